@@ -1,0 +1,29 @@
+"""Statistical computing with JIT-compiled kernels, the same call on CPU and CUDA GPU.
+
+Sub-packages load when they are first used; importing compiles nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from numbastats import config
+from numbastats._core.compile import warmup
+from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable
+
+
+__version__ = "0.1.0"
+
+_LAZY = ("quantile", "random", "scalar", "testing")
+
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "quantile", "random", "scalar", "testing", "warmup"]
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return importlib.import_module(f"numbastats.{name}")
+    raise AttributeError(f"module 'numbastats' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,112 @@
+"""Shapes and dtypes: what comes in becomes contiguous floats of one dtype, what goes out has the caller's shape."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+__all__ = ["check_dtype", "check_out", "flatten", "result_dtype", "size_to_shape"]
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+_WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
+
+
+def check_dtype(dtype) -> np.dtype:
+    """Return the float dtype asked for, or raise a TypeError that lists the allowed ones."""
+    d = np.dtype(dtype)
+    if d != _F32 and d != _F64:
+        raise TypeError(f"dtype={dtype!r} is not supported; use 'float64' or 'float32'")
+    return d
+
+
+def result_dtype(names, dtypes) -> np.dtype:
+    """Float32 if every float array is float32, else float64; integers count as float64.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Argument names, for the message.
+    dtypes : sequence of numpy.dtype or None
+        None for Python numbers, which do not decide.
+    """
+    result = None
+    for name, d in zip(names, dtypes, strict=True):
+        if d is None:
+            continue
+        if d == _F64 or d.kind in "iub":
+            result = _F64
+        elif d == _F32:
+            result = result or _F32
+        else:
+            raise TypeError(
+                f"{name} has dtype {d}; allowed are float64, float32 and integers. "
+                f"Convert it first, for example {name}.astype('float64')"
+                + (" (and take .real if the imaginary part is zero)" if d.kind == "c" else "")
+            )
+    return result or _F64
+
+
+def as_host(value):
+    """A NumPy array or a Python number; array-likes go through `numpy.asarray`."""
+    if type(value) in _WEAK or isinstance(value, np.ndarray):
+        return value
+    return np.asarray(value)
+
+
+def dtype_of(value):
+    """The dtype that decides the result, None for Python numbers."""
+    return None if type(value) in _WEAK else value.dtype
+
+
+def flatten(value, shape, dtype):
+    """A number when `value` has one element, else a contiguous 1-d array of the broadcast shape."""
+    if type(value) in _WEAK:
+        return dtype.type(value)
+    if value.size == 1:
+        return dtype.type(value.reshape(-1)[0])
+    if value.shape != shape:
+        value = np.broadcast_to(value, shape)
+    return np.ascontiguousarray(value, dtype=dtype).reshape(-1)
+
+
+def size_to_shape(size, shapes) -> tuple:
+    """Shape of random output: `size` as in numpy.random, against the parameters' broadcast shape."""
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"parameters of shapes {', '.join(map(str, shapes))} do not broadcast against each other") from None
+    if size is None:
+        return shape
+    try:
+        asked = (int(size.__index__()),) if hasattr(size, "__index__") else tuple(int(n.__index__()) for n in size)
+    except (TypeError, AttributeError):
+        raise TypeError(f"size={size!r} is not a shape; use None, an integer or a tuple of integers") from None
+    if min(asked, default=0) < 0:
+        raise ValueError(f"size={size!r} has a negative entry; use lengths >= 0")
+    try:
+        fits = np.broadcast_shapes(shape, asked) == asked
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"size={size!r} cannot hold parameters of shape {shape}; leave size=None or use a shape they broadcast to")
+    return asked
+
+
+def check_out(out, shape, dtype):
+    """Raise unless `out` is a writable contiguous array of this shape and dtype."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}")
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}; the result has shape {shape}. Pass out=numpy.empty({shape}, {dtype.name!r})")
+    if out.dtype != dtype:
+        raise TypeError(f"out has dtype {out.dtype}; the result is {dtype}. Pass out of that dtype, or dtype={out.dtype.name!r}")
+    if not out.flags.c_contiguous:
+        raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
+
+
+def total(shape) -> int:
+    """Number of elements of a shape."""
+    return math.prod(shape)

@@ -1,0 +1,288 @@
+"""The only file in which functions are jitted.
+
+Three kinds of function pass through here:
+
+* `device_function`: a scalar formula. Callable from njit loops, from CUDA kernels and from Python.
+* `array_function`: a shared body that takes arrays. In the CUDA simulator its plain Python version is used,
+  because compiled code cannot be handed the simulator's array objects.
+* `build(template, target, **scalars)`: a module-level loop skeleton with its scalar functions bound by name.
+
+`Kernel` holds the CPU and the CUDA twin of one job and enters itself into `REGISTRY`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import os
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import numba
+from numba import cuda, njit
+from numba.core.registry import cpu_target
+
+__all__ = ["REGISTRY", "SIMULATED", "Kernel", "array_function", "build", "device_function", "real_gpu", "set_plain", "warmup"]
+
+SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+
+REGISTRY: dict[str, Kernel] = {}
+"""Every kernel by name, for the PTX gate, the GPU check and `warmup`."""
+
+# Flags are per instruction: under forceinline a callee keeps its own, so a caller's reassociation cannot reach
+# the compensated sums and the magic-constant rounding inside a scalar.
+_SCALAR_FLAGS = frozenset({"contract"})
+_ALLOWED_FLAGS = frozenset({"contract", "reassoc", "nsz", "arcp", "afn"})
+
+_PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its plain Python version)
+
+# Numba loads its typing and lowering registries when a context is first used. Doing it here puts those 0.2 s
+# into the import instead of the first call.
+cpu_target.typing_context.refresh()
+cpu_target.target_context.refresh()
+
+
+def device_function(f):
+    """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
+    return njit(error_model="numpy", nogil=True, forceinline=True, fastmath=set(_SCALAR_FLAGS))(f)
+
+
+def array_function(f):
+    """Compile a shared function that takes arrays; the simulator gets the plain version."""
+    compiled = njit(error_model="numpy", nogil=True, fastmath=set(_SCALAR_FLAGS))(f)
+    set_plain(compiled, f)
+    return compiled
+
+
+def set_plain(compiled, plain):
+    """Name the Python function that stands for `compiled` inside simulated CUDA kernels."""
+    _PLAIN[id(compiled)] = (compiled, plain)
+
+
+@functools.cache
+def real_gpu() -> bool:
+    """Whether a CUDA device can be used; the simulator does not count."""
+    if SIMULATED:
+        return False
+    try:
+        return bool(cuda.is_available())
+    except Exception:  # a broken driver installation raises anything; it is not a usable device
+        return False
+
+
+@functools.cache
+def _file_digest(path: str) -> bytes:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).digest()
+    except OSError:
+        return b"no file"
+
+
+@functools.cache
+def _library_digest() -> bytes:
+    """Hash of every formula and of this file: an edit to any of them must miss the disk cache."""
+    here = Path(__file__).resolve()
+    files = sorted((here.parent.parent / "scalar").glob("*.py")) + [here]
+    return hashlib.sha256(b"".join(p.name.encode() + _file_digest(str(p)) for p in files)).digest()
+
+
+def _source_file(value) -> str | None:
+    f = getattr(value, "py_func", value)
+    return f.__code__.co_filename if isinstance(f, types.FunctionType) else None
+
+
+def _digest(template, target, flags, scalars) -> str:
+    h = hashlib.sha256(_library_digest())
+    h.update(_file_digest(template.__code__.co_filename))
+    h.update(repr((target, sorted(flags))).encode())
+    for name, value in sorted(scalars.items()):
+        path = _source_file(value)
+        h.update(f"{name}={getattr(value, '__qualname__', value)!r}".encode())
+        if path is not None:
+            h.update(_file_digest(path))
+    return h.hexdigest()[:16]
+
+
+def _plain_globals(code: types.CodeType, glb: dict, done: dict) -> dict:
+    """Globals of a simulated kernel: array functions replaced by plain Python, recursively."""
+    out = dict(glb)
+    for name in code.co_names:
+        value = glb.get(name)
+        if id(value) in _PLAIN:
+            out[name] = _plain_version(value, done)
+    return out
+
+
+def _plain_version(compiled, done: dict):
+    if id(compiled) not in done:
+        f = _PLAIN[id(compiled)][1]
+        g = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        done[id(compiled)] = g
+        # The globals must be complete before g is called; recursion through `done` allows cycles.
+        g = types.FunctionType(f.__code__, _plain_globals(f.__code__, f.__globals__, done), f.__name__, f.__defaults__, f.__closure__)
+        done[id(compiled)] = g
+    return done[id(compiled)]
+
+
+_cache_warned = False
+
+
+def _cached(jit, f):
+    """Jit with the disk cache, or without it and one warning when no cache folder can be written."""
+    global _cache_warned
+    has_source = os.path.exists(f.__code__.co_filename)
+    if not has_source or os.environ.get("NUMBASTATS_CACHE", "1") == "0":
+        return jit(f)
+    try:
+        return jit(f, cache=True)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        if not _cache_warned:
+            _cache_warned = True
+            warnings.warn(
+                "numbastats: no cache folder is writable, so every process compiles its kernels anew; "
+                "set NUMBA_CACHE_DIR to a writable folder, or NUMBASTATS_CACHE=0 to silence this.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return jit(f)
+
+
+def build(template, target: str, *, fastmath=(), **scalars):
+    """Bind scalar functions to a loop skeleton and jit it for one target.
+
+    Parameters
+    ----------
+    template : function
+        Module-level function whose global names are bound to `scalars`.
+    target : {"serial", "parallel", "cuda"}
+    fastmath : collection of str
+        LLVM flags of the loop itself, out of contract, reassoc, nsz, arcp, afn.
+    **scalars
+        Values for the template's free names.
+
+    Returns
+    -------
+    dispatcher
+        A Numba dispatcher; the disk cache is keyed by a hash of all sources and flags.
+    """
+    flags = frozenset(fastmath)
+    if not flags <= _ALLOWED_FLAGS:
+        raise ValueError(f"fastmath flags {sorted(flags - _ALLOWED_FLAGS)} are not allowed; use some of {sorted(_ALLOWED_FLAGS)}")
+    if target not in ("serial", "parallel", "cuda"):
+        raise ValueError(f"unknown target {target!r}; use 'serial', 'parallel' or 'cuda'")
+    glb = dict(template.__globals__)
+    glb.update(scalars)
+    simulated = target == "cuda" and SIMULATED
+    if simulated:
+        glb = _plain_globals(template.__code__, glb, {})
+    f = types.FunctionType(template.__code__, glb, template.__name__, template.__defaults__, template.__closure__)
+    f.__module__ = template.__module__
+    bound = "_".join(getattr(v, "__name__", str(v)) for v in scalars.values())
+    f.__qualname__ = f"{template.__name__}__{bound[:80]}__{target}__{_digest(template, target, flags, scalars)}"
+    if simulated:
+        return cuda.jit(f)
+    if target == "cuda":
+        return _cached(cuda.jit, f)
+    return _cached(functools.partial(njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags)), f)
+
+
+class Kernel:
+    """The CPU and the CUDA twin of one job; each target is built on first use.
+
+    Parameters
+    ----------
+    name : str
+        "topic.job"; the topic is what `warmup` selects by.
+    cpu, cuda : function
+        Loop skeletons with the same argument list.
+    signatures : callable
+        Maps a Numba float type to the list of argument-type tuples the kernel is used with.
+    fastmath : collection of str
+        Flags of the CPU loop.
+    dtypes : tuple of str
+        Float types the job is offered in.
+    f64_ok : str, optional
+        Why a float32 instance may contain double-precision instructions.
+    cpu_only, cuda_only : dict
+        Scalars bound on one side only.
+    **scalars
+        Scalars bound on both sides.
+    """
+
+    def __init__(
+        self, name, cpu, cuda, signatures, *, dtypes=("float64", "float32"), fastmath=(), f64_ok=None, cpu_only=None, cuda_only=None, **scalars
+    ):
+        if name in REGISTRY:
+            raise ValueError(f"kernel {name!r} is already registered")
+        self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
+        self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
+        self._cpu, self._cuda, self._fastmath = cpu, cuda, fastmath
+        self._cpu_scalars, self._cuda_scalars = {**scalars, **(cpu_only or {})}, {**scalars, **(cuda_only or {})}
+        REGISTRY[name] = self
+
+    def __repr__(self):
+        return f"<Kernel {self.name}>"
+
+    def __reduce__(self):
+        return _registered, (self._module, self.name)
+
+    @functools.cached_property
+    def serial(self):
+        """The CPU twin on one thread."""
+        return build(self._cpu, "serial", fastmath=self._fastmath, **self._cpu_scalars)
+
+    @functools.cached_property
+    def parallel(self):
+        """The CPU twin, same source, `prange` in parallel."""
+        return build(self._cpu, "parallel", fastmath=self._fastmath, **self._cpu_scalars)
+
+    @functools.cached_property
+    def cuda(self):
+        """The CUDA twin, or the simulator's."""
+        return build(self._cuda, "cuda", **self._cuda_scalars)
+
+    def numba_signatures(self):
+        """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
+        return [(d, s) for d in self.dtypes for s in self.signatures(getattr(numba.types, d))]
+
+
+def _registered(module, name):
+    importlib.import_module(module)
+    return REGISTRY[name]
+
+
+def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
+    """Compile kernels ahead of use, into the disk cache.
+
+    Parameters
+    ----------
+    topic : str, optional
+        Sub-package, for example "quantile"; all that are registered by default.
+    parallel : bool
+        Also compile the parallel twins.
+
+    Returns
+    -------
+    int
+        Number of machine-code variants that are ready.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.warmup("quantile", parallel=False) > 0
+    True
+    """
+    importlib.import_module(f"numbastats.{topic}" if topic else "numbastats")
+    count = 0
+    for kernel in list(REGISTRY.values()):
+        if topic is None or kernel.name.startswith(f"{topic}."):
+            for _, signature in kernel.numba_signatures():
+                for twin in (kernel.serial, kernel.parallel) if parallel else (kernel.serial,):
+                    twin.compile(signature)
+                    count += 1
+    return count

@@ -1,0 +1,289 @@
+"""From a public function to a kernel and back: device choice, arrays to and from the device, launch geometry.
+
+Kind in, kind out: NumPy, torch, CuPy and Numba device arrays give their own kind back on the same device.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from numbastats import config
+from numbastats._core.broadcast import as_host, check_dtype, check_out, dtype_of, flatten, result_dtype, total
+from numbastats._core.compile import SIMULATED, real_gpu
+from numbastats._core.errors import DeviceNotAvailable, choice
+from numbastats._core.parallel import is_executor, parallel_region, worker_count
+
+__all__ = ["choose_device", "elementwise", "launch", "launch_slabs"]
+
+PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
+CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
+SLAB = 262_144  # elements per task handed to an executor; a multiple of every chunk and random group
+_HOST = (np.ndarray, np.generic, float, int, bool, list, tuple)
+
+
+# --- kinds of array -------------------------------------------------------------------------------------------
+
+
+def _device_kind(x):
+    """None for host data, else the library that owns the device array: 'numba', 'cupy' or 'torch'."""
+    if isinstance(x, _HOST):
+        return None
+    if hasattr(x, "copy_to_host"):
+        return "numba"
+    owner = type(x).__module__.partition(".")[0]
+    if owner == "torch":
+        return "torch" if x.is_cuda else None
+    return "cupy" if hasattr(x, "__cuda_array_interface__") else None
+
+
+def _is_torch(x) -> bool:
+    return not isinstance(x, _HOST) and type(x).__module__.partition(".")[0] == "torch"
+
+
+def _numpy_dtype(x):
+    if _is_torch(x):
+        return np.dtype(str(x.dtype).rpartition(".")[2])
+    return dtype_of(x)
+
+
+def _device_input(x, kind, name, shape, dtype):
+    """A device array as a flat contiguous array of the right dtype that a kernel accepts."""
+    if kind == "numba":
+        if x.dtype != dtype or x.shape != shape or not x.is_c_contiguous():
+            raise TypeError(
+                f"{name} is a Numba device array of shape {x.shape} and dtype {x.dtype}; on the device it must be C-contiguous, "
+                f"of shape {shape} and dtype {dtype}. Make it so before the copy, or use CuPy arrays, which broadcast and convert"
+            )
+        return x.ravel()
+    if kind == "torch":
+        import torch
+
+        if x.requires_grad:
+            raise TypeError(f"{name} requires gradients, which numbastats does not compute; pass {name}.detach()")
+        x = torch.broadcast_to(x.to(getattr(torch, dtype.name)), shape).contiguous().reshape(-1)
+    else:
+        import cupy
+
+        x = cupy.ascontiguousarray(cupy.broadcast_to(x, shape), dtype=dtype).reshape(-1)
+    return cuda.as_cuda_array(x)
+
+
+def _device_output(like, kind, shape, dtype):
+    """A new device array of the caller's kind and the flat view of it that a kernel writes."""
+    if kind == "torch":
+        import torch
+
+        result = torch.empty(shape, dtype=getattr(torch, dtype.name), device=like.device)
+    elif kind == "cupy":
+        import cupy
+
+        result = cupy.empty(shape, dtype)
+    else:
+        result = cuda.device_array(shape, dtype)
+    return result, _flat_output(result, kind)
+
+
+def _flat_output(result, kind):
+    return result.ravel() if kind == "numba" else cuda.as_cuda_array(result.reshape(-1))
+
+
+def _check_device_out(out, kind, shape, dtype):
+    if _device_kind(out) != kind:
+        raise TypeError(f"out is a {type(out).__name__}, but the inputs live on the device as {kind} arrays; pass out of that kind")
+    got = _numpy_dtype(out) if _is_torch(out) else out.dtype
+    if tuple(out.shape) != shape or got != dtype:
+        raise ValueError(f"out has shape {tuple(out.shape)} and dtype {got}; the result has shape {shape} and dtype {dtype}")
+    contiguous = out.is_contiguous() if kind == "torch" else out.is_c_contiguous() if kind == "numba" else out.flags.c_contiguous
+    if not contiguous:
+        raise ValueError("out is not C-contiguous; pass a contiguous device array")
+
+
+# --- device and launch ----------------------------------------------------------------------------------------
+
+
+def choose_device(device, *, on_device=False, work=0.0) -> str:
+    """Return 'cpu' or 'cuda' for a call.
+
+    Parameters
+    ----------
+    device : {None, "auto", "cpu", "cuda"}
+        The caller's wish; None means `config`.
+    on_device : bool
+        Whether an input lives on the GPU: then "auto" stays there.
+    work : float
+        Nanoseconds of one CPU core, roughly; "auto" moves host arrays to a real GPU from `CUDA_FROM` on.
+    """
+    wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
+    if on_device:
+        if device == "cpu":
+            raise ValueError("device='cpu', but an input lives on the GPU; copy it to the host first, or leave device=None")
+        return "cuda"
+    if wish == "cuda" and not (SIMULATED or real_gpu()):
+        raise DeviceNotAvailable(
+            "device='cuda' was asked for, but no CUDA GPU can be used here. Use device='cpu' or 'auto', or install the NVIDIA "
+            "driver and the extra: pip install 'numbastats[cuda13]' (or cuda12). `python -m numbastats` shows what is found."
+        )
+    if wish == "auto":
+        return "cuda" if work >= CUDA_FROM and real_gpu() else "cpu"
+    return wish
+
+
+def _geometry(n, threads):
+    """Blocks and threads for n items; kernels are grid-stride, so any size is right."""
+    if SIMULATED:  # 30-60 us per simulated thread
+        return min(4, -(-n // 32)) or 1, 32
+    blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return max(1, min(-(-n // threads), blocks)), threads
+
+
+def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), threads=256, stream=None):
+    """Run a kernel over n items on the chosen device.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    args : tuple
+        Contiguous arrays (host or device) and numbers, in the order of the loop skeleton.
+    n : int
+        Number of parallel items.
+    cost : float
+        Nanoseconds per item on one core, for the choice between the serial and the parallel twin.
+    outputs : tuple of int
+        Positions in `args` that the kernel writes: host arrays there are copied back from the device.
+    threads : int
+        Threads per CUDA block.
+    stream : optional
+        CUDA stream.
+    """
+    if device == "cpu":
+        count = worker_count(workers)
+        if count == 1 or n * cost < PARALLEL_FROM:
+            kernel.serial(*args)
+        else:
+            with parallel_region(count) as allowed:
+                (kernel.parallel if allowed else kernel.serial)(*args)
+        return
+    written = {i % len(args) for i in outputs}
+    staged, back = [], []
+    for i, a in enumerate(args):
+        if isinstance(a, np.ndarray):
+            on_device = cuda.device_array(a.shape, a.dtype) if i in written else cuda.to_device(a)
+            if i in written:
+                back.append((on_device, a))
+            staged.append(on_device)
+        else:
+            staged.append(a)
+    blocks, threads = _geometry(n, threads)
+    configured = kernel.cuda[blocks, threads] if stream is None else kernel.cuda[blocks, threads, stream]
+    configured(*staged)
+    for on_device, host in back:
+        on_device.copy_to_host(host)
+
+
+def _run_slab(job):
+    """One executor task: the serial twin on a slab, returning what it wrote. Module-level, so that it pickles."""
+    kernel, args, shape, dtype = job
+    out = np.empty(shape, dtype)
+    kernel.serial(*args, out)
+    return out
+
+
+def launch_slabs(executor, kernel, slab_args, out):
+    """Map slabs of a flat output over an executor; `slab_args(lo, hi)` gives a slab's arguments before `out`."""
+    bounds = [(lo, min(lo + SLAB, out.size)) for lo in range(0, out.size, SLAB)]
+    jobs = [(kernel, slab_args(lo, hi), hi - lo, out.dtype) for lo, hi in bounds]
+    for (lo, hi), part in zip(bounds, executor.map(_run_slab, jobs), strict=True):
+        out[lo:hi] = part
+
+
+# --- elementwise functions ------------------------------------------------------------------------------------
+
+
+def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, device=None, workers=None, stream=None, cost=1.0):
+    """Evaluate an elementwise kernel on broadcast inputs.
+
+    Parameters
+    ----------
+    pick : callable
+        Maps the result dtype to the `Kernel`.
+    names, values : sequence
+        The inputs and what to call them in messages. The first is the data and always reaches the kernel as an array;
+        the others may reach it as numbers.
+    constants : callable, optional
+        Maps the result dtype to trailing numbers, which are cast to it.
+    out, dtype, device, workers, stream
+        As in every public function.
+    cost : float
+        Nanoseconds per element on one core.
+
+    Returns
+    -------
+    array or scalar
+        Of the inputs' kind and broadcast shape; a NumPy scalar when all inputs are scalars.
+    """
+    kinds = [_device_kind(v) for v in values]
+    kind = next((k for k in kinds if k), None)
+    torch_host = kind is None and any(_is_torch(v) for v in values)
+    if torch_host:
+        values = [_torch_to_numpy(v, n) for v, n in zip(values, names, strict=True)]
+        out = _torch_to_numpy(out, "out")
+    values = [v if k else as_host(v) for v, k in zip(values, kinds, strict=True)]
+    dtype = result_dtype(names, [_numpy_dtype(v) for v in values]) if dtype is None else _cast_dtype(names, values, dtype)
+    try:
+        shape = np.broadcast_shapes(*[getattr(v, "shape", ()) for v in values])
+    except ValueError:
+        shapes = ", ".join(f"{n} {tuple(getattr(v, 'shape', ()))}" for n, v in zip(names, values, strict=True))
+        raise ValueError(f"the inputs do not broadcast: {shapes}; make the shapes equal or 1 along each axis") from None
+    n = total(shape)
+    where = choose_device(device, on_device=kind is not None, work=n * cost)
+    kernel = pick(dtype)
+    if kind is not None:
+        if out is None:
+            result, flat_out = _device_output(next(v for v, k in zip(values, kinds, strict=True) if k), kind, shape, dtype)
+        else:
+            _check_device_out(out, kind, shape, dtype)
+            result, flat_out = out, _flat_output(out, kind)
+    else:
+        if out is None:
+            result = np.empty(shape, dtype)
+        else:
+            check_out(out, shape, dtype)
+            result = out
+        flat_out = result.reshape(-1)
+    if n == 0:
+        return result
+    args = [_device_input(v, k, name, shape, dtype) if k else flatten(v, shape, dtype) for v, k, name in zip(values, kinds, names, strict=True)]
+    if not kinds[0] and not isinstance(args[0], np.ndarray):
+        args[0] = np.full(n, args[0])
+    if out is not None and kind is None:
+        args = [a.copy() if _partly_overlaps(a, flat_out) else a for a in args]
+    if constants is not None:
+        args += [dtype.type(c) for c in constants(dtype)]
+    if where == "cpu" and is_executor(workers):
+        launch_slabs(workers, kernel, lambda lo, hi: tuple(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), flat_out)
+    else:
+        launch(kernel, (*args, flat_out), n, device=where, workers=workers, cost=cost, stream=stream)
+    if torch_host:
+        import torch
+
+        return torch.from_numpy(result)
+    return result[()] if out is None and kind is None and result.ndim == 0 else result
+
+
+def _partly_overlaps(a, out) -> bool:
+    """Whether writing `out` would change elements of `a` that are still to be read. The same memory is safe."""
+    return isinstance(a, np.ndarray) and a.ctypes.data != out.ctypes.data and np.may_share_memory(a, out)
+
+
+def _cast_dtype(names, values, dtype):
+    result_dtype(names, [_numpy_dtype(v) for v in values])  # reject what cannot be cast without loss of meaning
+    return check_dtype(dtype)
+
+
+def _torch_to_numpy(x, name):
+    if not _is_torch(x):
+        return x
+    if x.requires_grad:
+        raise TypeError(f"{name} requires gradients, which numbastats does not compute; pass {name}.detach()")
+    return x.numpy()

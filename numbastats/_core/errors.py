@@ -1,0 +1,20 @@
+"""Exceptions and warnings; every message says what was got, what is allowed, and the fix."""
+
+from __future__ import annotations
+
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "choice"]
+
+
+class DeviceNotAvailable(RuntimeError):
+    """The device asked for does not exist on this machine."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A result was returned that missed its accuracy target; the result says by how much."""
+
+
+def choice(name, value, allowed):
+    """Return `value` if it is one of `allowed`, else raise a ValueError that lists them."""
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
+    return value

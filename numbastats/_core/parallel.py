@@ -1,0 +1,85 @@
+"""Threads: how many, and whether a parallel kernel may run here at all.
+
+A parallel Numba kernel is unsafe in two situations. After ``fork`` the OpenMP pool of the parent is gone but
+still believed alive (the call hangs or aborts), and the workqueue layer aborts the process when two Python
+threads enter it. In both, `parallel_allowed` says no and the serial twin runs instead: same result, one core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+
+import numba
+
+from numbastats import config
+
+__all__ = ["is_executor", "parallel_region", "threading_layer", "worker_count"]
+
+_forked = False  # this process is the child of one that had already started its thread pool
+_workqueue_lock = threading.Lock()
+
+
+def _pool_started() -> bool:
+    return getattr(sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False)
+
+
+def _after_fork():
+    global _forked, _workqueue_lock
+    _forked = _pool_started()
+    _workqueue_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def is_executor(workers) -> bool:
+    """Whether `workers` maps a function over items (Executor, pool, dask client) instead of counting threads."""
+    return workers is not None and not isinstance(workers, int) and callable(getattr(workers, "map", None))
+
+
+def worker_count(workers) -> int:
+    """Resolve ``workers=`` (None, a positive int, -1) to a number of threads this process can use."""
+    if workers is None:
+        workers = config.get("workers")
+    if isinstance(workers, bool) or not hasattr(workers, "__index__") or (workers < 1 and workers != -1):
+        raise ValueError(
+            f"workers={workers!r} is not understood; use None, a positive integer, -1 for all cores, "
+            "or an object with a map method such as a concurrent.futures.Executor"
+        )
+    available = numba.config.NUMBA_NUM_THREADS
+    return available if workers == -1 else min(int(workers), available)
+
+
+def threading_layer() -> str:
+    """Name of the threading layer; starts it if need be."""
+    if not _pool_started():
+        from numba.np.ufunc import parallel as numba_parallel
+
+        numba_parallel._launch_threads()
+    return numba.threading_layer()
+
+
+@contextlib.contextmanager
+def parallel_region(threads: int):
+    """Yield True with `threads` threads set when a parallel kernel may run here, else False."""
+    if threads <= 1 or _forked:
+        yield False
+        return
+    guarded = threading_layer() == "workqueue"
+    if guarded and (threading.current_thread() is not threading.main_thread() or not _workqueue_lock.acquire(blocking=False)):
+        yield False
+        return
+    before = numba.get_num_threads()
+    try:
+        if before != threads:
+            numba.set_num_threads(threads)
+        yield True
+    finally:
+        if before != threads:
+            numba.set_num_threads(before)
+        if guarded:
+            _workqueue_lock.release()

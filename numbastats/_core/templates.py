@@ -1,0 +1,316 @@
+"""Loop skeletons, the CPU and the CUDA twin of each access pattern side by side.
+
+Names with a leading underscore are free: `build` binds them to scalar functions. All inputs of a map are
+read through `at`, so each may be an array of the output's length or one number. CPU loops run over fixed
+chunks, whatever the number of threads, so results never depend on it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, prange
+
+from numbastats.scalar.bits import at
+from numbastats.scalar.philox import philox4x32
+
+CHUNK = 4096  # elements per task
+BLOCK = 64  # elements per pass of a blocked map: its buffers stay in the first-level cache
+
+_f = _head = _tail = _body = None  # bound by build
+
+
+# --- map: out[i] = f(x[i], ...) -------------------------------------------------------------------------------
+
+
+def map1_cpu(x, out):
+    for c in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(c) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i))
+
+
+def map1_cuda(x, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i))
+
+
+def map2_cpu(x, a, out):
+    for c in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(c) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i), at(a, lo + i))
+
+
+def map2_cuda(x, a, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i), at(a, i))
+
+
+def map3_cpu(x, a, b, out):
+    for c in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(c) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i))
+
+
+def map3_cuda(x, a, b, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i), at(a, i), at(b, i))
+
+
+def map4_cpu(x, a, b, c, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i), at(c, lo + i))
+
+
+def map4_cuda(x, a, b, c, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i))
+
+
+def map5_cpu(x, a, b, c, d, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i), at(c, lo + i), at(d, lo + i))
+
+
+def map5_cuda(x, a, b, c, d, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i))
+
+
+# --- blocked map: out[i] = tail(x[i], *head(x[i]), ...) --------------------------------------------------------
+# One long dependence chain fills the scheduler; two passes through a 64-element buffer keep it busy. The head returns
+# three numbers. On CUDA `map5_cuda` runs both in one (`_f`) and needs no buffer.
+
+
+def blocked5_cpu(x, a, b, c, d, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        u = np.empty(BLOCK, out.dtype)
+        v = np.empty(BLOCK, out.dtype)
+        w = np.empty(BLOCK, out.dtype)
+        first = np.int64(k) * CHUNK
+        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
+            xb = x[lo : lo + BLOCK]
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                u[i], v[i], w[i] = _head(xb[i])
+            for i in range(o.size):
+                j = lo + i
+                o[i] = _tail(xb[i], u[i], v[i], w[i], at(a, j), at(b, j), at(c, j), at(d, j))
+
+
+# --- table map: out[i] = eval(table, *locate(x[i])) ------------------------------------------------------------
+# First pass: row and local coordinate, vectorised. Second: one row of coefficients per value.
+
+
+def table_cpu(x, table, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        row = np.empty(BLOCK, np.int64)
+        local = np.empty(BLOCK, out.dtype)
+        first = np.int64(k) * CHUNK
+        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
+            xb = x[lo : lo + BLOCK]
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                row[i], local[i] = _head(xb[i])
+            for i in range(o.size):
+                o[i] = _body(table, row[i], local[i])
+
+
+def table_cuda(x, table, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        row, local = _head(x[i])
+        out[i] = _body(table, row, local)
+
+
+# --- chunked reduce: partial[c] = sum of f(x[i]) over chunk c --------------------------------------------------
+# 64 accumulators, then a fixed tree: the same additions in the same order on every device and for any number of
+# workers. `combine` (host) adds the partials pairwise, also in fixed order. Partials are float64.
+
+
+def reduce_cpu(x, partial):
+    for k in prange(partial.size):
+        first = np.int64(k) * CHUNK
+        xb = x[first : first + CHUNK]
+        acc = np.zeros(BLOCK)
+        for lo in range(0, xb.size, BLOCK):
+            block = xb[lo : lo + BLOCK]
+            for i in range(block.size):
+                acc[i] += np.float64(_f(block[i]))
+        width = BLOCK // 2
+        while width > 0:
+            for i in range(width):
+                acc[i] += acc[i + width]
+            width //= 2
+        partial[k] = acc[0]
+
+
+def reduce_cuda(x, partial):
+    acc = cuda.shared.array(BLOCK, np.float64)
+    t = cuda.threadIdx.x
+    for k in range(cuda.blockIdx.x, partial.size, cuda.gridDim.x):
+        first = k * CHUNK
+        last = min(first + CHUNK, x.size)
+        for lane in range(t, BLOCK, cuda.blockDim.x):
+            total = np.float64(0.0)
+            for i in range(first + lane, last, BLOCK):
+                total += np.float64(_f(x[i]))
+            acc[lane] = total
+        cuda.syncthreads()
+        width = BLOCK // 2
+        while width > 0:
+            for i in range(t, width, cuda.blockDim.x):
+                acc[i] += acc[i + width]
+            cuda.syncthreads()
+            width //= 2
+        if t == 0:
+            partial[k] = acc[0]
+        cuda.syncthreads()
+
+
+def combine(partial):
+    """Sum partials pairwise in fixed order (host)."""
+    partial = np.array(partial, dtype=np.float64)
+    if partial.size == 0:
+        return np.float64(0.0)
+    while partial.size > 1:
+        even = partial.size // 2 * 2
+        pairs = partial[:even:2] + partial[1:even:2]
+        partial = np.append(pairs, partial[even:])
+    return partial[0]
+
+
+# --- batch: one problem per CPU task, one block of threads per problem on CUDA ---------------------------------
+# Problems are slices of `values` between `offsets`. `_body(slice, lane, lanes, acc)` adds one lane's share to `acc`, a row
+# of `_WIDTH` sums; `_tail(acc, n, out_row)` turns the sums into the result. Both are array functions.
+
+BATCH_THREADS = 64  # most lanes a problem can use
+_WIDTH = 1
+
+
+def batch_cpu(values, offsets, out):
+    for p in prange(offsets.size - 1):
+        x = values[offsets[p] : offsets[p + 1]]
+        acc = np.zeros(_WIDTH)
+        _body(x, 0, 1, acc)
+        _tail(acc, x.size, out[p])
+
+
+def batch_cuda(values, offsets, out):
+    acc = cuda.shared.array((BATCH_THREADS, _WIDTH), np.float64)
+    t = cuda.threadIdx.x
+    lanes = min(cuda.blockDim.x, BATCH_THREADS)
+    for p in range(cuda.blockIdx.x, offsets.size - 1, cuda.gridDim.x):
+        x = values[offsets[p] : offsets[p + 1]]
+        if t < lanes:
+            for j in range(_WIDTH):
+                acc[t, j] = 0.0
+            _body(x, t, lanes, acc[t])
+        cuda.syncthreads()
+        if t == 0:
+            for lane in range(1, lanes):
+                for j in range(_WIDTH):
+                    acc[0, j] += acc[lane, j]
+            _tail(acc[0], x.size, out[p])
+        cuda.syncthreads()
+
+
+# --- row scatter: a task owns rows of the output, so no atomics are needed and the order is fixed --------------
+# Items are sorted by row; those of row r lie between starts[r] and starts[r + 1]. `_body(item, row)` scatters one item.
+
+
+def scatter_cpu(items, starts, out):
+    for r in prange(starts.size - 1):
+        row = out[r]
+        for i in range(starts[r], starts[r + 1]):
+            _body(items[i], row)
+
+
+def scatter_cuda(items, starts, out):
+    for r in range(cuda.grid(1), starts.size - 1, cuda.gridsize(1)):
+        row = out[r]
+        for i in range(starts[r], starts[r + 1]):
+            _body(items[i], row)
+
+
+# --- random words: out[i] = tail(*head(words of item i), ...) --------------------------------------------------
+# A group of 64 items shares BLOCK // _PER counters. Item j of the group takes the words of counter j % (64 // _PER), so that
+# neither the CPU's vectors nor a warp's lanes have to shuffle: float64 takes two words (_PER = 2), float32 one (_PER = 4).
+# Counter words: counter number low, high, 0, stream. `first` is the number of the first group.
+
+_PER = 2
+
+
+def words_cpu(k0, k1, stream, first, a, b, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        w0 = np.empty(BLOCK, np.uint32)
+        w1 = np.empty(BLOCK, np.uint32)
+        u = np.empty(BLOCK, out.dtype)
+        v = np.empty(BLOCK, out.dtype)
+        w = np.empty(BLOCK, out.dtype)
+        start = np.int64(k) * CHUNK
+        for lo in range(start, min(start + CHUNK, out.size), BLOCK):
+            counter = (np.int64(first) + lo // BLOCK) * (BLOCK // _PER)
+            low, high = np.uint32(counter), np.uint32(counter >> 32)  # a group never crosses a multiple of 2^32
+            for i in range(BLOCK // _PER):
+                r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
+                if _PER == 2:
+                    w0[i], w1[i] = r0, r1
+                    w0[i + BLOCK // 2], w1[i + BLOCK // 2] = r2, r3
+                else:
+                    w0[i], w0[i + BLOCK // 4], w0[i + BLOCK // 2], w0[i + 3 * BLOCK // 4] = r0, r1, r2, r3
+            for i in range(BLOCK):
+                u[i], v[i], w[i] = _head(w0[i], w1[i])
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                o[i] = _tail(u[i], v[i], w[i], at(a, lo + i), at(b, lo + i))
+
+
+def words_cuda(k0, k1, stream, first, a, b, out):
+    width = BLOCK // _PER
+    counters = (out.size + BLOCK - 1) // BLOCK * width
+    for c in range(cuda.grid(1), counters, cuda.gridsize(1)):
+        counter = first * width + c
+        r0, r1, r2, r3 = philox4x32(np.uint32(counter), np.uint32(counter >> 32), np.uint32(0), stream, k0, k1)
+        i = c // width * BLOCK + c % width
+        if _PER == 2:
+            if i < out.size:
+                u, v, w = _head(r0, r1)
+                out[i] = _tail(u, v, w, at(a, i), at(b, i))
+            if i + BLOCK // 2 < out.size:
+                u, v, w = _head(r2, r3)
+                out[i + BLOCK // 2] = _tail(u, v, w, at(a, i + BLOCK // 2), at(b, i + BLOCK // 2))
+        else:
+            for q in range(4):
+                word = r0 if q == 0 else r1 if q == 1 else r2 if q == 2 else r3
+                if i + q * width < out.size:
+                    u, v, w = _head(word, word)
+                    out[i + q * width] = _tail(u, v, w, at(a, i + q * width), at(b, i + q * width))
+
+
+# --- random items: out[i] = f(key, counter of item i, ...) -----------------------------------------------------
+# For draws that use a varying number of words; `_f` computes its own counters from the item number.
+
+
+def items_cpu(k0, k1, stream, first, a, b, c, d, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            item = np.int64(first) * BLOCK + lo + i
+            o[i] = _f(k0, k1, item, stream, at(a, lo + i), at(b, lo + i), at(c, lo + i), at(d, lo + i))
+
+
+def items_cuda(k0, k1, stream, first, a, b, c, d, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        item = first * BLOCK + i
+        out[i] = _f(k0, k1, item, stream, at(a, i), at(b, i), at(c, i), at(d, i))

@@ -1,0 +1,115 @@
+"""Defaults for device and workers: set for the process, within a ``with`` block, or by environment variables.
+
+========================  =====================================  =========
+variable                  values                                 default
+========================  =====================================  =========
+``NUMBASTATS_DEVICE``     ``auto``, ``cpu``, ``cuda``            ``auto``
+``NUMBASTATS_WORKERS``    number of threads, ``-1`` for all      ``-1``
+``NUMBASTATS_CACHE``      ``0`` keeps compiled code in memory    ``1``
+========================  =====================================  =========
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+
+from numbastats._core.errors import choice
+
+__all__ = ["get", "set", "using"]
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def _check(name, value):
+    if name == "device":
+        return choice("device", value, DEVICES)
+    if name == "workers":
+        if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != -1):
+            raise ValueError(f"workers={value!r} is not a worker count; use a positive integer, or -1 for all cores")
+        return value
+    raise ValueError(f"unknown option {name!r}; the options are 'device' and 'workers'")
+
+
+def _from_environment():
+    device = os.environ.get("NUMBASTATS_DEVICE", "auto").lower()
+    workers = os.environ.get("NUMBASTATS_WORKERS", "-1")
+    try:
+        workers = int(workers)
+    except ValueError:
+        raise ValueError(f"NUMBASTATS_WORKERS={workers!r} is not an integer; use a positive one, or -1 for all cores") from None
+    return {"device": _check("device", device), "workers": _check("workers", workers)}
+
+
+_process = _from_environment()
+_local: contextvars.ContextVar[dict | None] = contextvars.ContextVar("numbastats_config", default=None)
+
+
+def get(name):
+    """Return the option in force.
+
+    Parameters
+    ----------
+    name : {"device", "workers"}
+
+    Returns
+    -------
+    str or int
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> with ns.config.using(workers=1):
+    ...     ns.config.get("workers")
+    1
+    """
+    local = _local.get()
+    options = _process if local is None else local
+    try:
+        return options[name]
+    except KeyError:
+        return _check(name, None)
+
+
+def set(**options):
+    """Set options for the whole process (``with using(...)`` blocks that are open keep their own).
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda"}
+        Where functions run when neither the call nor its inputs decide.
+    workers : int
+        Threads of CPU calls; -1 for all cores.
+
+    Raises
+    ------
+    ValueError
+        For an unknown option or value.
+    """
+    _process.update({name: _check(name, value) for name, value in options.items()})
+
+
+@contextlib.contextmanager
+def using(**options):
+    """Context manager: options in force inside the ``with`` block, in this thread or task only.
+
+    Parameters
+    ----------
+    device, workers
+        As in `set`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> with ns.config.using(device="cpu", workers=1):
+    ...     z = ns.quantile.ndtri(0.975)
+    >>> round(float(z), 6)
+    1.959964
+    """
+    checked = {name: _check(name, value) for name, value in options.items()}
+    token = _local.set({**(_local.get() or _process), **checked})
+    try:
+        yield
+    finally:
+        _local.reset(token)

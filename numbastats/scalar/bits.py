@@ -1,0 +1,122 @@
+"""The few LLVM intrinsics that Python lacks: bit casts, fused multiply-add, type dispatch, array-or-number access."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from numbastats._core.compile import set_plain
+
+__all__ = ["at", "by_dtype", "fma", "from_bits", "horner", "muladd", "to_bits"]
+
+
+@intrinsic
+def to_bits(typingctx, x):
+    """The bit pattern of a float: float64 -> int64, float32 -> int32."""
+    if x == types.float64:
+        return types.int64(x), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+    if x == types.float32:
+        return types.int32(x), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(32))
+    return None
+
+
+@intrinsic
+def from_bits(typingctx, k):
+    """The float with the bit pattern k: 64-bit integer -> float64, 32-bit integer -> float32."""
+    if k in (types.int64, types.uint64):
+        return types.float64(k), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
+    if k in (types.int32, types.uint32):
+        return types.float32(k), lambda context, builder, sig, args: builder.bitcast(args[0], ir.FloatType())
+    return None
+
+
+@intrinsic
+def fma(typingctx, a, b, c):
+    """``a*b + c`` rounded once, on every processor (a slow library call where there is no such instruction)."""
+    return a(a, a, a), lambda context, builder, sig, args: builder.fma(*args)
+
+
+@intrinsic
+def muladd(typingctx, a, b, c):
+    """``a*b + c``: one rounding where the processor can, two elsewhere. For polynomials, not for exact residuals."""
+    return a(a, a, a), lambda context, builder, sig, args: _emit_muladd(context, builder, *args)
+
+
+def _emit_muladd(context, builder, a, b, c):
+    target = context.codegen()
+    if not hasattr(target, "_tm") or _has_fma(target.magic_tuple()):  # CUDA has no host machine, and always has fma
+        return builder.fma(a, b, c)
+    return builder.fadd(builder.fmul(a, b), c)
+
+
+def horner(*coefficients):
+    """An intrinsic that evaluates a polynomial of x, coefficients ascending, in x's own float type."""
+
+    @intrinsic
+    def polynomial(typingctx, x):
+        def codegen(context, builder, sig, args):
+            value = ir.Constant(args[0].type, coefficients[-1])
+            for c in coefficients[-2::-1]:
+                value = _emit_muladd(context, builder, value, args[0], ir.Constant(args[0].type, c))
+            return value
+
+        return x(x), codegen
+
+    return polynomial
+
+
+@functools.cache
+def _has_fma(magic_tuple) -> bool:
+    """Whether LLVM turns llvm.fma into an instruction (not a call) for this triple, processor and feature list."""
+    triple, cpu, features = magic_tuple[:3]
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+    return re.search(r"\w*madd\w*\s", machine.emit_assembly(llvm.parse_assembly(_FMA_PROBE))) is not None
+
+
+_FMA_PROBE = """
+declare double @llvm.fma.f64(double, double, double)
+define double @f(double %a, double %b, double %c) {
+  %r = call double @llvm.fma.f64(double %a, double %b, double %c)
+  ret double %r
+}
+"""
+
+
+def by_dtype(f64, f32, arity=1):
+    """An intrinsic that calls `f32` when its first argument is float32 and `f64` otherwise."""
+
+    def typing(typingctx, *args):
+        chosen, real = (f32, types.float32) if args[0] == types.float32 else (f64, types.float64)
+        function = typingctx.resolve_value_type(chosen)
+        inner = function.get_call_type(typingctx, (real,) * arity, {})
+        return inner.return_type(*inner.args), lambda context, builder, sig, values: context.get_function(function, inner)(builder, values)
+
+    if arity == 1:
+        return intrinsic(lambda typingctx, x: typing(typingctx, x))
+    if arity == 2:
+        return intrinsic(lambda typingctx, x, y: typing(typingctx, x, y))
+    return intrinsic(lambda typingctx, x, y, z: typing(typingctx, x, y, z))
+
+
+@intrinsic
+def at(typingctx, a, i):
+    """``a[i]`` for an array (no negative indices, no check), ``a`` itself for a number."""
+    if not isinstance(a, types.Array):
+        return a(a, i), lambda context, builder, sig, args: args[0]
+
+    def codegen(context, builder, sig, args):
+        array = arrayobj.make_array(a)(context, builder, args[0])
+        index = context.cast(builder, args[1], sig.args[1], types.intp)
+        pointer = cgutils.get_item_pointer(context, builder, a, array, [index], wraparound=False)
+        return arrayobj.load_item(context, builder, a, pointer)
+
+    return a.dtype(a, i), codegen
+
+
+set_plain(at, lambda a, i: a[i] if getattr(a, "ndim", 0) else a)

@@ -1,0 +1,844 @@
+"""Elementary functions without branches, tables or calls: loops over them vectorise, and the same code runs on CUDA.
+
+Every function takes float64 or float32 and returns the same type (integers become float64). Errors quoted in ulp are the
+largest seen on 1e5 or more points per function (tests/reference/elementary_scan.md) on a processor with fused multiply-add.
+The constants come from tests/reference/make_elementary.py; each polynomial states its interval and the relative error it
+alone causes in the result.
+
+How: an argument is reduced by n = round(c x). Adding 1.5*2^52 (float32: 1.5*2^23) rounds to an integer and leaves it in the
+low bits of the sum; a bias added to that constant prepares the bits for use as an exponent. The multiple of the period is
+subtracted in pieces so short that n times a piece is exact, with and without fused multiply-add. Wherever the rounding of
+a product in a sum matters, `muladd` or `fma` is written, so no compiler has a choice and all devices agree.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats._core.compile import device_function
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, to_bits
+
+__all__ = [
+    "atan", "cos", "cos_abs", "cosh", "cospi", "exp", "exp_neg", "expm1", "log", "log1p", "log_dd", "log_scaled", "pow",
+    "recip", "rsqrt", "sin", "sincos", "sincospi", "sinh", "sinpi", "tan", "tanh",
+]  # fmt: skip
+
+_INF, _NAN = math.inf, math.nan
+_INF32, _NAN32 = np.float32(math.inf), np.float32(math.nan)
+
+
+def _polynomial(*coefficients):
+    """A polynomial, coefficients ascending, as even + x odd: two short chains instead of a long one."""
+    even, odd = horner(*coefficients[::2]), horner(*coefficients[1::2])
+
+    @device_function
+    def polynomial(x):
+        return muladd(x, odd(x * x), even(x * x))
+
+    return polynomial
+
+
+# --- exp ---------------------------------------------------------------------------------------------------------
+# x = n log 2 + r, |r| <= log(2)/2, and e^r = 1 + r + r^2 EXP(r).
+
+_LOG2E, _LN2_HI, _LN2_LO = 1.4426950408889634, 0.6931471805598903, 5.497923018708371e-14
+_LOG2E32 = np.float32(1.442695)
+_LN2_HI32, _LN2_LO32 = np.float32(0.693145751953125), np.float32(1.4286068e-06)
+
+_EXP64 = _polynomial(  # |r| <= 0.3466, error 3.7e-18
+    0.5000000000000011, 0.16666666666666438, 0.041666666666525756, 0.008333333333473698, 0.0013888888944874672,
+    0.00019841269560627286, 2.4801491732886596e-05, 2.7557530297048556e-06, 2.7630758656119024e-07, 2.5020171251646547e-08,
+)  # fmt: skip
+_EXP32 = _polynomial(  # |r| <= 0.3466, error 3.2e-9
+    0.4999999403953552, 0.16666516661643982, 0.04166810214519501, 0.008369196206331253, 0.0013838838785886765
+)
+
+# The rounding constants with bias 2046 (two exponents of bias 1023), 1023 and 1021.
+_ROUND_TWICE, _ROUND_ONCE, _ROUND_QUARTER = 6755399441057790.0, 6755399441056767.0, 6755399441056765.0
+_ROUND_TWICE32, _ROUND_ONCE32, _ROUND_QUARTER32 = np.float32(12583166.0), np.float32(12583039.0), np.float32(12583037.0)
+
+
+@device_function
+def _reduced64(x, n):
+    return muladd(-n, _LN2_LO, muladd(-n, _LN2_HI, x))
+
+
+@device_function
+def _reduced32(x, n):
+    return muladd(-n, _LN2_LO32, muladd(-n, _LN2_HI32, x))
+
+
+@device_function
+def _exp_scaled64(r, t):
+    """2^n e^r from the low bits n + 2046 of t. Two factors reach overflow and subnormal results without a branch."""
+    both = to_bits(t)
+    half = both >> 1
+    return (1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(half << 52) * from_bits((both - half) << 52)
+
+
+@device_function
+def _exp_scaled32(r, t):
+    both = to_bits(t)
+    half = np.int32(both >> np.int32(1))
+    first, second = from_bits(np.int32(half << np.int32(23))), from_bits(np.int32(np.int32(both - half) << np.int32(23)))
+    return (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * first * second
+
+
+@device_function
+def _exp64(x):
+    x = x if not (x < -746.0) else -746.0  # written so that NaN stays
+    x = x if not (x > 710.0) else 710.0
+    t = muladd(x, _LOG2E, _ROUND_TWICE)
+    return _exp_scaled64(_reduced64(x, t - _ROUND_TWICE), t)
+
+
+@device_function
+def _exp32(x):
+    x = x if not (x < np.float32(-105.0)) else np.float32(-105.0)
+    x = x if not (x > np.float32(89.0)) else np.float32(89.0)
+    t = muladd(x, _LOG2E32, _ROUND_TWICE32)
+    return _exp_scaled32(_reduced32(x, t - _ROUND_TWICE32), t)
+
+
+_exp = by_dtype(_exp64, _exp32)
+
+
+@device_function
+def exp(x):
+    """e^x for every x; overflow gives inf, underflow subnormals and then 0. Error <= 0.9 ulp."""
+    return _exp(x)
+
+
+@device_function
+def _exp_neg64(x):
+    t = muladd(x, _LOG2E, _ROUND_ONCE)
+    r = _reduced64(x, t - _ROUND_ONCE)
+    v = (1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(to_bits(t) << 52)
+    return v if not (x < -708.0) else 0.0
+
+
+@device_function
+def _exp_neg32(x):
+    t = muladd(x, _LOG2E32, _ROUND_ONCE32)
+    r = _reduced32(x, t - _ROUND_ONCE32)
+    v = (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * from_bits(np.int32(to_bits(t) << np.int32(23)))
+    return v if not (x < np.float32(-87.0)) else np.float32(0.0)
+
+
+_exp_neg = by_dtype(_exp_neg64, _exp_neg32)
+
+
+@device_function
+def exp_neg(x):
+    """e^x for x <= 0 (and up to 709, float32 88), 0 below -708 (float32 -87). Error <= 0.9 ulp."""
+    return _exp_neg(x)
+
+
+# --- expm1 and the hyperbolic functions -----------------------------------------------------------------------------
+# (e^x - 1)/4 = s (1 + r + r^2 EXP(r)) - 1/4 with s = 2^(n-2): the quarter does not overflow where e^x/2 is finite.
+
+
+@device_function
+def _quarter_expm1_64(x):
+    x = x if not (x < -50.0) else -50.0
+    x = x if not (x > 710.6) else 710.6
+    t = muladd(x, _LOG2E, _ROUND_QUARTER)
+    r = _reduced64(x, t - _ROUND_QUARTER)
+    s = from_bits(to_bits(t) << 52)
+    return muladd(s * (r * r), _EXP64(r), muladd(s, r, s - 0.25))
+
+
+@device_function
+def _quarter_expm1_32(x):
+    x = x if not (x < np.float32(-20.0)) else np.float32(-20.0)
+    x = x if not (x > np.float32(89.5)) else np.float32(89.5)
+    t = muladd(x, _LOG2E32, _ROUND_QUARTER32)
+    r = _reduced32(x, t - _ROUND_QUARTER32)
+    s = from_bits(np.int32(to_bits(t) << np.int32(23)))
+    return muladd(s * (r * r), _EXP32(r), muladd(s, r, s - np.float32(0.25)))
+
+
+_quarter_expm1 = by_dtype(_quarter_expm1_64, _quarter_expm1_32)
+
+
+@device_function
+def _expm1_any(x):
+    T = type(x)
+    v = T(4.0) * _quarter_expm1(x)
+    return x if abs(x) < T(1e-17) else v  # keeps -0.0 and subnormals
+
+
+@device_function
+def _sinh_any(x):
+    T = type(x)
+    a = abs(x)
+    h = T(2.0) * _quarter_expm1(a)
+    v = h + h / (h + h + T(1.0))
+    return math.copysign(a if a < T(1e-17) else v, x)
+
+
+@device_function
+def _tanh_any(x):
+    T = type(x)
+    a = abs(x)
+    w = _quarter_expm1(a + a if not (a > T(40.0)) else T(80.0))
+    v = w / (w + T(0.5))
+    return math.copysign(a if a < T(1e-17) else v, x)
+
+
+_expm1, _sinh, _tanh = by_dtype(_expm1_any, _expm1_any), by_dtype(_sinh_any, _sinh_any), by_dtype(_tanh_any, _tanh_any)
+
+
+@device_function
+def expm1(x):
+    """e^x - 1 for every x, accurate near 0; keeps -0.0."""
+    return _expm1(x)
+
+
+@device_function
+def sinh(x):
+    """Hyperbolic sine h + h/(1 + 2h), h = (e^|x| - 1)/2, for every x."""
+    return _sinh(x)
+
+
+@device_function
+def tanh(x):
+    """Hyperbolic tangent m/(m + 2), m = e^(2|x|) - 1, for every x."""
+    return _tanh(x)
+
+
+@device_function
+def _cosh64(x):
+    a = abs(x)
+    a = a if not (a > 710.6) else 710.6
+    t = muladd(a, _LOG2E, _ROUND_QUARTER)
+    r = _reduced64(a, t - _ROUND_QUARTER)
+    half = 2.0 * ((1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(to_bits(t) << 52))
+    return half + 0.25 / half
+
+
+@device_function
+def _cosh32(x):
+    a = abs(x)
+    a = a if not (a > np.float32(89.5)) else np.float32(89.5)
+    t = muladd(a, _LOG2E32, _ROUND_QUARTER32)
+    r = _reduced32(a, t - _ROUND_QUARTER32)
+    quarter = (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * from_bits(np.int32(to_bits(t) << np.int32(23)))
+    half = np.float32(2.0) * quarter
+    return half + np.float32(0.25) / half
+
+
+_cosh = by_dtype(_cosh64, _cosh32)
+
+
+@device_function
+def cosh(x):
+    """Hyperbolic cosine e^|x|/2 + e^-|x|/2 for every x."""
+    return _cosh(x)
+
+
+# --- log ---------------------------------------------------------------------------------------------------------
+# y = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). float64: s = f/(2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 LOG(s^2)).
+# float32: log(1 + f) = f - f^2/2 + f^3 LOG(f), without a division.
+
+_LOG64 = _polynomial(  # s^2 <= 0.02944, error 1.2e-18
+    0.6666666666666734, 0.39999999999416574, 0.28571428742051835, 0.2222219860196552,
+    0.1818356304085633, 0.15314079308165238, 0.1479569528728612,
+)  # fmt: skip
+_LOG32 = _polynomial(  # -0.2929 <= f <= 0.4142, error 5.9e-9
+    0.3333333134651184, -0.250008225440979, 0.20001259446144104, -0.16623327136039734,
+    0.1420097053050995, -0.13159669935703278, 0.12767215073108673, -0.07643256336450577,
+)  # fmt: skip
+
+_SQRT_HALF = 0x3FE6A09E00000000  # bits of sqrt(1/2), shortened
+_SQRT_HALF32 = np.int32(0x3F3504F3)
+_TINY, _TINY32 = 2.2250738585072014e-308, np.float32(1.1754944e-38)
+
+
+@device_function
+def _exponent64(y):
+    """(k + 1023) 2^52 + mantissa bits: the bits of y moved so that the exponent steps at sqrt(2) instead of 2."""
+    return to_bits(y) + (0x3FF0000000000000 - _SQRT_HALF)
+
+
+@device_function
+def _exponent32(y):
+    return np.int32(to_bits(y) + (np.int32(0x3F800000) - _SQRT_HALF32))
+
+
+@device_function
+def _float_exponent64(j):
+    return from_bits((j >> 52) | 0x4330000000000000) - 4503599627371519.0  # 2^52 + 1023; a conversion would not vectorise on AVX2
+
+
+@device_function
+def _float_exponent32(j):
+    return np.float32(np.int32(np.int32(j >> np.int32(23)) - np.int32(127)))
+
+
+@device_function
+def _log_reduced64(y):
+    """F and k of a normal y > 0."""
+    j = _exponent64(y)
+    return from_bits((j & 0x000FFFFFFFFFFFFF) + _SQRT_HALF) - 1.0, _float_exponent64(j)
+
+
+@device_function
+def _log_reduced32(y):
+    j = _exponent32(y)
+    return from_bits(np.int32(np.int32(j & np.int32(0x007FFFFF)) + _SQRT_HALF32)) - np.float32(1.0), _float_exponent32(j)
+
+
+@device_function
+def _log_reduced_any64(x):
+    """F and k of any x > 0; subnormals are lifted by 2^54."""
+    tiny = x < _TINY
+    f, k = _log_reduced64(x * 18014398509481984.0 if tiny else x)
+    return f, k - (54.0 if tiny else 0.0)
+
+
+@device_function
+def _log_reduced_any32(x):
+    tiny = x < _TINY32
+    f, k = _log_reduced32(x * np.float32(33554432.0) if tiny else x)
+    return f, k - (np.float32(25.0) if tiny else np.float32(0.0))
+
+
+@device_function
+def _log_core64(f, k):
+    """log(1 + f) + k log 2."""
+    s = f / (2.0 + f)
+    z = s * s
+    half = 0.5 * f
+    tail = muladd(s, muladd(half, f, z * _LOG64(z)), k * _LN2_LO)
+    return muladd(k, _LN2_HI, f + muladd(-half, f, tail))
+
+
+@device_function
+def _log_core32(f, k):
+    tail = muladd(f * (f * f), _LOG32(f), k * _LN2_LO32)
+    return muladd(k, _LN2_HI32, f + muladd(np.float32(-0.5) * f, f, tail))
+
+
+@device_function
+def _log64(x):
+    f, k = _log_reduced_any64(x)
+    v = _log_core64(f, k)
+    v = v if x < _INF else x
+    return v if not (x <= 0.0) else (-_INF if x == 0.0 else _NAN)
+
+
+@device_function
+def _log32(x):
+    f, k = _log_reduced_any32(x)
+    v = _log_core32(f, k)
+    v = v if x < _INF32 else x
+    return v if not (x <= np.float32(0.0)) else (-_INF32 if x == np.float32(0.0) else _NAN32)
+
+
+@device_function
+def _log_scaled64(y, shift):
+    f, k = _log_reduced64(y)
+    return _log_core64(f, k + shift)
+
+
+@device_function
+def _log_scaled32(y, shift):
+    f, k = _log_reduced32(y)
+    return _log_core32(f, k + shift)
+
+
+_log, _log_scaled = by_dtype(_log64, _log32), by_dtype(_log_scaled64, _log_scaled32, 2)
+
+
+@device_function
+def log(x):
+    """Natural logarithm for every x, subnormals included; 0 gives -inf, x < 0 NaN."""
+    return _log(x)
+
+
+@device_function
+def log_scaled(y, shift):
+    """log(2^shift y) for a normal finite y > 0 and an integer-valued float shift, |shift| < 1000 (float32 100).
+
+    Nothing is checked: a building block for callers that scale subnormals away by themselves. Relative accuracy near
+    2^shift y = 1 is full.
+    """
+    return _log_scaled(y, shift)
+
+
+@device_function
+def _log1p64(x):
+    j = _exponent64(1.0 + x)
+    scale = from_bits((2048 - (j >> 52)) << 52)  # 4 2^-k, which is normal for every k
+    f = muladd(0.25 * x, scale, muladd(0.25, scale, -1.0))  # one rounding: 2^-k (1 + x) - 1 from the true x
+    v = _log_core64(f, _float_exponent64(j))
+    v = v if x < _INF else x
+    v = v if not (x <= -1.0) else (-_INF if x == -1.0 else _NAN)
+    return x if abs(x) < 1.1e-16 else v
+
+
+@device_function
+def _log1p32(x):
+    j = _exponent32(np.float32(1.0) + x)
+    scale = from_bits(np.int32(np.int32(np.int32(256) - np.int32(j >> np.int32(23))) << np.int32(23)))
+    f = muladd(np.float32(0.25) * x, scale, muladd(np.float32(0.25), scale, np.float32(-1.0)))
+    v = _log_core32(f, _float_exponent32(j))
+    v = v if x < _INF32 else x
+    v = v if not (x <= np.float32(-1.0)) else (-_INF32 if x == np.float32(-1.0) else _NAN32)
+    return x if abs(x) < np.float32(5.9e-8) else v
+
+
+_log1p = by_dtype(_log1p64, _log1p32)
+
+
+@device_function
+def log1p(x):
+    """log(1 + x) for every x, accurate near 0; -1 gives -inf, x < -1 NaN; keeps -0.0."""
+    return _log1p(x)
+
+
+# --- log as an unevaluated sum, and pow ---------------------------------------------------------------------------
+# log(1 + f) = 2 s + 2 s^3 (1/3 + s^2 LOG_DD(s^2)): everything but LOG_DD is carried to twice the working precision.
+
+_LOG_DD64 = _polynomial(  # s^2 <= 0.02944, error 7.6e-23
+    0.1999999999999999, 0.1428571428572192, 0.11111111108894824, 0.09090909422008474,
+    0.07692279213033072, 0.06668132311898167, 0.058378888121297684, 0.05990891694144138,
+)  # fmt: skip
+_LOG_DD32 = _polynomial(0.20000076293945312, 0.14273545145988464, 0.11709821969270706)  # error 8.5e-12
+
+
+@device_function
+def _log_dd_poly64(z):
+    return _LOG_DD64(z), _LN2_HI, _LN2_LO
+
+
+@device_function
+def _log_dd_poly32(z):
+    return _LOG_DD32(z), _LN2_HI32, _LN2_LO32
+
+
+_log_dd_poly = by_dtype(_log_dd_poly64, _log_dd_poly32)
+_log_reduced_any = by_dtype(_log_reduced_any64, _log_reduced_any32)
+
+
+@device_function
+def _log_sum(x):
+    """Log x = hi + lo for finite x > 0, lo within a few ulp of hi."""
+    T = type(x)
+    f, k = _log_reduced_any(x)
+    d = T(2.0) + f
+    inverse = T(1.0) / d
+    s = f * inverse
+    s_lo = inverse * muladd(-s, f - (d - T(2.0)), fma(-s, d, f))
+    z = s * s
+    z_lo = muladd(s + s, s_lo, fma(s, s, -z))
+    q, ln2_hi, ln2_lo = _log_dd_poly(z)
+    third = T(0.3333333333333333)
+    u = muladd(z, q, third)
+    u_lo = fma(z, q, third - u) + muladd(z_lo, q, third * fma(T(-3.0), third, T(1.0)))
+    p = z * u
+    p_lo = fma(z, u, -p) + muladd(z, u_lo, z_lo * u)
+    h = muladd(s, p, s)
+    h_lo = fma(s, p, s - h) + muladd(s, p_lo, muladd(s_lo, p, s_lo))
+    hi = muladd(k, ln2_hi, h + h)
+    lo = (muladd(k, ln2_hi, -hi) + (h + h)) + muladd(k, ln2_lo, h_lo + h_lo)
+    return hi, lo
+
+
+@device_function
+def _log_dd_any(x):
+    hi, lo = _log_sum(x)
+    v = hi + lo
+    return v, (hi - v) + lo
+
+
+_log_dd = by_dtype(_log_dd_any, _log_dd_any)
+
+
+@device_function
+def log_dd(x):
+    """(hi, lo) with hi + lo = log x to about 2^-66 (float32 2^-36) relative, for finite x > 0, subnormals included.
+
+    hi is log x rounded to nearest (but for near ties). 0, negative, infinite and NaN x are not treated.
+    """
+    return _log_dd(x)
+
+
+@device_function
+def _exp_sum64(p, e):
+    """e^(p + e), |e| << |p|."""
+    p = p if not (p < -746.0) else -746.0
+    p = p if not (p > 710.0) else 710.0
+    t = muladd(p, _LOG2E, _ROUND_TWICE)
+    n = t - _ROUND_TWICE
+    return _exp_scaled64(muladd(-n, _LN2_HI, p) + muladd(-n, _LN2_LO, e), t)
+
+
+@device_function
+def _exp_sum32(p, e):
+    p = p if not (p < np.float32(-105.0)) else np.float32(-105.0)
+    p = p if not (p > np.float32(89.0)) else np.float32(89.0)
+    t = muladd(p, _LOG2E32, _ROUND_TWICE32)
+    n = t - _ROUND_TWICE32
+    return _exp_scaled32(muladd(-n, _LN2_HI32, p) + muladd(-n, _LN2_LO32, e), t)
+
+
+@device_function
+def _integer_odd64(a):
+    """Whether a >= 0 is an integer, and an odd one. From 2^52 on all are integers, from 2^53 on even."""
+    u = a + 4503599627370496.0 if a < 4503599627370496.0 else a
+    integer = (a >= 4503599627370496.0) | (u - 4503599627370496.0 == a)
+    return integer, integer & (a < 9007199254740992.0) & ((to_bits(u) & 1) != 0)
+
+
+@device_function
+def _integer_odd32(a):
+    u = a + np.float32(8388608.0) if a < np.float32(8388608.0) else a
+    integer = (a >= np.float32(8388608.0)) | (u - np.float32(8388608.0) == a)
+    return integer, integer & (a < np.float32(16777216.0)) & (np.int32(to_bits(u) & np.int32(1)) != np.int32(0))
+
+
+_exp_sum, _integer_odd = by_dtype(_exp_sum64, _exp_sum32, 2), by_dtype(_integer_odd64, _integer_odd32)
+
+
+@device_function
+def _pow_any(x, y):
+    T = type(x)
+    a = abs(x)
+    hi, lo = _log_sum(a)
+    hi = hi if a < T(_INF) else a  # inf and NaN
+    hi = hi if not (a == T(0.0)) else T(-_INF)
+    b = abs(y)
+    c = math.copysign(b if not (b > T(1e30)) else T(1e30), y)  # as good as infinite, and 0 c = 0
+    p = c * hi
+    e = muladd(c, lo, fma(c, hi, -p))
+    v = _exp_sum(p, e if abs(p) < T(1000.0) else T(0.0))
+    integer, odd = _integer_odd(b)
+    v = -v if odd & (math.copysign(T(1.0), x) < T(0.0)) else v
+    v = v if not ((x < T(0.0)) & (a < T(_INF)) & (not integer)) else T(_NAN)
+    return v if not ((x == T(1.0)) | (y == T(0.0))) else T(1.0)
+
+
+_pow = by_dtype(_pow_any, _pow_any, 2)
+
+
+@device_function
+def pow(x, y):
+    """x^y = exp(y log x) with the logarithm carried as hi + lo; edge values as IEEE 754.
+
+    x^0 = 1^y = 1; a negative x needs an integer y, else NaN. The type of x decides that of the computation.
+    """
+    return _pow(x, y)
+
+
+# --- sin, cos, tan -----------------------------------------------------------------------------------------------
+# x = n pi/2 + r, |r| <= pi/4; sin r = r + r^3 SIN(r^2), cos r = 1 - r^2/2 + r^4 COS(r^2). pi/2 has four pieces, because the
+# zeros of sin x cost many bits: r is as small as 2^-60 for |x| < 1e6.
+
+_ROUND, _ROUND32 = 6755399441055744.0, np.float32(12582912.0)
+
+_SIN64 = _polynomial(  # r^2 <= 0.617, error 3.4e-18
+    -0.16666666666666632, 0.008333333333322486, -0.00019841269829853247,
+    2.755731370500471e-06, -2.505075988085388e-08, 1.589688617356153e-10,
+)  # fmt: skip
+_COS64 = _polynomial(  # r^2 <= 0.617, error 4.8e-20
+    0.0416666666666666, -0.0013888888888874472, 2.480158728966902e-05,
+    -2.755731440001159e-07, 2.0875729107830613e-09, -1.1359923658315057e-11,
+)  # fmt: skip
+_SIN32 = _polynomial(-0.16666655242443085, 0.008332191035151482, -0.00019518610497470945)  # error 3.7e-9
+_COS32 = _polynomial(0.04166664555668831, -0.00138873013202101, 2.4430675694020465e-05)  # error 1.1e-10
+
+
+@device_function
+def _minus_multiple(x, n, c1, c2, c3, c4):
+    """x - n (c1 + c2 + c3 + c4) as r + r_lo. The first three products are exact, so a small r keeps all its bits."""
+    first = muladd(-n, c1, x)
+    second = n * c2
+    r = first - second
+    tail = muladd(-n, c3, (first - r) - second)
+    s = r + tail
+    v = muladd(-n, c4, s)
+    return v, muladd(-n, c4, (r - s) + tail + (s - v))
+
+
+@device_function
+def _quadrant64(x):
+    """r, r_lo and bits whose last two are n mod 4."""
+    t = muladd(x, 0.6366197723675814, _ROUND)
+    r, r_lo = _minus_multiple(x, t - _ROUND, 1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
+    return r if abs(x) < 1.4e14 else _NAN, r_lo, to_bits(t)
+
+
+@device_function
+def _quadrant32(x):
+    t = muladd(x, np.float32(0.63661975), _ROUND32)
+    c1, c2 = np.float32(1.5703125), np.float32(0.0004837512969970703)
+    c3, c4 = np.float32(7.549533620476723e-08), np.float32(2.5633440682570896e-12)
+    r, r_lo = _minus_multiple(x, t - _ROUND32, c1, c2, c3, c4)
+    return r if abs(x) < np.float32(1e6) else _NAN32, r_lo, to_bits(t)
+
+
+@device_function
+def _sin_cos_poly64(z):
+    return _SIN64(z), _COS64(z)
+
+
+@device_function
+def _sin_cos_poly32(z):
+    return _SIN32(z), _COS32(z)
+
+
+_quadrant, _sin_cos_poly = by_dtype(_quadrant64, _quadrant32), by_dtype(_sin_cos_poly64, _sin_cos_poly32)
+
+
+@device_function
+def _sin_cos_reduced(r, bits):
+    """sin and cos of n pi/2 + r."""
+    T = type(r)
+    z = r * r
+    sin_z, cos_z = _sin_cos_poly(z)
+    s = muladd(r * z, sin_z, r)
+    head = muladd(T(-0.5), z, T(1.0))
+    c = head + muladd(z * z, cos_z, muladd(T(-0.5), z, T(1.0) - head))
+    odd = (bits & 1) != 0
+    a, b = c if odd else s, s if odd else c
+    return -a if (bits & 2) != 0 else a, -b if ((bits + 1) & 2) != 0 else b
+
+
+@device_function
+def _sincos_any(x):
+    T = type(x)
+    r, _, bits = _quadrant(x)
+    s, c = _sin_cos_reduced(r, bits)
+    return s if not (x == T(0.0)) else x, c  # keeps -0.0
+
+
+_sincos = by_dtype(_sincos_any, _sincos_any)
+
+
+@device_function
+def sincos(x):
+    """(sin x, cos x), full accuracy for |x| < 1.6e6 (float32: 6400).
+
+    Beyond, the absolute error stays below that of rounding x, up to |x| = 1.4e14 (float32: 1e6); above, and for infinite x, NaN.
+    """
+    return _sincos(x)
+
+
+@device_function
+def sin(x):
+    """Sine; range and error of `sincos`."""
+    return _sincos(x)[0]
+
+
+@device_function
+def cos(x):
+    """Cosine; range and error of `sincos`."""
+    return _sincos(x)[1]
+
+
+@device_function
+def _tan_any(x):
+    """Quotient of sin r and cos r, both as sums, corrected by the remainder of the division."""
+    T = type(x)
+    r, r_lo, bits = _quadrant(x)
+    z = r * r
+    sin_z, cos_z = _sin_cos_poly(z)
+    tail = muladd(r * z, sin_z, muladd(T(-0.5) * z, r_lo, r_lo))
+    s = r + tail
+    s_lo = (r - s) + tail
+    head = muladd(T(-0.5), z, T(1.0))
+    tail = muladd(z * z, cos_z, muladd(-r, r_lo, muladd(T(-0.5), z, T(1.0) - head)))
+    c = head + tail
+    c_lo = (head - c) + tail
+    odd = (bits & 1) != 0
+    num, num_lo = c if odd else s, c_lo if odd else s_lo
+    den, den_lo = -s if odd else c, -s_lo if odd else c_lo
+    inverse = T(1.0) / den
+    q = num * inverse
+    v = muladd(inverse, muladd(-q, den, num) + muladd(-q, den_lo, num_lo), q)
+    return v if not (x == T(0.0)) else x
+
+
+_tan = by_dtype(_tan_any, _tan_any)
+
+
+@device_function
+def tan(x):
+    """Tangent; range of `sincos`."""
+    return _tan(x)
+
+
+# --- sin(pi x), cos(pi x) ------------------------------------------------------------------------------------------
+
+
+@device_function
+def _half_turns64(a):
+    """a mod 1/2 in [-1/4, 1/4], exactly, times pi; and bits whose last two are the quadrant. From 2^53 on a is even."""
+    a = a if a < 9007199254740992.0 else a - a
+    b = muladd(-2.0, muladd(a, 0.5, 4503599627370496.0) - 4503599627370496.0, a)
+    t = muladd(b, 2.0, _ROUND)
+    r = muladd(t - _ROUND, -0.5, b)
+    return muladd(r, 3.141592653589793, r * 1.2246467991473532e-16), to_bits(t)
+
+
+@device_function
+def _half_turns32(a):
+    a = a if a < np.float32(16777216.0) else a - a
+    b = muladd(np.float32(-2.0), muladd(a, np.float32(0.5), np.float32(8388608.0)) - np.float32(8388608.0), a)
+    t = muladd(b, np.float32(2.0), _ROUND32)
+    r = muladd(t - _ROUND32, np.float32(-0.5), b)
+    return muladd(r, np.float32(3.1415927410125732), r * np.float32(-8.742277657347586e-08)), to_bits(t)
+
+
+_half_turns = by_dtype(_half_turns64, _half_turns32)
+
+
+@device_function
+def _sincospi_any(x):
+    T = type(x)
+    r, bits = _half_turns(abs(x))
+    s, c = _sin_cos_reduced(r, bits)
+    return (s + T(0.0)) * math.copysign(T(1.0), x), c + T(0.0)  # adding 0 turns -0.0 into 0.0
+
+
+_sincospi = by_dtype(_sincospi_any, _sincospi_any)
+
+
+@device_function
+def sincospi(x):
+    """(sin(pi x), cos(pi x)) for every finite x with an exact reduction; NaN for infinite x. sin(pi n) has the sign of n."""
+    return _sincospi(x)
+
+
+@device_function
+def sinpi(x):
+    """sin(pi x), see `sincospi`."""
+    return _sincospi(x)[0]
+
+
+@device_function
+def cospi(x):
+    """cos(pi x), see `sincospi`."""
+    return _sincospi(x)[1]
+
+
+# --- cos with a small absolute error -----------------------------------------------------------------------------
+# x = n pi + r, |r| <= pi/2; cos r = 1 - r^2/2 + r^4 COS_ABS(r^2).
+
+_COS_ABS64 = _polynomial(  # r^2 <= 2.468, absolute error 5.7e-18
+    0.04166666666666583, -0.0013888888888829972, 2.480158728576611e-05, -2.755731706653452e-07,
+    2.087659247805964e-09, -1.1463632110476706e-11, 4.616096699661224e-14,
+)  # fmt: skip
+_COS_ABS32 = _polynomial(  # r^2 <= 2.468, absolute error 4.3e-10
+    0.041666656732559204, -0.001388858538120985, 2.4770179152255878e-05, -2.620901966565725e-07
+)
+
+
+@device_function
+def _cos_abs64(x):
+    t = muladd(x, 0.3183098861837907, _ROUND)
+    n = t - _ROUND
+    r = muladd(-n, 4.044532497591901e-21, muladd(-n, 1.2154201012607932e-10, muladd(-n, 3.1415926534682512, x)))
+    z = r * r
+    v = muladd(z, muladd(z, _COS_ABS64(z), -0.5), 1.0)
+    return from_bits(to_bits(v) ^ (to_bits(t) << 63))
+
+
+@device_function
+def _cos_abs32(x):
+    t = muladd(x, np.float32(0.31830987), _ROUND32)
+    n = t - _ROUND32
+    r = muladd(-n, np.float32(0.0009675025939941406), muladd(-n, np.float32(3.140625), x))
+    r = muladd(-n, np.float32(1.5099580252808664e-07), r)
+    z = r * r
+    v = muladd(z, muladd(z, _COS_ABS32(z), np.float32(-0.5)), np.float32(1.0))
+    return from_bits(np.int32(to_bits(v) ^ np.int32(to_bits(t) << np.int32(31))))
+
+
+_cos_abs = by_dtype(_cos_abs64, _cos_abs32)
+
+
+@device_function
+def cos_abs(x):
+    """Cosine with a small absolute error, at about half the cost: for Fourier sums. |x| < 3.2e6 (float32: 12000)."""
+    return _cos_abs(x)
+
+
+# --- atan --------------------------------------------------------------------------------------------------------
+# With tan(pi/8) and tan(3 pi/8) as limits: atan a = atan a, pi/4 + atan((a - 1)/(a + 1)) or pi/2 - atan(1/a), and
+# atan r = r + r^3 ATAN(r^2).
+
+_ATAN64 = _polynomial(  # r^2 <= 0.1716, error 1.2e-18
+    -0.333333333333332, 0.19999999999953827, -0.14285714280221676, 0.11111110784739334, -0.09090897794709439,
+    0.0769206086988041, -0.06663111406138805, 0.058479418841745574, -0.050395363910853544, 0.03807030025288644,
+    -0.017913325172762718,
+)  # fmt: skip
+_ATAN32 = _polynomial(  # r^2 <= 0.1716, error 6.7e-10
+    -0.33333316445350647, 0.1999853253364563, -0.14244511723518372, 0.10600188374519348, -0.060927946120500565
+)
+
+
+@device_function
+def _atan_parts64(z):
+    return _ATAN64(z), 1.5707963267948966, 6.123233995736766e-17
+
+
+@device_function
+def _atan_parts32(z):
+    return _ATAN32(z), np.float32(1.5707963705062866), np.float32(-4.371138828673793e-08)
+
+
+_atan_parts = by_dtype(_atan_parts64, _atan_parts32)
+
+
+@device_function
+def _atan_any(x):
+    T = type(x)
+    a = abs(x)
+    large = a > T(2.414213562373095)
+    middle = a > T(0.41421356237309503)
+    r = (T(-1.0) if large else (a - T(1.0) if middle else a)) / (a if large else (a + T(1.0) if middle else T(1.0)))
+    q, half_pi, half_pi_lo = _atan_parts(r * r)
+    share = T(1.0) if large else (T(0.5) if middle else T(0.0))
+    return math.copysign(muladd(share, half_pi, r + muladd(r * (r * r), q, share * half_pi_lo)), x)
+
+
+_atan = by_dtype(_atan_any, _atan_any)
+
+
+@device_function
+def atan(x):
+    """Inverse tangent for every x."""
+    return _atan(x)
+
+
+# --- reciprocals -------------------------------------------------------------------------------------------------
+
+
+@device_function
+def _recip_any(x):
+    return type(x)(1.0) / x
+
+
+@device_function
+def _rsqrt_any(x):
+    return type(x)(1.0) / math.sqrt(x)
+
+
+_recip, _rsqrt = by_dtype(_recip_any, _recip_any), by_dtype(_rsqrt_any, _rsqrt_any)
+
+
+@device_function
+def recip(x):
+    """1/x, rounded to nearest; 0 gives inf with its sign."""
+    return _recip(x)
+
+
+@device_function
+def rsqrt(x):
+    """1/sqrt(x) for every x, subnormals included; 0 gives inf, x < 0 NaN."""
+    return _rsqrt(x)

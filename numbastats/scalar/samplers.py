@@ -1,0 +1,335 @@
+"""Random draws as functions of Philox words or counters.
+
+Two steps stay visible. ``<name>_from_words(w0, w1, parameters)`` turns random words into a draw and nothing else,
+so a loop may first fill a buffer with words and then transform it. ``<name>1(k0, k1, item, stream, parameters)``
+computes the words itself from the key (k0, k1), the item number (64 bits) and the stream word (stream | purpose << 24).
+
+The float type is that of the parameters. float64 uses both words; float32 uses w0 alone. With u the random number,
+u and 1 - u are both known to full relative precision, and neither the far tail nor the neighbourhood of zero of a draw
+is cut by the spacing of floats near 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats._core.compile import device_function
+from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, to_bits
+from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.scalar.normal import LN2, r_form
+from numbastats.scalar.philox import philox4x32, unit, unit_and_rest32, word_bits
+from numbastats.scalar.special import mills_right, ndtr_pair
+
+__all__ = [
+    "exponential1",
+    "exponential_from_words",
+    "gamma1",
+    "gamma_from_words",
+    "log_gamma1",
+    "normal1",
+    "normal_from_words",
+    "truncnorm1",
+    "truncnorm_from_words",
+    "uniform1",
+    "uniform_from_words",
+]
+
+# --- from a carrier of random bits (see word_bits) --------------------------------------------------------------
+
+
+@device_function
+def _pair64(bits):
+    u = unit(bits)
+    return u, 1.0 - u  # exact: u is an odd multiple of 2^-53
+
+
+@device_function
+def _pair32(bits):
+    word = np.uint32(to_bits(bits))
+    return unit_and_rest32(word)[0], unit_and_rest32(np.uint32(~word))[0]
+
+
+_pair = by_dtype(_pair64, _pair32)
+
+
+@device_function
+def _neg_log64(bits):
+    """-log(u) with u = (k + 1/2) 2^-52."""
+    return -log(unit(bits))
+
+
+@device_function
+def _neg_log32(bits):
+    """-log(u) with u = (k + 1/2) 2^-32. The rounding error of u is put back: -log(u) is right also as u -> 1."""
+    u, e = unit_and_rest32(np.uint32(to_bits(bits)))
+    return -(log(u) + e)
+
+
+_neg_log = by_dtype(_neg_log64, _neg_log32)
+
+
+@device_function
+def _half_normal(v):
+    """z >= 0 with tail probability exp(-v)/2 for v < 700; `norm_from_exp1` without the case that no word reaches."""
+    T = type(v)
+    return r_form(v, T(math.sqrt(v + T(LN2))))
+
+
+@device_function
+def _signed_normal64(bits):
+    # The sign is the lowest bit, which the uniform number does not use.
+    sign = np.uint64(to_bits(bits)) << np.uint64(63)
+    return from_bits(np.uint64(to_bits(_half_normal(_neg_log64(bits)))) | sign)
+
+
+@device_function
+def _signed_normal32(bits):
+    # The sign is the top bit; the other 31 give 2t = (k + 1/2) 2^-31, by way of (2k + 1) 2^-32.
+    word = np.uint32(to_bits(bits))
+    u, e = unit_and_rest32(np.uint32(word << np.uint32(1)))
+    v = -(log(u) + e)
+    sign = np.uint32(word & np.uint32(0x80000000))
+    return from_bits(np.uint32(np.uint32(to_bits(_half_normal(v))) | sign))
+
+
+_signed_normal = by_dtype(_signed_normal64, _signed_normal32)
+
+
+# --- fixed consumption: two words (float32: one) ---------------------------------------------------------------
+
+
+@device_function
+def uniform_from_words(w0, w1, low, high):
+    """Uniform on (low, high): ``low + (high - low) u``, u = (k + 1/2) 2^-52 (float32: 2^-23); ends only by rounding."""
+    u = unit(word_bits(w0, w1, low))
+    return fma(high - low, u, low)
+
+
+@device_function
+def exponential_from_words(w0, w1, scale):
+    """Exponential with mean `scale`, ``-scale log(u)``; NaN unless scale >= 0."""
+    T = type(scale)
+    x = scale * _neg_log(word_bits(w0, w1, scale))
+    return x if scale >= T(0.0) else T(np.nan)
+
+
+@device_function
+def normal_from_words(w0, w1, loc, scale):
+    """Normal by inversion of a tail probability t = u/2 and a random sign; NaN unless scale >= 0."""
+    T = type(loc)
+    x = muladd(scale, _signed_normal(word_bits(w0, w1, loc)), loc)
+    return x if scale >= T(0.0) else T(np.nan)
+
+
+# --- truncated normal ------------------------------------------------------------------------------------------
+
+_TAIL_FROM = 6.0  # distance of the nearer end from the mean, in sigmas, where the tail form takes over
+# Below this width, in sigmas, the density is an exponential up to width^2/8 relative (3e-11; float32 8e-6).
+_narrow = by_dtype(device_function(lambda x: 2.0**-16), device_function(lambda x: np.float32(2.0**-7)))
+_huge = by_dtype(device_function(lambda x: 1e300), device_function(lambda x: np.float32(1e30)))
+
+
+@device_function
+def _drop(t, m, d):
+    """Log Phi(-t) - log Phi(-(t + d)) without cancellation, for t >= 0 and d >= 0; m is M(t)."""
+    T = type(t)
+    big = d > _huge(t)
+    d = T(0.0) if big else d
+    g = muladd(t, d, T(0.5) * d * d) - log(mills_right(t + d) / m)
+    return T(np.inf) if big else g
+
+
+@device_function
+def _exponential_quantile(v, w, e1):
+    """``-log(1 - v (1 - exp(-g)))`` from v, w = 1 - v and e1 = expm1(-g), accurate for small and for large results."""
+    T = type(v)
+    y = muladd(v, T(1.0) + e1, w)
+    return -(log(y) if y < T(0.5) else log1p(v * e1))
+
+
+@device_function
+def _tail_offset(t, width, v, w):
+    """How far from the end at distance t >= 6 the draw lies, when a share v of the mass lies between.
+
+    Solves log Phi(-t) - log Phi(-t - d) = s. The start has the right value, slope and curvature at d = 0; two Newton
+    steps leave less than the rounding error.
+    """
+    T = type(t)
+    m = mills_right(t)
+    s = _exponential_quantile(v, w, expm1(-_drop(t, m, width)))
+    h = T(1.0) / m
+    d = T(2.0) * s / (h + T(math.sqrt(muladd(h, h, s + s))))
+    for _ in range(2):
+        d = d - (_drop(t, m, d) - s) * mills_right(t + d)
+    return d
+
+
+@device_function
+def _narrow_offset(rate, width, v, w):
+    """The same in a narrow interval, where the density falls like exp(-rate d)."""
+    T = type(rate)
+    z = rate * width
+    flat = z < T(1e-12)
+    s = _exponential_quantile(v, w, expm1(-(T(1.0) if flat else z)))
+    return width * v if flat else s / rate
+
+
+@device_function
+def _central(a, b, u, w):
+    """The quantile of u in [a, b] from both tails; a + b <= 0 and b > -6."""
+    T = type(a)
+    a_low, a_up = ndtr_pair(a)
+    b_low, b_up = ndtr_pair(b)
+    low = muladd(u, b_low, w * a_low)  # two positive terms each: no cancellation
+    up = muladd(u, b_up, w * a_up)
+    left = low < up
+    v = -log(T(2.0) * (low if left else up))
+    z = _half_normal(v if v > T(0.0) else T(0.0))
+    return -z if left else z
+
+
+@device_function
+def _truncnorm(mu, sigma, low, high, u, w):
+    """The quantile of u = 1 - w of a normal law on [low, high]."""
+    T = type(mu)
+    a, b = (low - mu) / sigma, (high - mu) / sigma
+    # Mirror so that the nearer end is b: then b <= |a|, and all tails are lower tails.
+    flip = a + b > T(0.0)
+    a, b = (-b, -a) if flip else (a, b)
+    u, w = (w, u) if flip else (u, w)
+    width = (high - low) / sigma
+    t = -b
+    t = _huge(mu) if t > _huge(mu) else t
+    near = low if flip else high
+    narrow = width < _narrow(mu)
+    if narrow or t > T(_TAIL_FROM):
+        d = _narrow_offset(muladd(T(0.5), width, t), width, w, u) if narrow else _tail_offset(t, width, w, u)
+        x = fma(sigma, d if flip else -d, near)
+    else:
+        z = _central(a, b, u, w)
+        x = fma(sigma, -z if flip else z, mu)
+    x = low if x < low else x
+    x = high if x > high else x
+    proper = (sigma > T(0.0)) and (sigma < T(np.inf)) and (low <= high) and (abs(mu) < T(np.inf))
+    proper = proper and (low < T(np.inf)) and (high > T(-np.inf))
+    return x if proper else T(np.nan)
+
+
+@device_function
+def truncnorm_from_words(w0, w1, mu, sigma, low, high):
+    """Normal(mu, sigma) conditioned on [low, high], by inversion of one uniform number; increasing in it.
+
+    The nearer end of the interval is the origin where it lies beyond 6 sigma: the distance from it keeps full relative
+    precision however far out the interval is. Infinite ends are allowed. low == high gives that number. NaN where
+    low > high, where sigma is not positive and finite (0 included), where mu is not finite, where both ends are the
+    same infinity, and for NaN.
+    """
+    u, w = _pair(word_bits(w0, w1, mu))
+    return _truncnorm(mu, sigma, low, high, u, w)
+
+
+# --- gamma: rejection, one Philox block a try ------------------------------------------------------------------
+
+
+@device_function
+def gamma_from_words(w0, w1, w2, w3, shape):
+    """One try of a Gamma(shape) draw, shape >= 1; -1 where it is rejected (less than 5 % of the tries).
+
+    Marsaglia and Tsang (2000): d (1 + c x)^3, d = shape - 1/3, c = 1/sqrt(9 d), is accepted when
+    log U < x^2/2 + d - d v + d log v. With y = c x the right side is 3 d (log1p(y) - y + y^2/2 - y^3/3), about
+    -3 d y^4/4, which does not cancel for large shapes.
+    """
+    T = type(shape)
+    d = shape - T(1.0 / 3.0)
+    c = T(1.0) / T(math.sqrt(T(9.0) * d))
+    y = c * _signed_normal(word_bits(w0, w1, shape))
+    y2 = y * y
+    inside = y > T(-1.0)
+    series = y2 * y2 * (T(-0.25) + y * muladd(y, T(-1.0 / 6.0), T(0.2)))
+    rest = log1p(y if inside else T(0.0)) - y * muladd(y, muladd(y, T(1.0 / 3.0), T(-0.5)), T(1.0))
+    rest = series if y2 < T(1e-5) else rest
+    e = _neg_log(word_bits(w2, w3, shape))
+    v = T(1.0) + y
+    accept = inside and (e > T(-3.0) * d * rest)
+    return d * (v * v * v) if accept else T(-1.0)
+
+
+_BOOST = np.uint32(0xFFFFFFFF)  # the draw number of the uniform number that a shape below 1 needs besides its tries
+
+
+@device_function
+def _gamma_parts(k0, k1, item, stream, shape):
+    """g, e with g exp(-e) a Gamma(shape) draw: for shape < 1, g is Gamma(shape + 1) and e an exponential over shape."""
+    T = type(shape)
+    low, high = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32))
+    small = shape < T(1.0)
+    a = shape + T(1.0) if small else shape
+    regular = (shape > T(0.0)) and (a < T(np.inf))
+    g = T(-1.0) if regular else T(0.0)
+    draw = np.uint32(0)
+    while g < T(0.0):
+        w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
+        g = gamma_from_words(w0, w1, w2, w3, a)
+        draw = np.uint32(draw + np.uint32(1))
+    e = T(0.0)
+    if small and regular:
+        w0, w1, w2, w3 = philox4x32(low, high, _BOOST, stream, k0, k1)
+        e = _neg_log(word_bits(w0, w1, shape)) / shape
+    if not regular:  # the limits at 0 and inf
+        g = T(np.nan) if not (shape >= T(0.0)) else (T(0.0) if shape == T(0.0) else T(np.inf))
+    return g, e
+
+
+@device_function
+def gamma1(k0, k1, item, stream, shape, scale):
+    """A Gamma(shape, scale) draw; 0 for shape 0, inf for shape inf, NaN for a negative shape or scale."""
+    T = type(shape)
+    g, e = _gamma_parts(k0, k1, item, stream, shape)
+    x = exp((log(g) + log(scale)) - e) if e > T(0.0) else g * scale  # in logs: no underflow but the draw's own
+    return x if scale >= T(0.0) else T(np.nan)
+
+
+@device_function
+def log_gamma1(k0, k1, item, stream, shape):
+    """The logarithm of `gamma1` at scale 1: finite also where the draw itself underflows (small shapes)."""
+    g, e = _gamma_parts(k0, k1, item, stream, shape)
+    return log(g) - e
+
+
+# --- one item, one block ---------------------------------------------------------------------------------------
+
+
+@device_function
+def _block(k0, k1, item, stream):
+    number = np.uint64(item)
+    return philox4x32(np.uint32(number), np.uint32(number >> np.uint64(32)), np.uint32(0), stream, k0, k1)
+
+
+@device_function
+def uniform1(k0, k1, item, stream, low, high):
+    """The uniform draw of an item; see `uniform_from_words`."""
+    w = _block(k0, k1, item, stream)
+    return uniform_from_words(w[0], w[1], low, high)
+
+
+@device_function
+def exponential1(k0, k1, item, stream, scale):
+    """The exponential draw of an item; see `exponential_from_words`."""
+    w = _block(k0, k1, item, stream)
+    return exponential_from_words(w[0], w[1], scale)
+
+
+@device_function
+def normal1(k0, k1, item, stream, loc, scale):
+    """The normal draw of an item; see `normal_from_words`."""
+    w = _block(k0, k1, item, stream)
+    return normal_from_words(w[0], w[1], loc, scale)
+
+
+@device_function
+def truncnorm1(k0, k1, item, stream, mu, sigma, low, high):
+    """The truncated normal draw of an item; see `truncnorm_from_words`."""
+    w = _block(k0, k1, item, stream)
+    return truncnorm_from_words(w[0], w[1], mu, sigma, low, high)

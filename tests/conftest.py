@@ -1,0 +1,59 @@
+"""Device fixture: every numerical test runs on the serial CPU twin, the parallel CPU twin and CUDA.
+
+CUDA is Numba's simulator unless NUMBASTATS_TEST_CUDA=real asks for the GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+REAL = os.environ.get("NUMBASTATS_TEST_CUDA", "").lower() == "real"
+if not REAL:
+    if "numba" in sys.modules:
+        raise RuntimeError("numba was imported before conftest could turn its CUDA simulator on; run plain `python -m pytest`")
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))  # the parallel twin must really be split
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import numba  # noqa: E402
+import pytest  # noqa: E402
+
+from numbastats.testing import DEVICES  # noqa: E402
+
+assert bool(numba.config.ENABLE_CUDASIM) != REAL, "the CUDA simulator is not in the state the tests need"
+
+REFERENCE = Path(__file__).parent / "reference"
+
+
+@pytest.fixture(params=list(DEVICES))
+def device(request, monkeypatch):
+    """Keyword arguments that send a public function to one twin, whatever the size of its input."""
+    if request.param == "cpu-parallel":
+        monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    return DEVICES[request.param]
+
+
+@pytest.fixture(scope="session")
+def reference():
+    """Folder of the reference tables."""
+    return REFERENCE
+
+
+@pytest.fixture
+def run_python():
+    """Run code in a fresh interpreter without the simulator; returns its standard output."""
+    import subprocess
+
+    def run(code, *args, simulator=False, check=True, python=sys.executable, **environment):
+        env = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+        if simulator:
+            env["NUMBA_ENABLE_CUDASIM"] = "1"
+        env.update(environment)
+        done = subprocess.run([python, "-c", code, *args], capture_output=True, text=True, env=env, timeout=600)
+        if check and done.returncode != 0:
+            raise AssertionError(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout if check else done
+
+    return run

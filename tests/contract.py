@@ -1,0 +1,277 @@
+"""What every public function is tested for, written once.
+
+A test class inherits a contract and states its function, inputs and exact values; the contract supplies the tests:
+reference, parity of the three twins, float32, broadcasting, empty, scalar, NaN and inf, ``out=``, bad input.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from numbastats._core import dispatch
+from numbastats.testing import DEVICES, assert_matches, ulp_error
+
+FLOATS = (np.float64, np.float32)
+
+
+def same(a, b):
+    """Bit for bit, NaN equal to NaN, zeros by sign."""
+    a, b = np.asarray(a), np.asarray(b)
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+class ElementwiseContract:
+    """Tests of a function of one data array and optional parameters.
+
+    Attributes to define
+    --------------------
+    function : staticmethod
+    dtypes : float types the function is offered in
+    limit : dict dtype -> largest error in ulp against `exact`
+    edges : list of (input, expected); compared exactly, signs of zeros included
+
+    Methods to define
+    -----------------
+    sample(dtype) -> 1-d array of inputs
+    exact(x) -> list of exact values (decimal strings, Fraction or mpmath.mpf)
+    """
+
+    dtypes = FLOATS
+    edges: list = []
+
+    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
+    def test_reference(self, dtype, device):
+        if dtype not in self.dtypes:
+            with pytest.raises(ValueError, match="float64"):
+                self.function(self.sample(np.float64).astype(dtype), **device)
+            return
+        x = self.sample(dtype)
+        if device["device"] == "cuda" and dtype == np.float32:
+            # Simulated scalars return float64, so there float32 is only held to a coarse bound.
+            np.testing.assert_allclose(self.function(x, **device), np.array([float(e) for e in self.exact(x)]), rtol=2e-6, atol=1e-37)
+            return
+        assert_matches(self.function(x, **device), self.exact(x), ulp=self.limit[dtype], what=f"{dtype.__name__} {device}")
+
+    def test_twins_agree(self):
+        for dtype in self.dtypes:
+            x = self.sample(dtype)
+            serial = self.function(x, **DEVICES["cpu-serial"])
+            assert serial.dtype == dtype
+            if dtype == np.float64:
+                simulated = self.function(x, **DEVICES["cuda"])
+                finite = np.isfinite(serial)
+                assert same(np.where(finite, 0, serial), np.where(finite, 0, simulated))
+                error = np.abs(simulated - serial)[finite] / np.spacing(np.abs(serial[finite]))
+                assert error.max(initial=0) <= 2  # the stated bound between devices; the simulator gives 0
+
+    def test_workers_and_chunks_do_not_matter(self, monkeypatch):
+        monkeypatch.setattr(dispatch, "PARALLEL_FROM", 0)
+        monkeypatch.setattr(dispatch, "SLAB", 4096)
+        for dtype in self.dtypes:
+            x = np.resize(self.sample(dtype), 10_007)
+            serial = self.function(x, device="cpu", workers=1)
+            assert same(serial, self.function(x, device="cpu", workers=2))
+            assert same(serial, self.function(x, device="cpu", workers=-1))
+            with ThreadPoolExecutor(2) as pool:
+                assert same(serial, self.function(x, device="cpu", workers=pool))
+            cut = np.concatenate([self.function(part, device="cpu", workers=1) for part in np.split(x, [1, 70, 4101])])
+            assert same(serial, cut)
+
+    def test_edges(self, device):
+        for dtype in self.dtypes:
+            if device["device"] == "cuda" and dtype == np.float32:
+                continue
+            x = np.array([e[0] for e in self.edges], dtype)
+            want = np.array([e[1] for e in self.edges], dtype)
+            got = self.function(x, **device)
+            for xi, w, g in zip(x, want, got, strict=True):
+                assert (np.isnan(w) and np.isnan(g)) or (g == w and np.signbit(g) == np.signbit(w)), f"f({xi!r}) = {g!r}, not {w!r}"
+
+    def test_shapes(self, device):
+        x = self.sample(np.float64)[:6]
+        flat = self.function(x, **device)
+        assert same(self.function(x.reshape(2, 3), **device), flat.reshape(2, 3))
+        assert same(self.function(x.reshape(2, 3).T, **device), flat.reshape(2, 3).T.copy())  # strided input
+        assert same(self.function(np.repeat(x, 2)[::2], **device), flat)
+        assert same(self.function(x.tolist(), **device), flat)
+        assert same(self.function(x.reshape(6, 1)[:, [0, 0]], **device)[:, 0].copy(), flat)
+        for shape in ((0,), (3, 0), (0, 2, 2)):
+            empty = self.function(np.empty(shape), **device)
+            assert empty.shape == shape and empty.dtype == np.float64
+        readonly = x.copy()
+        readonly.flags.writeable = False
+        assert same(self.function(readonly, **device), flat)
+
+    def test_scalars(self, device):
+        x = self.sample(np.float64)[:1]
+        want = self.function(x, **device)[0]
+        for scalar in (float(x[0]), x[0], np.array(x[0])):
+            got = self.function(scalar, **device)
+            assert isinstance(got, np.float64) and same(got, want)
+        if np.float32 in self.dtypes:
+            assert isinstance(self.function(np.float32(x[0]), **device), np.float32)
+
+    def test_dtypes(self):
+        x = self.sample(np.float64)[:4]
+        for bad in (np.float16, np.longdouble, np.complex128, object):
+            with pytest.raises(TypeError, match="astype"):
+                self.function(x.astype(bad))
+        with pytest.raises(TypeError, match="float64"):
+            self.function(x, dtype="float16")
+        assert self.function(np.array([0, 1], np.int32)).dtype == np.float64
+        if np.float32 in self.dtypes:
+            narrow = self.function(x, dtype=np.float32)
+            assert narrow.dtype == np.float32 and same(narrow, self.function(x.astype(np.float32)))
+
+    def test_out(self, device):
+        for dtype in self.dtypes:
+            x = self.sample(dtype)[:10]
+            want = self.function(x, **device)
+            out = np.empty_like(x)
+            assert self.function(x, out=out, **device) is out
+            assert same(out, want)
+            assert same(self.function(out.copy(), out=out, **device), self.function(want, **device))
+            in_place = x.copy()
+            assert same(self.function(in_place, out=in_place, **device), want)
+            shifted = np.append(x, x[-1:])
+            assert same(self.function(shifted[:-1], out=shifted[1:], **device), want)  # overlapping memory
+        x = self.sample(np.float64)[:10]
+        readonly = np.empty(10)
+        readonly.flags.writeable = False
+        for bad, error, word in (
+            (np.empty(9), ValueError, "shape"),
+            (np.empty(10, np.float32), TypeError, "dtype"),
+            (np.empty(20)[::2], ValueError, "contiguous"),
+            (readonly, ValueError, "read-only"),
+            ([0.0] * 10, TypeError, "ndarray"),
+        ):
+            with pytest.raises(error, match=word):
+                self.function(x, out=bad, **device)
+
+    def test_bad_options(self):
+        x = self.sample(np.float64)[:4]
+        with pytest.raises(ValueError, match="'auto', 'cpu', 'cuda'"):
+            self.function(x, device="gpu")
+        for workers in (0, -2, "two", 1.5):
+            with pytest.raises(ValueError, match="workers"):
+                self.function(x, device="cpu", workers=workers)
+
+    def test_device_arrays(self):
+        from numba import cuda
+
+        x = self.sample(np.float64)[:40]
+        on_device = cuda.to_device(x)
+        got = self.function(on_device)
+        assert hasattr(got, "copy_to_host")
+        assert same(got.copy_to_host(), self.function(x, device="cuda"))
+        out = cuda.device_array(x.shape, x.dtype)
+        assert self.function(on_device, out=out) is out
+        assert same(out.copy_to_host(), got.copy_to_host())
+        with pytest.raises(ValueError, match="copy it to the host"):
+            self.function(on_device, device="cpu")
+        with pytest.raises(TypeError, match="out"):
+            self.function(on_device, out=np.empty_like(x))
+
+
+class RandomContract:
+    """Tests of a random function.
+
+    Attributes to define
+    --------------------
+    function : staticmethod, called as function(*parameters, size, rng=...)
+    parameters : tuple of scalar parameters
+    law : frozen scipy.stats distribution of the draws
+    bad : list of parameter tuples that give NaN
+    """
+
+    bad: list = []
+
+    def draw(self, size, rng=7, **options):
+        return self.function(*self.parameters, size, rng=rng, **options)
+
+    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
+    def test_law(self, dtype):
+        x = self.draw(200_000, dtype=dtype, device="cpu").astype(float)
+        assert scipy.stats.kstest(x, self.law.cdf).pvalue > 1e-3  # fixed key: deterministic
+        assert abs(x.mean() - self.law.mean()) < 4.5 * self.law.std() / np.sqrt(x.size)
+        lag = np.corrcoef(x[1:], x[:-1])[0, 1]
+        assert abs(lag) < 4.5 / np.sqrt(x.size)
+
+    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
+    def test_twins_agree(self, dtype, device):
+        n = 1_000 if device["device"] == "cuda" else 10_007
+        want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)[:n]
+        got = self.draw(n, dtype=dtype, **device)
+        assert got.dtype == dtype
+        if device["device"] == "cpu":
+            assert same(got, want)
+        elif dtype == np.float64:
+            assert ulp_error(got, want).max() <= 2
+        else:
+            np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)  # simulated scalars compute float32 in double
+
+    def test_chunks_and_executors(self, monkeypatch):
+        monkeypatch.setattr(dispatch, "SLAB", 4096)
+        for dtype in FLOATS:
+            want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)
+            with ThreadPoolExecutor(2) as pool:
+                assert same(want, self.draw(10_007, dtype=dtype, workers=pool, device="cpu"))
+            assert same(want[:100], self.draw(100, dtype=dtype, device="cpu"))  # an item's draw does not depend on how many follow
+
+    def test_rng(self):
+        a = self.draw(100, rng=1)
+        assert same(a, self.draw(100, rng=1))
+        assert same(a, self.draw(100, rng=np.random.SeedSequence(1)))
+        assert not same(a, self.draw(100, rng=2))
+        assert not same(self.draw(100, rng=None), self.draw(100, rng=None))
+        g = np.random.default_rng(3)
+        first, second = self.draw(100, rng=g), self.draw(100, rng=g)
+        assert not same(first, second)
+        assert same(first, self.draw(100, rng=np.random.default_rng(3)))
+        with pytest.raises(TypeError, match="default_rng"):
+            self.draw(3, rng=np.random.RandomState(1))
+        with pytest.raises(ValueError, match="negative"):
+            self.draw(3, rng=-1)
+
+    def test_sizes(self, device):
+        assert isinstance(self.draw(None, **device), np.float64)
+        assert self.draw((), **device).shape == ()
+        assert self.draw(5, **device).shape == (5,)
+        assert same(self.draw((2, 3), **device).reshape(-1), self.draw(6, **device))
+        assert self.draw((2, 0), **device).shape == (2, 0)
+        assert self.draw(0, **device).shape == (0,)
+        with pytest.raises(ValueError, match="negative"):
+            self.draw(-1, **device)
+        with pytest.raises(TypeError, match="shape"):
+            self.draw(1.5, **device)
+
+    def test_broadcasting(self, device):
+        columns = [np.full((2, 1), p) if i % 2 else np.full(3, p) for i, p in enumerate(self.parameters)]
+        shape = np.broadcast_shapes(*[c.shape for c in columns])
+        want = self.draw(shape, **device)
+        got = self.function(*columns, rng=7, **device)
+        assert got.shape == shape
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+        assert self.function(*columns, (4, *shape), rng=7, **device).shape == (4, *shape)
+        with pytest.raises(ValueError, match="size"):
+            self.function(*columns, 7, rng=7, **device)
+
+    def test_out_and_dtype(self, device):
+        out = np.empty(50)
+        assert self.draw(50, out=out, **device) is out
+        assert same(out, self.draw(50, **device))
+        with pytest.raises(ValueError, match="shape"):
+            self.draw(50, out=np.empty(49), **device)
+        with pytest.raises(TypeError, match="float64"):
+            self.draw(50, dtype="float16", **device)
+
+    def test_out_of_domain_is_nan(self, device):
+        for parameters in self.bad:
+            assert np.isnan(self.function(*parameters, 3, rng=1, **device)).all(), parameters
+        for i in range(len(self.parameters)):
+            parameters = [np.nan if i == j else p for j, p in enumerate(self.parameters)]
+            assert np.isnan(self.function(*parameters, 3, rng=1, **device)).all()

@@ -1,0 +1,206 @@
+"""The disk cache, the flags, the simulator's plain functions, warm-up, and what an import may load."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import numbastats
+from numbastats._core import compile as compiling
+from numbastats._core import templates
+
+PACKAGE = Path(numbastats.__file__).parent
+
+PROBE = """
+import json, sys, warnings
+import numpy as np
+warnings.simplefilter("always")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    from numbastats._core import templates
+    from numbastats._core.compile import build
+    import formulas
+    x = np.linspace(0.5, 2.0, 100)
+    result = {}
+    for target in ("serial", "parallel"):
+        for flags in ((), ("reassoc", "contract")):
+            k = build(templates.map1_cpu, target, fastmath=flags, _f=formulas.f)
+            out = np.empty_like(x)
+            k(x, out)
+            result[f"{target} {' '.join(flags)}"] = [float(out.sum()), sum(k.stats.cache_hits.values()), sum(k.stats.cache_misses.values())]
+print(json.dumps([result, [str(w.message) for w in seen if "numbastats" in str(w.message)]]))
+"""
+
+FORMULAS = """
+from numbastats._core.compile import device_function
+import constants
+TUPLE = (1.0, 2.0)
+@device_function
+def g(x):
+    return x * TUPLE[1]
+@device_function
+def f(x):
+    return g(x) + {constant}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A private copy of the package and a module of formulas beside it; returns a function that runs the probe."""
+    shutil.copytree(PACKAGE, tmp_path / "numbastats", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "constants.py").write_text("")
+    (tmp_path / "formulas.py").write_text(FORMULAS.format(constant=1.0))
+    (tmp_path / "probe.py").write_text(PROBE)
+
+    def run(**environment):
+        import os
+
+        env = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_ENABLE") and k != "NUMBA_CACHE_DIR"}
+        env.update(PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", **environment)
+        done = subprocess.run([sys.executable, str(tmp_path / "probe.py")], capture_output=True, text=True, env=env, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    run.folder = tmp_path
+    return run
+
+
+def hits(result):
+    return [v[1] for v in result.values()]
+
+
+def misses(result):
+    return [v[2] for v in result.values()]
+
+
+def test_second_process_hits_and_every_edit_misses(project):
+    first, warned = project()
+    assert misses(first) == [1, 1, 1, 1] and hits(first) == [0, 0, 0, 0]  # flags and targets have entries of their own
+    assert warned == []
+    assert hits(project()[0]) == [1, 1, 1, 1]
+
+    source = project.folder / "formulas.py"
+    text = source.read_text()
+    total = first["serial "][0]
+
+    source.write_text(text.replace("+ 1.0", "+ 2.0"))  # the formula
+    edited, _ = project()
+    assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx(total + 100)
+
+    source.write_text(text.replace("TUPLE = (1.0, 2.0)", "TUPLE = (1.0, 3.0)"))  # a tuple constant of a callee
+    edited, _ = project()
+    assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx((total - 100) * 1.5 + 100)
+
+    source.write_text(text)
+    assert hits(project()[0]) == [1, 1, 1, 1]  # the old entries are still there
+
+    for name in ("scalar/bits.py", "_core/compile.py", "_core/templates.py"):  # the library itself
+        path = project.folder / "numbastats" / name
+        path.write_text(path.read_text() + "\n# edited\n")
+        assert misses(project()[0]) == [1, 1, 1, 1], name
+
+
+def test_edit_reached_through_a_module_misses(project):
+    """A callee used as module.function, in a library file, is covered by the hash of all scalars."""
+    extra = project.folder / "numbastats" / "scalar" / "zzz.py"
+    extra.write_text(
+        textwrap.dedent("""
+        import numpy as np
+        from numbastats._core.compile import device_function
+        ARRAY_CONSTANT = np.float64(5.0)
+        @device_function
+        def h(x):
+            return x + ARRAY_CONSTANT
+        """)
+    )
+    (project.folder / "formulas.py").write_text(
+        textwrap.dedent("""
+        from numbastats._core.compile import device_function
+        from numbastats.scalar import zzz
+        @device_function
+        def f(x):
+            return zzz.h(x)
+        """)
+    )
+    total = project()[0]["serial "][0]
+    assert hits(project()[0]) == [1, 1, 1, 1]
+    extra.write_text(extra.read_text().replace("5.0", "6.0"))
+    edited, _ = project()
+    assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx(total + 100)
+
+
+def test_cache_can_be_turned_off(project):
+    project(NUMBASTATS_CACHE="0")
+    assert not list(project.folder.rglob("*.nbi"))
+    result, warned = project(NUMBASTATS_CACHE="0")
+    assert hits(result) == [0, 0, 0, 0] and warned == []
+
+
+def test_unwritable_cache_folder_warns_once_and_works(project):
+    """A file where the folder should be stops root as well as a user."""
+    for folder in (project.folder / "numbastats" / "_core", project.folder):
+        (folder / "__pycache__").write_text("in the way")
+    home = project.folder / "home"
+    home.write_text("in the way")
+    result, warned = project(HOME=str(home), XDG_CACHE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "cache"))
+    assert len(warned) == 1 and "NUMBA_CACHE_DIR" in warned[0]
+    assert result["serial "][0] == pytest.approx(2 * np.linspace(0.5, 2, 100).sum() + 100)
+
+
+def test_build_checks_its_arguments():
+    with pytest.raises(ValueError, match="nnan"):
+        compiling.build(templates.map1_cpu, "serial", fastmath=("nnan",), _f=abs)
+    with pytest.raises(ValueError, match="serial"):
+        compiling.build(templates.map1_cpu, "gpu", _f=abs)
+    with pytest.raises(ValueError, match="already registered"):
+        import demo_kernels
+
+        compiling.Kernel(demo_kernels.SUM.name, None, None, None)
+
+
+def test_kernels_pickle_by_name():
+    import pickle
+
+    import numbastats.quantile.kernels as kernels
+
+    for kernel in (*kernels.NDTRI.values(), kernels.ANTITHETIC):
+        assert pickle.loads(pickle.dumps(kernel)) is kernel
+
+
+def test_import_budget_of_modules(run_python):
+    """No heavy or optional package is loaded by the import, and nothing is compiled."""
+    code = """
+import sys
+import numbastats as ns
+print([m for m in ("scipy", "cupy", "torch", "dask", "matplotlib", "pandas", "sklearn", "mpmath") if m in sys.modules])
+ns.quantile, ns.random, ns.scalar, ns.testing
+print([m for m in ("scipy.stats", "cupy", "torch", "dask", "matplotlib", "pandas", "sklearn", "mpmath") if m in sys.modules])
+from numba.core.dispatcher import Dispatcher
+import gc
+print(sum(bool(d.overloads) for d in gc.get_objects() if isinstance(d, Dispatcher) and d.py_func.__module__.startswith("numbastats")))
+"""
+    assert run_python(code).split("\n")[:3] == ["[]", "[]", "0"]
+
+
+def test_warmup_compiles_every_signature(run_python):
+    code = """
+import numbastats as ns
+n = ns.warmup("quantile", parallel=False)
+from numbastats._core.compile import REGISTRY
+print(n == sum(len(k.numba_signatures()) for k in REGISTRY.values() if k.name.startswith("quantile.")), n > 20)
+"""
+    assert run_python(code).split() == ["True", "True"]
+
+
+def test_self_check_runs(run_python):
+    done = subprocess.run([sys.executable, "-m", "numbastats"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for word in ("numbastats", "numba", "threading layer", "cache", "CUDA", "self-check passed"):
+        assert word in done.stdout

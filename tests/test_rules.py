@@ -1,0 +1,99 @@
+"""Rules of the house, checked on the syntax trees: who may jit, who may import whom, what scalars may contain."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import numbastats
+
+ROOT = Path(numbastats.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+JIT_NAMES = {"njit", "jit", "vectorize", "guvectorize", "generated_jit", "stencil", "cfunc"}
+TOPICS = {"stable", "kde", "bayes", "mixture", "quantile"}
+
+
+def tree(path):
+    return ast.parse(path.read_text(), str(path))
+
+
+def imports(path):
+    """Modules named by the import statements outside functions, as dotted names."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_jit_only_in_compile(path):
+    if relative(path) == "_core/compile.py":
+        return
+    for node in ast.walk(tree(path)):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+        assert name not in JIT_NAMES, f"{relative(path)}:{node.lineno} uses {name}; go through _core/compile.py"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_who_imports_whom(path):
+    here = relative(path)
+    room = here.split("/")[0]
+    for name in imports(path):
+        if name.startswith("numbastats._core") or name.startswith("numbastats.scalar"):
+            allowed = room != "scalar" or name.startswith(("numbastats.scalar", "numbastats._core.compile"))
+        else:
+            allowed = True
+        assert allowed, f"{here} imports {name}: scalar imports only scalar and _core.compile"
+        if name.startswith("numbastats."):
+            other = name.split(".")[1]
+            if room == "_core":
+                assert other not in TOPICS | {"random", "interop"}, f"{here} imports {name}: _core knows no topic"
+            if room in TOPICS and other in TOPICS and other != room:
+                assert len(name.split(".")) <= 3, f"{here} imports {name}: a topic uses another only through its public functions"
+            assert other != "interop" or room == "interop", f"{here} imports {name}: nothing imports interop"
+        if name.startswith(("numba.extending", "llvmlite", "numba.core.cgutils")):
+            assert here == "scalar/bits.py", f"{here} imports {name}: only scalar/bits.py touches the compiler's internals"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scalar").glob("*.py")), ids=relative)
+def test_scalars_are_pure(path):
+    if path.name == "bits.py":
+        return
+    for node in ast.walk(tree(path)):
+        assert not isinstance(node, (ast.Raise, ast.Try, ast.List, ast.Dict, ast.Global, ast.Nonlocal, ast.ListComp)) or _is_all(node, path), (
+            f"{relative(path)}:{node.lineno}: {type(node).__name__} has no place in a scalar function"
+        )
+
+
+def _is_all(node, path):
+    for top in tree(path).body:
+        if isinstance(top, ast.Assign) and getattr(top.targets[0], "id", "") == "__all__":
+            return top.lineno <= node.lineno <= top.end_lineno
+    return False
+
+
+def test_twins_stand_side_by_side():
+    """Every kernel skeleton exists for both devices, apart from CPU-only blockings of a plain map."""
+    import numbastats._core.templates as templates
+
+    names = [n.name for n in tree(Path(templates.__file__)).body if isinstance(n, ast.FunctionDef)]
+    cpu = {n[:-4] for n in names if n.endswith("_cpu")}
+    cuda = {n[:-5] for n in names if n.endswith("_cuda")}
+    assert cpu - cuda == {"blocked5"}  # CUDA needs no blocking: it runs map5
+    assert cuda <= cpu
+
+
+def test_public_names_exist_and_are_documented():
+    import inspect
+
+    for module in (numbastats, numbastats.config, numbastats.quantile, numbastats.random, numbastats.scalar, numbastats.testing):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            assert inspect.getdoc(thing), f"{module.__name__}.{name} has no docstring"

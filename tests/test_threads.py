@@ -1,0 +1,156 @@
+"""Parallel twins in hostile surroundings: fork, spawn, several Python threads, each threading layer, executors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+PRELUDE = """
+import numpy as np, threading, os, sys
+import numbastats as ns
+from numbastats._core import dispatch
+dispatch.PARALLEL_FROM = 0
+u = np.linspace(0.0, 1.0, 200_001)
+want = ns.quantile.ndtri(u, device="cpu", workers=1)
+def check(workers=2):
+    return np.array_equal(ns.quantile.ndtri(u, device="cpu", workers=workers), want)
+"""
+
+THREADS = (
+    PRELUDE
+    + """
+assert check()
+results = []
+def work():
+    for _ in range(20):
+        results.append(check())
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]
+work()
+[t.join() for t in threads]
+print(len(results), all(results))
+"""
+)
+
+
+@pytest.mark.parametrize("layer", ["omp", "workqueue", "default"])
+def test_four_threads(run_python, layer):
+    """Two Python threads inside the workqueue layer would abort the process; the serial twin takes over there."""
+    done = run_python(THREADS, check=False, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2")
+    if "No threading layer could be loaded" in done.stderr:
+        pytest.skip(f"this platform has no {layer} layer")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["100", "True"]
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this platform")
+@pytest.mark.parametrize("layer", ["omp", "workqueue", "default"])
+def test_fork_after_a_parallel_call(run_python, layer):
+    """The child's copy of the OpenMP pool is dead: a parallel call there hangs or aborts."""
+    code = (
+        PRELUDE
+        + """
+import warnings
+warnings.simplefilter("ignore")
+assert check()
+pid = os.fork()
+if pid == 0:
+    ok = check() and check(-1)
+    os._exit(0 if ok else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), check())
+"""
+    )
+    done = run_python(code, check=False, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2")
+    if "No threading layer could be loaded" in done.stderr:
+        pytest.skip(f"this platform has no {layer} layer")
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
+def test_spawned_processes(tmp_path):
+    """A process pool as ``workers=``: kernels travel by name, results come back in order."""
+    import subprocess
+    import sys
+
+    script = tmp_path / "job.py"
+    script.write_text(
+        """
+import numpy as np, multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import numbastats as ns
+from numbastats._core import dispatch
+if __name__ == "__main__":
+    dispatch.SLAB = 65536
+    u = np.linspace(0, 1, 300_001)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        a = ns.quantile.ndtri(u, workers=pool)
+        b = ns.random.normal(size=300_001, rng=5, workers=pool)
+    print(np.array_equal(a, ns.quantile.ndtri(u)), np.array_equal(b, ns.random.normal(size=300_001, rng=5)))
+"""
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+
+
+def test_number_of_threads_is_restored():
+    import numba
+
+    import numbastats as ns
+
+    before = numba.get_num_threads()
+    u = np.linspace(0, 1, 100_001)
+    ns.quantile.ndtri(u, device="cpu", workers=1)
+    ns.quantile.ndtri(u, device="cpu", workers=2)
+    assert numba.get_num_threads() == before
+
+
+def test_config_workers_and_device(monkeypatch):
+    import numbastats as ns
+    from numbastats._core import dispatch
+    from numbastats._core.parallel import worker_count
+
+    with ns.config.using(workers=1):
+        assert worker_count(None) == 1
+        with ns.config.using(device="cpu"):
+            assert ns.config.get("workers") == 1 and ns.config.get("device") == "cpu"
+        assert ns.config.get("device") == "auto"
+    assert worker_count(-1) >= 2
+    with pytest.raises(ValueError, match="'cuda'"):
+        ns.config.set(device="gpu")
+    with pytest.raises(ValueError, match="positive"):
+        ns.config.set(workers=0)
+    with pytest.raises(ValueError, match="options are"):
+        ns.config.set(threads=2)
+    with pytest.raises(ValueError, match="options are"):
+        ns.config.get("threads")
+    with ns.config.using(device="cuda"):
+        assert dispatch.choose_device(None) == "cuda"
+    assert dispatch.choose_device(None, work=1e12) == "cpu"  # auto never picks the simulator
+
+
+def test_environment_variables(run_python):
+    code = "import numbastats as ns; print(ns.config.get('device'), ns.config.get('workers'))"
+    assert run_python(code, NUMBASTATS_DEVICE="cpu", NUMBASTATS_WORKERS="3").split() == ["cpu", "3"]
+    for bad in ({"NUMBASTATS_DEVICE": "gpu"}, {"NUMBASTATS_WORKERS": "many"}):
+        done = run_python(code, check=False, **bad)
+        assert done.returncode != 0 and "ValueError" in done.stderr
+
+
+def test_cuda_without_a_gpu_is_an_error_with_the_fix(run_python):
+    code = """
+import numbastats as ns
+from numbastats._core.compile import real_gpu
+if real_gpu():
+    print("gpu")
+else:
+    try:
+        ns.quantile.ndtri(0.5, device="cuda")
+    except ns.DeviceNotAvailable as error:
+        print("numbastats[cuda13]" in str(error), "device='cpu'" in str(error))
+    print(float(ns.quantile.ndtri(0.5)))
+"""
+    assert run_python(code).split() in (["True", "True", "0.0"], ["gpu"])
+
+
+def test_simulator_is_not_a_gpu(run_python):
+    code = "from numbastats._core.compile import SIMULATED, real_gpu; print(SIMULATED, real_gpu())"
+    assert run_python(code, simulator=True).split() == ["True", "False"]
