@@ -61,7 +61,15 @@ def normality(rows, folder):
     one, seconds_one = best_of(lambda: ns.random.normal(size=(replicates, n), workers=1, **draw), 3)
     assert np.array_equal(normals, one)  # the number of workers does not matter
     _, numpy_seconds = best_of(lambda: np.random.default_rng(1).standard_normal((replicates, n)), 3)
-    rows.append((f"{normals.size:,} normal draws, all cores", f"mean {normals.mean():+.5f}, sd {normals.std():.5f}", seconds, "NumPy", numpy_seconds / seconds))
+    rows.append(
+        (
+            f"{normals.size:,} normal draws, all cores",
+            f"mean {normals.mean():+.5f}, sd {normals.std():.5f}",
+            seconds,
+            "NumPy",
+            numpy_seconds / seconds,
+        )
+    )
     rows.append(("  the same on one core", "identical bits", seconds_one, "NumPy", numpy_seconds / seconds_one))
 
     u = np.random.default_rng(2).random(normals.size)
@@ -69,7 +77,15 @@ def normality(rows, folder):
     z, seconds = best_of(lambda: ns.quantile.ndtri(u, out=out, workers=1), 3)
     reference, scipy_seconds = best_of(lambda: scipy.special.ndtri(u), 1)
     difference = np.max(np.abs(z - reference) / np.maximum(np.abs(reference), 1e-3))
-    rows.append((f"{u.size:,} normal quantiles, one core", f"agrees with SciPy to {difference:.1e}", seconds, "SciPy", scipy_seconds / seconds))
+    rows.append(
+        (
+            f"{u.size:,} normal quantiles, one core",
+            f"agrees with SciPy to {difference:.1e}",
+            seconds,
+            "SciPy",
+            scipy_seconds / seconds,
+        )
+    )
 
     start = time.perf_counter()
     normals.sort(axis=1)
@@ -82,7 +98,9 @@ def normality(rows, folder):
         p = (1 + np.sum(null <= statistic)) / (1 + null.size)
         mean, sd = x.mean(), x.std(ddof=1)
         rows.append((f"{labels[name].split(',')[0]} (n = {n})", f"QQ correlation {statistic:.5f}, p = {p:.2g}", None, None, None))
-        axis.fill_between(scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples, pointwise")
+        axis.fill_between(
+            scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples, pointwise"
+        )
         axis.plot(scores, mean + sd * scores, "k-", lw=0.8)
         axis.plot(scores, ordered, ".", ms=3, label=f"data, r = {statistic:.4f}, p = {p:.2g}")
         axis.set(xlabel="normal quantile", ylabel=labels[name])
@@ -100,7 +118,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     normality(rows, folder)
-    print(f"numbastats {ns.__version__}; device {'CUDA GPU' if real_gpu() else 'CPU'}, {os.cpu_count()} cores; times are the shortest of a few runs\n")
+    where = "CUDA GPU" if real_gpu() else "CPU"
+    print(f"numbastats {ns.__version__}; device {where}, {os.cpu_count()} cores; times are the shortest of a few runs\n")
     print(f"{'':44s} {'result':44s} {'seconds':>8s}  against a peer")
     for what, result, seconds, peer, ratio in rows:
         timing = f"{seconds:8.3f}" if seconds is not None else " " * 8

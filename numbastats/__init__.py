@@ -11,7 +11,6 @@ from numbastats import config
 from numbastats._core.compile import warmup
 from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable
 
-
 __version__ = "0.1.0"
 
 _LAZY = ("quantile", "random", "scalar", "testing")

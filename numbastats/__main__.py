@@ -54,12 +54,15 @@ def _check():
 
 def main():
     """Print the report; the exit status is 1 when the self-check fails."""
-    print(f"numbastats {numbastats.__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores")
-    print(", ".join(f"{p} {_version(p)}" for p in ("numba", "llvmlite", "numpy", "scipy", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")))
+    print(
+        f"numbastats {numbastats.__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+    )
+    packages = ("numba", "llvmlite", "numpy", "scipy", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
+    print(", ".join(f"{p} {_version(p)}" for p in packages))
     print(f"processor seen by LLVM: {numba.core.registry.cpu_target.target_context.codegen().magic_tuple()[1]}")
     print(f"CUDA: {_cuda()}")
-    print(f"device {numbastats.config.get('device')}, workers {numbastats.config.get('workers')}, threads {numba.config.NUMBA_NUM_THREADS}, ", end="")
-    print(f"threading layer {parallel.threading_layer()}")
+    print(f"configured device {numbastats.config.get('device')}, workers {numbastats.config.get('workers')}")
+    print(f"{numba.config.NUMBA_NUM_THREADS} threads, threading layer {parallel.threading_layer()}")
     folder = numba.config.CACHE_DIR or "__pycache__ beside the sources, else the user's cache folder"
     print(f"compile cache: {'off (NUMBASTATS_CACHE=0)' if os.environ.get('NUMBASTATS_CACHE') == '0' else folder}")
     start = time.perf_counter()

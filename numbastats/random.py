@@ -21,57 +21,55 @@ Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
 from numbastats._core import templates
 from numbastats._core.broadcast import as_host, check_dtype, check_out, flatten, result_dtype, size_to_shape, total
-from numbastats._core.compile import Kernel, device_function
+from numbastats._core.compile import Kernel
 from numbastats._core.dispatch import choose_device, launch, launch_slabs
 from numbastats._core.parallel import is_executor
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
-from numbastats.scalar import draws, samplers
+from numbastats.scalar import samplers
 
 __all__ = ["exponential", "gamma", "normal", "truncnorm", "uniform"]
 
 
-def _words(name, head64, head32, tail):
+_KEY = (types.uint32, types.uint32, types.uint32, types.int64)
+
+
+def _words(name, head, tail, whole):
     """Kernels of a law with a fixed number of words per draw, by dtype name."""
-    from numba.types import int64, uint32
 
-    key = (uint32, uint32, uint32, int64)
-
-    def make(dtype, head, per):
+    def make(dtype, per):
         return Kernel(
-            f"random.{name}{dtype[-2:]}", templates.words_cpu, templates.words_cuda,
-            lambda T: [(*key, T, T, T[::1]), (*key, T[::1], T[::1], T[::1])],
-            dtypes=(dtype,), _head=head, _tail=tail, _PER=per,
+            f"random.{name}_{dtype}", templates.words_cpu, templates.words_cuda,
+            lambda T: [(*_KEY, T, T, T[::1]), (*_KEY, T[::1], T[::1], T[::1])],
+            dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": whole}, _PER=per,
         )  # fmt: skip
 
-    return {"float64": make("float64", head64, 2), "float32": make("float32", head32, 4)}
+    return {"float64": make("float64", 2), "float32": make("float32", 4)}
 
 
-def _items(name, f, parameters):
-    """Kernel of a law whose draws take a varying number of words."""
-    from numba.types import int64, uint32
-
-    key = (uint32, uint32, uint32, int64)
+def _items(name, item, parameters, **steps):
+    """Kernel of a law whose draws take a varying number of words or a varying way."""
     return Kernel(
         f"random.{name}", templates.items_cpu, templates.items_cuda,
-        lambda T: [(*key, T, T, T, T, T[::1]), (*key, *[T[::1]] * parameters, *[T] * (4 - parameters), T[::1])], _f=f,
+        lambda T: [(*_KEY, T, T, T, T, T[::1]), (*_KEY, *[T[::1]] * parameters, *[T] * (4 - parameters), T[::1])],
+        cuda_only={"_f": item}, cpu_only=steps,
     )  # fmt: skip
 
 
-_UNIFORM = _words("uniform", draws.uniform_head64, draws.uniform_head32, draws.uniform_tail)
-_NORMAL = _words("normal", draws.normal_head64, draws.normal_head32, draws.normal_tail)
-_EXPONENTIAL = _words("exponential", draws.exponential_head64, draws.exponential_head32, draws.exponential_tail)
-
-
-@device_function
-def _gamma_item(k0, k1, item, stream, shape, scale, unused, unused_too):
-    return samplers.gamma1(k0, k1, item, stream, shape, scale)
-
-
-_GAMMA = _items("gamma", _gamma_item, 2)
-_TRUNCNORM = _items("truncnorm", samplers.truncnorm1, 4)
+_UNIFORM = _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words)
+_NORMAL = _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words)
+_EXPONENTIAL = _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair)
+_GAMMA = _items(
+    "gamma", samplers.gamma_item, 2, _first=samplers.gamma_first, _second=samplers.gamma_second, _try=samplers.gamma_try,
+    _finish=samplers.gamma_finish,
+)  # fmt: skip
+_TRUNCNORM = _items(
+    "truncnorm", samplers.truncnorm1, 4, _first=samplers.truncnorm_first, _second=samplers.truncnorm_second,
+    _try=samplers.truncnorm_central, _finish=samplers.truncnorm_finish,
+)  # fmt: skip
 
 
 def _draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost):
@@ -156,7 +154,7 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     Notes
     -----
     A sign bit and a tail probability ``t = (k + 1/2) 2^-53`` with 52 bits k, then the quantile at t to 3 ulp: symmetric, and the
-    tails reach 8.21 (float32: 31 bits, 6.33).
+    tails reach 8.21 (float32: 31 bits, 6.34).
 
     References
     ----------
@@ -226,7 +224,9 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
     >>> float(ns.random.gamma(3.0, 2.0, 100_000, rng=5).mean().round(1))
     6.0
     """
-    return _draw(_GAMMA, Purpose.GAMMA, ("shape", "scale"), (shape, scale), 4, size, rng, dtype, out, device, workers, stream, 15.0)
+    return _draw(
+        _GAMMA, Purpose.GAMMA, ("shape", "scale"), (shape, scale), 4, size, rng, dtype, out, device, workers, stream, 15.0
+    )
 
 
 def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
@@ -259,4 +259,6 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     (True, 8.1)
     """
     names = ("mu", "sigma", "lo", "hi")
-    return _draw(_TRUNCNORM, Purpose.TRUNCNORM, names, (mu, sigma, lo, hi), 4, size, rng, dtype, out, device, workers, stream, 20.0)
+    return _draw(
+        _TRUNCNORM, Purpose.TRUNCNORM, names, (mu, sigma, lo, hi), 4, size, rng, dtype, out, device, workers, stream, 20.0
+    )

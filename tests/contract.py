@@ -52,7 +52,9 @@ class ElementwiseContract:
         x = self.sample(dtype)
         if device["device"] == "cuda" and dtype == np.float32:
             # Simulated scalars return float64, so there float32 is only held to a coarse bound.
-            np.testing.assert_allclose(self.function(x, **device), np.array([float(e) for e in self.exact(x)]), rtol=2e-6, atol=1e-37)
+            np.testing.assert_allclose(
+                self.function(x, **device), np.array([float(e) for e in self.exact(x)]), rtol=2e-6, atol=1e-37
+            )
             return
         assert_matches(self.function(x, **device), self.exact(x), ulp=self.limit[dtype], what=f"{dtype.__name__} {device}")
 
@@ -89,7 +91,9 @@ class ElementwiseContract:
             want = np.array([e[1] for e in self.edges], dtype)
             got = self.function(x, **device)
             for xi, w, g in zip(x, want, got, strict=True):
-                assert (np.isnan(w) and np.isnan(g)) or (g == w and np.signbit(g) == np.signbit(w)), f"f({xi!r}) = {g!r}, not {w!r}"
+                assert (np.isnan(w) and np.isnan(g)) or (g == w and np.signbit(g) == np.signbit(w)), (
+                    f"f({xi!r}) = {g!r}, not {w!r}"
+                )
 
     def test_shapes(self, device):
         x = self.sample(np.float64)[:6]
@@ -220,7 +224,9 @@ class RandomContract:
             want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)
             with ThreadPoolExecutor(2) as pool:
                 assert same(want, self.draw(10_007, dtype=dtype, workers=pool, device="cpu"))
-            assert same(want[:100], self.draw(100, dtype=dtype, device="cpu"))  # an item's draw does not depend on how many follow
+            assert same(
+                want[:100], self.draw(100, dtype=dtype, device="cpu")
+            )  # an item's draw does not depend on how many follow
 
     def test_rng(self):
         a = self.draw(100, rng=1)

@@ -64,12 +64,19 @@ def deposit(item, row):
 
 DOUBLE = "float64 accumulators under float32 data"
 
-SUM = Kernel("demo.sum_of_squares", templates.reduce_cpu, templates.reduce_cuda, lambda T: [(T[::1], numba.float64[::1])], f64_ok=DOUBLE, _f=square)
-TABLE = Kernel("demo.table", templates.table_cpu, templates.table_cuda, lambda T: [(T[::1], T[:, ::1], T[::1])], _head=locate, _body=line)
+SUM = Kernel(
+    "demo.sum_of_squares", templates.reduce_cpu, templates.reduce_cuda, lambda T: [(T[::1], numba.float64[::1])], f64_ok=DOUBLE,
+    _f=square,
+)  # fmt: skip
+TABLE = Kernel(
+    "demo.table", templates.table_cpu, templates.table_cuda, lambda T: [(T[::1], T[:, ::1], T[::1])],
+    _head=locate, _body=line,
+)  # fmt: skip
 BATCH = Kernel(
-    "demo.moments", templates.batch_cpu, templates.batch_cuda, lambda T: [(T[::1], i64[::1], numba.float64[:, ::1])], f64_ok=DOUBLE,
-    _body=sums, _tail=mean_and_variance, _WIDTH=2,
+    "demo.moments", templates.batch_cpu, templates.batch_cuda, lambda T: [(T[::1], i64[::1], numba.float64[:, ::1])],
+    f64_ok=DOUBLE, _body=sums, _tail=mean_and_variance, _WIDTH=2,
 )  # fmt: skip
 SCATTER = Kernel(
-    "demo.scatter", templates.scatter_cpu, templates.scatter_cuda, lambda T: [(T[::1], i64[::1], numba.float64[:, ::1])], f64_ok=DOUBLE, _body=deposit
-)
+    "demo.scatter", templates.scatter_cpu, templates.scatter_cuda, lambda T: [(T[::1], i64[::1], numba.float64[:, ::1])],
+    f64_ok=DOUBLE, _body=deposit,
+)  # fmt: skip

@@ -41,7 +41,9 @@ def inspect(ptxas, ptx, cc):
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
         f.write(ptx)
         f.flush()
-        done = subprocess.run([ptxas, f"-arch=sm_{cc[0]}{cc[1]}", "-v", f.name, "-o", "/dev/null"], capture_output=True, text=True)
+        done = subprocess.run(
+            [ptxas, f"-arch=sm_{cc[0]}{cc[1]}", "-v", f.name, "-o", "/dev/null"], capture_output=True, text=True
+        )
     report = done.stdout + done.stderr
     if done.returncode:
         raise RuntimeError(report)
@@ -84,7 +86,14 @@ def main():
                 if spills > SPILL_BUDGET.get(kernel.name, 0):
                     failures.append(f"{label}: {spills} bytes spilled")
                 print(f"{label:60s} {len(ptx):7d} bytes {f64:4d} .f64 {registers:4d} registers {spills:4d} spilled")
-    summary = dict(variants=variants, kernels=len(REGISTRY), ptxas=bool(ptxas), double_in_float32=doubles, most_registers=most, failures=failures)
+    summary = dict(
+        variants=variants,
+        kernels=len(REGISTRY),
+        ptxas=bool(ptxas),
+        double_in_float32=doubles,
+        most_registers=most,
+        failures=failures,
+    )
     print(json.dumps(summary))
     return 1 if failures or not variants else 0
 

@@ -54,7 +54,18 @@ def exact_quantile(log_tail):
 
 
 class Ndtri(ElementwiseContract):
-    edges = [(0.0, -INF), (1.0, INF), (0.5, 0.0), (-0.1, NAN), (1.1, NAN), (NAN, NAN), (INF, NAN), (-INF, NAN), (-1e-30, NAN), (-0.0, -INF)]
+    edges = [
+        (0.0, -INF),
+        (1.0, INF),
+        (0.5, 0.0),
+        (-0.1, NAN),
+        (1.1, NAN),
+        (NAN, NAN),
+        (INF, NAN),
+        (-INF, NAN),
+        (-1e-30, NAN),
+        (-0.0, -INF),
+    ]
     options: dict = {}
 
     def function(self, *args, **options):
@@ -111,7 +122,10 @@ class TestExp1313Printed(PaperMethod):
 
 class TestExp56(Ndtri):
     options = {"method": "exp56"}
-    limit = {F64: 1.5e9, F32: 4.0}  # float64: 2.9e-8 relative is 1.3e8 ulp near a power of two, twice that elsewhere; float32 observed 2.6
+    limit = {
+        F64: 1.5e9,
+        F32: 4.0,
+    }  # float64: 2.9e-8 relative is 1.3e8 ulp near a power of two, twice that elsewhere; float32 observed 2.6
 
     def sample(self, dtype):
         x = table_for(dtype)[0]
@@ -153,9 +167,31 @@ class TestLog(ElementwiseContract):
     def sample(self, dtype):
         rng = np.random.default_rng(5)
         near_half = -math.log(2) * (1 + rng.choice([-1, 1], 40) * 10.0 ** rng.uniform(-14 if dtype == F64 else -6, -1, 40))
-        cuts = [-0.35, -0.3499, -0.5, -0.7, -0.8, -1.0, -99.0, -100.0, -101.0, -699.0, -700.0, -701.0, -745.0, -746.0, -1e4, -1e8, -1e12, -1e16, -1e30]
+        cuts = [
+            -0.35,
+            -0.3499,
+            -0.5,
+            -0.7,
+            -0.8,
+            -1.0,
+            -99.0,
+            -100.0,
+            -101.0,
+            -699.0,
+            -700.0,
+            -701.0,
+            -745.0,
+            -746.0,
+            -1e4,
+            -1e8,
+            -1e12,
+            -1e16,
+            -1e30,
+        ]
         far = [] if dtype == F32 else [-1e100, -1e300, -1.7e308]
-        return np.concatenate([-(10.0 ** rng.uniform(-12, -0.3, 60)), near_half, cuts, far, -(10.0 ** rng.uniform(0, 5, 80))]).astype(dtype)
+        return np.concatenate(
+            [-(10.0 ** rng.uniform(-12, -0.3, 60)), near_half, cuts, far, -(10.0 ** rng.uniform(0, 5, 80))]
+        ).astype(dtype)
 
     def exact(self, x):
         return list(map(self.one, x.astype(float).tolist()))
@@ -172,7 +208,13 @@ class TestLog(ElementwiseContract):
             x = mpmath.sqrt(-2 * lp)  # the tail series, to 50 digits here
             for _ in range(30):
                 z = x**-2
-                g = x * x / 2 + mpmath.log(x) + mpmath.log(2 * mpmath.pi) / 2 - mpmath.log(1 - z + 3 * z**2 - 15 * z**3 + 105 * z**4 - 945 * z**5) + lp
+                g = (
+                    x * x / 2
+                    + mpmath.log(x)
+                    + mpmath.log(2 * mpmath.pi) / 2
+                    - mpmath.log(1 - z + 3 * z**2 - 15 * z**3 + 105 * z**4 - 945 * z**5)
+                    + lp
+                )
                 x -= g / (x + 1 / x)
             return -x
 
@@ -194,7 +236,9 @@ class TestFromExponential(ElementwiseContract):
 
     def sample(self, dtype):
         rng = np.random.default_rng(6)
-        return np.concatenate([10.0 ** rng.uniform(-10, 3, 150), rng.exponential(size=80), [99.0, 99.5, 699.0, 699.5, 744.0, 800.0, 1e5]]).astype(dtype)
+        return np.concatenate(
+            [10.0 ** rng.uniform(-10, 3, 150), rng.exponential(size=80), [99.0, 99.5, 699.0, 699.5, 744.0, 800.0, 1e5]]
+        ).astype(dtype)
 
     def exact(self, x):
         return [self.one(float(v)) for v in x]

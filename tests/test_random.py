@@ -82,7 +82,9 @@ class TestTruncnorm(RandomContract):
     bad = [(0.0, 1.0, 2.0, 1.0), (0.0, -1.0, 0.0, 1.0), (0.0, 0.0, -1.0, 1.0)]
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    @pytest.mark.parametrize("lo, hi", [(-INF, INF), (0.0, INF), (-INF, -8.0), (30.0, 30.0001), (-1e-3, 1e-3), (5.9, 6.1), (100.0, INF)])
+    @pytest.mark.parametrize(
+        "lo, hi", [(-INF, INF), (0.0, INF), (-INF, -8.0), (30.0, 30.0001), (-1e-3, 1e-3), (5.9, 6.1), (100.0, INF)]
+    )
     def test_intervals(self, lo, hi, dtype):
         x = ns.random.truncnorm(0.0, 1.0, lo, hi, 20_000, rng=3, dtype=dtype)
         assert (x >= dtype(lo)).all() and (x <= dtype(hi)).all()

@@ -67,9 +67,9 @@ def test_scalars_are_pure(path):
     if path.name == "bits.py":
         return
     for node in ast.walk(tree(path)):
-        assert not isinstance(node, (ast.Raise, ast.Try, ast.List, ast.Dict, ast.Global, ast.Nonlocal, ast.ListComp)) or _is_all(node, path), (
-            f"{relative(path)}:{node.lineno}: {type(node).__name__} has no place in a scalar function"
-        )
+        assert not isinstance(node, (ast.Raise, ast.Try, ast.List, ast.Dict, ast.Global, ast.Nonlocal, ast.ListComp)) or _is_all(
+            node, path
+        ), f"{relative(path)}:{node.lineno}: {type(node).__name__} has no place in a scalar function"
 
 
 def _is_all(node, path):

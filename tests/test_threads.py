@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -68,9 +73,6 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), check())
 
 def test_spawned_processes(tmp_path):
     """A process pool as ``workers=``: kernels travel by name, results come back in order."""
-    import subprocess
-    import sys
-
     script = tmp_path / "job.py"
     script.write_text(
         """
@@ -87,7 +89,8 @@ if __name__ == "__main__":
     print(np.array_equal(a, ns.quantile.ndtri(u)), np.array_equal(b, ns.random.normal(size=300_001, rng=5)))
 """
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, env=env)
     assert done.stdout.split() == ["True", "True"], done.stderr
 
 

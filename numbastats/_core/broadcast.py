@@ -89,16 +89,22 @@ def size_to_shape(size, shapes) -> tuple:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"size={size!r} cannot hold parameters of shape {shape}; leave size=None or use a shape they broadcast to")
+        raise ValueError(
+            f"size={size!r} cannot hold parameters of shape {shape}; leave size=None or use a shape they broadcast to"
+        )
     return asked
 
 
 def check_out(out, shape, dtype):
     """Raise unless `out` is a writable contiguous array of this shape and dtype."""
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}")
+        raise TypeError(
+            f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}"
+        )
     if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}; the result has shape {shape}. Pass out=numpy.empty({shape}, {dtype.name!r})")
+        raise ValueError(
+            f"out has shape {out.shape}; the result has shape {shape}. Pass out=numpy.empty({shape}, {dtype.name!r})"
+        )
     if out.dtype != dtype:
         raise TypeError(f"out has dtype {out.dtype}; the result is {dtype}. Pass out of that dtype, or dtype={out.dtype.name!r}")
     if not out.flags.c_contiguous:

@@ -122,7 +122,9 @@ def _plain_version(compiled, done: dict):
         g = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
         done[id(compiled)] = g
         # The globals must be complete before g is called; recursion through `done` allows cycles.
-        g = types.FunctionType(f.__code__, _plain_globals(f.__code__, f.__globals__, done), f.__name__, f.__defaults__, f.__closure__)
+        g = types.FunctionType(
+            f.__code__, _plain_globals(f.__code__, f.__globals__, done), f.__name__, f.__defaults__, f.__closure__
+        )
         done[id(compiled)] = g
     return done[id(compiled)]
 
@@ -188,7 +190,9 @@ def build(template, target: str, *, fastmath=(), **scalars):
         return cuda.jit(f)
     if target == "cuda":
         return _cached(cuda.jit, f)
-    return _cached(functools.partial(njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags)), f)
+    return _cached(
+        functools.partial(njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags)), f
+    )
 
 
 class Kernel:
@@ -215,7 +219,18 @@ class Kernel:
     """
 
     def __init__(
-        self, name, cpu, cuda, signatures, *, dtypes=("float64", "float32"), fastmath=(), f64_ok=None, cpu_only=None, cuda_only=None, **scalars
+        self,
+        name,
+        cpu,
+        cuda,
+        signatures,
+        *,
+        dtypes=("float64", "float32"),
+        fastmath=(),
+        f64_ok=None,
+        cpu_only=None,
+        cuda_only=None,
+        **scalars,
     ):
         if name in REGISTRY:
             raise ValueError(f"kernel {name!r} is already registered")

@@ -90,7 +90,9 @@ def _flat_output(result, kind):
 
 def _check_device_out(out, kind, shape, dtype):
     if _device_kind(out) != kind:
-        raise TypeError(f"out is a {type(out).__name__}, but the inputs live on the device as {kind} arrays; pass out of that kind")
+        raise TypeError(
+            f"out is a {type(out).__name__}, but the inputs live on the device as {kind} arrays; pass out of that kind"
+        )
     got = _numpy_dtype(out) if _is_torch(out) else out.dtype
     if tuple(out.shape) != shape or got != dtype:
         raise ValueError(f"out has shape {tuple(out.shape)} and dtype {got}; the result has shape {shape} and dtype {dtype}")
@@ -253,7 +255,10 @@ def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, de
         flat_out = result.reshape(-1)
     if n == 0:
         return result
-    args = [_device_input(v, k, name, shape, dtype) if k else flatten(v, shape, dtype) for v, k, name in zip(values, kinds, names, strict=True)]
+    args = [
+        _device_input(v, k, name, shape, dtype) if k else flatten(v, shape, dtype)
+        for v, k, name in zip(values, kinds, names, strict=True)
+    ]
     if not kinds[0] and not isinstance(args[0], np.ndarray):
         args[0] = np.full(n, args[0])
     if out is not None and kind is None:

@@ -11,12 +11,12 @@ import numpy as np
 from numba import cuda, prange
 
 from numbastats.scalar.bits import at
-from numbastats.scalar.philox import philox4x32
+from numbastats.scalar.philox import philox4x32, word_bits
 
 CHUNK = 4096  # elements per task
 BLOCK = 64  # elements per pass of a blocked map: its buffers stay in the first-level cache
 
-_f = _head = _tail = _body = None  # bound by build
+_f = _head = _tail = _body = _first = _second = _try = _finish = None  # bound by build
 
 
 # --- map: out[i] = f(x[i], ...) -------------------------------------------------------------------------------
@@ -242,37 +242,40 @@ def scatter_cuda(items, starts, out):
             _body(items[i], row)
 
 
-# --- random words: out[i] = tail(*head(words of item i), ...) --------------------------------------------------
+# --- random words: out[i] = tail(*head(bits of item i), ...) ----------------------------------------------------
 # A group of 64 items shares BLOCK // _PER counters. Item j of the group takes the words of counter j % (64 // _PER), so that
 # neither the CPU's vectors nor a warp's lanes have to shuffle: float64 takes two words (_PER = 2), float32 one (_PER = 4).
-# Counter words: counter number low, high, 0, stream. `first` is the number of the first group.
+# Counter words: counter number low, high, 0, stream. `first` is the number of the first group. The words reach the head as
+# the bit pattern of a float (`word_bits`), so that it knows the float type. On CUDA `_f` takes words and parameters.
 
 _PER = 2
 
 
 def words_cpu(k0, k1, stream, first, a, b, out):
+    width = BLOCK // _PER
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        w0 = np.empty(BLOCK, np.uint32)
-        w1 = np.empty(BLOCK, np.uint32)
+        bits = np.empty(BLOCK, out.dtype)
         u = np.empty(BLOCK, out.dtype)
         v = np.empty(BLOCK, out.dtype)
-        w = np.empty(BLOCK, out.dtype)
         start = np.int64(k) * CHUNK
         for lo in range(start, min(start + CHUNK, out.size), BLOCK):
-            counter = (np.int64(first) + lo // BLOCK) * (BLOCK // _PER)
+            counter = (np.int64(first) + lo // BLOCK) * width
             low, high = np.uint32(counter), np.uint32(counter >> 32)  # a group never crosses a multiple of 2^32
-            for i in range(BLOCK // _PER):
+            for i in range(width):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 if _PER == 2:
-                    w0[i], w1[i] = r0, r1
-                    w0[i + BLOCK // 2], w1[i + BLOCK // 2] = r2, r3
+                    bits[i] = word_bits(r0, r1, bits[i])
+                    bits[i + width] = word_bits(r2, r3, bits[i])
                 else:
-                    w0[i], w0[i + BLOCK // 4], w0[i + BLOCK // 2], w0[i + 3 * BLOCK // 4] = r0, r1, r2, r3
+                    bits[i] = word_bits(r0, r0, bits[i])
+                    bits[i + width] = word_bits(r1, r1, bits[i])
+                    bits[i + 2 * width] = word_bits(r2, r2, bits[i])
+                    bits[i + 3 * width] = word_bits(r3, r3, bits[i])
             for i in range(BLOCK):
-                u[i], v[i], w[i] = _head(w0[i], w1[i])
+                u[i], v[i] = _head(bits[i])
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
-                o[i] = _tail(u[i], v[i], w[i], at(a, lo + i), at(b, lo + i))
+                o[i] = _tail(u[i], v[i], at(a, lo + i), at(b, lo + i))
 
 
 def words_cuda(k0, k1, stream, first, a, b, out):
@@ -281,36 +284,49 @@ def words_cuda(k0, k1, stream, first, a, b, out):
     for c in range(cuda.grid(1), counters, cuda.gridsize(1)):
         counter = first * width + c
         r0, r1, r2, r3 = philox4x32(np.uint32(counter), np.uint32(counter >> 32), np.uint32(0), stream, k0, k1)
-        i = c // width * BLOCK + c % width
-        if _PER == 2:
+        for q in range(_PER):
+            i = c // width * BLOCK + q * width + c % width
             if i < out.size:
-                u, v, w = _head(r0, r1)
-                out[i] = _tail(u, v, w, at(a, i), at(b, i))
-            if i + BLOCK // 2 < out.size:
-                u, v, w = _head(r2, r3)
-                out[i + BLOCK // 2] = _tail(u, v, w, at(a, i + BLOCK // 2), at(b, i + BLOCK // 2))
-        else:
-            for q in range(4):
-                word = r0 if q == 0 else r1 if q == 1 else r2 if q == 2 else r3
-                if i + q * width < out.size:
-                    u, v, w = _head(word, word)
-                    out[i + q * width] = _tail(u, v, w, at(a, i + q * width), at(b, i + q * width))
+                if _PER == 2:
+                    w0, w1 = (r0, r1) if q == 0 else (r2, r3)
+                else:
+                    w0 = r0 if q == 0 else r1 if q == 1 else r2 if q == 2 else r3
+                    w1 = w0
+                out[i] = _f(w0, w1, at(a, i), at(b, i))
 
 
-# --- random items: out[i] = f(key, counter of item i, ...) -----------------------------------------------------
-# For draws that use a varying number of words; `_f` computes its own counters from the item number.
+# --- random items: a try for all, vectorised, then what it left open, item by item -----------------------------
+# For draws that use a varying number of words. An item's counter words are: item low, item high, draw, stream. The first pass
+# turns the four words of draw 0 into two numbers, the second tries to make the draw of them, the third finishes in scalar
+# code. On CUDA `_f` does it all.
 
 
 def items_cpu(k0, k1, stream, first, a, b, c, d, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        lo = np.int64(k) * CHUNK
-        o = out[lo : lo + CHUNK]
-        for i in range(o.size):
-            item = np.int64(first) * BLOCK + lo + i
-            o[i] = _f(k0, k1, item, stream, at(a, lo + i), at(b, lo + i), at(c, lo + i), at(d, lo + i))
+        u = np.empty(BLOCK, out.dtype)
+        v = np.empty(BLOCK, out.dtype)
+        x = np.empty(BLOCK, out.dtype)
+        y = np.empty(BLOCK, out.dtype)
+        start = np.int64(k) * CHUNK
+        for lo in range(start, min(start + CHUNK, out.size), BLOCK):
+            item = np.int64(first) * BLOCK + lo
+            low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
+            for i in range(BLOCK):
+                r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
+                u[i], v[i] = word_bits(r0, r1, u[i]), word_bits(r2, r3, v[i])
+            for i in range(BLOCK):
+                x[i] = _first(u[i], v[i])
+            for i in range(BLOCK):
+                y[i] = _second(u[i], v[i])
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                j = lo + i
+                o[i] = _try(x[i], y[i], at(a, j), at(b, j), at(c, j), at(d, j))
+            for i in range(o.size):
+                j = lo + i
+                o[i] = _finish(k0, k1, item + i, stream, at(a, j), at(b, j), at(c, j), at(d, j), o[i])
 
 
 def items_cuda(k0, k1, stream, first, a, b, c, d, out):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        item = first * BLOCK + i
-        out[i] = _f(k0, k1, item, stream, at(a, i), at(b, i), at(c, i), at(d, i))
+        out[i] = _f(k0, k1, first * BLOCK + i, stream, at(a, i), at(b, i), at(c, i), at(d, i))

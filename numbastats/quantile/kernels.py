@@ -30,7 +30,9 @@ _DOUBLE = "double precision, rounded once, is what makes this method accurate fo
 NDTRI = {
     ("fast", "float64"): _blocked("ndtri_fast", normal.fast_head, normal.fast_tail, normal.fast_fused, "float64"),
     ("fast", "float32"): _map("ndtri_fast32", normal.fast_fused, "float32"),
-    ("accurate", "float64"): _blocked("ndtri_accurate", normal.accurate_head, normal.accurate_tail, normal.accurate_fused, "float64"),
+    ("accurate", "float64"): _blocked(
+        "ndtri_accurate", normal.accurate_head, normal.accurate_tail, normal.accurate_fused, "float64"
+    ),
     ("accurate", "float32"): _map("ndtri_accurate32", normal.accurate32_fused, "float32", f64_ok=_DOUBLE),
     ("exp56", "float32"): _map("ndtri_exp56", normal.exp56_fused, "float32"),
     ("exp56", "float64"): _map("ndtri_exp56_double", normal.exp56_fused, "float64"),
@@ -40,5 +42,13 @@ NDTRI = {
 }
 LOG = {dtype: _map(f"ndtri_log_{dtype}", normal.log_fused, dtype) for dtype in ("float64", "float32")}
 
-FROM_EXPONENTIAL = Kernel("quantile.norm_from_exponential", templates.map1_cpu, templates.map1_cuda, lambda T: [(T[::1], T[::1])], _f=normal.norm_from_exp1)
-ANTITHETIC = Kernel("quantile.antithetic", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused)
+FROM_EXPONENTIAL = Kernel(
+    "quantile.norm_from_exponential",
+    templates.map1_cpu,
+    templates.map1_cuda,
+    lambda T: [(T[::1], T[::1])],
+    _f=normal.norm_from_exp1,
+)
+ANTITHETIC = Kernel(
+    "quantile.antithetic", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused
+)

@@ -28,7 +28,21 @@ def _kernel(method, dtype):
         ) from None
 
 
-def ndtri(u, loc=0.0, scale=1.0, *, method="fast", tail="lower", log=False, edges="inf", out=None, dtype=None, device=None, workers=None, stream=None):
+def ndtri(
+    u,
+    loc=0.0,
+    scale=1.0,
+    *,
+    method="fast",
+    tail="lower",
+    log=False,
+    edges="inf",
+    out=None,
+    dtype=None,
+    device=None,
+    workers=None,
+    stream=None,
+):
     """Quantile of the normal distribution.
 
     Parameters
@@ -94,7 +108,9 @@ def ndtri(u, loc=0.0, scale=1.0, *, method="fast", tail="lower", log=False, edge
     choice("edges", edges, ("inf", "open"))
     if log:
         if method != "fast" or edges != "inf":
-            raise ValueError(f"log=True has one method and no grid; leave method='fast' and edges='inf' (got {method!r}, {edges!r})")
+            raise ValueError(
+                f"log=True has one method and no grid; leave method='fast' and edges='inf' (got {method!r}, {edges!r})"
+            )
         pick, cost = lambda d: kernels.LOG[d.name], 5.0
     else:
         pick, cost = lambda d: _kernel(method, d), _COST[method]
@@ -181,7 +197,8 @@ def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=Non
         raise TypeError("out must be a tuple of two arrays, for z and for -z")
     options = dict(dtype=dtype, device=device, workers=workers, stream=stream, cost=1.2)
     return tuple(
-        elementwise(lambda d: kernels.ANTITHETIC, ("u",), (u,), lambda d, s=sign: (s,), out=o, **options) for sign, o in zip((1.0, -1.0), out, strict=True)
+        elementwise(lambda d: kernels.ANTITHETIC, ("u",), (u,), lambda d, s=sign: (s,), out=o, **options)
+        for sign, o in zip((1.0, -1.0), out, strict=True)
     )
 
 

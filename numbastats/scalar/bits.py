@@ -95,7 +95,9 @@ def by_dtype(f64, f32, arity=1):
         chosen, real = (f32, types.float32) if args[0] == types.float32 else (f64, types.float64)
         function = typingctx.resolve_value_type(chosen)
         inner = function.get_call_type(typingctx, (real,) * arity, {})
-        return inner.return_type(*inner.args), lambda context, builder, sig, values: context.get_function(function, inner)(builder, values)
+        return inner.return_type(*inner.args), lambda context, builder, sig, values: context.get_function(function, inner)(
+            builder, values
+        )
 
     if arity == 1:
         return intrinsic(lambda typingctx, x: typing(typingctx, x))

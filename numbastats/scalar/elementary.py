@@ -21,7 +21,8 @@ from numbastats._core.compile import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, to_bits
 
 __all__ = [
-    "atan", "cos", "cos_abs", "cosh", "cospi", "exp", "exp_neg", "expm1", "log", "log1p", "log_dd", "log_scaled", "pow",
+    "atan", "cos", "cos_abs", "cosh", "cospi", "exp", "exp_neg", "expm1", "log", "log1p", "log_dd", "log_scaled",
+    "log_scaled_sum64", "pow",
     "recip", "rsqrt", "sin", "sincos", "sincospi", "sinh", "sinpi", "tan", "tanh",
 ]  # fmt: skip
 
@@ -71,11 +72,24 @@ def _reduced32(x, n):
 
 
 @device_function
+def _exp_reduced64(r):
+    """e^r. What 1 + r loses is added back: 0.2 ulp for two additions."""
+    head = 1.0 + r
+    return head + muladd(r * r, _EXP64(r), r - (head - 1.0))
+
+
+@device_function
+def _exp_reduced32(r):
+    head = np.float32(1.0) + r
+    return head + muladd(r * r, _EXP32(r), r - (head - np.float32(1.0)))
+
+
+@device_function
 def _exp_scaled64(r, t):
     """2^n e^r from the low bits n + 2046 of t. Two factors reach overflow and subnormal results without a branch."""
     both = to_bits(t)
     half = both >> 1
-    return (1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(half << 52) * from_bits((both - half) << 52)
+    return _exp_reduced64(r) * from_bits(half << 52) * from_bits((both - half) << 52)
 
 
 @device_function
@@ -83,7 +97,7 @@ def _exp_scaled32(r, t):
     both = to_bits(t)
     half = np.int32(both >> np.int32(1))
     first, second = from_bits(np.int32(half << np.int32(23))), from_bits(np.int32(np.int32(both - half) << np.int32(23)))
-    return (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * first * second
+    return _exp_reduced32(r) * first * second
 
 
 @device_function
@@ -115,7 +129,7 @@ def exp(x):
 def _exp_neg64(x):
     t = muladd(x, _LOG2E, _ROUND_ONCE)
     r = _reduced64(x, t - _ROUND_ONCE)
-    v = (1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(to_bits(t) << 52)
+    v = _exp_reduced64(r) * from_bits(to_bits(t) << 52)
     return v if not (x < -708.0) else 0.0
 
 
@@ -123,7 +137,7 @@ def _exp_neg64(x):
 def _exp_neg32(x):
     t = muladd(x, _LOG2E32, _ROUND_ONCE32)
     r = _reduced32(x, t - _ROUND_ONCE32)
-    v = (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * from_bits(np.int32(to_bits(t) << np.int32(23)))
+    v = _exp_reduced32(r) * from_bits(np.int32(to_bits(t) << np.int32(23)))
     return v if not (x < np.float32(-87.0)) else np.float32(0.0)
 
 
@@ -174,8 +188,8 @@ def _expm1_any(x):
 def _sinh_any(x):
     T = type(x)
     a = abs(x)
-    h = T(2.0) * _quarter_expm1(a)
-    v = h + h / (h + h + T(1.0))
+    w = _quarter_expm1(a)
+    v = w + w + w / (w + w + T(0.5))
     return math.copysign(a if a < T(1e-17) else v, x)
 
 
@@ -199,7 +213,7 @@ def expm1(x):
 
 @device_function
 def sinh(x):
-    """Hyperbolic sine h + h/(1 + 2h), h = (e^|x| - 1)/2, for every x."""
+    """Hyperbolic sine 2w + w/(2w + 1/2), w = (e^|x| - 1)/4, for every x."""
     return _sinh(x)
 
 
@@ -215,7 +229,7 @@ def _cosh64(x):
     a = a if not (a > 710.6) else 710.6
     t = muladd(a, _LOG2E, _ROUND_QUARTER)
     r = _reduced64(a, t - _ROUND_QUARTER)
-    half = 2.0 * ((1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(to_bits(t) << 52))
+    half = 2.0 * (_exp_reduced64(r) * from_bits(to_bits(t) << 52))
     return half + 0.25 / half
 
 
@@ -225,7 +239,7 @@ def _cosh32(x):
     a = a if not (a > np.float32(89.5)) else np.float32(89.5)
     t = muladd(a, _LOG2E32, _ROUND_QUARTER32)
     r = _reduced32(a, t - _ROUND_QUARTER32)
-    quarter = (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * from_bits(np.int32(to_bits(t) << np.int32(23)))
+    quarter = _exp_reduced32(r) * from_bits(np.int32(to_bits(t) << np.int32(23)))
     half = np.float32(2.0) * quarter
     return half + np.float32(0.25) / half
 
@@ -307,13 +321,18 @@ def _log_reduced_any32(x):
 
 
 @device_function
-def _log_core64(f, k):
-    """log(1 + f) + k log 2."""
+def _log_rest64(f, k):
+    """log(1 + f) - f + k log 2 but for the head of k log 2."""
     s = f / (2.0 + f)
     z = s * s
     half = 0.5 * f
-    tail = muladd(s, muladd(half, f, z * _LOG64(z)), k * _LN2_LO)
-    return muladd(k, _LN2_HI, f + muladd(-half, f, tail))
+    return muladd(-half, f, muladd(s, muladd(half, f, z * _LOG64(z)), k * _LN2_LO))
+
+
+@device_function
+def _log_core64(f, k):
+    """log(1 + f) + k log 2."""
+    return muladd(k, _LN2_HI, f + _log_rest64(f, k))
 
 
 @device_function
@@ -351,6 +370,16 @@ def _log_scaled32(y, shift):
 
 
 _log, _log_scaled = by_dtype(_log64, _log32), by_dtype(_log_scaled64, _log_scaled32, 2)
+
+
+@device_function
+def log_scaled_sum64(y, shift):
+    """`log_scaled` in float64 as an unevaluated sum hi + lo, to about 2^-60 relative: the rounding of the last addition kept."""
+    f, k = _log_reduced64(y)
+    k = k + shift
+    head = k * _LN2_HI  # exact
+    hi = head + f  # |head| > |f| or head = 0: the rest is exact
+    return hi, ((head - hi) + f) + _log_rest64(f, k)
 
 
 @device_function
@@ -487,21 +516,19 @@ def _exp_sum32(p, e):
 
 
 @device_function
-def _integer_odd64(a):
-    """Whether a >= 0 is an integer, and an odd one. From 2^52 on all are integers, from 2^53 on even."""
-    u = a + 4503599627370496.0 if a < 4503599627370496.0 else a
-    integer = (a >= 4503599627370496.0) | (u - 4503599627370496.0 == a)
-    return integer, integer & (a < 9007199254740992.0) & ((to_bits(u) & 1) != 0)
+def _parity64(a):
+    """Distance of a >= 0 from an even integer: 0 or 1 for integers. From 2^53 on all are even."""
+    a = a if a < 9007199254740992.0 else 0.0
+    return abs(a - ((a + 9007199254740992.0) - 9007199254740992.0))
 
 
 @device_function
-def _integer_odd32(a):
-    u = a + np.float32(8388608.0) if a < np.float32(8388608.0) else a
-    integer = (a >= np.float32(8388608.0)) | (u - np.float32(8388608.0) == a)
-    return integer, integer & (a < np.float32(16777216.0)) & (np.int32(to_bits(u) & np.int32(1)) != np.int32(0))
+def _parity32(a):
+    a = a if a < np.float32(16777216.0) else np.float32(0.0)
+    return abs(a - ((a + np.float32(16777216.0)) - np.float32(16777216.0)))
 
 
-_exp_sum, _integer_odd = by_dtype(_exp_sum64, _exp_sum32, 2), by_dtype(_integer_odd64, _integer_odd32)
+_exp_sum, _parity = by_dtype(_exp_sum64, _exp_sum32, 2), by_dtype(_parity64, _parity32)
 
 
 @device_function
@@ -511,14 +538,16 @@ def _pow_any(x, y):
     hi, lo = _log_sum(a)
     hi = hi if a < T(_INF) else a  # inf and NaN
     hi = hi if not (a == T(0.0)) else T(-_INF)
-    b = abs(y)
-    c = math.copysign(b if not (b > T(1e30)) else T(1e30), y)  # as good as infinite, and 0 c = 0
+    c = y if not (y > T(1e30)) else T(1e30)  # as good as infinite, and c 0 = 0
+    c = c if not (c < T(-1e30)) else T(-1e30)
     p = c * hi
     e = muladd(c, lo, fma(c, hi, -p))
     v = _exp_sum(p, e if abs(p) < T(1000.0) else T(0.0))
-    integer, odd = _integer_odd(b)
-    v = -v if odd & (math.copysign(T(1.0), x) < T(0.0)) else v
-    v = v if not ((x < T(0.0)) & (a < T(_INF)) & (not integer)) else T(_NAN)
+    parity = _parity(abs(y))
+    other = v if parity == T(0.0) else T(_NAN)
+    other = other if (x > T(-_INF)) & (x < T(0.0)) else v
+    other = -v if parity == T(1.0) else other
+    v = other if math.copysign(T(1.0), x) < T(0.0) else v
     return v if not ((x == T(1.0)) | (y == T(0.0))) else T(1.0)
 
 
@@ -559,9 +588,10 @@ def _minus_multiple(x, n, c1, c2, c3, c4):
     second = n * c2
     r = first - second
     tail = muladd(-n, c3, (first - r) - second)
-    s = r + tail
-    v = muladd(-n, c4, s)
-    return v, muladd(-n, c4, (r - s) + tail + (s - v))
+    head = r + tail
+    tail = muladd(-n, c4, (r - head) + tail)
+    v = head + tail
+    return v, (head - v) + tail
 
 
 @device_function

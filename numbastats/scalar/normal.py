@@ -18,8 +18,8 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, to_bits
-from numbastats.scalar.elementary import expm1, log, log1p
+from numbastats.scalar.bits import by_dtype, fma, horner, muladd
+from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
 __all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
 
@@ -48,51 +48,17 @@ _D32 = horner(1.0, -6.702576416943058, -22.64731915648918, -13.557636678047176, 
 # --- v = -log(2 t) with relative accuracy near t = 1/2 ----------------------------------------------------------
 
 
-@device_function
-def _log_parts64(t):
-    """f, k with 2 t = 2^-k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)). The scaling by 2^60 lifts subnormals."""
-    bits = to_bits(t * 1152921504606846976.0)
-    k = (bits - np.int64(0x3FE6A09E00000000)) >> np.int64(52)
-    return from_bits(bits - (k << np.int64(52))) - 1.0, 59.0 - float(k)
-
-
-# log(1 + f) - f + f^2/2 = s (f^2/2 + R(s^2)), s = f/(2 + f)
-_R_EVEN = horner(0.666666666666667, 0.28571428625975487, 0.18182889125261723, 0.14616449685043406)
-_R_ODD = horner(0.39999999999899505, 0.2222221113479508, 0.15331721600556042)
-
-
-@device_function
-def _log_tail64(f, lo):
-    """-(log(1 + f) - f) + lo, and hf = f^2/2 folded in."""
-    s = f / (2.0 + f)
-    z = s * s
-    w = z * z
-    hf = 0.5 * f * f
-    rest = muladd(z, _R_EVEN(w), w * _R_ODD(w))
-    return muladd(s, hf + rest, -lo) - hf
+# t is lifted by 2^60 (float32: 2^30), so that subnormals need no branch, and log_scaled takes the power back.
 
 
 @device_function
 def _v64(t):
-    f, k = _log_parts64(t)
-    return muladd(k, 0.6931471805598903, -(_log_tail64(f, k * 5.497923018708371e-14) + f))
-
-
-_P32 = horner(
-    0.3333333134651184, -0.2499999701976776, 0.20000715553760529, -0.1666780263185501, 0.14249058067798615,
-    -0.12425687164068222, 0.11685419827699661, -0.11479733884334564, 0.06971611827611923,
-)  # fmt: skip
+    return -log_scaled(t * 1152921504606846976.0, -59.0)
 
 
 @device_function
 def _v32(t):
-    bits = to_bits(t * np.float32(1073741824.0))  # 2^30 lifts subnormals
-    k = np.int32(bits - np.int32(0x3F3504F3)) >> np.int32(23)
-    f = from_bits(np.int32(bits - np.int32(k << np.int32(23)))) - np.float32(1.0)
-    dk = np.float32(k) - np.float32(29.0)
-    z = f * f
-    y = muladd(f * z, _P32(f), dk * np.float32(3.1946184945309415e-05))
-    return -muladd(dk, np.float32(0.693115234375), f + muladd(np.float32(-0.5), z, y))
+    return -log_scaled(t * np.float32(1073741824.0), np.float32(-29.0))
 
 
 _v = by_dtype(_v64, _v32)
@@ -210,13 +176,9 @@ def fast_fused(u, loc, scale, sign, edge):
 @device_function
 def accurate_head(u):
     """First pass: q + ql = v / r to twice the working precision, and r. Float64 only."""
-    f, k = _log_parts64(tail_of(u))
-    # v = -log(2 t) as hi + lo: k ln2_hi is exact, and |k ln2_hi| > |f| or k = 0, so Fast2Sum applies.
-    a = k * 0.6931471805598903
-    b = a - f
-    low = ((a - b) - f) - _log_tail64(f, k * 5.497923018708371e-14)
-    v = b + low
-    vl = (b - v) + low
+    hi, lo = log_scaled_sum64(tail_of(u) * 1152921504606846976.0, -59.0)
+    v = -(hi + lo)
+    vl = -(hi + v) - lo
     # L = v + log 2 as hi + lo (2Sum), then q + ql = v / sqrt(L) by the exact residuals of quotient and root.
     big = v + LN2
     part = big - v
@@ -296,8 +258,7 @@ def log_fused(lp, loc, scale, sign, edge):
 
 @device_function
 def norm_from_exp1(v):
-    """|z| from an exponential variate v >= 0: the normal quantile at upper tail probability exp(-v)/2 (68); no logarithm
-    but in the far tail."""
+    """|z| from an exponential variate v >= 0: the normal quantile at upper tail probability exp(-v)/2, equation (68)."""
     T = type(v)
     big = v + T(LN2)
     far = big > _far_from(v)
@@ -322,8 +283,14 @@ def antithetic_fused(u, sign):
 # |Q| = v P(v)/D(v), v = -log(2 min(u, 1-u)); appendices A, B (its coefficient of v corrected: the printed one, kept as
 # "exp1313_printed", has a wrong digit and costs 62 ulp), and C (T2: v = |u - 1/2|/sqrt(u - u^2) < 15.5).
 
-_P56 = horner(1.25331410125583, 2.410160128573339, 1.3348090307272045, 0.23753954196273241, 0.011900603295838261, 0.00011051591117060896)  # fmt: skip
-_D56 = horner(1.0, 2.4230267574304833, 1.8481138350821456, 0.5095020227035152, 0.0462927074126229, 0.0010579909915338771, 2.5996479253181457e-06)  # fmt: skip
+_P56 = horner(
+    1.25331410125583, 2.410160128573339, 1.3348090307272045, 0.23753954196273241, 0.011900603295838261,
+    0.00011051591117060896,
+)  # fmt: skip
+_D56 = horner(
+    1.0, 2.4230267574304833, 1.8481138350821456, 0.5095020227035152, 0.0462927074126229, 0.0010579909915338771,
+    2.5996479253181457e-06,
+)  # fmt: skip
 _P1313_REST = (
     11.918772604121516, 12.33536303026405, 7.332853098287016, 2.577146101756757, 0.5356904167372207, 0.06467535757788459,
     0.004383433207458667, 0.00015814346746060513, 2.794863162483126e-06, 2.10154247206828e-08, 5.066874272829618e-11,

@@ -21,6 +21,7 @@ __all__ = [
     "uniform23",
     "uniform52",
     "unit",
+    "unit_and_rest31",
     "unit_and_rest32",
     "word_bits",
 ]
@@ -91,6 +92,16 @@ def unit_and_rest32(word):
 
 
 @device_function
+def unit_and_rest31(word):
+    """``(k + 1/2) 2^-31`` in the same form, k the lower 31 bits of the word."""
+    word = np.uint32(word)
+    high = np.float32(np.int32(np.uint32(word >> np.uint32(7)) & np.uint32(0xFFFFFF))) * np.float32(2.0**-24)
+    low = muladd(np.float32(np.int32(word & np.uint32(0x7F))), np.float32(2.0**-31), np.float32(2.0**-32))
+    total = high + low
+    return total, low - (total - high)
+
+
+@device_function
 def uniform52(hi, lo):
     """``(k + 1/2) 2^-52`` with the upper 52 of the 64 bits hi:lo as k; exact, strictly between 0 and 1.
 
@@ -116,5 +127,5 @@ def signed_uniform52(hi, lo):
 def signed_uniform31(word):
     """``(k + 1/2) 2^-31`` rounded to float32, k the lower 31 bits of the word, with its top bit as the sign."""
     word = np.uint32(word)
-    u, e = unit_and_rest32(np.uint32(word << np.uint32(1)))
+    u, e = unit_and_rest31(word)
     return from_bits(np.uint32(np.uint32(to_bits(u)) | np.uint32(word & np.uint32(0x80000000))))

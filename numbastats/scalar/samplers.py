@@ -19,15 +19,18 @@ from numbastats._core.compile import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, to_bits
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 from numbastats.scalar.normal import LN2, r_form
-from numbastats.scalar.philox import philox4x32, unit, unit_and_rest32, word_bits
+from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and_rest32, word_bits
 from numbastats.scalar.special import mills_right, ndtr_pair
 
 __all__ = [
     "exponential1",
     "exponential_from_words",
     "gamma1",
+    "gamma_from_normal",
     "gamma_from_words",
+    "gamma_resume1",
     "log_gamma1",
+    "neg_log31",
     "normal1",
     "normal_from_words",
     "truncnorm1",
@@ -71,30 +74,85 @@ _neg_log = by_dtype(_neg_log64, _neg_log32)
 
 
 @device_function
-def _half_normal(v):
-    """z >= 0 with tail probability exp(-v)/2 for v < 700; `norm_from_exp1` without the case that no word reaches."""
+def neg_log31(word):
+    """-log(u) in float32 with u = (k + 1/2) 2^-31, k the lower 31 bits of the word: leaves the top bit for a sign."""
+    u, e = unit_and_rest31(word)
+    return -(log(u) + e)
+
+
+@device_function
+def _root(v):
+    """The r of the normal quantile's r-form for v < 700: no far tail, which no word reaches."""
     T = type(v)
-    return r_form(v, T(math.sqrt(v + T(LN2))))
+    return T(math.sqrt(v + T(LN2)))
 
 
 @device_function
-def _signed_normal64(bits):
+def _normal_parts64(bits):
     # The sign is the lowest bit, which the uniform number does not use.
-    sign = np.uint64(to_bits(bits)) << np.uint64(63)
-    return from_bits(np.uint64(to_bits(_half_normal(_neg_log64(bits)))) | sign)
+    v = _neg_log64(bits)
+    return v, from_bits(np.uint64(to_bits(_root(v))) | (np.uint64(to_bits(bits)) << np.uint64(63)))
 
 
 @device_function
-def _signed_normal32(bits):
-    # The sign is the top bit; the other 31 give 2t = (k + 1/2) 2^-31, by way of (2k + 1) 2^-32.
+def _normal_parts32(bits):
+    # The sign is the top bit; the other 31 give 2t = (k + 1/2) 2^-31.
     word = np.uint32(to_bits(bits))
-    u, e = unit_and_rest32(np.uint32(word << np.uint32(1)))
-    v = -(log(u) + e)
-    sign = np.uint32(word & np.uint32(0x80000000))
-    return from_bits(np.uint32(np.uint32(to_bits(_half_normal(v))) | sign))
+    v = neg_log31(word)
+    return v, from_bits(np.uint32(np.uint32(to_bits(_root(v))) | np.uint32(word & np.uint32(0x80000000))))
 
 
-_signed_normal = by_dtype(_signed_normal64, _signed_normal32)
+_normal_parts = by_dtype(_normal_parts64, _normal_parts32)
+
+
+@device_function
+def _signed_normal(bits):
+    v, r = _normal_parts(bits)
+    return r_form(v, r)
+
+
+# --- two steps for blocked loops: a carrier of bits -> two numbers -> the draw ----------------------------------
+
+
+@device_function
+def uniform_head(bits):
+    """(u, u)."""
+    u = unit(bits)
+    return u, u
+
+
+@device_function
+def uniform_tail(u, unused, low, high):
+    """``low + (high - low) u``."""
+    return fma(high - low, u, low)
+
+
+@device_function
+def exponential_head(bits):
+    """(-log u, the same)."""
+    e = _neg_log(bits)
+    return e, e
+
+
+@device_function
+def exponential_tail(e, unused, scale, unused_too):
+    """Scale e; NaN unless scale >= 0."""
+    T = type(e)
+    return e * scale if scale >= T(0.0) else T(np.nan)
+
+
+@device_function
+def normal_head(bits):
+    """(v, r) of the r-form, r with the sign of the draw."""
+    return _normal_parts(bits)
+
+
+@device_function
+def normal_tail(v, r, loc, scale):
+    """Loc + scale z; NaN unless scale >= 0."""
+    T = type(v)
+    x = muladd(scale, r_form(v, r), loc)
+    return x if scale >= T(0.0) else T(np.nan)
 
 
 # --- fixed consumption: two words (float32: one) ---------------------------------------------------------------
@@ -103,24 +161,28 @@ _signed_normal = by_dtype(_signed_normal64, _signed_normal32)
 @device_function
 def uniform_from_words(w0, w1, low, high):
     """Uniform on (low, high): ``low + (high - low) u``, u = (k + 1/2) 2^-52 (float32: 2^-23); ends only by rounding."""
-    u = unit(word_bits(w0, w1, low))
-    return fma(high - low, u, low)
+    u, unused = uniform_head(word_bits(w0, w1, low))
+    return uniform_tail(u, unused, low, high)
 
 
 @device_function
 def exponential_from_words(w0, w1, scale):
     """Exponential with mean `scale`, ``-scale log(u)``; NaN unless scale >= 0."""
-    T = type(scale)
-    x = scale * _neg_log(word_bits(w0, w1, scale))
-    return x if scale >= T(0.0) else T(np.nan)
+    e, unused = exponential_head(word_bits(w0, w1, scale))
+    return exponential_tail(e, unused, scale, unused)
+
+
+@device_function
+def exponential_pair(w0, w1, scale, unused):
+    """`exponential_from_words` with the two parameters that bulk kernels pass."""
+    return exponential_from_words(w0, w1, scale)
 
 
 @device_function
 def normal_from_words(w0, w1, loc, scale):
     """Normal by inversion of a tail probability t = u/2 and a random sign; NaN unless scale >= 0."""
-    T = type(loc)
-    x = muladd(scale, _signed_normal(word_bits(w0, w1, loc)), loc)
-    return x if scale >= T(0.0) else T(np.nan)
+    v, r = normal_head(word_bits(w0, w1, loc))
+    return normal_tail(v, r, loc, scale)
 
 
 # --- truncated normal ------------------------------------------------------------------------------------------
@@ -186,35 +248,64 @@ def _central(a, b, u, w):
     up = muladd(u, b_up, w * a_up)
     left = low < up
     v = -log(T(2.0) * (low if left else up))
-    z = _half_normal(v if v > T(0.0) else T(0.0))
+    v = v if v > T(0.0) else T(0.0)
+    z = r_form(v, _root(v))
     return -z if left else z
+
+
+@device_function
+def _mirrored(mu, sigma, low, high):
+    """(a, b, flip): the standardised ends, mirrored so that the nearer one is b; then all tails are lower tails."""
+    T = type(mu)
+    a, b = (low - mu) / sigma, (high - mu) / sigma
+    flip = a + b > T(0.0)
+    return (-b if flip else a), (-a if flip else b), flip
+
+
+@device_function
+def _is_central(width, b):
+    """Whether the two-tail form is accurate: the interval is not narrow and reaches within 6 sigma of the mean."""
+    T = type(b)
+    return (width >= _narrow(b)) & (b >= T(-_TAIL_FROM))
+
+
+@device_function
+def _truncnorm_value(x, mu, sigma, low, high):
+    """x clipped to [low, high], NaN for parameters out of domain."""
+    T = type(mu)
+    x = low if x < low else x
+    x = high if x > high else x
+    proper = (sigma > T(0.0)) & (sigma < T(np.inf)) & (low <= high) & (abs(mu) < T(np.inf))
+    proper = proper & (low < T(np.inf)) & (high > T(-np.inf))
+    return x if proper else T(np.nan)
+
+
+@device_function
+def truncnorm_central(u, w, mu, sigma, low, high):
+    """The quantile of u = 1 - w where the two-tail form holds, else NaN: what a vectorised first pass can do."""
+    T = type(mu)
+    a, b, flip = _mirrored(mu, sigma, low, high)
+    z = _central(a, b, w if flip else u, u if flip else w)
+    x = _truncnorm_value(fma(sigma, -z if flip else z, mu), mu, sigma, low, high)
+    return x if _is_central((high - low) / sigma, b) else T(np.nan)
 
 
 @device_function
 def _truncnorm(mu, sigma, low, high, u, w):
     """The quantile of u = 1 - w of a normal law on [low, high]."""
     T = type(mu)
-    a, b = (low - mu) / sigma, (high - mu) / sigma
-    # Mirror so that the nearer end is b: then b <= |a|, and all tails are lower tails.
-    flip = a + b > T(0.0)
-    a, b = (-b, -a) if flip else (a, b)
-    u, w = (w, u) if flip else (u, w)
+    a, b, flip = _mirrored(mu, sigma, low, high)
     width = (high - low) / sigma
+    if _is_central(width, b):
+        return truncnorm_central(u, w, mu, sigma, low, high)
+    v, rest = (u, w) if flip else (w, u)
     t = -b
     t = _huge(mu) if t > _huge(mu) else t
-    near = low if flip else high
-    narrow = width < _narrow(mu)
-    if narrow or t > T(_TAIL_FROM):
-        d = _narrow_offset(muladd(T(0.5), width, t), width, w, u) if narrow else _tail_offset(t, width, w, u)
-        x = fma(sigma, d if flip else -d, near)
+    if width < _narrow(mu):
+        d = _narrow_offset(muladd(T(0.5), width, t), width, v, rest)
     else:
-        z = _central(a, b, u, w)
-        x = fma(sigma, -z if flip else z, mu)
-    x = low if x < low else x
-    x = high if x > high else x
-    proper = (sigma > T(0.0)) and (sigma < T(np.inf)) and (low <= high) and (abs(mu) < T(np.inf))
-    proper = proper and (low < T(np.inf)) and (high > T(-np.inf))
-    return x if proper else T(np.nan)
+        d = _tail_offset(t, width, v, rest)
+    return _truncnorm_value(fma(sigma, d if flip else -d, low if flip else high), mu, sigma, low, high)
 
 
 @device_function
@@ -234,68 +325,145 @@ def truncnorm_from_words(w0, w1, mu, sigma, low, high):
 
 
 @device_function
-def gamma_from_words(w0, w1, w2, w3, shape):
-    """One try of a Gamma(shape) draw, shape >= 1; -1 where it is rejected (less than 5 % of the tries).
+def _boosted(shape):
+    """The shape whose law is sampled by rejection: Gamma(shape) = Gamma(shape + 1) U^(1/shape) for shape < 1."""
+    T = type(shape)
+    return shape + T(1.0) if shape < T(1.0) else shape
 
-    Marsaglia and Tsang (2000): d (1 + c x)^3, d = shape - 1/3, c = 1/sqrt(9 d), is accepted when
-    log U < x^2/2 + d - d v + d log v. With y = c x the right side is 3 d (log1p(y) - y + y^2/2 - y^3/3), about
-    -3 d y^4/4, which does not cancel for large shapes.
+
+@device_function
+def gamma_from_normal(z, e, shape):
+    """One try of a Gamma(a) draw from a normal z and an exponential e; -1 where it is rejected (5 % at most).
+
+    a = shape, or shape + 1 for shape < 1. Marsaglia and Tsang (2000): d (1 + c z)^3, d = a - 1/3, c = 1/sqrt(9 d), is
+    accepted when -e < z^2/2 + d - d v + d log v. With y = c z the right side is 3 d (log1p(y) - y + y^2/2 - y^3/3),
+    about -3 d y^4/4, which does not cancel for large shapes.
     """
     T = type(shape)
-    d = shape - T(1.0 / 3.0)
-    c = T(1.0) / T(math.sqrt(T(9.0) * d))
-    y = c * _signed_normal(word_bits(w0, w1, shape))
+    d = _boosted(shape) - T(1.0 / 3.0)
+    y = z / T(math.sqrt(T(9.0) * d))
     y2 = y * y
     inside = y > T(-1.0)
-    series = y2 * y2 * (T(-0.25) + y * muladd(y, T(-1.0 / 6.0), T(0.2)))
+    series = y2 * y2 * muladd(y, muladd(y, T(-1.0 / 6.0), T(0.2)), T(-0.25))
     rest = log1p(y if inside else T(0.0)) - y * muladd(y, muladd(y, T(1.0 / 3.0), T(-0.5)), T(1.0))
     rest = series if y2 < T(1e-5) else rest
-    e = _neg_log(word_bits(w2, w3, shape))
     v = T(1.0) + y
     accept = inside and (e > T(-3.0) * d * rest)
     return d * (v * v * v) if accept else T(-1.0)
+
+
+@device_function
+def gamma_from_words(w0, w1, w2, w3, shape):
+    """`gamma_from_normal` with the normal of the words w0, w1 and the exponential of w2, w3."""
+    z = _signed_normal(word_bits(w0, w1, shape))
+    return gamma_from_normal(z, _neg_log(word_bits(w2, w3, shape)), shape)
 
 
 _BOOST = np.uint32(0xFFFFFFFF)  # the draw number of the uniform number that a shape below 1 needs besides its tries
 
 
 @device_function
-def _gamma_parts(k0, k1, item, stream, shape):
-    """g, e with g exp(-e) a Gamma(shape) draw: for shape < 1, g is Gamma(shape + 1) and e an exponential over shape."""
+def _gamma_parts(k0, k1, item, stream, shape, first, draw):
+    """g, e with g exp(-e) a Gamma(shape) draw: for shape < 1, g is Gamma(shape + 1) and e an exponential over shape.
+
+    `first` is the result of the tries before number `draw`, -1 if there is none.
+    """
     T = type(shape)
     low, high = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32))
-    small = shape < T(1.0)
-    a = shape + T(1.0) if small else shape
-    regular = (shape > T(0.0)) and (a < T(np.inf))
-    g = T(-1.0) if regular else T(0.0)
-    draw = np.uint32(0)
+    if not (shape > T(0.0) and shape < T(np.inf)):  # the limits at 0 and inf
+        return (shape if shape >= T(0.0) else T(np.nan)), T(0.0)
+    g, draw = first, np.uint32(draw)
     while g < T(0.0):
         w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
-        g = gamma_from_words(w0, w1, w2, w3, a)
+        g = gamma_from_words(w0, w1, w2, w3, shape)
         draw = np.uint32(draw + np.uint32(1))
     e = T(0.0)
-    if small and regular:
+    if shape < T(1.0):
         w0, w1, w2, w3 = philox4x32(low, high, _BOOST, stream, k0, k1)
         e = _neg_log(word_bits(w0, w1, shape)) / shape
-    if not regular:  # the limits at 0 and inf
-        g = T(np.nan) if not (shape >= T(0.0)) else (T(0.0) if shape == T(0.0) else T(np.inf))
     return g, e
 
 
 @device_function
-def gamma1(k0, k1, item, stream, shape, scale):
-    """A Gamma(shape, scale) draw; 0 for shape 0, inf for shape inf, NaN for a negative shape or scale."""
-    T = type(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape)
+def _gamma_value(g, e, scale):
+    T = type(g)
     x = exp((log(g) + log(scale)) - e) if e > T(0.0) else g * scale  # in logs: no underflow but the draw's own
     return x if scale >= T(0.0) else T(np.nan)
 
 
 @device_function
+def gamma1(k0, k1, item, stream, shape, scale):
+    """The Gamma(shape, scale) draw of an item; 0 for shape 0, inf for shape inf, NaN for a negative shape or scale."""
+    T = type(shape)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0)
+    return _gamma_value(g, e, scale)
+
+
+@device_function
+def gamma_resume1(k0, k1, item, stream, shape, scale, first):
+    """`gamma1` after `first`, what `gamma_from_words` made of the block of draw 0, -1 included: the same number."""
+    g, e = _gamma_parts(k0, k1, item, stream, shape, first, 1)
+    return _gamma_value(g, e, scale)
+
+
+@device_function
 def log_gamma1(k0, k1, item, stream, shape):
     """The logarithm of `gamma1` at scale 1: finite also where the draw itself underflows (small shapes)."""
-    g, e = _gamma_parts(k0, k1, item, stream, shape)
+    T = type(shape)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0)
     return log(g) - e
+
+
+# --- items for blocked loops: two numbers from the block of draw 0, one vectorised try, and the rest in scalar code --
+# All take four parameters; `found` is the try's result.
+
+
+@device_function
+def gamma_first(b0, b1):
+    """The normal of a gamma try."""
+    return _signed_normal(b0)
+
+
+@device_function
+def gamma_second(b0, b1):
+    """The exponential of a gamma try."""
+    return _neg_log(b1)
+
+
+@device_function
+def gamma_try(z, e, shape, scale, unused, unused_too):
+    """The result of draw 0, -1 where it is rejected."""
+    return gamma_from_normal(z, e, shape)
+
+
+@device_function
+def gamma_finish(k0, k1, item, stream, shape, scale, unused, unused_too, found):
+    """`gamma1` after draw 0."""
+    return gamma_resume1(k0, k1, item, stream, shape, scale, found)
+
+
+@device_function
+def gamma_item(k0, k1, item, stream, shape, scale, unused, unused_too):
+    """`gamma1`."""
+    return gamma1(k0, k1, item, stream, shape, scale)
+
+
+@device_function
+def truncnorm_first(b0, b1):
+    """u."""
+    return _pair(b0)[0]
+
+
+@device_function
+def truncnorm_second(b0, b1):
+    """1 - u."""
+    return _pair(b0)[1]
+
+
+@device_function
+def truncnorm_finish(k0, k1, item, stream, mu, sigma, low, high, found):
+    """`truncnorm1` where the central form does not hold."""
+    return found if found == found else truncnorm1(k0, k1, item, stream, mu, sigma, low, high)
 
 
 # --- one item, one block ---------------------------------------------------------------------------------------

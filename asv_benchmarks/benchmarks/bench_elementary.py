@@ -1,0 +1,38 @@
+"""Speed and error of every scalar function, in a map over values that stay in the cache."""
+
+from __future__ import annotations
+
+from . import datasets
+from .common import FLOATS, SMALL
+
+
+class Scalar:
+    params = [sorted(datasets.FUNCTIONS), list(FLOATS)]
+    param_names = ["function", "dtype"]
+
+    def setup(self, name, dtype):
+        function = datasets.FUNCTIONS[name]
+        inputs, outputs = function.arrays(SMALL, FLOATS[dtype])
+        self.kernel, self.arguments = function.kernel.serial, (*inputs, *outputs)
+        self.kernel(*self.arguments)
+
+    def time_16384_values(self, name, dtype):
+        self.kernel(*self.arguments)
+
+
+class Error:
+    """Largest error on 300 random points; the committed scans have 1e5 and more."""
+
+    params = [sorted(n for n, f in datasets.FUNCTIONS.items() if f.exact is not None), list(FLOATS)]
+    param_names = ["function", "dtype"]
+
+    def setup(self, name, dtype):
+        try:
+            import mpmath  # noqa: F401
+        except ImportError:
+            raise NotImplementedError("mpmath is not installed") from None
+
+    def track_error(self, name, dtype):
+        return datasets.largest_error(name, dtype)
+
+    track_error.unit = "ulp"

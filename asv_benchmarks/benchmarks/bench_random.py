@@ -1,0 +1,96 @@
+"""Speed of the random draws, and how far their means are from the law's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.special
+
+import numbastats as ns
+
+from . import datasets
+from .common import FLOATS, LARGE, SMALL
+
+
+class Words:
+    """Random 32-bit words, the raw material."""
+
+    def setup(self):
+        self.out = np.empty(SMALL, np.uint32)
+        self.time_philox()
+
+    def time_philox(self):
+        datasets.WORDS.serial(np.uint32(1), np.uint32(2), self.out)
+
+
+class Kernels:
+    """Draws before the overhead of a call."""
+
+    params = [list(datasets.LAWS), list(FLOATS)]
+    param_names = ["law", "dtype"]
+
+    def setup(self, law, dtype):
+        self.kernel = datasets.random_kernel(law, dtype).serial
+        self.arguments = datasets.random_arguments(law, np.empty(SMALL, FLOATS[dtype]), datasets.LAWS[law])
+        self.kernel(*self.arguments)
+
+    def time_16384_values(self, law, dtype):
+        self.kernel(*self.arguments)
+
+
+class Draws:
+    """Whole calls with ``out=``, large enough for threads to share."""
+
+    params = [list(datasets.LAWS), list(FLOATS), [1, 2]]
+    param_names = ["law", "dtype", "workers"]
+    number = 1
+
+    def setup(self, law, dtype, workers):
+        self.out = np.empty(LARGE, FLOATS[dtype])
+        self.draw = getattr(ns.random, law)
+        self.options = dict(rng=1, dtype=dtype, device="cpu", workers=workers)
+        self.draw(*datasets.LAWS[law], self.out[:100_000].shape, out=self.out[:100_000], **self.options)
+
+    def time_1e7_values(self, law, dtype, workers):
+        self.draw(*datasets.LAWS[law], self.out.shape, out=self.out, **self.options)
+
+
+class Memory:
+    def setup(self):
+        self.out = np.empty(LARGE)
+
+    def peakmem_normal_out(self):
+        ns.random.normal(size=LARGE, rng=1, out=self.out, device="cpu", workers=2)
+
+
+def _truncated_moments(mu, sigma, lo, hi):
+    a, b = (lo - mu) / sigma, (hi - mu) / sigma
+    pa, pb = (math.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) for x in (a, b))
+    mass = scipy.special.ndtr(b) - scipy.special.ndtr(a)
+    mean = (pa - pb) / mass
+    return mu + sigma * mean, sigma * math.sqrt(1 + (a * pa - b * pb) / mass - mean**2)
+
+
+_MOMENTS = {
+    "uniform": lambda low, high: ((low + high) / 2, (high - low) / math.sqrt(12)),
+    "normal": lambda loc, scale: (loc, scale),
+    "exponential": lambda scale: (scale, scale),
+    "gamma": lambda shape, scale: (shape * scale, math.sqrt(shape) * scale),
+    "truncnorm": _truncated_moments,
+}
+
+
+class Mean:
+    """Distance of the mean of 10^6 draws from the law's mean. The key is fixed: a change is a change of the draws."""
+
+    params = [list(datasets.LAWS), list(FLOATS)]
+    param_names = ["law", "dtype"]
+
+    def track_mean(self, law, dtype):
+        n = 1_000_000
+        x = getattr(ns.random, law)(*datasets.LAWS[law], n, rng=1, dtype=dtype, device="cpu")
+        mean, deviation = _MOMENTS[law](*datasets.LAWS[law])
+        return abs(x.mean(dtype=np.float64) - mean) / (deviation / math.sqrt(n))
+
+    track_mean.unit = "standard errors"

@@ -1,0 +1,125 @@
+"""How speed and error are measured, in one place: for asv, for the README table and for the GPU script."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import importlib.metadata
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+
+SMALL = 16_384  # values that stay in the cache
+LARGE = 10_000_000  # values that do not, and that two threads can share
+FLOATS = {"float64": np.float64, "float32": np.float32}
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """Nanoseconds per value of several callables, one number per round each."""
+
+    rounds: dict[str, np.ndarray]
+
+    def ns(self, name):
+        """Median over the rounds."""
+        return float(np.median(self.rounds[name]))
+
+    def speedup(self, ours, peer):
+        """How many times faster `ours` is than `peer`: the median of the ratios within each round."""
+        return float(np.median(self.rounds[peer] / self.rounds[ours]))
+
+
+def interleave(callables, values, seconds=0.3, batch=1e-3, least=5):
+    """Time callables in turn, round by round, so that a slow moment of the machine hits all of them.
+
+    Parameters
+    ----------
+    callables : dict of str to callable
+    values : int
+        Number of values that one call processes.
+    seconds : float
+        Time to spend, after one call each that may compile and one that calibrates.
+    batch : float
+        Seconds that one measurement lasts at least: fast calls are repeated within it.
+    least : int
+        Rounds to run even if that takes longer.
+    """
+
+    def measure(function, repeats):
+        start = time.perf_counter()
+        for _ in range(repeats):
+            function()
+        return (time.perf_counter() - start) / repeats
+
+    repeats = {}
+    for name, function in callables.items():
+        function()
+        repeats[name] = math.ceil(batch / max(min(measure(function, 1) for _ in range(3)), 1e-9))
+    rounds = {name: [] for name in callables}
+    order = list(callables)
+    stop = time.perf_counter() + seconds
+    while len(rounds[order[0]]) < least or time.perf_counter() < stop:
+        for name in order:
+            rounds[name].append(measure(callables[name], repeats[name]) / values * 1e9)
+        order.append(order.pop(0))  # nobody is always first
+    return Timing({name: np.array(r) for name, r in rounds.items()})
+
+
+def in_fresh_process(code):
+    """Run code in a new interpreter, which prints one number; returns that number."""
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"{code!r} failed:\n{done.stderr}")
+    return float(done.stdout)
+
+
+_TIMED = "{before}; t = time.perf_counter(); {timed}; print(time.perf_counter() - t)"
+
+
+def import_seconds():
+    """Seconds that ``import numbastats`` takes in a new process."""
+    return in_fresh_process(_TIMED.format(before="import time", timed="import numbastats"))
+
+
+def first_call_seconds():
+    """Seconds that the first call takes in a new process, after the import; the compiled code comes from the disk cache."""
+    return in_fresh_process(_TIMED.format(before="import time, numbastats", timed="numbastats.quantile.ndtri(0.3)"))
+
+
+def version(package):
+    """Version of an installed package, None when it is missing."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def versions():
+    """One line: Python and the packages that matter here."""
+    packages = ("numbastats", "numba", "llvmlite", "numpy", "scipy", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
+    return ", ".join([f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in packages if version(p))])
+
+
+def processor():
+    """One line: the processor by name, what LLVM compiles for, and the number of cores."""
+    name = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        name = names[0] if names else name
+    _, llvm, features = numba.core.registry.cpu_target.target_context.codegen().magic_tuple()[:3]
+    vectors = next((v for v in ("avx512f", "avx2", "avx") if f"+{v}" in features.split(",")), "no AVX")
+    return f"{name} ({llvm}, {vectors}), {os.cpu_count()} cores"
+
+
+def today():
+    """The date, ISO 8601, UTC."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
