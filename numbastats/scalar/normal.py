@@ -90,7 +90,8 @@ _correction = by_dtype(_correction64, _correction32)
 def r_form(v, r):
     """|Phi^-1| from v = -log(2 t) and r = sqrt(v + log 2). A negative r gives the negative quantile."""
     T = type(v)
-    return (v / r) * (T(_C) + _correction(abs(r)))
+    q = v / r
+    return muladd(q, _correction(abs(r)) + T(_C - 1.0), q)  # q + q (c - 1 + N/D) rounds once less than q (c + N/D)
 
 
 # --- the far tail ----------------------------------------------------------------------------------------------

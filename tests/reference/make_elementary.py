@@ -35,8 +35,8 @@ def remez(g, w, x, n):
 def fit(g, weight, a, b, n, rounded):
     """Coefficients in floating point and their error.
 
-    Rounding the leading ones first and fitting the rest again helps where the weight vanishes at an end of the interval;
-    the best number of coefficients to treat so is found by trial.
+    Rounding the leading ones first and fitting the rest again helps where the weight vanishes at an end of the
+    interval; the best number of coefficients to treat so is found by trial.
     """
     m = 24 * n
     x = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * (i + mp.mpf("0.5")) / m) for i in range(m)]
