@@ -31,8 +31,9 @@ class Kernels:
     param_names = ["law", "dtype"]
 
     def setup(self, law, dtype):
-        self.kernel = datasets.random_kernel(law, dtype).serial
-        self.arguments = datasets.random_arguments(law, np.empty(SMALL, FLOATS[dtype]), datasets.LAWS[law])
+        kernel = datasets.random_kernel(law, dtype)
+        self.kernel = kernel.serial
+        self.arguments = datasets.random_arguments(kernel, np.empty(SMALL, FLOATS[dtype]), datasets.LAWS[law])
         self.kernel(*self.arguments)
 
     def time_16384_values(self, law, dtype):
@@ -42,18 +43,18 @@ class Kernels:
 class Draws:
     """Whole calls with ``out=``, large enough for threads to share."""
 
-    params = [list(datasets.LAWS), list(FLOATS), [1, 2]]
-    param_names = ["law", "dtype", "workers"]
+    params = [list(datasets.LAWS), [1, 2]]
+    param_names = ["law", "workers"]
     number = 1
 
-    def setup(self, law, dtype, workers):
-        self.out = np.empty(LARGE, FLOATS[dtype])
+    def setup(self, law, workers):
+        self.out = np.empty(LARGE)
         self.draw = getattr(ns.random, law)
-        self.options = dict(rng=1, dtype=dtype, device="cpu", workers=workers)
-        self.draw(*datasets.LAWS[law], self.out[:100_000].shape, out=self.out[:100_000], **self.options)
+        self.options = dict(rng=1, device="cpu", workers=workers)
+        self.draw(*datasets.LAWS[law], 100_000, out=self.out[:100_000], **self.options)
 
-    def time_1e7_values(self, law, dtype, workers):
-        self.draw(*datasets.LAWS[law], self.out.shape, out=self.out, **self.options)
+    def time_1e7_values(self, law, workers):
+        self.draw(*datasets.LAWS[law], LARGE, out=self.out, **self.options)
 
 
 class Memory:

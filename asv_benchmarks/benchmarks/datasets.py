@@ -86,25 +86,18 @@ def pair_cuda(x, a, b):
         a[i], b[i] = _f(x[i])
 
 
-GROUP = 32  # counters whose words are stored together, so that vectors need no shuffling
-
-
 def philox_cpu(k0, k1, out):
-    for g in range(out.size // (4 * GROUP)):
-        o = out[4 * GROUP * g : 4 * GROUP * (g + 1)]
-        for i in range(GROUP):
-            counter = np.uint32(np.uint32(g * GROUP) + np.uint32(i))
-            o[i], o[i + GROUP], o[i + 2 * GROUP], o[i + 3 * GROUP] = philox4x32(
-                counter, np.uint32(0), np.uint32(0), np.uint32(0), k0, k1
-            )
+    """Word j of counter i goes to the j-th quarter of the output, so that nothing is shuffled."""
+    n, zero = out.size // 4, np.uint32(0)
+    a, b, c, d = out[:n], out[n : 2 * n], out[2 * n : 3 * n], out[3 * n : 4 * n]
+    for i in range(n):
+        a[i], b[i], c[i], d[i] = philox4x32(np.uint32(i), zero, zero, zero, k0, k1)
 
 
 def philox_cuda(k0, k1, out):
-    for c in range(cuda.grid(1), out.size // 4, cuda.gridsize(1)):
-        i = c // GROUP * 4 * GROUP + c % GROUP
-        out[i], out[i + GROUP], out[i + 2 * GROUP], out[i + 3 * GROUP] = philox4x32(
-            np.uint32(c), np.uint32(0), np.uint32(0), np.uint32(0), k0, k1
-        )
+    n, zero = out.size // 4, np.uint32(0)
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i], out[i + n], out[i + 2 * n], out[i + 3 * n] = philox4x32(np.uint32(i), zero, zero, zero, k0, k1)
 
 
 def known_answer_cuda(counters, keys, out):
@@ -221,8 +214,8 @@ class Function:
     ----------
     kernel : Kernel
         The function in a map skeleton, CPU and CUDA.
-    skeleton : function
-        The CPU loop of that kernel, for the peers.
+    skeleton, cuda_skeleton : function
+        The loops of that kernel, for the peers.
     ranges : dict of dtype name to tuple of Range
         One per argument.
     exact : callable or None
@@ -237,6 +230,7 @@ class Function:
 
     kernel: Kernel
     skeleton: Callable
+    cuda_skeleton: Callable
     ranges: dict
     exact: Callable | None
     loop: Callable | None
@@ -287,7 +281,7 @@ def _add(module, name, range64, range32, exact, loop=None, ufunc=None, *, pair=F
     cpu, gpu = _SKELETONS[arguments, outputs]
     topic = module.__name__.rpartition(".")[2]
     kernel = Kernel(f"{topic}.{name}", cpu, gpu, lambda T: [(T[::1],) * (arguments + outputs)], _f=getattr(module, name))
-    FUNCTIONS[kernel.name] = Function(kernel, cpu, ranges, exact, loop, ufunc, absolute)
+    FUNCTIONS[kernel.name] = Function(kernel, cpu, gpu, ranges, exact, loop, ufunc, absolute)
 
 
 def _log_dd_parts(mp, x):
@@ -356,37 +350,44 @@ _add(special, "ndtr_pair", _z64, _z32, lambda mp, x: (mp.ncdf(x), mp.ncdf(-x)), 
 _add(special, "log_ndtr_ratio", _z64, _z32, lambda mp, x: (_log_ndtr_exact(mp, x), mp.npdf(x) / mp.ncdf(x)), pair=True)
 
 
-def largest_error(name, dtype_name, n=300):
-    """Largest error of a scalar function on random points of its range, in ulp of the exact result (or of 1)."""
+def largest_error(name, dtype_name, n=300, run=None):
+    """Largest error of a scalar function on random points of its range, in ulp of the exact result (or of 1).
+
+    `run(kernel, inputs, outputs)` fills the outputs; by default the serial CPU twin does.
+    """
     import mpmath
 
     from numbastats.testing import ulp_error
 
     function, dtype = FUNCTIONS[name], np.dtype(dtype_name).type
     inputs, outputs = function.arrays(n, dtype, seed=2)
-    function.kernel.serial(*inputs, *outputs)
+    if run is None:
+        function.kernel.serial(*inputs, *outputs)
+    else:
+        run(function.kernel, inputs, outputs)
     with mpmath.workdps(60):
         exact = [function.exact(mpmath, *map(mpmath.mpf, map(float, point))) for point in zip(*inputs, strict=True)]
-        parts = [exact] if function.outputs == 1 else list(zip(*exact, strict=True))
         if function.absolute:
             unit = float(np.finfo(dtype).epsneg)
             return max(float(abs(mpmath.mpf(float(g)) - e)) / unit for g, e in zip(outputs[0], exact, strict=True))
+        parts = [exact] if function.outputs == 1 else list(zip(*exact, strict=True))
         return max(float(ulp_error(got, part).max()) for got, part in zip(outputs, parts, strict=True))
 
 
 def random_kernel(law, dtype_name):
-    """The kernel behind `numbastats.random`."""
+    """The kernel behind a function of `numbastats.random`; a law may have one for both float types."""
     import numbastats.random  # noqa: F401  (registers the kernels)
 
-    return REGISTRY.get(f"random.{law}{dtype_name[-2:]}") or REGISTRY[f"random.{law}"]
+    return next(k for name, k in REGISTRY.items() if name.startswith(f"random.{law}") and dtype_name in k.dtypes)
 
 
-def random_arguments(law, out, parameters):
-    """Arguments of `random_kernel` for draws into `out`: key words, stream, first group, parameters, output."""
+def random_arguments(kernel, out, parameters):
+    """Arguments of a random kernel for draws into `out`: key words, stream, first group, parameters, output."""
     dtype = out.dtype.type
-    arity = 4 if law in ("gamma", "truncnorm") else 2
-    parameters = [dtype(p) for p in parameters] + [dtype(0.0)] * (arity - len(parameters))
-    return (np.uint32(1), np.uint32(2), np.uint32(0), np.int64(0), *parameters, out)
+    _, signature = kernel.numba_signatures()[0]
+    key = (np.uint32(1), np.uint32(2), np.uint32(0), np.int64(0))
+    unused = len(signature) - len(key) - len(parameters) - 1
+    return (*key, *map(dtype, parameters), *[dtype(0.0)] * unused, out)
 
 
 def ndtri_arguments(u, out):

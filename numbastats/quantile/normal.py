@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from numbastats import random
 from numbastats._core.dispatch import elementwise
@@ -116,7 +116,7 @@ def ndtri(
         pick, cost = lambda d: _kernel(method, d), _COST[method]
 
     def constants(d):
-        return sign, np.inf if edges == "inf" else _OPEN_EDGE[d.name]
+        return sign, math.inf if edges == "inf" else _OPEN_EDGE[d.name]
 
     return elementwise(
         pick, ("u", "loc", "scale"), (u, loc, scale), constants,

@@ -18,7 +18,8 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import by_dtype, fma, horner, muladd
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, to_bits
+from numbastats.scalar.elementary import _polynomial as polynomial
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
 __all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
@@ -30,12 +31,12 @@ LN2, LN2_LO = 0.6931471805599453, 2.3190468138462996e-17
 _ln2_rest = by_dtype(device_function(lambda x: 2.3190468138462996e-17), device_function(lambda x: np.float32(-1.9046543e-09)))
 
 # Minimax for r in [0.8326, 27.3], all positive doubles: relative error 3.3e-17 before rounding, 1.0e-16 after.
-_N64 = horner(
+_N64 = polynomial(
     -1.1727177687401606, -17.455264649448015, -50.096460105069575, -22.174995250131445,
     11.928100167625043, 15.418706827542204, 6.277797710547485, 1.1448344136292143,
     0.09405556277051366, 0.003262489551753376, 4.0881018916223646e-05, 1.236847958103052e-07,
 )  # fmt: skip
-_D64 = horner(
+_D64 = polynomial(
     1.0, 18.87303828948937, 96.1037801977428, 194.88379747325783,
     189.8144366987062, 101.19751170416002, 31.34938930071457, 5.216565393735133,
     0.41760034410443425, 0.014401765606131768, 0.00018032175628904194, 5.455563916979572e-07,
@@ -87,11 +88,29 @@ _correction = by_dtype(_correction64, _correction32)
 
 
 @device_function
-def r_form(v, r):
-    """|Phi^-1| from v = -log(2 t) and r = sqrt(v + log 2). A negative r gives the negative quantile."""
-    T = type(v)
+def _r_form64(v, r):
     q = v / r
-    return muladd(q, _correction(abs(r)) + T(_C - 1.0), q)  # q + q (c - 1 + N/D) rounds once less than q (c + N/D)
+    # The quotient's rounding error, exact by fma, times 1/r to 12 %: subtracting bits negates the exponent.
+    rest = fma(-q, r, v) * from_bits(0x7FDE623822FC16E6 - to_bits(r))
+    return q + muladd(q, _correction64(abs(r)) + (_C - 1.0), rest)
+
+
+@device_function
+def _r_form32(v, r):
+    q = v / r
+    return muladd(q, _correction32(abs(r)) + np.float32(_C - 1.0), q)
+
+
+_r_form = by_dtype(_r_form64, _r_form32, 2)
+
+
+@device_function
+def r_form(v, r):
+    """|Phi^-1| from v = -log(2 t) and r = sqrt(v + log 2). A negative r gives the negative quantile.
+
+    q + q (c - 1 + N/D) with q = v/r rounds once less than q (c + N/D).
+    """
+    return _r_form(v, r)
 
 
 # --- the far tail ----------------------------------------------------------------------------------------------
@@ -125,33 +144,25 @@ _LOG1M = horner(1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6, 1 / 7)  # -log(1 - d)/d,
 
 
 # --- quantile of u ---------------------------------------------------------------------------------------------
-# Heads return what the first pass stores, tails finish; `*_fused` is both in one, for CUDA and for scalar use.
-# All take the same trailing parameters: loc, scale, sign (-1 for the upper tail), edge (the value at u = 0).
+# Heads return the two numbers that the first pass stores, tails finish; `*_fused` is both in one, for CUDA and for scalar use.
+# All take the same trailing parameters: loc, scale, sign (-1 for the upper tail), edge (|quantile| at u = 0 and 1).
 
 
 @device_function
 def tail_of(u):
-    """T = min(u, 1 - u); 1 - u is exact for u >= 1/2. NaN stays NaN."""
+    """min(u, 1 - u); 1 - u is exact for u >= 1/2. NaN stays NaN."""
     T = type(u)
     y = T(1.0) - u
     return u if u < y else y
 
 
 @device_function
-def fast_head(u):
-    """First pass: (v, r, unused)."""
-    T = type(u)
-    v = neg_log_2t(tail_of(u))
-    return v, T(math.sqrt(v + T(LN2))), v
-
-
-@device_function
-def finish(u, q, edge):
-    """Put the sign and the ends on q = |quantile|: `edge` at u = 0 and 1, NaN outside [0, 1]."""
+def finish(u, q, loc, scale, sign, edge):
+    """Loc + scale * sign * z, where z is q = |quantile| with its sign, its ends, and NaN outside [0, 1] or for scale <= 0."""
     T = type(u)
     t = tail_of(u)
     q = q if t > T(0.0) else (edge if t == T(0.0) else T(np.nan))
-    return T(math.copysign(q, u - T(0.5)))
+    return place(T(math.copysign(q, u - T(0.5))), loc, scale, sign)
 
 
 @device_function
@@ -162,22 +173,35 @@ def place(z, loc, scale, sign):
 
 
 @device_function
-def fast_tail(u, v, r, w, loc, scale, sign, edge):
+def fast_head(u):
+    """First pass: (v, r)."""
+    T = type(u)
+    v = neg_log_2t(tail_of(u))
+    return v, T(math.sqrt(v + T(LN2)))
+
+
+@device_function
+def fast_tail(u, v, r, loc, scale, sign, edge):
     """Second pass of the fast method."""
-    return place(finish(u, r_form(v, r), edge), loc, scale, sign)
+    return finish(u, r_form(v, r), loc, scale, sign, edge)
 
 
 @device_function
 def fast_fused(u, loc, scale, sign, edge):
     """Location-scale normal quantile, fast method."""
-    v, r, w = fast_head(u)
-    return fast_tail(u, v, r, w, loc, scale, sign, edge)
+    v, r = fast_head(u)
+    return fast_tail(u, v, r, loc, scale, sign, edge)
 
 
 @device_function
 def accurate_head(u):
-    """First pass: q + ql = v / r to twice the working precision, and r. Float64 only."""
-    hi, lo = log_scaled_sum64(tail_of(u) * 1152921504606846976.0, -59.0)
+    """First pass: log(2 t) as an unevaluated sum. Float64 only."""
+    return log_scaled_sum64(tail_of(u) * 1152921504606846976.0, -59.0)
+
+
+@device_function
+def accurate_tail(u, hi, lo, loc, scale, sign, edge):
+    """Second pass: (q + ql)(c + N/D), every term as hi + lo."""
     v = -(hi + lo)
     vl = -(hi + v) - lo
     # L = v + log 2 as hi + lo (2Sum), then q + ql = v / sqrt(L) by the exact residuals of quotient and root.
@@ -189,38 +213,25 @@ def accurate_head(u):
     q = v * inverse
     rest = fma(-q, r, v)
     rest_root = fma(-r, r, big) + big_lo
-    return q, muladd(-0.5 * q * rest_root, inverse, rest + vl) * inverse, r
-
-
-@device_function
-def accurate_tail(u, q, ql, r, loc, scale, sign, edge):
-    """Second pass: (q + ql)(c + N/D) with the sum as hi + lo."""
+    ql = muladd(-0.5 * q * rest_root, inverse, rest + vl) * inverse
     d = _correction64(r)
     s = _C + d
     sl = (_C - s) + d  # Fast2Sum: |d| < c
-    return place(finish(u, fma(q, s, muladd(q, sl, ql * s)), edge), loc, scale, sign)
+    return finish(u, fma(q, s, muladd(q, sl, ql * s)), loc, scale, sign, edge)
 
 
 @device_function
 def accurate_fused(u, loc, scale, sign, edge):
     """Location-scale normal quantile, accurate method, float64."""
-    q, ql, r = accurate_head(u)
-    return accurate_tail(u, q, ql, r, loc, scale, sign, edge)
+    hi, lo = accurate_head(u)
+    return accurate_tail(u, hi, lo, loc, scale, sign, edge)
 
 
 @device_function
 def accurate32_fused(u, loc, scale, sign, edge):
     """The accurate method for float32: in double precision, rounded once."""
-    w = np.float64(u)
-    z = finish(w, fast_magnitude(w), np.float64(edge))
-    return np.float32(place(z, np.float64(loc), np.float64(scale), np.float64(sign)))
-
-
-@device_function
-def fast_magnitude(u):
-    """|Phi^-1(u)| for 0 < u < 1."""
-    v, r, w = fast_head(u)
-    return r_form(v, r)
+    x = fast_fused(np.float64(u), np.float64(loc), np.float64(scale), np.float64(sign), np.float64(edge))
+    return np.float32(x)
 
 
 # --- quantile of exp(lp) ---------------------------------------------------------------------------------------
@@ -229,11 +240,11 @@ _far_from = by_dtype(device_function(lambda x: 700.0), device_function(lambda x:
 
 
 @device_function
-def log_fused(lp, loc, scale, sign, edge):
+def log_fused(lp, loc, scale, sign, unused):
     """Normal quantile of p = exp(lp), lp <= 0, without a branch; every region's v = -log(2 min(p, 1 - p)) by selects.
 
     L = -lp. L >= log 2: v = L - log 2. 0.35 <= L < log 2: v = -log1p(-expm1(lp + log 2)), relative accuracy at p = 1/2.
-    L < 0.35: v = -log(-2 expm1(lp)). `edge` is the value at lp = 0 with the lower tail's sign.
+    L < 0.35: v = -log(-2 expm1(lp)).
     """
     T = type(lp)
     neg = -lp
@@ -248,7 +259,7 @@ def log_fused(lp, loc, scale, sign, edge):
     q = r_form(v, r)
     q = _far(neg, g) if far else q
     q = -q if left else q
-    q = edge if lp == T(0.0) else q
+    q = T(np.inf) if lp == T(0.0) else q
     q = T(-np.inf) if neg == T(np.inf) else q
     q = q if lp <= T(0.0) else T(np.nan)
     return place(q, loc, scale, sign)
@@ -320,21 +331,21 @@ _DT2 = horner(
 def exp56_fused(u, loc, scale, sign, edge):
     """The paper's (5,6) kernel: relative error 2.9e-8 for 7e-12 <= min(u, 1-u)."""
     v = neg_log_2t(tail_of(u))
-    return place(finish(u, v * (_P56(v) / _D56(v)), edge), loc, scale, sign)
+    return finish(u, v * (_P56(v) / _D56(v)), loc, scale, sign, edge)
 
 
 @device_function
 def exp1313_fused(u, loc, scale, sign, edge):
     """The paper's (13,13) kernel with the corrected coefficient: 5.4e-17 for v <= 42, that is min(u, 1-u) >= 2.9e-19."""
     v = neg_log_2t(tail_of(u))
-    return place(finish(u, v * (_P1313(v) / _D1313(v)), edge), loc, scale, sign)
+    return finish(u, v * (_P1313(v) / _D1313(v)), loc, scale, sign, edge)
 
 
 @device_function
 def exp1313_printed_fused(u, loc, scale, sign, edge):
     """The (13,13) kernel as printed: 6.7e-15 near v = 0.24."""
     v = neg_log_2t(tail_of(u))
-    return place(finish(u, v * (_P1313_PRINTED(v) / _D1313(v)), edge), loc, scale, sign)
+    return finish(u, v * (_P1313_PRINTED(v) / _D1313(v)), loc, scale, sign, edge)
 
 
 @device_function
@@ -344,7 +355,7 @@ def t2_fused(u, loc, scale, sign, edge):
     w = T(abs(u - T(0.5))) / T(math.sqrt(u - u * u))
     v = neg_log_2t(tail_of(u))
     q = w * (_PT2(w) / _DT2(w)) if w < T(15.5) else v * (_P1313(v) / _D1313(v))
-    return place(finish(u, q, edge), loc, scale, sign)
+    return finish(u, q, loc, scale, sign, edge)
 
 
 # --- for the user's own kernels --------------------------------------------------------------------------------
@@ -354,7 +365,7 @@ def t2_fused(u, loc, scale, sign, edge):
 def ndtri1(u):
     """Standard normal quantile of u in [0, 1]; at most 3 ulp (float32 3.5) on every float, subnormals included."""
     T = type(u)
-    return finish(u, fast_magnitude(u), T(np.inf))
+    return fast_fused(u, T(0.0), T(1.0), T(1.0), T(np.inf))
 
 
 @device_function
@@ -367,4 +378,4 @@ def ndtri_accurate1(u):
 def ndtri_log1(lp):
     """Standard normal quantile of exp(lp), lp <= 0; relative error at most 1e-15."""
     T = type(lp)
-    return log_fused(lp, T(0.0), T(1.0), T(1.0), T(np.inf))
+    return log_fused(lp, T(0.0), T(1.0), T(1.0), T(0.0))

@@ -1,0 +1,790 @@
+"""Check and time every CUDA kernel on a real GPU, and write what was found to GPU.md beside this file.
+
+    python asv_benchmarks/gpu.py               # needs an NVIDIA GPU and the extra cuda13 or cuda12; less than 8 minutes
+    python asv_benchmarks/gpu.py --simulate    # the same checks in Numba's simulator at tiny sizes; times and writes nothing
+
+Checks: the CUDA twin of every registered kernel, for all its argument types, against the CPU twin on the same inputs, special
+values included; the public functions on host and device arrays; Philox against published words; the normal quantile against
+the reference table; the scalar functions against mpmath where it is installed. Times: every kernel on arrays that fill the
+chip, as a share of the bandwidth that a plain copy reaches on the same device, and the same loop with CUDA's own functions.
+
+The simulator has no float32 scalars (it computes them in double), so there a kernel of both types is run in float64 only.
+
+The exit status is 1 when anything disagrees. Without a GPU the script says so, writes nothing and returns 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import fnmatch
+import inspect
+import os
+import statistics
+import sys
+import time
+import types
+from pathlib import Path
+
+SIMULATE = "--simulate" in sys.argv[1:]
+if SIMULATE:
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
+
+import numba  # noqa: E402
+import numpy as np  # noqa: E402
+from benchmarks import bench_quantile, common, datasets  # noqa: E402
+from numba import cuda  # noqa: E402
+
+import numbastats as ns  # noqa: E402
+from numbastats._core import templates  # noqa: E402
+from numbastats._core.compile import REGISTRY, SIMULATED, build, real_gpu  # noqa: E402
+from numbastats._core.dispatch import launch  # noqa: E402
+
+REPORT = Path(__file__).with_name("GPU.md")
+TESTS = Path(__file__).parents[1] / "tests"
+CHECKED = 130 if SIMULATE else 1 << 20  # values per check; not a multiple of anything, in the simulator
+TIMED = 260 if SIMULATE else 1 << 26  # values per measurement, less on small devices
+STOP_TIMING = 400.0  # seconds after the start; what is then not timed is listed as such
+
+
+# --- inputs of every kernel -----------------------------------------------------------------------------------------
+# A maker returns (inputs, outputs) for n values: inputs as arrays, of which an argument that is a number takes the first
+# element; outputs are None where every remaining argument is an array of n values. `edges` adds special values.
+
+
+def specials(dtype):
+    info = np.finfo(dtype)
+    values = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny, info.smallest_subnormal]
+    return np.array(values, dtype)
+
+
+def with_front(x, front):
+    """X with its first elements replaced."""
+    x = x.copy()
+    k = min(x.size, front.size)
+    x[:k] = front[:k]
+    return x
+
+
+def scalar_function(name):
+    function = datasets.FUNCTIONS[name]
+
+    def make(rng, dtype, n, edges):
+        inputs = [r.draw(rng, n, dtype) for r in function.ranges[np.dtype(dtype).name]]
+        if edges and name not in NO_EDGES:
+            grid = np.meshgrid(*[specials(dtype)] * len(inputs), indexing="ij")
+            inputs = [with_front(x, g.reshape(-1)) for x, g in zip(inputs, grid, strict=True)]
+        return inputs, None
+
+    return make
+
+
+# Building blocks and functions of a limited range, which promise nothing outside it.
+NO_EDGES = {"elementary.log_scaled", "elementary.log_dd", "elementary.exp_neg", "elementary.cos_abs", "special.mills_right"}
+
+
+def varied(first, low, high, rng, n, dtype):
+    """Parameters between low and high, the first one as stated."""
+    x = rng.uniform(low, high, n).astype(dtype)
+    x[0] = first
+    return x
+
+
+def probabilities(rng, dtype, n, edges):
+    """Uniform and both tails; with edges also the rows of the reference table."""
+    u = datasets.uniform(0.0, 1.0).draw(rng, n, dtype)
+    if edges:
+        tail = datasets.spread(float(np.finfo(dtype).tiny), 0.5).draw(rng, n, dtype)
+        u = np.where(rng.random(n) < 0.3, tail, u)
+        u = np.where(rng.random(n) < 0.2, dtype(1) - tail, u)
+        table, _ = datasets.normal_reference(np.dtype(dtype).name)
+        outside = np.array([0.5, -0.1, 1.1, np.nextafter(dtype(1), dtype(2))], dtype)
+        u = with_front(u, np.concatenate([specials(dtype), outside, table]))
+    return u
+
+
+def quantile(data):
+    """Values, loc, scale, sign, edge. Loc is 0 or so large that loc + scale z never cancels."""
+
+    def make(rng, dtype, n, edges):
+        loc, scale = varied(0.0, 100.0, 200.0, rng, n, dtype), varied(1.0, 0.5, 2.0, rng, n, dtype)
+        return [data(rng, dtype, n, edges), loc, scale, np.ones(n, dtype), np.full(n, np.inf, dtype)], None
+
+    return make
+
+
+def log_probabilities(rng, dtype, n, edges):
+    lp = -datasets.spread(1e-30, 1e4).draw(rng, n, dtype)
+    return with_front(lp, specials(dtype)) if edges else lp
+
+
+def exponentials(rng, dtype, n, edges):
+    v = datasets.spread(1e-20, 100.0 if dtype == np.float32 else 700.0).draw(rng, n, dtype)
+    return with_front(v, specials(dtype)) if edges else v
+
+
+def draws(*parameters):
+    """Key words, stream, first group and the parameters of a law, from functions of (rng, n, dtype)."""
+
+    def make(rng, dtype, n, edges):
+        key = [np.array([w]) for w in (0x9E3779B9, 0x12345678, 5, 1 << 28)]
+        return [*key, *(p(rng, n, dtype) for p in parameters)], None
+
+    return make
+
+
+def between(first, low, high):
+    return lambda rng, n, dtype: varied(first, low, high, rng, n, dtype)
+
+
+def unused(rng, n, dtype):
+    return np.zeros(n, dtype)
+
+
+def reduction(rng, dtype, n, edges):
+    return [rng.standard_normal(n).astype(dtype)], [np.zeros(-(-n // templates.CHUNK))]
+
+
+def table_lookup(rng, dtype, n, edges):
+    return [rng.uniform(0, 8, n).astype(dtype), rng.standard_normal((8, 2)).astype(dtype)], None
+
+
+def batch(rng, dtype, n, edges):
+    cuts = np.sort(rng.integers(0, n, 9))
+    offsets = np.concatenate([[0], cuts, [n]]).astype(np.int64)
+    return [rng.standard_normal(n).astype(dtype), offsets], [np.zeros((offsets.size - 1, 2))]
+
+
+def scatter(rng, dtype, n, edges):
+    starts = np.linspace(0, n, 5).astype(np.int64)
+    return [rng.uniform(0, 14, n).astype(dtype), starts], [np.zeros((4, 16))]
+
+
+MAKERS = {
+    **{name: scalar_function(name) for name in datasets.FUNCTIONS},
+    "benchmark.philox_words": lambda rng, dtype, n, edges: ([np.array([1]), np.array([2])], [np.zeros(n // 4 * 4, np.uint32)]),
+    "quantile.ndtri_log*": quantile(log_probabilities),
+    "quantile.ndtri_*": quantile(probabilities),
+    "quantile.norm_from_exponential": lambda rng, dtype, n, edges: ([exponentials(rng, dtype, n, edges)], None),
+    "quantile.antithetic": lambda rng, dtype, n, edges: ([probabilities(rng, dtype, n, edges), np.ones(n, dtype)], None),
+    "random.uniform*": draws(between(0.0, 1.0, 2.0), between(1.0, 3.0, 4.0)),
+    "random.normal*": draws(between(0.0, 100.0, 200.0), between(1.0, 0.5, 2.0)),
+    "random.exponential*": draws(between(1.0, 0.1, 10.0), unused),
+    "random.gamma*": draws(between(2.5, 0.3, 50.0), between(1.0, 0.1, 10.0), unused, unused),
+    "random.truncnorm*": draws(
+        between(0.0, 0.0, 1.0), between(1.0, 0.5, 2.0), between(-1.0, -6.0, 20.0), between(2.0, 20.5, 40.0)
+    ),
+    "demo.sum_of_squares": reduction,
+    "demo.table": table_lookup,
+    "demo.moments": batch,
+    "demo.scatter": scatter,
+}
+"""Inputs by kernel name or pattern; the first that fits counts. A kernel that none fits is a failure of this script."""
+
+
+def maker(name):
+    return next((make for pattern, make in MAKERS.items() if fnmatch.fnmatchcase(name, pattern)), None)
+
+
+def arguments(make, dtype_name, signature, n, edges):
+    """Host arguments of a kernel for one signature: (inputs, outputs)."""
+    inputs, outputs = make(np.random.default_rng(11), np.dtype(dtype_name).type, n, edges)
+    if outputs is None:
+        outputs = [np.zeros(n, str(t.dtype)) for t in signature[len(inputs) :]]
+    if len(inputs) + len(outputs) != len(signature):
+        raise TypeError(f"the inputs in MAKERS give {len(inputs)} + {len(outputs)} arguments, the kernel takes {len(signature)}")
+    cast = []
+    for value, t in zip(inputs, signature, strict=False):
+        if isinstance(t, numba.types.Array):
+            cast.append(np.ascontiguousarray(value, str(t.dtype)))
+        else:
+            cast.append(np.dtype(str(t)).type(value.reshape(-1)[0]))
+    return cast, outputs
+
+
+# --- how far two results may be apart ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """Largest difference allowed between devices, in ulp.
+
+    Attributes
+    ----------
+    ulp : float
+    floor : float
+        Results smaller than this are judged by the ulp of this number.
+    second_floor : float
+        The same for the second output, in units of the float type's epsilon.
+    flips : float
+        Share of values that may differ by any amount.
+    why : str
+        Reason for a bound that is not 2 ulp.
+    """
+
+    ulp: float = 2.0
+    floor: float = 0.0
+    second_floor: float = 0.0
+    flips: float = 0.0
+    why: str = ""
+
+
+BOUNDS = {
+    "benchmark.philox_words": Bound(0.0, why="integers"),
+    "random.uniform*": Bound(0.0, why="exact arithmetic, then one rounding"),
+    "random.gamma*": Bound(
+        512.0, flips=1e-4, why="an accept/reject decision may flip; below shape 1 an ulp in the exponent is multiplied by it"
+    ),
+    "random.truncnorm*": Bound(
+        8.0, floor=0.5, why="the position in the interval is an absolute quantity, in units of sigma >= 0.5"
+    ),
+    "elementary.cos_abs": Bound(floor=1.0, why="promises a small absolute error"),
+    "elementary.log_dd": Bound(second_floor=8.0, why="the second result is an error term of the first"),
+    "demo.sum_of_squares": Bound(64.0, why="CUDA fuses the products into the sums"),
+    "demo.moments": Bound(65536.0, floor=1.0, why="another order of summation; 65536 ulp are 1.5e-11"),
+    "demo.table": Bound(floor=1.0, why="CUDA fuses the product into a sum that cancels"),
+    "demo.scatter": Bound(65536.0, floor=1.0, why="CUDA fuses the products into the sums"),
+}
+
+
+def bound(name):
+    return next((b for pattern, b in BOUNDS.items() if fnmatch.fnmatchcase(name, pattern)), Bound())
+
+
+def difference(got, want, floor=0.0):
+    """|got - want| in ulp of the larger of |want| and `floor`; inf where only one is finite, or a zero's sign differs."""
+    if got.dtype.kind in "iu":
+        return np.where(got == want, 0.0, np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        unit = np.spacing(np.maximum(np.abs(want), want.dtype.type(floor))).astype(np.float64)
+        apart = np.abs(got.astype(np.float64) - want.astype(np.float64)) / unit
+    same = (got == want) & ((got != 0) | (np.signbit(got) == np.signbit(want))) | (np.isnan(got) & np.isnan(want))
+    apart = np.where(np.isfinite(got) & np.isfinite(want) & (got != want), apart, np.inf)
+    return np.where(same, 0.0, apart)
+
+
+# --- running -------------------------------------------------------------------------------------------------------------
+
+
+def on_device(kernel, inputs, outputs):
+    """Run the CUDA twin on host arguments; fills the outputs."""
+    if SIMULATED:
+        compile_before_simulating(kernel, inputs, outputs)
+    staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in (*inputs, *outputs)]
+    run(kernel, staged, max(a.size for a in (*inputs, *outputs) if isinstance(a, np.ndarray)))
+    for device_array, host in zip(staged[len(inputs) :], outputs, strict=True):
+        device_array.copy_to_host(host)
+
+
+def compile_before_simulating(kernel, inputs, outputs):
+    """Run the loop once as plain Python on a few values, so that its scalars are compiled here.
+
+    Within a simulated block 32 Python threads and the one that supervises them fight for the interpreter, and compiling takes
+    four times as long.
+    """
+    f = kernel.cuda.fn
+    if "cuda.shared" in inspect.getsource(f) or any(o.ndim != 1 for o in outputs):
+        return
+    one_thread = types.SimpleNamespace(grid=lambda dimensions: 0, gridsize=lambda dimensions: 1)
+    plain = types.FunctionType(f.__code__, {**f.__globals__, "cuda": one_thread}, f.__name__)
+    plain(*(a[:4].copy() if getattr(a, "ndim", 0) == 1 else a for a in (*inputs, *outputs)))
+
+
+def run(kernel, staged, n):
+    """Launch the CUDA twin on device arrays as the library does."""
+    threads = 64 if kernel.name in ("demo.sum_of_squares", "demo.moments") else 256
+    launch(kernel, tuple(staged), n, device="cuda", outputs=(), threads=threads)
+
+
+@dataclasses.dataclass
+class Row:
+    """What was found about one kernel with one float type."""
+
+    name: str
+    dtype: str
+    checked: int = 0
+    worst: float = 0.0  # largest difference between the devices, in ulp
+    flips: float = 0.0
+    error: float | None = None  # largest error against exact values, in ulp
+    limit: float | None = None
+    ms: float | None = None
+    values: int = 0
+    moved: int = 0  # bytes
+    peer_ms: float | None = None  # the same loop with CUDA's own function
+
+
+class Report:
+    """Rows and failures, printed as they come."""
+
+    def __init__(self):
+        self.rows: dict[tuple, Row] = {}
+        self.failures: list[str] = []
+        self.peers: list[tuple] = []
+        self.not_timed: list[str] = []
+        self.start = time.perf_counter()
+
+    def row(self, name, dtype):
+        return self.rows.setdefault((name, dtype), Row(name, dtype))
+
+    def fail(self, text):
+        self.failures.append(text)
+        print(f"FAILED {text}", flush=True)
+
+    def seconds(self):
+        return time.perf_counter() - self.start
+
+
+def compare(report, label, name, dtype_name, got, want):
+    """Judge the outputs of the two twins, and record the largest difference."""
+    b, row = bound(name), report.row(name, dtype_name)
+    for i, (g, w) in enumerate(zip(got, want, strict=True)):
+        floor = b.second_floor * float(np.finfo(dtype_name).eps) if i == 1 and b.second_floor else b.floor
+        apart = difference(g, w, floor)
+        limit, flips = b.ulp, b.flips
+        if SIMULATED and dtype_name == "float32":  # simulated scalars compute float32 in double: a coarse bound
+            limit, flips = 0.5, 2e-2
+            apart = np.where(np.isclose(g, w, rtol=3e-5, atol=3e-5, equal_nan=True), 0.0, apart)
+        beyond = apart > limit
+        share = float(beyond.mean()) if apart.size else 0.0
+        kept = apart[~beyond] if share <= flips else apart
+        row.checked += apart.size
+        row.worst = max(row.worst, float(kept.max(initial=0.0)))
+        row.flips = max(row.flips, share if flips else 0.0)
+        if share > flips:
+            at = int(np.argmax(apart))
+            report.fail(
+                f"{label}: {int(beyond.sum())} of {apart.size} values differ by more than {limit:g} ulp; "
+                f"the worst, number {at} of output {i}: GPU {g.reshape(-1)[at]!r}, CPU {w.reshape(-1)[at]!r}"
+            )
+
+
+def offered(kernel):
+    """Float types a kernel is run in."""
+    return kernel.dtypes[:1] if SIMULATED else kernel.dtypes
+
+
+def check_kernel(report, kernel):
+    """The CUDA twin against the CPU twin, every signature."""
+    make = maker(kernel.name)
+    if make is None:
+        report.fail(f"{kernel.name}: no inputs are known for it; add them to MAKERS in {Path(__file__).name}")
+        return
+    for number, (dtype_name, signature) in enumerate(kernel.numba_signatures()):
+        if dtype_name not in offered(kernel):
+            continue
+        label = f"{kernel.name} {dtype_name}, signature {number}"
+        try:
+            edges = not (SIMULATED and dtype_name == "float32")
+            inputs, outputs = arguments(make, dtype_name, signature, CHECKED, edges)
+            want = [o.copy() for o in outputs]
+            kernel.serial(*inputs, *want)
+            on_device(kernel, inputs, outputs)
+        except Exception as error:
+            report.fail(f"{label}: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[-1]}")
+            continue
+        compare(report, label, kernel.name, dtype_name, outputs, want)
+
+
+def guarded(report, check, *arguments):
+    """Run a check; an exception is a failure, not the end."""
+    try:
+        check(report, *arguments)
+    except Exception as error:
+        report.fail(f"{check.__name__} {arguments}: {type(error).__name__}: {error}")
+
+
+# --- checks against what others computed ------------------------------------------------------------------------------------
+
+
+def check_philox(report):
+    """Published words of Philox4x32-10."""
+    counters, keys, words = datasets.philox_known_answers()
+    kernel, out = build(datasets.known_answer_cuda, "cuda"), cuda.to_device(np.zeros_like(words))
+    kernel[1, 32](cuda.to_device(counters), cuda.to_device(keys), out)
+    if not np.array_equal(out.copy_to_host(), words):
+        report.fail("Philox4x32-10: the known answers are not reproduced")
+
+
+# method, dtype: largest error in ulp on the reference table (CONVENTIONS of `ndtri`), and its kernel
+QUANTILE_LIMITS = {
+    ("fast", "float64"): 3.0,
+    ("fast", "float32"): 3.5,
+    ("accurate", "float64"): 1.5,
+    ("accurate", "float32"): 0.52,
+    ("exp1313", "float64"): 6.0,
+    ("t2", "float64"): 6.0,
+    ("exp56", "float32"): 4.0,
+}
+
+
+def check_quantile_table(report, method, dtype_name):
+    """The public function on the device against the reference table."""
+    row = report.row(bench_quantile.kernel(method, dtype_name).name, dtype_name)
+    row.limit = QUANTILE_LIMITS[method, dtype_name]
+    if SIMULATED:  # float32 is not float32 there, and 230 values take long
+        return
+    row.error = bench_quantile.table_error(method, dtype_name, device="cuda")
+    if not row.error <= row.limit:
+        report.fail(f"ndtri {method} {dtype_name}: {row.error:.3g} ulp on the reference table, at most {row.limit} are promised")
+
+
+# Limits in ulp; the others are reported without a judgement.
+SCALAR_LIMITS = {
+    **dict.fromkeys(("exp", "exp_neg", "log"), 1.0),
+    "log1p": 1.5,
+    **dict.fromkeys(("expm1", "sin", "cos", "sincos", "atan", "pow"), 2.0),
+}
+
+
+def check_scalar_exact(report, name, dtype_name):
+    """A scalar function on the device against mpmath."""
+    if datasets.FUNCTIONS[name].exact is None or (SIMULATED and dtype_name == "float32"):
+        return
+    row = report.row(name, dtype_name)
+    row.limit = SCALAR_LIMITS.get(name.removeprefix("elementary."))
+    row.error = datasets.largest_error(name, dtype_name, 20 if SIMULATED else 300, on_device)
+    if row.limit is not None and not row.error <= row.limit:
+        report.fail(f"{name} {dtype_name}: {row.error:.3g} ulp, at most {row.limit} are promised")
+
+
+def check_public(report):
+    """Public functions with device="cuda": host arrays in and out, device arrays in and out, draws."""
+    n = 100 if SIMULATED else 100_003
+    for dtype_name in ["float64"] if SIMULATED else common.FLOATS:
+        u = datasets.probabilities(n, np.dtype(dtype_name).type)
+        want = ns.quantile.ndtri(u, device="cpu")
+        name = bench_quantile.kernel("fast", dtype_name).name
+        host, resident = ns.quantile.ndtri(u, device="cuda"), ns.quantile.ndtri(cuda.to_device(u))
+        compare(report, f"quantile.ndtri {dtype_name} on a host array", name, dtype_name, [host], [want])
+        if not hasattr(resident, "copy_to_host"):
+            report.fail(f"quantile.ndtri {dtype_name}: a device array came back as a {type(resident).__name__}")
+        else:
+            compare(report, f"quantile.ndtri {dtype_name} on a device array", name, dtype_name, [resident.copy_to_host()], [want])
+        for law, parameters in datasets.LAWS.items():
+            draw, kernel = getattr(ns.random, law), datasets.random_kernel(law, dtype_name)
+            got, want = (draw(*parameters, n, rng=3, dtype=dtype_name, device=device) for device in ("cuda", "cpu"))
+            compare(report, f"random.{law} {dtype_name}", kernel.name, dtype_name, [got], [want])
+
+
+# --- speed --------------------------------------------------------------------------------------------------------------------
+
+
+def timed(call, rounds=7, launches=10):
+    """Milliseconds of one launch: the median over rounds of several launches each, between two synchronisations."""
+    call()
+    cuda.synchronize()
+    if SIMULATED:
+        return None
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(launches):
+            call()
+        cuda.synchronize()
+        times.append((time.perf_counter() - start) / launches * 1e3)
+    return statistics.median(times)
+
+
+def fill(x, n):
+    """An array of n values on the device that repeats x."""
+    return cuda.to_device(np.resize(x, n))
+
+
+def large_arguments(kernel, dtype_name, n):
+    """Host arguments of check size and resident ones of n values, for the first signature of a dtype; None if it is no map."""
+    signature = next(s for d, s in kernel.numba_signatures() if d == dtype_name)
+    inputs, outputs = arguments(maker(kernel.name), dtype_name, signature, min(CHECKED, n), edges=False)
+    if any(o.ndim != 1 for o in outputs) or any(
+        isinstance(a, np.ndarray) and a.size != min(CHECKED, n) for a in (*inputs, *outputs)
+    ):
+        return None
+    resident = [fill(a, n) if isinstance(a, np.ndarray) else a for a in inputs]
+    return inputs, resident, [cuda.device_array(n, o.dtype) for o in outputs]
+
+
+def check_end(report, kernel, dtype_name, inputs, outs, n):
+    """The last values of a large result against the CPU twin: index arithmetic beyond the size of the other checks."""
+    window = 100 if SIMULATED else 4096
+    start = 0 if kernel is datasets.WORDS else (n - window) // templates.BLOCK * templates.BLOCK  # words are not in item order
+    period = min(CHECKED, n)
+    part = [np.take(a, np.arange(start, n), mode="wrap") if isinstance(a, np.ndarray) and a.size == period else a for a in inputs]
+    if kernel.name.startswith("random."):
+        part[3] = np.int64(part[3] + start // templates.BLOCK)
+    want = [np.empty(n - start, o.dtype) for o in outs]
+    kernel.serial(*part, *want)
+    got = [o.copy_to_host()[start:] for o in outs]
+    compare(report, f"{kernel.name} {dtype_name}, end of {n} values", kernel.name, dtype_name, got, want)
+
+
+def time_kernel(report, kernel, dtype_name, n):
+    """Time a kernel on resident arrays, then CUDA's own function in the same loop where there is one."""
+    if maker(kernel.name) is None:
+        return
+    made = large_arguments(kernel, dtype_name, n)
+    if made is None:
+        return
+    inputs, resident, outs = made
+    row = report.row(kernel.name, dtype_name)
+    row.ms = timed(lambda: run(kernel, (*resident, *outs), n))
+    row.values, row.moved = n, sum(a.size * a.dtype.itemsize for a in (*resident, *outs) if hasattr(a, "copy_to_host"))
+    check_end(report, kernel, dtype_name, inputs, outs, n)
+    function = datasets.FUNCTIONS.get(kernel.name)
+    if function is not None and function.loop is not None and not SIMULATED:
+        peer = Peer(kernel.name, build(function.cuda_skeleton, "cuda", _f=function.loop))
+        row.peer_ms = timed(lambda: run(peer, (*resident, *outs), n))
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """Looks enough like a `Kernel` to be launched like one."""
+
+    name: str
+    cuda: object
+
+
+def normcdfinv_kernels():
+    """CUDA's own normal quantile in our loop, by dtype."""
+    from numba.cuda import libdevice
+
+    def double(x):
+        return libdevice.normcdfinv(x)
+
+    def single(x):
+        return libdevice.normcdfinvf(x)
+
+    device_functions = {"float64": cuda.jit(double, device=True), "float32": cuda.jit(single, device=True)}
+    return {dtype: Peer("normcdfinv", cuda.jit(bound_loop(templates.map1_cuda, f))) for dtype, f in device_functions.items()}
+
+
+def bound_loop(loop, f):
+    """The loop skeleton with its free function bound, as `build` does it; without the disk cache."""
+    return types.FunctionType(loop.__code__, {**loop.__globals__, "_f": f}, loop.__name__)
+
+
+def time_normal_quantiles(report, n):
+    """Other normal quantiles on the same uniform numbers: CUDA's, and CuPy's where it is installed."""
+    for dtype_name, kernel in normcdfinv_kernels().items():
+        u = fill(datasets.probabilities(CHECKED, np.dtype(dtype_name).type), n)
+        out = cuda.device_array(n, dtype_name)
+        report.peers.append(
+            ("CUDA normcdfinv, in our loop", dtype_name, timed(lambda k=kernel, u=u, out=out: run(k, (u, out), n)), n)
+        )
+    try:
+        import cupy
+        import cupyx.scipy.special
+    except ImportError:
+        print("CuPy is not installed: its ndtri is not compared")
+        return
+    source = {"float64": ("double", "normcdfinv"), "float32": ("float", "normcdfinvf")}
+    for dtype_name, (c_type, function) in source.items():
+        u = cupy.asarray(fill(datasets.probabilities(CHECKED, np.dtype(dtype_name).type), n))
+        out = cupy.empty_like(u)
+        own = cupy.ElementwiseKernel(f"{c_type} x", f"{c_type} y", f"y = {function}(x)", f"numbastats_{function}")
+        report.peers.append((f"CuPy {cupy.__version__} {function}", dtype_name, timed(lambda: own(u, out)), n))  # noqa: B023
+        ndtri = cupyx.scipy.special.ndtri
+        report.peers.append((f"CuPy {cupy.__version__} ndtri", dtype_name, timed(lambda: ndtri(u, out)), n))  # noqa: B023
+
+
+def copy_bandwidth(n):
+    """GB/s that a plain copy of n float64 on the device reads and writes."""
+    source, target = cuda.device_array(n, np.float64), cuda.device_array(n, np.float64)
+    ms = timed(lambda: target.copy_to_device(source))
+    return None if ms is None else 2 * 8 * n / ms / 1e6
+
+
+def size_for_device():
+    """Values per measurement: 2^26, less where five arrays of doubles would not fit into half of the free memory."""
+    if SIMULATED:
+        return TIMED
+    free, _ = cuda.current_context().get_memory_info()
+    n = TIMED
+    while 5 * 8 * n > free / 2:
+        n //= 2
+    return n
+
+
+# --- the report -----------------------------------------------------------------------------------------------------------------
+
+
+def device_line():
+    """Device, driver and runtime, as far as they can be asked for."""
+    if SIMULATED:
+        return "Numba's CUDA simulator"
+    device = cuda.get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else device.name
+    parts = [str(name), "compute capability " + ".".join(map(str, device.compute_capability))]
+    if hasattr(device, "MULTIPROCESSOR_COUNT"):
+        parts.append(f"{device.MULTIPROCESSOR_COUNT} multiprocessors")
+    for label, ask in (("driver API", driver_version), ("runtime", runtime_version)):
+        try:
+            parts.append(f"{label} {ask()}")
+        except Exception as error:  # these calls differ between numba and numba-cuda
+            parts.append(f"{label} unknown ({type(error).__name__})")
+    return ", ".join(parts)
+
+
+def driver_version():
+    from numba.cuda.cudadrv import driver
+
+    return ".".join(map(str, driver.driver.get_version()))
+
+
+def runtime_version():
+    from numba.cuda.cudadrv import runtime
+
+    return ".".join(map(str, runtime.runtime.get_version()))
+
+
+def cell(value, form="{:.3g}"):
+    return "" if value is None else form.format(value)
+
+
+def agreement_line(row):
+    b = bound(row.name)
+    flips = f" (+ {row.flips:.2g} of the values beyond)" if row.flips else ""
+    cells = (row.name, row.dtype, row.checked, f"{row.worst:.3g}{flips}", f"{b.ulp:g}", cell(row.error), cell(row.limit), b.why)
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def speed_line(row, bandwidth):
+    rate = row.moved / row.ms / 1e6
+    share = f"{rate / bandwidth:.0%}"
+    cells = (
+        row.name,
+        row.dtype,
+        f"{row.ms:.3f}",
+        f"{row.values / row.ms / 1e6:.1f}",
+        f"{rate:.0f}",
+        share,
+        cell(row.peer_ms, "{:.3f}"),
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def markdown(report, device, bandwidth, n):
+    """GPU.md."""
+    lines = [
+        "# CUDA kernels on a real GPU",
+        "",
+        f"Written by `asv_benchmarks/gpu.py` on {common.today()}, in {report.seconds():.0f} s.",
+        "",
+        f"- Device: {device}",
+        f"- Host: {common.processor()}",
+        f"- {common.versions()}",
+        f"- A plain copy on the device moves {cell(bandwidth, '{:.0f}')} GB/s, reads and writes together.",
+        "",
+        "## Failures",
+        "",
+        *([f"- {f}" for f in report.failures] or ["None."]),
+        "",
+        "## Agreement",
+        "",
+        "Largest difference between the CUDA and the CPU twin, all argument types together; then the largest error against exact",
+        "values (reference table or mpmath), and the limit where one is promised.",
+        "",
+        "| kernel | type | values | difference, ulp | allowed | error, ulp | limit | bound is not 2 ulp, because |",
+        "|---|---|---|---|---|---|---|---|",
+        *map(agreement_line, report.rows.values()),
+        "",
+        "## Speed",
+        "",
+        f"Medians; {n} values resident on the device, parameters as numbers. The share is that of the copy bandwidth:",
+        "100 % means that memory is the limit. The last column is the time of the same loop with CUDA's own function.",
+        "",
+        "| kernel | type | ms | 10^9 values/s | GB/s | share | CUDA's function, ms |",
+        "|---|---|---|---|---|---|---|",
+        *(speed_line(row, bandwidth) for row in report.rows.values() if row.ms is not None),
+    ]
+    if report.peers:
+        lines += [
+            "",
+            "Other normal quantiles on the same values:",
+            "",
+            "| function | type | ms | 10^9 values/s |",
+            "|---|---|---|---|",
+        ]
+        lines += [f"| {name} | {dtype} | {ms:.3f} | {values / ms / 1e6:.1f} |" for name, dtype, ms, values in report.peers]
+    if report.not_timed:
+        lines += ["", f"Not timed, because {STOP_TIMING:.0f} s were over: {', '.join(report.not_timed)}."]
+    return "\n".join(lines) + "\n"
+
+
+# --- the run --------------------------------------------------------------------------------------------------------------------
+
+
+def register_everything():
+    """Import what registers kernels: every public sub-package, and the templates that no topic uses yet."""
+    import importlib
+    import pkgutil
+
+    for module in pkgutil.iter_modules(ns.__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"numbastats.{module.name}")
+    if (TESTS / "demo_kernels.py").exists():
+        sys.path.append(str(TESTS))
+        importlib.import_module("demo_kernels")
+
+
+def check(report):
+    """All checks."""
+    for kernel in REGISTRY.values():
+        guarded(report, check_kernel, kernel)
+    guarded(report, check_philox)
+    guarded(report, check_public)
+    for method, dtype_name in QUANTILE_LIMITS:
+        guarded(report, check_quantile_table, method, dtype_name)
+    if common.version("mpmath"):
+        for name in datasets.FUNCTIONS:
+            for dtype_name in common.FLOATS:
+                guarded(report, check_scalar_exact, name, dtype_name)
+    else:
+        print("mpmath is not installed: the scalar functions are compared with the CPU only")
+
+
+def measure(report, n):
+    """All times; returns the copy bandwidth."""
+    bandwidth = copy_bandwidth(n)
+    if not SIMULATED:
+        guarded(report, time_normal_quantiles, n)
+    for kernel in REGISTRY.values():
+        for dtype_name in offered(kernel):
+            if report.seconds() > STOP_TIMING:
+                report.not_timed.append(f"{kernel.name} {dtype_name}")
+            else:
+                guarded(report, time_kernel, kernel, dtype_name, n)
+    return bandwidth
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--simulate", action="store_true", help="run the checks in Numba's simulator at tiny sizes; write nothing"
+    )
+    parser.parse_args()
+    if not SIMULATE and not real_gpu():
+        reason = (
+            "NUMBA_ENABLE_CUDASIM is set, so Numba sees its simulator only" if SIMULATED else "Numba finds no usable CUDA device"
+        )
+        print(f"No GPU: {reason}. Nothing was checked, timed or written. (--simulate checks this script in the simulator.)")
+        return 0
+    register_everything()
+    report = Report()
+    device = device_line()
+    print(f"{device}\n{len(REGISTRY)} kernels", flush=True)
+    check(report)
+    print(f"checks: {report.seconds():.0f} s, {len(report.failures)} failures", flush=True)
+    n = size_for_device()
+    bandwidth = measure(report, n)
+    text = markdown(report, device, bandwidth, n)
+    kernels = {name for name, _ in report.rows}
+    print(f"{len(kernels)} kernels covered, {len(report.failures)} failures, {report.seconds():.0f} s")
+    if SIMULATE:
+        print("simulated: nothing was timed or written")
+    else:
+        REPORT.write_text(text)
+        print(f"wrote {REPORT}")
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

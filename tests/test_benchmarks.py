@@ -1,0 +1,153 @@
+"""The benchmark programs work: no assertion is about seconds."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "asv_benchmarks"
+REPORT = FOLDER / "GPU.md"
+
+SMOKE = """
+import importlib, inspect, itertools, pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+import benchmarks
+
+def first_that_exists(case, params):
+    for values in itertools.product(*params):
+        try:
+            getattr(case, "setup", lambda *a: None)(*values)
+            return values
+        except NotImplementedError:
+            pass
+    raise AssertionError(f"{case} exists for no parameters")
+
+for info in pkgutil.iter_modules(benchmarks.__path__):
+    module = importlib.import_module(f"benchmarks.{info.name}")
+    for _, cls in inspect.getmembers(module, inspect.isclass):
+        methods = [m for m in dir(cls) if m.startswith(("time_", "track_", "peakmem_", "timeraw_"))]
+        if cls.__module__ != module.__name__ or not methods:
+            continue
+        params = getattr(cls, "params", [])
+        case = cls()
+        values = first_that_exists(case, [params] if params and not isinstance(params[0], list) else params)
+        for method in methods:
+            result = getattr(case, method)(*values)
+            if method.startswith("track_"):
+                assert result >= 0 and getattr(cls, method).unit, (cls, method)
+            if method.startswith("timeraw_"):
+                code, setup = result if isinstance(result, tuple) else (result, "")
+                exec(setup + chr(10) + code, {})
+            print(info.name, cls.__name__, method)
+"""
+
+
+@pytest.fixture(scope="module")
+def environment():
+    """For a process that sees this checkout, and no simulator unless it asks for one."""
+    env = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    env["PYTHONPATH"] = os.pathsep.join([str(FOLDER.parent), *filter(None, [env.get("PYTHONPATH")])])
+    return env
+
+
+def run(environment, *arguments):
+    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=600)
+
+
+def test_every_benchmark_runs(environment):
+    done = run(environment, "-c", SMOKE, FOLDER)
+    assert done.returncode == 0, done.stderr
+    modules = {line.split()[0] for line in done.stdout.splitlines()}
+    assert modules == {"bench_elementary", "bench_import", "bench_quantile", "bench_random", "vs_peers"}
+
+
+def test_every_scalar_function_is_measured(environment):
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from benchmarks import datasets
+from numbastats.scalar import elementary, special
+names = {name.partition(".")[2] for name in datasets.FUNCTIONS} | datasets.BUILDING_BLOCKS
+missing = {*elementary.__all__, *special.__all__} - names
+assert not missing, f"add {missing} to asv_benchmarks/benchmarks/datasets.py"
+"""
+    done = run(environment, "-c", code, FOLDER)
+    assert done.returncode == 0, done.stderr
+
+
+def test_readme_table(environment, tmp_path):
+    code = """
+import sys, pathlib
+sys.path.insert(0, sys.argv[1])
+import readme_table
+from benchmarks import vs_peers
+readme_table.common.import_seconds = readme_table.common.first_call_seconds = lambda: 0.04
+vs_peers.CASES = {name: vs_peers.CASES[name] for name in ("elementary.exp float64", "ndtri fast float64")}
+vs_peers.SCALAR_CASES = ("elementary.exp float64",)
+readme_table.README = pathlib.Path(sys.argv[2]) / "README.md"
+readme_table.README.write_text("a\\n<!-- table: begin -->\\nold\\n<!-- table: end -->\\nz\\n")
+sys.argv[1:] = ["--write", "--seconds", "0.01"]
+readme_table.main()
+"""
+    done = run(environment, "-c", code, FOLDER, tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "README.md").read_text()
+    assert (
+        text.startswith("a\n<!-- table: begin -->\nMeasured 20")
+        and text.endswith("\n<!-- table: end -->\nz\n")
+        and "\nold\n" not in text
+    )
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + 3 + 6 + 1  # two headers; exp against two peers and ndtri; goals in seconds and ulp; the scalar
+    assert all(re.search(r"\| (met|\*\*missed\*\*) \|$", row) for row in rows[1:10])
+
+
+def test_gpu_script_in_the_simulator(environment):
+    before = REPORT.exists() and REPORT.read_bytes()
+    done = run(environment, FOLDER / "gpu.py", "--simulate")
+    assert done.returncode == 0, done.stdout + done.stderr
+    registered, covered = (int(re.search(rf"^(\d+) kernels{end}", done.stdout, re.M)[1]) for end in ("$", " covered, 0 failures"))
+    assert registered == covered >= 60
+    assert "nothing was timed or written" in done.stdout
+    assert (REPORT.exists() and REPORT.read_bytes()) == before
+
+
+def test_gpu_script_finds_a_wrong_kernel(environment):
+    code = """
+import sys
+sys.argv[1:], folder = ["--simulate"], sys.argv[1]
+sys.path.insert(0, folder)
+import gpu
+from numbastats._core.compile import Kernel, device_function
+from numbastats._core.templates import map1_cpu, map1_cuda
+right, wrong = device_function(lambda x: x + 1.0), device_function(lambda x: x + 1.0000000000000009)
+bad = Kernel("demo.wrong", map1_cpu, map1_cuda, lambda T: [(T[::1], T[::1])], cpu_only={"_f": right}, cuda_only={"_f": wrong})
+unknown = Kernel("demo.unknown", map1_cpu, map1_cuda, lambda T: [(T[::1], T[::1])], _f=right)
+gpu.MAKERS["demo.wrong"] = lambda rng, dtype, n, edges: ([rng.random(n)], None)
+report = gpu.Report()
+gpu.check_kernel(report, bad)
+gpu.check_kernel(report, unknown)
+assert len(report.failures) == 2 and "ulp" in report.failures[0] and "MAKERS" in report.failures[1], report.failures
+row = report.row("demo.wrong", "float64")
+row.ms, row.values, row.moved, row.peer_ms = 2.0, 10**9, 16 * 10**9, 4.0
+report.peers.append(("another", "float64", 3.0, 10**9))
+text = gpu.markdown(report, "a device", 10000.0, 10**9)
+assert "| demo.wrong | float64 | 2.000 | 500.0 | 8000 | 80% | 4.000 |" in text, text
+assert "| another | float64 | 3.000 | 333.3 |" in text, text
+assert all(f"- {failure}" in text for failure in report.failures)
+"""
+    done = run(environment, "-c", code, FOLDER)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_gpu_script_without_a_gpu(environment):
+    before = REPORT.exists() and REPORT.read_bytes()
+    done = run(environment | {"CUDA_VISIBLE_DEVICES": "-1"}, FOLDER / "gpu.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("No GPU: ")
+    assert (REPORT.exists() and REPORT.read_bytes()) == before
