@@ -30,6 +30,8 @@ SIMULATE = "--simulate" in sys.argv[1:]
 if SIMULATE:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the package is not installed
+
 import numba  # noqa: E402
 import numpy as np  # noqa: E402
 from benchmarks import bench_quantile, common, datasets  # noqa: E402

@@ -13,7 +13,9 @@ import statistics
 import sys
 from pathlib import Path
 
-from benchmarks import bench_quantile, common, vs_peers
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the package is not installed
+
+from benchmarks import bench_quantile, common, vs_peers  # noqa: E402
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"

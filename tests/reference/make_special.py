@@ -18,8 +18,7 @@ def chebyshev_fit(f, a, b, degree):
     nodes = [mp.cos(mp.pi * (2 * j + 1) / (2 * n)) for j in range(n)]
     values = [f((a + b) / 2 + (b - a) / 2 * s) for s in nodes]
     cheb = [
-        2 / mp.mpf(n) * mp.fsum(v * mp.cos(mp.pi * k * (2 * j + 1) / (2 * n)) for j, v in enumerate(values))
-        for k in range(n)
+        2 / mp.mpf(n) * mp.fsum(v * mp.cos(mp.pi * k * (2 * j + 1) / (2 * n)) for j, v in enumerate(values)) for k in range(n)
     ]
     cheb[0] /= 2
     # sum_k cheb_k T_k(s) with s = (2 x - a - b)/(b - a), by the recurrence of T_k on coefficient lists in x
