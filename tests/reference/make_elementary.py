@@ -9,6 +9,14 @@ import numpy as np
 mp.mp.dps = 60
 
 
+def polynomial(c, x):
+    """Horner's rule, coefficients ascending (mpmath's own `polyval` changes its order between versions)."""
+    value = c[-1]
+    for a in c[-2::-1]:
+        value = value * x + a
+    return value
+
+
 def remez(g, w, x, n):
     """The n coefficients that minimise max |w (p - g)| over the points x, by exchange of n + 1 alternating extrema."""
     m = len(x)
@@ -17,7 +25,7 @@ def remez(g, w, x, n):
         rows = [[w[i] * x[i] ** j for j in range(n)] + [(-1) ** s] for s, i in enumerate(ref)]
         c = list(mp.lu_solve(mp.matrix(rows), mp.matrix([w[i] * g[i] for i in ref])))
         level = abs(c.pop())
-        e = [wi * (mp.polyval(c[::-1], xi) - gi) for wi, xi, gi in zip(w, x, g, strict=True)]
+        e = [wi * (polynomial(c, xi) - gi) for wi, xi, gi in zip(w, x, g, strict=True)]
         runs = [0]  # the largest error of each run of equal sign
         for i in range(1, m):
             if (e[i] > 0) != (e[runs[-1]] > 0):
@@ -46,7 +54,7 @@ def fit(g, weight, a, b, n, rounded):
     for left in range(n, 0, -1):
         tail = [rounded(v) for v in remez(rest, w, x, left)]
         c = head + tail
-        trials.append((max(abs(wi * (mp.polyval(c[::-1], t) - v)) for wi, t, v in zip(w0, x, g0, strict=True)), c))
+        trials.append((max(abs(wi * (polynomial(c, t) - v)) for wi, t, v in zip(w0, x, g0, strict=True)), c))
         head = [*head, tail[0]]
         rest = [(v - tail[0]) / t for v, t in zip(rest, x, strict=True)]
         w = [v * t for v, t in zip(w, x, strict=True)]

@@ -12,6 +12,14 @@ import numpy as np
 mp.mp.dps = 60
 
 
+def polynomial(c, x):
+    """Horner's rule, coefficients ascending (mpmath's own `polyval` changes its order between versions)."""
+    value = c[-1]
+    for a in c[-2::-1]:
+        value = value * x + a
+    return value
+
+
 def chebyshev_fit(f, a, b, degree):
     """Coefficients of the powers of x of the interpolant of f at degree + 1 Chebyshev nodes of [a, b]."""
     n = degree + 1
@@ -43,7 +51,7 @@ def worst(f, coefficients, a, b, weight, points=1501):
     error = mp.mpf(0)
     for j in range(1, points):
         x = (a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * j / points)
-        error = max(error, weight(x) * abs(mp.polyval(coefficients[::-1], x) / f(x) - 1))
+        error = max(error, weight(x) * abs(polynomial(coefficients, x) / f(x) - 1))
     return error
 
 
