@@ -363,7 +363,7 @@ def t2_fused(u, loc, scale, sign, edge):
 
 @device_function
 def ndtri1(u):
-    """Standard normal quantile of u in [0, 1]; at most 3 ulp (float32 3.5) on every float, subnormals included."""
+    """Standard normal quantile of u in [0, 1]; at most 3.1 ulp seen (float32 2.5) on floats of all sizes, subnormals included."""
     T = type(u)
     return fast_fused(u, T(0.0), T(1.0), T(1.0), T(np.inf))
 
