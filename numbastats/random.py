@@ -153,7 +153,7 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
 
     Notes
     -----
-    A sign bit and a tail probability ``t = (k + 1/2) 2^-53`` with 52 bits k, then the quantile at t to 3 ulp: symmetric, and the
+    A sign bit and a tail probability ``t = (k + 1/2) 2^-53`` with 52 bits k, then the quantile at t: symmetric, and the
     tails reach 8.21 (float32: 31 bits, 6.34).
 
     References

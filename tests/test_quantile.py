@@ -79,7 +79,7 @@ class Ndtri(ElementwiseContract):
 
 
 class TestFast(Ndtri):
-    limit = {F64: 3.0, F32: 3.5}  # observed on these rows 2.19 and 1.54; committed scan of random floats: quantile_scan.md
+    limit = {F64: 3.0, F32: 3.5}  # observed on these rows 1.52 and 2.37; on random floats 3.09 and 2.48, see quantile_scan.md
 
 
 class TestAccurate(Ndtri):
@@ -382,6 +382,9 @@ def test_array_kinds(which):
         got = ns.quantile.ndtri(t)
         assert isinstance(got, torch.Tensor) and same(got.numpy(), ns.quantile.ndtri(u))
         assert ns.quantile.ndtri(t.float()).dtype == torch.float32
+        out = torch.empty_like(t)
+        assert ns.quantile.ndtri(t, out=out) is out and same(out.numpy(), got.numpy())
+        assert isinstance(ns.quantile.ndtri(t[:0]), torch.Tensor) and isinstance(ns.quantile.ndtri(t[0]), torch.Tensor)
         with pytest.raises(TypeError, match="detach"):
             ns.quantile.ndtri(t.clone().requires_grad_())
     else:

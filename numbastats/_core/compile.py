@@ -119,13 +119,9 @@ def _plain_globals(code: types.CodeType, glb: dict, done: dict) -> dict:
 def _plain_version(compiled, done: dict):
     if id(compiled) not in done:
         f = _PLAIN[id(compiled)][1]
-        g = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-        done[id(compiled)] = g
-        # The globals must be complete before g is called; recursion through `done` allows cycles.
-        g = types.FunctionType(
-            f.__code__, _plain_globals(f.__code__, f.__globals__, done), f.__name__, f.__defaults__, f.__closure__
-        )
-        done[id(compiled)] = g
+        glb = dict(f.__globals__)
+        done[id(compiled)] = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, f.__closure__)
+        glb.update(_plain_globals(f.__code__, glb, done))  # after the entry in `done`: functions may call each other
     return done[id(compiled)]
 
 

@@ -226,10 +226,11 @@ def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, de
     """
     kinds = [_device_kind(v) for v in values]
     kind = next((k for k in kinds if k), None)
-    torch_host = kind is None and any(_is_torch(v) for v in values)
-    if torch_host:
+    if kind is None and any(_is_torch(v) for v in values):
         values = [_torch_to_numpy(v, n) for v, n in zip(values, names, strict=True)]
-        out = _torch_to_numpy(out, "out")
+        options = {"dtype": dtype, "device": device, "workers": workers, "stream": stream, "cost": cost}
+        result = elementwise(pick, names, values, constants, out=_torch_to_numpy(out, "out"), **options)
+        return _numpy_to_torch(result) if out is None else out
     values = [v if k else as_host(v) for v, k in zip(values, kinds, strict=True)]
     dtype = result_dtype(names, [_numpy_dtype(v) for v in values]) if dtype is None else _cast_dtype(names, values, dtype)
     try:
@@ -269,10 +270,6 @@ def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, de
         launch_slabs(workers, kernel, lambda lo, hi: tuple(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), flat_out)
     else:
         launch(kernel, (*args, flat_out), n, device=where, workers=workers, cost=cost, stream=stream)
-    if torch_host:
-        import torch
-
-        return torch.from_numpy(result)
     return result[()] if out is None and kind is None and result.ndim == 0 else result
 
 
@@ -288,6 +285,12 @@ def _overlaps(a, out) -> bool:
 def _cast_dtype(names, values, dtype):
     result_dtype(names, [_numpy_dtype(v) for v in values])  # reject what cannot be cast without loss of meaning
     return check_dtype(dtype)
+
+
+def _numpy_to_torch(x):
+    import torch
+
+    return torch.from_numpy(np.asarray(x))
 
 
 def _torch_to_numpy(x, name):
