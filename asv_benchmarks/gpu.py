@@ -18,8 +18,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import importlib
 import inspect
 import os
+import pkgutil
 import statistics
 import sys
 import time
@@ -32,6 +34,7 @@ if SIMULATE:
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the package is not installed
 
+import benchmarks  # noqa: E402
 import numba  # noqa: E402
 import numpy as np  # noqa: E402
 from benchmarks import bench_quantile, common, datasets  # noqa: E402
@@ -181,7 +184,17 @@ MAKERS = {
     "demo.moments": batch,
     "demo.scatter": scatter,
 }
-"""Inputs by kernel name or pattern; the first that fits counts. A kernel that none fits is a failure of this script."""
+"""Inputs by kernel name or pattern; the first that fits counts. A kernel that none fits is a failure of this script.
+
+A topic's kernels stand in its bench_<topic>.py: GPU_MAKERS, GPU_BOUNDS (keyword arguments of `Bound`), and GPU_CHECKS,
+functions of (report, simulated) that call `report.fail(text)`, and GPU_JOBS, functions of (report, timed) that time a whole
+public call with `timed(call)` and append (what, float type, milliseconds, note) to `report.jobs`; they run on a
+real GPU only."""
+TOPICS = [
+    importlib.import_module(f"benchmarks.{i.name}") for i in pkgutil.iter_modules(benchmarks.__path__) if "bench_" in i.name
+]
+for topic in TOPICS:
+    MAKERS |= getattr(topic, "GPU_MAKERS", {})
 
 
 def maker(name):
@@ -247,6 +260,9 @@ BOUNDS = {
     "demo.table": Bound(floor=1.0, why="CUDA fuses the product into a sum that cancels"),
     "demo.scatter": Bound(65536.0, floor=1.0, why="CUDA fuses the products into the sums"),
 }
+
+for topic in TOPICS:
+    BOUNDS |= {name: Bound(**options) for name, options in getattr(topic, "GPU_BOUNDS", {}).items()}
 
 
 def bound(name):
@@ -322,6 +338,7 @@ class Report:
         self.rows: dict[tuple, Row] = {}
         self.failures: list[str] = []
         self.peers: list[tuple] = []
+        self.jobs: list[tuple] = []  # (what, float type, milliseconds, note)
         self.not_timed: list[str] = []
         self.start = time.perf_counter()
 
@@ -706,6 +723,9 @@ def markdown(report, device, bandwidth, n):
             "|---|---|---|---|",
         ]
         lines += [f"| {name} | {dtype} | {ms:.3f} | {values / ms / 1e6:.1f} |" for name, dtype, ms, values in report.peers]
+    if report.jobs:
+        lines += ["", "Whole jobs:", "", "| job | type | ms | note |", "|---|---|---|---|"]
+        lines += [f"| {what} | {dtype} | {ms:.3f} | {note} |" for what, dtype, ms, note in report.jobs]
     if report.not_timed:
         lines += ["", f"Not timed, because {STOP_TIMING:.0f} s were over: {', '.join(report.not_timed)}."]
     return "\n".join(lines) + "\n"
@@ -716,9 +736,6 @@ def markdown(report, device, bandwidth, n):
 
 def register_everything():
     """Import what registers kernels: every public sub-package, and the templates that no topic uses yet."""
-    import importlib
-    import pkgutil
-
     for module in pkgutil.iter_modules(ns.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"numbastats.{module.name}")
@@ -733,6 +750,9 @@ def check(report):
         guarded(report, check_kernel, kernel)
     guarded(report, check_philox)
     guarded(report, check_public)
+    for topic in TOPICS:
+        for function in getattr(topic, "GPU_CHECKS", ()):
+            guarded(report, function, SIMULATED)
     for method, dtype_name in QUANTILE_LIMITS:
         guarded(report, check_quantile_table, method, dtype_name)
     if common.version("mpmath"):
@@ -748,6 +768,9 @@ def measure(report, n):
     bandwidth = copy_bandwidth(n)
     if not SIMULATED:
         guarded(report, time_normal_quantiles, n)
+        for topic in TOPICS:
+            for function in getattr(topic, "GPU_JOBS", ()):
+                guarded(report, function, timed)
     for kernel in REGISTRY.values():
         for dtype_name in offered(kernel):
             if report.seconds() > STOP_TIMING:

@@ -2,112 +2,21 @@
 
     pip install ".[examples]" && python examples/tour.py
 
-Part 1, normality of two clinical measurements (442 diabetes patients; Efron, Hastie, Johnstone and Tibshirani, "Least angle
-regression", Annals of Statistics 2004; shipped with scikit-learn). Each sample is compared with the normal law by its
-quantile-quantile plot; the correlation of that plot is a test statistic (Filliben 1975), and its null distribution comes from
-ten million normal draws, the same on every machine.
+Every part is a module beside this one, tour_<part>.py, whose `run(rows, folder)` appends lines (what, result, seconds, peer,
+how many times faster than the peer) and saves its plots in the folder; seconds, peer and ratio may be None.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
-import time
 from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import numpy as np
-import scipy.special
-from sklearn.datasets import load_diabetes
 
 import numbastats as ns
 from numbastats._core.compile import real_gpu
 
-SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"  # a smaller run for continuous integration
-
-
-def best_of(function, repeats=5):
-    """Result and the shortest of a few wall times, in seconds, after a first call that may compile."""
-    result = function()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        times.append(time.perf_counter() - start)
-    return result, min(times)
-
-
-def ppcc(ordered, scores):
-    """Correlation of ordered samples (rows) with the normal scores."""
-    centred = ordered - ordered.mean(axis=-1, keepdims=True)
-    return centred @ scores / np.sqrt((centred**2).sum(axis=-1) * (scores @ scores))
-
-
-def normality(rows, folder):
-    """Quantile-quantile analysis of body-mass index and blood pressure."""
-    data = load_diabetes(scaled=False)
-    columns = {name: data.data[:, data.feature_names.index(name)] for name in ("bmi", "bp")}
-    labels = {"bmi": "body-mass index, kg/m$^2$", "bp": "mean blood pressure, mmHg"}
-    n = data.data.shape[0]
-    positions = (np.arange(1, n + 1) - 0.375) / (n + 0.25)  # Blom
-    scores = ns.quantile.ndtri(positions)
-
-    replicates = 200 if SMOKE else -(-10_000_000 // n)
-    draw = {"rng": 20041}
-    normals, seconds = best_of(lambda: ns.random.normal(size=(replicates, n), **draw), 3)
-    one, seconds_one = best_of(lambda: ns.random.normal(size=(replicates, n), workers=1, **draw), 3)
-    assert np.array_equal(normals, one)  # the number of workers does not matter
-    _, numpy_seconds = best_of(lambda: np.random.default_rng(1).standard_normal((replicates, n)), 3)
-    rows.append(
-        (
-            f"{normals.size:,} normal draws, all cores",
-            f"mean {normals.mean():+.5f}, sd {normals.std():.5f}",
-            seconds,
-            "NumPy",
-            numpy_seconds / seconds,
-        )
-    )
-    rows.append(("  the same on one core", "identical bits", seconds_one, "NumPy", numpy_seconds / seconds_one))
-
-    u = np.random.default_rng(2).random(normals.size)
-    out = np.empty_like(u)
-    z, seconds = best_of(lambda: ns.quantile.ndtri(u, out=out, workers=1), 3)
-    reference, scipy_seconds = best_of(lambda: scipy.special.ndtri(u), 1)
-    difference = np.max(np.abs(z - reference) / np.maximum(np.abs(reference), 1e-3))
-    rows.append(
-        (
-            f"{u.size:,} normal quantiles, one core",
-            f"agrees with SciPy to {difference:.1e}",
-            seconds,
-            "SciPy",
-            scipy_seconds / seconds,
-        )
-    )
-
-    start = time.perf_counter()
-    normals.sort(axis=1)
-    null = ppcc(normals, scores)
-    envelope = np.quantile(normals, [0.025, 0.975], axis=0)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), constrained_layout=True)
-    for axis, (name, x) in zip(axes, columns.items(), strict=True):
-        ordered = np.sort(x)
-        statistic = ppcc(ordered[None], scores)[0]
-        p = (1 + np.sum(null <= statistic)) / (1 + null.size)
-        mean, sd = x.mean(), x.std(ddof=1)
-        rows.append((f"{labels[name].split(',')[0]} (n = {n})", f"QQ correlation {statistic:.5f}, p = {p:.2g}", None, None, None))
-        axis.fill_between(
-            scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples, pointwise"
-        )
-        axis.plot(scores, mean + sd * scores, "k-", lw=0.8)
-        axis.plot(scores, ordered, ".", ms=3, label=f"data, r = {statistic:.4f}, p = {p:.2g}")
-        axis.set(xlabel="normal quantile", ylabel=labels[name])
-        axis.legend(loc="upper left", frameon=False)
-    figure.suptitle(f"Normal quantile-quantile plots of {n} patients; null distribution from {replicates:,} simulated samples")
-    figure.savefig(folder / "tour_normality.png", dpi=120)
-    rows.append(("null distribution and plots", "tour_normality.png", time.perf_counter() - start, None, None))
+PARTS = ("normality",)
 
 
 def main():
@@ -117,7 +26,8 @@ def main():
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
-    normality(rows, folder)
+    for part in PARTS:
+        importlib.import_module(f"tour_{part}").run(rows, folder)
     where = "CUDA GPU" if real_gpu() else "CPU"
     print(f"numbastats {ns.__version__}; device {where}, {os.cpu_count()} cores; times are the shortest of a few runs\n")
     print(f"{'':44s} {'result':44s} {'seconds':>8s}  against a peer")

@@ -63,7 +63,7 @@ def test_every_benchmark_runs(environment):
     done = run(environment, "-c", SMOKE, FOLDER)
     assert done.returncode == 0, done.stderr
     modules = {line.split()[0] for line in done.stdout.splitlines()}
-    assert modules == {"bench_elementary", "bench_import", "bench_quantile", "bench_random", "vs_peers"}
+    assert modules == {path.stem for path in (FOLDER / "benchmarks").glob("bench_*.py")} | {"vs_peers"}
 
 
 def test_every_scalar_function_is_measured(environment):

@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
@@ -70,6 +71,22 @@ def interleave(callables, values, seconds=0.3, batch=1e-3, least=5):
             rounds[name].append(measure(callables[name], repeats[name]) / values * 1e9)
         order.append(order.pop(0))  # nobody is always first
     return Timing({name: np.array(r) for name, r in rounds.items()})
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One thing to time against its peers: `make` returns the callables by name, "ours" among them."""
+
+    values: int
+    make: Callable[[], dict]
+    goals: dict  # peer -> smallest ratio that meets the goal, None where none was set
+
+    def measure(self, peers=None, seconds=0.3):
+        """The `Timing` of ours and the named peers (all by default)."""
+        callables = self.make()
+        return interleave(
+            {name: f for name, f in callables.items() if peers is None or name in ("ours", *peers)}, self.values, seconds
+        )
 
 
 def in_fresh_process(code):

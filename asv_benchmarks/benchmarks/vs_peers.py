@@ -5,33 +5,16 @@ A ratio is the peer's time over ours: above 1 we are faster.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+import importlib
+import pkgutil
 
 import numpy as np
 import scipy.special
 
 import numbastats as ns
 
-from . import bench_quantile, datasets
-from .common import FLOATS, LARGE, SMALL, interleave
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One thing to time against its peers: `make` returns the callables by name, "ours" among them."""
-
-    values: int
-    make: Callable[[], dict]
-    goals: dict  # peer -> smallest ratio that meets the goal, None where none was set
-
-    def measure(self, peers=None, seconds=0.3):
-        """The `Timing` of ours and the named peers (all by default)."""
-        callables = self.make()
-        return interleave(
-            {name: f for name, f in callables.items() if peers is None or name in ("ours", *peers)}, self.values, seconds
-        )
-
+from . import __path__, bench_quantile, datasets
+from .common import FLOATS, LARGE, SMALL, Case, interleave
 
 # Own time, math loop and NumPy in ns, as the specification states them: their ratios are what is to be reached.
 SPEC_NS = {
@@ -172,6 +155,9 @@ CASES |= {
     "two threads, ndtri fast, 10^7 values": Case(LARGE, _ndtri_threads, {"one thread": 1.7}),
     "two threads, random.normal, 10^7 values": Case(LARGE, _normal_threads, {"one thread": 1.7}),
 }
+for _info in pkgutil.iter_modules(__path__):
+    if _info.name.startswith("bench_"):  # a topic's own cases stand beside its benchmarks
+        CASES |= getattr(importlib.import_module(f"{__package__}.{_info.name}"), "PEER_CASES", {})
 
 
 def call_overhead(seconds=0.3):
