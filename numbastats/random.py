@@ -7,8 +7,8 @@ rng : None, int, numpy.random.SeedSequence or numpy.random.Generator
     Generator gives others at each call.
 dtype : {"float64", "float32"}
     Float type of the draws, float64 by default. The two have streams of their own.
-out : numpy.ndarray, optional
-    Array for the result: C-contiguous, of the result's shape and dtype.
+out : array, optional
+    Array for the result: C-contiguous, of the result's shape and dtype. A CuPy, torch or Numba array on the GPU is filled there.
 device : {"auto", "cpu", "cuda"}, optional
 workers : int or executor, optional
     Number of threads, -1 for all cores, or an object with a ``map`` method.
@@ -24,9 +24,9 @@ import numpy as np
 from numba import types
 
 from numbastats._core import templates
-from numbastats._core.broadcast import as_host, check_dtype, check_out, flatten, result_dtype, size_to_shape, total
+from numbastats._core.broadcast import as_host, check_dtype, flatten, result_dtype, size_to_shape, total
 from numbastats._core.compile import Kernel
-from numbastats._core.dispatch import choose_device, launch, launch_slabs
+from numbastats._core.dispatch import choose_device, launch, launch_slabs, place_out
 from numbastats._core.parallel import is_executor
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
 from numbastats.scalar import samplers
@@ -78,14 +78,10 @@ def _draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, dev
     result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
     shape = size_to_shape(size, [np.shape(p) for p in parameters])
-    if out is None:
-        result = np.empty(shape, dtype)
-    else:
-        check_out(out, shape, dtype)
-        result = out
+    result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
     n = total(shape)
-    where = choose_device(device, work=n * cost)
+    where = choose_device(device, on_device=on_device, work=n * cost)
     if n:
         kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
         args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
@@ -94,7 +90,6 @@ def _draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, dev
         def slab(lo, hi):
             return (*fixed, np.int64(lo // templates.BLOCK), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
 
-        flat = result.reshape(-1)
         if where == "cpu" and is_executor(workers):
             launch_slabs(workers, kernel, slab, flat)
         else:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.stats
+from numba import cuda
 
 from numbastats._core import dispatch
 from numbastats.testing import DEVICES, assert_matches, ulp_error
@@ -165,8 +166,6 @@ class ElementwiseContract:
                 self.function(x, device="cpu", workers=workers)
 
     def test_device_arrays(self):
-        from numba import cuda
-
         x = self.sample(np.float64)[:40]
         on_device = cuda.to_device(x)
         got = self.function(on_device)
@@ -274,6 +273,15 @@ class RandomContract:
             self.draw(50, out=np.empty(49), **device)
         with pytest.raises(TypeError, match="float64"):
             self.draw(50, dtype="float16", **device)
+
+    def test_out_on_the_device(self):
+        out = cuda.device_array(50, np.float64)
+        assert self.draw(50, out=out) is out
+        assert same(out.copy_to_host(), self.draw(50, device="cuda"))
+        with pytest.raises(ValueError, match="shape"):
+            self.draw(49, out=out)
+        with pytest.raises(ValueError, match="GPU"):
+            self.draw(50, out=out, device="cpu")
 
     def test_out_of_domain_is_nan(self, device):
         for parameters in self.bad:

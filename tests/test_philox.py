@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from numbastats._core.compile import build
+from numbastats._core.compile import build, device_function
 from numbastats.scalar import philox
 
 REFERENCE = Path(__file__).parent / "reference" / "random" / "philox_kat.txt"
@@ -65,22 +65,25 @@ def words(n):
     ]
 
 
+@device_function
+def uniform23(word):
+    return philox.unit(philox.word_bits(word, word, np.float32(1.0)))
+
+
 @pytest.mark.parametrize(("hi", "lo"), words(40))
 def test_uniforms_are_exact(hi, lo):
     half = Fraction(1, 2)
     u = philox.uniform52(np.uint32(hi), np.uint32(lo))
     assert Fraction(u) == (((hi << 32 | lo) >> 12) + half) / 2**52
-    s = philox.signed_uniform52(np.uint32(hi), np.uint32(lo))
-    assert abs(s) == u and (s < 0) == bool(lo & 1)
-    f = philox.uniform23(np.uint32(hi))
+    f = uniform23(np.uint32(hi))
     assert Fraction(float(f)) == ((hi >> 9) + half) / 2**23
     # 31 bits do not fit into float32: nearest number, and with its rounding error exact
     t, e = philox.unit_and_rest32(np.uint32(hi))
     assert Fraction(float(t)) + Fraction(float(e)) == (hi + half) / 2**32
-    s = philox.signed_uniform31(np.uint32(hi))
-    assert np.float32(abs(s)) == np.float32(((hi & 0x7FFFFFFF) + 0.5) * 2.0**-31) and (s < 0) == bool(hi >> 31)
+    t, e = philox.unit_and_rest31(np.uint32(hi))
+    assert Fraction(float(t)) + Fraction(float(e)) == ((hi & 0x7FFFFFFF) + half) / 2**31
 
 
 def test_uniforms_stay_inside():
     assert 0 < philox.uniform52(np.uint32(0), np.uint32(0)) < philox.uniform52(ALL, ALL) < 1
-    assert 0 < philox.uniform23(np.uint32(0)) < philox.uniform23(ALL) < 1
+    assert 0 < uniform23(np.uint32(0)) < uniform23(ALL) < 1

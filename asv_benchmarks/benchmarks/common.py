@@ -91,7 +91,8 @@ class Case:
 
 def in_fresh_process(code):
     """Run code in a new interpreter, which prints one number; returns that number."""
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    drop = ("NUMBA_ENABLE_CUDASIM", "PYTHONDONTWRITEBYTECODE")  # users have byte code on disk
+    environment = {k: v for k, v in os.environ.items() if k not in drop}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(f"{code!r} failed:\n{done.stderr}")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
+import time
 
 import numpy as np
 import scipy.special
@@ -160,6 +162,31 @@ for _info in pkgutil.iter_modules(__path__):
         CASES |= getattr(importlib.import_module(f"{__package__}.{_info.name}"), "PEER_CASES", {})
 
 
+def second_cpu_gain(rounds=9, calls=40):
+    """Throughput of two independent one-thread loops at once over that of one: what two threads can gain here at most.
+
+    About 2 on two cores, near 1 where the two processors of a virtual machine are hyperthreads of one core.
+    """
+    kernel = bench_quantile.kernel("fast", "float64").serial
+    data = [datasets.ndtri_arguments(u, np.empty_like(u)) for u in [datasets.probabilities(262_144, np.float64)] * 2]
+
+    def work(arguments):
+        for _ in range(calls):
+            kernel(*arguments)
+
+    def seconds(count):
+        threads = [threading.Thread(target=work, args=(d,)) for d in data[:count]]
+        start = time.perf_counter()
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        return time.perf_counter() - start
+
+    seconds(1)
+    return float(np.median([2 * seconds(1) / seconds(2) for _ in range(rounds)]))
+
+
 def call_overhead(seconds=0.3):
     """Microseconds of a public call on one value."""
     return interleave({"ours": lambda: ns.quantile.ndtri(0.3, device="cpu")}, 1, seconds).ns("ours") / 1000
@@ -181,3 +208,8 @@ class Overhead:
         return call_overhead()
 
     track_call_on_one_value.unit = "us"
+
+    def track_second_cpu_gain(self):
+        return second_cpu_gain()
+
+    track_second_cpu_gain.unit = "times one thread"

@@ -14,7 +14,7 @@ from numbastats._core.compile import SIMULATED, real_gpu
 from numbastats._core.errors import DeviceNotAvailable, choice
 from numbastats._core.parallel import is_executor, parallel_region, worker_count
 
-__all__ = ["choose_device", "elementwise", "launch", "launch_slabs"]
+__all__ = ["choose_device", "elementwise", "launch", "launch_slabs", "place_out"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
@@ -101,6 +101,19 @@ def _check_device_out(out, kind, shape, dtype):
         raise ValueError("out is not C-contiguous; pass a contiguous device array")
 
 
+def place_out(out, shape, dtype):
+    """The caller's `out`, of any kind, or a new host array: (result, flat view for the kernel, whether it is on the device)."""
+    if out is None:
+        out = np.empty(shape, dtype)
+    kind = _device_kind(out)
+    if kind is not None:
+        _check_device_out(out, kind, shape, dtype)
+        return out, _flat_output(out, kind), True
+    host = _torch_to_numpy(out, "out")
+    check_out(host, shape, dtype)
+    return out, host.reshape(-1), False
+
+
 # --- device and launch ----------------------------------------------------------------------------------------
 
 
@@ -119,7 +132,7 @@ def choose_device(device, *, on_device=False, work=0.0) -> str:
     wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
     if on_device:
         if device == "cpu":
-            raise ValueError("device='cpu', but an input lives on the GPU; copy it to the host first, or leave device=None")
+            raise ValueError("device='cpu', but an input or out lives on the GPU; copy it to the host, or leave device=None")
         return "cuda"
     if wish == "cuda" and not (SIMULATED or real_gpu()):
         raise DeviceNotAvailable(

@@ -16,9 +16,6 @@ from numbastats.scalar.bits import by_dtype, from_bits, muladd, to_bits
 
 __all__ = [
     "philox4x32",
-    "signed_uniform31",
-    "signed_uniform52",
-    "uniform23",
     "uniform52",
     "unit",
     "unit_and_rest31",
@@ -108,24 +105,3 @@ def uniform52(hi, lo):
     53 bits would not do: ``(2^53 - 1/2) 2^-53`` rounds to 1.
     """
     return _unit64(word_bits(hi, lo, 1.0))
-
-
-@device_function
-def uniform23(word):
-    """``(k + 1/2) 2^-23`` in float32 with the upper 23 bits of the word as k; exact, strictly between 0 and 1."""
-    return _unit32(word_bits(word, word, np.float32(1.0)))
-
-
-@device_function
-def signed_uniform52(hi, lo):
-    """``uniform52(hi, lo)`` with a random sign, the lowest bit of lo, which k does not use."""
-    sign = np.uint64(np.uint32(lo)) << np.uint64(63)
-    return from_bits(np.uint64(to_bits(uniform52(hi, lo))) | sign)
-
-
-@device_function
-def signed_uniform31(word):
-    """``(k + 1/2) 2^-31`` rounded to float32, k the lower 31 bits of the word, with its top bit as the sign."""
-    word = np.uint32(word)
-    u, e = unit_and_rest31(word)
-    return from_bits(np.uint32(np.uint32(to_bits(u)) | np.uint32(word & np.uint32(0x80000000))))
