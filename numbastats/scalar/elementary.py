@@ -588,36 +588,43 @@ _SIN32 = polynomial(-0.16666655242443085, 0.008332191035151482, -0.0001951861049
 _COS32 = polynomial(0.04166664555668831, -0.00138873013202101, 2.4430675694020465e-05)  # error 1.1e-10
 
 
-@device_function
-def _minus_multiple(x, n, c1, c2, c3, c4):
-    """Subtract n (c1 + c2 + c3 + c4) from x, as r + r_lo. n c1, n c2, n c3 are exact, so a small r has all its bits."""
-    first = muladd(-n, c1, x)
-    second = n * c2
-    r = first - second
-    tail = muladd(-n, c3, (first - r) - second)
-    head = r + tail
-    tail = muladd(-n, c4, (r - head) + tail)
-    v = head + tail
-    return v, (head - v) + tail
+_half_pi = by_dtype(  # the last bit of the second is 2^-53 (float32: 2^-23): subtracting n times the first two is exact
+    device_function(lambda x: (1.5707963267341256, 6.077105485502443e-11, -4.9789962502207207e-17, -2.940788670387328e-27)),
+    device_function(
+        lambda x: (np.float32(1.5703125), np.float32(0.0004838705), np.float32(-4.3713953e-08), np.float32(2.563344e-12))
+    ),
+)
 
 
 @device_function
 def _quadrant64(x):
-    """Reduce to r, r_lo and bits whose last two are n mod 4."""
+    """N, the multiple of pi/2 nearest to x, and bits whose last two are n mod 4."""
     t = muladd(x, 0.6366197723675814, _ROUND)
-    c1, c2 = 1.5707963267341256, 6.077100506303966e-11
-    c3, c4 = 2.0222662487111665e-21, 8.4784276603689e-32
-    r, r_lo = _minus_multiple(x, t - _ROUND, c1, c2, c3, c4)
-    return r if abs(x) < 1.4e14 else _NAN, r_lo, to_bits(t)
+    return t - _ROUND if abs(x) < 1.4e14 else _NAN, to_bits(t)
 
 
 @device_function
 def _quadrant32(x):
     t = muladd(x, np.float32(0.63661975), _ROUND32)
-    c1, c2 = np.float32(1.5703125), np.float32(0.0004837512969970703)
-    c3, c4 = np.float32(7.549533620476723e-08), np.float32(2.5633440682570896e-12)
-    r, r_lo = _minus_multiple(x, t - _ROUND32, c1, c2, c3, c4)
-    return r if abs(x) < np.float32(1e6) else _NAN32, r_lo, to_bits(t)
+    return t - _ROUND32 if abs(x) < np.float32(1e6) else _NAN32, to_bits(t)
+
+
+@device_function
+def _minus_quadrants(x, n):
+    """X - n pi/2; a small result has all its bits."""
+    c1, c2, c3, c4 = _half_pi(x)
+    return muladd(-n, c4, muladd(-n, c3, muladd(-n, c2, muladd(-n, c1, x))))
+
+
+@device_function
+def _minus_quadrants_sum(x, n):
+    """X - n pi/2 as r + r_lo."""
+    c1, c2, c3, c4 = _half_pi(x)
+    r, part = muladd(-n, c2, muladd(-n, c1, x)), -n * c3
+    head = r + part
+    tail = muladd(-n, c4, (r - head) + part)
+    v = head + tail
+    return v, (head - v) + tail
 
 
 @device_function
@@ -650,8 +657,8 @@ def _sin_cos_reduced(r, bits):
 @device_function
 def _sincos_any(x):
     T = type(x)
-    r, _, bits = _quadrant(x)
-    s, c = _sin_cos_reduced(r, bits)
+    n, bits = _quadrant(x)
+    s, c = _sin_cos_reduced(_minus_quadrants(x, n), bits)
     return s if not (x == T(0.0)) else x, c  # keeps -0.0
 
 
@@ -660,7 +667,7 @@ _sincos = by_dtype(_sincos_any, _sincos_any)
 
 @device_function
 def sincos(x):
-    """(sin x, cos x); error 1.6 ulp for |x| < 1.6e6 (float32: 4000).
+    """(sin x, cos x); error 1.7 ulp for |x| < 1.6e6 (float32: 4000).
 
     Beyond, the absolute error is at most that of rounding x, up to |x| = 1.4e14 (float32: 1e6); from there on NaN.
     """
@@ -683,7 +690,8 @@ def cos(x):
 def _tan_any(x):
     """Quotient of sin r and cos r, both as sums, corrected by the remainder of the division."""
     T = type(x)
-    r, r_lo, bits = _quadrant(x)
+    n, bits = _quadrant(x)
+    r, r_lo = _minus_quadrants_sum(x, n)
     z = r * r
     sin_z, cos_z = _sin_cos_poly(z)
     tail = muladd(r * z, sin_z, muladd(T(-0.5) * z, r_lo, r_lo))
