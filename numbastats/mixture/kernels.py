@@ -31,7 +31,7 @@ BLOCK = 512  # observations per block of a pass: its buffers stay in the first-l
 PRODUCT = 128  # normalisers in [1, K] multiplied before one logarithm is taken: no overflow up to K = 255
 CHUNK = 65_536  # observations per task of a pass over a large data set
 ITEMS = 8  # problems per task: their buffers are allocated once
-LANES = 32  # threads of a CUDA block; they fix the order of summation
+LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do); they fix the order of summation
 MAX_CUDA_K = 8
 CUTS, PAIRS, EM_SUMS = MAX_CUDA_K + 1, MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * MAX_CUDA_K + 1
 NSUM = EM_SUMS + 6 * PAIRS  # sums of a pass with its Hessian
@@ -1183,9 +1183,10 @@ def starts_cuda(
                 if lane == 0:
                     set_coefficients(P[:, :K], p, family, shape, row[CENTRE])
                 cuda.syncthreads()
-                _lane_sums(u1[a:b], u2[a:b], uw[a:b], lane, P[:, :K], e, acc[:sums], False)
-                for j in range(sums):
-                    shared[lane, j] = acc[j]
+                if lane < LANES:
+                    _lane_sums(u1[a:b], u2[a:b], uw[a:b], lane, P[:, :K], e, acc[:sums], False)
+                    for j in range(sums):
+                        shared[lane, j] = acc[j]
                 cuda.syncthreads()
                 if lane < sums:
                     tot[lane] = _column(shared, lane)
@@ -1251,8 +1252,11 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
     e = cuda.local.array(MAX_CUDA_K, np.float64)
     lane, block = cuda.threadIdx.x, cuda.blockIdx.x
     K = par.shape[2]
+    blocks = min(cuda.gridDim.x, pars.shape[0])  # each needs its own work space
+    if block >= blocks:
+        return
     ps, vs, ms, tot = pars[block], vec[block], mat[block], total[block]
-    for item in range(block, owner.size, cuda.gridDim.x):
+    for item in range(block, owner.size, blocks):
         d = owner[item]
         a, b = off[d], off[d + 1]
         row = info[d]
@@ -1267,11 +1271,13 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
             if lane == 0:
                 set_coefficients(P[:, :K], ps[TRIAL], family, opt[SHAPE], row[CENTRE])
             cuda.syncthreads()
-            _lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P[:, :K], e, acc[:sums], hessian)
+            if lane < LANES:
+                _lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P[:, :K], e, acc[:sums], hessian)
             for j0 in range(0, sums, WIDTH):
                 m = min(WIDTH, sums - j0)
-                for j in range(m):
-                    shared[lane, j] = acc[j0 + j]
+                if lane < LANES:
+                    for j in range(m):
+                        shared[lane, j] = acc[j0 + j]
                 cuda.syncthreads()
                 if lane < m:
                     tot[j0 + lane] = _column(shared, lane)
@@ -1330,11 +1336,13 @@ def sums_cuda(t1, t2, w, P, level, hessian, out):
     for chunk in range(cuda.blockIdx.x, out.shape[0], cuda.gridDim.x):
         a = chunk * CHUNK
         b = min(a + CHUNK, t1.size)
-        _lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P, e, acc[:sums], hessian)
+        if lane < LANES:
+            _lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P, e, acc[:sums], hessian)
         for j0 in range(0, sums, WIDTH):
             m = min(WIDTH, sums - j0)
-            for j in range(m):
-                shared[lane, j] = acc[j0 + j]
+            if lane < LANES:
+                for j in range(m):
+                    shared[lane, j] = acc[j0 + j]
             cuda.syncthreads()
             if lane < m:
                 out[chunk, j0 + lane] = _column(shared, lane)
