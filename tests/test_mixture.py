@@ -566,3 +566,86 @@ def test_callback_stops():
     assert seen == [(2, 6), (4, 6)]
     assert batch.status.tolist()[4:] == [9, 9] and (batch.status[:4] == 0).all() and np.isnan(batch.means[4:]).all()
     assert batch.message(5) == "stopped by the callback"
+
+
+# --- distribution and estimator -----------------------------------------------------------------------------------------------
+
+W = np.array([0.3, 0.7])
+LAWS = [("inverse_gaussian", [1.0, 3.0], [30.0, 0.2]), ("gaussian", [-1.0, 2.0], [0.5, 2.0]), ("gamma", [1.0, 5.0], [3.0, 40.0])]
+LAWS += [("lognormal", [0.1, 1.5], [0.3, 0.1]), ("inverse_gamma", [1.0, 4.0], [3.0, 9.0]), ("rayleigh", [1.0, 9.0], None)]
+LAWS += [("exponential", [1.0, 9.0], None), ("poisson", [1.0, 9.0], None), ("geometric", [1.0, 9.0], None)]
+LAWS += [(("weibull", 1.5), [1.0, 9.0], None), (("pareto", 1.0), [0.2, 1.0], None), ("half_normal", [1.0, 9.0], None)]
+
+
+@pytest.mark.parametrize("family, means, params", LAWS, ids=lambda v: str(v) if isinstance(v, (str, tuple)) else "")
+def test_distribution(family, means, params, device):
+    args = (W, means, params)
+    discrete = family in ("poisson", "geometric")
+    x = np.arange(12.0) if discrete else np.array([-1.5, 0.3, 1.01, 2.5, 7.0])
+    x = x if family == "gaussian" or discrete else np.abs(x) + (1.0 if family == ("pareto", 1.0) else 0.0)
+    second = params if params is not None else [1.0, 1.0]
+    exact = scipy.special.logsumexp(
+        np.stack([np.log(W[j]) + log_density(family, x, means[j], second[j]) for j in range(2)]), axis=0
+    )
+    np.testing.assert_allclose(mixture.logpdf(x, *args, family=family, **device), exact, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(mixture.responsibilities(x, *args, family=family, **device).sum(axis=1), 1.0, rtol=1e-14)
+    if device == {"device": "cuda"}:
+        return
+    lo, hi = mixture.cdf(x, *args, family=family), mixture.sf(x, *args, family=family)
+    np.testing.assert_allclose(lo + hi, 1.0, rtol=1e-12)
+    if discrete:
+        np.testing.assert_allclose(np.cumsum(np.exp(exact)), lo, rtol=1e-11)
+        assert (mixture.ppf(lo * (1 - 1e-9), *args, family=family) == x).all()
+    else:
+        nodes, share = np.polynomial.legendre.leggauss(120)
+        for a, b, la, lb in zip(x[1:-1], x[2:], lo[1:-1], lo[2:], strict=True):
+            density = mixture.pdf(a + 0.5 * (b - a) * (nodes + 1), *args, family=family, device="cpu", workers=1)
+            assert abs(0.5 * (b - a) * (share @ density) - (lb - la)) < 1e-9
+        np.testing.assert_allclose(mixture.ppf(lo, *args, family=family), x, rtol=1e-9, atol=1e-9)
+        assert np.isnan(mixture.ppf([-0.1, 1.1, np.nan], *args, family=family)).all()
+    draws = mixture.rvs(*args, 20_000, family=family, rng=5)
+    if not discrete:
+        assert scipy.stats.kstest(draws, lambda t: mixture.cdf(t, *args, family=family)).pvalue > 1e-3
+    else:
+        counts = np.bincount(draws.astype(int), minlength=4)[:4] / draws.size
+        np.testing.assert_allclose(counts, np.exp(mixture.logpdf(np.arange(4.0), *args, family=family)), atol=0.012)
+
+
+def test_distribution_edges():
+    args = (W, [1.0, 3.0], [30.0, 0.2])
+    assert mixture.logpdf([0.0, -1.0, np.inf], *args).tolist() == [-np.inf] * 3 and np.isnan(mixture.pdf(np.nan, *args))
+    assert mixture.cdf([-1.0, 0.0, np.inf], *args).tolist() == [0.0, 0.0, 1.0]
+    assert mixture.sf([-1.0, 0.0, np.inf], *args).tolist() == [1.0, 1.0, 0.0]
+    assert mixture.ppf([0.0, 1.0], *args).tolist() == [0.0, np.inf]
+    assert mixture.pdf(np.float32(1.0), *args).dtype == np.float32 and mixture.pdf(np.ones((2, 3)), *args).shape == (2, 3)
+    far = mixture.sf(200.0, [1.0], [3.0], [2.0])
+    assert abs(far / scipy.stats.invgauss.sf(200.0, 1.5, scale=2.0) - 1) < 1e-9
+    for bad in (([1.0], [1.0, 2.0], [1.0, 1.0]), ([-1.0, 2.0], [1.0, 2.0], [1.0, 1.0]), (W, [-1.0, 2.0], [1.0, 1.0])):
+        with pytest.raises(ValueError, match="must be|out of domain"):
+            mixture.pdf(1.0, *bad)
+    with pytest.raises(ValueError, match="lambda"):
+        mixture.pdf(1.0, W, [1.0, 2.0])
+
+
+def test_estimator():
+    sklearn = pytest.importorskip("sklearn.base")
+    x = small_data(n=150)
+    model = sklearn.clone(mixture.Mixture(2, family="gamma", rng=3, device="cpu"))
+    assert model.get_params()["family"] == "gamma" and "family='gamma'" in repr(model)
+    model.fit(x[:, None])
+    r = mixture.fit(x, 2, family="gamma", rng=3, device="cpu")
+    assert (model.means_ == r.means).all() and model.converged_ and abs(model.lower_bound_ * 150 - model.loglik_) < 1e-9
+    assert abs(model.score(x) * 150 - model.loglik_) < 1e-9
+    assert abs(model.bic(x) - r.bic) < 1e-9 and abs(model.aic(x) - r.aic) < 1e-9
+    p = model.predict_proba(x)
+    assert p.shape == (150, 2) and (model.predict(x) == p.argmax(axis=1)).all()
+    assert model.sample(7, rng=1).shape == (7, 1)
+    weighted = mixture.Mixture(2, rng=3, device="cpu").fit(x, sample_weight=np.full(150, 2.0))
+    assert abs(weighted.lower_bound_ - mixture.Mixture(2, rng=3, device="cpu").fit(x).lower_bound_) < 1e-9
+    with pytest.raises(AttributeError, match="not fitted"):
+        mixture.Mixture().predict(x)
+    with pytest.raises(ValueError, match="colour"):
+        model.set_params(colour=1)
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(np.ones((3, 2)))
+    assert mixture.Mixture(range(1, 4), family="gaussian", rng=1).fit(x).n_components_ in (1, 2, 3)

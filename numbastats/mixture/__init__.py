@@ -9,6 +9,22 @@
 """
 
 from numbastats.mixture.bulkem import bulkem
+from numbastats.mixture.distribution import cdf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import MixtureBatch, MixtureFit, fit, fit_many
 
-__all__ = ["MixtureBatch", "MixtureFit", "bulkem", "fit", "fit_many"]
+__all__ = [
+    "Mixture",
+    "MixtureBatch",
+    "MixtureFit",
+    "bulkem",
+    "cdf",
+    "fit",
+    "fit_many",
+    "logpdf",
+    "pdf",
+    "ppf",
+    "responsibilities",
+    "rvs",
+    "sf",
+]

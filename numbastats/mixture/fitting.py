@@ -549,14 +549,15 @@ def _entropy(p, r, options):
 
     D, K = r.par.shape[0], r.par.shape[2]
     total = np.full(D, np.nan)
-    host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.t1, p.t2, p.w)]
+    host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.t1, p.w)]
     for d in range(D):
         if np.isfinite(r.loglik[d]):
-            x, y, w = (np.ascontiguousarray(a[p.off[d] : p.off[d + 1]]) for a in host)
+            c = p.info[d, k.CENTRE]
+            x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
             P = np.empty((3, K))
-            k.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), p.info[d, k.CENTRE])
+            k.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
             out, resp = np.empty(x.size), np.empty((K, x.size))
-            k.SCORES.serial(x, y, P, out, resp)
+            k.SCORES.serial(x + c, c, p.family.base, P, out, resp)
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
     return total
 

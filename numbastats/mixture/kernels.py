@@ -1363,35 +1363,37 @@ def combine(parts):
 # --- scores: log sum_k exp(l_k) and responsibilities of given values -------------------------------------------------------
 
 
-def scores_cpu(t1, t2, P, out, resp):
+def scores_cpu(y, c, family, P, out, resp):
     K = P.shape[1]
-    for task in prange((t1.size + CHUNK - 1) // CHUNK):
-        buf = np.empty((K + 2, BLOCK))
-        for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, t1.size), BLOCK):
-            xb, yb = t1[q : q + BLOCK], t2[q : q + BLOCK]
-            o = out[q : q + BLOCK]
-            _responsibilities(xb, yb, P, buf)
+    for task in prange((y.size + CHUNK - 1) // CHUNK):
+        buf, t1, t2 = np.empty((K + 2, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
+        for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, y.size), BLOCK):
+            yb, o = y[q : q + BLOCK], out[q : q + BLOCK]
+            for i in range(yb.size):
+                t1[i], t2[i] = yb[i] - c, fam.deviance(family, yb[i], c)
+            _responsibilities(t1[: yb.size], t2[: yb.size], P, buf)
             top, s = buf[K], buf[K + 1]
-            for i in range(xb.size):
+            for i in range(yb.size):
                 o[i] = top[i] + log(s[i])
             for k in range(resp.shape[0]):
                 ek, rk = buf[k], resp[k, q : q + BLOCK]
-                for i in range(xb.size):
+                for i in range(yb.size):
                     rk[i] = ek[i] / s[i]
 
 
-def scores_cuda(t1, t2, P, out, resp):
+def scores_cuda(y, c, family, P, out, resp):
     K = P.shape[1]
-    for i in range(cuda.grid(1), t1.size, cuda.gridsize(1)):
+    for i in range(cuda.grid(1), y.size, cuda.gridsize(1)):
+        t1, t2 = y[i] - c, fam.deviance(family, y[i], c)
         top = -math.inf
         for k in range(K):
-            top = max(top, P[0, k] + P[1, k] * t1[i] + P[2, k] * t2[i])
+            top = max(top, P[0, k] + P[1, k] * t1 + P[2, k] * t2)
         s = 0.0
         for k in range(K):
-            s += exp_neg(P[0, k] + P[1, k] * t1[i] + P[2, k] * t2[i] - top)
+            s += exp_neg(P[0, k] + P[1, k] * t1 + P[2, k] * t2 - top)
         out[i] = top + log(s)
         for k in range(resp.shape[0]):
-            resp[k, i] = exp_neg(P[0, k] + P[1, k] * t1[i] + P[2, k] * t2[i] - top) / s
+            resp[k, i] = exp_neg(P[0, k] + P[1, k] * t1 + P[2, k] * t2 - top) / s
 
 
 # --- registration -------------------------------------------------------------------------------------------------------------
@@ -1433,6 +1435,6 @@ SCORES = Kernel(
     "mixture.scores",
     scores_cpu,
     scores_cuda,
-    lambda T: [(_f[::1], _f[::1], _f[:, ::1], _f[::1], _f[:, ::1])],
+    lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1])],
     dtypes=("float64",),
 )
