@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, array_function, build, set_plain
+from numbastats._core.compile import Kernel, build, set_plain
 from numbastats.scalar import families as fam
 from numbastats.scalar.elementary import exp_neg, log
 from numbastats.scalar.philox import philox4x32
@@ -62,6 +62,18 @@ HESSIAN, WORK, VECTORS = range(3)  # rows of the matrix store
 SUBSET, QUANTILE_CUTS, KMEANS_CUTS, GIVEN = range(4)  # kinds of start
 
 FLAT = 1e-8  # the smallest eigenvalue of the scaled -H that counts as positive: one minus the rate of EM
+
+
+def _function(f, fastmath=()):
+    """Compile a shared array function, cached on disk; the simulator gets the plain version. What it calls stands above it."""
+    compiled = build(f, "serial", fastmath=fastmath)
+    set_plain(compiled, f)
+    return compiled
+
+
+def _summing(f):
+    """The same for a pass, which may reorder its sums."""
+    return _function(f, _FAST)
 
 
 # --- passes over the observations: sums of w r (1, t1, t2), the log-likelihood, and moments of the Hessian ---------------
@@ -287,19 +299,12 @@ def _moments(t1, t2, w, P, S, H, buf, level):
     return total
 
 
-def _compiled(f):
-    """A pass may reorder its sums, which array functions may not."""
-    compiled = build(f, "serial", fastmath=_FAST)
-    set_plain(compiled, f)
-    return compiled
+_product_log, _weighted_log = _summing(_product_log), _summing(_weighted_log)
+_responsibilities, _block_loglik = _summing(_responsibilities), _summing(_block_loglik)
+_pair_pass, _pass, _pair_moments, _moments = map(_summing, (_pair_pass, _pass, _pair_moments, _moments))
 
 
-_product_log, _weighted_log = _compiled(_product_log), _compiled(_weighted_log)
-_responsibilities, _block_loglik = _compiled(_responsibilities), _compiled(_block_loglik)
-_pair_pass, _pass, _pair_moments, _moments = map(_compiled, (_pair_pass, _pass, _pair_moments, _moments))
-
-
-@array_function
+@_function
 def _complete(P, S, j, mass, sum1, sum2):
     """The other component of a pair from totals; returns the sum of its logits."""
     b = 1 - j
@@ -307,7 +312,7 @@ def _complete(P, S, j, mass, sum1, sum2):
     return P[0, b] * mass + P[1, b] * sum1 + P[2, b] * sum2
 
 
-@array_function
+@_function
 def _sums(t1, t2, w, P, C, S, buf, level, mass, sum1, sum2):
     """Sums of one pass and the log-likelihood, from float64 coefficients P; C is P in the type of the data."""
     for i in range(3):
@@ -321,7 +326,7 @@ def _sums(t1, t2, w, P, C, S, buf, level, mass, sum1, sum2):
     return _pass(t1, t2, w, C, S, buf, level)
 
 
-@array_function
+@_function
 def _hessian_sums(t1, t2, w, P, S, H, buf, level, mass, sum1, sum2):
     """`_sums` with the moments of the Hessian."""
     if P.shape[1] == 2:
@@ -335,7 +340,7 @@ def _hessian_sums(t1, t2, w, P, S, H, buf, level, mass, sum1, sum2):
 # --- parameters: coefficients, M-step, gradient, Hessian, Newton and SQUAREM steps -----------------------------------------
 
 
-@array_function
+@_function
 def set_coefficients(P, par, family, shape, c):
     """P[:, k] = (A + log weight, B, C) of every component."""
     for k in range(par.shape[1]):
@@ -343,7 +348,7 @@ def set_coefficients(P, par, family, shape, c):
         P[0, k], P[1, k], P[2, k] = math.log(par[0, k]) + a, b, q
 
 
-@array_function
+@_function
 def _m_step(S, par, family, c, floor, least, prior_n, prior_d, prior_a, old_mean):
     """Replace `par` by the M-step; False when a component is empty or its dispersion is at the floor."""
     K = par.shape[1]
@@ -365,7 +370,7 @@ def _m_step(S, par, family, c, floor, least, prior_n, prior_d, prior_a, old_mean
     return True
 
 
-@array_function
+@_function
 def _log_prior(par, family, prior_n, prior_d, prior_a):
     total = 0.0
     if prior_n > 0.0 or prior_a != 1.0:
@@ -375,7 +380,7 @@ def _log_prior(par, family, prior_n, prior_d, prior_a):
     return total
 
 
-@array_function
+@_function
 def _derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prior_a):
     """Gradient and Hessian in theta = (log al_k/al_K for k < K; log m (Gaussian: m); log v) from the sums of a pass.
 
@@ -436,7 +441,7 @@ def _derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prio
     return n
 
 
-@array_function
+@_function
 def _jacobi(A, V, w, n):
     """Eigenvalues w and vectors V (columns) of the symmetric A, which is destroyed: cyclic Jacobi."""
     for i in range(n):
@@ -470,7 +475,7 @@ def _jacobi(A, V, w, n):
         w[i] = A[i, i]
 
 
-@array_function
+@_function
 def _newton_step(D, g, step, A, V, w, n):
     """Ascent step for the Hessian D, and the decrement g' step. Cholesky where -D is definite, else |eigenvalues|."""
     definite = True
@@ -519,7 +524,7 @@ def _newton_step(D, g, step, A, V, w, n):
     return decrement
 
 
-@array_function
+@_function
 def _smallest_eigenvalue(D, full, A, V, w, n):
     """Of -D in units of the complete data's information: about 1 - the rate of EM; -1 where D is no maximum."""
     for i in range(n):
@@ -535,7 +540,7 @@ def _smallest_eigenvalue(D, full, A, V, w, n):
     return least
 
 
-@array_function
+@_function
 def _stepped(par, out, step, family, radius):
     """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken."""
     K = par.shape[1]
@@ -556,7 +561,7 @@ def _stepped(par, out, step, family, radius):
     return longest * f
 
 
-@array_function
+@_function
 def _pack(par, th, family):
     K = par.shape[1]
     for k in range(K):
@@ -567,7 +572,7 @@ def _pack(par, th, family):
             th[2 * K - 1 + k] = math.log(par[2, k])
 
 
-@array_function
+@_function
 def _unpack(th, par, family):
     K = par.shape[1]
     top, total = 0.0, 0.0
@@ -582,14 +587,14 @@ def _unpack(th, par, family):
         par[0, k] /= total
 
 
-@array_function
+@_function
 def _copy(source, target):
     for j in range(3):
         for k in range(source.shape[1]):
             target[j, k] = source[j, k]
 
 
-@array_function
+@_function
 def _above_floor(par, floor, family):
     """Whether a trial point is a proper mixture: its logarithms are finite and no dispersion is at the floor."""
     for k in range(par.shape[1]):
@@ -602,7 +607,7 @@ def _above_floor(par, floor, family):
 # --- the control flow ------------------------------------------------------------------------------------------------------
 
 
-@array_function
+@_function
 def begin(state, opt):
     """Reset the state of a climb; the start parameters are in the trial row."""
     for i in range(state.size):
@@ -622,13 +627,13 @@ def begin(state, opt):
         state[PHASE] = SQ_A if method == SQUAREM else AT_EM
 
 
-@array_function
+@_function
 def _stop(state, status):
     state[STATUS] = status
     state[PHASE] = DONE
 
 
-@array_function
+@_function
 def _settle(state, pars, mat, vec, n, limit, mass):
     """Certificate at the current point: status from the decrement and the smallest eigenvalue."""
     least = _smallest_eigenvalue(mat[HESSIAN], vec[COMPLETE], mat[WORK], mat[VECTORS], vec[EIG], n)
@@ -639,7 +644,7 @@ def _settle(state, pars, mat, vec, n, limit, mass):
     _stop(state, NOT_CERTIFIED if not least > FLAT else (OK if state[DECREMENT] <= limit else MAX_ITER))
 
 
-@array_function
+@_function
 def _fall_back(state, pars, opt):
     """Newton failed: SQUAREM from the last EM point, for at most three rounds."""
     state[ROUNDS] += 1.0
@@ -653,7 +658,7 @@ def _fall_back(state, pars, opt):
         state[PHASE] = SQ_A
 
 
-@array_function
+@_function
 def _to_newton(state, pars):
     _copy(pars[TRIAL], pars[ANCHOR])
     state[PHASE] = AT_NEWTON
@@ -663,7 +668,7 @@ def _to_newton(state, pars):
     state[STEPS] = 0.0
 
 
-@array_function
+@_function
 def _newton(state, pars, vec, mat, S, H, ll, family, info, opt):
     current, trial, g, step = pars[CURRENT], pars[TRIAL], vec[GRADIENT], vec[STEP]
     objective = ll + _log_prior(trial, family, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A])
@@ -712,7 +717,7 @@ def _newton(state, pars, vec, mat, S, H, ll, family, info, opt):
             state[RADIUS] = _stepped(current, trial, step, family, 0.25 * state[RADIUS])
 
 
-@array_function
+@_function
 def _squarem(state, pars, vec, S, ll, family, info, opt, least):
     """One pass of a SQUAREM cycle (Varadhan and Roland 2008, scheme SqS3)."""
     phase, trial = int(state[PHASE]), pars[TRIAL]
@@ -767,7 +772,7 @@ def _squarem(state, pars, vec, S, ll, family, info, opt, least):
         state[PHASE] = SQ_C
 
 
-@array_function
+@_function
 def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
     """Use the sums of a pass at the trial point: sets the next trial point and phase."""
     phase, trial = int(state[PHASE]), pars[TRIAL]
@@ -824,7 +829,7 @@ def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
 # --- prepare: scaling, statistics, cells ----------------------------------------------------------------------------------------
 
 
-@array_function
+@_function
 def _prepare(y, w, power, m, family, shape, t1, t2, wt, u1, u2, uw, q0, q1, q2, info):
     """One data set: y ascending, all in the support, w > 0. `power` is a power of two that brings the largest |y| near 1."""
     n = y.size
@@ -912,7 +917,7 @@ def prepare_cuda(y, w, off, cell, power, m, family, shape, t1, t2, wt, u1, u2, u
 # --- starts ------------------------------------------------------------------------------------------------------------------
 
 
-@array_function
+@_function
 def _index(q0, n, word):
     """The cell that holds the share (word + 1/2) 2^-32 of the mass."""
     target = (np.float64(word) + 0.5) * 2.3283064365386963e-10 * q0[n]
@@ -926,7 +931,7 @@ def _index(q0, n, word):
     return lo
 
 
-@array_function
+@_function
 def _segment(par, k, s0, s1, s2, share, family, info):
     """Maximum likelihood of a segment's sums as component k; False when it is too short or has no spread."""
     m, v = fam.maximise(family, s0, s1, s2, info[CENTRE], 0.0, 0.0)
@@ -936,7 +941,7 @@ def _segment(par, k, s0, s1, s2, share, family, info):
     return True
 
 
-@array_function
+@_function
 def _cut_start(par, cuts, q0, q1, q2, family, info):
     """Maximum likelihood of the segments between sorted cuts."""
     K = par.shape[1]
@@ -950,7 +955,7 @@ def _cut_start(par, cuts, q0, q1, q2, family, info):
     return True
 
 
-@array_function
+@_function
 def _sort(x, lo, hi):
     for i in range(lo + 1, hi):
         v = x[i]
@@ -961,7 +966,7 @@ def _sort(x, lo, hi):
         x[j] = v
 
 
-@array_function
+@_function
 def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1):
     """Start values by one of three ways, redrawn while they are degenerate, at most 64 times; then equal segments."""
     K, n = par.shape[1], u1.size
@@ -1029,7 +1034,7 @@ def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, 
     return _cut_start(par, cuts, q0, q1, q2, family, info)
 
 
-@array_function
+@_function
 def _begin_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1):
     """0 for a usable start, 3 for none."""
     if u1.size == 0:
@@ -1072,7 +1077,7 @@ def starts_cpu(
             flag[d, r] = bad
 
 
-@array_function
+@_function
 def _lane_sums(t1, t2, w, lane, P, e, acc, hessian):
     """The lane's share of the sums of a pass: s0, s1, s2 per component, the log-likelihood, then the moments."""
     K = P.shape[1]
@@ -1114,7 +1119,7 @@ def _lane_sums(t1, t2, w, lane, P, e, acc, hessian):
                     j += 6
 
 
-@array_function
+@_function
 def scatter(total, S, H, hessian):
     """Sums of a block from their linear order; returns the log-likelihood."""
     K = S.shape[1]
@@ -1128,7 +1133,7 @@ def scatter(total, S, H, hessian):
     return total[3 * K]
 
 
-@array_function
+@_function
 def _column(shared, j):
     """Sum of a column of the lanes' shares: every lane adds one column, in lane order."""
     total = 0.0
@@ -1230,7 +1235,7 @@ def climb_cpu(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, p
         finish(state, ps, ms, par[item], result[item], hess[item])
 
 
-@array_function
+@_function
 def finish(state, pars, mat, par, result, hess):
     """Write a climb's point, outcome and Hessian."""
     _copy(pars[CURRENT], par)
@@ -1313,7 +1318,7 @@ def sums_cpu(t1, t2, w, P, level, hessian, out):
         _gather(out[chunk], S, H, ll, hessian)
 
 
-@array_function
+@_function
 def _gather(out, S, H, ll, hessian):
     K = S.shape[1]
     for k in range(K):
