@@ -29,9 +29,9 @@ with _collector_paused():
 
 __version__ = "0.1.0"
 
-_LAZY = ("quantile", "random", "scalar", "testing")
+_LAZY = ("mixture", "quantile", "random", "scalar", "testing")
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "quantile", "random", "scalar", "testing", "warmup"]
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "mixture", "quantile", "random", "scalar", "testing", "warmup"]
 
 
 def __getattr__(name):

@@ -22,6 +22,8 @@ class Purpose(enum.IntEnum):
     EXPONENTIAL = 3
     GAMMA = 4
     TRUNCNORM = 5
+    MIXTURE_START = 48
+    MIXTURE_SAMPLE = 49
 
 
 def normalise_rng(rng) -> np.uint64:

@@ -1,0 +1,287 @@
+"""Speed, accuracy and memory of the mixture fits."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+import numbastats as ns
+from numbastats.mixture import kernels, pipeline
+from numbastats.mixture.families import family_of
+from numbastats.mixture.layout import arrange
+
+from .common import Case
+
+SETS, VALUES = 200, 2000
+
+
+def paper_data(D, n, seed=2015):
+    """0.3 IG(1, 30) + 0.7 IG(3, 0.2), the generator of Howson (2015)."""
+    rng = np.random.default_rng(seed)
+    first = rng.random((D, n)) < 0.3
+    return np.where(first, rng.wald(1.0, 30.0, (D, n)), rng.wald(3.0, 0.2, (D, n)))
+
+
+def options(**changes):
+    """Options of the pipeline with its defaults."""
+    values = dict(
+        method="newton", starts="portfolio", n_init=None, tol=1e-9, max_iter=5000, prior_n=0.0, prior_d=0.0, prior_a=1.0,
+        min_sd_ratio=0.015, min_count=2.5, precision="double", key=(np.uint32(1), np.uint32(2)), device="cpu", workers=1,
+    )  # fmt: skip
+    return pipeline.Options(**{**values, **changes})
+
+
+def prepared(x, family="inverse_gaussian", **changes):
+    """Statistics of data sets as the kernels take them."""
+    law, opt = family_of(family), options(**changes)
+    data = arrange(x, None, None, law)
+    return pipeline.prepare(data, 0, data.count, np.arange(data.count), law, opt, opt.method == "newton"), data
+
+
+def guess(p, K):
+    """One point (3, K) for every data set, in scaled units: quantile segments."""
+    par = np.ones((p.info.shape[0], 1, 3, K))
+    ll, flag = np.zeros(par.shape[:2]), np.zeros(par.shape[:2], np.int64)
+    kinds = np.array([kernels.SUBSET if K > 1 else kernels.QUANTILE_CUTS])
+    args = (p.u1, p.u2, p.uw, p.cell, p.q, p.info, p.ids, kinds, p.family.base, 1.0, 0.0, 1.0, 0)
+    kernels.STARTS.serial(*args, np.uint32(3), np.uint32(4), np.uint32(5), np.uint32(0), par, ll, flag)
+    return par[:, 0]
+
+
+class EStep:
+    """One pass over the observations with the log-likelihood."""
+
+    params = [2, 3, 4, 8]
+    param_names = ["components"]
+
+    def setup(self, K):
+        self.call = estep(K)
+        self.call()
+
+    def time_pass_of_20000(self, K):
+        self.call()
+
+
+def estep(K, n=20_000, hessian=0):
+    """A pass over n observations in one chunk."""
+    p, _ = prepared(paper_data(1, n))
+    par = np.stack([np.full(K, 1 / K), np.linspace(0.3, 1.3, K), np.geomspace(0.05, 5.0, K)])
+    P = np.empty((3, K))
+    kernels.set_coefficients(P, par, p.family.base, 1.0, p.info[0, kernels.CENTRE])
+    out = np.empty((1, 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
+    return lambda: kernels.SUMS.serial(p.t1, p.t2, p.w, P, 1, hessian, out)
+
+
+class ManySets:
+    """Whole certified fits; growth with the number of data sets, starts and observations."""
+
+    params = [[(50, 2000, 30), (100, 2000, 30), (200, 2000, 30), (50, 4000, 30), (50, 8000, 30), (50, 2000, 60), (50, 2000, 120)]]
+    param_names = ["sets, values, starts"]
+    number = 1
+
+    def setup(self, size):
+        D, n, self.starts = size
+        self.x = paper_data(D, n)
+        ns.mixture.fit_many(self.x[:2], 2, rng=1, device="cpu", workers=1)
+
+    def time_fit_many(self, size):
+        ns.mixture.fit_many(self.x, 2, n_init=self.starts, rng=1, device="cpu", workers=1)
+
+    def peakmem_fit_many(self, size):
+        ns.mixture.fit_many(self.x, 2, n_init=self.starts, rng=1, device="cpu", workers=1)
+
+
+class Bulkem:
+    """The paper's program: one start, its stopping rule."""
+
+    def setup(self):
+        self.x = paper_data(SETS, VALUES)
+        ns.mixture.bulkem(self.x[:2], rng=1, device="cpu")
+
+    def time_200_sets(self):
+        ns.mixture.bulkem(self.x, rng=1, device="cpu", workers=1)
+
+
+class Quality:
+    """Share of data sets that miss the best optimum known, and the log-likelihood that is missed."""
+
+    def setup(self):
+        x = paper_data(100, VALUES, 77)
+        self.found = ns.mixture.fit_many(x, 2, rng=1, device="cpu")
+        self.best = np.maximum(self.found.loglik, ns.mixture.fit_many(x, 2, n_init=100, rng=2, device="cpu").loglik)
+
+    def track_missed(self):
+        return float(np.mean(self.found.loglik < self.best - 1e-6))
+
+    def track_not_certified(self):
+        return float(np.mean(self.found.status != 0))
+
+    track_missed.unit = "share of data sets"
+    track_not_certified.unit = "share of data sets"
+
+
+class Large:
+    """One data set of a million values, all cores."""
+
+    number = 1
+
+    def setup(self):
+        self.x = paper_data(1, 1_000_000)[0]
+        ns.mixture.fit(self.x[:1000], 2, rng=1, device="cpu")
+
+    def time_million(self):
+        ns.mixture.fit(self.x, 2, rng=1, device="cpu")
+
+    def peakmem_million(self):
+        ns.mixture.fit(self.x, 2, rng=1, device="cpu")
+
+
+# --- against peers ----------------------------------------------------------------------------------------------------------
+
+
+def _math_loop(n):
+    """A loop of math.exp, the unit of the specification."""
+    from numbastats._core.compile import array_function
+
+    x, out = np.linspace(-3.0, 0.0, n), np.empty(n)
+    return functools.partial(array_function(_exps), x, out)
+
+
+def _exps(x, out):
+    for i in range(x.size):
+        out[i] = math.exp(x[i])
+
+
+def _pass_case(K):
+    def make():
+        return {"ours": estep(K), "math.exp loop": _math_loop(20_000)}
+
+    return make
+
+
+def _sklearn():
+    """The same number of EM iterations on two Gaussians, per iteration and value."""
+    import warnings
+
+    from sklearn.mixture import GaussianMixture
+
+    n, iterations = 20_000, 20
+    rng = np.random.default_rng(3)
+    x = np.where(rng.random(n) < 0.4, rng.normal(0, 1, n), rng.normal(2.5, 1.5, n))
+    p, _ = prepared([x], "gaussian", method="em")
+    opt = options(method="em", tol=1e-300, max_iter=iterations).vector(p.family, p.unit)
+    start = np.array([[[0.5, 0.5], [-0.5, 0.8], [0.8, 0.8]]])
+    empty, owner = np.zeros((1, 1, 1, 1)), np.zeros(1, np.int64)
+
+    def ours():
+        out, hess = np.zeros((1, 6)), np.zeros((1, 5, 5))
+        work = (empty, np.zeros((1, 1, 1)), empty, np.zeros((1, 1)))
+        kernels.CLIMB.serial(p.t1, p.t2, p.w, p.off, p.info, owner, opt, p.family.base, *work, start.copy(), out, hess)
+
+    column = x[:, None]
+
+    def sklearn():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = GaussianMixture(
+                2, covariance_type="diag", tol=0.0, max_iter=iterations, weights_init=[0.5, 0.5], means_init=[[0.3], [1.9]],
+                precisions_init=[[0.4], [0.4]], reg_covar=0.0,
+            )  # fmt: skip
+            model.fit(column)
+
+    return {"ours": ours, "scikit-learn GaussianMixture": sklearn}
+
+
+def _two_threads():
+    x = paper_data(SETS, VALUES)
+
+    def call(workers):
+        return lambda: ns.mixture.fit_many(x, 2, rng=1, device="cpu", workers=workers)
+
+    return {"ours": call(2), "one thread": call(1)}
+
+
+PEER_CASES = {
+    "mixture E-step, K = 2": Case(20_000, _pass_case(2), {"math.exp loop": 3.3}),
+    "mixture E-step, K = 3": Case(20_000, _pass_case(3), {"math.exp loop": 1.67}),
+    "mixture E-step, K = 4": Case(20_000, _pass_case(4), {"math.exp loop": 1.25}),
+    "mixture E-step, K = 8": Case(20_000, _pass_case(8), {"math.exp loop": 0.625}),
+    "mixture EM, 20 iterations of 20000 values": Case(20 * 20_000, _sklearn, {"scikit-learn GaussianMixture": 100.0}),
+    "two threads, mixture fits": Case(SETS, _two_threads, {"one thread": 1.8}),
+}
+
+# --- CUDA ----------------------------------------------------------------------------------------------------------------------
+
+
+def _gpu_sets(n):
+    """A few small data sets for n values in all."""
+    return paper_data(1, 40, 5) if n < 1000 else paper_data(64, max(100, min(2000, n // 64)), 5)
+
+
+def _one(*values):
+    return [np.array([v]) for v in values]
+
+
+def gpu_prepare(rng, dtype, n, edges):
+    p, data = prepared(_gpu_sets(n))
+    D, cells = p.info.shape[0], p.cell[-1]
+    inputs = [data.y, data.w, p.off, p.cell, data.power, pipeline.cell_sizes(p.lengths, True), *_one(0, 1.0)]
+    outputs = [np.zeros(data.y.size) for _ in range(3)] + [np.zeros(cells) for _ in range(3)]
+    return inputs, [*outputs, np.zeros((3, cells + D)), np.zeros((D, kernels.INFO))]
+
+
+def gpu_starts(rng, dtype, n, edges):
+    p, _ = prepared(_gpu_sets(n))
+    D, R = p.info.shape[0], 3
+    fixed = [p.u1, p.u2, p.uw, p.cell, p.q, p.info, p.ids, np.array([0, 1, 2]), *_one(0, 1.0, 0.0, 1.0, 3, 7, 8, 9, 0)]
+    return fixed, [np.ones((D, R, 3, 2)), np.zeros((D, R)), np.zeros((D, R), np.int64)]
+
+
+def gpu_climb(rng, dtype, n, edges):
+    p, _ = prepared(_gpu_sets(n))
+    D, m = p.info.shape[0], 5
+    opt = options().vector(p.family, p.unit)
+    start = np.array([[0.6, 0.4], [0.5, 1.5], [0.5, 2.0]])
+    work = [np.zeros((D, 4, 3, 2)), np.zeros((D, kernels.VECTOR_ROWS, m)), np.zeros((D, 3, m, m)), np.zeros((D, kernels.NSUM))]
+    inputs = [p.t1, p.t2, p.w, p.off, p.info, np.arange(D), opt, *_one(0), *work]
+    return inputs, [np.repeat(start[None], D, axis=0), np.zeros((D, 6)), np.zeros((D, m, m))]
+
+
+def gpu_sums(rng, dtype, n, edges):
+    p, _ = prepared(paper_data(1, n, 6))
+    P = np.array([[0.1, -0.2], [0.5, -0.3], [-1.0, -0.4]])
+    return [p.t1, p.t2, p.w, P, *_one(1, 1)], [np.zeros((-(-n // kernels.CHUNK), 25))]
+
+
+def gpu_scores(rng, dtype, n, edges):
+    inputs, _ = gpu_sums(rng, dtype, n, edges)
+    return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n))]
+
+
+GPU_MAKERS = {
+    "mixture.prepare": gpu_prepare,
+    "mixture.starts": gpu_starts,
+    "mixture.climb": gpu_climb,
+    "mixture.sums": gpu_sums,
+    "mixture.scores": gpu_scores,
+}
+_ORDER = "another order of summation"
+GPU_BOUNDS = {
+    "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
+    "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
+    "mixture.climb": dict(ulp=5e6, floor=1.0, flips=5e-2, why=f"{_ORDER}; the last of the climb's passes may be one more"),
+    "mixture.sums": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),
+    "mixture.scores": dict(ulp=512.0, floor=1.0, why="CUDA fuses products into sums"),
+}
+
+
+def whole_job(report, timed):
+    """The public call on the device."""
+    x = paper_data(4000, VALUES)
+    ms = timed(lambda: ns.mixture.fit_many(x, 2, rng=1, device="cuda"))
+    report.jobs.append(("mixture.fit_many, 4000 sets of 2000 values, 30 starts", "float64", ms, "host arrays in and out"))
+
+
+GPU_JOBS = (whole_job,)

@@ -1,0 +1,62 @@
+"""The tour's mixture part.
+
+Petal lengths of 150 irises of three species (Fisher 1936, shipped with scikit-learn): how many groups do the lengths alone show?
+Then many small data sets at once: bootstrap samples of the body-mass indices of 442 diabetes patients (Efron and others 2004),
+every one fitted to a certified maximum.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from common import SMOKE, best_of
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.mixture import GaussianMixture
+
+import numbastats as ns
+
+
+def run(rows, folder):
+    """Number of groups by BIC, and a bootstrap of a mixture."""
+    petals = load_iris().data[:, 2]
+    best, seconds = best_of(lambda: ns.mixture.fit(petals, range(1, 5), family="lognormal", rng=1), 3)
+    centres = ", ".join(f"{np.exp(m):.1f}" for m in best.means)
+    rows.append(
+        ("petal lengths: groups by BIC (n = 150)", f"{best.n_components}, near {centres} cm; {best.message}", seconds, None, None)
+    )
+
+    data = load_diabetes(scaled=False)
+    bmi = data.data[:, data.feature_names.index("bmi")]
+    samples = np.random.default_rng(4).choice(bmi, (20 if SMOKE else 2000, bmi.size))
+    batch, seconds = best_of(lambda: ns.mixture.fit_many(samples, 2, family="gaussian", rng=1), 2)
+    few = samples[: 2 if SMOKE else 10]
+
+    def peer():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models = [GaussianMixture(2, n_init=30, tol=1e-8, max_iter=5000, random_state=0).fit(x[:, None]) for x in few]
+            return np.array([m.score(x[:, None]) * x.size for m, x in zip(models, few, strict=True)])
+
+    theirs, peer_seconds = best_of(peer, 1)
+    ratio = peer_seconds / len(few) / (seconds / len(samples))
+    certified = np.mean(batch.status == 0)
+    label = f"{len(samples):,} mixtures of {bmi.size} values, 30 starts each"
+    rows.append((label, f"{certified:.1%} certified maxima", seconds, "scikit-learn", ratio))
+    gain = np.maximum(batch.loglik[: len(few)] - theirs, 0.0)
+    rows.append(
+        ("  log-likelihood above scikit-learn's", f"up to {gain.max():.2g}, median {np.median(gain):.1g}", None, None, None)
+    )
+
+    good = batch.status == 0
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), constrained_layout=True)
+    grid = np.linspace(petals.min() - 0.3, petals.max() + 0.3, 300)
+    axes[0].hist(petals, bins=30, density=True, color="0.85")
+    axes[0].plot(grid, ns.mixture.pdf(grid, best.weights, best.means, best.params, family="lognormal"), "k-")
+    axes[0].set(xlabel="petal length, cm", title=f"{best.n_components} lognormal components")
+    axes[1].plot(batch.means[good, 0], batch.means[good, 1], ".", ms=2)
+    axes[1].set(
+        xlabel="first mean, kg/m$^2$", ylabel="second mean, kg/m$^2$", title="body-mass index: bootstrap of two Gaussians"
+    )
+    figure.savefig(folder / "tour_mixture.png", dpi=120)

@@ -1,0 +1,30 @@
+"""Finite mixtures of one-dimensional laws, for one data set or many thousands, every fit at a certified optimum.
+
+>>> import numpy as np, numbastats as ns
+>>> rng = np.random.default_rng(7)
+>>> x = np.concatenate([rng.wald(1.0, 20.0, 500), rng.wald(5.0, 20.0, 500)])
+>>> result = ns.mixture.fit(x, range(1, 4), rng=0)
+>>> result.n_components, result.status
+(2, 0)
+"""
+
+from numbastats.mixture.bulkem import bulkem
+from numbastats.mixture.distribution import cdf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.estimator import Mixture
+from numbastats.mixture.fitting import MixtureBatch, MixtureFit, fit, fit_many
+
+__all__ = [
+    "Mixture",
+    "MixtureBatch",
+    "MixtureFit",
+    "bulkem",
+    "cdf",
+    "fit",
+    "fit_many",
+    "logpdf",
+    "pdf",
+    "ppf",
+    "responsibilities",
+    "rvs",
+    "sf",
+]

@@ -1,0 +1,351 @@
+"""Mixture distributions with given parameters: density, distribution function, quantile, draws, responsibilities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats import random
+from numbastats._core.broadcast import result_dtype
+from numbastats._core.dispatch import choose_device, launch
+from numbastats._core.random import Purpose, normalise_rng
+from numbastats.mixture import kernels as k
+from numbastats.mixture.families import family_of
+from numbastats.scalar import families as fam
+
+__all__ = ["cdf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
+
+_PARAMETERS = """
+    weights, means : array_like, shape (K,)
+        Weights are divided by their sum.
+    params : array_like, shape (K,), optional
+        lambda, variance or shape; not used by families of one parameter.
+    family : str or tuple
+        As in `fit_many`, whose results these parameters are."""
+
+
+def _mixture(weights, means, params, family):
+    """The family and (3, K) parameters with dispersions."""
+    law = family_of(family)
+    w, m = (np.atleast_1d(np.asarray(a, np.float64)) for a in (weights, means))
+    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(np.asarray(params, np.float64))
+    if law.two and params is None:
+        raise ValueError(f"family={family!r} needs params, its {law.param} per component")
+    if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
+        raise ValueError(f"weights, means, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
+    total = w.sum()
+    if not ((w >= 0).all() and 0 < total < math.inf):
+        raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
+    if not (np.isfinite(m).all() and (law.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
+        raise ValueError(
+            f"means={m!r}, params={v!r} are out of domain; means of {law.name} and all params must be positive and finite"
+        )
+    return law, np.stack([w / total, m, law.parameter(v) if law.two else v])
+
+
+def _values(x):
+    x = np.asarray(x)
+    dtype = result_dtype(["x"], [x.dtype])
+    return x.astype(np.float64), dtype
+
+
+def _scores(x, law, par, wanted, device, workers):
+    """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support."""
+    flat = x.reshape(-1)
+    outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
+    bad = outside | np.isnan(flat)
+    y = np.ascontiguousarray(law.forward(np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)))
+    K, n = par.shape[1], y.size
+    used = par[:, par[0] > 0]
+    c = float(used[0] @ used[1])
+    P = np.empty((3, used.shape[1]))
+    k.set_coefficients(P, used, law.base, float(law.shape), c)
+    out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
+    where = choose_device(device, work=5.0 * n * K)
+    if n:
+        launch(k.SCORES, (y, c, law.base, P, out, resp), n, device=where, workers=workers, cost=5.0 * K, outputs=(4, 5))
+    power, add = fam.log_base(law.base, float(law.shape))
+    j0, j1, j2 = law.jacobian
+    out += add + j0 + j2 * y
+    if power + j1 != 0.0:
+        out += (power + j1) * np.log(y)
+    if law.base == fam.POISSON:
+        from scipy.special import gammaln
+
+        out -= gammaln(y + 1.0)
+    out[outside] = -math.inf
+    out[np.isnan(flat)] = math.nan
+    full = np.zeros((K, n)) if wanted else resp
+    if wanted:
+        full[par[0] > 0] = resp
+        full[:, bad] = math.nan
+    return out, full
+
+
+def _document(function):
+    function.__doc__ = function.__doc__.replace("{parameters}", _PARAMETERS.strip())
+    return function
+
+
+@_document
+def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
+    """Logarithm of the mixture density.
+
+    Parameters
+    ----------
+    x : array_like
+        Values of any shape.
+    {parameters}
+    device, workers
+        As elsewhere in the library.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.logpdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 6)
+    -1.162416
+    """
+    law, par = _mixture(weights, means, params, family)
+    x, dtype = _values(x)
+    out, _ = _scores(x, law, par, False, device, workers)
+    return out.reshape(x.shape).astype(dtype)[()]
+
+
+@_document
+def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
+    """Mixture density.
+
+    Parameters
+    ----------
+    x : array_like
+    {parameters}
+    device, workers
+        As elsewhere in the library.
+
+    Returns
+    -------
+    array or scalar
+    """
+    return np.exp(logpdf(x, weights, means, params, family=family, device=device, workers=workers))
+
+
+@_document
+def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
+    """Posterior probabilities of the components.
+
+    Parameters
+    ----------
+    x : array_like
+    {parameters}
+    device, workers
+        As elsewhere in the library.
+
+    Returns
+    -------
+    numpy.ndarray, shape (*x.shape, K)
+        Rows sum to 1; NaN outside the support.
+    """
+    law, par = _mixture(weights, means, params, family)
+    x, dtype = _values(x)
+    _, resp = _scores(x, law, par, True, device, workers)
+    return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
+
+
+def _tails(y, law, par):
+    """Lower and upper tail probability of y."""
+    from scipy import special as sp
+
+    lower, upper = np.zeros(y.shape), np.zeros(y.shape)
+    below = y < 0 if law.base != fam.GAUSSIAN else np.zeros(y.shape, bool)
+    z = np.where(below, 1.0, y)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        for w, m, v in par.T:
+            if law.base == fam.INVERSE_GAUSSIAN:
+                root = np.sqrt(1.0 / (v * z))
+                a, b = root * (z / m - 1.0), root * (z / m + 1.0)
+                second = np.exp(-0.5 * a * a) * sp.erfcx(b / math.sqrt(2.0)) / 2.0  # exp(2/(v m)) Phi(-b)
+                lo = sp.ndtr(a) + second
+                hi = (
+                    np.where(a > 0, np.exp(-0.5 * a * a) * sp.erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)) / 2.0, sp.ndtr(-a))
+                    - second
+                )
+                lo, hi = (
+                    np.where(z == 0, 0.0, np.where(z == np.inf, 1.0, lo)),
+                    np.where(z == 0, 1.0, np.where(z == np.inf, 0.0, hi)),
+                )
+            elif law.base == fam.GAUSSIAN:
+                a = (z - m) / math.sqrt(v)
+                lo, hi = sp.ndtr(a), sp.ndtr(-a)
+            elif law.base in (fam.GAMMA, fam.FIXED_GAMMA):
+                a = 1.0 / v if law.base == fam.GAMMA else law.shape
+                lo, hi = sp.gammainc(a, a * z / m), sp.gammaincc(a, a * z / m)
+            elif law.base == fam.POISSON:
+                lo, hi = sp.pdtr(np.floor(z), m), sp.pdtrc(np.floor(z), m)
+            else:
+                hi = np.exp((np.floor(z) + 1.0) * -np.log1p(1.0 / m))
+                lo = -np.expm1((np.floor(z) + 1.0) * -np.log1p(1.0 / m))
+            lower += w * np.where(below, 0.0, lo)
+            upper += w * np.where(below, 1.0, hi)
+    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+
+
+def _distribution(x, weights, means, params, family, upper):
+    law, par = _mixture(weights, means, params, family)
+    x, dtype = _values(x)
+    positive = law.name != "gaussian" and not law.discrete
+    at = np.maximum(x, law.minimum) if positive else x
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        lo, hi = _tails(np.asarray(law.forward(at)), law, par)
+    if law.decreasing:
+        lo, hi = hi, lo
+    out = np.where(np.isnan(x), math.nan, hi if upper else lo)
+    return out.astype(dtype)[()]
+
+
+@_document
+def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
+    """Mixture distribution function.
+
+    Parameters
+    ----------
+    x : array_like
+    {parameters}
+
+    Returns
+    -------
+    array or scalar
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.cdf(1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 6)
+    0.667806
+    """
+    return _distribution(x, weights, means, params, family, False)
+
+
+@_document
+def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
+    """Upper tail probability of a mixture, accurate where it is small.
+
+    Parameters
+    ----------
+    x : array_like
+    {parameters}
+
+    Returns
+    -------
+    array or scalar
+    """
+    return _distribution(x, weights, means, params, family, True)
+
+
+@_document
+def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
+    """Mixture quantile function, by bisection to the last bits.
+
+    Parameters
+    ----------
+    q : array_like
+        Probabilities; NaN outside [0, 1].
+    {parameters}
+
+    Returns
+    -------
+    array or scalar
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.ppf(0.667806, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 4)
+    1.0
+    """
+    law, par = _mixture(weights, means, params, family)
+    q, dtype = _values(q)
+    p = 1.0 - q if law.decreasing else q
+    good = (q >= 0) & (q <= 1)
+    p = np.where(good, p, 0.5)
+    half = p > 0.5
+
+    def below(y):  # whether y is under the quantile, judged by the smaller tail
+        lo, hi = _tails(y, law, par)
+        return np.where(half, hi > (q if law.decreasing else 1.0 - q), lo < p)
+
+    centre, width = par[1].mean(), np.max(np.abs(par[1])) + 1.0
+    if law.base == fam.GAUSSIAN:
+        width = np.max(np.abs(par[1] - centre)) + np.sqrt(par[2].max())
+        lo, hi = np.full(p.shape, centre - width), np.full(p.shape, centre + width)
+        for _ in range(8):
+            lo, hi = np.where(below(lo), lo, lo - 8 * width), np.where(below(hi), hi + 8 * width, hi)
+    else:
+        lo, hi = np.zeros(p.shape), np.full(p.shape, width)
+        for _ in range(300):
+            more = below(hi)
+            if not more.any():
+                break
+            hi = np.where(more, 4.0 * hi, hi)
+    for _ in range(1100):
+        middle = 0.5 * (lo + hi)
+        if ((middle <= lo) | (middle >= hi)).all():
+            break
+        under = below(middle)
+        lo, hi = np.where(under, middle, lo), np.where(under, hi, middle)
+    y = np.where(p <= 0, -math.inf if law.base == fam.GAUSSIAN else 0.0, np.where(p >= 1, math.inf, hi))
+    if law.discrete:
+        y = np.floor(y)
+    with np.errstate(divide="ignore", over="ignore"):
+        out = law.backward(y)
+    return np.where(good, out, math.nan).astype(dtype)[()]
+
+
+@_document
+def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rng=None):
+    """Draws from a mixture.
+
+    Parameters
+    ----------
+    {parameters}
+    size : int or tuple of int, optional
+        A single number by default.
+    rng : None, int, SeedSequence or Generator
+
+    Returns
+    -------
+    array or scalar
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 100_000, rng=1)
+    >>> bool(abs(x.mean() - 2.4) < 0.2)
+    True
+    """
+    law, par = _mixture(weights, means, params, family)
+    seeds = np.random.SeedSequence([int(normalise_rng(rng)), int(Purpose.MIXTURE_SAMPLE)]).spawn(3)
+    u = np.asarray(random.uniform(size=size, rng=seeds[0]))
+    edges = np.cumsum(par[0])
+    which = np.minimum(np.searchsorted(edges, u * edges[-1]), par.shape[1] - 1)
+    m, v = par[1][which], par[2][which]
+    if law.base == fam.INVERSE_GAUSSIAN:  # Michael, Schucany and Haas (1976)
+        z = random.normal(size=u.shape, rng=seeds[1])
+        h = 0.5 * m * v * z * z
+        root = 1.0 / (1.0 + h + np.sqrt(h * (2.0 + h)))  # the smaller root over m, without cancellation
+        y = np.where(random.uniform(size=u.shape, rng=seeds[2]) * (1.0 + root) <= 1.0, m * root, m / root)
+    elif law.base == fam.GAUSSIAN:
+        y = random.normal(m, np.sqrt(v), u.shape, rng=seeds[1])
+    elif law.base in (fam.GAMMA, fam.FIXED_GAMMA):
+        a = 1.0 / v if law.base == fam.GAMMA else np.full(u.shape, law.shape)
+        y = random.gamma(a, m / a, u.shape, rng=seeds[1])
+    elif law.base == fam.POISSON:
+        from scipy.special import pdtrik
+
+        y = np.maximum(np.ceil(pdtrik(random.uniform(size=u.shape, rng=seeds[1]), m)), 0.0)
+    else:
+        y = np.floor(random.exponential(size=u.shape, rng=seeds[1]) / np.log1p(1.0 / m))
+    return np.asarray(law.backward(y))[()]

@@ -1,0 +1,248 @@
+"""A scikit-learn style estimator for one data set; scikit-learn itself is not needed."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from numbastats.mixture import distribution
+from numbastats.mixture.families import family_of
+from numbastats.mixture.fitting import fit
+
+__all__ = ["Mixture"]
+
+
+class Mixture:
+    """One-dimensional mixture model.
+
+    Parameters
+    ----------
+    n_components : int, or range or tuple of candidates
+    family, n_init, method, tol, max_iter, prior, criterion, se, rng, device, workers
+        As in `fit_many`.
+
+    Attributes
+    ----------
+    weights_, means_, params_ : numpy.ndarray, shape (K,)
+    n_components_ : int
+    loglik_, lower_bound_ : float
+        Log-likelihood, and its mean per observation.
+    converged_ : bool
+    n_iter_, status_ : int
+    message_ : str
+    result_ : MixtureFit
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])[:, None]
+    >>> model = ns.mixture.Mixture(2, family="gaussian", rng=0).fit(X)
+    >>> model.means_.round().tolist(), model.predict([[-2.0], [3.0]]).tolist()
+    ([-2.0, 3.0], [0, 1])
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        family="inverse_gaussian",
+        n_init=None,
+        method="newton",
+        tol=1e-9,
+        max_iter=5000,
+        prior=None,
+        criterion="bic",
+        se=False,
+        rng=None,
+        device=None,
+        workers=None,
+    ):
+        self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
+        self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
+        self.rng, self.device, self.workers = rng, device, workers
+
+    def __repr__(self):
+        defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
+        changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and v != defaults[n]}
+        return f"Mixture({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
+
+    def get_params(self, deep=True):
+        """Parameters of the constructor by name.
+
+        Parameters
+        ----------
+        deep : bool
+            For scikit-learn; there is nothing deeper.
+
+        Returns
+        -------
+        dict
+        """
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params):
+        """Set parameters of the constructor.
+
+        Parameters
+        ----------
+        **params
+            By name.
+
+        Returns
+        -------
+        Mixture
+            The estimator itself.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"{name!r} is not a parameter of Mixture; use one of {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the mixture.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+        y : ignored
+        sample_weight : array_like, shape (n,), optional
+
+        Returns
+        -------
+        Mixture
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For data that cannot be fitted.
+        """
+        x = _column(X)
+        options = self.get_params()
+        r = fit(x, options.pop("n_components"), weights=sample_weight, **options)
+        self.result_ = r
+        self.weights_, self.means_, self.params_, self.n_components_ = r.weights, r.means, r.params, r.n_components
+        self.loglik_, self.converged_, self.n_iter_, self.status_, self.message_ = (
+            r.loglik, r.converged, r.n_iter, r.status, r.message,
+        )  # fmt: skip
+        total = r.n_used if sample_weight is None else float(np.sum(np.asarray(sample_weight)[~np.isnan(x)]))
+        self.lower_bound_ = r.loglik / total
+        return self
+
+    def _parameters(self):
+        if not hasattr(self, "result_"):
+            raise AttributeError("this Mixture is not fitted yet; call fit(X) first")
+        return self.weights_, self.means_, self.params_
+
+    def score_samples(self, X):
+        """Log density of every observation.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+        """
+        options = dict(family=self.family, device=self.device, workers=self.workers)
+        return distribution.logpdf(_column(X), *self._parameters(), **options)
+
+    def score(self, X, y=None):
+        """Mean log density.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def predict_proba(self, X):
+        """Posterior probabilities of the components.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, K)
+        """
+        options = dict(family=self.family, device=self.device, workers=self.workers)
+        return distribution.responsibilities(_column(X), *self._parameters(), **options)
+
+    def predict(self, X):
+        """Most probable component of every observation.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n,)
+        """
+        return np.argmax(self.predict_proba(X), axis=1)
+
+    def sample(self, n_samples=1, *, rng=None):
+        """Draw from the fitted mixture.
+
+        Parameters
+        ----------
+        n_samples : int
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_samples, 1)
+        """
+        return distribution.rvs(*self._parameters(), size=n_samples, family=self.family, rng=rng)[:, None]
+
+    def _criterion(self, X, price):
+        x = _column(X)
+        free = (3 if family_of(self.family).two else 2) * self.n_components_ - 1
+        return float(price(x.size) * free - 2.0 * np.sum(self.score_samples(x)))
+
+    def bic(self, X):
+        """Bayesian information criterion on X.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+
+        Returns
+        -------
+        float
+        """
+        return self._criterion(X, np.log)
+
+    def aic(self, X):
+        """Akaike information criterion on X.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+
+        Returns
+        -------
+        float
+        """
+        return self._criterion(X, lambda n: 2.0)
+
+
+def _column(X):
+    x = np.asarray(X)
+    if x.ndim == 2 and x.shape[1] == 1:
+        return x[:, 0]
+    if x.ndim != 1:
+        raise ValueError(f"X has shape {x.shape}; a one-dimensional mixture takes (n,) or (n, 1)")
+    return x

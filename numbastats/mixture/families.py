@@ -1,0 +1,148 @@
+"""What each family of components does to the data before the common kernels, and how its parameters are called."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from numbastats.scalar import families as fam
+
+__all__ = ["FAMILIES", "Family", "family_of"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """One law of components: y = g(x) follows a base family.
+
+    Attributes
+    ----------
+    name : str
+    base : int
+        Code of `numbastats.scalar.families`.
+    param : str
+        Name of the second parameter, empty for families of one.
+    transform : str
+        Name of g: identity, log, reciprocal, half_square, square, power, log_ratio.
+    jacobian : tuple of float
+        (j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y.
+    shape : float
+        Fixed shape of a gamma base.
+    constant : float
+        Exponent of "power", minimum of "log_ratio".
+    """
+
+    name: str
+    base: int
+    param: str = ""
+    transform: str = "identity"
+    jacobian: tuple = (0.0, 0.0, 0.0)
+    shape: float = 1.0
+    constant: float = 1.0
+
+    @property
+    def two(self):
+        """Whether a component has a dispersion besides its mean."""
+        return self.base <= fam.GAMMA
+
+    @property
+    def discrete(self):
+        """Whether the data are counts."""
+        return self.base >= fam.POISSON
+
+    @property
+    def minimum(self):
+        """Largest lower bound of the support, -inf for the real line."""
+        if self.name == "gaussian":
+            return -math.inf
+        return self.constant if self.transform == "log_ratio" else 0.0
+
+    def outside(self, x):
+        """Which values lie outside the support."""
+        if self.name == "gaussian":
+            return np.zeros(x.shape, bool)
+        if self.discrete:
+            return (x < 0) | (x != np.floor(x))
+        return x < self.constant if self.transform == "log_ratio" else x <= 0
+
+    def forward(self, x):
+        """y = g(x)."""
+        if self.transform == "identity":
+            return x
+        if self.transform == "log":
+            return np.log(x)
+        if self.transform == "reciprocal":
+            return 1.0 / x
+        if self.transform == "half_square":
+            return 0.5 * x * x
+        if self.transform == "square":
+            return x * x
+        if self.transform == "power":
+            return x**self.constant
+        return np.log(x / self.constant)
+
+    def backward(self, y):
+        """x = g^-1(y)."""
+        if self.transform == "identity":
+            return y
+        if self.transform == "log":
+            return np.exp(y)
+        if self.transform == "reciprocal":
+            return 1.0 / y
+        if self.transform == "half_square":
+            return np.sqrt(2.0 * y)
+        if self.transform == "square":
+            return np.sqrt(y)
+        if self.transform == "power":
+            return y ** (1.0 / self.constant)
+        return self.constant * np.exp(y)
+
+    @property
+    def decreasing(self):
+        """Whether g falls."""
+        return self.transform == "reciprocal"
+
+    def parameter(self, v):
+        """The second parameter from the dispersion; the inverse map is the same function."""
+        return v if self.base == fam.GAUSSIAN else 1.0 / v
+
+
+_LOG_2 = math.log(2.0)
+FAMILIES = {
+    f.name: f
+    for f in (
+        Family("inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda"),
+        Family("gaussian", fam.GAUSSIAN, "variance"),
+        Family("gamma", fam.GAMMA, "shape"),
+        Family("lognormal", fam.GAUSSIAN, "variance", "log", (0.0, 0.0, -1.0)),
+        Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal", (0.0, 2.0, 0.0)),
+        Family("reciprocal_inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda", "reciprocal", (0.0, 2.0, 0.0)),
+        Family("exponential", fam.FIXED_GAMMA),
+        Family("poisson", fam.POISSON),
+        Family("geometric", fam.GEOMETRIC),
+        Family("rayleigh", fam.FIXED_GAMMA, "", "half_square", (0.5 * _LOG_2, 0.5, 0.0)),
+        Family("maxwell", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 1.5),
+        Family("half_normal", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 0.5),
+    )
+}
+
+
+def family_of(family) -> Family:
+    """Family by name, or ``("weibull", k)``, ``("pareto", minimum)``, ``("gamma", shape)`` with a fixed constant."""
+    if isinstance(family, Family):
+        return family
+    if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):
+        name, value = family[0], float(family[1])
+        if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
+            if name == "weibull":
+                return Family(name, fam.FIXED_GAMMA, "", "power", (math.log(value), 1.0 - 1.0 / value, 0.0), 1.0, value)
+            if name == "pareto":
+                return Family(name, fam.FIXED_GAMMA, "", "log_ratio", (-math.log(value), 0.0, -1.0), 1.0, value)
+            return Family(name, fam.FIXED_GAMMA, "", shape=value)
+    elif isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]
+    raise ValueError(
+        f"family={family!r} is not known; use one of {', '.join(map(repr, FAMILIES))}, or ('weibull', shape), "
+        "('pareto', minimum), ('gamma', shape) with a positive constant"
+    )

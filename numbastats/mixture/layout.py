@@ -1,0 +1,196 @@
+"""From what the user passes (list, 2-D array with NaN, CSR) to sorted values in one flat array, with a status per data set."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from numbastats._core.broadcast import result_dtype
+
+__all__ = ["Data", "arrange"]
+
+OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
+
+
+@dataclasses.dataclass
+class Data:
+    """Data sets of one call.
+
+    Attributes
+    ----------
+    y, w : numpy.ndarray
+        Transformed values and weights of all data sets in a row, ascending within each; NaN and zero weights are gone.
+    off : numpy.ndarray of int64, shape (D + 1,)
+    unit : bool
+        Whether every weight is 1.
+    dropped : numpy.ndarray of int64, shape (D,)
+    status : numpy.ndarray of int8, shape (D,)
+        0, or why the data set cannot be fitted.
+    notes : dict
+        Data set -> message.
+    power : numpy.ndarray, shape (D,)
+        Powers of two that bring the largest |y| near 1.
+    factor : numpy.ndarray, shape (D,)
+        What turns true values of g(x) into ``power * y``.
+    dtype : numpy.dtype
+        Of the results.
+    """
+
+    y: np.ndarray
+    w: np.ndarray
+    off: np.ndarray
+    unit: bool
+    dropped: np.ndarray
+    status: np.ndarray
+    notes: dict
+    power: np.ndarray
+    factor: np.ndarray
+    dtype: np.dtype
+
+    @property
+    def count(self):
+        """Number of data sets."""
+        return self.off.size - 1
+
+
+def _flatten(data, offsets, name):
+    """Flat float64 copy, offsets and dtype."""
+    if offsets is not None:
+        x = np.asarray(data)
+        off = np.asarray(offsets)
+        if x.ndim != 1:
+            raise ValueError(f"{name} has shape {x.shape}; with offsets it must be 1-D")
+        if off.ndim != 1 or off.size < 1 or off.dtype.kind not in "iu":
+            raise ValueError(f"offsets has shape {off.shape} and dtype {off.dtype}; it must be a 1-D array of D + 1 integers")
+        off = off.astype(np.int64)
+        if off[0] != 0 or off[-1] != x.size or (np.diff(off) < 0).any():
+            raise ValueError(
+                f"offsets must start at 0, not fall, and end at the number of values, {x.size}; got {off[0]} ... {off[-1]}"
+            )
+    elif isinstance(data, (list, tuple)) and not (len(data) and all(np.ndim(p) == 0 for p in data)):
+        parts = [np.asarray(p) for p in data]
+        for i, p in enumerate(parts):
+            if p.ndim != 1:
+                raise ValueError(f"{name}[{i}] has shape {p.shape}; every data set must be 1-D")
+        off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
+        dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
+        flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)
+        return flat, off, dtype
+    else:
+        x = np.asarray(data)
+        if x.ndim != 2:
+            raise ValueError(
+                f"{name} has shape {x.shape}; pass a list of 1-D arrays, a 2-D array whose rows are data sets (NaN = missing), "
+                "or a 1-D array with offsets. For one data set use fit()"
+            )
+        off = np.arange(x.shape[0] + 1, dtype=np.int64) * x.shape[1]
+        x = x.reshape(-1)
+    dtype = result_dtype([name], [x.dtype])
+    return x.astype(np.float64), off, dtype
+
+
+def _per_set(mask, off):
+    """How many are True in each data set."""
+    return np.diff(np.concatenate([[0], np.cumsum(mask)])[off])
+
+
+def arrange(data, offsets, weights, family) -> Data:
+    """Check, drop, transform and sort."""
+    x, off, dtype = _flatten(data, offsets, "data")
+    D = off.size - 1
+    status, notes = np.zeros(D, np.int8), {}
+    w = None
+    bad_weight = None
+    if weights is not None:
+        w, woff, _ = _flatten(weights, offsets, "weights")
+        if woff.size != off.size or (woff != off).any():
+            raise ValueError("weights must have the layout of data: the same number of data sets, each of the same length")
+        bad_weight = ~(w >= 0) | np.isinf(w)
+        w[bad_weight] = 0.0
+    drop = np.isnan(x)
+    infinite = np.isinf(x)
+    outside = family.outside(np.where(drop | infinite, 1.0 if family.minimum < 1 else family.minimum, x))
+
+    def flag(mask, code, text):
+        if not mask.any():
+            return
+        counts = _per_set(mask, off)
+        for d in np.nonzero(counts)[0]:
+            if status[d] == 0:
+                status[d] = code
+                first = int(np.nonzero(mask[off[d] : off[d + 1]])[0][0])
+                notes[int(d)] = text.format(count=int(counts[d]), first=first)
+
+    if bad_weight is not None:
+        flag(
+            bad_weight,
+            NONFINITE,
+            "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
+        )
+    flag(infinite & ~drop, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
+    rule = "whole numbers >= 0" if family.discrete else f"values {'>=' if family.name == 'pareto' else '>'} {family.minimum:g}"
+    flag(
+        outside & ~drop & ~infinite,
+        OUT_OF_SUPPORT,
+        f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
+    )
+    if w is not None:
+        drop |= w == 0.0
+    dropped = np.zeros(D, np.int64)
+    if drop.any():
+        dropped = _per_set(drop, off)
+        keep = ~drop
+        x = x[keep]
+        w = w[keep] if w is not None else None
+        off = np.concatenate([[0], np.cumsum(np.diff(off) - dropped)]).astype(np.int64)
+    for d in np.nonzero(np.diff(off) == 0)[0]:
+        if status[d] == 0:
+            status[d] = EMPTY
+            notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+    if status.any():  # only usable data sets go on
+        lengths = np.where(status == 0, np.diff(off), 0)
+        keep = np.repeat(status == 0, np.diff(off))
+        x = x[keep]
+        w = w[keep] if w is not None else None
+        off = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    lengths = np.diff(off)
+    if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
+        before = _powers(x, off)
+        y = family.forward(x * np.repeat(before, lengths))
+        power, factor = np.ones(D), before ** (family.constant if family.transform == "power" else 2.0)
+    else:
+        y = family.forward(x)
+        power = factor = np.ones(D) if family.discrete else _powers(y, off)
+    y, w, unit = _sorted(y, w, off)
+    return Data(y, w, off, unit, dropped, status, notes, power, factor, dtype)
+
+
+def _powers(y, off):
+    """2^-e with 2^e above the largest |y| of each data set, kept finite."""
+    D = off.size - 1
+    if y.size == 0:
+        return np.ones(D)
+    top = np.ones(D)
+    full = np.diff(off) > 0
+    top[full] = np.maximum.reduceat(np.abs(y), off[:-1][full])
+    _, e = np.frexp(top)
+    return np.ldexp(1.0, np.clip(-e, -1022, 1022))
+
+
+def _sorted(y, w, off):
+    """Ascending within each data set; weights follow. Unit weights when there are none."""
+    if w is not None and (w == 1.0).all():
+        w = None
+    lengths = np.diff(off)
+    if w is None:
+        if y.size and (lengths == lengths[0]).all():
+            y.reshape(lengths.size, -1).sort(axis=1)
+        else:
+            for a, b in zip(off[:-1].tolist(), off[1:].tolist(), strict=True):
+                y[a:b].sort()
+        return y, np.ones(y.size), True
+    for a, b in zip(off[:-1].tolist(), off[1:].tolist(), strict=True):
+        order = np.argsort(y[a:b], kind="stable")
+        y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
+    return y, w, False

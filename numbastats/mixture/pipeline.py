@@ -1,0 +1,430 @@
+"""From arranged data to optima: starts on compressed cells, the best few to a certified optimum, the choice among them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core import dispatch
+from numbastats._core.compile import SIMULATED
+from numbastats._core.random import Purpose, stream_word
+from numbastats.mixture import kernels as k
+from numbastats.scalar import families as fam
+
+__all__ = ["Options", "Prepared", "Result", "fit_k", "prepare"]
+
+LARGE = 4 * k.CHUNK  # observations from which the passes over one data set are parallel and the host drives them
+KINDS = {"portfolio": (k.SUBSET, k.QUANTILE_CUTS, k.KMEANS_CUTS), "subset": (k.SUBSET,), "quantile": (k.QUANTILE_CUTS,)}
+KINDS["kmeans++"] = (k.KMEANS_CUTS,)
+METHODS = {"newton": k.NEWTON, "squarem": k.SQUAREM, "em": k.EM, "bulkem": k.BULKEM}
+INADMISSIBLE, TOO_FEW = 4, 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a fit is asked for; `n_init` None means 30, 60, 100 starts for up to 2, 3, more components."""
+
+    method: str
+    starts: str
+    n_init: int | None
+    tol: float
+    max_iter: int
+    prior_n: float
+    prior_d: float | None
+    prior_a: float
+    min_sd_ratio: float
+    min_count: float
+    precision: str
+    key: tuple
+    device: str
+    workers: object
+
+    def n_starts(self, K):
+        """Starts per data set."""
+        if K == 1:
+            return 1
+        return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
+
+    def vector(self, family, unit):
+        """Options of the climb kernel."""
+        opt = np.zeros(k.OPTIONS)
+        opt[k.METHOD], opt[k.TOL], opt[k.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
+        opt[k.PRIOR_N], opt[k.PRIOR_A], opt[k.SHAPE], opt[k.UNIT] = self.prior_n, self.prior_a, family.shape, unit
+        opt[k.WARM_PASSES] = 5
+        opt[k.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
+        return opt
+
+
+def run(kernel, args, n, options, written, threads=k.LANES, cost=1e4):
+    """Launch over n problems, a CUDA block each; arrays in `written` are read and written."""
+    if options.device == "cpu":
+        dispatch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
+        return
+    staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=k.LANES)
+    for i in written:
+        if isinstance(args[i], np.ndarray):
+            staged[i].copy_to_host(args[i])
+
+
+@dataclasses.dataclass
+class Prepared:
+    """Statistics of a chunk of data sets, on the device that will use them; `info` and `lengths` on the host."""
+
+    family: object
+    t1: object
+    t2: object
+    w: object
+    off: np.ndarray
+    u1: object
+    u2: object
+    uw: object
+    cell: np.ndarray
+    q: object
+    info: np.ndarray
+    ids: np.ndarray
+    unit: bool
+    constant: np.ndarray
+    factor: np.ndarray
+
+    @property
+    def lengths(self):
+        """Observations per data set."""
+        return np.diff(self.off)
+
+
+def cell_sizes(lengths, compress):
+    """Consecutive observations that share a cell: about 256 cells for small sets, 4096 for large ones."""
+    m = np.where(lengths < 512, 1, np.where(lengths < 100_000, np.rint(lengths / 256), lengths // 4096))
+    return np.maximum(1, m).astype(np.int64) if compress else np.ones(lengths.size, np.int64)
+
+
+def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
+    """Run the prepare kernel on data sets lo to hi."""
+    a, b = data.off[lo], data.off[hi]
+    y, w, off = data.y[a:b], data.w[a:b], data.off[lo : hi + 1] - a
+    n, D = y.size, hi - lo
+    m = cell_sizes(np.diff(off), compress)
+    cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
+    t1, t2, wt = np.empty(n), np.empty(n), np.empty(n)
+    u1, u2, uw = np.empty(cell[-1]), np.empty(cell[-1]), np.empty(cell[-1])
+    q, info = np.empty((3, cell[-1] + D)), np.zeros((D, k.INFO))
+    args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, wt, u1, u2, uw, q, info]
+    if D:
+        cost = 10.0 * n / D
+        run(k.PREPARE, args, D, options, (8, 9, 10, 11, 12, 13, 14, 15), threads=1, cost=cost)
+    if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
+        info[:, k.PRIOR_D] = 1e6 * info[:, k.FLOOR]
+        if family.base == fam.GAMMA:
+            info[:, k.PRIOR_D] = [fam.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info[:, k.PRIOR_D]]
+    else:
+        scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
+        info[:, k.PRIOR_D] = options.prior_d * (info[:, k.SCALE] / data.factor[lo:hi]) ** scale
+    prepared = Prepared(
+        family,
+        t1,
+        t2,
+        wt,
+        off,
+        u1,
+        u2,
+        uw,
+        cell,
+        q,
+        info,
+        ids[lo:hi].astype(np.uint32),
+        data.unit,
+        np.zeros(D),
+        data.factor[lo:hi],
+    )
+    prepared.constant = _constant(prepared, y, w)
+    if options.device == "cuda":
+        for name in ("t1", "t2", "w", "u1", "u2", "uw", "q"):
+            setattr(prepared, name, cuda.to_device(getattr(prepared, name)))
+    return prepared
+
+
+def _constant(p, y, w):
+    """What the canonical log-likelihood of the scaled data lacks: sum of w h(x)."""
+    family, info = p.family, p.info
+    mass, logs, scale = info[:, k.MASS], info[:, k.LOGS], info[:, k.SCALE]
+    power, add = fam.log_base(family.base, float(family.shape))
+    j0, j1, j2 = family.jacobian
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_unit = np.log(scale) - np.log(p.factor)
+    total = mass * (add + j0)
+    if not family.discrete:
+        total = total - mass * log_unit
+    if power != 0.0 or j1 != 0.0:
+        total = total + (power + j1) * logs + j1 * mass * log_unit
+    if j2 != 0.0:
+        total = total + j2 * (mass * info[:, k.SHIFT] + scale * (info[:, k.CENTRE] * mass + info[:, k.SUM1])) / p.factor
+    if family.base == fam.POISSON:
+        from scipy.special import gammaln
+
+        for d in range(mass.size):
+            part = slice(p.off[d], p.off[d + 1])
+            total[d] -= np.dot(w[part], gammaln(y[part] + 1.0))
+    return total
+
+
+@dataclasses.dataclass
+class Result:
+    """Outcome for one number of components, one row per data set, in scaled units until `in_units`."""
+
+    par: np.ndarray  # (D, 3, K)
+    loglik: np.ndarray
+    objective: np.ndarray
+    decrement: np.ndarray
+    min_eig: np.ndarray
+    status: np.ndarray
+    n_iter: np.ndarray
+    n_passes: np.ndarray
+    hits: np.ndarray
+    runner_up: np.ndarray
+    n_singular: np.ndarray
+    hess: np.ndarray
+    starts: tuple | None = None
+
+
+def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
+    """Best optimum with K components for every data set of a chunk."""
+    D, family = p.info.shape[0], p.family
+    q = 2 if family.two else 1
+    newton = options.method == "newton"
+    R = options.n_starts(K) if given is None else given.shape[1]
+    enough = p.info[:, k.DISTINCT] >= (q + 1) * K - 1
+    if options.prior_d is None:
+        info = p.info.copy()
+        info[:, k.PRIOR_D] /= K * K if family.base != fam.GAMMA else 1.0
+    else:
+        info = p.info
+    par = np.ones((D, R, 3, K)) if given is None else np.ascontiguousarray(given, np.float64)
+    start_ll, flag = np.full((D, R), -math.inf), np.zeros((D, R), np.int64)
+    if D and R:
+        _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
+    first = par.copy() if keep_starts or options.method == "bulkem" else None
+    usable = (flag == 0) & enough[:, None]
+    if newton:
+        top = 1 if K == 1 else 3 if K == 2 else 5
+        picks, cover = _best_few(start_ll, par, usable, min(top, R))
+        rows, cols = np.nonzero(picks >= 0)
+        owner, start = rows, picks[rows, cols]
+    else:
+        owner, start = np.nonzero(usable)
+        cover = np.ones(0)
+    points, outcome, hess = climb(p, info, owner, par[owner, start], options)
+    if newton:
+        covered = cover[rows, cols]
+    else:
+        covered = np.ones(owner.size, np.int64)
+    result = _choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
+    result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
+    if first is not None:
+        result.starts = (first, owner, start, points, outcome)
+    return result
+
+
+def _starts(p, info, K, R, par, ll, flag, options, given):
+    kinds = KINDS[options.starts]
+    row = np.array([k.GIVEN if given else k.QUANTILE_CUTS if K == 1 else kinds[r % len(kinds)] for r in range(R)], np.int64)
+    code = list(METHODS).index("newton")
+    family, shape = p.family.base, float(p.family.shape)
+    stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
+    passes = 0
+    if METHODS[options.method] == code and K > 1:
+        passes = 10 if p.lengths.max(initial=0) >= 512 else 15
+    data = (p.u1, p.u2, p.uw)
+    tail = (*options.key, stream, np.uint32(0), par, ll, flag)
+    n = ll.size
+    cost = 20.0 * passes * K * max(1, p.cell[-1] // max(1, ll.shape[0])) + 2000.0
+    written = (17, 18, 19)
+    if options.precision == "mixed" and passes:
+        narrow = tuple(np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in data)
+        args = [*narrow, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail]
+        run(k.STARTS, args, n, options, written, cost=cost)
+        ok = flag == 0
+        row, passes = np.full(R, k.GIVEN), 1
+        par[~ok] = 1.0
+        run(
+            k.STARTS,
+            [*data, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail],
+            n,
+            options,
+            written,
+            cost=cost / 10,
+        )
+        flag[~ok] = k.DEGENERATE
+        return
+    run(
+        k.STARTS,
+        [*data, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail],
+        n,
+        options,
+        written,
+        cost=cost,
+    )
+
+
+def _best_few(ll, par, usable, top):
+    """The best starts that differ in log-likelihood by more than 1e-3 or in their means; and how many starts each covers."""
+    D, R = ll.shape
+    open_ = usable.copy()
+    value = np.where(usable & np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
+    means = np.sort(par[:, :, 1, :], axis=2)
+    picks, cover = np.full((D, top), -1, np.int64), np.zeros((D, top), np.int64)
+    rows = np.arange(D)
+    for t in range(top):
+        best = np.argmax(np.where(open_, value, -math.inf), axis=1)
+        alive = open_[rows, best]
+        near = open_ & (np.abs(value - value[rows, best][:, None]) <= 1e-3)
+        chosen = means[rows, best][:, None, :]
+        near &= (np.abs(means - chosen) <= 0.05 * (np.abs(chosen) + 1e-3)).all(axis=2)
+        near[rows, best] = True
+        picks[alive, t] = best[alive]
+        cover[alive, t] = near.sum(axis=1)[alive]
+        open_ &= ~near
+    return picks, cover
+
+
+def climb(p, info, owner, points, options):
+    """Run the climbs of (data set, start) pairs; returns points (M, 3, K), outcome (M, 6) and Hessians."""
+    M, K = owner.size, points.shape[2]
+    n = (3 if p.family.two else 2) * K - 1
+    points = np.ascontiguousarray(points, np.float64)
+    outcome, hess = np.zeros((M, 6)), np.zeros((M, n, n))
+    opt = options.vector(p.family, p.unit)
+    large = p.lengths[owner] >= LARGE
+    small = np.nonzero(~large)[0]
+    if small.size:
+        part, got, h = points[small], np.zeros((small.size, 6)), np.zeros((small.size, n, n))
+        blocks = 1 if options.device == "cpu" else min(small.size, 4 if SIMULATED else 4096)
+        work = (
+            np.zeros((blocks, 4, 3, K)),
+            np.zeros((blocks, k.VECTOR_ROWS, n)),
+            np.zeros((blocks, 3, n, n)),
+            np.zeros((blocks, k.NSUM)),
+        )
+        args = [p.t1, p.t2, p.w, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
+        cost = 50.0 * K * float(p.lengths[owner[small]].mean())
+        run(k.CLIMB, args, small.size, options, (12, 13, 14), cost=cost)
+        points[small], outcome[small], hess[small] = part, got, h
+    for i in np.nonzero(large)[0]:
+        climb_large(p, info, owner[i], opt, points[i], outcome[i], hess[i], options)
+    return points, outcome, hess
+
+
+def climb_large(p, info, d, opt, point, outcome, hess, options):
+    """One climb on a large data set: passes in parallel chunks, `advance` here."""
+    K, n = point.shape[1], hess.shape[0]
+    family, row = p.family.base, info[d]
+    a, b = p.off[d], p.off[d + 1]
+    x, y, w = p.t1[a:b], p.t2[a:b], p.w[a:b]
+    P, S, H = np.zeros((3, K)), np.zeros((3, K)), np.zeros((K * (K + 1) // 2, 6))
+    pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((k.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(k.STATE)
+    pars[k.TRIAL], pars[k.CURRENT] = point, point
+    k.begin(state, opt)
+    while state[k.PHASE] > k.DONE:
+        hessian = state[k.PHASE] in (k.AT_NEWTON, k.FINAL)
+        level = 0 if state[k.PHASE] == k.WARM else 1 if opt[k.UNIT] else 2
+        k.set_coefficients(P, pars[k.TRIAL], family, opt[k.SHAPE], row[k.CENTRE])
+        total = chunk_sums(x, y, w, P, level, hessian, options)
+        ll = k.scatter(total, S, H, hessian)
+        k.advance(state, pars, vec, mat, S, H, ll, family, row, opt)
+    k.finish(state, pars, mat, point, outcome, hess)
+
+
+def chunk_sums(x, y, w, P, level, hessian, options):
+    """Sums of one pass by chunks, combined in fixed order."""
+    K = P.shape[1]
+    parts = np.zeros((max(1, -(-x.size // k.CHUNK)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
+    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * k.CHUNK)
+    return k.combine(parts)
+
+
+def _sd(par, info, family):
+    """Standard deviation of each component on the scaled y."""
+    m, v = par[..., 1, :], par[..., 2, :]
+    with np.errstate(invalid="ignore", over="ignore"):
+        if family.base == fam.INVERSE_GAUSSIAN:
+            return np.sqrt(m**3 * v)
+        if family.base == fam.GAUSSIAN:
+            return np.sqrt(v)
+        if family.base == fam.GAMMA:
+            return m * np.sqrt(v)
+        if family.base == fam.FIXED_GAMMA:
+            return m / math.sqrt(family.shape)
+        return np.sqrt(m) if family.base == fam.POISSON else np.sqrt(m * (1.0 + m))
+
+
+def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
+    """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
+    D, n = p.info.shape[0], (1 + q) * K - 1
+    status = outcome[:, 4].astype(np.int64)
+    objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
+    status = np.where((status != k.DEGENERATE) & ~np.isfinite(outcome[:, 0]), k.DEGENERATE, status)
+    info = p.info[owner]
+    keeps = (_sd(points, info, p.family) >= options.min_sd_ratio * info[:, k.SPREAD][:, None]).all(axis=1)
+    keeps &= (points[:, 0, :] * info[:, k.MASS][:, None] >= options.min_count).all(axis=1)
+    # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
+    grade = np.select([(status == 0) & keeps, status == 0, status == k.DEGENERATE], [3, 2, 0], 1)
+    order = np.lexsort((-objective, -grade, owner))
+    first = np.ones(owner.size, bool)
+    first[1:] = owner[order][1:] != owner[order][:-1]
+    best = np.full(D, -1)
+    best[owner[order][first]] = order[first]
+    r = Result(
+        np.full((D, 3, K), np.nan), *(np.full(D, np.nan) for _ in range(4)), np.full(D, k.DEGENERATE, np.int8),
+        np.zeros(D, np.int64), np.zeros(D, np.int64), np.zeros(D, np.int64), np.full(D, np.nan), np.zeros(D, np.int64),
+        np.full((D, n, n), np.nan),
+    )  # fmt: skip
+    np.add.at(r.n_passes, owner, outcome[:, 5].astype(np.int64))
+    np.add.at(r.n_singular, owner, covered * (status == k.DEGENERATE))
+    has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
+    i = best[has]
+    r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome[i, 5]
+    r.objective[has], r.loglik[has] = outcome[i, 0] + p.constant[has], outcome[i, 1] + p.constant[has]
+    r.decrement[has], r.min_eig[has] = outcome[i, 2], outcome[i, 3]
+    r.status[has] = np.where(grade[i] == 2, INADMISSIBLE, status[i])
+    if owner.size:
+        top = objective[best[owner]]
+        close = objective >= top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top))
+        np.add.at(r.hits, owner, covered * close)
+        other = (status == 0) & (objective < top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top)))
+        second = np.full(D, -math.inf)
+        np.maximum.at(second, owner[other], objective[other])
+        r.runner_up = np.where(np.isfinite(second), second + p.constant, np.nan)
+    r.status[~enough] = TOO_FEW
+    r.par[~enough] = np.nan
+    ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :]))
+    if K > 1:
+        r.hess = _reordered(r.hess, r.par, ascending, q)
+        r.par = np.take_along_axis(r.par, ascending[:, None, :], axis=2)
+    return r
+
+
+def _reordered(hess, par, order, q):
+    """Hessians of components in another order: log al_k/al_K changes its base too."""
+    n = hess.shape[1]
+    K = order.shape[1]
+    if (order == np.arange(K)).all():
+        return hess
+    out = hess.copy()
+    for d in np.nonzero((order != np.arange(K)).any(axis=1))[0]:
+        o = order[d]
+        # old theta as a linear map of the new one: z_old_j = znew_pos(j) - znew_pos(K-1), znew_(K-1) = 0
+        position = np.argsort(o)
+        M = np.zeros((n, n))
+        for j in range(K - 1):
+            if position[j] < K - 1:
+                M[j, position[j]] += 1.0
+            if position[K - 1] < K - 1:
+                M[j, position[K - 1]] -= 1.0
+        for b in range(q):
+            for j in range(K):
+                M[K - 1 + b * K + j, K - 1 + b * K + position[j]] = 1.0
+        out[d] = M.T @ hess[d] @ M
+    return out

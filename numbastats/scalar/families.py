@@ -1,0 +1,203 @@
+"""Component families of mixtures in one canonical form, as scalar formulas.
+
+With y the value, c a centre, t1 = y - c and t2 = dev(y, c) the unit deviance of y about c, every family has
+
+    log f(y) = A + B t1 + C t2 + h(y),
+
+so one loop serves all of them. A component has a mean m and a dispersion v: 1/lambda (inverse Gaussian), the variance
+(Gaussian), 1/shape (gamma); families of one parameter have v = 1. Sums of a component's responsibilities times (1, t1, t2)
+are called s0, s1, s2. Newton's method works in log m (Gaussian: m) and log v.
+
+``family`` is one of the codes below; ``shape`` counts only for FIXED_GAMMA, whose shape 1 is the exponential law.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numbastats._core.compile import device_function
+
+__all__ = [
+    "FIXED_GAMMA", "GAMMA", "GAUSSIAN", "GEOMETRIC", "INVERSE_GAUSSIAN", "POISSON",
+    "coefficients", "deviance", "first_derivatives", "gamma_dispersion", "gamma_terms", "log_base", "maximise", "moved",
+    "penalty", "second_derivatives", "with_old_mean",
+]  # fmt: skip
+
+INVERSE_GAUSSIAN, GAUSSIAN, GAMMA, FIXED_GAMMA, POISSON, GEOMETRIC = 0, 1, 2, 3, 4, 5
+
+_LOG_2PI = 1.8378770664093453
+
+
+@device_function
+def gamma_terms(a):
+    """``log a - psi(a)``, ``1/a - psi'(a)`` and ``a log a - log Gamma(a) - a`` without cancellation at large a.
+
+    Below 16 the argument is raised by recurrence; the asymptotic series has 1e-16 there.
+    """
+    x, harmonic, squares = a, 0.0, 0.0
+    while x < 16.0:
+        harmonic += 1.0 / x
+        squares += 1.0 / (x * x)
+        x += 1.0
+    i = 1.0 / x
+    j = i * i
+    d = i * (0.5 + i * (1 / 12 - j * (1 / 120 - j * (1 / 252 - j * (1 / 240 - j / 132)))))
+    e = -j * (0.5 + i * (1 / 6 - j * (1 / 30 - j * (1 / 42 - j * (1 / 30 - j * 5 / 66)))))
+    if a < 16.0:
+        d += (math.log(a) - math.log(x)) + harmonic
+        return d, e + (1.0 / a - i) - squares, a * math.log(a) - math.lgamma(a) - a
+    return d, e, 0.5 * (math.log(a) - _LOG_2PI) - i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j / 1680)))
+
+
+@device_function
+def gamma_dispersion(d):
+    """1/a with ``log a - psi(a) = d`` > 0: Minka's start, then Newton on 1/a, five steps to rounding."""
+    v = 12.0 * d / (3.0 - d + math.sqrt((d - 3.0) * (d - 3.0) + 24.0 * d))
+    for _ in range(5):
+        f, slope, _g = gamma_terms(1.0 / v)
+        v += (f - d) * (v * v) / slope
+    return v
+
+
+@device_function
+def deviance(family, y, m):
+    """Unit deviance of y about m; 0 for families of one parameter."""
+    e = y - m
+    if family == INVERSE_GAUSSIAN:
+        return e * e / (m * m * y)
+    if family == GAUSSIAN:
+        return e * e
+    if family == GAMMA:
+        return e / m - math.log1p(e / m)
+    return 0.0
+
+
+@device_function
+def log_base(family, shape):
+    """h(y) = b log y + k for all but the Poisson law: (b, k)."""
+    if family == INVERSE_GAUSSIAN:
+        return -1.5, -0.5 * _LOG_2PI
+    if family == GAUSSIAN:
+        return 0.0, -0.5 * _LOG_2PI
+    if family == GAMMA:
+        return -1.0, 0.0
+    if family == FIXED_GAMMA:
+        return shape - 1.0, 0.0
+    return 0.0, 0.0
+
+
+@device_function
+def coefficients(family, shape, m, v, c):
+    """(A, B, C), without the weight of the component."""
+    if family == INVERSE_GAUSSIAN:
+        h = 0.5 / v
+        e = (c - m) / m
+        return -0.5 * math.log(v) - h * e * e / c, -h * e * (c + m) / (m * c * c), -h
+    if family == GAUSSIAN:
+        h = 0.5 / v
+        e = c - m
+        return -0.5 * math.log(v) - h * e * e, -2.0 * h * e, -h
+    if family == GAMMA:
+        a = 1.0 / v
+        z = (c - m) / m
+        _d, _e, g = gamma_terms(a)
+        return g - a * (z - math.log1p(z)), -a * z / c, -a
+    if family == FIXED_GAMMA:
+        return shape * (math.log(shape) - math.log(m)) - math.lgamma(shape) - shape * c / m, -shape / m, 0.0
+    if family == POISSON:
+        return c * math.log(m) - m, math.log(m), 0.0
+    b = -math.log1p(1.0 / m)
+    return c * b - math.log1p(m), b, 0.0
+
+
+@device_function
+def maximise(family, s0, s1, s2, c, prior_n, prior_d):
+    """M-step: (m, v) that maximise s0 A + s1 B + s2 C, with the dispersion prior of `penalty`."""
+    m = c + s1 / s0
+    if family > GAMMA:
+        return m, 1.0
+    d = s2 / s0 - deviance(family, m, c)
+    d = (s0 * d + prior_n * prior_d) / (s0 + prior_n)
+    return m, gamma_dispersion(d) if family == GAMMA and d > 0.0 else d
+
+
+@device_function
+def with_old_mean(family, m, v, old):
+    """The dispersion of an M-step that keeps the old mean in it (Howson 2015, section 3.1.2): mean deviance about `old`."""
+    if family == GAMMA:
+        return gamma_dispersion(gamma_terms(1.0 / v)[0] + deviance(family, m, old))
+    return v + deviance(family, m, old)
+
+
+@device_function
+def first_derivatives(family, shape, m, v, c):
+    """(A_m, A_v, B_m, B_v, C_v): derivatives in log m (Gaussian: m) and log v."""
+    if family == INVERSE_GAUSSIAN:
+        h = 0.5 / v
+        f = (c - m) * (c - m) / (m * m * c)
+        b = (c - m) * (c + m) / (m * m * c * c)
+        return -h * 2.0 * (m - c) / (m * m), -0.5 + h * f, h * 2.0 / (m * m), h * b, h
+    if family == GAUSSIAN:
+        h = 0.5 / v
+        e = c - m
+        return 2.0 * h * e, -0.5 + h * e * e, 2.0 * h, 2.0 * h * e, h
+    if family == GAMMA:
+        a = 1.0 / v
+        d, _e, _g = gamma_terms(a)
+        z = (c - m) / m
+        return a * z, -a * (d - (z - math.log1p(z))), a / m, a * z / c, a
+    if family == FIXED_GAMMA:
+        return shape * (c / m - 1.0), 0.0, shape / m, 0.0, 0.0
+    if family == POISSON:
+        return c - m, 0.0, 1.0, 0.0, 0.0
+    return (c - m) / (1.0 + m), 0.0, 1.0 / (1.0 + m), 0.0, 0.0
+
+
+@device_function
+def second_derivatives(family, shape, m, v, c):
+    """(A_mm, A_mv, A_vv, B_mm, B_mv, B_vv, C_vv)."""
+    if family == INVERSE_GAUSSIAN:
+        h = 0.5 / v
+        f = (c - m) * (c - m) / (m * m * c)
+        b = (c - m) * (c + m) / (m * m * c * c)
+        r = 2.0 / (m * m)
+        return -h * (4.0 * c / (m * m) - 2.0 / m), h * (m - c) * r, -h * f, -2.0 * h * r, -h * r, -h * b, -h
+    if family == GAUSSIAN:
+        h = 0.5 / v
+        e = c - m
+        return -2.0 * h, -2.0 * h * e, -h * e * e, 0.0, -2.0 * h, -2.0 * h * e, -h
+    if family == GAMMA:
+        a = 1.0 / v
+        d, e, _g = gamma_terms(a)
+        z = (c - m) / m
+        vv = a * (d - (z - math.log1p(z))) + a * a * e
+        return -a * c / m, -a * z, vv, -a / m, -a / m, -a * z / c, -a
+    if family == FIXED_GAMMA:
+        return -shape * c / m, 0.0, 0.0, -shape / m, 0.0, 0.0, 0.0
+    if family == POISSON:
+        return -m, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    q = m / ((1.0 + m) * (1.0 + m))
+    return -q * (1.0 + c), 0.0, 0.0, -q, 0.0, 0.0, 0.0
+
+
+@device_function
+def penalty(family, v, prior_n, prior_d):
+    """Log prior density of a dispersion (constants dropped), and its two derivatives in log v.
+
+    `prior_n` pseudo-observations of mean deviance `prior_d`: -(n0/2)(log v + d0/v); gamma: n0 (G(a) - a d0).
+    """
+    if family > GAMMA:
+        return 0.0, 0.0, 0.0
+    if family == GAMMA:
+        a = 1.0 / v
+        d, e, g = gamma_terms(a)
+        return prior_n * (g - a * prior_d), -prior_n * a * (d - prior_d), prior_n * (a * (d - prior_d) + a * a * e)
+    q = prior_d / v
+    half = 0.5 * prior_n
+    return -half * (math.log(v) + q), -half * (1.0 - q), -half * q
+
+
+@device_function
+def moved(family, m, step):
+    """The mean after a Newton step."""
+    return m + step if family == GAUSSIAN else m * math.exp(step)

@@ -1,0 +1,651 @@
+"""Mixtures: optima against references, twins, many data sets, bad input, the paper's program."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+from numbastats import mixture
+from numbastats.mixture import kernels, pipeline
+from numbastats.scalar import families as fam
+
+PUBLIC = Path(os.environ.get("MIXTURE_REFERENCE", Path(__file__).parents[2] / "shared" / "reference" / "mixture"))
+TWO = ("inverse_gaussian", "gaussian", "gamma", "lognormal")
+
+
+def paper_data(D, n, seed=2015):
+    """The generator of the paper's examples: 0.3 IG(1, 30) + 0.7 IG(3, 0.2)."""
+    rng = np.random.default_rng(seed)
+    first = rng.random((D, n)) < 0.3
+    return np.where(first, rng.wald(1.0, 30.0, (D, n)), rng.wald(3.0, 0.2, (D, n)))
+
+
+def small_data(seed=1, n=90):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < 0.4, rng.gamma(4.0, 0.5, n), rng.gamma(12.0, 0.7, n))
+
+
+def log_density(family, x, m, p):
+    """By scipy.stats, in the parameters of `fit_many`."""
+    if family == "inverse_gaussian":
+        return scipy.stats.invgauss.logpdf(x, m / p, scale=p)
+    if family == "gaussian":
+        return scipy.stats.norm.logpdf(x, m, np.sqrt(p))
+    if family == "gamma":
+        return scipy.stats.gamma.logpdf(x, p, scale=m / p)
+    if family == "lognormal":
+        return scipy.stats.lognorm.logpdf(x, np.sqrt(p), scale=np.exp(m))
+    if family == "inverse_gamma":
+        return scipy.stats.invgamma.logpdf(x, p, scale=p / m)
+    if family == "reciprocal_inverse_gaussian":
+        return scipy.stats.invgauss.logpdf(1 / x, m / p, scale=p) - 2 * np.log(x)
+    if family == "exponential":
+        return scipy.stats.expon.logpdf(x, scale=m)
+    if family == "poisson":
+        return scipy.stats.poisson.logpmf(x, m)
+    if family == "geometric":
+        return scipy.stats.geom.logpmf(x + 1, 1 / (1 + m))
+    if family == "rayleigh":
+        return scipy.stats.rayleigh.logpdf(x, scale=np.sqrt(m))
+    if family == "maxwell":
+        return scipy.stats.maxwell.logpdf(x, scale=np.sqrt(m / 3))
+    if family == "half_normal":
+        return scipy.stats.halfnorm.logpdf(x, scale=np.sqrt(m))
+    if family[0] == "weibull":
+        return scipy.stats.weibull_min.logpdf(x, family[1], scale=m ** (1 / family[1]))
+    if family[0] == "pareto":
+        return scipy.stats.pareto.logpdf(x, 1 / m, scale=family[1])
+    return scipy.stats.gamma.logpdf(x, family[1], scale=m / family[1])
+
+
+def log_likelihood(family, x, r, w=1.0):
+    parts = [np.log(r.weights[k]) + log_density(family, x, r.means[k], r.params[k]) for k in range(r.n_components)]
+    return float(np.sum(w * scipy.special.logsumexp(np.stack(parts), axis=0)))
+
+
+# --- scalars --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.1, 1.0, 7.0, 15.999, 16.001, 1e4, 1e8])
+def test_gamma_terms(a):
+    import mpmath as mp
+
+    with mp.workdps(40):
+        x = mp.mpf(a)
+        exact = (mp.log(x) - mp.psi(0, x), 1 / x - mp.psi(1, x), x * mp.log(x) - mp.loggamma(x) - x)
+        got = fam.gamma_terms(a)
+        for g, e, limit in zip(got, exact, (4e-15, 4e-14, 4e-14), strict=True):
+            assert abs(g / e - 1) < limit  # largest seen 2.4e-15, 2.8e-14, 2.6e-14
+        assert abs(fam.gamma_dispersion(float(exact[0])) * a - 1) < 2e-14
+
+
+CODES = [(fam.INVERSE_GAUSSIAN, 3.0, 0.1), (fam.GAUSSIAN, -4.0, 2.0), (fam.GAMMA, 3.0, 0.25), (fam.FIXED_GAMMA, 2.0, 1.0)]
+CODES += [(fam.POISSON, 2.0, 1.0), (fam.GEOMETRIC, 2.0, 1.0)]
+
+
+@pytest.mark.parametrize("code, m, v", CODES)
+def test_derivatives_of_the_coefficients(code, m, v):
+    c, shape, h = 2.3, 1.5, 1e-5
+    first = np.array(fam.first_derivatives(code, shape, m, v, c))
+    second = np.array(fam.second_derivatives(code, shape, m, v, c))
+
+    def at(dm, dv):
+        return np.array(fam.coefficients(code, shape, fam.moved(code, m, dm), v * np.exp(dv), c))
+
+    dm = (at(h, 0) - at(-h, 0)) / (2 * h)
+    np.testing.assert_allclose([first[0], first[2]], dm[:2], rtol=1e-8, atol=1e-8)
+    ddm = (at(h, 0) - 2 * at(0, 0) + at(-h, 0)) / h**2
+    np.testing.assert_allclose([second[0], second[3]], ddm[:2], rtol=2e-4, atol=2e-4)
+    if code <= fam.GAMMA:
+        dv = (at(0, h) - at(0, -h)) / (2 * h)
+        np.testing.assert_allclose([first[1], first[3], first[4]], dv, rtol=1e-8, atol=1e-8)
+        ddv = (at(0, h) - 2 * at(0, 0) + at(0, -h)) / h**2
+        np.testing.assert_allclose([second[2], second[5], second[6]], ddv, rtol=2e-4, atol=2e-4)
+        mixed = (at(h, h) - at(h, -h) - at(-h, h) + at(-h, -h)) / (4 * h * h)
+        np.testing.assert_allclose([second[1], second[4]], mixed[:2], rtol=2e-4, atol=2e-4)
+
+
+def test_the_papers_m_step_is_the_exact_one_plus_a_deviance():
+    x = small_data()
+    r = np.random.default_rng(3).random(x.size)
+    c, old = x.mean(), 2.7
+    m, v = fam.maximise(0, r.sum(), float((r * (x - c)).sum()), float((r * (x - c) ** 2 / (c * c * x)).sum()), float(c), 0.0, 0.0)
+    paper = np.sum(r * (x - old) ** 2 / (old**2 * x)) / r.sum()
+    assert abs(fam.with_old_mean(0, m, v, old) / paper - 1) < 1e-14  # section 3.1.2; largest seen 4e-16
+
+
+# --- optima ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(reference):
+    return json.loads((reference / "mixture" / "mixture.json").read_text())
+
+
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", "lognormal", "exponential", "poisson", "geometric"])
+def test_reference(table, family):
+    row = table[family]
+    x = np.array(row["data"], float)
+    r = mixture.fit(x, 2, family=family, rng=1, device="cpu", workers=1)
+    assert r.status == 0 and r.converged
+    assert abs(r.loglik / float(row["loglik"]) - 1) < 1e-13  # required 1e-9
+    for got, name in ((r.weights, "weights"), (r.means, "means"), (r.params, "params")):
+        if row[name]:
+            np.testing.assert_allclose(got, np.array(row[name], float), rtol=1e-9)  # required 1e-6
+    assert abs(log_likelihood(family, x, r) - r.loglik) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["bmi", "enzyme", "stamps", "faithful_eruptions"])
+@pytest.mark.parametrize("code, family", [("IG", "inverse_gaussian"), ("GA", "gaussian")])
+def test_public_data(name, code, family):
+    if not (PUBLIC / "reference_public.json").exists():
+        pytest.skip("the public data are not here; name their folder by MIXTURE_REFERENCE")
+    references = json.loads((PUBLIC / "reference_public.json").read_text())
+    x = np.loadtxt(PUBLIC / f"{name}.csv", skiprows=1)
+    for K in (1, 2, 3):
+        want = references[f"{name}|{code}|{K}"]
+        r = mixture.fit(x, K, family=family, rng=7, n_init=None, device="cpu", workers=1)
+        assert r.status == 0
+        assert abs(r.loglik / float(want["loglik"]) - 1) < 1e-12  # required 1e-9, largest seen 1e-13
+        second = np.array(want["lambda" if code == "IG" else "variances"], float)
+        for got, exact in ((r.weights, want["weights"]), (r.means, want["means"]), (r.params, second)):
+            np.testing.assert_allclose(got, np.array(exact, float), rtol=1e-8)  # required 1e-6, largest seen 1e-11
+        assert abs(r.bic - float(want["bic"])) < 1e-6 and abs(r.aic - float(want["aic"])) < 1e-6
+
+
+OTHERS = ["inverse_gamma", "reciprocal_inverse_gaussian", "rayleigh", "maxwell", "half_normal", ("weibull", 1.5), ("gamma", 2.0)]
+
+
+@pytest.mark.parametrize("family", [*OTHERS, ("pareto", 0.1)], ids=str)
+def test_other_families(family):
+    x = small_data() + (0.1 if family == ("pareto", 0.1) else 0.0)
+    r = mixture.fit(x, 1, family=family, rng=1, device="cpu", workers=1)
+    assert r.status == 0 and abs(log_likelihood(family, x, r) / r.loglik - 1) < 1e-12
+    two = mixture.fit(x, 2, family=family, rng=1, device="cpu", workers=1)
+    assert two.status in (0, 2, 3)  # a family that does not fit may have no proper second component
+    if two.status == 0:
+        assert two.loglik > r.loglik and abs(log_likelihood(family, x, two) / two.loglik - 1) < 1e-12
+
+
+def test_all_methods_find_the_same_optimum():
+    x = small_data(n=150)
+    fits = {
+        m: mixture.fit(x, 2, method=m, rng=1, tol=1e-12, n_init=10, device="cpu", workers=1) for m in ("newton", "squarem", "em")
+    }
+    for r in fits.values():
+        assert r.status == 0 and abs(r.loglik - fits["newton"].loglik) < 1e-8
+        np.testing.assert_allclose(r.means, fits["newton"].means, rtol=1e-4)
+    assert fits["newton"].n_iter < fits["squarem"].n_iter < fits["em"].n_iter
+
+
+def test_fallback_reaches_a_certified_optimum_where_components_overlap():
+    rng = np.random.default_rng(11)
+    x = np.where(rng.random(2000) < 0.4, rng.wald(1.0, 5.0, 2000), rng.wald(1.6, 4.0, 2000))
+    r = mixture.fit(x, 2, rng=1, device="cpu", workers=1)
+    assert r.status == 0 and r.decrement < 1e-9 and r.min_eig > 1e-8
+
+
+def test_papers_data_all_certified_at_the_best_known():
+    x = paper_data(60, 2000, 77)
+    batch = mixture.fit_many(x, 2, rng=1, device="cpu", workers=1)
+    assert (batch.status == 0).all()
+    more = mixture.fit_many(x, 2, rng=2, n_init=120, device="cpu", workers=1)
+    assert (np.abs(batch.loglik - more.loglik) < 1e-6).all()
+
+
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma"])
+def test_standard_errors(family):
+    x = small_data(n=200)
+    r = mixture.fit(x, 2, family=family, rng=1, se=True, device="cpu", workers=1)
+    theta = np.concatenate([[r.weights[0]], r.means, r.params])
+
+    def f(t):
+        w = np.array([t[0], 1 - t[0]])
+        parts = np.stack([np.log(w[k]) + log_density(family, x, t[1 + k], t[3 + k]) for k in range(2)])
+        return float(np.sum(scipy.special.logsumexp(parts, axis=0)))
+
+    h = 3e-4 * np.maximum(np.abs(theta), 0.1)
+    H = np.empty((5, 5))
+    for i in range(5):
+        for j in range(5):
+            a, b = np.eye(5)[i] * h[i], np.eye(5)[j] * h[j]
+            H[i, j] = (f(theta + a + b) - f(theta + a - b) - f(theta - a + b) + f(theta - a - b)) / (4 * h[i] * h[j])
+    se = np.sqrt(np.diag(np.linalg.inv(-H)))
+    got = np.concatenate([r.se["weights"][:1], r.se["means"], r.se["params"]])
+    np.testing.assert_allclose(got, se, rtol=2e-5)  # the differences are exact to 1e-5
+    assert abs(r.se["weights"][1] / r.se["weights"][0] - 1) < 1e-9
+
+
+# --- devices, workers, chunks ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family, K", [("inverse_gaussian", 2), ("gaussian", 3), ("gamma", 2), ("poisson", 2)])
+def test_twins_agree(family, K):
+    x = [small_data(3, 60), small_data(4, 37)]
+    if family == "poisson":
+        x = [np.floor(v) for v in x]
+    if family == "gaussian":
+        x = x[:1]
+    options = dict(family=family, rng=5, n_init=2, method="newton")
+    want = mixture.fit_many(x, K, device="cpu", workers=1, **options)
+    got = mixture.fit_many(x, K, device="cuda", **options)
+    assert (want.status == got.status).all() and (want.status == 0).all()
+    np.testing.assert_allclose(got.loglik, want.loglik, rtol=1e-10)  # largest seen 1e-15
+    np.testing.assert_allclose(got.means, want.means, rtol=1e-10)
+    np.testing.assert_allclose(got.params, want.params, rtol=1e-9)
+
+
+def test_em_and_squarem_twins_agree():
+    x = [small_data(3, 40)]
+    for method in ("bulkem", "squarem"):
+        options = dict(method=method, rng=5, n_init=1, max_iter=12)
+        want, got = (mixture.fit_many(x, 2, device=d, **options) for d in ("cpu", "cuda"))
+        np.testing.assert_allclose(got.loglik, want.loglik, rtol=1e-10)
+        assert got.n_iter[0] == want.n_iter[0]
+
+
+def test_workers_chunks_and_executors_do_not_matter(monkeypatch):
+    x = paper_data(24, 300)
+    want = mixture.fit_many(x, 2, rng=3, device="cpu", workers=1)
+    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    results = [mixture.fit_many(x, 2, rng=3, device="cpu", workers=2)]
+    monkeypatch.setattr("numbastats.mixture.fitting.IN_FLIGHT", 1000)
+    results.append(mixture.fit_many(x, 2, rng=3, device="cpu", workers=2))
+    with ThreadPoolExecutor(2) as pool:
+        results.append(mixture.fit_many(x, 2, rng=3, device="cpu", workers=pool))
+    for r in results:
+        for name in ("loglik", "weights", "means", "params", "hits"):
+            assert getattr(r, name).tobytes() == getattr(want, name).tobytes(), name
+    part = mixture.fit_many(x[10:], 2, rng=3, device="cpu", dataset_index=10)
+    assert part.means.tobytes() == want.means[10:].tobytes()
+
+
+def test_large_data_set_in_chunks(monkeypatch):
+    x = paper_data(1, 3000)[0]
+    want = mixture.fit(x, 2, rng=1, device="cpu", workers=1)
+    monkeypatch.setattr(pipeline, "LARGE", 2000)
+    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    results = [mixture.fit(x, 2, rng=1, device="cpu", workers=w) for w in (1, 2)]
+    assert results[0].means.tobytes() == results[1].means.tobytes()
+    assert abs(results[0].loglik / want.loglik - 1) < 1e-13 and results[0].status == 0
+    parts = np.arange(21.0).reshape(7, 3)
+    np.testing.assert_allclose(kernels.combine(parts), parts.sum(axis=0))
+
+
+def test_layouts_agree():
+    sets = [small_data(i, 30 + 7 * i) for i in range(4)]
+    want = mixture.fit_many(sets, 2, rng=1, device="cpu")
+    flat, offsets = np.concatenate(sets), np.cumsum([0] + [s.size for s in sets])
+    padded = np.full((4, 60), np.nan)
+    for i, s in enumerate(sets):
+        padded[i, : s.size] = s
+    for got in (
+        mixture.fit_many(flat, 2, offsets=offsets, rng=1, device="cpu"),
+        mixture.fit_many(padded, 2, rng=1, device="cpu"),
+    ):
+        assert got.means.tobytes() == want.means.tobytes() and (got.status == 0).all()
+    assert got.n_dropped.tolist() == [30, 23, 16, 9] and got.n_used.tolist() == [30, 37, 44, 51]
+    narrow = mixture.fit_many([s.astype(np.float32) for s in sets], 2, rng=1, device="cpu")
+    assert narrow.means.dtype == np.float32 and narrow.loglik.dtype == np.float64
+    np.testing.assert_allclose(narrow.means, want.means, rtol=1e-5)
+
+
+def test_weights_are_repetitions():
+    rng = np.random.default_rng(2)
+    x = np.round(small_data(), 1)
+    w = rng.integers(0, 4, x.size).astype(float)
+    repeated = mixture.fit(np.repeat(x, w.astype(int)), 2, rng=1, device="cpu")
+    weighted = mixture.fit(x, 2, weights=w, rng=1, device="cpu")
+    assert abs(weighted.loglik - repeated.loglik) < 1e-9
+    np.testing.assert_allclose(weighted.means, repeated.means, rtol=1e-8)
+    assert weighted.n_dropped == (w == 0).sum() and abs(weighted.bic - repeated.bic) < 1e-9
+
+
+@pytest.mark.parametrize("factor", [2.0**-300, 2.0**77, 1e-200, 1e150])
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma"])
+def test_scaled_data_give_scaled_results(family, factor):
+    x = small_data()
+    a = mixture.fit(x, 2, family=family, rng=1, device="cpu", workers=1)
+    b = mixture.fit(x * factor, 2, family=family, rng=1, device="cpu", workers=1)
+    exact = np.frexp(factor)[0] == 0.5
+    assert b.status == 0
+    if exact:
+        assert (b.means == a.means * factor).all() and (b.weights == a.weights).all()
+    else:
+        np.testing.assert_allclose(b.means, a.means * factor, rtol=1e-12)
+    assert abs(b.loglik - (a.loglik - x.size * np.log(factor))) < 1e-9 * abs(b.loglik)
+
+
+# --- choice of K, prior, options -----------------------------------------------------------------------------------------------
+
+
+def test_number_of_components_by_criterion():
+    rng = np.random.default_rng(4)
+    sets = [rng.normal(0, 1, 200), np.concatenate([rng.normal(0, 1, 200), rng.normal(9, 1, 100)])]
+    for criterion in ("bic", "icl"):
+        batch = mixture.fit_many(sets, range(1, 4), family="gaussian", criterion=criterion, rng=1, device="cpu")
+        assert batch.n_components.tolist() == [1, 2]
+        assert batch.criteria_.shape == (2, 3) and batch.candidates == (1, 2, 3)
+        assert np.isnan(batch.weights[0, 1:]).all() and batch[1].weights.shape == (2,)
+    bic = mixture.fit_many(sets, (1, 2), family="gaussian", rng=1, device="cpu")
+    np.testing.assert_allclose(bic.criteria_[1, 1], bic.bic[1])
+    per_set = mixture.fit_many(sets, np.array([2, 1]), family="gaussian", rng=1, device="cpu")
+    assert per_set.n_components.tolist() == [2, 1]
+    aic = mixture.fit_many(sets, (1, 2), family="gaussian", criterion="aic", rng=1, device="cpu")
+    np.testing.assert_allclose(aic.criteria_[1, 1], aic.aic[1])
+
+
+def test_prior_is_a_penalty_at_a_stationary_point():
+    x = small_data()
+    for family in ("inverse_gaussian", "gaussian", "gamma"):
+        r = mixture.fit(x, 2, family=family, prior={"n0": 5.0, "d0": 0.5, "a0": 2.0}, rng=1, device="cpu")
+        plain = mixture.fit(x, 2, family=family, rng=1, device="cpu")
+        assert r.status == 0 and r.loglik < plain.loglik and r.objective != r.loglik
+        assert abs(log_likelihood(family, x, r) - r.loglik) < 1e-9
+        em = mixture.fit(
+            x, 2, family=family, prior={"n0": 5.0, "d0": 0.5, "a0": 2.0}, rng=1, method="em", tol=1e-13, device="cpu"
+        )
+        np.testing.assert_allclose(em.means, r.means, rtol=1e-5)
+        assert abs(em.objective - r.objective) < 1e-8
+
+
+def test_mixed_precision_agrees_with_double():
+    x = paper_data(10, 2000)
+    a = mixture.fit_many(x, 2, rng=1, device="cpu")
+    b = mixture.fit_many(x, 2, rng=1, precision="mixed", device="cpu")
+    np.testing.assert_allclose(b.loglik, a.loglik, rtol=1e-8)  # required 1e-5
+    np.testing.assert_allclose(b.means, a.means, rtol=1e-8)
+
+
+def test_explicit_and_kept_starts():
+    x = small_data()
+    r = mixture.fit(x, 2, rng=1, device="cpu")
+    start = np.stack([r.weights, r.means * 1.05, r.params * 0.9])[None]
+    again = mixture.fit(x, 2, init_params=start, rng=1, device="cpu")
+    np.testing.assert_allclose(again.means, r.means, rtol=1e-8)
+    batch = mixture.fit_many([x], 2, method="em", n_init=4, keep_starts=True, rng=1, device="cpu")
+    kept = batch.starts[2]
+    assert kept["means"].shape == (1, 4, 2) and abs(np.nanmax(kept["loglik"]) - batch.loglik[0]) < 1e-12
+    with pytest.raises(ValueError, match="init_params"):
+        mixture.fit(x, 2, init_params=start[:, :2], rng=1)
+
+
+def test_log_likelihood_never_falls():
+    x = small_data()
+    for method in ("em", "bulkem"):
+        last = -np.inf
+        for cap in range(1, 12):
+            ll = mixture.fit(x, 2, method=method, n_init=1, max_iter=cap, rng=6, device="cpu").loglik
+            assert ll >= last - 1e-12 * abs(ll)
+            last = ll
+
+
+# --- the paper's program -------------------------------------------------------------------------------------------------------
+
+
+def test_bulkem_against_a_plain_transcription():
+    x = paper_data(1, 400)[0]
+    (got,) = mixture.bulkem([x], rng=3, device="cpu")
+    alpha, mu, lam = (np.array(got[f"init_{name}"]) for name in ("alpha", "mu", "lambda"))
+    assert (alpha == 0.5).all()
+    old, passes = 1e-6 + 1.0, 0
+    while True:
+        dens = (
+            alpha
+            * np.sqrt(lam / (2 * np.pi * x[:, None] ** 3))
+            * np.exp(-lam * (x[:, None] - mu) ** 2 / (2 * mu**2 * x[:, None]))
+        )
+        passes += 1
+        ll = np.log(dens.sum(axis=1)).sum()
+        if abs(ll - old) < 1e-6:
+            break
+        old = ll
+        r = dens / dens.sum(axis=1, keepdims=True)
+        lam = r.sum(axis=0) / (r * (x[:, None] - mu) ** 2 / (mu**2 * x[:, None])).sum(axis=0)
+        mu, alpha = (r * x[:, None]).sum(axis=0) / r.sum(axis=0), r.mean(axis=0)
+        if passes == 101:
+            dens = (
+                alpha
+                * np.sqrt(lam / (2 * np.pi * x[:, None] ** 3))
+                * np.exp(-lam * (x[:, None] - mu) ** 2 / (2 * mu**2 * x[:, None]))
+            )
+            ll = np.log(dens.sum(axis=1)).sum()
+            break
+    assert got["num_iterations"] == passes
+    order = np.argsort(mu)
+    assert abs(got["loglik"] / ll - 1) < 1e-12
+    np.testing.assert_allclose(got["mu"], mu[order], rtol=1e-8)
+    np.testing.assert_allclose(got["lambda"], lam[order], rtol=1e-8)
+    np.testing.assert_allclose(got["alpha"], alpha[order], rtol=1e-8)
+
+
+def test_bulkem_survives_bad_data():
+    good = paper_data(1, 200)[0]
+    fits = mixture.bulkem([good, np.append(good, 0.0), np.ones(50), np.array([1.0, np.nan]), good], random_inits=3, rng=1)
+    assert [f["status"] for f in fits[1:4]] == [6, 5, 5]
+    assert all(np.isfinite(f["loglik"]) and f["mu"].shape == (2,) for f in (fits[0], fits[4]))
+    assert not fits[1]["fit_success"] and "index 200" in fits[1]["message"]
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------------------
+
+
+GOOD = small_data(9, 80)
+BAD = {
+    "zero": (np.append(GOOD, 0.0), 6),
+    "negative": (np.append(-1.0, GOOD), 6),
+    "nan": (np.append(GOOD, np.nan), 0),
+    "inf": (np.append(GOOD, np.inf), 8),
+    "minus inf": (np.append(GOOD, -np.inf), 8),
+    "equal": (np.full(50, 3.0), 5),
+    "two values": (np.array([1.0, 2.0]), 5),
+    "three values": (np.array([1.0, 2.0, 4.0]), 5),
+    "five distinct": (np.repeat([1.0, 2.0, 3.0, 8.0, 9.0], 10), None),
+    "ties": (np.round(GOOD), None),
+    "outlier": (np.append(GOOD, 1e6), None),
+    "empty": (np.empty(0), 7),
+    "all missing": (np.full(5, np.nan), 7),
+    "tiny": (GOOD * 1e-200, 0),
+    "huge": (GOOD * 1e150, 0),
+    "subnormal": (GOOD * 1e-310, None),
+}
+
+
+def test_bad_data_get_a_status_and_harm_nobody(device):
+    names = list(BAD) if device["device"] == "cpu" else ["zero", "empty", "nan", "equal"]
+    sets = [GOOD, *(BAD[n][0] for n in names), GOOD]
+    n_init = 2 if device["device"] == "cuda" else None
+    batch = mixture.fit_many(sets, 2, rng=1, n_init=n_init, **device)
+    for i, name in enumerate(names, 1):
+        want = BAD[name][1]
+        assert want is None or batch.status[i] == want, (name, batch.status[i])
+        bad = batch.status[i] in (3, 5, 6, 7, 8)
+        assert np.isnan(batch.means[i]).all() == bad and np.isfinite(batch.weights[i]).all() != bad, name
+        assert batch.message(i)
+    assert batch.status[0] == batch.status[-1] == 0
+    np.testing.assert_allclose(batch.means[0], batch.means[-1], rtol=1e-6)
+    assert batch.n_dropped[1 + names.index("nan")] == 1
+    assert "index 80" in batch.message(1 + names.index("zero"))
+
+
+def test_one_data_set_raises_unless_asked_not_to():
+    for name in ("zero", "empty", "inf", "equal"):
+        with pytest.raises(ValueError, match="cannot be fitted"):
+            mixture.fit(BAD[name][0], 2)
+        assert mixture.fit(BAD[name][0], 2, errors="status").status == BAD[name][1]
+    with pytest.raises(ValueError, match="fit_many"):
+        mixture.fit(np.ones((3, 4)))
+    counts = np.array([0.0, 1.0, 1.5, 7.0, 9.0])
+    assert mixture.fit(counts, 1, family="poisson", errors="status").status == 6
+    assert mixture.fit([GOOD.tolist()][0], 1).status == 0
+
+
+def test_bad_weights_and_zero_weights():
+    w = np.ones((3, GOOD.size))
+    w[0] = 0.0
+    w[1, 3] = -1.0
+    w[2, :40] = 0.0
+    batch = mixture.fit_many(np.stack([GOOD] * 3), 2, weights=w, rng=1, device="cpu")
+    assert batch.status.tolist() == [7, 8, 0] and batch.n_used.tolist() == [0, 0, 40]
+
+
+def test_more_components_than_the_data_hold():
+    x = np.concatenate([np.full(40, 1.0), np.full(40, 2.0), np.linspace(1, 2, 12)])
+    batch = mixture.fit_many([x], 8, rng=1, device="cpu")
+    assert batch.status[0] in (0, 1, 2, 3, 4, 5)
+    assert mixture.fit_many([GOOD[:20]], 8, rng=1, device="cpu").status[0] == 5
+
+
+def test_empty_batch():
+    for batch in (mixture.fit_many([], 2), mixture.fit_many(np.empty((0, 5)), 2), mixture.fit_many(np.empty(0), 2, offsets=[0])):
+        assert len(batch) == 0 and batch.weights.shape == (0, 2) and batch.status.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        (dict(family="cauchy"), "inverse_gaussian"),
+        (dict(method="gradient"), "newton"),
+        (dict(starts="best"), "portfolio"),
+        (dict(criterion="dic"), "bic"),
+        (dict(precision="half"), "mixed"),
+        (dict(n_components=0), "at least 1"),
+        (dict(n_components="two"), "n_components"),
+        (dict(n_init=0), "n_init"),
+        (dict(tol=0), "tol"),
+        (dict(prior={"nu": 1}), "nu"),
+        (dict(prior={"a0": 0.5}), "a0"),
+        (dict(offsets=[0, 5, 3, 240]), "offsets"),
+        (dict(weights=np.ones((3, 5))), "layout"),
+        (dict(device="gpu"), "cuda"),
+        (dict(workers=0), "workers"),
+        (dict(family=("weibull", -1.0)), "weibull"),
+    ],
+    ids=lambda v: str(v) if isinstance(v, dict) and len(str(v)) < 40 else "",
+)
+def test_bad_options(options, word):
+    data = np.stack([GOOD] * 3)
+    if "offsets" in options:
+        data = data.reshape(-1)
+    with pytest.raises(ValueError, match=word):
+        mixture.fit_many(data, **options)
+
+
+def test_bad_types():
+    for bad in (np.float16, np.longdouble, np.complex128):
+        with pytest.raises(TypeError, match="astype"):
+            mixture.fit_many(np.stack([GOOD] * 2).astype(bad))
+    with pytest.raises(ValueError, match="2-D array"):
+        mixture.fit_many(GOOD)
+    with pytest.raises(ValueError, match=r"n_components=9 is more"):
+        mixture.fit_many([GOOD], 9, device="cuda")
+
+
+def test_callback_stops():
+    seen = []
+
+    def callback(state):
+        seen.append((state.done, state.total))
+        return len(seen) == 2
+
+    x = paper_data(6, 100)
+    from numbastats.mixture import fitting as module
+
+    before, module.IN_FLIGHT = module.IN_FLIGHT, 200
+    try:
+        batch = mixture.fit_many(x, 2, rng=1, device="cpu", callback=callback)
+    finally:
+        module.IN_FLIGHT = before
+    assert seen == [(2, 6), (4, 6)]
+    assert batch.status.tolist()[4:] == [9, 9] and (batch.status[:4] == 0).all() and np.isnan(batch.means[4:]).all()
+    assert batch.message(5) == "stopped by the callback"
+
+
+# --- distribution and estimator -----------------------------------------------------------------------------------------------
+
+W = np.array([0.3, 0.7])
+LAWS = [("inverse_gaussian", [1.0, 3.0], [30.0, 0.2]), ("gaussian", [-1.0, 2.0], [0.5, 2.0]), ("gamma", [1.0, 5.0], [3.0, 40.0])]
+LAWS += [("lognormal", [0.1, 1.5], [0.3, 0.1]), ("inverse_gamma", [1.0, 4.0], [3.0, 9.0]), ("rayleigh", [1.0, 9.0], None)]
+LAWS += [("exponential", [1.0, 9.0], None), ("poisson", [1.0, 9.0], None), ("geometric", [1.0, 9.0], None)]
+LAWS += [(("weibull", 1.5), [1.0, 9.0], None), (("pareto", 1.0), [0.2, 1.0], None), ("half_normal", [1.0, 9.0], None)]
+
+
+@pytest.mark.parametrize("family, means, params", LAWS, ids=lambda v: str(v) if isinstance(v, (str, tuple)) else "")
+def test_distribution(family, means, params, device):
+    args = (W, means, params)
+    discrete = family in ("poisson", "geometric")
+    x = np.arange(12.0) if discrete else np.array([-1.5, 0.3, 1.01, 2.5, 7.0])
+    x = x if family == "gaussian" or discrete else np.abs(x) + (1.0 if family == ("pareto", 1.0) else 0.0)
+    second = params if params is not None else [1.0, 1.0]
+    exact = scipy.special.logsumexp(
+        np.stack([np.log(W[j]) + log_density(family, x, means[j], second[j]) for j in range(2)]), axis=0
+    )
+    np.testing.assert_allclose(mixture.logpdf(x, *args, family=family, **device), exact, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(mixture.responsibilities(x, *args, family=family, **device).sum(axis=1), 1.0, rtol=1e-14)
+    if device == {"device": "cuda"}:
+        return
+    lo, hi = mixture.cdf(x, *args, family=family), mixture.sf(x, *args, family=family)
+    np.testing.assert_allclose(lo + hi, 1.0, rtol=1e-12)
+    if discrete:
+        np.testing.assert_allclose(np.cumsum(np.exp(exact)), lo, rtol=1e-11)
+        assert (mixture.ppf(lo * (1 - 1e-9), *args, family=family) == x).all()
+    else:
+        nodes, share = np.polynomial.legendre.leggauss(120)
+        for a, b, la, lb in zip(x[1:-1], x[2:], lo[1:-1], lo[2:], strict=True):
+            density = mixture.pdf(a + 0.5 * (b - a) * (nodes + 1), *args, family=family, device="cpu", workers=1)
+            assert abs(0.5 * (b - a) * (share @ density) - (lb - la)) < 1e-9
+        np.testing.assert_allclose(mixture.ppf(lo, *args, family=family), x, rtol=1e-9, atol=1e-9)
+        assert np.isnan(mixture.ppf([-0.1, 1.1, np.nan], *args, family=family)).all()
+    draws = mixture.rvs(*args, 20_000, family=family, rng=5)
+    if not discrete:
+        assert scipy.stats.kstest(draws, lambda t: mixture.cdf(t, *args, family=family)).pvalue > 1e-3
+    else:
+        counts = np.bincount(draws.astype(int), minlength=4)[:4] / draws.size
+        np.testing.assert_allclose(counts, np.exp(mixture.logpdf(np.arange(4.0), *args, family=family)), atol=0.012)
+
+
+def test_distribution_edges():
+    args = (W, [1.0, 3.0], [30.0, 0.2])
+    assert mixture.logpdf([0.0, -1.0, np.inf], *args).tolist() == [-np.inf] * 3 and np.isnan(mixture.pdf(np.nan, *args))
+    assert mixture.cdf([-1.0, 0.0, np.inf], *args).tolist() == [0.0, 0.0, 1.0]
+    assert mixture.sf([-1.0, 0.0, np.inf], *args).tolist() == [1.0, 1.0, 0.0]
+    assert mixture.ppf([0.0, 1.0], *args).tolist() == [0.0, np.inf]
+    assert mixture.pdf(np.float32(1.0), *args).dtype == np.float32 and mixture.pdf(np.ones((2, 3)), *args).shape == (2, 3)
+    far = mixture.sf(200.0, [1.0], [3.0], [2.0])
+    assert abs(far / scipy.stats.invgauss.sf(200.0, 1.5, scale=2.0) - 1) < 1e-9
+    for bad in (([1.0], [1.0, 2.0], [1.0, 1.0]), ([-1.0, 2.0], [1.0, 2.0], [1.0, 1.0]), (W, [-1.0, 2.0], [1.0, 1.0])):
+        with pytest.raises(ValueError, match="must be|out of domain"):
+            mixture.pdf(1.0, *bad)
+    with pytest.raises(ValueError, match="lambda"):
+        mixture.pdf(1.0, W, [1.0, 2.0])
+
+
+def test_estimator():
+    sklearn = pytest.importorskip("sklearn.base")
+    x = small_data(n=150)
+    model = sklearn.clone(mixture.Mixture(2, family="gamma", rng=3, device="cpu"))
+    assert model.get_params()["family"] == "gamma" and "family='gamma'" in repr(model)
+    model.fit(x[:, None])
+    r = mixture.fit(x, 2, family="gamma", rng=3, device="cpu")
+    assert (model.means_ == r.means).all() and model.converged_ and abs(model.lower_bound_ * 150 - model.loglik_) < 1e-9
+    assert abs(model.score(x) * 150 - model.loglik_) < 1e-9
+    assert abs(model.bic(x) - r.bic) < 1e-9 and abs(model.aic(x) - r.aic) < 1e-9
+    p = model.predict_proba(x)
+    assert p.shape == (150, 2) and (model.predict(x) == p.argmax(axis=1)).all()
+    assert model.sample(7, rng=1).shape == (7, 1)
+    weighted = mixture.Mixture(2, rng=3, device="cpu").fit(x, sample_weight=np.full(150, 2.0))
+    assert abs(weighted.lower_bound_ - mixture.Mixture(2, rng=3, device="cpu").fit(x).lower_bound_) < 1e-9
+    with pytest.raises(AttributeError, match="not fitted"):
+        mixture.Mixture().predict(x)
+    with pytest.raises(ValueError, match="colour"):
+        model.set_params(colour=1)
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(np.ones((3, 2)))
+    assert mixture.Mixture(range(1, 4), family="gaussian", rng=1).fit(x).n_components_ in (1, 2, 3)
