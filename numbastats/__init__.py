@@ -13,9 +13,9 @@ from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable
 
 __version__ = "0.1.0"
 
-_LAZY = ("quantile", "random", "scalar", "testing")
+_LAZY = ("kde", "quantile", "random", "scalar", "testing")
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "quantile", "random", "scalar", "testing", "warmup"]
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "kde", "quantile", "random", "scalar", "testing", "warmup"]
 
 
 def __getattr__(name):
