@@ -21,6 +21,7 @@ from numbastats.scalar.bits import fma
 from numbastats.scalar.kernels1d import (
     ceiling,
     floor,
+    fused,
     kernel_value,
     product,
     rint_i64,
@@ -496,8 +497,8 @@ def _emit3(acc, lo, hi, x0, inv_block, scale, clamp, s, row):
         a[3 * i] = 0
         a[3 * i + 1] = 0
         a[3 * i + 2] = 0
-        x = fma(np.float64(i), inv_block, x0)
-        v = fma(fma(np.float64(s2), x, np.float64(s1)), x, np.float64(s0))
+        x = np.float64(i) * inv_block + x0  # exact
+        v = fused(fused(np.float64(s2), x, np.float64(s1)), x, np.float64(s0))
         r[i] = scale * (0.0 if clamp and v < 0.0 else v)
     s[0], s[1], s[2] = s0, s1, s2
 
@@ -515,12 +516,12 @@ def emit_b(acc, lo, hi, ints, geo, s, row):
             _emit3(acc, k, end, np.float64(k - start) * inv_block - 0.5, inv_block, scale, clamp, s, row)
         else:
             for i in range(k, end):
-                x = fma(np.float64(i - start), inv_block, -0.5)
+                x = np.float64(i - start) * inv_block - 0.5  # exact
                 v = 0.0
                 for c in range(width - 1, -1, -1):
                     s[c] += acc[i * width + c]
                     acc[i * width + c] = 0
-                    v = fma(v, x, np.float64(s[c]))
+                    v = fused(v, x, np.float64(s[c]))
                 row[i] = scale * (0.0 if clamp and v < 0.0 else v)
         if end == start + (1 << log_block):
             _shift(s, np.int64(1), ints)
@@ -535,7 +536,8 @@ _scatter = _emit = _advance = _jump = _third = None
 
 def rows_cpu(u, q, lam2, starts, geo, ints, scratch, out):
     tasks = scratch.shape[0]
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task  # neighbours in time are apart in space: equal loads
         fb = np.empty((4, CHUNK))
         fb[2, :] = lam2[0]
@@ -678,7 +680,8 @@ def coefficients(t, centre, q, ints, geo):
 
 def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
     tasks = min(TASKS, state.shape[0])
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task
         fb = np.empty((4, CHUNK))
         fb[2, :] = lam2[0]
@@ -752,7 +755,8 @@ def row_range(u, i, axis, dim, lines, geo):
 
 def finish_cpu(geo, ints, state, out):
     tasks = min(TASKS, out.shape[0])
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         s = np.zeros(8, np.int64)
         for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
             acc = state[row].copy()
@@ -829,7 +833,8 @@ def row_a(u, q, lam2, starts, geo, ints, row, acc, out_row):
 
 def rows_a_cpu(u, q, lam2, starts, geo, ints, scratch, out):
     tasks = scratch.shape[0]
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
             row_a(u, q, lam2, starts, geo, ints, row, scratch[task], out[row])
 
@@ -908,7 +913,8 @@ def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
 
 def direct_cpu(u, q, lam2, starts, geo, ints, out):
     tasks = min(TASKS, out.shape[0])
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task
         n1, n2 = ints[LINES + 1], ints[LINES + 2]
         for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
@@ -1103,7 +1109,8 @@ def any_nan(p):
 
 def cells_cpu(points, y, q, inv_l2, starts, moments, grid, cells, options, scale, decay, out):
     tasks = (out.size + 63) // 64
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         buffer, acc = np.empty(LANES), np.empty(LANES)
         for i in range(task * 64, min(out.size, task * 64 + 64)):
             if any_nan(points[i]):
@@ -1128,7 +1135,8 @@ def cells_cuda(points, y, q, inv_l2, starts, moments, grid, cells, options, scal
 
 def exhaustive_cpu(points, y, q, inv_l2, options, scale, decay, out):
     tasks = (out.size + 63) // 64
-    for task in prange(tasks):
+    for index in prange(tasks):
+        task = np.int64(index)
         buffer, acc = np.empty(LANES), np.empty(LANES)
         for i in range(task * 64, min(out.size, task * 64 + 64)):
             acc[:] = 0.0

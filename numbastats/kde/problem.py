@@ -425,7 +425,7 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
     elif variant == "a":
         grid.q, factor, error, horner = 1.0, a, 1e-15 * count, 0.0
     else:
-        grid.log_block = max(3, round(math.log2(half))) if half > 1 else 3
+        grid.log_block = max(0, round(math.log2(half))) if half > 1 else 0
         block = 2.0**grid.log_block
         rho = half / block
         c = np.polynomial.Polynomial([rho**2 + (rho + 0.5) ** 2, 2 * (rho + 0.5), 1]) ** p

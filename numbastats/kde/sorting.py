@@ -34,7 +34,8 @@ def _call(template, n, workers, *args):
 
 
 def moments_loop(x, w, shift, sums, products, low, high, totals):
-    for c in prange(sums.shape[0]):
+    for index in prange(sums.shape[0]):
+        c = np.int64(index)
         n, d = x.shape
         a, b = c * n // sums.shape[0], (c + 1) * n // sums.shape[0]
         for i in range(d):
@@ -89,7 +90,8 @@ def moments(x, w, workers=None):
 
 
 def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coarse_inverse, coarse_cells, key, counts, coarse):
-    for c in prange(counts.shape[0]):
+    for index in prange(counts.shape[0]):
+        c = np.int64(index)
         n, d = x.shape
         a, b = c * n // counts.shape[0], (c + 1) * n // counts.shape[0]
         mine, weight = counts[c], coarse[c]
@@ -114,7 +116,8 @@ def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coars
 
 
 def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
-    for c in prange(offsets.shape[0]):
+    for index in prange(offsets.shape[0]):
+        c = np.int64(index)
         n, d = x.shape
         a, b = c * n // offsets.shape[0], (c + 1) * n // offsets.shape[0]
         at = offsets[c]
@@ -187,7 +190,8 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
 
 
 def whiten_loop(x, mean, factor, grid, cells, key, counts):
-    for c in prange(counts.shape[0]):
+    for index in prange(counts.shape[0]):
+        c = np.int64(index)
         n, d = x.shape
         a, b = c * n // counts.shape[0], (c + 1) * n // counts.shape[0]
         mine = counts[c]
@@ -205,7 +209,8 @@ def whiten_loop(x, mean, factor, grid, cells, key, counts):
 
 
 def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
-    for c in prange(offsets.shape[0]):
+    for index in prange(offsets.shape[0]):
+        c = np.int64(index)
         n, d = x.shape
         a, b = c * n // offsets.shape[0], (c + 1) * n // offsets.shape[0]
         at = offsets[c]
@@ -224,7 +229,8 @@ def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
 
 
 def moments_of_cells_loop(y, w, starts, grid, cells, table):
-    for c0 in prange(cells[0] * cells[1]):
+    for index in prange(cells[0] * cells[1]):
+        c0 = np.int64(index)
         d = y.shape[0]
         for c2 in range(cells[2]):
             cell = c0 * cells[2] + c2

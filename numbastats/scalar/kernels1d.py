@@ -17,7 +17,7 @@ from numbastats.scalar.elementary import cos_abs, exp
 
 __all__ = [
     "COSINE", "GAUSSIAN", "TRIANGULAR",
-    "ceiling", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight", "floor", "kernel_value",
+    "ceiling", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight", "floor", "fused", "kernel_value",
     "power_biweight", "power_epanechnikov", "power_triweight", "product", "rint_i64", "row_interval", "row_interval_strict",
     "shift2", "shift4", "shift6",
 ]  # fmt: skip
@@ -36,6 +36,12 @@ _MAGIC = 6755399441055744.0  # 1.5 * 2^52: the same for both signs, |x| < 2^51
 def product(a, b):
     """a*b rounded once: no compiler can fuse it with a sum that follows."""
     return fma(a, b, 0.0)
+
+
+@device_function
+def fused(a, b, c):
+    """a*b + c rounded once; `fma` for loops that the simulator runs as plain Python."""
+    return fma(a, b, c)
 
 
 @device_function
