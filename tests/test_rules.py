@@ -93,7 +93,16 @@ def test_twins_stand_side_by_side():
 def test_public_names_exist_and_are_documented():
     import inspect
 
-    for module in (numbastats, numbastats.config, numbastats.quantile, numbastats.random, numbastats.scalar, numbastats.testing):
+    for module in (
+        numbastats,
+        numbastats.config,
+        numbastats.kde,
+        numbastats.kde.bandwidth,
+        numbastats.quantile,
+        numbastats.random,
+        numbastats.scalar,
+        numbastats.testing,
+    ):
         for name in module.__all__:
             thing = getattr(module, name)
             assert inspect.getdoc(thing), f"{module.__name__}.{name} has no docstring"

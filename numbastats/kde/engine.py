@@ -14,7 +14,6 @@ from numbastats._core.errors import choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
-from numbastats.kde import sorting
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import collect, make_grid, quantise
 
@@ -50,16 +49,20 @@ def parse_boundary(boundary, model):
                 raise ValueError(f"boundary[{axis}]={rule!r}: a periodic axis needs two finite ends")
             reach = _reach(model)[axis]
             if 2 * reach >= hi - lo:
-                raise ValueError(f"axis {axis}: the support is {2 * reach:.3g} wide, the period {hi - lo:.3g}; take a smaller bandwidth")
+                raise ValueError(
+                    f"axis {axis}: the support is {2 * reach:.3g} wide, the period {hi - lo:.3g}; take a smaller bandwidth"
+                )
         elif model.low[axis] < lo or model.high[axis] > hi:
             raise ValueError(
-                f"axis {axis}: samples lie outside the boundary [{lo}, {hi}] (they span {model.low[axis]} to {model.high[axis]}); "
-                "remove them or move the boundary"
+                f"axis {axis}: samples lie outside the boundary [{lo}, {hi}] (they span {model.low[axis]} to "
+                f"{model.high[axis]}); remove them or move the boundary"
             )
         checked[int(axis)] = (kind, lo, hi)
     renorm = [a for a, r in checked.items() if r[0] == "renorm"]
     if len(renorm) > 1:
-        raise ValueError("more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'")
+        raise ValueError(
+            "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
+        )
     if renorm and model.d > 1 and model.power is None:
         raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
     return checked
@@ -183,8 +186,8 @@ class Estimate:
     def __init__(self, model, *, boundary=None, adaptive=None, workers=None):
         if is_executor(workers):
             raise ValueError(
-                "workers is an executor, but a density is one reduction; pass a number of threads, or distribute kde.partial over "
-                "the executor and kde.combine the results"
+                "workers is an executor, but a density is one reduction; pass a number of threads, or distribute kde.partial "
+                "over the executor and kde.combine the results"
             )
         worker_count(workers)
         self.model, self.workers = model, workers
@@ -204,12 +207,20 @@ class Estimate:
         if method in ("auto", "rows"):
             if not polynomial:
                 if method == "rows":
-                    raise ValueError(f"method='rows' needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'")
+                    raise ValueError(
+                        f"method='rows' needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
+                    )
                 method = "skde-row"
+            elif method == "auto" and m.scale is not None and m.power > 1 and derivative is None:
+                method = "skde-row"  # lambda^-(d + 2p) leaves the integers too few bits
         elif method.startswith("rows-") and not polynomial:
-            raise ValueError(f"method={method!r} needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'")
+            raise ValueError(
+                f"method={method!r} needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
+            )
         if method == "rows-c" and (m.power != 1 or m.weights is not None or m.scale is not None):
-            raise ValueError("method='rows-c' is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'")
+            raise ValueError(
+                "method='rows-c' is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'"
+            )
         if method == "rows-a" and m.power != 1:
             raise ValueError("method='rows-a' is for the Epanechnikov kernel; use 'rows-b' or 'auto'")
         if method == "skde-crop" and m.d < 3:
@@ -234,6 +245,10 @@ class Estimate:
         if keep_first and derivative == 0 and model.d > 1:
             raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
         grid = make_grid(model, axes, row_axis=row_axis, keep_first=keep_first, flips=flips)
+        if (
+            method == "auto" and derivative is None and grid.half[-1] < 0.5
+        ):  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
+            method = "skde-row"
         direct = not (method in ("auto", "rows") or method.startswith("rows-"))
         power = 0 if direct else 2 * model.power
         weights = np.ones(1) if model.weights is None else model.weights
@@ -260,7 +275,8 @@ class Estimate:
                     import warnings
 
                     warnings.warn(
-                        f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; the weights span too many orders of magnitude",
+                        f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; they span too many orders "
+                        "of magnitude",
                         RuntimeWarning,
                         stacklevel=4,
                     )
@@ -346,7 +362,7 @@ class Estimate:
                 outside += len(model.x) - plan[1]["kept"] if not flips else 0
                 plans.append(plan)
         self.outside = outside
-        self.method_used = plans[0][0].variant if not plans[0][0].variant in "abc" else f"rows-{plans[0][0].variant}"
+        self.method_used = plans[0][0].variant if plans[0][0].variant not in "abc" else f"rows-{plans[0][0].variant}"
         bound = sum(p[0].bound for p in plans)
         d, peak = len(shape), 0.0
         step = shape[0] if rows is None or d == 1 else rows
@@ -356,7 +372,9 @@ class Estimate:
             total = None
             for grid, lists in plans:
                 straight = grid.order == list(range(d))
-                target = out if rows is None and straight and total is None and out is not None and out.dtype == np.float64 else None
+                target = (
+                    out if rows is None and straight and total is None and out is not None and out.dtype == np.float64 else None
+                )
                 natural = [block_shape[a] for a in grid.order]
                 block = target if target is not None else allocate(natural, np.float64)
                 per = math.prod(natural[1:-1]) if d > 1 and grid.order[0] == 0 else 0
@@ -423,6 +441,6 @@ def allocate(shape, dtype):
     except (MemoryError, ValueError) as error:
         size = math.prod(int(s) for s in shape) * np.dtype(dtype).itemsize
         raise MemoryError(
-            f"a grid of shape {tuple(int(s) for s in shape)} takes {size / 2**30:.3g} GiB, which cannot be allocated; use kde.grid_slabs, or "
-            "out=numpy.memmap(...)"
+            f"a grid of shape {tuple(int(s) for s in shape)} takes {size / 2**30:.3g} GiB, which cannot be allocated; use "
+            "kde.grid_slabs, or out=numpy.memmap(...)"
         ) from error

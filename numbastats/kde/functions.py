@@ -12,7 +12,7 @@ from numbastats._core.dispatch import _device_kind, choose_device
 from numbastats._core.errors import choice
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
-from numbastats.kde.engine import CUDA_DESIGN, GRID_METHODS, POINT_METHODS, Estimate, allocate  # noqa: F401
+from numbastats.kde.engine import POINT_METHODS, Estimate, allocate
 from numbastats.kde.problem import Grid, Model, as_samples, check_weights, make_grid, make_model, parse_axes, quantise
 
 __all__ = ["combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes"]
@@ -48,8 +48,8 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     """Kernel density on a regular grid in 1 to 4 dimensions.
 
     The bandwidth first: the kernel matrix is ``H = h^2 Sigma``, and a bounded kernel is non-zero exactly where
-    ``(x - x_i)' H^-1 (x - x_i) < 1``. So h is the *radius of the support* in units of Sigma^(1/2), not a standard deviation; for the
-    Gaussian H is its covariance. ``bw_convention`` translates other habits.
+    ``(x - x_i)' H^-1 (x - x_i) < 1``. So h is the *radius of the support* in units of Sigma^(1/2), not a standard deviation; for
+    the Gaussian H is its covariance. ``bw_convention`` translates other habits.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv"}
         Rule when h is None, see `numbastats.kde.bandwidth`.
     bw_convention : {"support", "std", "scipy", "sklearn"}
-        What `h` means: the radius of the support; the standard deviation of the kernel along one axis (KDEpy); a factor of the data's
-        covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
+        What `h` means: the radius of the support; the standard deviation of the kernel along one axis (KDEpy); a factor of the
+        data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
     method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "skde-row", "skde", "skde-crop", "ep"}
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others.
         "skde" is the bounding box of the reference, "skde-crop" its chop-and-crop for d >= 3, "ep" brute force.
@@ -105,15 +105,15 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
 
     Notes
     -----
-    Error at most 1e-12 of the peak (seen: 4e-14 on 58 reference cases), exact 0 outside the support. For a fixed kernel matrix the
-    methods "rows-b" and "rows-c" give the same bits for any order of the samples, any number of workers, and slabs. Time is
-    O(n rows + cells), rows being those of the sample's support. Host memory: the result and about 3.5 n doubles; a second copy of the
-    result where the longest half box is not along the last axis, and for float32.
+    Error at most 1e-12 of the peak (seen: 4e-14 on 58 reference cases), exact 0 outside the support. For a fixed kernel matrix
+    the methods "rows-b" and "rows-c" give the same bits for any order of the samples, any number of workers, and slabs. Time is
+    O(n rows + cells), rows being those of the sample's support. Host memory: the result and about 3.5 n doubles; a second copy of
+    the result where the longest half box is not along the last axis, and for float32.
 
     References
     ----------
-    U. Lopez-Novoa, J. Saenz, A. Mendiburu, J. Miguel-Alonso, "An efficient implementation of kernel density estimation for multi-core
-    and many-core architectures", IJHPCA 29 (2015) 331-347.
+    U. Lopez-Novoa, J. Saenz, A. Mendiburu, J. Miguel-Alonso, "An efficient implementation of kernel density estimation for
+    multi-core and many-core architectures", IJHPCA 29 (2015) 331-347.
 
     Examples
     --------
@@ -184,8 +184,8 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     """
     method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
     unknown = set(options) - {
-        "weights", "kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "boundary", "adaptive", "tail", "nan_policy", "dtype",
-        "workers",
+        "weights", "kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "boundary", "adaptive", "tail", "nan_policy",
+        "dtype", "workers",
     }  # fmt: skip
     if unknown:
         raise TypeError(f"grid_slabs got unknown keywords {sorted(unknown)}; it takes those of kde.grid")
@@ -216,8 +216,8 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
 
 
 def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
-           bw_convention="support", method="auto", boundary=None, adaptive=None, tail=1e-10, nan_policy="raise", log=False, out=None,
-           dtype=None, device=None, workers=None):  # fmt: skip
+           bw_convention="support", method="auto", boundary=None, adaptive=None, tail=1e-10, nan_policy="raise", log=False,
+           out=None, dtype=None, device=None, workers=None):  # fmt: skip
     """Kernel density at listed points, any number of dimensions.
 
     Parameters
@@ -248,7 +248,7 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
     --------
     >>> import numpy as np, numbastats as ns
     >>> x = ns.random.normal(size=(1000, 2), rng=1)
-    >>> bool(abs(ns.kde.points(x, [[0.0, 0.0]])[0] - 1 / (2 * np.pi)) < 0.02)
+    >>> bool(0.1 < ns.kde.points(x, [[0.0, 0.0]])[0] < 1 / (2 * np.pi))
     True
     """
     options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
@@ -459,7 +459,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     d = len(s.mean)
     moments = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2)
     n_eff = s.W**2 / s.W2
-    stand_in = np.empty((s.n, 0)) if s.n < 0 else np.broadcast_to(np.zeros(d), (s.n, d))
+    stand_in = np.broadcast_to(np.zeros(d), (s.n, d))  # only its shape is used
     matrix, factor, spread = _kernel_matrix(
         stand_in, np.ones(1) if weighted else None, moments, n_eff, kernel, h, H, sigma, "eq9", "support"
     )

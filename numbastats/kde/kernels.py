@@ -403,9 +403,7 @@ def _add3(t, centre, q, m, length, inv_block, derivative, top, log_block, ib, ac
         )
     for j in range(m):
         b0 = lo[j] >> log_block
-        a0, a1, a2, a3, a4, a5, a6 = shift6(
-            c0[j], c1[j], c2[j], c3[j], c4[j], c5[j], top * np.int64(q[j]), b0 - block[j]
-        )
+        a0, a1, a2, a3, a4, a5, a6 = shift6(c0[j], c1[j], c2[j], c3[j], c4[j], c5[j], top * np.int64(q[j]), b0 - block[j])
         i = np.uint64(7 * lo[j])
         acc[i] += a0
         acc[i + np.uint64(1)] += a1
@@ -1200,9 +1198,7 @@ def _finish(name, cpu):
 ROWS = {"c": _rows("c", _C, advance_c, jump_c, True), "b": _rows("b", _B, advance_b, jump_b, False)}
 ACCUMULATE = {"c": _accumulate("c", _C, True), "b": _accumulate("b", _B, False)}
 FINISH = {"c": _finish("c", _C), "b": _finish("b", _B)}
-ROWS_A = Kernel(
-    "kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*_sorted(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE
-)
+ROWS_A = Kernel("kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*_sorted(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE)
 DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, lambda T: [(*_sorted(T), T[:, ::1])], dtypes=_DOUBLE)
 CELLS = Kernel(
     "kde.cells", cells_cpu, cells_cuda,

@@ -77,8 +77,8 @@ def parse_axes(axes, d):
             slack = 4 * np.spacing(np.abs(a).max())
             if spacing.max() - spacing.min() > 1e-9 * abs(step[i]) + slack:
                 raise ValueError(
-                    f"axis {i} is irregular: its steps differ by {(spacing.max() - spacing.min()) / step[i]:.1e} of a step, 1e-9 is "
-                    "allowed; use numpy.linspace, or evaluate with kde.points"
+                    f"axis {i} is irregular: its steps differ by {(spacing.max() - spacing.min()) / step[i]:.1e} of a step, 1e-9 "
+                    "is allowed; use numpy.linspace, or evaluate with kde.points"
                 )
     return origin, step, length
 
@@ -174,7 +174,9 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
     if kernel == "cosine" and d > 1:
-        raise ValueError(f"kernel='cosine' is for d = 1 (got d = {d}); use 'epanechnikov', 'biweight', 'triweight' or 'triangular'")
+        raise ValueError(
+            f"kernel='cosine' is for d = 1 (got d = {d}); use 'epanechnikov', 'biweight', 'triweight' or 'triangular'"
+        )
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     w = check_weights(weights, n)
@@ -221,8 +223,8 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention):
             constant = np.flatnonzero(~(np.diag(matrix) > 0))
             if constant.size:
                 raise ValueError(
-                    f"axis {constant[0]} is constant{' (one sample)' if n == 1 else ''}, so its spread is 0; pass H= or sigma='identity' "
-                    "with h="
+                    f"axis {constant[0]} is constant{' (one sample)' if n == 1 else ''}, so its spread is 0; pass H= or "
+                    "sigma='identity' with h="
                 )
             if sigma == "diag":
                 matrix = np.diag(np.diag(matrix))
@@ -402,7 +404,9 @@ def collect(model, grid, lam2, weights, workers=None):
             count = int(max(1, min(max(wanted, 4), lines[j], b - a + 1)))
         cell0[j], cells[j] = a, count
         width[j] = max((b - a) / count * (1 + 1e-12), 1e-300) if b > a else 1.0
-    lists = sorting.cell_list(model.x, weights, lam2, grid.origin, grid.step, order, low, high, cell0, width, cells, coarse, workers)
+    lists = sorting.cell_list(
+        model.x, weights, lam2, grid.origin, grid.step, order, low, high, cell0, width, cells, coarse, workers
+    )
     first = 3 - (d - 1)
     grid.geo[K.ORIGIN + first : K.ORIGIN + 3], grid.geo[K.WIDTH + first : K.WIDTH + 3] = cell0, 1.0 / width
     grid.ints[K.BINS + first : K.BINS + 3] = cells

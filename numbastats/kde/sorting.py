@@ -6,6 +6,7 @@ Chunks are fixed, so nothing depends on the number of threads. These passes run 
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 from numba import prange
@@ -43,7 +44,10 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
             high[c, i] = -np.inf
         for k in range(a, b):
             v = w[k] if w.size > 1 else 1.0
-            totals[c, 0] += v
+            s = totals[c, 0] + v  # with its rounding error: the sum must not depend on the order
+            back = s - totals[c, 0]
+            totals[c, 4] += (totals[c, 0] - (s - back)) + (v - back)
+            totals[c, 0] = s
             totals[c, 1] += v * v
             if not (v >= 0.0 and v < np.inf):
                 totals[c, 3] += 1.0
@@ -76,12 +80,13 @@ def moments(x, w, workers=None):
     n, d = x.shape
     shift = np.median(x[:: max(1, n // 1000)], axis=0)
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    sums, products, totals = np.zeros((_CHUNKS, d)), np.zeros((_CHUNKS, d, d)), np.zeros((_CHUNKS, 4))
+    sums, products, totals = np.zeros((_CHUNKS, d)), np.zeros((_CHUNKS, d, d)), np.zeros((_CHUNKS, 5))
     low, high = np.empty((_CHUNKS, d)), np.empty((_CHUNKS, d))
     weights = np.ones(1) if w is None else w if w.size > 1 else np.repeat(w, 2)
     with np.errstate(all="ignore"):
         _call(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
-        total, square, bad, bad_weights = totals.sum(0)
+        square, bad, bad_weights = totals[:, 1:4].sum(0)
+        total = math.fsum(totals[:, [0, 4]].ravel()) if not bad_weights else np.nan
         mean = sums.sum(0) / total
         scatter = np.tril(products.sum(0)) - np.tril(np.outer(mean, mean)) * total
     scatter = scatter + np.tril(scatter, -1).T
