@@ -214,14 +214,38 @@ def bins_of(geo, ints, axis, r):
 def quantise_c(t, centre, q, length):
     """Interval, value F at its start and slope G: F + G j - q j^2 at start + j."""
     lo, hi = row_interval(t, centre, length)
-    w = centre - lo
-    return np.int64(lo), np.int64(hi), rint_i64(product(fma(-w, w, t), q)), rint_i64(product(2.0 * w, q))
+    w = centre - np.float64(lo)
+    return lo, hi, rint_i64(product(fma(-w, w, t), q)), rint_i64(product(2.0 * w, q))
 
 
 @array_function
-def _intervals_c(t, centre, q, m, length, lo, hi, f, g):
-    for j in range(m):
-        lo[j], hi[j], f[j], g[j] = quantise_c(t[j], centre[j], q, length)
+def _intervals_c(u, first, m, r0, r1, r2, geo, ints, q, lo, hi, f, g):
+    """`quantise_c` of m samples from `first` on: a loop per dimension, so that each vectorises."""
+    inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
+    s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
+    dim, length = ints[DIM], ints[LENGTH]
+    x = u[dim - 1][first : first + m]
+    if dim == 1:
+        for j in range(m):
+            lo[j], hi[j], f[j], g[j] = quantise_c(inv_a, x[j], q, length)
+    elif dim == 2:
+        y = u[0][first : first + m]
+        for j in range(m):
+            t, centre = position2(r2 - y[j], x[j], 1.0, inv_a, b2, s22)
+            lo[j], hi[j], f[j], g[j] = quantise_c(t, centre, q, length)
+    elif dim == 3:
+        y = u[1][first : first + m]
+        z = u[0][first : first + m]
+        for j in range(m):
+            t, centre = position3(r1 - z[j], r2 - y[j], x[j], 1.0, inv_a, b1, b2, s11, s12, s22)
+            lo[j], hi[j], f[j], g[j] = quantise_c(t, centre, q, length)
+    else:
+        y = u[2][first : first + m]
+        z = u[1][first : first + m]
+        w = u[0][first : first + m]
+        for j in range(m):
+            t, centre = position4(r0 - w[j], r1 - z[j], r2 - y[j], x[j], 1.0, inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22)
+            lo[j], hi[j], f[j], g[j] = quantise_c(t, centre, q, length)
 
 
 @array_function
@@ -245,8 +269,7 @@ def _add_c(lo, hi, f, g, m, q, acc):
 @array_function
 def scatter_c(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
     """Add the third differences of m samples on one row."""
-    positions(u, first, m, fb[2], r0, r1, r2, ints[DIM], geo, fb[0], fb[1])
-    _intervals_c(fb[0], fb[1], q[0], m, np.float64(ints[LENGTH]), ib[0], ib[1], ib[2], ib[3])
+    _intervals_c(u, first, m, r0, r1, r2, geo, ints, q[0], ib[0], ib[1], ib[2], ib[3])
     _add_c(ib[0], ib[1], ib[2], ib[3], m, np.int64(q[0]), acc)
 
 
@@ -287,34 +310,38 @@ def emit_c(acc, lo, hi, ints, geo, s, row):
 
 
 @device_function
-def _block(t, centre, lo, hi, inv_block):
-    """Interval as integers, block of the centre, distance from its middle and t, both in blocks."""
+def _block(t, centre, inv_block):
+    """Block of the centre, distance from its middle and t, both in blocks."""
     x = product(centre, inv_block)
-    block = floor(x)
-    return np.int64(lo), np.int64(hi), np.int64(block), (x - block) - 0.5, product(product(t, inv_block), inv_block)
+    block = np.int64(math.floor(x))
+    return block, (x - np.float64(block)) - 0.5, product(product(t, inv_block), inv_block)
 
 
 @device_function
 def quantise0(t, centre, length):
     """Interval of the uniform kernel."""
-    lo, hi = row_interval_strict(t, centre, length)
-    return np.int64(lo), np.int64(hi)
+    return row_interval_strict(t, centre, length)
 
 
 @device_function
-def quantise1(t, centre, q, length, inv_block, derivative):
-    """Interval, block and the first two coefficients of degree 2; the last is -q, or 0 for the derivative."""
+def quantise1(t, centre, q, length, inv_block, log_block, derivative):
+    """Interval and the first two coefficients of degree 2 about the middle of the block of `lo`; the last is -q, or 0."""
     lo, hi = row_interval(t, centre, length)
-    lo, hi, block, w, tb = _block(t, centre, lo, hi, inv_block)
-    c0, c1 = forms.derivative_epanechnikov(w, tb) if derivative else forms.power_epanechnikov(w, tb)
-    return lo, hi, block, rint_i64(product(c0, q)), rint_i64(product(c1, q))
+    w = (product(centre, inv_block) - np.float64(lo >> log_block)) - 0.5
+    tb = product(product(t, inv_block), inv_block)
+    c0, c1 = forms.power_epanechnikov(w, tb)
+    d0, d1 = forms.derivative_epanechnikov(w, tb)
+    return (
+        lo, hi,
+        rint_i64(product(d0 if derivative else c0, q)), rint_i64(product(d1 if derivative else c1, q)),
+    )  # fmt: skip
 
 
 @device_function
 def quantise2(t, centre, q, length, inv_block, derivative):
     """The same of degree 4: four coefficients, and q or 0."""
     lo, hi = row_interval(t, centre, length)
-    lo, hi, block, w, tb = _block(t, centre, lo, hi, inv_block)
+    block, w, tb = _block(t, centre, inv_block)
     c0, c1, c2, c3 = forms.derivative_biweight(w, tb) if derivative else forms.power_biweight(w, tb)
     return (
         lo, hi, block,
@@ -326,7 +353,7 @@ def quantise2(t, centre, q, length, inv_block, derivative):
 def quantise3(t, centre, q, length, inv_block, derivative):
     """The same of degree 6: six coefficients, and -q or 0."""
     lo, hi = row_interval(t, centre, length)
-    lo, hi, block, w, tb = _block(t, centre, lo, hi, inv_block)
+    block, w, tb = _block(t, centre, inv_block)
     c0, c1, c2, c3, c4, c5 = forms.derivative_triweight(w, tb) if derivative else forms.power_triweight(w, tb)
     return (
         lo, hi, block,
@@ -345,26 +372,45 @@ def _add0(t, centre, q, m, length, lo, hi, acc):
 
 
 @array_function
-def _intervals1(t, centre, q, m, length, inv_block, derivative, lo, hi, block, c0, c1):
-    if derivative:
+def _intervals1(u, first, m, l2, q, r0, r1, r2, geo, ints, derivative, lo, hi, c0, c1):
+    """`quantise1` of m samples from `first` on."""
+    inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
+    s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
+    dim, length, inv_block = ints[DIM], ints[LENGTH], geo[INV_BLOCK]
+    x = u[dim - 1][first : first + m]
+    if dim == 1:
         for j in range(m):
-            lo[j], hi[j], block[j], c0[j], c1[j] = quantise1(t[j], centre[j], q[j], length, inv_block, True)
+            lo[j], hi[j], c0[j], c1[j] = quantise1(l2[j] * inv_a, x[j], q[j], length, inv_block, ints[LOG_BLOCK], derivative)
+    elif dim == 2:
+        y = u[0][first : first + m]
+        for j in range(m):
+            t, centre = position2(r2 - y[j], x[j], l2[j], inv_a, b2, s22)
+            lo[j], hi[j], c0[j], c1[j] = quantise1(t, centre, q[j], length, inv_block, ints[LOG_BLOCK], derivative)
+    elif dim == 3:
+        y = u[1][first : first + m]
+        z = u[0][first : first + m]
+        for j in range(m):
+            t, centre = position3(r1 - z[j], r2 - y[j], x[j], l2[j], inv_a, b1, b2, s11, s12, s22)
+            lo[j], hi[j], c0[j], c1[j] = quantise1(t, centre, q[j], length, inv_block, ints[LOG_BLOCK], derivative)
     else:
+        y = u[2][first : first + m]
+        z = u[1][first : first + m]
+        w = u[0][first : first + m]
         for j in range(m):
-            lo[j], hi[j], block[j], c0[j], c1[j] = quantise1(t[j], centre[j], q[j], length, inv_block, False)
+            t, centre = position4(r0 - w[j], r1 - z[j], r2 - y[j], x[j], l2[j], inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22)
+            lo[j], hi[j], c0[j], c1[j] = quantise1(t, centre, q[j], length, inv_block, ints[LOG_BLOCK], derivative)
 
 
 @array_function
-def _scatter1(lo, hi, block, c0, c1, q, m, top, log_block, acc):
+def _scatter1(lo, hi, c0, c1, q, m, top, log_block, acc):
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     for j in range(m):
-        b0 = lo[j] >> log_block
-        a0, a1, a2 = shift2(c0[j], c1[j], top * np.int64(q[j]), b0 - block[j])
+        a0, a1, a2 = c0[j], c1[j], top * np.int64(q[j])
         i = three * np.uint64(lo[j])
         acc[i] += a0
         acc[i + one] += a1
         acc[i + two] += a2
-        a0, a1, a2 = shift2(a0, a1, a2, (hi[j] >> log_block) - b0)
+        a0, a1, a2 = shift2(a0, a1, a2, (hi[j] >> log_block) - (lo[j] >> log_block))
         i = three * np.uint64(hi[j])
         acc[i] -= a0
         acc[i + one] -= a1
@@ -429,13 +475,14 @@ def scatter_b(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
     l2 = lam2[first : first + m] if lam2.size > 1 else fb[2][:m]
     qs = q[first : first + m] if q.size > 1 else fb[3][:m]
     t, centre = fb[0], fb[1]
+    mode, length, log_block, inv_block = ints[MODE], ints[LENGTH], ints[LOG_BLOCK], geo[INV_BLOCK]
+    if mode == 1 or mode == 4:
+        _intervals1(u, first, m, l2, qs, r0, r1, r2, geo, ints, mode == 4, ib[0], ib[1], ib[2], ib[3])
+        _scatter1(ib[0], ib[1], ib[2], ib[3], qs, m, np.int64(-1 if mode == 1 else 0), log_block, acc)
+        return
     positions(u, first, m, l2, r0, r1, r2, ints[DIM], geo, t, centre)
-    mode, length, log_block, inv_block = ints[MODE], np.float64(ints[LENGTH]), ints[LOG_BLOCK], geo[INV_BLOCK]
     if mode == 0:
         _add0(t, centre, qs, m, length, ib[0], ib[1], acc)
-    elif mode == 1 or mode == 4:
-        _intervals1(t, centre, qs, m, length, inv_block, mode == 4, ib[0], ib[1], ib[2], ib[3], ib[4])
-        _scatter1(ib[0], ib[1], ib[2], ib[3], ib[4], qs, m, np.int64(-1 if mode == 1 else 0), log_block, acc)
     elif mode == 2 or mode == 5:
         _add2(t, centre, qs, m, length, inv_block, mode == 5, np.int64(1 if mode == 2 else 0), log_block, ib, acc)
     else:
@@ -587,7 +634,7 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
                     w = q[i] if q.size > 1 else q[0]
                     t, centre = position(u, i, l2, k0, k1, k2, ints[DIM], geo)
                     if _third:
-                        lo, hi, f, g = quantise_c(t, centre, w, float(ints[LENGTH]))
+                        lo, hi, f, g = quantise_c(t, centre, w, ints[LENGTH])
                         if hi > lo:
                             z, n = np.int64(w), np.int64(hi - lo)
                             cuda.atomic.add(acc, lo, f)
@@ -659,13 +706,13 @@ def shift_any(a, b, c, d, e, f, g, n, width):
 @array_function
 def coefficients(t, centre, q, ints, geo):
     """Interval, block of the centre and up to seven coefficients, any mode."""
-    mode, length, inv_block, zero, top = ints[MODE], np.float64(ints[LENGTH]), geo[INV_BLOCK], np.int64(0), np.int64(q)
+    mode, length, inv_block, zero, top = ints[MODE], ints[LENGTH], geo[INV_BLOCK], np.int64(0), np.int64(q)
     if mode == 0:
         lo, hi = quantise0(t, centre, length)
         return lo, hi, zero, top, zero, zero, zero, zero, zero, zero
     if mode == 1 or mode == 4:
-        lo, hi, block, a, b = quantise1(t, centre, q, length, inv_block, mode == 4)
-        return lo, hi, block, a, b, -top if mode == 1 else zero, zero, zero, zero, zero
+        lo, hi, a, b = quantise1(t, centre, q, length, inv_block, ints[LOG_BLOCK], mode == 4)
+        return lo, hi, lo >> ints[LOG_BLOCK], a, b, -top if mode == 1 else zero, zero, zero, zero, zero
     if mode == 2 or mode == 5:
         lo, hi, block, a, b, c, d = quantise2(t, centre, q, length, inv_block, mode == 5)
         return lo, hi, block, a, b, c, d, top if mode == 2 else zero, zero, zero
@@ -716,7 +763,7 @@ def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
                     acc = state[(r0 * n1 + r1) * n2 + r2]
                     t, centre = position(u, i, l2, float(r0), float(r1), float(r2), dim, geo)
                     if _third:
-                        lo, hi, f, g = quantise_c(t, centre, w, float(ints[LENGTH]))
+                        lo, hi, f, g = quantise_c(t, centre, w, ints[LENGTH])
                         if hi > lo:
                             z, n = np.int64(w), np.int64(hi - lo)
                             cuda.atomic.add(acc, lo, f)
@@ -823,9 +870,9 @@ def row_a(u, q, lam2, starts, geo, ints, row, acc, out_row):
             for i in range(first, last):
                 l2 = lam2[i] if lam2.size > 1 else lam2[0]
                 t, centre = position(u, i, l2, k0, k1, k2, ints[DIM], geo)
-                lo, hi = row_interval(t, centre, np.float64(ints[LENGTH]))
+                lo, hi = row_interval(t, centre, ints[LENGTH])
                 if hi > lo:
-                    add_a(acc, np.int64(lo), np.int64(hi), centre, t, q[i] if q.size > 1 else q[0])
+                    add_a(acc, lo, hi, centre, t, q[i] if q.size > 1 else q[0])
     emit_a(acc, out_row.size, geo[SCALE], out_row)
 
 
@@ -851,12 +898,12 @@ def rows_a_cuda(u, q, lam2, starts, geo, ints, scratch, out):
 @array_function
 def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
     """First cell and end that the sample visits on the row, q off the row axis in full (A (x - centre)^2 + rest)."""
-    dim, length = ints[DIM], np.float64(ints[LENGTH])
+    dim, length = ints[DIM], ints[LENGTH]
     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
     rest = l2 - geo[A] * t
     if ints[BOUNDS] == 0:
         lo, hi = row_interval_strict(t, centre, length)
-        return np.int64(lo), np.int64(hi), centre, rest
+        return lo, hi, centre, rest
     x, half = u[dim - 1, i], geo[HALF_ROW]
     inside = dim == 1 or abs(k2 - u[dim - 2, i]) <= geo[HALF + 2]
     if dim > 2:
@@ -874,8 +921,10 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
         inside = inside and abs(k2 - y) <= math.sqrt(size * geo[CROP + 1])
         half = math.sqrt(size * geo[CROP])
     lo = max(ceiling(x - half), 0.0)
-    hi = min(floor(x + half) + 1.0, length)
-    return np.int64(min(lo, length)), np.int64(hi if inside and hi > lo else min(lo, length)), centre, rest
+    last = np.float64(length)
+    hi = min(floor(x + half) + 1.0, last)
+    lo = min(lo, last)
+    return np.int64(lo), np.int64(hi if inside and hi > lo else lo), centre, rest
 
 
 @array_function

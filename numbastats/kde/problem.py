@@ -439,6 +439,8 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
         grid.q = 2.0 ** math.floor(62 - math.log2(weight * top))
         unit = rho ** (2 * p)
         error = 0.5 * sum((rho + 0.5) ** k for k in range(2 * p + 1)) / (grid.q * unit)
+        if p == 1:  # its coefficients stand about the block of the interval's start
+            error = (rho + 1) / (grid.q * unit)
         error += 0.5 / grid.q if weighted else 0.0
         horner = (2 * p + 2) * 2.0**-53 * weight * top / unit
         factor = (a * block * block) ** p / grid.q

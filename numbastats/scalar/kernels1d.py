@@ -25,8 +25,7 @@ __all__ = [
 TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
 """Kernel numbers after those of the powers, 0 to 3."""
 
-_INTEGERS = 4503599627370496.0  # 2^52: adding it leaves no bits behind the point
-_MAGIC = 6755399441055744.0  # 1.5 * 2^52: the same for both signs, |x| < 2^51
+_MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it leaves no bits behind the point, |x| < 2^51
 
 
 # --- rounding ------------------------------------------------------------------------------------------------------
@@ -47,9 +46,7 @@ def fused(a, b, c):
 @device_function
 def rint_i64(x):
     """The nearest integer, ties to even, |x| < 2^63."""
-    m = _INTEGERS if x >= 0.0 else -_INTEGERS
-    r = (x + m) - m
-    return np.int64(x if abs(x) >= _INTEGERS else r)
+    return np.int64(round(x))
 
 
 @device_function
@@ -73,9 +70,9 @@ def ceiling(x):
 def row_interval(t, centre, length):
     """First cell and end of |x - centre| <= sqrt(t), clipped to [0, length]; the centre is never clipped. Empty for t <= 0."""
     r = math.sqrt(t if t > 0.0 else 0.0)
-    lo = ceiling(centre - r)
-    hi = floor(centre + r) + 1.0
-    lo = 0.0 if lo < 0.0 else lo
+    lo = np.int64(math.ceil(centre - r))
+    hi = np.int64(math.floor(centre + r)) + 1
+    lo = 0 if lo < 0 else lo
     lo = length if lo > length else lo
     hi = length if hi > length else hi
     hi = lo if (hi < lo or t <= 0.0) else hi
@@ -86,11 +83,11 @@ def row_interval(t, centre, length):
 def row_interval_strict(t, centre, length):
     """`row_interval` with both ends tested again: for a kernel that is not 0 at the edge of its support."""
     r = math.sqrt(t if t > 0.0 else 0.0)
-    lo = ceiling(centre - r)
-    hi = floor(centre + r) + 1.0
-    lo = lo + 1.0 if centre - lo >= r else lo
-    hi = hi - 1.0 if (hi - 1.0) - centre >= r else hi
-    lo = 0.0 if lo < 0.0 else lo
+    lo = np.int64(math.ceil(centre - r))
+    hi = np.int64(math.floor(centre + r)) + 1
+    lo = lo + 1 if centre - np.float64(lo) >= r else lo
+    hi = hi - 1 if np.float64(hi - 1) - centre >= r else hi
+    lo = 0 if lo < 0 else lo
     lo = length if lo > length else lo
     hi = length if hi > length else hi
     hi = lo if (hi < lo or t <= 0.0) else hi
