@@ -29,9 +29,11 @@ with _collector_paused():
 
 __version__ = "0.1.0"
 
-_LAZY = ("mixture", "quantile", "random", "scalar", "testing")
+_LAZY = ("kde", "mixture", "quantile", "random", "scalar", "testing")
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "mixture", "quantile", "random", "scalar", "testing", "warmup"]
+__all__ = [
+    "ConvergenceWarning", "DeviceNotAvailable", "config", "kde", "mixture", "quantile", "random", "scalar", "testing", "warmup",
+]  # fmt: skip
 
 
 def __getattr__(name):

@@ -97,6 +97,8 @@ def test_public_names_exist_and_are_documented():
         numbastats,
         numbastats.config,
         numbastats.mixture,
+        numbastats.kde,
+        numbastats.kde.bandwidth,
         numbastats.quantile,
         numbastats.random,
         numbastats.scalar,

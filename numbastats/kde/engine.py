@@ -1,0 +1,446 @@
+"""Runs a density: passes over mirror images and copies, choice of method, launches, slabs, the associative form."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core.dispatch import launch
+from numbastats._core.errors import choice
+from numbastats._core.parallel import is_executor, worker_count
+from numbastats.kde import bandwidth as rules
+from numbastats.kde import kernels as K
+from numbastats.kde.points import PointList
+from numbastats.kde.problem import collect, make_grid, quantise
+
+__all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "parse_boundary"]
+
+GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "skde", "skde-crop", "skde-row", "ep")
+POINT_METHODS = ("auto", "cells", "ep")
+CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
+LONG_ROW = 200.0  # half box in cells up to which the shorter arithmetic of variant c is exact enough
+SHARES = 8  # into which the samples of a line are split between threads
+BLOCKS = 1024  # row buffers on a GPU
+
+
+# --- boundaries -------------------------------------------------------------------------------------------------------------
+
+
+def parse_boundary(boundary, model):
+    """Check {axis: (kind, lo, hi)}; open sides become infinite."""
+    checked = {}
+    for axis, rule in (boundary or {}).items():
+        if not hasattr(axis, "__index__") or not 0 <= axis < model.d:
+            raise ValueError(f"boundary axis {axis!r} does not exist; the samples have axes 0 to {model.d - 1}")
+        try:
+            kind, lo, hi = rule
+        except (TypeError, ValueError):
+            raise ValueError(f"boundary[{axis}]={rule!r}; it must be (kind, lo, hi)") from None
+        choice("boundary kind", kind, ("reflect", "periodic", "renorm"))
+        lo, hi = -math.inf if lo is None else float(lo), math.inf if hi is None else float(hi)
+        if not lo < hi:
+            raise ValueError(f"boundary[{axis}]={rule!r}: lo must be below hi")
+        if kind == "periodic":
+            if not (math.isfinite(lo) and math.isfinite(hi)):
+                raise ValueError(f"boundary[{axis}]={rule!r}: a periodic axis needs two finite ends")
+            reach = _reach(model)[axis]
+            if 2 * reach >= hi - lo:
+                raise ValueError(
+                    f"axis {axis}: the support is {2 * reach:.3g} wide, the period {hi - lo:.3g}; take a smaller bandwidth"
+                )
+        elif model.low[axis] < lo or model.high[axis] > hi:
+            raise ValueError(
+                f"axis {axis}: samples lie outside the boundary [{lo}, {hi}] (they span {model.low[axis]} to "
+                f"{model.high[axis]}); remove them or move the boundary"
+            )
+        checked[int(axis)] = (kind, lo, hi)
+    renorm = [a for a, r in checked.items() if r[0] == "renorm"]
+    if len(renorm) > 1:
+        raise ValueError(
+            "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
+        )
+    if renorm and model.d > 1 and model.power is None:
+        raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
+    return checked
+
+
+def _reach(model):
+    """Half box of the support in the data's units, the largest adaptive scale included."""
+    return np.sqrt(np.diag(model.support)) * (1.0 if model.scale is None else float(model.scale.max()))
+
+
+def passes(model, boundary):
+    """Models whose densities add up, each with the axes of H to flip: periodic copies, then mirror images."""
+    if not boundary:
+        return [(model, ())]
+    reach = _reach(model)
+
+    def pick(part, parts):
+        v, index = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        w, s = part.weights, part.scale
+        return part.subset(v, None if w is None else w[index], None if s is None else s[index])
+
+    parts = [(model.x, np.arange(len(model.x)))]
+    for axis, (kind, lo, hi) in boundary.items():
+        if kind == "periodic":
+            more = []
+            for v, index in parts:
+                wrapped = v.copy()
+                wrapped[:, axis] = lo + np.mod(v[:, axis] - lo, hi - lo)
+                for shift, near in (
+                    (0.0, np.ones(len(v), bool)),
+                    (hi - lo, wrapped[:, axis] < lo + reach[axis]),
+                    (lo - hi, wrapped[:, axis] > hi - reach[axis]),
+                ):
+                    copy = wrapped[near]
+                    copy[:, axis] += shift
+                    more.append((copy, index[near]))
+            parts = more
+    base = pick(model, parts)
+    result = [(base, ())]
+    mirrors = [a for a, r in boundary.items() if r[0] == "reflect"]
+    for size in range(1, len(mirrors) + 1):
+        for axes in itertools.combinations(mirrors, size):
+            images = []
+            for sides in itertools.product((1, 2), repeat=size):
+                v, index = base.x, np.arange(len(base.x))
+                for axis, side in zip(axes, sides, strict=True):
+                    wall = boundary[axis][side]
+                    near = np.abs(v[:, axis] - wall) < reach[axis]
+                    v, index = v[near].copy(), index[near]
+                    v[:, axis] = 2 * wall - v[:, axis]
+                images.append((v, index))
+            result.append((pick(base, images), axes))
+    return [(dataclasses.replace(m, low=m.x.min(0), high=m.x.max(0)) if len(m.x) else m, f) for m, f in result]
+
+
+def marginal_cdf(model, u):
+    """Distribution function of one coordinate of the kernel, u in half boxes of the support."""
+    from scipy.special import betainc, ndtr
+
+    u = np.clip(np.asarray(u, float), -1.0, 1.0)
+    if model.power is not None:
+        a = model.power + (model.d + 1) / 2
+        return betainc(a, a, 0.5 * (1 + u))
+    if model.kernel == "triangular":
+        return np.where(u < 0, 0.5 * (1 + u) ** 2, 1 - 0.5 * (1 - u) ** 2)
+    if model.kernel == "cosine":
+        return 0.5 * (1 + np.sin(0.5 * math.pi * u))
+    tau = math.sqrt(model.tau2)
+    return 0.5 + (ndtr(u * tau) - 0.5) / (1 - model.tail)
+
+
+def inside_mass(model, boundary, positions):
+    """Per bounded axis the factor by which a density at those positions is multiplied: 0 outside, 1/mass for 'renorm'."""
+    factors = {}
+    for axis, (kind, lo, hi) in boundary.items():
+        x = positions[axis]
+        if kind == "periodic":
+            factors[axis] = np.ones_like(x)
+            continue
+        inside = (x >= lo) & (x <= hi)
+        mass = np.ones_like(x)
+        if kind == "renorm":
+            b = math.sqrt(model.support[axis, axis])
+            with np.errstate(invalid="ignore"):
+                mass = marginal_cdf(model, (hi - x) / b) - marginal_cdf(model, (lo - x) / b)
+        factors[axis] = np.where(inside | np.isnan(x), 1.0 / np.where(inside, mass, 1.0), 0.0)
+    return factors
+
+
+# --- adaptive scales --------------------------------------------------------------------------------------------------------
+
+
+def adaptive_scales(model, adaptive, workers=None):
+    """Scales lambda per sample: an array, or Abramson's rule from a pilot with the fixed bandwidth."""
+    if isinstance(adaptive, str):
+        adaptive = (adaptive, 0.5)
+    if isinstance(adaptive, tuple) and len(adaptive) == 2 and isinstance(adaptive[0], str):
+        choice("adaptive", adaptive[0], ("abramson",))
+        alpha = float(adaptive[1])
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"adaptive={adaptive!r}: the exponent must lie in [0, 1]; Abramson's is 0.5")
+        pilot = PointList(model, workers=workers).evaluate(model.x, workers=workers)
+        w = np.ones(len(pilot)) if model.weights is None else model.weights
+        pilot = np.maximum(pilot, np.finfo(float).tiny)  # a sample of weight 0 may be alone
+        centre = math.exp(np.sum(w * np.log(pilot)) / w.sum())
+        return np.clip((pilot / centre) ** -alpha, 0.1, 10.0)
+    scale = np.ascontiguousarray(adaptive, np.float64)
+    if scale.shape != (len(model.x),):
+        raise ValueError(f"adaptive has shape {scale.shape}; pass ('abramson', alpha) or one scale per sample, ({len(model.x)},)")
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        raise ValueError("adaptive scales must be finite and > 0")
+    return scale
+
+
+# --- the estimate ------------------------------------------------------------------------------------------------------------
+
+
+class Estimate:
+    """A model with its boundary, ready for grids and points."""
+
+    def __init__(self, model, *, boundary=None, adaptive=None, workers=None):
+        if is_executor(workers):
+            raise ValueError(
+                "workers is an executor, but a density is one reduction; pass a number of threads, or distribute kde.partial "
+                "over the executor and kde.combine the results"
+            )
+        worker_count(workers)
+        self.model, self.workers = model, workers
+        if adaptive is not None:
+            model.scale = adaptive_scales(model, adaptive, workers)
+        self.boundary = parse_boundary(boundary, model)
+        self.passes = passes(model, self.boundary)
+        self._lists = {}
+        self.method_used, self.error_bound, self.outside = None, None, 0
+
+    # --- grids
+
+    def _method(self, method, derivative):
+        choice("method", method, GRID_METHODS)
+        m = self.model
+        polynomial = m.power is not None
+        if method in ("auto", "rows"):
+            if not polynomial:
+                if method == "rows":
+                    raise ValueError(
+                        f"method='rows' needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
+                    )
+                method = "skde-row"
+            elif method == "auto" and m.scale is not None and m.power > 1 and derivative is None:
+                method = "skde-row"  # lambda^-(d + 2p) leaves the integers too few bits
+        elif method.startswith("rows-") and not polynomial:
+            raise ValueError(
+                f"method={method!r} needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
+            )
+        if method == "rows-c" and (m.power != 1 or m.weights is not None or m.scale is not None):
+            raise ValueError(
+                "method='rows-c' is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'"
+            )
+        if method == "rows-a" and m.power != 1:
+            raise ValueError("method='rows-a' is for the Epanechnikov kernel; use 'rows-b' or 'auto'")
+        if method == "skde-crop" and m.d < 3:
+            raise ValueError(f"method='skde-crop' chops slices of d >= 3 (got d = {m.d}); use 'skde'")
+        if m.kernel == "gaussian" and m.tail == 0 and method != "ep":
+            raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
+        if derivative is not None:
+            if method not in ("auto", "rows", "rows-b") or m.power in (None, 0):
+                raise ValueError(
+                    "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto' or 'rows-b' "
+                    f"(got {m.kernel!r}, {method!r})"
+                )
+            if not hasattr(derivative, "__index__") or not 0 <= derivative < m.d:
+                raise ValueError(f"derivative={derivative!r} is not an axis; use 0 to {m.d - 1}")
+            if self.boundary and any(r[0] == "renorm" for r in self.boundary.values()):
+                raise ValueError("derivative= and boundary 'renorm' do not go together; use 'reflect'")
+        return method
+
+    def plan(self, model, axes, flips, method, derivative, keep_first=False):
+        """Grid, sorted samples and what the kernel takes for q and lambda^2, for one pass."""
+        row_axis = derivative
+        if keep_first and derivative == 0 and model.d > 1:
+            raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
+        grid = make_grid(model, axes, row_axis=row_axis, keep_first=keep_first, flips=flips)
+        if (
+            method == "auto" and derivative is None and grid.half[-1] < 0.5
+        ):  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
+            method = "skde-row"
+        direct = not (method in ("auto", "rows") or method.startswith("rows-"))
+        power = 0 if direct else 2 * model.power
+        weights = np.ones(1) if model.weights is None else model.weights
+        lam2 = np.ones(1)
+        if model.scale is not None:
+            lam2 = model.scale**2
+            weights = weights * model.scale ** -float(model.d + power)
+        lists = collect(model, grid, lam2, weights, self.workers)
+        if direct:
+            grid.variant = method
+            grid.geo[K.SCALE] = model.constant
+            grid.ints[K.BOUNDS] = {"skde-row": 0, "skde": 1, "skde-crop": 2}[method]
+            grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
+        else:
+            weighted = weights.size > 1
+            variant = method[-1] if method.startswith("rows-") else None
+            if variant is None:
+                short = not weighted and model.power == 1 and grid.half[-1] <= LONG_ROW and derivative is None
+                variant = "c" if short else "b"
+            mode = model.power if derivative is None else model.power + 3
+            quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted)
+            if variant != "a":
+                if weighted and np.any((lists["w"] > 0) & (lists["w"] * grid.q < 0.5)):
+                    import warnings
+
+                    warnings.warn(
+                        f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; they span too many orders "
+                        "of magnitude",
+                        RuntimeWarning,
+                        stacklevel=4,
+                    )
+                lists["w"] = np.rint(lists["w"] * grid.q)
+        return grid, lists
+
+    def rows(self, grid, lists, first, out, device):
+        """Run the kernels for the rows from `first` on; out (rows, cells)."""
+        ints, geo, variant = grid.ints.copy(), grid.geo, grid.variant
+        ints[K.FIRST_ROW] = first
+        arrays = (lists["u"], lists["w"], lists["lam2"], lists["starts"], geo, ints)
+        lines, length = out.shape
+        kept = max(lists["kept"], 1)
+        cost = length + 3.0 * kept * _share(grid)
+        options = dict(device=device, workers=self.workers, cost=cost)
+        if variant == "a":
+            scratch = np.zeros((min(K.TASKS, lines), (length + K.PAD) * 4))
+            launch(K.ROWS_A, (*arrays, scratch, out), lines, threads=64, **options)
+        elif variant in ("b", "c"):
+            width = 1 if variant == "c" else 2 * self.model.power + 1
+            on_gpu = device == "cuda"
+            if (on_gpu and CUDA_DESIGN == "atomics") or (
+                not on_gpu and grid.ints[K.DIM] == 1 and kept > max(50_000, 4 * length) and worker_count(self.workers) > 1
+            ):
+                state = self.accumulate(grid, lists, ints, lines, width, device)
+                launch(K.FINISH[variant], (geo, ints, state, out), lines, threads=64, **options)
+                return
+            blocks = min(BLOCKS if on_gpu else K.TASKS, lines)
+            scratch = np.zeros((blocks, (length + K.PAD) * width), np.int64)
+            launch(K.ROWS[variant], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
+                   workers=self.workers, cost=cost)  # fmt: skip
+        elif device == "cuda" and ints[K.BOUNDS]:
+            on_device = cuda.to_device(np.zeros_like(out))
+            launch(K.DIRECT, (*arrays, on_device), kept, device=device, outputs=(), threads=64)
+            on_device.copy_to_host(out)
+        else:
+            launch(K.DIRECT, (*arrays, out), out.size if device == "cuda" else lines, threads=64, device=device,
+                   workers=self.workers, cost=cost * 20)  # fmt: skip
+
+    def accumulate(self, grid, lists, ints, lines, width, device):
+        """Scatter the samples into a state of integers, (lines, cells of a row's buffer)."""
+        size = (grid.row_length + K.PAD) * width
+        arrays = (lists["u"], lists["w"], lists["lam2"])
+        if device == "cuda":
+            state = cuda.to_device(np.zeros((lines, size), np.int64))
+            if ints[K.FIRST_ROW]:
+                raise ValueError("the atomic design has no slabs; use CUDA_DESIGN = 'rows'")
+            args = (*arrays, lists["starts"], grid.geo, ints, state)
+            launch(K.ACCUMULATE[grid.variant], args, lists["u"].shape[1], device=device, outputs=(), threads=64)
+            return state.copy_to_host()
+        shares = SHARES if grid.ints[K.DIM] == 1 else 1
+        ints = ints.copy()
+        starts = lists["starts"]
+        if grid.ints[K.DIM] == 1:
+            ints[K.LINES + 2] = shares
+            starts = np.linspace(0, lists["kept"], shares + 1).astype(np.int64)
+        state = np.zeros((lines * shares, size), np.int64)
+        args = (*arrays, starts, grid.geo, ints, state)
+        cost = 3.0 * max(lists["kept"], 1) * _share(grid)
+        launch(K.ACCUMULATE[grid.variant], args, lines * shares, device=device, workers=self.workers, cost=cost)
+        return state.sum(0, keepdims=True) if shares > 1 else state
+
+    def grid(self, axes, method, *, derivative=None, device="cpu", out):
+        """Fill `out` (float64 or float32, natural order) with the density, or its derivative along an axis."""
+        method = self._method(method, derivative)
+        for _, _, block in self.slabs(axes, method, derivative=derivative, device=device, out=out):
+            if block is not out:
+                out[...] = block
+        return out
+
+    def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
+        """Yield (first, last, block) along axis 0; the same bits whatever the number of rows."""
+        method = self._method(method, derivative)
+        length = axes[2]
+        shape = tuple(int(v) for v in length)
+        if method == "ep":
+            yield from self._exhaustive(axes, shape, rows, device)
+            return
+        plans, outside = [], 0
+        for model, flips in self.passes:
+            if len(model.x):
+                plan = self.plan(model, axes, flips, method, derivative, keep_first=rows is not None)
+                outside += len(model.x) - plan[1]["kept"] if not flips else 0
+                plans.append(plan)
+        self.outside = outside
+        self.method_used = plans[0][0].variant if plans[0][0].variant not in "abc" else f"rows-{plans[0][0].variant}"
+        bound = sum(p[0].bound for p in plans)
+        d, peak = len(shape), 0.0
+        step = shape[0] if rows is None or d == 1 else rows
+        for first in range(0, shape[0], step):
+            last = min(first + step, shape[0])
+            block_shape = (last - first, *shape[1:])
+            total = None
+            for grid, lists in plans:
+                straight = grid.order == list(range(d))
+                target = (
+                    out if rows is None and straight and total is None and out is not None and out.dtype == np.float64 else None
+                )
+                natural = [block_shape[a] for a in grid.order]
+                block = target if target is not None else allocate(natural, np.float64)
+                per = math.prod(natural[1:-1]) if d > 1 and grid.order[0] == 0 else 0
+                self.rows(grid, lists, first * per, block.reshape(-1, natural[-1]), device)
+                if derivative is not None:
+                    block *= 1.0 / grid.step[derivative]
+                block = block if straight else np.moveaxis(block, -1, grid.order[-1])
+                total = block if total is None else total.__iadd__(block)
+            if self.boundary:
+                total = np.ascontiguousarray(total)
+                positions = [axes[0][a] + axes[1][a] * np.arange(shape[a]) for a in range(d)]
+                positions[0] = positions[0][first:last]
+                for axis, factor in inside_mass(self.model, self.boundary, positions).items():
+                    total *= factor.reshape([-1 if a == axis else 1 for a in range(d)])
+            peak = max(peak, float(total.max())) if total.size else peak
+            self.error_bound = bound / peak if peak > 0 and derivative is None else None
+            if rows is not None and d == 1:
+                for a in range(0, shape[0], rows):
+                    yield a, min(a + rows, shape[0]), total[a : a + rows]
+            else:
+                yield first, last, total
+
+    def _exhaustive(self, axes, shape, rows, device):
+        """Brute force over all samples, a slab at a time."""
+        self.method_used, self.error_bound = "ep", None
+        positions = [axes[0][a] + axes[1][a] * np.arange(shape[a]) for a in range(len(shape))]
+        step = shape[0] if rows is None else rows
+        for first in range(0, shape[0], step):
+            last = min(first + step, shape[0])
+            block = np.empty((last - first, *shape[1:]))
+            for i in range(first, last):
+                mesh = np.meshgrid(positions[0][i : i + 1], *positions[1:], indexing="ij")
+                points = np.stack([m.reshape(-1) for m in mesh], -1)
+                block[i - first] = self.points(points, method="ep", device=device).reshape(shape[1:])
+            yield first, last, block
+
+    # --- points
+
+    def points(self, points, *, method="cells", device="cpu"):
+        """Density at (p, d) points, float64."""
+        total = np.zeros(len(points))
+        for i, (model, flips) in enumerate(self.passes):
+            if len(model.x):
+                if i not in self._lists:
+                    self._lists[i] = PointList(model, flips, self.workers)
+                total += self._lists[i].evaluate(points, method=method, device=device, workers=self.workers)
+        if self.boundary:
+            for factor in inside_mass(self.model, self.boundary, points.T).values():
+                total *= factor
+        return total
+
+
+def _share(grid):
+    """Samples that touch a row, as a share of all: a rough figure for the cost."""
+    outer = grid.half[:-1]
+    lengths = grid.length[grid.order[:-1]]
+    return float(np.prod(np.minimum(1.0, 2 * outer / np.maximum(lengths, 1)))) if len(outer) else 1.0
+
+
+def allocate(shape, dtype):
+    """`numpy.empty`, with an error that says how much was wanted and what helps."""
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError) as error:
+        size = math.prod(int(s) for s in shape) * np.dtype(dtype).itemsize
+        raise MemoryError(
+            f"a grid of shape {tuple(int(s) for s in shape)} takes {size / 2**30:.3g} GiB, which cannot be allocated; use "
+            "kde.grid_slabs, or out=numpy.memmap(...)"
+        ) from error

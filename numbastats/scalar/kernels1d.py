@@ -1,0 +1,230 @@
+"""Smoothing kernels and the integer row arithmetic of exact kernel densities.
+
+A bounded kernel is a function of q = (x - x_i)' H^-1 (x - x_i), non-zero for q < 1. On a row of a grid the power kernels
+(1 - q)^p are polynomials between two integers, so a density is the running sum of what happens at the ends of such intervals.
+Everything that feeds a rounding to an integer is written with `fma`, so that all devices find the same integers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats._core.compile import device_function
+from numbastats.scalar.bits import fma
+from numbastats.scalar.elementary import cos_abs, exp
+
+__all__ = [
+    "COSINE", "GAUSSIAN", "TRIANGULAR",
+    "ceiling", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight", "floor", "fused", "kernel_value",
+    "power_biweight", "power_epanechnikov", "power_triweight", "product", "rint_i64", "row_interval", "row_interval_strict",
+    "shift2", "shift4", "shift6",
+]  # fmt: skip
+
+TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
+"""Kernel numbers after those of the powers, 0 to 3."""
+
+_MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it leaves no bits behind the point, |x| < 2^51
+
+
+# --- rounding ------------------------------------------------------------------------------------------------------
+
+
+@device_function
+def product(a, b):
+    """a*b rounded once: no compiler can fuse it with a sum that follows."""
+    return fma(a, b, 0.0)
+
+
+@device_function
+def fused(a, b, c):
+    """a*b + c rounded once; `fma` for loops that the simulator runs as plain Python."""
+    return fma(a, b, c)
+
+
+@device_function
+def rint_i64(x):
+    """The nearest integer, ties to even, |x| < 2^63."""
+    return np.int64(round(x))
+
+
+@device_function
+def floor(x):
+    """Largest integer not above x, as a float; |x| < 2^51."""
+    r = (x + _MAGIC) - _MAGIC
+    return r - 1.0 if r > x else r
+
+
+@device_function
+def ceiling(x):
+    """Smallest integer not below x, as a float; |x| < 2^51."""
+    r = (x + _MAGIC) - _MAGIC
+    return r + 1.0 if r < x else r
+
+
+# --- intervals on a row ----------------------------------------------------------------------------------------------
+
+
+@device_function
+def row_interval(t, centre, length):
+    """First cell and end of |x - centre| <= sqrt(t), clipped to [0, length]; the centre is never clipped. Empty for t <= 0."""
+    r = math.sqrt(t if t > 0.0 else 0.0)
+    lo = np.int64(math.ceil(centre - r))
+    hi = np.int64(math.floor(centre + r)) + 1
+    lo = 0 if lo < 0 else lo
+    lo = length if lo > length else lo
+    hi = length if hi > length else hi
+    hi = lo if (hi < lo or t <= 0.0) else hi
+    return lo, hi
+
+
+@device_function
+def row_interval_strict(t, centre, length):
+    """`row_interval` with both ends tested again: for a kernel that is not 0 at the edge of its support."""
+    r = math.sqrt(t if t > 0.0 else 0.0)
+    lo = np.int64(math.ceil(centre - r))
+    hi = np.int64(math.floor(centre + r)) + 1
+    lo = lo + 1 if centre - np.float64(lo) >= r else lo
+    hi = hi - 1 if np.float64(hi - 1) - centre >= r else hi
+    lo = 0 if lo < 0 else lo
+    lo = length if lo > length else lo
+    hi = length if hi > length else hi
+    hi = lo if (hi < lo or t <= 0.0) else hi
+    return lo, hi
+
+
+# --- polynomials: coefficients of (t - (x - w)^2)^p in x, lowest first -----------------------------------------------
+
+
+@device_function
+def power_epanechnikov(w, t):
+    """The first two; the last is -1."""
+    return fma(-w, w, t), 2.0 * w
+
+
+@device_function
+def power_biweight(w, t):
+    """The first four; the last is 1."""
+    a, e = fma(-w, w, t), 2.0 * w
+    return product(a, a), product(2.0 * a, e), fma(e, e, -2.0 * a), -2.0 * e
+
+
+@device_function
+def power_triweight(w, t):
+    """The first six; the last is -1."""
+    a, e = fma(-w, w, t), 2.0 * w
+    aa, ee = product(a, a), product(e, e)
+    return (
+        product(aa, a),
+        product(3.0 * aa, e),
+        product(3.0 * a, ee - a),
+        product(e, fma(-6.0, a, ee)),
+        3.0 * (a - ee),
+        3.0 * e,
+    )
+
+
+@device_function
+def derivative_epanechnikov(w, t):
+    """d/dx of the Epanechnikov polynomial: 2 coefficients."""
+    return 2.0 * w, -2.0
+
+
+@device_function
+def derivative_biweight(w, t):
+    """d/dx of the biweight polynomial: 4 coefficients."""
+    a, e = fma(-w, w, t), 2.0 * w
+    return product(2.0 * a, e), product(2.0, fma(e, e, -2.0 * a)), -6.0 * e, 4.0
+
+
+@device_function
+def derivative_triweight(w, t):
+    """d/dx of the triweight polynomial: 6 coefficients."""
+    a, e = fma(-w, w, t), 2.0 * w
+    ee = product(e, e)
+    return (
+        product(3.0 * product(a, a), e),
+        product(6.0 * a, ee - a),
+        product(3.0 * e, fma(-6.0, a, ee)),
+        12.0 * (a - ee),
+        15.0 * e,
+        -6.0,
+    )
+
+
+# --- integer Taylor shifts: coefficients of c(x + n); sums wrap modulo 2^64, which the final sum undoes ----------------
+
+
+@device_function
+def shift2(c0, c1, c2, n):
+    """Shift a quadratic."""
+    c1n = c1 + n * c2
+    return c0 + n * c1n, c1n + n * c2, c2
+
+
+@device_function
+def shift4(c0, c1, c2, c3, c4, n):
+    """Shift a polynomial of degree 4."""
+    c3 += n * c4
+    c2 += n * c3
+    c1 += n * c2
+    c0 += n * c1
+    c3 += n * c4
+    c2 += n * c3
+    c1 += n * c2
+    c3 += n * c4
+    c2 += n * c3
+    c3 += n * c4
+    return c0, c1, c2, c3, c4
+
+
+@device_function
+def shift6(c0, c1, c2, c3, c4, c5, c6, n):
+    """Shift a polynomial of degree 6."""
+    c5 += n * c6
+    c4 += n * c5
+    c3 += n * c4
+    c2 += n * c3
+    c1 += n * c2
+    c0 += n * c1
+    c5 += n * c6
+    c4 += n * c5
+    c3 += n * c4
+    c2 += n * c3
+    c1 += n * c2
+    c5 += n * c6
+    c4 += n * c5
+    c3 += n * c4
+    c2 += n * c3
+    c5 += n * c6
+    c4 += n * c5
+    c3 += n * c4
+    c5 += n * c6
+    c4 += n * c5
+    c5 += n * c6
+    return c0, c1, c2, c3, c4, c5, c6
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+@device_function
+def kernel_value(kind, q, decay):
+    """Unnormalised kernel number `kind` at q; exp(-decay q) for the Gaussian; 0 for q >= 1."""
+    t = 1.0 - q
+    if kind == TRIANGULAR:
+        v = 1.0 - math.sqrt(q)
+    elif kind == COSINE:
+        v = cos_abs(1.5707963267948966 * math.sqrt(q))
+    elif kind == GAUSSIAN:
+        v = exp(-decay * q)
+    elif kind == 0:
+        v = 1.0
+    elif kind == 1:
+        v = t
+    elif kind == 2:
+        v = t * t
+    else:
+        v = t * t * t
+    return v if t > 0.0 else 0.0

@@ -1,0 +1,569 @@
+"""Kernel densities on grids: against tables and brute-force sums written here."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from numbastats import kde
+from numbastats._core.errors import ConvergenceWarning
+from numbastats.kde import engine
+from numbastats.kde import kernels as K
+
+FOLDER = Path(__file__).parent / "reference" / "kde"
+CASES = list(csv.DictReader((FOLDER / "cases.csv").read_text().splitlines()))
+CPU = {"device": "cpu", "workers": 1}
+PROFILE = {
+    "uniform": lambda q: np.ones_like(q),
+    "epanechnikov": lambda q: 1 - q,
+    "biweight": lambda q: (1 - q) ** 2,
+    "triweight": lambda q: (1 - q) ** 3,
+    "triangular": lambda q: 1 - np.sqrt(q),
+    "cosine": lambda q: np.cos(0.5 * math.pi * np.sqrt(q)),
+}
+VOLUME = {1: 2.0, 2: math.pi, 3: 4 * math.pi / 3, 4: math.pi**2 / 2, 5: 8 * math.pi**2 / 15}
+
+
+def constant(kernel, d):
+    """Closed-form normalisers, written independently of the library."""
+    return {
+        "uniform": 1 / VOLUME[d],
+        "epanechnikov": (d + 2) / (2 * VOLUME[d]),
+        "biweight": (d + 2) * (d + 4) / (8 * VOLUME[d]),
+        "triweight": (d + 2) * (d + 4) * (d + 6) / (48 * VOLUME[d]),
+        "triangular": (d + 1) / VOLUME[d],
+        "cosine": math.pi / 4,
+    }[kernel]
+
+
+def naive(samples, points, H, kernel="epanechnikov", weights=None, scale=None):
+    """Brute force: the definition."""
+    x = samples.reshape(len(samples), -1)
+    p = np.asarray(points, float).reshape(-1, x.shape[1])
+    w = np.ones(len(x)) if weights is None else weights
+    s = np.ones(len(x)) if scale is None else scale
+    d = x.shape[1]
+    delta = p[:, None] - x
+    q = np.einsum("pia,ab,pib->pi", delta, np.linalg.inv(H), delta) / s**2
+    values = np.where(q < 1, PROFILE[kernel](np.minimum(q, 1)), 0) * s ** -float(d)
+    return values @ w * constant(kernel, d) / (w.sum() * math.sqrt(np.linalg.det(H)))
+
+
+def mesh(axes):
+    return np.stack([m.reshape(-1) for m in np.meshgrid(*axes, indexing="ij")], -1)
+
+
+def small(d, n=60, seed=1):
+    """A few correlated samples, a grid that cuts some off, H."""
+    rng = np.random.default_rng(seed)
+    mix = np.tril(rng.uniform(0.3, 0.9, (d, d)), -1) + np.eye(d)
+    x = rng.standard_normal((n, d)) @ mix.T * 2.0 ** np.arange(d)
+    H = np.atleast_2d(np.cov(x.T)) * 0.35
+    lengths = {1: (40,), 2: (9, 13), 3: (5, 4, 9), 4: (3, 4, 3, 6)}[d]
+    axes = [np.linspace(np.quantile(c, 0.03), np.quantile(c, 0.98), m) for c, m in zip(x.T, lengths, strict=True)]
+    return x, axes, H
+
+
+# --- the reference tables ---
+
+
+@pytest.fixture(scope="module")
+def tables():
+    opened = {name: np.load(FOLDER / name) for name in {c["file"] for c in CASES}}
+    yield opened
+    for archive in opened.values():
+        archive.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c["case"])
+def test_reference(case, tables):
+    """Seen at most: grid 3.1e-14 of the peak, points 4.2e-15; the Gaussian 1.1e-10 with its tail of 1e-10 cut and rescaled."""
+
+    def key(k):
+        return tables[case["file"]][f"{case['case']}/{k}"]
+
+    weights = key("weights") if key("weights").size else None
+    fitted = kde.KDE(kernel=case["kernel"], H=key("H"), device="cpu", workers=1).fit(key("samples"), weights)
+    axes = [key(f"axis{i}") for i in range(int(case["d"]))]
+    got, exact = fitted.grid(axes), key("density")
+    peak = exact.max()
+    at, exact_at = fitted.points(key("points")), key("density_points")
+    if case["kernel"] == "gaussian":
+        assert np.abs(got - exact).max() <= 3e-10 * peak and np.abs(at - exact_at).max() <= 3e-10 * peak
+        return
+    error = np.abs(got - exact).max()
+    assert error <= 1e-12 * peak
+    assert (got[exact == 0] == 0).all()
+    assert np.abs(at - exact_at).max() <= 5e-15 * max(peak, exact_at.max())
+    assert (at[exact_at == 0] == 0).all()
+    if fitted.method_used_.startswith("rows"):
+        assert error <= fitted.error_bound_ * got.max() + 1e-15 * peak  # the table itself is good to 1e-15
+
+
+@pytest.mark.parametrize("method", ["rows-a", "rows-b", "rows-c", "skde", "skde-crop", "skde-row", "ep"])
+def test_every_method_agrees_with_the_table(method, tables):
+    """Seen at most 1.3e-14 of the peak for b, c and direct sums, 1.2e-13 for a."""
+    for case in CASES:
+        if case["kernel"] != "epanechnikov" or case["weighted"] == "1" or (method == "skde-crop" and int(case["d"]) < 3):
+            continue
+        if method == "ep" and int(case["n"]) > 500:
+            continue
+
+        def key(k, c=case):
+            return tables[c["file"]][f"{c['case']}/{k}"]
+
+        got = kde.grid(key("samples"), [key(f"axis{i}") for i in range(int(case["d"]))], H=key("H"), method=method, **CPU)
+        exact = key("density")
+        assert np.abs(got - exact).max() <= 1e-12 * exact.max(), case["case"]
+        assert (got[exact == 0] == 0).all()
+
+
+# --- every twin ---
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_twins(d, device):
+    """Plain and weighted, against brute force, and bit for bit between the devices."""
+    x, axes, H = small(d)
+    w = np.random.default_rng(2).uniform(0.1, 1, len(x))
+    for weights, method in ((None, "rows-c"), (w, "rows-b")):
+        got = kde.grid(x, axes, weights=weights, H=H, method=method, **device)
+        want = naive(x, mesh(axes), H, weights=weights).reshape(got.shape)
+        assert np.abs(got - want).max() <= 1e-13 * want.max()
+        assert np.array_equal(got, kde.grid(x, axes, weights=weights, H=H, method=method, **CPU))
+
+
+@pytest.mark.parametrize("kernel", ["uniform", "biweight", "triweight", "triangular"])
+def test_kernels_on_every_device(kernel, device):
+    x, axes, H = small(2, n=40)
+    got = kde.grid(x, axes, kernel=kernel, H=H, **device)
+    want = naive(x, mesh(axes), H, kernel).reshape(got.shape)
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+
+
+@pytest.mark.parametrize("method", ["rows-a", "skde", "skde-row"])
+def test_baselines_on_every_device(method, device):
+    x, axes, H = small(2, n=40)
+    got = kde.grid(x, axes, H=H, method=method, **device)
+    want = naive(x, mesh(axes), H).reshape(got.shape)
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+
+
+def test_chop_and_crop_on_every_device(device):
+    for d in (3, 4):
+        x, axes, H = small(d, n=20)
+        got = kde.grid(x, axes, H=H, method="skde-crop", **device)
+        want = naive(x, mesh(axes), H).reshape(got.shape)
+        assert np.abs(got - want).max() <= 1e-13 * want.max()
+
+
+def test_gpu_design_with_global_atomics(monkeypatch):
+    x, axes, H = small(2)
+    monkeypatch.setattr(engine, "CUDA_DESIGN", "atomics")
+    for kernel in ("epanechnikov", "triweight"):
+        got = kde.grid(x, axes, H=H, kernel=kernel, device="cuda")
+        assert np.array_equal(got, kde.grid(x, axes, H=H, kernel=kernel, **CPU))
+
+
+def test_threads_order_and_slabs_do_not_matter(monkeypatch):
+    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((4000, 2)) * [1, 3]
+    w = rng.uniform(0.5, 1, 4000)
+    H = np.array([[0.3, 0.2], [0.2, 1.5]])
+    axes = [(-3, 3, 61), (-9, 9, 83)]
+    shuffled = rng.permutation(4000)
+    for options, kernel in ((dict(), "epanechnikov"), (dict(weights=w), "epanechnikov"), (dict(weights=w), "triweight")):
+        one = kde.grid(x, axes, H=H, kernel=kernel, **options, **CPU)
+        for workers in (2, -1):
+            assert np.array_equal(one, kde.grid(x, axes, H=H, kernel=kernel, **options, device="cpu", workers=workers))
+        moved = {k: v[shuffled] for k, v in options.items()}
+        assert np.array_equal(one, kde.grid(x[shuffled], axes, H=H, kernel=kernel, **moved, **CPU))
+        slabs = list(kde.grid_slabs(x, axes, H=H, kernel=kernel, slab_rows=17, **options, **CPU))
+        assert [s.start for s, _ in slabs] == [0, 17, 34, 51]
+        assert np.array_equal(one, np.concatenate([f for _, f in slabs]))
+
+
+def test_threads_share_a_line():
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal(120_000)
+    one = kde.grid(x, (-4, 4, 501), h=0.3, device="cpu", workers=1)
+    assert np.array_equal(one, kde.grid(x, (-4, 4, 501), h=0.3, device="cpu", workers=2))
+    sub = one[::50]
+    H = np.array([[0.09 * x.var(ddof=1)]])
+    want = np.concatenate([naive(x, p, H) for p in np.linspace(-4, 4, 501)[::50]])
+    assert np.abs(sub - want).max() <= 1e-12 * want.max()
+
+
+def test_long_rows_choose_variant_b():
+    x = np.random.default_rng(5).standard_normal(2000)
+    fitted = kde.KDE(h=0.5, **CPU).fit(x)
+    fitted.grid((-4, 4, 20_001))
+    assert fitted.method_used_ == "rows-b" and fitted.error_bound_ < 1e-12
+    fitted.grid((-4, 4, 501))
+    assert fitted.method_used_ == "rows-c"
+
+
+# --- bandwidth matrices, weights, borders ---
+
+
+def test_matrices():
+    x, axes, _ = small(2)
+    covariance = np.cov(x.T)
+    h = kde.bandwidth.eq9(x)
+
+    def same(a, b):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-13 * b.max())
+
+    same(kde.grid(x, axes, **CPU), kde.grid(x, axes, H=h * h * covariance, **CPU))
+    same(kde.grid(x, axes, h=0.7, sigma="diag", **CPU), kde.grid(x, axes, H=0.49 * np.diag(np.diag(covariance)), **CPU))
+    same(kde.grid(x, axes, h=0.7, sigma=[2.0, 3.0], **CPU), kde.grid(x, axes, H=0.49 * np.diag([4.0, 9.0]), **CPU))
+    same(kde.grid(x, axes, h=0.7, sigma=covariance, **CPU), kde.grid(x, axes, h=0.7, **CPU))
+    same(kde.grid(x, axes, h=1.5, bw_convention="sklearn", **CPU), kde.grid(x, axes, H=2.25 * np.eye(2), **CPU))
+    same(kde.grid(x, axes, h=0.4, bw_convention="std", **CPU), kde.grid(x, axes, h=0.4 * math.sqrt(6), **CPU))
+
+
+def test_against_scikit_learn_and_scipy():
+    """Whole numbers of the peers, with their own meaning of the bandwidth."""
+    stats = pytest.importorskip("scipy.stats")
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    x, axes, _ = small(2)
+    points = mesh(axes)
+    shape = tuple(len(a) for a in axes)
+    theirs = np.exp(neighbors.KernelDensity(kernel="epanechnikov", bandwidth=2.0).fit(x).score_samples(points))
+    ours = kde.grid(x, axes, h=2.0, bw_convention="sklearn", **CPU)
+    np.testing.assert_allclose(ours, theirs.reshape(shape), rtol=0, atol=1e-12 * ours.max())
+    theirs = stats.gaussian_kde(x.T, bw_method=0.4)(points.T).reshape(shape)
+    ours = kde.grid(x, axes, h=0.4, kernel="gaussian", bw_convention="scipy", method="ep", tail=0, **CPU)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * ours.max())
+
+
+def test_weights():
+    x, axes, H = small(2)
+    w = np.random.default_rng(6).integers(0, 4, len(x)).astype(float)
+    repeated = np.repeat(x, w.astype(int), axis=0)
+    np.testing.assert_allclose(kde.grid(x, axes, H=H, weights=w, **CPU), kde.grid(repeated, axes, H=H, **CPU), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        kde.grid(x, axes, weights=w, **CPU), kde.grid(x, axes, weights=1e7 * w, **CPU), rtol=1e-12, atol=1e-18
+    )
+    with pytest.warns(RuntimeWarning, match="vanish"):
+        kde.grid(x, axes, H=H, weights=np.where(np.arange(len(x)) == 0, 1e-30, 1.0), **CPU)
+
+
+def test_axes_of_one_position_and_tiny_supports():
+    x, _, H = small(2)
+    line = np.linspace(-3, 3, 31)
+    got = kde.grid(x, [np.array([0.5]), line], H=H, **CPU)
+    want = naive(x, mesh([[0.5], line]), H).reshape(1, 31)
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+    assert kde.grid(x, [(0.5, 0.5, 1), (-3, 3, 31)], H=H, **CPU).shape == (1, 31)
+    tiny = kde.grid(x, [(-30.5, 30, 7), (-30.5, 30, 8)], H=1e-8 * np.eye(2), **CPU)
+    assert (tiny == 0).all()
+    on_a_sample = kde.grid(np.zeros((1, 2)), [(-2, 2, 5), (-2, 2, 5)], H=0.01 * np.eye(2), kernel="triweight", **CPU)
+    assert on_a_sample[2, 2] == pytest.approx(4 / math.pi / 0.01, rel=1e-12) and np.count_nonzero(on_a_sample) == 1
+
+
+def test_samples_far_away_are_counted():
+    x, axes, H = small(2)
+    far = np.concatenate([x, x[:7] + 1e6])
+    fitted = kde.KDE(H=H, **CPU).fit(far)
+    got = fitted.grid(axes)
+    assert fitted.n_outside_ >= 7
+    np.testing.assert_allclose(got, kde.grid(x, axes, H=H, **CPU) * len(x) / len(far), rtol=1e-12)
+
+
+def test_row_axis_need_not_be_the_last():
+    x, axes, _ = small(3)
+    for axis in range(3):
+        H = np.diag(np.where(np.arange(3) == axis, 30.0, 0.5))
+        got = kde.grid(x, axes, H=H, **CPU)
+        want = naive(x, mesh(axes), H).reshape(got.shape)
+        assert np.abs(got - want).max() <= 1e-13 * want.max()
+        slabs = [f for _, f in kde.grid_slabs(x, axes, H=H, slab_rows=2, **CPU)]
+        assert np.abs(np.concatenate(slabs) - want).max() <= 1e-13 * want.max()
+
+
+def test_dtypes_out_and_kinds(tmp_path, device):
+    x, axes, H = small(2)
+    f = kde.grid(x, axes, H=H, **device)
+    single = kde.grid(x.astype(np.float32), axes, H=H, **device)
+    assert single.dtype == np.float32 and np.allclose(single, f, rtol=0, atol=1e-5 * f.max())
+    assert kde.grid(x, axes, H=H, dtype="float32", **device).dtype == np.float32
+    assert kde.grid(np.arange(10), (-5, 15, 50), **device).dtype == np.float64
+    out = np.memmap(tmp_path / "grid", np.float64, "w+", shape=f.shape)
+    assert kde.grid(x, axes, H=H, out=out, **device) is out and np.array_equal(out, f)
+    assert kde.grid_slabs(x, axes, H=H, out=out, slab_rows=4, **device) is out and np.array_equal(out, f)
+    seen = []
+    kde.grid_slabs(x, axes, H=H, callback=lambda where, block: seen.append(where.stop) or len(seen) == 2, slab_rows=4, **device)
+    assert seen == [4, 8]
+    with pytest.raises(ValueError, match="shape"):
+        kde.grid(x, axes, H=H, out=np.empty(3), **device)
+    with pytest.raises(TypeError, match="dtype"):
+        kde.grid(x, axes, H=H, out=np.empty(f.shape, np.float32), **device)
+
+
+def test_device_arrays():
+    from numba import cuda
+
+    x, axes, H = small(2, n=20)
+    got = kde.grid(cuda.to_device(x), axes, H=H)
+    assert hasattr(got, "copy_to_host") and np.array_equal(got.copy_to_host(), kde.grid(x, axes, H=H, **CPU))
+    at = kde.points(cuda.to_device(x), x[:5], H=H)
+    assert hasattr(at, "copy_to_host")
+    with pytest.raises(ValueError, match="copy it to the host"):
+        kde.grid(cuda.to_device(x), axes, H=H, device="cpu")
+
+
+# --- adaptive, derivatives, boundaries ---
+
+
+@pytest.mark.parametrize("kernel", ["uniform", "epanechnikov", "triweight", "triangular"])
+def test_adaptive_array(kernel):
+    x, axes, H = small(2)
+    rng = np.random.default_rng(7)
+    scale, w = rng.uniform(0.4, 2, len(x)), rng.uniform(0.1, 1, len(x))
+    got = kde.grid(x, axes, H=H, adaptive=scale, weights=w, kernel=kernel, **CPU)
+    want = naive(x, mesh(axes), H, kernel, w, scale).reshape(got.shape)
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+    at = kde.points(x, mesh(axes), H=H, adaptive=scale, weights=w, kernel=kernel, **CPU)
+    assert np.abs(at - want.reshape(-1)).max() <= 1e-13 * want.max()
+
+
+def test_abramson():
+    x, axes, H = small(2)
+    pilot = naive(x, x, H)
+    scale = np.clip((pilot / np.exp(np.log(pilot).mean())) ** -0.5, 0.1, 10)
+    got = kde.grid(x, axes, H=H, adaptive=("abramson", 0.5), **CPU)
+    want = naive(x, mesh(axes), H, scale=scale).reshape(got.shape)
+    assert np.abs(got - want).max() <= 1e-12 * want.max()
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "biweight", "triweight"])
+def test_gradient(kernel):
+    """Against the analytic derivative of the definition; seen at most 2e-14 of the largest value."""
+    p = {"epanechnikov": 1, "biweight": 2, "triweight": 3}[kernel]
+    for d in (1, 2, 3):
+        x, axes, H = small(d)
+        inverse, points = np.linalg.inv(H), mesh(axes)
+        delta = points[:, None] - x
+        q = np.einsum("pia,ab,pib->pi", delta, inverse, delta)
+        slope = np.where(q < 1, -2 * p * np.maximum(1 - q, 0) ** (p - 1), 0)
+        want = np.einsum("pi,pia->ap", slope, delta @ inverse) * constant(kernel, d) / (len(x) * math.sqrt(np.linalg.det(H)))
+        got = kde.KDE(kernel=kernel, H=H, **CPU).fit(x).gradient(axes)
+        assert np.abs(got.reshape(d, -1) - want).max() <= 1e-12 * np.abs(want).max()
+
+
+def images(x, axis, walls):
+    parts = [x]
+    for wall in walls:
+        mirrored = x.copy()
+        mirrored[:, axis] = 2 * wall - mirrored[:, axis]
+        parts.append(mirrored)
+    return parts
+
+
+def test_reflection():
+    rng = np.random.default_rng(8)
+    x = np.stack([rng.exponential(1, 80), rng.normal(size=80)], -1)
+    x[:, 1] += 0.6 * x[:, 0]
+    H = np.cov(x.T) * 0.4
+    flipped = H * [[1, -1], [-1, 1]]
+    axes = [np.linspace(-0.5, 3, 15), np.linspace(-2, 3, 12)]
+    got = kde.grid(x, axes, H=H, boundary={0: ("reflect", 0, None)}, **CPU)
+    points = mesh(axes)
+    mirrored = x * [-1, 1]
+    want = naive(x, points, H) + naive(mirrored, points, flipped)
+    want = np.where(points[:, 0] >= 0, want, 0)
+    assert np.abs(got.reshape(-1) - want).max() <= 1e-13 * want.max()
+    at = kde.points(x, points, H=H, boundary={0: ("reflect", 0, None)}, **CPU)
+    assert np.abs(at - want).max() <= 1e-13 * want.max()
+    # a corner: mirrored along both axes, H is as before
+    box = {0: ("reflect", 0, None), 1: ("reflect", x[:, 1].min() - 0.1, None)}
+    wall = x[:, 1].min() - 0.1
+    other = x * [1, -1] + [0, 2 * wall]
+    want = (
+        naive(x, points, H) + naive(mirrored, points, flipped) + naive(other, points, flipped) + naive(other * [-1, 1], points, H)
+    )
+    want = np.where((points[:, 0] >= 0) & (points[:, 1] >= wall), want, 0)
+    got = kde.grid(x, axes, H=H, boundary=box, **CPU)
+    assert np.abs(got.reshape(-1) - want).max() <= 1e-13 * want.max()
+
+
+def test_periodic():
+    rng = np.random.default_rng(9)
+    angle = rng.vonmises(3.0, 2.0, 200) % (2 * math.pi)
+    boundary = {0: ("periodic", 0, 2 * math.pi)}
+    m = 90
+    axis = np.arange(m) * 2 * math.pi / m
+    got = kde.grid(angle, axis, h=0.8, sigma="identity", boundary=boundary, **CPU)
+    want = sum(naive(angle + k * 2 * math.pi, axis, np.array([[0.64]])) for k in (-1, 0, 1))
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+    assert got.sum() * 2 * math.pi / m == pytest.approx(1, abs=1e-3)
+    shifted = kde.grid(angle + 20 * math.pi, axis, h=0.8, sigma="identity", boundary=boundary, **CPU)
+    assert np.abs(shifted - got).max() <= 1e-12 * got.max()
+    with pytest.raises(ValueError, match="period"):
+        kde.grid(angle, axis, h=4.0, sigma="identity", boundary=boundary, **CPU)
+
+
+def test_renormalisation():
+    from scipy.integrate import quad
+
+    x = np.random.default_rng(10).exponential(1, 100)
+    axis = np.linspace(0, 4, 21)
+    got = kde.grid(x, axis, h=0.5, sigma="identity", boundary={0: ("renorm", 0, None)}, **CPU)
+    plain = naive(x, axis, np.array([[0.25]]))
+    mass = np.array([quad(lambda u: 0.75 * (1 - u * u), -1, min(1, a / 0.5))[0] for a in axis])
+    assert np.abs(got - plain / mass).max() <= 1e-12 * got.max()
+    two = {0: ("renorm", 0, None), 1: ("renorm", 0, None)}
+    with pytest.raises(ValueError, match="reflect"):
+        kde.grid(np.stack([x, x**2], -1), [(0, 1, 3)] * 2, boundary=two, **CPU)
+    with pytest.raises(ValueError, match="outside the boundary"):
+        kde.grid(x - 1, axis, boundary={0: ("reflect", 0, None)}, **CPU)
+
+
+# --- sums that can be distributed ---
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_partial_combine_finalize(weighted, device):
+    x, axes, _ = small(2, n=90)
+    w = np.random.default_rng(11).uniform(0.1, 1, 90) if weighted else None
+    cuts = [slice(0, 20), slice(20, 21), slice(21, 90)]
+
+    def take(a, s):
+        return None if a is None else a[s]
+
+    summary = kde.combine(*[kde.partial(x[s], weights=take(w, s)) for s in cuts])
+    plan = kde.plan(summary, axes, weighted=weighted)
+    states = [kde.partial(x[s], plan, weights=take(w, s), **device) for s in cuts]
+    whole = kde.partial(x, plan, weights=w, device="cpu")
+    left = kde.combine(kde.combine(states[0], states[1]), states[2])
+    right = kde.combine(states[2], kde.combine(states[0], states[1]))
+    assert np.array_equal(left, whole) and np.array_equal(right, whole)
+    got = kde.finalize(left, plan, **device)
+    want = kde.grid(x, axes, weights=w, **CPU)
+    assert np.abs(got - want).max() <= 1e-12 * want.max()
+    assert np.abs(got - want).max() <= 2 * plan.error_bound
+    with pytest.raises(ValueError, match="state"):
+        kde.finalize(left[:2], plan)
+
+
+# --- bad input ---
+
+GOOD = np.random.default_rng(12).standard_normal((50, 2))
+AXES = [(-3, 3, 7), (-3, 3, 8)]
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        (np.empty((0, 2)), {}, "no samples"),
+        (GOOD, {"weights": np.zeros(50)}, "all weights are 0"),
+        (GOOD, {"weights": -np.ones(50)}, "negative"),
+        (GOOD, {"weights": np.full(50, np.nan)}, "NaN"),
+        (GOOD, {"weights": np.ones(49)}, "one weight per sample"),
+        (GOOD[:2], {}, "sigma='diag'"),
+        (np.stack([GOOD[:, 0], 2 * GOOD[:, 0]], -1), {}, "H="),
+        (np.stack([GOOD[:, 0], np.ones(50)], -1), {}, "axis 1 is constant"),
+        (np.where(np.arange(50)[:, None] == 3, np.nan, GOOD), {}, "omit"),
+        (np.where(np.arange(50)[:, None] == 3, np.inf, GOOD), {}, "1 of 50"),
+        (GOOD, {"H": [[1, 2], [0, 1]]}, "symmetric"),
+        (GOOD, {"H": [[1, 2], [2, 1]]}, "positive definite"),
+        (GOOD, {"H": np.eye(3)}, "shape"),
+        (GOOD, {"H": np.eye(2), "h": 1.0}, "both given"),
+        (GOOD, {"H": np.eye(2), "sigma": "diag"}, "both given"),
+        (GOOD, {"h": 0.0}, "> 0"),
+        (GOOD, {"h": np.nan}, "> 0"),
+        (GOOD, {"kernel": "tophat"}, "'uniform'"),
+        (GOOD, {"kernel": "cosine"}, "d = 1"),
+        (GOOD, {"bandwidth": "magic"}, "'eq9'"),
+        (GOOD, {"bandwidth": "isj"}, "d = 1"),
+        (GOOD, {"sigma": "full"}, "'cov'"),
+        (GOOD, {"sigma": [1.0, -1.0]}, "> 0"),
+        (GOOD, {"method": "fft"}, "'rows-b'"),
+        (GOOD, {"method": "skde-crop"}, "d >= 3"),
+        (GOOD, {"method": "rows-c", "weights": np.ones(50)}, "rows-b"),
+        (GOOD, {"method": "rows", "kernel": "gaussian"}, "auto"),
+        (GOOD, {"kernel": "gaussian", "tail": 0}, "method='ep'"),
+        (GOOD, {"kernel": "gaussian", "tail": 2}, "tail"),
+        (GOOD, {"derivative": 2}, "axis"),
+        (GOOD, {"derivative": 0, "kernel": "uniform"}, "biweight"),
+        (GOOD, {"boundary": {2: ("reflect", 0, 1)}}, "axes 0 to 1"),
+        (GOOD, {"boundary": {0: ("mirror", 0, 1)}}, "'reflect'"),
+        (GOOD, {"adaptive": np.ones(3)}, "one scale per sample"),
+        (GOOD, {"adaptive": -np.ones(50)}, "> 0"),
+        (GOOD, {"bw_convention": "scipy", "h": 1.0}, "Gaussian"),
+        (GOOD, {"workers": 0}, "workers"),
+        (GOOD, {"device": "gpu"}, "'cuda'"),
+    ],
+)  # fmt: skip
+def test_bad_input(samples, options, message):
+    with pytest.raises(ValueError, match=message):
+        kde.grid(samples, AXES, **({"device": "cpu"} | options))
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ([np.array([0, 1, 3.0]), AXES[1]], "irregular"),
+        ([np.array([0, -1, -2.0]), AXES[1]], "not increasing"),
+        ([np.array([0, np.nan, 2]), AXES[1]], "NaN"),
+        ([np.empty(0), AXES[1]], "shape"),
+        ([(0, 0, 3), AXES[1]], "lo < hi"),
+        ([(0, 1, 1), AXES[1]], "lo = hi"),
+        ([AXES[0]], "1 axes for samples of 2"),
+    ],
+)
+def test_bad_axes(axes, message):
+    with pytest.raises(ValueError, match=message):
+        kde.grid(GOOD, axes)
+
+
+def test_other_bad_input():
+    with pytest.raises(ValueError, match=r"kde\.points"):
+        kde.grid(np.random.default_rng(1).standard_normal((50, 5)), [(-1, 1, 2)] * 5)
+    with pytest.raises(MemoryError, match="grid_slabs"):
+        kde.grid(GOOD, [(-3, 3, 1 << 30), (-3, 3, 1 << 30)])
+    with pytest.raises(TypeError, match="complex128"):
+        kde.grid(GOOD.astype(complex), AXES)
+    with pytest.raises(TypeError, match="unknown"):
+        kde.grid_slabs(GOOD, AXES, colour=1)
+    with_nan = np.concatenate([GOOD, [[np.nan, 1]]])
+    kept = kde.KDE(nan_policy="omit", **CPU).fit(with_nan)
+    assert kept.n_dropped_ == 1
+    np.testing.assert_allclose(kept.grid(AXES), kde.grid(GOOD, AXES, **CPU), rtol=1e-12)
+
+
+# --- scores ---
+
+
+def test_perkins():
+    f = np.array([[1.0, 2], [3, 4]])
+    assert kde.perkins(f, 5 * f) == pytest.approx(1)
+    assert kde.perkins([1.0, 0], [0, 1.0]) == 0
+    assert math.isnan(kde.perkins([0.0, 0], [0, 1.0]))
+    with pytest.raises(ValueError, match="same grid"):
+        kde.perkins(f, f[0])
+    x = np.random.default_rng(13).standard_normal((20_000, 2))
+    axes = kde.regular_axes(x, shape=80)
+    h = kde.bandwidth.eq9(x)
+    gauss = kde.grid(x, axes, kernel="gaussian", h=h / math.sqrt(6), tail=1e-6, **CPU)
+    assert kde.perkins(kde.grid(x, axes, **CPU), gauss) > 0.99  # the specification measured 0.9946 on other data
+
+
+def test_kernels_registered():
+    from numbastats._core.compile import REGISTRY
+
+    names = {n for n in REGISTRY if n.startswith("kde.")}
+    assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {
+        k.name for k in (K.ROWS_A, K.DIRECT, K.CELLS, K.EXHAUSTIVE)
+    }
+
+
+def test_isj_needs_samples():
+    with pytest.warns(ConvergenceWarning, match="Silverman"):
+        kde.bandwidth.isj(np.array([0.0, 0.0, 0.0, 1.0]))
