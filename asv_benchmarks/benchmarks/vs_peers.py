@@ -6,16 +6,16 @@ A ratio is the peer's time over ours: above 1 we are faster.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy.special
 
 import numbastats as ns
 
-from . import __path__, bench_quantile, datasets
+from . import bench_quantile, datasets
 from .common import FLOATS, LARGE, SMALL, Case, interleave
 
 # Own time, math loop and NumPy in ns, as the specification states them: their ratios are what is to be reached.
@@ -157,9 +157,8 @@ CASES |= {
     "two threads, ndtri fast, 10^7 values": Case(LARGE, _ndtri_threads, {"one thread": 1.7}),
     "two threads, random.normal, 10^7 values": Case(LARGE, _normal_threads, {"one thread": 1.7}),
 }
-for _info in pkgutil.iter_modules(__path__):
-    if _info.name.startswith("bench_"):  # a topic's own cases stand beside its benchmarks
-        CASES |= getattr(importlib.import_module(f"{__package__}.{_info.name}"), "PEER_CASES", {})
+for _file in sorted(Path(__file__).parent.glob("bench_*.py")):  # a topic's own cases stand beside its benchmarks
+    CASES |= getattr(importlib.import_module(f"{__package__}.{_file.stem}"), "PEER_CASES", {})
 
 
 def second_cpu_gain(rounds=9, calls=40):
