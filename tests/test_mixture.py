@@ -649,3 +649,31 @@ def test_estimator():
     with pytest.raises(ValueError, match="shape"):
         model.fit(np.ones((3, 2)))
     assert mixture.Mixture(range(1, 4), family="gaussian", rng=1).fit(x).n_components_ in (1, 2, 3)
+
+
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", "exponential", "lognormal"])
+def test_em_in_pieces(family):
+    x = small_data(n=150)
+    r = mixture.fit(x, 2, family=family, rng=1, device="cpu")
+    now = [np.array([0.45, 0.55]), r.means * [0.9, 1.1], None if np.isnan(r.params).any() else r.params * 1.2]
+    w = np.random.default_rng(1).integers(1, 4, x.size).astype(float)
+    last = -np.inf
+    for _ in range(5):
+        parts = [
+            mixture.partial_stats(x[s], *now, family=family, sample_weight=w[s], device="cpu")
+            for s in np.split(np.arange(150), 3)
+        ]
+        *new, ll = mixture.em_update(mixture.combine(parts), *now, family=family)
+        assert ll > last
+        dens = mixture.logpdf(x, *now, family=family, device="cpu")
+        assert abs(ll - w @ dens) < 1e-9
+        resp = mixture.responsibilities(x, *now, family=family, device="cpu")
+        np.testing.assert_allclose(new[0], w @ resp / w.sum(), rtol=1e-12)
+        y = np.log(x) if family == "lognormal" else x
+        np.testing.assert_allclose(new[1], (w * y) @ resp / (w @ resp), rtol=1e-12)
+        now, last = new, ll
+    with pytest.raises(ValueError, match="shape"):
+        mixture.em_update(np.ones(3), *now, family=family)
+    if family != "gaussian":
+        with pytest.raises(ValueError, match="support"):
+            mixture.partial_stats([-1.0, 2.0], *now, family=family)

@@ -257,7 +257,7 @@ def gpu_sums(rng, dtype, n, edges):
 
 def gpu_scores(rng, dtype, n, edges):
     inputs, _ = gpu_sums(rng, dtype, n, edges)
-    return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n))]
+    return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n)), np.zeros((2, n))]
 
 
 GPU_MAKERS = {

@@ -12,6 +12,7 @@ from numbastats.mixture.bulkem import bulkem
 from numbastats.mixture.distribution import cdf, logpdf, pdf, ppf, responsibilities, rvs, sf
 from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import MixtureBatch, MixtureFit, fit, fit_many
+from numbastats.mixture.streaming import combine, em_update, partial_stats
 
 __all__ = [
     "Mixture",
@@ -19,9 +20,12 @@ __all__ = [
     "MixtureFit",
     "bulkem",
     "cdf",
+    "combine",
+    "em_update",
     "fit",
     "fit_many",
     "logpdf",
+    "partial_stats",
     "pdf",
     "ppf",
     "responsibilities",

@@ -270,7 +270,7 @@ def fit_many(
     >>> x = np.where(rng.random((3, 500)) < 0.3, rng.wald(1.0, 30.0, (3, 500)), rng.wald(3.0, 0.2, (3, 500)))
     >>> fits = ns.mixture.fit_many(x, 2, rng=0)
     >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist()
-    ([0, 0, 0], [0.7, 0.7, 0.7])
+    ([0, 0, 0], [0.3, 0.3, 0.3])
     """
     law = family_of(family)
     choice("method", method, tuple(pipeline.METHODS))
@@ -557,7 +557,7 @@ def _entropy(p, r, options):
             P = np.empty((3, K))
             k.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
             out, resp = np.empty(x.size), np.empty((K, x.size))
-            k.SCORES.serial(x + c, c, p.family.base, P, out, resp)
+            k.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
     return total
 

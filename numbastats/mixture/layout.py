@@ -108,9 +108,12 @@ def arrange(data, offsets, weights, family) -> Data:
             raise ValueError("weights must have the layout of data: the same number of data sets, each of the same length")
         bad_weight = ~(w >= 0) | np.isinf(w)
         w[bad_weight] = 0.0
-    drop = np.isnan(x)
-    infinite = np.isinf(x)
-    outside = family.outside(np.where(drop | infinite, 1.0 if family.minimum < 1 else family.minimum, x))
+    with np.errstate(over="ignore", invalid="ignore"):
+        clean = bool(np.isfinite(x.sum())) and not family.discrete and (x.size == 0 or x.min() > family.minimum)
+    drop = infinite = outside = np.zeros(x.size, bool)  # one pass for clean data, several for the others
+    if not clean:
+        drop, infinite = np.isnan(x), np.isinf(x)
+        outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
 
     def flag(mask, code, text):
         if not mask.any():
@@ -136,7 +139,7 @@ def arrange(data, offsets, weights, family) -> Data:
         f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
     )
     if w is not None:
-        drop |= w == 0.0
+        drop = drop | (w == 0.0)
     dropped = np.zeros(D, np.int64)
     if drop.any():
         dropped = _per_set(drop, off)

@@ -410,21 +410,18 @@ def _reordered(hess, par, order, q):
     """Hessians of components in another order: log al_k/al_K changes its base too."""
     n = hess.shape[1]
     K = order.shape[1]
-    if (order == np.arange(K)).all():
-        return hess
     out = hess.copy()
-    for d in np.nonzero((order != np.arange(K)).any(axis=1))[0]:
-        o = order[d]
-        # old theta as a linear map of the new one: z_old_j = znew_pos(j) - znew_pos(K-1), znew_(K-1) = 0
-        position = np.argsort(o)
+    patterns, kind = np.unique(order, axis=0, return_inverse=True)
+    for o, rows in ((o, np.nonzero(kind.reshape(-1) == i)[0]) for i, o in enumerate(patterns)):
+        # the old theta as a linear map of the new one: z_old_j = z_new_at(j) - z_new_at(K - 1), where z_new_(K - 1) = 0
+        at = np.argsort(o)
         M = np.zeros((n, n))
         for j in range(K - 1):
-            if position[j] < K - 1:
-                M[j, position[j]] += 1.0
-            if position[K - 1] < K - 1:
-                M[j, position[K - 1]] -= 1.0
-        for b in range(q):
-            for j in range(K):
-                M[K - 1 + b * K + j, K - 1 + b * K + position[j]] = 1.0
-        out[d] = M.T @ hess[d] @ M
+            if at[j] < K - 1:
+                M[j, at[j]] += 1.0
+            if at[K - 1] < K - 1:
+                M[j, at[K - 1]] -= 1.0
+        for j in range(q * K):
+            M[K - 1 + j, K - 1 + j // K * K + at[j % K]] = 1.0
+        out[rows] = M.T @ hess[rows] @ M
     return out

@@ -1,0 +1,116 @@
+"""EM on one data set in pieces: sums of each piece anywhere, their combination, one M-step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats.mixture import kernels as k
+from numbastats.mixture.distribution import _document, _mixture, _scores, _values
+from numbastats.scalar import families as fam
+
+__all__ = ["combine", "em_update", "partial_stats"]
+
+
+@_document
+def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", sample_weight=None, device=None, workers=None):
+    """Sums of the E-step over a piece of the data.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        NaN are dropped.
+    {parameters}
+    sample_weight : array_like, shape (n,), optional
+    device, workers
+        As elsewhere in the library.
+
+    Returns
+    -------
+    numpy.ndarray, shape (3 K + 1,)
+        Per component the sums of r, r t1, r t2 (t1, t2 about the mean of the mixture), then the log-likelihood. Sums of pieces
+        add up: use `combine`, ``dask.array.reduction`` or an MPI reduce, then `em_update`.
+
+    Raises
+    ------
+    ValueError
+        For values outside the support.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 40_000, rng=1)
+    >>> now = np.array([0.5, 0.5]), np.array([1.0, 4.0]), np.array([10.0, 1.0])
+    >>> for _ in range(40):
+    ...     total = ns.mixture.combine([ns.mixture.partial_stats(part, *now) for part in np.split(x, 4)])
+    ...     *now, loglik = ns.mixture.em_update(total, *now)
+    >>> now[1].round(1)
+    array([1., 3.])
+    """
+    law, par = _mixture(weights, means, params, family)
+    x, _ = _values(x)
+    keep = ~np.isnan(x)
+    w = np.ones(x.shape) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if x.ndim != 1 or w.shape != x.shape:
+        raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError("sample_weight has negative or non-finite entries; use weights >= 0")
+    x, w = x[keep], w[keep]
+    stats = np.empty((2, x.size))
+    ll, resp = _scores(x, law, par, True, device, workers, stats)
+    if not np.isfinite(ll).all():
+        raise ValueError(f"{int((~np.isfinite(ll)).sum())} values are infinite or outside the support of {law.name}; remove them")
+    resp *= w
+    return np.concatenate([np.stack([resp.sum(axis=1), resp @ stats[0], resp @ stats[1]], axis=1).reshape(-1), [w @ ll]])
+
+
+def combine(parts):
+    """Add up the sums of pieces, pairwise, so that the order of the list alone decides the rounding.
+
+    Parameters
+    ----------
+    parts : sequence of numpy.ndarray
+        Results of `partial_stats` with the same parameters.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    return k.combine(parts)
+
+
+@_document
+def em_update(total, weights, means, params=None, *, family="inverse_gaussian"):
+    """M-step from the sums of all pieces.
+
+    Parameters
+    ----------
+    total : array_like, shape (3 K + 1,)
+        Sum of the pieces' `partial_stats`.
+    {parameters}
+        The parameters that the sums were made with.
+
+    Returns
+    -------
+    weights, means, params : numpy.ndarray, shape (K,)
+        The next parameters; `params` is None for families of one.
+    loglik : float
+        Log-likelihood of the parameters that were passed in.
+
+    Raises
+    ------
+    ValueError
+        Where a component has lost its observations or its spread.
+    """
+    law, par = _mixture(weights, means, params, family)
+    K = par.shape[1]
+    total = np.asarray(total, np.float64)
+    if total.shape != (3 * K + 1,):
+        raise ValueError(f"total has shape {total.shape}; partial_stats of {K} components gives ({3 * K + 1},)")
+    c = float(par[0] @ par[1])
+    rows = total[:-1].reshape(K, 3)
+    new = np.array([fam.maximise(law.base, *map(float, row), c, 0.0, 0.0) for row in rows])
+    if not ((rows[:, 0] > 0).all() and (new[:, 1] > 0).all() and np.isfinite(new).all()):
+        raise ValueError(
+            f"a component has no observations or no spread left: sums of responsibilities {rows[:, 0]}; start elsewhere"
+        )
+    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], law.parameter(new[:, 1]) if law.two else None, float(total[-1])
