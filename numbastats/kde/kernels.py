@@ -1169,6 +1169,7 @@ def cells_cpu(points, y, q, inv_l2, starts, moments, grid, cells, options, scale
 
 
 def cells_cuda(points, y, q, inv_l2, starts, moments, grid, cells, options, scale, decay, out):
+    """Thread per point; the lanes of all threads are too many for cuda.shared memory."""
     buffer = cuda.local.array(LANES, np.float64)
     acc = cuda.local.array(LANES, np.float64)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
@@ -1195,6 +1196,7 @@ def exhaustive_cpu(points, y, q, inv_l2, options, scale, decay, out):
 
 
 def exhaustive_cuda(points, y, q, inv_l2, options, scale, decay, out):
+    """Thread per point; the lanes of all threads are too many for cuda.shared memory."""
     buffer = cuda.local.array(LANES, np.float64)
     acc = cuda.local.array(LANES, np.float64)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
