@@ -226,7 +226,7 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     if d == 1:
         return _line(x, w, lam, origin, step, low, high, coarse, workers)
     total = int(np.prod(cells))
-    chunks = _CHUNKS if n >= _PARALLEL_FROM and total < n else 1
+    chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
     coarse_cells = np.floor((high - low) / coarse).astype(np.int64) + 1
     key = np.empty(n, np.int32)
     counts = np.zeros((chunks, total + 1), np.int64)
@@ -399,7 +399,7 @@ def ball_cells(x, w, lam, mean, factor, grid, cells, with_moments, workers=None)
     """
     n, d = x.shape
     total = int(np.prod(cells))
-    chunks = _CHUNKS if n >= _PARALLEL_FROM and total < n else 1
+    chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
     key, counts = np.empty(n, np.int32), np.zeros((chunks, total + 1), np.int64)
     _call(whiten_loop, n, workers, x, mean, factor, grid, cells, key, counts)
     starts = np.cumsum(counts.sum(0))
