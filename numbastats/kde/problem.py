@@ -160,9 +160,6 @@ def check_weights(weights, n):
     w = np.ascontiguousarray(as_samples(weights, "weights")[0][:, 0])
     if w.shape != (n,) or np.ndim(weights) != 1:
         raise ValueError(f"weights have shape {np.shape(weights)}; pass one weight per sample, shape ({n},)")
-    top = w.max()
-    if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100:
-        w = w / top  # squares must neither overflow nor vanish
     return w
 
 
@@ -183,6 +180,9 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     w = check_weights(weights, n)
+    top = 1.0 if w is None else w.max()
+    if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100:
+        w = w / top  # squares must neither overflow nor vanish
     m = sorting.moments(x, w, workers)
     dropped = 0
     if m["bad"] and nan_policy == "omit":
