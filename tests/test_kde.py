@@ -276,6 +276,44 @@ def test_samples_far_away_are_counted():
     np.testing.assert_allclose(got, kde.grid(x, axes, H=H, **CPU) * len(x) / len(far), rtol=1e-12)
 
 
+def test_nothing_reaches_the_grid(device):
+    for d in (1, 2, 3):
+        x, axes, H = small(d, n=10)
+        assert (kde.grid(x + 1e6, axes, H=H, **device) == 0).all()
+        assert (kde.grid(x + 1e6, axes, H=H, kernel="triangular", **device) == 0).all()
+        w = np.repeat([0.0, 1e-300], 10)
+        assert (kde.grid(np.concatenate([x, x + 1e6]), axes, H=H, weights=w, **device) == 0).all()
+
+
+def test_crop_equals_the_corrected_appendix():
+    """Equations (11)-(19) with their slips corrected against the closed form, random matrices."""
+    from numbastats.kde.problem import make_grid, make_model, parse_axes
+
+    rng = np.random.default_rng(14)
+    for _ in range(20):
+        g = rng.standard_normal((3, 3))
+        H = g @ g.T + 0.1 * np.eye(3)
+        model = make_model(rng.standard_normal((9, 3)), H=H)
+        geo = make_grid(model, parse_axes([(0, 9, 10)] * 3, 3), row_axis=2).geo
+        m = np.linalg.inv(H)[::-1, ::-1]  # x, y, z: the row axis first
+        z = rng.uniform(-1, 1) * math.sqrt(H[0, 0])
+        a, b, c = m[0, 0], 2 * m[0, 1], m[1, 1]
+        d, e, f = 2 * m[0, 2] * z, 2 * m[1, 2] * z, m[2, 2] * z * z - 1
+        theta = math.atan2(b, a - c) / 2
+        co, si = math.cos(theta), math.sin(theta)
+        a1, c1 = a * co * co + b * co * si + c * si * si, a * si * si - b * co * si + c * co * co
+        d1, e1 = d * co + e * si, -d * si + e * co
+        n = -4 * f * a1 * c1 + c1 * d1 * d1 + a1 * e1 * e1
+        size = geo[K.LAMBDA2] - geo[K.REST + 2] * z * z
+        assert (n > 0) == (size > 0)
+        long, short = math.sqrt(n / (4 * a1 * a1 * c1)), math.sqrt(n / (4 * a1 * c1 * c1))
+        x, y = -d1 / (2 * a1), -e1 / (2 * c1)
+        centre = x * co - y * si, x * si + y * co
+        bounds = math.hypot(long * co, short * si), math.hypot(long * si, short * co)
+        np.testing.assert_allclose(bounds, [math.sqrt(size * geo[K.CROP]), math.sqrt(size * geo[K.CROP + 1])], rtol=1e-9)
+        np.testing.assert_allclose(centre, [geo[K.CROP + 3] * z, geo[K.CROP + 5] * z], rtol=1e-9, atol=1e-12)
+
+
 def test_row_axis_need_not_be_the_last():
     x, axes, _ = small(3)
     for axis in range(3):

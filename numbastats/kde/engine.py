@@ -359,7 +359,7 @@ class Estimate:
         for model, flips in self.passes:
             if len(model.x):
                 plan = self.plan(model, axes, flips, method, derivative, keep_first=rows is not None)
-                outside += len(model.x) - plan[1]["kept"] if not flips else 0
+                outside += plan[1].get("outside", len(model.x) - plan[1]["kept"]) if not flips else 0
                 plans.append(plan)
         self.outside = outside
         self.method_used = plans[0][0].variant if plans[0][0].variant not in "abc" else f"rows-{plans[0][0].variant}"

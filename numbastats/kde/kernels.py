@@ -897,7 +897,17 @@ def rows_a_cuda(u, q, lam2, starts, geo, ints, scratch, out):
 
 @array_function
 def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
-    """First cell and end that the sample visits on the row, q off the row axis in full (A (x - centre)^2 + rest)."""
+    """First cell and end that the sample visits on the row; q is A (x - centre)^2 + rest.
+
+    The box of the reference, equations (6)-(8), has half widths sqrt(H_aa) (row norms, not column norms; lower bounds rounded
+    up, upper bounds down). Chop and crop cuts the ellipsoid at distance z along the outer axes and takes the box of the slice:
+    with P the block of H^-1 of the slice's plane and r its column to z, centre -P^-1 r z, t = 1 - z' (Schur complement) z,
+    half widths sqrt(t (P^-1)_xx) and sqrt(t (P^-1)_yy). The appendix's way, equations (11)-(19) corrected: A..F = M11, 2 M12,
+    M22, 2 M13 z, 2 M23 z, M33 z^2 - 1; theta = atan2(B, A - C)/2; rotated A' C' D' E' as in (14); N = -4 F' A' C' + C' D'^2 +
+    A' E'^2; a = sqrt(N/(4 A'^2 C')), b = sqrt(N/(4 A' C'^2)); centre (-D'/2A', -E'/2C') turned back by (x cos - y sin,
+    x sin + y cos); bounds hypot(a cos, b sin) and hypot(a sin, b cos) about that centre. Both ways agree; the printed (15) has a
+    and b interchanged, (18) the wrong sign, and (19) lacks the centre.
+    """
     dim, length = ints[DIM], ints[LENGTH]
     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
     rest = l2 - geo[A] * t
@@ -1169,6 +1179,7 @@ def cells_cpu(points, y, q, inv_l2, starts, moments, grid, cells, options, scale
 
 
 def cells_cuda(points, y, q, inv_l2, starts, moments, grid, cells, options, scale, decay, out):
+    """Thread per point; the lanes of all threads are too many for cuda.shared memory."""
     buffer = cuda.local.array(LANES, np.float64)
     acc = cuda.local.array(LANES, np.float64)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
@@ -1195,6 +1206,7 @@ def exhaustive_cpu(points, y, q, inv_l2, options, scale, decay, out):
 
 
 def exhaustive_cuda(points, y, q, inv_l2, options, scale, decay, out):
+    """Thread per point; the lanes of all threads are too many for cuda.shared memory."""
     buffer = cuda.local.array(LANES, np.float64)
     acc = cuda.local.array(LANES, np.float64)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):

@@ -40,7 +40,7 @@ class PointList:
         self.use_moments = bool(model.scale is None and model.number in (0, 1) and d <= 3)
         self.plain = (x, weights, inverse)
         axes = min(d, 3)
-        low, high = self._extent(x)
+        low, high = sorting.extent(x, self.mean, self.factor, workers)
         span = np.maximum((high - low)[-axes:], 1e-9)
         per_box = (n / 35 / np.prod(np.maximum(span, 1.0))) ** (1 / axes) if n else 1.0
         per_box = min(max(per_box, 1.0), 16.0 if axes < 3 else 6.0)
@@ -55,14 +55,6 @@ class PointList:
         self.y, self.w, self.inverse, self.starts, self.moments = sorting.ball_cells(
             x, weights, inverse, self.mean, self.factor, self.grid, self.cells, self.use_moments, workers
         )
-
-    def _extent(self, x):
-        """Bounds of the whitened samples."""
-        low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
-        for first in range(0, len(x), 1 << 16):
-            y = (x[first : first + (1 << 16)] - self.mean) @ self.factor.T
-            low, high = np.minimum(low, y.min(0)), np.maximum(high, y.max(0))
-        return low, high
 
     def evaluate(self, points, *, method="cells", device="cpu", workers=None):
         """Density at points (p, d), float64."""

@@ -180,6 +180,9 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     w = check_weights(weights, n)
+    top = 1.0 if w is None else w.max()
+    if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100:
+        w = w / top  # squares must neither overflow nor vanish
     m = sorting.moments(x, w, workers)
     dropped = 0
     if m["bad"] and nan_policy == "omit":
@@ -417,12 +420,12 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
     """Choose quantum and block so that nothing overflows; set the final factor and the a-priori error bound."""
     half, a = float(grid.half[-1]), float(grid.geo[K.A])
     p = mode if mode < 4 else mode - 3
-    weight, count = max(weight, 1e-300) * (1 + 1e-9), max(count, 1.0)
+    weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
     largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
     coordinate = float((largest / np.sqrt(np.diag(model.support))).max())
     rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1)  # of coordinates, t and the coefficients, per sample and peak
     if variant == "c":
-        grid.q = 2.0 ** math.floor(61 - math.log2(weight * (half + 2) ** 2))
+        grid.q = 2.0 ** min(1000, math.floor(61 - math.log2(weight * (half + 2) ** 2)))
         error = (0.5 + half) / (grid.q * half**2)
         factor = (a / grid.q) if grid.q else 0.0
         horner = 0.0
@@ -436,7 +439,7 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
         if mode > 3:
             c = c.deriv()
         top = float(max(c.coef.max(), 1.0))
-        grid.q = 2.0 ** math.floor(62 - math.log2(weight * top))
+        grid.q = 2.0 ** min(1000, math.floor(62 - math.log2(weight * top)))
         unit = rho ** (2 * p)
         error = 0.5 * sum((rho + 0.5) ** k for k in range(2 * p + 1)) / (grid.q * unit)
         if p == 1:  # its coefficients stand about the block of the interval's start

@@ -14,9 +14,10 @@ from numba import prange
 from numbastats._core.compile import build
 from numbastats._core.parallel import parallel_region, worker_count
 
-__all__ = ["ball_cells", "cell_list", "moments"]
+__all__ = ["ball_cells", "cell_list", "extent", "moments"]
 
 _CHUNKS = 8
+_BLOCK = 256
 _PARALLEL_FROM = 50_000
 
 
@@ -39,27 +40,44 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
         c = np.int64(index)
         n, d = x.shape
         a, b = c * n // sums.shape[0], (c + 1) * n // sums.shape[0]
-        for i in range(d):
-            low[c, i] = np.inf
-            high[c, i] = -np.inf
-        for k in range(a, b):
-            v = w[k] if w.size > 1 else 1.0
-            s = totals[c, 0] + v  # with its rounding error: the sum must not depend on the order
-            back = s - totals[c, 0]
-            totals[c, 4] += (totals[c, 0] - (s - back)) + (v - back)
-            totals[c, 0] = s
-            totals[c, 1] += v * v
-            if not (v >= 0.0 and v < np.inf):
-                totals[c, 3] += 1.0
+        column, lanes = np.zeros((d, _BLOCK)), np.zeros((d, _BLOCK))
+        least, most = np.full((d, _BLOCK), np.inf), np.full((d, _BLOCK), -np.inf)
+        crossed = np.zeros((d, d, _BLOCK))
+        v, weight, lost, square = np.ones(_BLOCK), np.zeros(_BLOCK), np.zeros(_BLOCK), np.zeros(_BLOCK)
+        for first in range(a, b, _BLOCK):
+            m = min(_BLOCK, b - first)
+            if w.size > 1:
+                wb = w[first : first + m]
+                for k in range(m):
+                    v[k] = wb[k]
+                    s = weight[k] + wb[k]  # with its rounding error: the sum must not depend on the order
+                    back = s - weight[k]
+                    lost[k] += (weight[k] - (s - back)) + (wb[k] - back)
+                    weight[k] = s
+                    square[k] += wb[k] * wb[k]
+            xb = x[first : first + m]
             for i in range(d):
-                xi = x[k, i] - shift[i]
-                if not (abs(xi) < np.inf):
-                    totals[c, 2] += 1.0
-                low[c, i] = min(low[c, i], x[k, i])
-                high[c, i] = max(high[c, i], x[k, i])
-                sums[c, i] += v * xi
+                z, t, lo, hi, si = column[i], lanes[i], least[i], most[i], shift[i]
+                for k in range(m):
+                    z[k] = xb[k, i] - si
+                for k in range(m):
+                    lo[k] = min(z[k], lo[k])
+                    hi[k] = max(z[k], hi[k])
+                    t[k] += v[k] * z[k]
                 for j in range(i + 1):
-                    products[c, i, j] += v * xi * (x[k, j] - shift[j])
+                    other, cross = column[j], crossed[i, j]
+                    for k in range(m):
+                        cross[k] += v[k] * z[k] * other[k]
+        for i in range(d):
+            low[c, i] = least[i].min() + shift[i]
+            high[c, i] = most[i].max() + shift[i]
+            sums[c, i] = lanes[i].sum()
+            for j in range(i + 1):
+                products[c, i, j] = crossed[i, j].sum()
+        for k in range(_BLOCK):
+            totals[c, 0, k] = weight[k]
+            totals[c, 1, k] = lost[k]
+            totals[c, 2, k] = square[k]
 
 
 def moments(x, w, workers=None):
@@ -78,20 +96,47 @@ def moments(x, w, workers=None):
         finite), bad_weights.
     """
     n, d = x.shape
+    bad_weights = 0 if w is None else int(np.count_nonzero(~((w >= 0) & (w < np.inf))))
     shift = np.median(x[:: max(1, n // 1000)], axis=0)
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    sums, products, totals = np.zeros((_CHUNKS, d)), np.zeros((_CHUNKS, d, d)), np.zeros((_CHUNKS, 5))
+    sums, products, totals = np.zeros((_CHUNKS, d)), np.zeros((_CHUNKS, d, d)), np.zeros((_CHUNKS, 3, _BLOCK))
     low, high = np.empty((_CHUNKS, d)), np.empty((_CHUNKS, d))
     weights = np.ones(1) if w is None else w if w.size > 1 else np.repeat(w, 2)
     with np.errstate(all="ignore"):
         _call(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
-        square, bad, bad_weights = totals[:, 1:4].sum(0)
-        total = math.fsum(totals[:, [0, 4]].ravel()) if not bad_weights else np.nan
+        total, square = float(n), float(n)
+        if w is not None:
+            total = math.fsum(totals[:, :2].ravel()) if not bad_weights else np.nan
+            square = totals[:, 2].sum()
+        bad = 0 if np.isfinite(sums).all() else int(np.count_nonzero(~np.isfinite(x)))
         mean = sums.sum(0) / total
         scatter = np.tril(products.sum(0)) - np.tril(np.outer(mean, mean)) * total
     scatter = scatter + np.tril(scatter, -1).T
-    return dict(W=total, W2=square, mean=mean + shift, M2=scatter, low=low.min(0), high=high.max(0), bad=int(bad),
-                bad_weights=int(bad_weights))  # fmt: skip
+    return dict(W=total, W2=square, mean=mean + shift, M2=scatter, low=low.min(0), high=high.max(0), bad=bad,
+                bad_weights=bad_weights)  # fmt: skip
+
+
+def line_loop(x, w, origin, step, low, high, inverse, u, inside, coarse):
+    for index in prange(coarse.shape[0]):
+        c = np.int64(index)
+        n = x.size
+        a, b = c * n // coarse.shape[0], (c + 1) * n // coarse.shape[0]
+        cell = np.empty(_BLOCK, np.int64)
+        last = coarse.shape[2] - 1
+        for first in range(a, b, _BLOCK):
+            m = min(_BLOCK, b - first)
+            xb, ub = x[first : first + m], u[first : first + m]
+            for k in range(m):
+                v = (xb[k] - origin) / step
+                v = max(low - 2.0, min(v, high + 2.0))  # what cannot touch the grid stays just outside
+                ub[k] = v
+                cell[k] = min(max(np.int64((v - low) * inverse), 0), last)
+            for k in range(m):
+                if ub[k] > low and ub[k] < high:
+                    inside[c] += 1
+                    coarse[c, k & 3, cell[k], 1] += 1.0  # four histograms: neighbours rarely wait for each other
+                    if w.size > 1:
+                        coarse[c, k & 3, cell[k], 0] += w[first + k]
 
 
 def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coarse_inverse, coarse_cells, key, counts, coarse):
@@ -100,24 +145,36 @@ def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coars
         n, d = x.shape
         a, b = c * n // counts.shape[0], (c + 1) * n // counts.shape[0]
         mine, weight = counts[c], coarse[c]
-        for k in range(a, b):
-            cell, block, inside = np.int64(0), np.int64(0), True
+        cell, block, inside = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+        for first in range(a, b, _BLOCK):
+            m = min(_BLOCK, b - first)
+            xb = x[first : first + m]
+            for k in range(m):
+                cell[k] = 0
+                block[k] = 0
+                inside[k] = 1
             for j in range(d):
                 axis = axes[j]
-                u = (x[k, axis] - origin[axis]) / step[axis]
-                inside = inside and u > low[j] and u < high[j]
-                u = min(max(u, low[j]), high[j])
+                g, s, lo, hi, ci, bc = origin[axis], step[axis], low[j], high[j], coarse_inverse[j], coarse_cells[j]
+                for k in range(m):
+                    u = (xb[k, axis] - g) / s
+                    inside[k] = inside[k] if (u > lo and u < hi) else 0
+                    u = min(max(u, lo), hi)
+                    block[k] = block[k] * bc + min(np.int64((u - lo) * ci), bc - 1)
                 if j < d - 1:
-                    i = np.int64(np.floor((u - cell0[j]) * inverse[j]))
-                    cell = cell * cells[j] + min(max(i, 0), cells[j] - 1)
-                block = block * coarse_cells[j] + np.int64((u - low[j]) * coarse_inverse[j])
-            if inside:
-                key[k] = cell
-                mine[cell + 1] += 1
-                weight[block, 0] += w[k] if w.size > 1 else 1.0
-                weight[block, 1] += 1.0
-            else:
-                key[k] = -1
+                    o, inv, size = cell0[j], inverse[j], cells[j]
+                    for k in range(m):
+                        u = min(max((xb[k, axis] - g) / s, lo), hi)
+                        cell[k] = cell[k] * size + min(max(np.int64((u - o) * inv), 0), size - 1)
+            for k in range(m):
+                if inside[k]:
+                    key[first + k] = cell[k]
+                    mine[cell[k] + 1] += 1
+                    weight[block[k], 1] += 1.0
+                    if w.size > 1:
+                        weight[block[k], 0] += w[first + k]
+                else:
+                    key[first + k] = -1
 
 
 def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
@@ -166,20 +223,20 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
         u (d, kept), w, lam2, starts, weight and count (bounds at one grid point), kept.
     """
     n, d = x.shape
-    total = int(np.prod(cells)) if d > 1 else 1
-    chunks = _CHUNKS if n >= _PARALLEL_FROM and total < n else 1
+    if d == 1:
+        return _line(x, w, lam, origin, step, low, high, coarse, workers)
+    total = int(np.prod(cells))
+    chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
     coarse_cells = np.floor((high - low) / coarse).astype(np.int64) + 1
     key = np.empty(n, np.int32)
     counts = np.zeros((chunks, total + 1), np.int64)
     weight = np.zeros((chunks, int(np.prod(coarse_cells)), 2))
     axes = np.asarray(axes)
-    inverse = 1.0 / np.asarray(width) if d > 1 else np.ones(0)
-    _call(count_loop, n, workers, x, w, origin, step, axes, low, high, cell0, inverse, cells, 1.0 / coarse, coarse_cells, key,
-          counts, weight)  # fmt: skip
-    bound = weight.sum(0).reshape(*coarse_cells, 2)
-    for axis in range(d):
-        if bound.shape[axis] > 1:
-            bound = np.take(bound, range(bound.shape[axis] - 1), axis) + np.take(bound, range(1, bound.shape[axis]), axis)
+    _call(
+        count_loop, n, workers, x, w, origin, step, axes, low, high, cell0, 1.0 / np.asarray(width), cells, 1.0 / coarse,
+        coarse_cells, key, counts, weight,
+    )  # fmt: skip
+    most, count = _largest(weight.sum(0).reshape(*coarse_cells, 2), w)
     starts = np.cumsum(counts.sum(0))
     offsets = np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1]
     kept = int(starts[-1])
@@ -187,11 +244,64 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     w_out = np.empty(kept) if w.size > 1 else w
     lam_out = np.empty(kept) if lam.size > 1 else lam
     _call(place_loop, n, workers, x, w, lam, origin, step, axes, key, np.ascontiguousarray(offsets), u, w_out, lam_out)
-    return dict(u=u, w=w_out, lam2=lam_out, starts=starts, weight=float(bound[..., 0].max()), count=float(bound[..., 1].max()),
-                kept=kept)  # fmt: skip
+    return dict(u=u, w=w_out, lam2=lam_out, starts=starts, weight=most, count=count, kept=kept)
+
+
+def _largest(bound, w):
+    """Largest weight and count in 2^d neighbouring cells of a table (..., 2)."""
+    for axis in range(bound.ndim - 1):
+        if bound.shape[axis] > 1:
+            bound = np.take(bound, range(bound.shape[axis] - 1), axis) + np.take(bound, range(1, bound.shape[axis]), axis)
+    count = float(bound[..., 1].max())
+    return (float(bound[..., 0].max()) if w.size > 1 else count * float(w[0])), count
+
+
+def _line(x, w, lam, origin, step, low, high, coarse, workers):
+    """`cell_list` in one dimension: nothing to sort, and samples that miss the grid stay, just outside."""
+    n = len(x)
+    chunks = _CHUNKS if n >= _PARALLEL_FROM else 1
+    u, inside = np.empty(n), np.zeros(chunks, np.int64)
+    table = np.zeros((chunks, 4, int((high[0] - low[0]) / coarse[0]) + 1, 2))
+    _call(line_loop, n, workers, x.reshape(-1), w, origin[0], step[0], low[0], high[0], 1.0 / coarse[0], u, inside, table)
+    most, count = _largest(table.sum((0, 1)), w)
+    return dict(
+        u=u[None], w=w, lam2=lam, starts=np.array([0, n]), weight=most, count=count, kept=n, outside=n - int(inside.sum())
+    )
 
 
 # --- listed points --------------------------------------------------------------------------------------------------------
+
+
+def extent_loop(x, mean, factor, low, high):
+    for index in prange(low.shape[0]):
+        c = np.int64(index)
+        n, d = x.shape
+        a, b = c * n // low.shape[0], (c + 1) * n // low.shape[0]
+        least, most = np.full((d, _BLOCK), np.inf), np.full((d, _BLOCK), -np.inf)
+        y = np.empty(_BLOCK)
+        for first in range(a, b, _BLOCK):
+            m = min(_BLOCK, b - first)
+            xb = x[first : first + m]
+            for j in range(d):
+                y[:] = 0.0
+                for i in range(j + 1):
+                    f, z = factor[j, i], mean[i]
+                    for k in range(m):
+                        y[k] += f * (xb[k, i] - z)
+                lo, hi = least[j], most[j]
+                for k in range(m):
+                    lo[k] = min(lo[k], y[k])
+                    hi[k] = max(hi[k], y[k])
+        for j in range(d):
+            low[c, j] = least[j].min()
+            high[c, j] = most[j].max()
+
+
+def extent(x, mean, factor, workers=None):
+    """Bounds of the whitened samples: two arrays (d,)."""
+    low, high = np.empty((_CHUNKS, x.shape[1])), np.empty((_CHUNKS, x.shape[1]))
+    _call(extent_loop, len(x), workers, x, mean, factor, low, high)
+    return low.min(0), high.max(0)
 
 
 def whiten_loop(x, mean, factor, grid, cells, key, counts):
@@ -199,18 +309,24 @@ def whiten_loop(x, mean, factor, grid, cells, key, counts):
         c = np.int64(index)
         n, d = x.shape
         a, b = c * n // counts.shape[0], (c + 1) * n // counts.shape[0]
-        mine = counts[c]
-        for k in range(a, b):
-            cell = np.int64(0)
+        mine, inverse = counts[c], 1.0 / grid[3]
+        y, cell = np.empty(_BLOCK), np.empty(_BLOCK, np.int64)
+        for first in range(a, b, _BLOCK):
+            m = min(_BLOCK, b - first)
+            xb = x[first : first + m]
+            cell[:] = 0
             for j in range(max(d - 3, 0), d):
-                y = 0.0
+                y[:] = 0.0
                 for i in range(j + 1):
-                    y += factor[j, i] * (x[k, i] - mean[i])
-                axis = j - d + 3
-                at = np.int64(np.floor((y - grid[axis]) / grid[3]))
-                cell = cell * cells[axis] + min(max(at, 0), cells[axis] - 1)
-            key[k] = cell
-            mine[cell + 1] += 1
+                    f, z = factor[j, i], mean[i]
+                    for k in range(m):
+                        y[k] += f * (xb[k, i] - z)
+                o, size = grid[j - d + 3], cells[j - d + 3]
+                for k in range(m):
+                    cell[k] = cell[k] * size + min(max(np.int64((y[k] - o) * inverse), 0), size - 1)
+            for k in range(m):
+                key[first + k] = cell[k]
+                mine[cell[k] + 1] += 1
 
 
 def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
@@ -283,7 +399,7 @@ def ball_cells(x, w, lam, mean, factor, grid, cells, with_moments, workers=None)
     """
     n, d = x.shape
     total = int(np.prod(cells))
-    chunks = _CHUNKS if n >= _PARALLEL_FROM and total < n else 1
+    chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
     key, counts = np.empty(n, np.int32), np.zeros((chunks, total + 1), np.int64)
     _call(whiten_loop, n, workers, x, mean, factor, grid, cells, key, counts)
     starts = np.cumsum(counts.sum(0))

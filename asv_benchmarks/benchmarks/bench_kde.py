@@ -1,0 +1,378 @@
+"""Speed, memory and error of kernel densities.
+
+The lattice data imitate a sequencing chip: integer positions of a smooth density, as in the reference's largest case.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+import numbastats as ns
+from numbastats.kde import engine
+from numbastats.kde import kernels as K
+from numbastats.kde.points import PointList
+from numbastats.kde.problem import make_model, parse_axes
+
+from .common import Case
+
+CHIP = 3_473_932  # samples of the reference's largest data set
+ONE = {"device": "cpu", "workers": 1}
+
+
+@functools.cache
+def lattice(n):
+    """n integer positions in the plane."""
+    rng, width, height, parts, total = np.random.default_rng(0), 2736, 2640, [], 0
+    while total < n:
+        x, y = rng.integers(0, width, 2 * n), rng.integers(0, height, 2 * n)
+        u, v = x / width - 0.5, y / height - 0.5
+        density = np.exp(-2 * (u * u + v * v) - 0.8 * u * v) * (0.75 + 0.25 * np.sin(9 * u) * np.cos(7 * v))
+        keep = rng.random(2 * n) < density
+        parts.append(np.stack([y[keep], x[keep]], -1))
+        total += len(parts[-1])
+    return np.concatenate(parts)[:n].astype(float)
+
+
+@functools.cache
+def normal(n, d):
+    """n correlated normal samples."""
+    mix = 0.5 * np.eye(d) + 0.5
+    return np.random.default_rng(0).multivariate_normal(np.zeros(d), mix, n)
+
+
+def span(x, *lengths):
+    """Axes from the least to the largest sample."""
+    return [(float(c.min()), float(c.max()), m) for c, m in zip(x.reshape(len(x), -1).T, lengths, strict=True)]
+
+
+def draw_points(x, count):
+    """Off the grid, where the samples are."""
+    rng = np.random.default_rng(1)
+    return x[rng.integers(0, len(x), count)] + rng.random((count, x.shape[1])) * x.std(0) * 0.01
+
+
+# --- asv ---
+
+
+class Plane:
+    """Whole calls: moments, sort, rows."""
+
+    params = [["rows-c", "rows-b", "skde-row", "skde"], [20_000, 320_000]]
+    param_names = ["method", "samples"]
+
+    def setup(self, method, n):
+        self.x = lattice(n)
+        self.axes = span(self.x, 270, 280)
+        self.time_280x270(method, n)
+
+    def time_280x270(self, method, n):
+        ns.kde.grid(self.x, self.axes, method=method, **ONE)
+
+    def peakmem_280x270(self, method, n):
+        ns.kde.grid(self.x, self.axes, method=method, **ONE)
+
+
+class Dimensions:
+    params = [1, 2, 3, 4]
+
+    def setup(self, d):
+        self.x = normal(50_000, d)
+        self.axes = span(self.x, *{1: (4096,), 2: (200, 200), 3: (40, 40, 60), 4: (12, 12, 12, 24)}[d])
+        self.time_grid(d)
+
+    def time_grid(self, d):
+        ns.kde.grid(self.x, self.axes, **ONE)
+
+
+class Kernels:
+    params = ["uniform", "epanechnikov", "biweight", "triweight", "triangular", "gaussian"]
+
+    def setup(self, kernel):
+        self.x = lattice(20_000)
+        self.axes = span(self.x, 270, 280)
+        self.w = np.random.default_rng(2).random(20_000)
+        self.time_weighted(kernel)
+
+    def time_weighted(self, kernel):
+        ns.kde.grid(self.x, self.axes, weights=self.w, kernel=kernel, tail=1e-4, **ONE)
+
+
+class Points:
+    params = [20_000, 320_000]
+
+    def setup(self, n):
+        self.x = lattice(n)
+        self.points = draw_points(self.x, 2000)
+        self.fitted = ns.kde.KDE(**ONE).fit(self.x)
+        self.time_2000_points_list_built(n)
+
+    def time_2000_points_list_built(self, n):
+        self.fitted.points(self.points)
+
+    def time_2000_points(self, n):
+        ns.kde.points(self.x, self.points, **ONE)
+
+
+class Error:
+    """Against brute force, in units of the peak's last place."""
+
+    params = ["rows-a", "rows-b", "rows-c", "skde-row"]
+
+    def track_error(self, method):
+        x = lattice(3000)
+        axes = span(x, 60, 70)
+        exact = ns.kde.grid(x, axes, method="ep", **ONE)
+        got = ns.kde.grid(x, axes, method=method, **ONE)
+        return float(np.abs(got - exact).max() / exact.max() / 2**-53)
+
+    track_error.unit = "2^-53 of the peak"
+
+
+# --- peers ---
+
+
+def _scipy():
+    from scipy.stats import gaussian_kde
+
+    x = lattice(10_000)
+    axes = span(x, 270, 280)
+    mesh = np.stack([m.ravel() for m in np.meshgrid(*[np.linspace(*a) for a in axes], indexing="ij")])
+    peer = gaussian_kde(x.T)
+    return {"ours": lambda: ns.kde.grid(x, axes, **ONE), "scipy gaussian_kde": lambda: peer(mesh)}
+
+
+def _sklearn(n, *shape):
+    def make():
+        from sklearn.neighbors import KernelDensity
+
+        x = lattice(n)
+        axes = span(x, *shape)
+        mesh = np.stack([m.ravel() for m in np.meshgrid(*[np.linspace(*a) for a in axes], indexing="ij")], -1)
+        h = ns.kde.bandwidth.eq9(x) * float(x.std())
+        peer = KernelDensity(kernel="epanechnikov", bandwidth=h).fit(x)
+        return {
+            "ours": lambda: ns.kde.grid(x, axes, h=h, bw_convention="sklearn", **ONE),
+            "scikit-learn KernelDensity": lambda: peer.score_samples(mesh),
+        }
+
+    return make
+
+
+def _kdepy(n, *shape):
+    def make():
+        x = lattice(n)
+        low, high = x.min(0) - 1, x.max(0) + 1
+        axes = [(float(a), float(b), m) for a, b, m in zip(low, high, shape, strict=True)]
+        mesh = np.stack([m.ravel() for m in np.meshgrid(*[np.linspace(*a) for a in axes], indexing="ij")], -1)
+        h = ns.kde.bandwidth.eq9(x) * float(x.std())
+        calls = {"ours": lambda: ns.kde.grid(x, axes, h=h, sigma="identity", **ONE)}
+        try:
+            from KDEpy import FFTKDE
+
+            calls["KDEpy FFTKDE"] = lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(mesh)
+        except ImportError:
+            calls["KDEpy FFTKDE"] = lambda: None
+        return calls
+
+    return make
+
+
+def _line(n, m):
+    def make():
+        x = np.random.default_rng(0).standard_normal(n)
+        axis = np.linspace(x.min() - 1, x.max() + 1, m)
+        h = ns.kde.bandwidth.eq9(x[:1000])
+        calls = {"ours": lambda: ns.kde.grid(x, axis, h=h, sigma="identity", **ONE)}
+        try:
+            from KDEpy import FFTKDE
+
+            calls["KDEpy FFTKDE"] = lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(axis)
+        except ImportError:
+            calls["KDEpy FFTKDE"] = lambda: None
+        return calls
+
+    return make
+
+
+def _own(n, shape, method, d):
+    def make():
+        x = lattice(n) if d == 2 else normal(n, d)
+        axes = span(x, *shape)
+        return {
+            "ours": lambda: ns.kde.grid(x, axes, **ONE),
+            f"method={method!r}": lambda: ns.kde.grid(x, axes, method=method, **ONE),
+        }
+
+    return make
+
+
+def _threads():
+    x = lattice(CHIP // 4)
+    axes = span(x, 540, 560)
+    ns.kde.grid(x[:100], axes, h=0.1, device="cpu", workers=2)
+    return {
+        "ours": lambda: ns.kde.grid(x, axes, device="cpu", workers=2),
+        "one thread": lambda: ns.kde.grid(x, axes, **ONE),
+    }
+
+
+def _has_kdepy():
+    import importlib.util
+
+    return importlib.util.find_spec("KDEpy") is not None
+
+
+PEER_CASES = {
+    "kde.grid 10^4 samples, 280x270": Case(270 * 280, _scipy, {"scipy gaussian_kde": 1000.0}),
+    "kde.grid 2*10^4 samples, 280x270": Case(270 * 280, _sklearn(20_000, 270, 280), {"scikit-learn KernelDensity": 200.0}),
+    "kde.grid 3.5*10^5 samples, 560x540": Case(540 * 560, _own(CHIP // 10, (540, 560), "skde", 2), {"method='skde'": 10.0}),
+    "kde.grid 5*10^4 samples, 110x220x322": Case(
+        110 * 220 * 322, _own(50_000, (110, 220, 322), "skde-crop", 3), {"method='skde-crop'": 4.0}
+    ),
+    "two threads, kde.grid 560x540": Case(540 * 560, _threads, {"one thread": 1.7}),
+}
+"""Cases that run in seconds; those of the full size are in `examples/plot_kde_speed.py`."""
+if _has_kdepy():  # approximate: binned samples and a fast Fourier transform
+    PEER_CASES |= {
+        "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 0.8}),
+        "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}),
+    }
+
+
+# --- inputs of every kernel, for the GPU check ---
+
+
+def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
+    """Arguments of a rows kernel and its outputs."""
+
+    def make(rng, dtype, n, edges):
+        n = min(n, 100_000)
+        x = rng.standard_normal((n, dimension)) @ (0.5 * np.eye(dimension) + 0.5)
+        model = make_model(x, rng.random(n) if weighted else None, kernel=kernel, H=0.3 * np.eye(dimension) + 0.05)
+        small = n < 1000
+        shape = {2: (6, 9) if small else (60, 200), 3: (3, 4, 6) if small else (12, 20, 50)}[dimension]
+        axes = parse_axes([(-2.0, 2.0, m) for m in shape], dimension)
+        grid, lists = engine.Estimate(model, workers=1).plan(model, axes, (), method, None)
+        inputs = [lists["u"], lists["w"], lists["lam2"], lists["starts"], grid.geo, grid.ints]
+        lines, length = grid.lines, grid.row_length
+        width = 1 if grid.variant == "c" else 4 if grid.variant == "a" else 2 * (model.power or 0) + 1
+        return inputs, (lines, length, width)
+
+    return make
+
+
+def _with_buffers(make, kind):
+    def full(rng, dtype, n, edges):
+        inputs, (lines, length, width) = make(rng, dtype, n, edges)
+        buffer = np.float64 if kind == "a" else np.int64
+        if kind == "state":
+            return inputs, [np.zeros((lines, (length + K.PAD) * width), np.int64)]
+        if kind == "direct":
+            return inputs, [np.zeros((lines, length))]
+        return inputs, [np.zeros((min(lines, 8), (length + K.PAD) * width), buffer), np.zeros((lines, length))]
+
+    return full
+
+
+def _finished(make, name):
+    def full(rng, dtype, n, edges):
+        inputs, (lines, length, width) = make(rng, dtype, n, edges)
+        state = np.zeros((lines, (length + K.PAD) * width), np.int64)
+        K.ACCUMULATE[name].serial(*inputs, state)
+        return [inputs[4], inputs[5], state], [np.zeros((lines, length))]
+
+    return full
+
+
+def _listed(rng, dtype, n, edges):
+    n = min(n, 20_000)
+    x = rng.standard_normal((n, 2))
+    cells = PointList(make_model(x, H=0.3 * np.eye(2)), workers=1)
+    points = rng.standard_normal((max(n // 8, 3), 2))
+    if edges:
+        points[0, 0] = np.nan
+    y = np.ascontiguousarray((points - cells.mean) @ cells.factor.T)
+    options = np.array([cells.number, cells.use_moments], np.int64)
+    return y, cells, options, np.array([cells.constant]), np.array([cells.decay])
+
+
+def _cells(rng, dtype, n, edges):
+    y, c, options, constant, decay = _listed(rng, dtype, n, edges)
+    inputs = [y, c.y, c.w, c.inverse, c.starts, c.moments, c.grid, c.cells, options, constant, decay]
+    return inputs, [np.zeros(len(y))]
+
+
+def _exhaustive(rng, dtype, n, edges):
+    y, c, options, constant, decay = _listed(rng, dtype, n, edges)
+    return [y, c.y, c.w, c.inverse, options, constant, decay], [np.zeros(len(y))]
+
+
+_PLAIN, _HEAVY = _rows("rows-c"), _rows("rows-b", "triweight", weighted=True)
+GPU_MAKERS = {
+    "kde.rows_c": _with_buffers(_rows("rows-c", dimension=3), "rows"),
+    "kde.rows_b": _with_buffers(_HEAVY, "rows"),
+    "kde.rows_a": _with_buffers(_rows("rows-a"), "a"),
+    "kde.accumulate_c": _with_buffers(_PLAIN, "state"),
+    "kde.accumulate_b": _with_buffers(_HEAVY, "state"),
+    "kde.finish_c": _finished(_PLAIN, "c"),
+    "kde.finish_b": _finished(_HEAVY, "b"),
+    "kde.direct": _with_buffers(_rows("skde-row", "triangular"), "direct"),
+    "kde.cells": _cells,
+    "kde.exhaustive": _exhaustive,
+}
+_SUMS = "another order of summation and fused products; judged by the size of the peak"
+GPU_BOUNDS = {
+    "kde.rows_a": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.rows_*": dict(ulp=0.0, why="integers, then the same few operations"),
+    "kde.accumulate_*": dict(ulp=0.0, why="integers"),
+    "kde.finish_*": dict(ulp=0.0, why="integers, then the same few operations"),
+    "kde.direct": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.cells": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.exhaustive": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+}
+
+
+def check_bits(report, simulated):
+    """CPU and GPU give the same bits, both designs, every polynomial kernel and dimension; densities at points agree."""
+    rng = np.random.default_rng(5)
+    for d in (1, 2) if simulated else (1, 2, 3, 4):
+        x = rng.standard_normal((30 if simulated else 20_000, d))
+        axes = [(-2.0, 2.0, m) for m in ((7, 9, 5, 6) if simulated else (9, 11, 13, 60))[-d:]]
+        for kernel in ("epanechnikov",) if simulated else ("uniform", "epanechnikov", "biweight", "triweight"):
+            for weights in (None, rng.random(len(x))):
+                want = ns.kde.grid(x, axes, weights=weights, kernel=kernel, H=np.eye(d) * 0.4, device="cpu")
+                for design in ("rows", "atomics"):
+                    before, engine.CUDA_DESIGN = engine.CUDA_DESIGN, design
+                    try:
+                        got = ns.kde.grid(x, axes, weights=weights, kernel=kernel, H=np.eye(d) * 0.4, device="cuda")
+                    finally:
+                        engine.CUDA_DESIGN = before
+                    if not np.array_equal(got, want):
+                        report.fail(f"kde.grid d={d} {kernel} {design}: GPU and CPU differ by {np.abs(got - want).max():.1e}")
+        p = rng.standard_normal((20, d))
+        got, want = (ns.kde.points(x, p, H=np.eye(d) * 0.4, device=where) for where in ("cuda", "cpu"))
+        if np.abs(got - want).max() > 1e-13 * want.max():
+            report.fail(f"kde.points d={d}: GPU and CPU differ by {np.abs(got - want).max():.1e}")
+
+
+def time_grids(report, timed):
+    """The reference's smallest and largest cases, transfers included."""
+    for what, x, shape in (
+        ("3.47e6 samples, 560x540", lattice(CHIP), (540, 560)),
+        ("3.47e6 samples, 2800x2700", lattice(CHIP), (2700, 2800)),
+        ("5e5 samples, 220x1100x805", normal(500_000, 3), (220, 1100, 805)),
+    ):
+        axes = span(x, *shape)
+        for design in ("rows", "atomics"):
+            before, engine.CUDA_DESIGN = engine.CUDA_DESIGN, design
+            try:
+                ms = timed(lambda x=x, axes=axes: ns.kde.grid(x, axes, device="cuda"))
+            finally:
+                engine.CUDA_DESIGN = before
+            report.jobs.append((f"kde.grid {what}, design {design}", "float64", ms, "host arrays, sort on the host"))
+
+
+GPU_CHECKS = [check_bits]
+GPU_JOBS = [time_grids]
