@@ -22,6 +22,7 @@ class Purpose(enum.IntEnum):
     EXPONENTIAL = 3
     GAMMA = 4
     TRUNCNORM = 5
+    STABLE = 50
 
 
 def normalise_rng(rng) -> np.uint64:
