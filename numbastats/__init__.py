@@ -13,9 +13,12 @@ from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable
 
 __version__ = "0.1.0"
 
-_LAZY = ("quantile", "random", "scalar", "testing")
+_LAZY = ("interop", "quantile", "random", "scalar", "stable", "testing")
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "config", "quantile", "random", "scalar", "testing", "warmup"]
+__all__ = [
+    "ConvergenceWarning", "DeviceNotAvailable", "config", "interop", "quantile", "random", "scalar", "stable", "testing",
+    "warmup",
+]  # fmt: skip
 
 
 def __getattr__(name):

@@ -19,11 +19,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import fma
+from numbastats.scalar.bits import fma, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, sin, sincos, sincospi
+from numbastats.scalar.philox import uniform52
 from numbastats.scalar.special import erf, erfcx, gammaln
 
 __all__ = []
@@ -44,6 +43,12 @@ def _double_double(n):
 
 _INV_FACTORIAL = tuple(_double_double(n)[0] for n in range(28))
 _INV_FACTORIAL_LO = tuple(_double_double(n)[1] for n in range(28))
+
+
+@device_function
+def mul_add(a, b, c):
+    """A b + c; see `bits.muladd`."""
+    return muladd(a, b, c)
 
 
 @device_function
@@ -190,7 +195,7 @@ def integrands(lg, u, low):
     """(g e^-g, e^-g, 1 - e^-g) times u, the first two also times e^low; 0 where log g is NaN."""
     u = u if lg == lg else 0.0
     g = exp(lg if lg < 700.0 else 700.0)
-    e = u * exp(low - g)
+    e = u * exp(min(low - g, 0.0))
     return g * e, e, -u * expm1(-g)
 
 
@@ -199,10 +204,7 @@ def integrands(lg, u, low):
 
 @device_function
 def series_at_infinity(x1, a, k1, L, m):
-    """(density x1, survival function, 1 if accurate) by the expansion in x1^-a, scaled by x1^a when x1 is huge; then gs = a log x1.
-
-    Returns (p, s, g, ok): density p e^-g / x1, survival function s e^-g.
-    """
+    """Expansion in x1^-a. Returns (p, s, g, ok): density p e^-g/x1, survival function s e^-g; ok is 1 if they are accurate."""
     lx = log(x1)
     g = a * lx if lx > 80.0 else 0.0
     y = 0.5 * log1p(m * m) - a * lx
@@ -368,7 +370,7 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 @device_function
 def without_quadrature(z, a, b, s1):
-    """Closed forms and series. Returns (done, six numbers, flip, L, log of the minimum of g, q).
+    """Closed forms and series. Returns (done, six numbers, flip, L, log of the minimum of g, q); done is 2 for `near_cauchy`.
 
     If done is 0, the point needs Zolotarev's integral with the parameters q; flip says that it is for the reflected law.
     """
@@ -386,7 +388,7 @@ def without_quadrature(z, a, b, s1):
         if b == 0.0:
             return 1, cauchy(z), False, 0.0, -_INF, _NOTHING
         if by_the_ray(z, p, b):
-            return 1, near_cauchy(z, a, b), False, 0.0, -_INF, _NOTHING
+            return 2, near_cauchy(z, a, b), False, 0.0, -_INF, _NOTHING
         flip = b < 0.0
         b = abs(b)
         x0 = -z if flip else z
@@ -413,29 +415,33 @@ def without_quadrature(z, a, b, s1):
     if ok > 0.0 and s < 0.3 * L / _PI:
         return 1, reflect(flip, (d, h0 / _PI + s, L / _PI - s, 0.0, 0.0, 0.0)), flip, L, -_INF, _NOTHING
     if by_the_ray(x0, p, b):
-        return 1, reflect(flip, near_cauchy(x0, a, b)), flip, L, -_INF, _NOTHING
+        return 2, reflect(flip, near_cauchy(x0, a, b)), flip, L, -_INF, _NOTHING
     x1c = x1 * exp(log_c)
     n, mode = 0.0, 0.0
     if abs(p) < 0.05 and m > 0.0:
         sine = sin(0.5 * eta)
         n, mode = x0 * sin(eta) - 2.0 * sine * sine, 1.0
     light = (a < 1.0 and b == 1.0) or (a > 1.0 and b == -1.0)
-    lowest = a / p * log(x1c / a) + log(abs(p)) - log_c if light else -_INF
+    r = log1p((n - p) / a) if mode > 0.0 else log(x1c / a)
+    lowest = a / p * r + log(abs(p)) - log_c if light else -_INF
     return 0, none, flip, L, lowest, (a, p, h0, k1, log_c, x1c, a / p, b, x0, k1 if a > 1.0 else eta - p * (0.5 * _PI), n, mode)
 
 
 @device_function
-def exactly(v):
+def exactly(v, done):
     """A point that took no quadrature, with the errors that rounding leaves."""
-    e = 1e-14
+    e = 2e-13 if done == 2 else 1e-14
     return v, (e * v[0] * exp(-v[3]), e * v[1] * exp(-v[4]), e * v[2] * exp(-v[5]))
 
 
 @device_function
 def _estimate(value, difference, noise):
-    """Error of a positive integral from the difference of two rules (QUADPACK's rule of thumb), and rounding."""
-    r = 200.0 * difference / value if value > 0.0 else 0.0
-    return value * min(1.0, r * math.sqrt(r)) + noise * value
+    """Error of a positive integral from the difference of two rules, and rounding.
+
+    The integrands are analytic, so twice the nodes square the error; the factor 20 is from the reference points.
+    """
+    r = 20.0 * difference / value if value > 0.0 else 0.0
+    return value * min(1.0, r * r) + noise * value
 
 
 @device_function
@@ -443,13 +449,13 @@ def from_sums(total, tail, rest, total_error, tail_error, rest_error, lowest, q,
     """A point from the integrals of g e^-g and e^-g, both times e^low, and of 1 - e^-g, with low = e^lowest; and its errors."""
     a, p, h0, k1 = q[0], q[1], q[2], q[3]
     low = exp(lowest)
-    noise = 1e-14 * (1.0 + low) + 1e-16 * (abs(q[8]) / q[7] if a == 1.0 else 1.0 / abs(p))
+    noise = 1e-14 * (1.0 + 0.2 * low) + 1e-16 * (abs(q[8]) / q[7] if a == 1.0 else 1.0 / abs(p))
     factor = 0.5 / q[7] if a == 1.0 else a * exp(q[4]) / (_PI * q[5] * abs(p))
     density, density_error = factor * total, factor * _estimate(total, total_error, noise)
     tail, tail_error = tail / _PI, _estimate(tail, tail_error, noise) / _PI
     rest, rest_error = rest / _PI, _estimate(rest, rest_error, noise) / _PI
     scale = exp(-low)
-    share, left = h0 / _PI, 0.0
+    share = h0 / _PI
     if a <= 1.0:
         bare = a == 1.0 or h0 == 0.0
         c, gc = tail, low
@@ -542,6 +548,12 @@ def zeta(a, b):
 #     X1 = (sin aV + bT cos aV)/cos V R^(e/a),
 #     X0 = X1 - bT = (tan V cos eV - sin eV)(1 + E) + b (T e) [((cos eV - 1) + tan V sin eV)(1 + E) + E]/e,  E = R^(e/a) - 1.
 # Everything over e is formed without cancellation, so X0 is continuous across a = 1.
+
+
+@device_function
+def uniform_and_exponential(r0, r1, r2, r3):
+    """A uniform and an exponential number from four words."""
+    return uniform52(r0, r1), -log(uniform52(r2, r3))
 
 
 @device_function

@@ -55,7 +55,8 @@ class Stable:
         for name, allowed in (("alpha", "(0, 2]"), ("beta", "[-1, 1]"), ("loc", "the real numbers"), ("scale", "(0, inf)")):
             value = float(getattr(self, name))
             inside = {
-                "alpha": 0.0 < value <= 2.0, "beta": abs(value) <= 1.0, "loc": math.isfinite(value), "scale": 0 < value < math.inf,
+                "alpha": 0.0 < value <= 2.0, "beta": abs(value) <= 1.0, "loc": math.isfinite(value),
+                "scale": 0.0 < value < math.inf,
             }[name]  # fmt: skip
             if not inside:
                 raise ValueError(f"{name}={getattr(self, name)!r} is outside {allowed}; pass a number in that range")

@@ -11,8 +11,8 @@ from numba import cuda
 from numbastats._core.broadcast import as_host, check_dtype, flatten, result_dtype, total
 from numbastats._core.dispatch import choose_device, elementwise, launch
 from numbastats._core.errors import choice
-from numbastats.random import _draw
 from numbastats._core.random import Purpose
+from numbastats.random import _draw
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels, tables
 
@@ -125,7 +125,9 @@ def _with_error(name, x, alpha, beta, loc, scale, s1, options):
         raise TypeError("error estimates are made from host arrays; copy the inputs to the host, or leave error=False")
     if options["out"] is not None:
         raise ValueError("error=True returns several arrays; leave out=None")
-    dtype = check_dtype(options["dtype"]) if options["dtype"] else result_dtype(_NAMES, [getattr(v, "dtype", None) for v in values])
+    dtype = (
+        check_dtype(options["dtype"]) if options["dtype"] else result_dtype(_NAMES, [getattr(v, "dtype", None) for v in values])
+    )
     shape = np.broadcast_shapes(*[np.shape(v) for v in values])
     n = total(shape)
     results = [np.empty(shape, dtype) for _ in range(6)]
@@ -169,7 +171,11 @@ def _function(name, what, extra=""):
     made.__name__ = made.__qualname__ = name
     made.__module__ = __name__
     made.__doc__ = _DOC.format(
-        what=what, name=name, error=_ERROR_DOC if with_error else "", returns=_RETURNS_DOC if with_error else "", extra=extra,
+        what=what,
+        name=name,
+        error=_ERROR_DOC if with_error else "",
+        returns=_RETURNS_DOC if with_error else "",
+        extra=extra,
         example=_EXAMPLES[name],
     )
     return made
@@ -286,9 +292,7 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     if ab is not None:
         t = tables.table(*ab)
         bound = _Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
-        x = elementwise(
-            lambda d: bound, ("p", "loc", "scale"), (p, loc, scale), lambda d: (float(upper),), cost=100.0, **options
-        )
+        x = elementwise(lambda d: bound, ("p", "loc", "scale"), (p, loc, scale), lambda d: (float(upper),), cost=100.0, **options)
         certificate = t.certificate
     else:
         x = elementwise(

@@ -9,9 +9,9 @@ from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function
 from numbastats.scalar import stable as law
-from numbastats.scalar.bits import at, muladd
+from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, expm1, log
-from numbastats.scalar.philox import philox4x32, unit, word_bits
+from numbastats.scalar.philox import philox4x32
 from numbastats.stable.rules import kronrod
 
 # --- one point by Zolotarev's integral --------------------------------------------------------------------------------
@@ -56,6 +56,8 @@ def fill_log_g(w, n, L, q, d0, jac, lg):
 @array_function
 def crossings(L, lowest, q, w, d0, jac, lg, ends):
     """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
+    if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
+        return 0
     sign = 1.0 if q[0] <= 1.0 else -1.0
     low = exp(lowest)
     shifted = low >= 0.05
@@ -152,6 +154,8 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
     if n > 0:  # beyond the last end e^-g is 0
         near, far, unused = law.lengths(sign * ends[n - 1], L)
         out[2] += far if sign > 0.0 else near
+    else:
+        out[0], out[1], out[2] = 1.0, 1.0, L
 
 
 @array_function
@@ -163,7 +167,7 @@ def point(x, a, b, loc, scale, s1, nodes, weights, lower, work, ends, sums):
         n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
         integrate(n, L, lowest, q, ends, nodes, weights, lower, work[0], work[1], work[2], work[3], sums)
         return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
-    return law.exactly(v)
+    return law.exactly(v, done)
 
 
 def points_cpu(x, a, b, loc, scale, code, s1, out):
@@ -231,7 +235,7 @@ def triples_cuda(x, a, b, loc, scale, logs, s1, p, c, s, pe, ce, se):
         sc = np.float64(at(scale, i))
         z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
         done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0)
-        v, e = law.exactly(v)
+        v, e = law.exactly(v, done)
         if done == 0:
             if t == 0:
                 count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
@@ -282,9 +286,13 @@ def gather(lanes, acc, n, L, lowest, q, flip, ends):
             acc[0, j] += acc[lane, j]
     sums = acc[0]
     rest = sums[2]
+    if n == 0:
+        sums[0], sums[1] = 1.0, 1.0
     if n > 0:  # beyond the last end e^-g is 0
         near, far, unused = law.lengths(ends[n - 1] if q[0] <= 1.0 else -ends[n - 1], L)
         rest += far if q[0] <= 1.0 else near
+    else:
+        rest = L
     return law.from_sums(sums[0], sums[1], rest, sums[3], sums[4], sums[5], lowest, q, L, flip)
 
 
@@ -311,7 +319,7 @@ BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow ou
 @array_function
 def polynomial(cells, rows, cell, u):
     """The table's polynomial at u: that of the cell's panel or of the next one."""
-    k = cells[cell]
+    k = cells[cell, 0]
     y = (u - rows[k, 0]) * rows[k, 1]
     if y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > rows[k, 0]:
         k += 1
@@ -320,8 +328,8 @@ def polynomial(cells, rows, cell, u):
     z = y * y
     even, odd = row[COEFFICIENTS + 1], row[COEFFICIENTS + 2]
     for j in range(COEFFICIENTS - 1, 2, -2):
-        even, odd = muladd(even, z, row[j]), muladd(odd, z, row[j + 1])
-    return muladd(y, odd, even)
+        even, odd = law.mul_add(even, z, row[j]), law.mul_add(odd, z, row[j + 1])
+    return law.mul_add(y, odd, even)
 
 
 @array_function
@@ -349,8 +357,20 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
             for i in range(o.size):
                 u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
             for i in range(o.size):
-                where[i] = law.cell(d[i], u[i], info[1, 0], info[1, 1], info[1, 2], info[1, 3], info[1, 4],
-                                    info[2, 0], info[2, 1], info[2, 2], info[2, 3], info[2, 4])
+                where[i] = law.cell(
+                    d[i],
+                    u[i],
+                    info[1, 0],
+                    info[1, 1],
+                    info[1, 2],
+                    info[1, 3],
+                    info[1, 4],
+                    info[2, 0],
+                    info[2, 1],
+                    info[2, 2],
+                    info[2, 3],
+                    info[2, 4],
+                )
             for i in range(o.size):
                 c = int(where[i])
                 u[i] = polynomial(cells, rows, c, u[i]) if c >= 0 else beyond(what, c, d[i])
@@ -368,8 +388,22 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
         sc = np.float64(at(scale, i))
         d = law.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
         u = log(abs(d) * info[0, 0] + info[0, 1])
-        c = int(law.cell(d, u, info[1, 0], info[1, 1], info[1, 2], info[1, 3], info[1, 4],
-                         info[2, 0], info[2, 1], info[2, 2], info[2, 3], info[2, 4]))
+        c = int(
+            law.cell(
+                d,
+                u,
+                info[1, 0],
+                info[1, 1],
+                info[1, 2],
+                info[1, 3],
+                info[1, 4],
+                info[2, 0],
+                info[2, 1],
+                info[2, 2],
+                info[2, 3],
+                info[2, 4],
+            )
+        )
         out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d), sc)
 
 
@@ -408,7 +442,7 @@ def quantile(p, upper, info, lower_tail, upper_tail):
     if lo + 1 < count:
         high = sign * rows[first + lo + 1, 2]
         y = min(max(2.0 * (target - low) / (high - low) - 1.0, -1.0), 1.0) if high > low else 0.0
-    for turn in range(40):
+    for _ in range(40):
         f, d = row[row.size - 1], 0.0
         for j in range(row.size - 2, 2, -1):
             d = d * y + f
@@ -455,10 +489,8 @@ def _with_table(*tables):
     ]
 
 
-TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.int64[::1], _TABLE), f64_ok=_DOUBLE)
-QUANTILE = Kernel(
-    "stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=_DOUBLE
-)
+TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.int64[:, ::1], _TABLE), f64_ok=_DOUBLE)
+QUANTILE = Kernel("stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=_DOUBLE)
 
 
 # --- random variates ---------------------------------------------------------------------------------------------------
@@ -477,15 +509,29 @@ def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             for i in range(BLOCK):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
-                u[i], w[i] = unit(word_bits(r0, r1, u[i])), -log(unit(word_bits(r2, r3, w[i])))
+                u[i], w[i] = law.uniform_and_exponential(r0, r1, r2, r3)
             o = out[lo : lo + BLOCK]
             if _ARRAYS:
                 for i in range(o.size):
                     e, recip, power, bte = law.variate_constants(np.float64(at(a, lo + i)), np.float64(at(b, lo + i)))
-                    o[i] = law.scaled(law.variate(u[i], w[i], e, recip, power, bte, _S1), e, bte, np.float64(at(loc, lo + i)), np.float64(at(scale, lo + i)), _S1)
+                    o[i] = law.scaled(
+                        law.variate(u[i], w[i], e, recip, power, bte, _S1),
+                        e,
+                        bte,
+                        np.float64(at(loc, lo + i)),
+                        np.float64(at(scale, lo + i)),
+                        _S1,
+                    )
             else:
                 for i in range(o.size):
-                    o[i] = law.scaled(law.variate(u[i], w[i], e, recip, power, bte, _S1), e, bte, np.float64(at(loc, lo + i)), np.float64(at(scale, lo + i)), _S1)
+                    o[i] = law.scaled(
+                        law.variate(u[i], w[i], e, recip, power, bte, _S1),
+                        e,
+                        bte,
+                        np.float64(at(loc, lo + i)),
+                        np.float64(at(scale, lo + i)),
+                        _S1,
+                    )
 
 
 def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):
@@ -493,7 +539,7 @@ def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):
         item = first * BLOCK + i
         r0, r1, r2, r3 = philox4x32(np.uint32(item), np.uint32(item >> 32), np.uint32(0), stream, k0, k1)
         e, recip, power, bte = law.variate_constants(np.float64(at(a, i)), np.float64(at(b, i)))
-        u, w = unit(word_bits(r0, r1, e)), -log(unit(word_bits(r2, r3, e)))
+        u, w = law.uniform_and_exponential(r0, r1, r2, r3)
         z = law.variate(u, w, e, recip, power, bte, _S1)
         out[i] = law.scaled(z, e, bte, np.float64(at(loc, i)), np.float64(at(scale, i)), _S1)
 
@@ -515,7 +561,7 @@ RVS = {
 
 @array_function
 def newton_step(state, code, target, p_log, v_log):
-    """One step of the bracketed iteration; returns whether it is over. state: v, left, right, the last log tail error."""
+    """One step of the bracketed iteration; returns whether it is over. state: v, left, right, unused, number of steps."""
     v, left, right = state[0], state[1], state[2]
     rising = code == 3
     f = (v_log - target) if rising else (target - v_log)
@@ -523,10 +569,13 @@ def newton_step(state, code, target, p_log, v_log):
         right = v
     else:
         left = v
-    step = f / exp(p_log + abs(v) - v_log)
+    slope = exp(p_log + abs(v) - v_log) if p_log > -np.inf else 0.0
+    step = f / slope if slope > 0.0 else 2.0 * (right - left)
     over = abs(f) <= 4e-16 * (1.0 + abs(target)) or abs(step) <= 2e-16 * abs(v) or right - left <= 3e-16 * abs(right)
     new = v if over else v - step
-    if not over and not (new > left and new < right):
+    state[4] += 1.0
+    slow = state[4] % 3.0 == 0.0 and abs(f) > 0.01 * (1.0 + abs(target))
+    if not over and (slow or not (new > left and new < right)):
         new = 0.5 * (left + right)
     state[0], state[1], state[2] = new, left, right
     return over
@@ -535,7 +584,7 @@ def newton_step(state, code, target, p_log, v_log):
 @array_function
 def newton_start(p, upper, state):
     """(code of the tail, log of its probability, whether there is nothing to iterate)."""
-    state[0], state[1], state[2] = 0.0, -690.0, 690.0
+    state[0], state[1], state[2], state[4] = 0.0, -709.9, 709.9, 0.0
     if not (p > 0.0 and p < 1.0):
         state[0] = (np.inf if (p == 1.0) != upper else -np.inf) if p == 0.0 or p == 1.0 else np.nan
         return 3, 0.0, True
@@ -545,12 +594,12 @@ def newton_start(p, upper, state):
 
 def newton_cpu(p, a, b, loc, scale, upper, s1, out):
     for k in prange((out.size + TASK - 1) // TASK):
-        work, ends, sums, state = np.empty((4, PANELS * _NODES.size)), np.empty(PANELS), np.empty(6), np.empty(3)
+        work, ends, sums, state = np.empty((4, PANELS * _NODES.size)), np.empty(PANELS), np.empty(6), np.empty(5)
         for i in range(k * TASK, min(k * TASK + TASK, out.size)):
             al, be = np.float64(at(a, i)), np.float64(at(b, i))
             code, target, over = newton_start(np.float64(p[i]), upper > 0, state)
             centred = al < 0.9
-            for turn in range(200):
+            for _ in range(200):
                 if over:
                     break
                 x = math.copysign(expm1(abs(state[0])), state[0])
@@ -565,7 +614,7 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
     ends = cuda.shared.array(PANELS, np.float64)
     count = cuda.shared.array(1, np.int64)
     acc = cuda.shared.array((LANES, 6), np.float64)
-    state = cuda.shared.array(4, np.float64)  # the last entry: whether it is over
+    state = cuda.shared.array(5, np.float64)  # state[3]: whether it is over
     t = cuda.threadIdx.x
     lanes = min(cuda.blockDim.x, LANES)
     for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
@@ -575,7 +624,7 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
             code, target, over = newton_start(np.float64(p[i]), upper > 0, state)
             state[3] = 1.0 if over else 0.0
         cuda.syncthreads()
-        for turn in range(200):
+        for _ in range(200):
             if state[3] > 0.0:
                 break
             x = math.copysign(expm1(abs(state[0])), state[0])

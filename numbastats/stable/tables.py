@@ -45,7 +45,7 @@ class Table:
     info : array (3, 7)
         1/delta, shift; then for the right and the left side: first u, end of u (inf for a heavy tail), cells per unit, first
         cell, number of cells, first panel, number of panels.
-    cells : int64 array
+    cells : int64 array (cells, 1)
         Panel at the start of every cell; no cell holds more than one panel's end.
     panels : array (3, panels, 4 + DEGREE)
         For log pdf, log cdf, log sf: middle, reciprocal half width, value at the start, monomial coefficients.
@@ -114,7 +114,7 @@ def _side(a, b, side, centred, delta, shift):
     if light_end or light_tail:  # cut where the density underflows
         log_pdf = values(edges)[0]
         above = np.flatnonzero(log_pdf > _LOWEST)
-        first, last = above[0], above[-1]
+        first, last = above[0], above[-1] if light_tail else edges.size - 1
         lo, hi = edges[first - 1] if light_end else edges[0], edges[last + 1] if light_tail else edges[-1]
         inside, outside = (edges[first], lo) if light_end else (edges[last], hi)
         for _ in range(12):
@@ -130,7 +130,7 @@ def _side(a, b, side, centred, delta, shift):
 
 def _delta(a, b):
     """Width of the cusp at zeta; for small alpha, where it has none, what is flat in doubles."""
-    if a >= 0.9:
+    if a >= 0.9 or abs(b) == 1.0:
         return 1.0
     m = b * law.tan_half_pi(a)[0]
     return math.exp(math.lgamma(1 / a) - math.lgamma(2 / a) + 0.5 / a * math.log1p(m * m)) * (1.0 if a >= 0.5 else 1e-13)
@@ -164,4 +164,10 @@ def table(a, b):
         rows[:, i, 0], rows[:, i, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
         rows[:, i, 2] = c @ (-1.0) ** np.arange(DEGREE + 1)
         rows[:, i, 3:] = c @ _TO_MONOMIAL.T
-    return Table(np.array([[1.0 / delta, shift, 0.0, 0.0, 0.0, 0.0, 0.0], *sides]), np.array(cells, np.int64), rows, certificate, centred)
+    return Table(
+        np.array([[1.0 / delta, shift, 0.0, 0.0, 0.0, 0.0, 0.0], *sides]),
+        np.array(cells, np.int64).reshape(-1, 1),
+        rows,
+        certificate,
+        centred,
+    )
