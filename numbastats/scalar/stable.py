@@ -191,6 +191,26 @@ def log_g_any(w, L, q):
 
 
 @device_function
+def sweep_node(w, a, h0, k1, L, log_c):
+    """(log g at x1 = 1, d theta/d w, d0 |d log g/d w|, d1 |d log g/d w|) for a != 1, inside -1 < beta < 1.
+
+    By parts, the integrals of e^-g and 1 - e^-g are those of g e^-g |d log g| times the distance to one end or the other: all
+    three integrands vanish at both ends, so equal steps in w converge geometrically.
+    """
+    p = a - 1.0
+    d0, d1, jac = lengths(w, L)
+    right = w >= 0.0
+    s1, c1 = sincos(d1 if right else h0 + d0)
+    s2, c2 = sincos(k1 + p * d1 if a > 1.0 else h0 - p * d0)
+    s3, c3 = sincos(k1 + a * d1 if right and a > 1.0 else a * d0)
+    c1 = c1 if right else -c1  # c1/s1 is the tangent of theta, c3/s3 the cotangent of a(theta0 + theta)
+    c3 = -c3 if right and a > 1.0 else c3
+    lg = a / p * log(s1 / s3) + (log(s2 / s1) + log_c / p)
+    slope = abs(jac / p * (c1 / s1 + a * a * (c3 / s3) + p * p * (c2 / s2)))
+    return lg, jac, d0 * slope, d1 * slope
+
+
+@device_function
 def integrands(lg, u, low):
     """(g e^-g, e^-g, 1 - e^-g) times u, the first two also times e^low; 0 where log g is NaN."""
     u = u if lg == lg else 0.0
@@ -611,3 +631,14 @@ def newton_place(v, a, b, loc, scale, s1):
         else:
             z = t - low - high if s1 else t
     return scale * z + loc if inside else _NAN
+
+
+@device_function
+def from_sweep(total, near, far, factor, share, rising):
+    """Logarithms of pdf, cdf and sf for x1 > 0 from the integrals of g e^-g times d theta/d w, d0 |..| and d1 |..|.
+
+    `share` is the probability below zeta; for a < 1 log g rises with theta, and e^-g goes with d0.
+    """
+    near, far = near / _PI, far / _PI
+    c = share + near
+    return log(factor * total), log(c) if c < 0.5 else log1p(-far), log(far) if far < 0.5 else log1p(-c)

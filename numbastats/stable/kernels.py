@@ -493,6 +493,94 @@ TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.
 QUANTILE = Kernel("stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=_DOUBLE)
 
 
+# --- many points of one law: equal steps in w --------------------------------------------------------------------------
+# With one (alpha, beta) the nodes are shared: log g(w; x1) = log g(w; 1) + a/(a - 1) log x1. See `law.sweep_node`.
+
+
+def nodes_cpu(w, a, h0, k1, L, log_c, lg, jac, near, far):
+    for k in prange((lg.size + TASK - 1) // TASK):
+        for i in range(k * TASK, min(k * TASK + TASK, lg.size)):
+            lg[i], jac[i], near[i], far[i] = law.sweep_node(w[i], a, h0, k1, L, log_c)
+
+
+def nodes_cuda(w, a, h0, k1, L, log_c, lg, jac, near, far):
+    for i in range(cuda.grid(1), lg.size, cuda.gridsize(1)):
+        lg[i], jac[i], near[i], far[i] = law.sweep_node(w[i], a, h0, k1, L, log_c)
+
+
+@array_function
+def bisect(lg, low, high, value):
+    """Number of the first of the rising lg[low:high] that is not below the value."""
+    while low < high:
+        middle = (low + high) // 2
+        if lg[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@array_function
+def window(shift, top, low, reach, lg):
+    """The nodes that count, first and end. log g rises with their number.
+
+    Left of the middle, where w = 0, the integrands fall with g and with d theta/d w, which is gone after `reach` nodes; right of
+    it the two work against each other, and only log g < low is negligible.
+    """
+    end = bisect(lg, 0, lg.size, top - shift)
+    start = bisect(lg, 0, end, -42.0 - shift)
+    middle = lg.size // 2
+    if start > middle:
+        start = max(bisect(lg, 0, start, low - shift), middle - reach)
+    return max(start, end - 2 * reach), end
+
+
+@array_function
+def sweep(shift, top, low, reach, lg, jac, near, far, work, sums):
+    """Sums of g e^-g times jac, near and far over the nodes that count."""
+    start, end = window(shift, top, low, reach, lg)
+    n = end - start
+    logs, j, u, v = lg[start:end], jac[start:end], near[start:end], far[start:end]
+    for i in range(n):
+        g = exp(logs[i] + shift)
+        work[i] = g * exp(-g)
+    p, c, s = 0.0, 0.0, 0.0
+    for i in range(n):
+        p += work[i] * j[i]
+        c += work[i] * u[i]
+        s += work[i] * v[i]
+    sums[0], sums[1], sums[2] = p, c, s
+
+
+def sweep_cpu(x, ratio, factor, top, low, reach, share, rising, lg, jac, near, far, p, c, s):
+    for k in prange((x.size + TASK - 1) // TASK):
+        work, sums = np.empty(lg.size), np.empty(3)
+        for i in range(k * TASK, min(k * TASK + TASK, x.size)):
+            sweep(ratio * log(x[i]), top, low, reach, lg, jac, near, far, work, sums)
+            p[i], c[i], s[i] = law.from_sweep(sums[0], sums[1], sums[2], factor / x[i], share, rising > 0)
+
+
+def sweep_cuda(x, ratio, factor, top, low, reach, share, rising, lg, jac, near, far, p, c, s):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        shift = ratio * log(x[i])
+        start, end = window(shift, top, low, reach, lg)
+        density, lower, upper = 0.0, 0.0, 0.0
+        for j in range(start, end):
+            g = exp(lg[j] + shift)
+            t = g * exp(-g)
+            density += t * jac[j]
+            lower += t * near[j]
+            upper += t * far[j]
+        p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
+
+
+NODES = Kernel("stable.nodes", nodes_cpu, nodes_cuda, lambda T: [(T[::1], *[T] * 5, *[T[::1]] * 4)], dtypes=("float64",))
+SWEEP = Kernel(
+    "stable.sweep", sweep_cpu, sweep_cuda,
+    lambda T: [(T[::1], T, T, T, T, types.int64, T, T, *[T[::1]] * 7)], dtypes=("float64",), fastmath=("reassoc", "contract"),
+)  # fmt: skip
+
+
 # --- random variates ---------------------------------------------------------------------------------------------------
 # Item i takes the four words of counter i: two for the uniform, two for the exponential number.
 

@@ -67,12 +67,77 @@ class Table:
         return self.info.nbytes + self.cells.nbytes + self.panels.nbytes
 
 
-def _evaluate(a, b, side, centred, x):
-    """Logs of pdf, cdf, sf at side * x from the centre, in rows."""
-    p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-    none = np.empty(0)
-    kernels.TRIPLES.serial(side * x, a, b, 0.0, 1.0, 1.0, 1.0 if centred else 0.0, p, c, s, none, none, none)
-    return np.stack([p, c, s])
+class _Points:
+    """Logs of pdf, cdf, sf of one law, in rows, at x from its centre."""
+
+    def __init__(self, a, b, centred):
+        self.a, self.b, self.centred = a, b, centred
+        # Not where log g is ill-conditioned, nearly flat (light tails), or needs more nodes than a point does.
+        well = 0.5 <= a <= 1.95 and abs(a - 1.0) >= 0.08 and abs(b) <= 0.95
+        self.sweeps = {s: _Sweep(a, s * b) for s in (1.0, -1.0)} if well else {}
+        self.zeta = 0.0 if centred or not self.sweeps else law.zeta(a, b)[0]
+
+    def __call__(self, x):
+        result = np.empty((3, x.size))
+        x1 = x - self.zeta
+        left = np.ones(x.size, bool)
+        for side, sweep in self.sweeps.items():
+            mine = (side * x1 > sweep.low) & (side * x1 < sweep.high)
+            values = sweep(side * x1[mine])
+            result[:, mine] = values if side > 0 else values[[0, 2, 1]]
+            left &= ~mine
+        if left.any():
+            result[:, left] = self.each(x[left])
+        return result
+
+    def each(self, x):
+        p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        none = np.empty(0)
+        kernels.TRIPLES.serial(x, self.a, self.b, 0.0, 1.0, 1.0, 1.0 if self.centred else 0.0, p, c, s, none, none, none)
+        return np.stack([p, c, s])
+
+
+class _Sweep:
+    """Log pdf, cdf, sf of low < x1 < high by equal steps in w, with nodes that all points share."""
+
+    def __init__(self, a, b):
+        m = b * law.tan_half_pi(a)[0]
+        h0, k1, length, _ = law.angles(a, b, m)
+        log_c = -0.5 * math.log1p(m * m)
+        p = a - 1.0
+        steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
+        self.step = min(0.25 / steep, 0.4)
+        half = min(110.0, 130.0 / flat + 8.0)
+        n = 2 * math.ceil(half / self.step) + 1
+        sign = 1.0 if a < 1.0 else -1.0
+        self.nodes = tuple(np.empty(n) for _ in range(4))
+        w = sign * self.step * np.arange(-(n // 2), n // 2 + 1)
+        kernels.NODES.serial(w, a, h0, k1, length, log_c, *self.nodes)
+        self.a, self.top = a, 3.9
+        self.nodes[2][:] *= self.step
+        self.nodes[3][:] *= self.step
+        if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
+            while self.top / flat - math.exp(self.top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
+                self.top += 0.1
+        self.ratio, self.factor = a / p, self.step * a / (math.pi * abs(p))
+        self.share, self.rising = h0 / math.pi, a < 1.0
+        lg = self.nodes[0]
+        self.reach = math.ceil((45.0 if a >= 0.5 else 45.0 + (self.top + 3.0) / flat) / self.step)
+        # log x1 for which the window lies inside the nodes
+        smallest = self.top - lg[-1] + 1.0
+        largest = max(-42.0 - lg[0], self.top - lg[min(2 * self.reach, n - 1)])
+        low, high = sorted(v / self.ratio for v in (smallest, largest))
+        # the series are as fast outside
+        self.low, self.high = math.exp(max(low, -5.0)), math.exp(min(high, 3.0))
+
+    def __call__(self, x):
+        p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        lg, jac, near, far = self.nodes
+        kernels.SWEEP.serial(
+            x, self.ratio, self.factor, self.top, -42.0 * max(self.a, 1.0 / self.a), self.reach, self.share, float(self.rising),
+            lg, jac, near, far, p, c, s,
+        )  # fmt: skip
+        return np.stack([p, c, s])
 
 
 def _bisect(values, lo, hi, tolerance):
@@ -97,7 +162,7 @@ def _bisect(values, lo, hi, tolerance):
     return kept, certificate
 
 
-def _side(a, b, side, centred, delta, shift):
+def _side(points, a, b, side, centred, delta, shift):
     """Panels, certificate and whether the tail is light, of one side."""
     bb = side * b
     top = math.log(_LARGEST) - math.log(delta)
@@ -106,7 +171,7 @@ def _side(a, b, side, centred, delta, shift):
 
     def values(u):
         near = delta * (np.expm1(np.minimum(u, 30.0)) if shift else np.exp(np.minimum(u, 30.0)))
-        return _evaluate(a, b, side, centred, np.where(u < 30.0, near, np.exp(u + math.log(delta))))
+        return points(side * np.where(u < 30.0, near, np.exp(u + math.log(delta))))
 
     edges = np.append(_EDGES[_EDGES < top], top)
     if light_end:
@@ -142,13 +207,14 @@ def table(a, b):
     centred = a < 0.9
     delta = _delta(a, b)
     shift = 0.0 if centred and abs(b) == 1.0 else 1.0
+    points = _Points(a, b, centred)
     sides, cells, panels, certificate = [], [], [], 0.0
     for side in (1.0, -1.0):
         light = side * b == -1.0 and not centred
         if centred and side * b == -1.0:  # outside the support
             sides.append([0.0, -math.inf, 0.0, 0, 0, 0, 0])
             continue
-        kept, error = _side(a, b, side, centred, delta, shift)
+        kept, error = _side(points, a, b, side, centred, delta, shift)
         certificate = max(certificate, error)
         first, last = kept[0][0], kept[-1][1]
         ends = np.array([lo for lo, _, _ in kept] + [last]) - first
