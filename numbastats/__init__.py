@@ -29,10 +29,11 @@ with _collector_paused():
 
 __version__ = "0.1.0"
 
-_LAZY = ("kde", "mixture", "quantile", "random", "scalar", "testing")
+_LAZY = ("interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "config", "kde", "mixture", "quantile", "random", "scalar", "testing", "warmup",
+    "ConvergenceWarning", "DeviceNotAvailable", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing", "warmup",
+]  # fmt: skip
 ]  # fmt: skip
 
 

@@ -93,17 +93,11 @@ def test_twins_stand_side_by_side():
 def test_public_names_exist_and_are_documented():
     import inspect
 
-    for module in (
-        numbastats,
-        numbastats.config,
-        numbastats.mixture,
-        numbastats.kde,
-        numbastats.kde.bandwidth,
-        numbastats.quantile,
-        numbastats.random,
-        numbastats.scalar,
-        numbastats.testing,
-    ):
+    modules = (
+        numbastats, numbastats.config, numbastats.interop, numbastats.kde, numbastats.kde.bandwidth, numbastats.mixture,
+        numbastats.quantile, numbastats.random, numbastats.scalar, numbastats.stable, numbastats.testing,
+    )  # fmt: skip
+    for module in modules:
         for name in module.__all__:
             thing = getattr(module, name)
             assert inspect.getdoc(thing), f"{module.__name__}.{name} has no docstring"

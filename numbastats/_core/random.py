@@ -24,6 +24,7 @@ class Purpose(enum.IntEnum):
     TRUNCNORM = 5
     MIXTURE_START = 48
     MIXTURE_SAMPLE = 49
+    STABLE = 50
 
 
 def normalise_rng(rng) -> np.uint64:

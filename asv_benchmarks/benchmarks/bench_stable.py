@@ -1,0 +1,308 @@
+"""Speed, memory and error of the stable laws."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+
+import numpy as np
+
+import numbastats as ns
+from numbastats.stable import tables
+
+from . import datasets
+from .common import Case, Timing, interleave
+
+ALPHAS, BETAS = (0.25, 0.5, 0.75, 1.25, 1.5, 1.75, 1.9), (0.0, 0.5, 1.0)  # the reference's grid, |x| < 100
+SIZES = (1_000, 10_000, 1_000_000)
+ONE = dict(device="cpu", workers=1)
+
+
+def grid(n):
+    """Points of the reference's experiments."""
+    return np.random.default_rng(1).uniform(-100.0, 100.0, n)
+
+
+def reference_errors(name):
+    """Relative errors on the rows of the reference table with log density above -230."""
+    with open(datasets.REFERENCE / "stable_reference_public.csv") as f:
+        rows = [[float(r[k]) for k in ("alpha", "beta", "x", name, "logpdf")] for r in csv.DictReader(f)]
+    a, b, x, want, log = np.array(rows).T
+    keep = (log > -230) & (want > 0)
+    got = getattr(ns.stable, name)(x[keep], a[keep], b[keep], method="quadrature", **ONE)
+    return np.abs(got - want[keep]) / want[keep]
+
+
+class Laws:
+    """One law, table included: what a first call costs, and a second one."""
+
+    params = [list(SIZES), ["pdf", "cdf", "ppf"], [0.5, 1.5, 1.9]]
+    param_names = ["points", "function", "alpha"]
+
+    def setup(self, points, function, alpha):
+        self.x = grid(points) if function != "ppf" else np.random.default_rng(1).random(points)
+        self.out = np.empty(points)
+        self.call = getattr(ns.stable, function)
+        self.time_later_call(points, function, alpha)
+
+    def time_first_call(self, points, function, alpha):
+        tables.table.cache_clear()
+        self.time_later_call(points, function, alpha)
+
+    def time_later_call(self, points, function, alpha):
+        self.call(self.x, alpha, 0.5, out=self.out, **ONE)
+
+    def peakmem_later_call(self, points, function, alpha):
+        self.time_later_call(points, function, alpha)
+
+
+class Points:
+    """Every point by itself: parameters differ."""
+
+    params = [list(SIZES[:2]), ["pdf", "cdf", "ppf", "pdf_cdf"]]
+    param_names = ["points", "function"]
+
+    def setup(self, points, function):
+        rng = np.random.default_rng(2)
+        self.x = rng.random(points) if function == "ppf" else rng.standard_cauchy(points)
+        self.alpha, self.beta = rng.uniform(0.3, 2.0, points), rng.uniform(-1.0, 1.0, points)
+        self.call = getattr(ns.stable, function)
+        self.call(self.x[:10], self.alpha[:10], self.beta[:10], **ONE)
+
+    def time_parameters_differ(self, points, function):
+        self.call(self.x, self.alpha, self.beta, **ONE)
+
+
+class Draws:
+    params = [list(SIZES), [0.5, 1.0, 1.7]]
+    param_names = ["draws", "alpha"]
+
+    def setup(self, draws, alpha):
+        self.out = np.empty(draws)
+        self.time_rvs(draws, alpha)
+
+    def time_rvs(self, draws, alpha):
+        ns.stable.rvs(alpha, 0.5, size=self.out.size, rng=1, out=self.out, **ONE)
+
+
+class Error:
+    params = ["pdf", "cdf", "sf"]
+    param_names = ["function"]
+
+    def track_largest_relative_error(self, function):
+        return float(reference_errors(function).max())
+
+    track_largest_relative_error.unit = "relative"
+
+    def track_share_worse_than_1e13(self, function):
+        return float((reference_errors(function) >= 1e-13).mean())
+
+    track_share_worse_than_1e13.unit = "share"
+
+
+class Table:
+    params = [[0.25, 0.75, 1.0, 1.5, 1.9], [0.0, 0.5, 1.0]]
+    param_names = ["alpha", "beta"]
+
+    def setup(self, alpha, beta):
+        self.table = tables.table(alpha, beta)
+
+    def track_certificate(self, alpha, beta):
+        return self.table.certificate
+
+    track_certificate.unit = "log"
+
+    def track_bytes(self, alpha, beta):
+        return self.table.nbytes
+
+    track_bytes.unit = "bytes"
+
+    def time_setup(self, alpha, beta):
+        tables.table.__wrapped__(alpha, beta)
+
+
+# --- peers ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class UnequalCase(Case):
+    """A case whose peers process fewer values, because they are slow."""
+
+    peer_values: int = 1
+
+    def measure(self, peers=None, seconds=0.3):
+        callables = {k: f for k, f in self.make().items() if peers is None or k in ("ours", *peers)}
+        timing = interleave(callables, self.values, seconds)
+        factor = self.values / self.peer_values
+        return Timing({k: r if k == "ours" else r * factor for k, r in timing.rounds.items()})
+
+
+_PEER = "scipy.stats.levy_stable"
+
+
+def _peer_case(function, values, peer_values, varying=False):
+    def make():
+        import scipy.stats
+
+        rng = np.random.default_rng(3)
+        x = rng.random(values) if function == "ppf" else grid(values)
+        a, b = (rng.uniform(1.1, 1.9, values), rng.uniform(-0.9, 0.9, values)) if varying else (1.5, 0.5)
+        few = slice(peer_values)
+        peer = getattr(scipy.stats.levy_stable, function)
+
+        def ours():
+            tables.table.cache_clear()  # the set-up counts
+            getattr(ns.stable, function)(x, a, b, param="S1", **ONE)
+
+        return {"ours": ours, _PEER: lambda: peer(x[few], a[few] if varying else a, b[few] if varying else b)}
+
+    return make
+
+
+def _draws():
+    import scipy.stats
+
+    n, generator, out = 10_000, np.random.default_rng(1), np.empty(10_000)
+    return {
+        "ours": lambda: ns.stable.rvs(1.5, 0.5, size=n, rng=1, out=out, **ONE),
+        _PEER: lambda: scipy.stats.levy_stable.rvs(1.5, 0.5, size=n, random_state=generator),
+    }
+
+
+PEER_CASES = {
+    "stable.pdf, 10^4 points of one law, table included": UnequalCase(10_000, _peer_case("pdf", 10_000, 10), {_PEER: 5000.0}, 10),
+    "stable.cdf, 10^4 points of one law, table included": UnequalCase(10_000, _peer_case("cdf", 10_000, 10), {_PEER: None}, 10),
+    "stable.ppf, 10^4 points of one law, table included": UnequalCase(10_000, _peer_case("ppf", 10_000, 2), {_PEER: 8000.0}, 2),
+    "stable.pdf, 10^3 points, parameters differ": UnequalCase(1_000, _peer_case("pdf", 1_000, 10, True), {_PEER: None}, 10),
+    "stable.rvs, 10^4 draws": Case(10_000, _draws, {_PEER: None}),
+}
+
+
+# --- inputs for the check on a GPU ------------------------------------------------------------------------------------------
+
+
+def _laws(rng, n, dtype):
+    """Alpha away from 1, where both devices lose a digit or two differently, and beta."""
+    a = np.where(rng.random(n) < 0.5, rng.uniform(0.3, 0.95, n), rng.uniform(1.05, 2.0, n))
+    b = rng.uniform(-0.9, 0.9, n)
+    a[0], b[0] = 1.5, 0.5
+    return a.astype(dtype), b.astype(dtype)
+
+
+def _spread(rng, n, dtype, edges):
+    x = (rng.standard_cauchy(n) * 10.0 ** rng.uniform(-2, 2, n)).astype(dtype)
+    if edges:
+        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, -1e30], dtype)
+        x[: special.size] = special[: x.size]
+    return x
+
+
+def _place(rng, n, dtype):
+    loc, scale = rng.uniform(-1, 1, n).astype(dtype), rng.uniform(0.5, 2, n).astype(dtype)
+    loc[0], scale[0] = 0.0, 1.0
+    return loc, scale
+
+
+def _points(rng, dtype, n, edges):
+    n = min(n, 1 << 16)  # a block per point
+    numbers = [np.zeros(n, dtype), np.zeros(n, dtype)]
+    return [_spread(rng, n, dtype, edges), *_laws(rng, n, dtype), *_place(rng, n, dtype), *numbers], None
+
+
+def _triples(rng, dtype, n, edges):
+    inputs, _ = _points(rng, dtype, n, edges)
+    return inputs, [np.zeros(inputs[0].size, dtype) for _ in range(6)]
+
+
+def _probabilities(rng, n, dtype, edges):
+    p = rng.random(n).astype(dtype)
+    if edges:
+        special = np.array([0.0, 1.0, np.nan, -0.1, 1.1, 1e-30], dtype)
+        p[: special.size] = special[: p.size]
+    return p
+
+
+def _newton(rng, dtype, n, edges):
+    n = min(n, 8 if n < 1000 else 1 << 14)
+    numbers = [np.zeros(n, dtype), np.zeros(n, dtype)]
+    return [_probabilities(rng, n, dtype, edges), *_laws(rng, n, dtype), *_place(rng, n, dtype), *numbers], [np.zeros(n, dtype)]
+
+
+def _table(rng, dtype, n, edges):
+    t = tables.table(1.5, 0.5)
+    numbers = [np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)]
+    return [_spread(rng, n, dtype, edges), *_place(rng, n, dtype), *numbers, t.info, t.cells, t.panels[0]], None
+
+
+def _quantile(rng, dtype, n, edges):
+    t = tables.table(1.5, 0.5)
+    numbers = [np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)]
+    return [_probabilities(rng, n, dtype, edges), *_place(rng, n, dtype), *numbers, t.info, t.panels[1], t.panels[2]], None
+
+
+def _nodes(rng, dtype, n, edges):
+    constants = [np.array([v]) for v in (1.5, 1.2, 1.1, 1.36, -0.2)]
+    return [rng.uniform(-20.0, 20.0, n), *constants], [np.zeros(n) for _ in range(4)]
+
+
+def _sweep(rng, dtype, n, edges):
+    sweep = tables._Sweep(1.5, 0.5)
+    x = np.exp(rng.uniform(-5.0, 3.0, n))
+    constants = (sweep.ratio, sweep.factor, sweep.top, -63.0, sweep.reach, sweep.share, 0.0)
+    return [x, *(np.array([v]) for v in constants), *sweep.nodes], [np.zeros(n) for _ in range(3)]
+
+
+def _rvs(rng, dtype, n, edges):
+    key = [np.array([w]) for w in (0x9E3779B9, 0x12345678, 5, 1 << 28)]
+    return [*key, *_laws(rng, n, dtype), *_place(rng, n, dtype)], None
+
+
+GPU_MAKERS = {
+    "stable.points": _points,
+    "stable.triples": _triples,
+    "stable.newton": _newton,
+    "stable.table": _table,
+    "stable.quantile": _quantile,
+    "stable.nodes": _nodes,
+    "stable.sweep": _sweep,
+    "stable.rvs*": _rvs,
+}
+_ORDER = "another order of summation, and rounding of log g that 1/(alpha - 1) multiplies; 4096 ulp are 9e-13"
+GPU_BOUNDS = {
+    "stable.points": dict(ulp=4096.0, why=_ORDER),
+    "stable.triples": dict(ulp=4096.0, flips=0.6, why=_ORDER + "; error estimates are differences of nearly equal sums"),
+    "stable.newton": dict(ulp=4096.0, floor=1.0, why="quantiles near 0 are differences"),
+    "stable.table": dict(ulp=64.0, why="the logarithm's error in ulp is multiplied by the logarithm"),
+    "stable.quantile": dict(ulp=1024.0, floor=1.0, why="quantiles near 0 are differences"),
+    "stable.nodes": dict(ulp=1024.0, why="differences of large numbers where log g crosses 0"),
+    "stable.sweep": dict(ulp=1024.0, floor=1.0, why="another order of summation"),
+    "stable.rvs*": dict(
+        ulp=1024.0, floor=1.0, why="1/alpha multiplies the logarithms' errors; S0 variates near 0 are differences"
+    ),
+}
+
+
+def _check_paper_quantiles(report, simulated):
+    """Table 7 of the reference: ppf(cdf(x)) on the device."""
+    p = np.linspace(0.1, 0.9, 3 if simulated else 1000)
+    for alpha in (0.5, 1.5):
+        back = ns.stable.cdf(ns.stable.ppf(p, alpha, 0.5, device="cuda"), alpha, 0.5, method="quadrature", device="cuda")
+        if not np.allclose(back, p, rtol=1e-12):
+            report.fail(f"stable: cdf(ppf(p)) differs from p by {np.abs(back - p).max():.1e} at alpha = {alpha}")
+
+
+GPU_CHECKS = (_check_paper_quantiles,)
+
+
+def _whole_calls(report, timed):
+    x, p = grid(10_000_000), np.random.default_rng(1).random(1_000_000)
+    for what, call in (
+        ("stable.pdf, 10^7 points, table", lambda: ns.stable.pdf(x, 1.5, 0.5, device="cuda")),
+        ("stable.pdf, 10^5 points, quadrature", lambda: ns.stable.pdf(x[:100_000], 1.5, 0.5, method="quadrature", device="cuda")),
+        ("stable.ppf, 10^6 points, table", lambda: ns.stable.ppf(p, 1.5, 0.5, device="cuda")),
+        ("stable.rvs, 10^7 draws", lambda: ns.stable.rvs(1.5, 0.5, size=10_000_000, rng=1, device="cuda")),
+    ):
+        report.jobs.append((what, "float64", timed(call), "transfers included"))
+
+
+GPU_JOBS = (_whole_calls,)

@@ -1,0 +1,19 @@
+"""Bridges to other libraries; each loads when it is first used."""
+
+from __future__ import annotations
+
+import importlib
+
+_LAZY = {"levy_stable": "numbastats.interop.scipy_stable"}
+
+__all__ = ["levy_stable"]
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'numbastats.interop' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,141 @@
+"""`levy_stable`: the call signatures of `scipy.stats.levy_stable` on top of `numbastats.stable`. Needs no SciPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats import stable
+from numbastats._core.errors import choice
+
+__all__ = ["levy_stable"]
+
+
+class _LevyStable:
+    """Drop-in for `scipy.stats.levy_stable`: same methods, argument order and default parameterisation ("S1").
+
+    Set ``parameterization`` to "S0" as in SciPy. ``levy_stable(alpha, beta, loc, scale)`` freezes the law.
+
+    Examples
+    --------
+    >>> from numbastats.interop import levy_stable
+    >>> float(levy_stable.pdf(1.0, 1.0, 0.0).round(6))
+    0.159155
+    """
+
+    def __init__(self, parameterization="S1", fixed=None):
+        self.parameterization = parameterization
+        self._fixed = fixed
+
+    @property
+    def parameterization(self):
+        """Either "S0" or "S1"."""
+        return self._parameterization
+
+    @parameterization.setter
+    def parameterization(self, value):
+        self._parameterization = choice("parameterization", value, ("S0", "S1"))
+
+    def __call__(self, alpha, beta, loc=0, scale=1):
+        return _LevyStable(self.parameterization, (alpha, beta, loc, scale))
+
+    freeze = __call__
+
+    def _parameters(self, args, kwds):
+        if self._fixed is not None:
+            if args or kwds:
+                raise TypeError("the parameters of a frozen law are fixed; call the methods of levy_stable to give others")
+            return self._fixed
+        names = ("alpha", "beta", "loc", "scale")
+        if len(args) > 4 or set(kwds) - set(names[len(args) :]):
+            raise TypeError(f"got {args} and {sorted(kwds)}; the parameters are alpha, beta, loc=0, scale=1")
+        given = {"loc": 0, "scale": 1, **dict(zip(names, args, strict=False)), **kwds}
+        if "alpha" not in given or "beta" not in given:
+            raise TypeError("alpha and beta are missing; call for example levy_stable.pdf(x, alpha, beta, loc=0, scale=1)")
+        return tuple(given[name] for name in names)
+
+    def _at(self, function, x, args, kwds):
+        return function(x, *self._parameters(args, kwds), param=self.parameterization)
+
+    def pdf(self, x, *args, **kwds):
+        """Density."""
+        return self._at(stable.pdf, x, args, kwds)
+
+    def logpdf(self, x, *args, **kwds):
+        """Logarithm of the density."""
+        return self._at(stable.logpdf, x, args, kwds)
+
+    def cdf(self, x, *args, **kwds):
+        """Distribution function."""
+        return self._at(stable.cdf, x, args, kwds)
+
+    def logcdf(self, x, *args, **kwds):
+        """Logarithm of the distribution function."""
+        return self._at(stable.logcdf, x, args, kwds)
+
+    def sf(self, x, *args, **kwds):
+        """Survival function."""
+        return self._at(stable.sf, x, args, kwds)
+
+    def logsf(self, x, *args, **kwds):
+        """Logarithm of the survival function."""
+        return self._at(stable.logsf, x, args, kwds)
+
+    def ppf(self, q, *args, **kwds):
+        """Quantile."""
+        return self._at(stable.ppf, q, args, kwds)
+
+    def isf(self, q, *args, **kwds):
+        """Inverse of the survival function."""
+        return self._at(stable.isf, q, args, kwds)
+
+    def rvs(self, *args, size=1, random_state=None, **kwds):
+        """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. As in SciPy a single draw is a scalar."""
+        if len(args) > 4:
+            args, size = args[:4], args[4]
+        x = stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
+        return x[0] if size == 1 and np.ndim(x) == 1 else x
+
+    def _law(self, args, kwds):
+        return stable.Stable(*self._parameters(args, kwds), param=self.parameterization)
+
+    def support(self, *args, **kwds):
+        """Ends of the support."""
+        return self._law(args, kwds).support()
+
+    def median(self, *args, **kwds):
+        """Quantile at 1/2."""
+        return self.ppf(0.5, *args, **kwds)
+
+    def mean(self, *args, **kwds):
+        """Mean."""
+        return self._law(args, kwds).mean()
+
+    def var(self, *args, **kwds):
+        """Variance."""
+        return self._law(args, kwds).var()
+
+    def std(self, *args, **kwds):
+        """Standard deviation."""
+        return self._law(args, kwds).std()
+
+    def stats(self, *args, moments="mv", **kwds):
+        """Mean, variance, skewness and excess kurtosis, as asked for; the last two are 0 for alpha = 2, else NaN."""
+        law = self._law(args, kwds)
+        higher = 0.0 if law.alpha == 2.0 else math.nan
+        values = {"m": law.mean(), "v": law.var(), "s": higher, "k": higher}
+        result = tuple(values[m] for m in moments)
+        return result if len(result) > 1 else result[0]
+
+    def interval(self, confidence, *args, **kwds):
+        """Interval with equal tails that holds `confidence` of the probability."""
+        tail = 0.5 * (1.0 - np.asarray(confidence, dtype=float))
+        return self.ppf(tail, *args, **kwds), self.isf(tail, *args, **kwds)
+
+    def nnlf(self, theta, x):
+        """Negative log-likelihood at theta = (alpha, beta, loc, scale)."""
+        return -stable.loglik(x, *theta, param=self.parameterization)
+
+
+levy_stable = _LevyStable()

@@ -1,0 +1,182 @@
+"""A stable law with fixed parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from numbastats._core.errors import choice
+from numbastats.scalar import stable as law
+from numbastats.stable import functions, tables
+
+__all__ = ["Stable"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stable:
+    """The stable law of four parameters.
+
+    Parameters
+    ----------
+    alpha : float
+        Index of stability, 0 < alpha <= 2.
+    beta : float
+        Skewness, -1 <= beta <= 1.
+    loc, scale : float
+        Location and scale (> 0).
+    param : {"S0", "S1"}
+        Parameterisation of `loc`; see `numbastats.stable.pdf`.
+    table : {"auto", True, False}
+        Whether points are looked up in tables: always, never, or from 1500 points on.
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> law = ns.stable.Stable(1.5, 0.0)
+    >>> float(law.cdf(0.0)), law.mean(), law.var()
+    (0.5, 0.0, inf)
+    """
+
+    alpha: float
+    beta: float
+    loc: float = 0.0
+    scale: float = 1.0
+    param: str = "S0"
+    table: str | bool = "auto"
+
+    def __post_init__(self):
+        for name, allowed in (("alpha", "(0, 2]"), ("beta", "[-1, 1]"), ("loc", "the real numbers"), ("scale", "(0, inf)")):
+            value = float(getattr(self, name))
+            inside = {
+                "alpha": 0.0 < value <= 2.0, "beta": abs(value) <= 1.0, "loc": math.isfinite(value),
+                "scale": 0.0 < value < math.inf,
+            }[name]  # fmt: skip
+            if not inside:
+                raise ValueError(f"{name}={getattr(self, name)!r} is outside {allowed}; pass a number in that range")
+            object.__setattr__(self, name, value)
+        choice("param", self.param, ("S0", "S1"))
+        choice("table", self.table, ("auto", True, False))
+
+    @property
+    def _parameters(self):
+        return self.alpha, self.beta, self.loc, self.scale
+
+    def _at(self, name, x, options):
+        if self.table is not True:
+            options = {"method": "auto" if self.table == "auto" else "quadrature", **options}
+        elif 0.1 <= self.alpha < 2.0 and not (name.startswith("log") and abs(self.beta) == 1.0):
+            options = {"method": "table", **options}
+        return getattr(functions, name)(x, *self._parameters, param=self.param, **options)
+
+    def pdf(self, x, **options):
+        """Density; options as in `numbastats.stable.pdf`."""
+        return self._at("pdf", x, options)
+
+    def logpdf(self, x, **options):
+        """Logarithm of the density."""
+        return self._at("logpdf", x, options)
+
+    def cdf(self, x, **options):
+        """Distribution function."""
+        return self._at("cdf", x, options)
+
+    def logcdf(self, x, **options):
+        """Logarithm of the distribution function."""
+        return self._at("logcdf", x, options)
+
+    def sf(self, x, **options):
+        """Survival function."""
+        return self._at("sf", x, options)
+
+    def logsf(self, x, **options):
+        """Logarithm of the survival function."""
+        return self._at("logsf", x, options)
+
+    def pdf_cdf(self, x, **options):
+        """Density, distribution function and survival function in one pass."""
+        return self._at("pdf_cdf", x, options)
+
+    def ppf(self, p, **options):
+        """Quantile."""
+        return functions.ppf(p, *self._parameters, param=self.param, **options)
+
+    def isf(self, q, **options):
+        """Inverse of the survival function."""
+        return functions.isf(q, *self._parameters, param=self.param, **options)
+
+    def rvs(self, size=None, *, rng=None, **options):
+        """Draws; options as in `numbastats.stable.rvs`."""
+        return functions.rvs(*self._parameters, size, rng=rng, param=self.param, **options)
+
+    def score(self, x, **options):
+        """Derivatives of the log density with respect to the four parameters."""
+        return functions.score(x, *self._parameters, param=self.param, **options)
+
+    def loglik(self, x, **options):
+        """Sum of the log densities."""
+        return functions.loglik(x, *self._parameters, param=self.param, **options)
+
+    def convert(self, to="S1"):
+        """The same law in the other parameterisation."""
+        if choice("to", to, ("S0", "S1")) == self.param:
+            return self
+        a, b, loc, scale = functions.convert(*self._parameters, to=to)
+        return Stable(float(a), float(b), float(loc), float(scale), to, self.table)
+
+    def support(self):
+        """Smallest interval that holds the law: a half line for alpha < 1 and beta = +-1, else all numbers."""
+        end = self.convert("S1").loc
+        if self.alpha < 1.0 and abs(self.beta) == 1.0:
+            return (end, math.inf) if self.beta > 0 else (-math.inf, end)
+        return -math.inf, math.inf
+
+    def mean(self):
+        """The location of the S1 form for alpha > 1; NaN, undefined, otherwise (infinite for alpha < 1 and beta = +-1)."""
+        if self.alpha > 1.0:
+            return self.convert("S1").loc
+        return math.copysign(math.inf, self.beta) if self.alpha < 1.0 and abs(self.beta) == 1.0 else math.nan
+
+    def var(self):
+        """2 scale^2 for alpha = 2; infinite below where the mean exists, else NaN."""
+        if self.alpha == 2.0:
+            return 2.0 * self.scale**2
+        return math.inf if self.alpha > 1.0 else math.nan
+
+    def std(self):
+        """Square root of the variance."""
+        return math.sqrt(self.var())
+
+    def median(self):
+        """The quantile at 1/2."""
+        return float(self.ppf(0.5))
+
+    def characteristic_function(self, t):
+        """E exp(i t X), complex, for real t of any shape."""
+        t = np.asarray(t, dtype=float)
+        s = self.convert("S0")
+        u = np.abs(s.scale * t)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(u > 0, np.log(u), 0.0)
+            p = s.alpha - 1.0
+            # T (|u| - |u|^a) without cancellation near alpha = 1
+            skew = (2.0 / math.pi) * u * logs if p == 0 else -law.tan_half_pi(s.alpha)[0] * u * np.expm1(p * logs)
+        skew = np.where(u > 0, skew, 0.0) if s.alpha < 2.0 else np.zeros_like(u)
+        return np.exp(-(u**s.alpha) - 1j * s.beta * np.sign(t) * skew + 1j * s.loc * t)[()]
+
+    def tail_coefficients(self):
+        """(left, right) constants C with P(X < -x) and P(X > x) ~ C x^-alpha: (scale^a Gamma(a) sin(pi a/2)/pi)(1 -+ beta)."""
+        a = self.alpha
+        c = self.scale**a * math.gamma(a) * (0.0 if a == 2.0 else math.sin(0.5 * math.pi * a)) / math.pi
+        return c * (1.0 - self.beta), c * (1.0 + self.beta)
+
+    @property
+    def certificate(self):
+        """Largest error estimate of the law's table (of logarithms, at check points); 0 where there is none."""
+        return float(tables.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0

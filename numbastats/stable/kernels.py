@@ -1,0 +1,742 @@
+"""Kernels of the stable laws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda, prange, types
+
+from numbastats._core.compile import Kernel, array_function
+from numbastats.scalar import stable as law
+from numbastats.scalar.bits import at
+from numbastats.scalar.elementary import exp, expm1, log
+from numbastats.scalar.philox import philox4x32
+from numbastats.stable.rules import kronrod
+
+# --- one point by Zolotarev's integral --------------------------------------------------------------------------------
+# int g e^-g, int e^-g and int (1 - e^-g) over theta, in w = log(d0/d1), by Gauss-Legendre on panels whose ends are fixed
+# points in w and level sets of log g.
+
+WIDEST = 115.0
+_GRID = np.array([-110.0, -75.0, -55.0, -40.0, -24.0, -14.0, -7.0, -3.0, 0.0, 3.0, 7.0, 14.0, 24.0, 40.0, 55.0, 75.0, 110.0])
+_LEVELS = np.array(
+    [-38.0, -24.0, -15.0, -9.0, -5.5, -3.0, -1.5, -0.5, 0.3, 1.0, 1.6, 2.2, 2.8, 3.3, 3.75]
+    + [4.1, 4.4, 4.7, 5.0, 5.4, 5.8, 6.2, 6.6, 7.0]
+)
+_SHIFTS = np.array([0.003, 0.02, 0.08, 0.2, 0.5, 1.0, 2.0, 3.5, 5.5, 8.0, 11.0, 15.0, 20.0, 27.0, 40.0])
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_NONE = np.empty(0)
+KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER = kronrod(7)
+SAMPLES = 32  # places at which log g is looked at to find its level sets
+PANELS = 44  # at most
+TASK = 64  # points per task
+COEFFICIENTS = 14  # of a table's polynomials
+CHUNK, BLOCK = 4096, 64  # table look-ups per task and per pass
+LANES = 64  # threads of a CUDA block that share a point
+
+
+@array_function
+def fill_log_g(w, n, L, q, d0, jac, lg):
+    """log g, d0 and d theta/d w at n places w."""
+    if q[11] == 2.0:
+        for i in range(n):
+            u, v, j = law.lengths(w[i], L)
+            d0[i], jac[i], lg[i] = u, j, law.log_g_one(u, v, w[i], q)
+    elif q[11] == 1.0:
+        for i in range(n):
+            u, v, j = law.lengths(w[i], L)
+            d0[i], jac[i], lg[i] = u, j, law.log_g_near_one(u, v, w[i], q)
+    else:
+        for i in range(n):
+            u, v, j = law.lengths(w[i], L)
+            d0[i], jac[i], lg[i] = u, j, law.log_g(u, v, w[i], q)
+
+
+@array_function
+def crossings(L, lowest, q, w, d0, jac, lg, ends):
+    """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
+    if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
+        return 0
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    low = exp(lowest)
+    shifted = low >= 0.05
+    # For small alpha the integrands are e^(v - g) with g = e^(r v), r = a/(1 - a): the peak is at g = 1/r.
+    levels = _SHIFTS.size
+    if q[0] < 0.5 and not shifted:
+        r = q[0] / (1.0 - q[0])
+        peak = -log(r) / r - 1.0 / r
+        while levels < _LEVELS.size and _LEVELS[levels - 1] / r - exp(_LEVELS[levels - 1]) > peak - 42.0:
+            levels += 1
+    top = log(low + _SHIFTS[-1]) if shifted else _LEVELS[levels - 1]
+    bottom = log(low + _SHIFTS[0]) if shifted else max(_LEVELS[0], lowest + 0.02)
+    left, right = -WIDEST, WIDEST
+    for turn in range(8):
+        for i in range(SAMPLES):
+            t = 2.0 * i / (SAMPLES - 1.0) - 1.0
+            v = WIDEST * t * abs(t) if turn == 0 else 0.5 * ((right + left) + (right - left) * t)
+            w[i] = sign * v
+        fill_log_g(w, SAMPLES, L, q, d0, jac, lg)
+        i, j = 0, SAMPLES - 1
+        while i + 1 < SAMPLES and lg[i + 1] < bottom:
+            i += 1
+        while j > 0 and not (lg[j - 1] < top):
+            j -= 1
+        j = max(j, i + 1)
+        i, j = min(i, SAMPLES - 2), min(j, SAMPLES - 1)
+        if turn > 0 and j - i > SAMPLES // 3:
+            break
+        left, right = sign * w[i], sign * w[j]
+        if right - left <= 1e-15 * max(abs(left), abs(right)):
+            break
+    # the samples bracket the levels: merge interpolated crossings with the fixed grid
+    n, g, i = 0, 0, 0
+    while i + 1 < SAMPLES and lg[i + 1] < bottom:
+        i += 1
+    while g + 1 < _GRID.size and _GRID[g + 1] < min(sign * w[i], 0.0) - 40.0:  # d theta/d w is below e^-40 there
+        g += 1
+    i = 0
+    for k in range(levels):
+        level = log(low + _SHIFTS[k]) if shifted else _LEVELS[k]
+        while i + 1 < SAMPLES and lg[i + 1] < level:
+            i += 1
+        if i + 1 == SAMPLES or not (lg[i] < level):
+            continue
+        t = (level - lg[i]) / (lg[i + 1] - lg[i])
+        t = t if t >= 0.0 and t <= 1.0 else 0.5
+        v = sign * (w[i] + t * (w[i + 1] - w[i]))
+        while g < _GRID.size and _GRID[g] < v:
+            ends[n] = _GRID[g]
+            n += 1
+            g += 1
+        ends[n] = v
+        n += 1
+    if lg[SAMPLES - 1] < top:
+        while g < _GRID.size:
+            ends[n] = _GRID[g]
+            n += 1
+            g += 1
+    return n
+
+
+@array_function
+def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out):
+    """The three integrals into out[:3], and into out[3:] the sums over the panels of |rule - lower rule|."""
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    low = exp(lowest)
+    per = nodes.size
+    m = per * (n - 1)
+    for k in range(n - 1):
+        half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
+        part = w[k * per : (k + 1) * per]
+        for j in range(per):
+            part[j] = sign * (mid + half * nodes[j])
+    fill_log_g(w, m, L, q, d0, jac, lg)
+    for i in range(m):
+        lg[i], jac[i], d0[i] = law.integrands(lg[i], jac[i], low)
+    for j in range(6):
+        out[j] = 0.0
+    for k in range(n - 1):
+        half = 0.5 * (ends[k + 1] - ends[k])
+        p, c, s, pl, cl, sl = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(per):
+            i = k * per + j
+            p, c, s = p + weights[j] * lg[i], c + weights[j] * jac[i], s + weights[j] * d0[i]
+            if lower.size > 0:
+                pl, cl, sl = pl + lower[j] * lg[i], cl + lower[j] * jac[i], sl + lower[j] * d0[i]
+        out[0] += half * p
+        out[1] += half * c
+        out[2] += half * s
+        if lower.size > 0:
+            out[3] += half * abs(p - pl)
+            out[4] += half * abs(c - cl)
+            out[5] += half * abs(s - sl)
+    if n > 0:  # beyond the last end e^-g is 0
+        near, far, unused = law.lengths(sign * ends[n - 1], L)
+        out[2] += far if sign > 0.0 else near
+    else:
+        out[0], out[1], out[2] = 1.0, 1.0, L
+
+
+@array_function
+def point(x, a, b, loc, scale, s1, nodes, weights, lower, work, ends, sums):
+    """Six numbers of one point and three error estimates; work is a 4 x (PANELS nodes) scratch array."""
+    z = law.standardise(x, a, b, loc, scale, s1)
+    done, v, flip, L, lowest, q = law.without_quadrature(z, a, b, s1)
+    if done == 0:
+        n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
+        integrate(n, L, lowest, q, ends, nodes, weights, lower, work[0], work[1], work[2], work[3], sums)
+        return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
+    return law.exactly(v, done)
+
+
+def points_cpu(x, a, b, loc, scale, code, s1, out):
+    for k in prange((out.size + TASK - 1) // TASK):
+        work, ends, sums = np.empty((4, PANELS * _NODES.size)), np.empty(PANELS), np.empty(6)
+        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
+            sc = np.float64(at(scale, i))
+            v, e = point(
+                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
+                _NODES, _WEIGHTS, _NONE, work, ends, sums,
+            )  # fmt: skip
+            out[i] = law.pick(int(code), v, sc)
+
+
+def points_cuda(x, a, b, loc, scale, code, s1, out):
+    # One block per point: the nodes of all panels are dealt to its threads.
+    samples = cuda.shared.array((4, SAMPLES), np.float64)
+    ends = cuda.shared.array(PANELS, np.float64)
+    count = cuda.shared.array(1, np.int64)
+    acc = cuda.shared.array((LANES, 6), np.float64)
+    t = cuda.threadIdx.x
+    lanes = min(cuda.blockDim.x, LANES)
+    for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
+        sc = np.float64(at(scale, i))
+        z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
+        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0)
+        if done == 0:
+            if t == 0:
+                count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
+            cuda.syncthreads()
+            if t < lanes:
+                deal(t, lanes, count[0], L, lowest, q, ends, _NODES, _WEIGHTS, _NONE, acc[t])
+            cuda.syncthreads()
+            if t == 0:
+                v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
+            cuda.syncthreads()
+        if t == 0:
+            out[i] = law.pick(int(code), v, sc)
+
+
+def triples_cpu(x, a, b, loc, scale, logs, s1, p, c, s, pe, ce, se):
+    for k in prange((p.size + TASK - 1) // TASK):
+        work, ends, sums = np.empty((4, PANELS * KRONROD.size)), np.empty(PANELS), np.empty(6)
+        for i in range(k * TASK, min(k * TASK + TASK, p.size)):
+            sc = np.float64(at(scale, i))
+            v, e = point(
+                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
+                KRONROD if pe.size > 0 else _NODES, KRONROD_WEIGHTS if pe.size > 0 else _WEIGHTS,
+                KRONROD_LOWER if pe.size > 0 else _NONE, work, ends, sums,
+            )  # fmt: skip
+            j = 1 if logs > 0 else 0
+            p[i], c[i], s[i] = law.pick(j, v, sc), law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
+            if pe.size > 0:
+                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+
+
+def triples_cuda(x, a, b, loc, scale, logs, s1, p, c, s, pe, ce, se):
+    samples = cuda.shared.array((4, SAMPLES), np.float64)
+    ends = cuda.shared.array(PANELS, np.float64)
+    count = cuda.shared.array(1, np.int64)
+    acc = cuda.shared.array((LANES, 6), np.float64)
+    t = cuda.threadIdx.x
+    lanes = min(cuda.blockDim.x, LANES)
+    for i in range(cuda.blockIdx.x, p.size, cuda.gridDim.x):
+        sc = np.float64(at(scale, i))
+        z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
+        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0)
+        v, e = law.exactly(v, done)
+        if done == 0:
+            if t == 0:
+                count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
+            cuda.syncthreads()
+            if t < lanes:
+                deal(t, lanes, count[0], L, lowest, q, ends, KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER, acc[t])
+            cuda.syncthreads()
+            if t == 0:
+                v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
+            cuda.syncthreads()
+        if t == 0:
+            j = 1 if logs > 0 else 0
+            p[i], c[i], s[i] = law.pick(j, v, sc), law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
+            if pe.size > 0:
+                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+
+
+@array_function
+def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
+    """One lane's share of the three integrals, panel by panel, and of the differences of the two rules."""
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    low = exp(lowest)
+    per = nodes.size
+    for j in range(6):
+        acc[j] = 0.0
+    for k in range(lane, n - 1, lanes):
+        half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
+        pd, cd, sd = 0.0, 0.0, 0.0
+        for j in range(per):
+            d0, jac, lg = law.log_g_any(sign * (mid + half * nodes[j]), L, q)
+            p, c, s = law.integrands(lg, half * jac, low)
+            acc[0] += weights[j] * p
+            acc[1] += weights[j] * c
+            acc[2] += weights[j] * s
+            if lower.size > 0:
+                u = weights[j] - lower[j]
+                pd, cd, sd = pd + u * p, cd + u * c, sd + u * s
+        acc[3] += abs(pd)
+        acc[4] += abs(cd)
+        acc[5] += abs(sd)
+
+
+@array_function
+def gather(lanes, acc, n, L, lowest, q, flip, ends):
+    """A point from the shares of all lanes."""
+    for lane in range(1, lanes):
+        for j in range(6):
+            acc[0, j] += acc[lane, j]
+    sums = acc[0]
+    rest = sums[2]
+    if n == 0:
+        sums[0], sums[1] = 1.0, 1.0
+    if n > 0:  # beyond the last end e^-g is 0
+        near, far, unused = law.lengths(ends[n - 1] if q[0] <= 1.0 else -ends[n - 1], L)
+        rest += far if q[0] <= 1.0 else near
+    else:
+        rest = L
+    return law.from_sums(sums[0], sums[1], rest, sums[3], sums[4], sums[5], lowest, q, L, flip)
+
+
+_DOUBLE = "points are evaluated in double precision and rounded once"
+POINTS = Kernel(
+    "stable.points", points_cpu, points_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=_DOUBLE,
+)  # fmt: skip
+TRIPLES = Kernel(
+    "stable.triples", triples_cpu, triples_cuda,
+    lambda T: [
+        (T[::1], T, T, T, T, T, T, *[T[::1]] * 6),
+        (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6),
+    ], f64_ok=_DOUBLE,
+)  # fmt: skip
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+# See tables.py. `centre` (two doubles) and `turn` (times log scale) lead from the standardised x to the variable of the table.
+
+BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow outwards
+
+
+@array_function
+def polynomial(cells, rows, cell, u):
+    """The table's polynomial at u: that of the cell's panel or of the next one."""
+    k = cells[cell, 0]
+    y = (u - rows[k, 0]) * rows[k, 1]
+    if y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > rows[k, 0]:
+        k += 1
+        y = (u - rows[k, 0]) * rows[k, 1]
+    row = rows[k]
+    z = y * y
+    even, odd = row[COEFFICIENTS + 1], row[COEFFICIENTS + 2]
+    for j in range(COEFFICIENTS - 1, 2, -2):
+        even, odd = law.mul_add(even, z, row[j]), law.mul_add(odd, z, row[j + 1])
+    return law.mul_add(y, odd, even)
+
+
+@array_function
+def beyond(code, cell, side):
+    """The logarithm where the table has no panel: the density and one tail are 0."""
+    if cell == -3:
+        return np.nan
+    right = (side > 0.0) == (cell == -1)  # towards +inf
+    zero = code < 2 or (code < 4) != right
+    return -np.inf if zero else 0.0
+
+
+def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        u, d, where = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+        first = np.int64(k) * CHUNK
+        what = int(code)
+        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
+            xb = x[lo : lo + BLOCK]
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                d[i] = law.from_centre(
+                    np.float64(xb[i]), np.float64(at(loc, lo + i)), np.float64(at(scale, lo + i)), centre, centre_lo, turn
+                )
+            for i in range(o.size):
+                u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
+            for i in range(o.size):
+                where[i] = law.cell(
+                    d[i],
+                    u[i],
+                    info[1, 0],
+                    info[1, 1],
+                    info[1, 2],
+                    info[1, 3],
+                    info[1, 4],
+                    info[2, 0],
+                    info[2, 1],
+                    info[2, 2],
+                    info[2, 3],
+                    info[2, 4],
+                )
+            for i in range(o.size):
+                c = int(where[i])
+                u[i] = polynomial(cells, rows, c, u[i]) if c >= 0 else beyond(what, c, d[i])
+            if what == 0:
+                for i in range(o.size):
+                    o[i] = exp(u[i]) / np.float64(at(scale, lo + i))
+            else:
+                for i in range(o.size):
+                    o[i] = law.from_log(what, u[i], np.float64(at(scale, lo + i)))
+
+
+def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, out):
+    what = int(code)
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        sc = np.float64(at(scale, i))
+        d = law.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
+        u = log(abs(d) * info[0, 0] + info[0, 1])
+        c = int(
+            law.cell(
+                d,
+                u,
+                info[1, 0],
+                info[1, 1],
+                info[1, 2],
+                info[1, 3],
+                info[1, 4],
+                info[2, 0],
+                info[2, 1],
+                info[2, 2],
+                info[2, 3],
+                info[2, 4],
+            )
+        )
+        out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d), sc)
+
+
+@array_function
+def quantile(p, upper, info, lower_tail, upper_tail):
+    """(side, u): where the tail probability is p, as a place in the table. u is NaN or +-inf at the ends."""
+    if not (p >= 0.0 and p <= 1.0):
+        return 1, np.nan
+    if p == 0.0 or p == 1.0:
+        right = (p == 1.0) != upper  # the right end of the support
+        if right:
+            return (1, np.inf) if info[1, 6] > 0.0 else (2, -np.inf)
+        return (2, np.inf) if info[2, 6] > 0.0 else (1, -np.inf)
+    from_left = (p <= 0.5) != upper
+    rows = lower_tail if from_left else upper_tail
+    target = log(p) if p <= 0.5 else log(1.0 - p)
+    side = 1
+    if info[1, 6] == 0.0:
+        side = 2
+    elif info[2, 6] > 0.0 and (rows[int(info[1, 5]), 2] > target) == from_left:
+        side = 2
+    sign = 1.0 if from_left == (side == 1) else -1.0  # the logarithm rises with u
+    target *= sign
+    first, count = int(info[side, 5]), int(info[side, 6])
+    lo, hi = 0, count  # the last panel whose start does not lie beyond
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if sign * rows[first + middle, 2] <= target:
+            lo = middle
+        else:
+            hi = middle
+    row = rows[first + lo]
+    left, right = -1.0, 1.0 if lo + 1 < count else 1e3
+    low = sign * row[2]
+    y = 0.0
+    if lo + 1 < count:
+        high = sign * rows[first + lo + 1, 2]
+        y = min(max(2.0 * (target - low) / (high - low) - 1.0, -1.0), 1.0) if high > low else 0.0
+    for _ in range(40):
+        f, d = row[row.size - 1], 0.0
+        for j in range(row.size - 2, 2, -1):
+            d = d * y + f
+            f = f * y + row[j]
+        f, d = sign * f - target, sign * d
+        if f > 0.0:
+            right = y
+        else:
+            left = y
+        step = f / d if d > 0.0 else 2.0 * (right - left)
+        done = abs(step) <= 3e-16 * (1.0 + abs(y)) or right - left <= 3e-16
+        y -= step
+        if done:
+            break
+        if not (y > left and y < right):
+            y = 0.5 * (left + right)
+    return side, row[0] + y / row[1]
+
+
+def quantile_cpu(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail, upper_tail, out):
+    for k in prange((out.size + TASK - 1) // TASK):
+        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
+            side, u = quantile(np.float64(p[i]), upper > 0, info, lower_tail, upper_tail)
+            out[i] = law.place(
+                u, side, info[0, 0], info[0, 1], centre, centre_lo, turn, np.float64(at(loc, i)), np.float64(at(scale, i))
+            )
+
+
+def quantile_cuda(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail, upper_tail, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        side, u = quantile(np.float64(p[i]), upper > 0, info, lower_tail, upper_tail)
+        out[i] = law.place(
+            u, side, info[0, 0], info[0, 1], centre, centre_lo, turn, np.float64(at(loc, i)), np.float64(at(scale, i))
+        )
+
+
+_F8, _TABLE = types.float64, types.float64[:, ::1]
+
+
+def _with_table(*tables):
+    return lambda T: [
+        (T[::1], T, T, T, _F8, _F8, _F8, *tables, T[::1]),
+        (T[::1], T[::1], T[::1], T, _F8, _F8, _F8, *tables, T[::1]),
+    ]
+
+
+TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.int64[:, ::1], _TABLE), f64_ok=_DOUBLE)
+QUANTILE = Kernel("stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=_DOUBLE)
+
+
+# --- many points of one law: equal steps in w --------------------------------------------------------------------------
+# With one (alpha, beta) the nodes are shared: log g(w; x1) = log g(w; 1) + a/(a - 1) log x1. See `law.sweep_node`.
+
+
+def nodes_cpu(w, a, h0, k1, L, log_c, lg, jac, near, far):
+    for k in prange((lg.size + TASK - 1) // TASK):
+        for i in range(k * TASK, min(k * TASK + TASK, lg.size)):
+            lg[i], jac[i], near[i], far[i] = law.sweep_node(w[i], a, h0, k1, L, log_c)
+
+
+def nodes_cuda(w, a, h0, k1, L, log_c, lg, jac, near, far):
+    for i in range(cuda.grid(1), lg.size, cuda.gridsize(1)):
+        lg[i], jac[i], near[i], far[i] = law.sweep_node(w[i], a, h0, k1, L, log_c)
+
+
+@array_function
+def bisect(lg, low, high, value):
+    """Number of the first of the rising lg[low:high] that is not below the value."""
+    while low < high:
+        middle = (low + high) // 2
+        if lg[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@array_function
+def window(shift, top, low, reach, lg):
+    """The nodes that count, first and end. log g rises with their number.
+
+    Left of the middle, where w = 0, the integrands fall with g and with d theta/d w, which is gone after `reach` nodes; right of
+    it the two work against each other, and only log g < low is negligible.
+    """
+    end = bisect(lg, 0, lg.size, top - shift)
+    start = bisect(lg, 0, end, -42.0 - shift)
+    middle = lg.size // 2
+    if start > middle:
+        start = max(bisect(lg, 0, start, low - shift), middle - reach)
+    return max(start, end - 2 * reach), end
+
+
+@array_function
+def sweep(shift, top, low, reach, lg, jac, near, far, work, sums):
+    """Sums of g e^-g times jac, near and far over the nodes that count."""
+    start, end = window(shift, top, low, reach, lg)
+    n = end - start
+    logs, j, u, v = lg[start:end], jac[start:end], near[start:end], far[start:end]
+    for i in range(n):
+        g = exp(logs[i] + shift)
+        work[i] = g * exp(-g)
+    p, c, s = 0.0, 0.0, 0.0
+    for i in range(n):
+        p += work[i] * j[i]
+        c += work[i] * u[i]
+        s += work[i] * v[i]
+    sums[0], sums[1], sums[2] = p, c, s
+
+
+def sweep_cpu(x, ratio, factor, top, low, reach, share, rising, lg, jac, near, far, p, c, s):
+    for k in prange((x.size + TASK - 1) // TASK):
+        work, sums = np.empty(lg.size), np.empty(3)
+        for i in range(k * TASK, min(k * TASK + TASK, x.size)):
+            sweep(ratio * log(x[i]), top, low, reach, lg, jac, near, far, work, sums)
+            p[i], c[i], s[i] = law.from_sweep(sums[0], sums[1], sums[2], factor / x[i], share, rising > 0)
+
+
+def sweep_cuda(x, ratio, factor, top, low, reach, share, rising, lg, jac, near, far, p, c, s):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        shift = ratio * log(x[i])
+        start, end = window(shift, top, low, reach, lg)
+        density, lower, upper = 0.0, 0.0, 0.0
+        for j in range(start, end):
+            g = exp(lg[j] + shift)
+            t = g * exp(-g)
+            density += t * jac[j]
+            lower += t * near[j]
+            upper += t * far[j]
+        p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
+
+
+NODES = Kernel("stable.nodes", nodes_cpu, nodes_cuda, lambda T: [(T[::1], *[T] * 5, *[T[::1]] * 4)], dtypes=("float64",))
+SWEEP = Kernel(
+    "stable.sweep", sweep_cpu, sweep_cuda,
+    lambda T: [(T[::1], T, T, T, T, types.int64, T, T, *[T[::1]] * 7)], dtypes=("float64",), fastmath=("reassoc", "contract"),
+)  # fmt: skip
+
+
+# --- random variates ---------------------------------------------------------------------------------------------------
+# Item i takes the four words of counter i: two for the uniform, two for the exponential number.
+
+_S1 = _ARRAYS = False  # bound by build
+
+
+def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        u, w = np.empty(BLOCK), np.empty(BLOCK)
+        start = np.int64(k) * CHUNK
+        e, recip, power, bte = law.variate_constants(np.float64(at(a, start)), np.float64(at(b, start)))
+        for lo in range(start, min(start + CHUNK, out.size), BLOCK):
+            item = np.int64(first) * BLOCK + lo
+            low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
+            for i in range(BLOCK):
+                r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
+                u[i], w[i] = law.uniform_and_exponential(r0, r1, r2, r3)
+            o = out[lo : lo + BLOCK]
+            if _ARRAYS:
+                for i in range(o.size):
+                    e, recip, power, bte = law.variate_constants(np.float64(at(a, lo + i)), np.float64(at(b, lo + i)))
+                    o[i] = law.scaled(
+                        law.variate(u[i], w[i], e, recip, power, bte, _S1),
+                        e,
+                        bte,
+                        np.float64(at(loc, lo + i)),
+                        np.float64(at(scale, lo + i)),
+                        _S1,
+                    )
+            else:
+                for i in range(o.size):
+                    o[i] = law.scaled(
+                        law.variate(u[i], w[i], e, recip, power, bte, _S1),
+                        e,
+                        bte,
+                        np.float64(at(loc, lo + i)),
+                        np.float64(at(scale, lo + i)),
+                        _S1,
+                    )
+
+
+def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        item = first * BLOCK + i
+        r0, r1, r2, r3 = philox4x32(np.uint32(item), np.uint32(item >> 32), np.uint32(0), stream, k0, k1)
+        e, recip, power, bte = law.variate_constants(np.float64(at(a, i)), np.float64(at(b, i)))
+        u, w = law.uniform_and_exponential(r0, r1, r2, r3)
+        z = law.variate(u, w, e, recip, power, bte, _S1)
+        out[i] = law.scaled(z, e, bte, np.float64(at(loc, i)), np.float64(at(scale, i)), _S1)
+
+
+_KEY = (types.uint32, types.uint32, types.uint32, types.int64)
+RVS = {
+    (param, arrays): Kernel(
+        f"stable.rvs_{param}{'_arrays' if arrays else ''}", rvs_cpu, rvs_cuda,
+        (lambda T: [(*_KEY, T[::1], T[::1], T[::1], T[::1], T[::1])]) if arrays else (lambda T: [(*_KEY, T, T, T, T, T[::1])]),
+        f64_ok=_DOUBLE, cpu_only={"_ARRAYS": arrays}, _S1=param == "S1",
+    )
+    for param in ("S0", "S1") for arrays in (False, True)
+}  # fmt: skip
+
+
+# --- quantiles of laws that differ from point to point --------------------------------------------------------------------
+# Newton's method on the logarithm of the smaller tail, in v with x - centre = sign expm1(|v|), inside a bracket.
+
+
+@array_function
+def newton_step(state, code, target, p_log, v_log):
+    """One step of the bracketed iteration; returns whether it is over. state: v, left, right, unused, number of steps."""
+    v, left, right = state[0], state[1], state[2]
+    rising = code == 3
+    f = (v_log - target) if rising else (target - v_log)
+    if f > 0.0:
+        right = v
+    else:
+        left = v
+    slope = exp(p_log + abs(v) - v_log) if p_log > -np.inf else 0.0
+    step = f / slope if slope > 0.0 else 2.0 * (right - left)
+    over = abs(f) <= 4e-16 * (1.0 + abs(target)) or abs(step) <= 2e-16 * abs(v) or right - left <= 3e-16 * abs(right)
+    new = v if over else v - step
+    state[4] += 1.0
+    slow = state[4] % 3.0 == 0.0 and abs(f) > 0.01 * (1.0 + abs(target))
+    if not over and (slow or not (new > left and new < right)):
+        new = 0.5 * (left + right)
+    state[0], state[1], state[2] = new, left, right
+    return over
+
+
+@array_function
+def newton_start(p, upper, state):
+    """(code of the tail, log of its probability, whether there is nothing to iterate)."""
+    state[0], state[1], state[2], state[4] = 0.0, -709.9, 709.9, 0.0
+    if not (p > 0.0 and p < 1.0):
+        state[0] = (np.inf if (p == 1.0) != upper else -np.inf) if p == 0.0 or p == 1.0 else np.nan
+        return 3, 0.0, True
+    code = 3 if (p <= 0.5) != upper else 5
+    return code, log(p) if p <= 0.5 else log(1.0 - p), False
+
+
+def newton_cpu(p, a, b, loc, scale, upper, s1, out):
+    for k in prange((out.size + TASK - 1) // TASK):
+        work, ends, sums, state = np.empty((4, PANELS * _NODES.size)), np.empty(PANELS), np.empty(6), np.empty(5)
+        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
+            al, be = np.float64(at(a, i)), np.float64(at(b, i))
+            code, target, over = newton_start(np.float64(p[i]), upper > 0, state)
+            centred = al < 0.9
+            for _ in range(200):
+                if over:
+                    break
+                x = math.copysign(expm1(abs(state[0])), state[0])
+                v, e = point(x, al, be, 0.0, 1.0, centred, _NODES, _WEIGHTS, _NONE, work, ends, sums)
+                over = newton_step(state, code, target, law.pick(1, v, 1.0), law.pick(code, v, 1.0))
+            out[i] = law.newton_place(state[0], al, be, np.float64(at(loc, i)), np.float64(at(scale, i)), s1 > 0)
+
+
+def newton_cuda(p, a, b, loc, scale, upper, s1, out):
+    # One block per point, as in `points_cuda`; thread 0 keeps the iteration.
+    samples = cuda.shared.array((4, SAMPLES), np.float64)
+    ends = cuda.shared.array(PANELS, np.float64)
+    count = cuda.shared.array(1, np.int64)
+    acc = cuda.shared.array((LANES, 6), np.float64)
+    state = cuda.shared.array(5, np.float64)  # state[3]: whether it is over
+    t = cuda.threadIdx.x
+    lanes = min(cuda.blockDim.x, LANES)
+    for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
+        al, be = np.float64(at(a, i)), np.float64(at(b, i))
+        code, target = 3, 0.0
+        if t == 0:
+            code, target, over = newton_start(np.float64(p[i]), upper > 0, state)
+            state[3] = 1.0 if over else 0.0
+        cuda.syncthreads()
+        for _ in range(200):
+            if state[3] > 0.0:
+                break
+            x = math.copysign(expm1(abs(state[0])), state[0])
+            done, v, flip, L, lowest, q = law.without_quadrature(law.standardise(x, al, be, 0.0, 1.0, al < 0.9), al, be, al < 0.9)
+            if done == 0:
+                if t == 0:
+                    count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
+                cuda.syncthreads()
+                if t < lanes:
+                    deal(t, lanes, count[0], L, lowest, q, ends, _NODES, _WEIGHTS, _NONE, acc[t])
+                cuda.syncthreads()
+                if t == 0:
+                    v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
+            cuda.syncthreads()
+            if t == 0:
+                over = newton_step(state, code, target, law.pick(1, v, 1.0), law.pick(code, v, 1.0))
+                state[3] = 1.0 if over else 0.0
+            cuda.syncthreads()
+        if t == 0:
+            out[i] = law.newton_place(state[0], al, be, np.float64(at(loc, i)), np.float64(at(scale, i)), s1 > 0)
+        cuda.syncthreads()
+
+
+NEWTON = Kernel(
+    "stable.newton", newton_cpu, newton_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=_DOUBLE,
+)  # fmt: skip

@@ -1,0 +1,239 @@
+"""Piecewise polynomials of the logarithms of density, distribution and survival function of one law.
+
+Variable: u = log(t + shift) with t = |x - centre|/delta, on either side of the centre. For alpha < 0.9 the centre is zeta, where
+the density has its cusp or the support its end, and delta the width of the cusp; else it is 0. The shift is 1, or 0 where the
+support begins at the centre. Panels are bisected until the last Chebyshev coefficients are negligible; check points between
+the nodes give the certificate. `cells` finds the panel of a u: uniform cells, none larger than a panel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from numbastats.scalar import stable as law
+from numbastats.stable import kernels
+
+__all__ = ["Table", "table"]
+
+DEGREE = kernels.COEFFICIENTS - 1
+_NODES = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))[::-1]
+_CHECKS = np.array([-0.97, 0.06])
+_ALL = np.concatenate([_NODES, _CHECKS])
+_TO_CHEBYSHEV = np.linalg.inv(chebyshev.chebvander(_NODES, DEGREE))
+_TO_MONOMIAL = np.zeros((DEGREE + 1, DEGREE + 1))
+for _k in range(DEGREE + 1):
+    _TO_MONOMIAL[: _k + 1, _k] = chebyshev.cheb2poly(np.eye(DEGREE + 1)[_k])[: _k + 1]
+_CHECK_MATRIX = chebyshev.chebvander(_CHECKS, DEGREE)
+BEND = kernels.BEND
+_FINEST = 1 / 128
+_LOWEST = -760.0  # logarithms of what underflows
+_LARGEST = 1e300
+_EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table:
+    """What the table kernels need, and the certificate.
+
+    Attributes
+    ----------
+    info : array (3, 7)
+        1/delta, shift; then for the right and the left side: first u, end of u (inf for a heavy tail), cells per unit, first
+        cell, number of cells, first panel, number of panels.
+    cells : int64 array (cells, 1)
+        Panel at the start of every cell; no cell holds more than one panel's end.
+    panels : array (3, panels, 4 + DEGREE)
+        For log pdf, log cdf, log sf: middle, reciprocal half width, value at the start, monomial coefficients.
+    certificate : float
+        Largest difference at the check points, of logarithms; relative to 1 + |logarithm|/100.
+    centred : bool
+        Whether the centre is zeta.
+    """
+
+    info: np.ndarray
+    cells: np.ndarray
+    panels: np.ndarray
+    certificate: float
+    centred: bool
+
+    @property
+    def nbytes(self):
+        """Bytes held."""
+        return self.info.nbytes + self.cells.nbytes + self.panels.nbytes
+
+
+class _Points:
+    """Logs of pdf, cdf, sf of one law, in rows, at x from its centre."""
+
+    def __init__(self, a, b, centred):
+        self.a, self.b, self.centred = a, b, centred
+        # Not where log g is ill-conditioned, nearly flat (light tails), or needs more nodes than a point does.
+        well = 0.5 <= a <= 1.95 and abs(a - 1.0) >= 0.08 and abs(b) <= 0.95
+        self.sweeps = {s: _Sweep(a, s * b) for s in (1.0, -1.0)} if well else {}
+        self.zeta = 0.0 if centred or not self.sweeps else law.zeta(a, b)[0]
+
+    def __call__(self, x):
+        result = np.empty((3, x.size))
+        x1 = x - self.zeta
+        left = np.ones(x.size, bool)
+        for side, sweep in self.sweeps.items():
+            mine = (side * x1 > sweep.low) & (side * x1 < sweep.high)
+            values = sweep(side * x1[mine])
+            result[:, mine] = values if side > 0 else values[[0, 2, 1]]
+            left &= ~mine
+        if left.any():
+            result[:, left] = self.each(x[left])
+        return result
+
+    def each(self, x):
+        p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        none = np.empty(0)
+        kernels.TRIPLES.serial(x, self.a, self.b, 0.0, 1.0, 1.0, 1.0 if self.centred else 0.0, p, c, s, none, none, none)
+        return np.stack([p, c, s])
+
+
+class _Sweep:
+    """Log pdf, cdf, sf of low < x1 < high by equal steps in w, with nodes that all points share."""
+
+    def __init__(self, a, b):
+        m = b * law.tan_half_pi(a)[0]
+        h0, k1, length, _ = law.angles(a, b, m)
+        log_c = -0.5 * math.log1p(m * m)
+        p = a - 1.0
+        steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
+        self.step = min(0.25 / steep, 0.4)
+        half = min(110.0, 130.0 / flat + 8.0)
+        n = 2 * math.ceil(half / self.step) + 1
+        sign = 1.0 if a < 1.0 else -1.0
+        self.nodes = tuple(np.empty(n) for _ in range(4))
+        w = sign * self.step * np.arange(-(n // 2), n // 2 + 1)
+        kernels.NODES.serial(w, a, h0, k1, length, log_c, *self.nodes)
+        self.a, self.top = a, 3.9
+        self.nodes[2][:] *= self.step
+        self.nodes[3][:] *= self.step
+        if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
+            while self.top / flat - math.exp(self.top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
+                self.top += 0.1
+        self.ratio, self.factor = a / p, self.step * a / (math.pi * abs(p))
+        self.share, self.rising = h0 / math.pi, a < 1.0
+        lg = self.nodes[0]
+        self.reach = math.ceil((45.0 if a >= 0.5 else 45.0 + (self.top + 3.0) / flat) / self.step)
+        # log x1 for which the window lies inside the nodes
+        smallest = self.top - lg[-1] + 1.0
+        largest = max(-42.0 - lg[0], self.top - lg[min(2 * self.reach, n - 1)])
+        low, high = sorted(v / self.ratio for v in (smallest, largest))
+        # the series are as fast outside
+        self.low, self.high = math.exp(max(low, -5.0)), math.exp(min(high, 3.0))
+
+    def __call__(self, x):
+        p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        lg, jac, near, far = self.nodes
+        kernels.SWEEP.serial(
+            x, self.ratio, self.factor, self.top, -42.0 * max(self.a, 1.0 / self.a), self.reach, self.share, float(self.rising),
+            lg, jac, near, far, p, c, s,
+        )  # fmt: skip
+        return np.stack([p, c, s])
+
+
+def _bisect(values, lo, hi, tolerance):
+    """Panels (lo, hi, Chebyshev coefficients) and the certificate of a function of u, given as values(u) -> (3, n)."""
+    kept, certificate = [], 0.0
+    while lo.size:
+        mid, half = 0.5 * (lo + hi), 0.5 * (hi - lo)
+        f = values((mid[:, None] + half[:, None] * _ALL).ravel()).reshape(3, lo.size, _ALL.size)
+        finite = np.isfinite(f).all(axis=(0, 2))
+        c = np.where(np.isfinite(f[..., : DEGREE + 1]), f[..., : DEGREE + 1], _LOWEST) @ _TO_CHEBYSHEV.T
+        size = 1.0 + 0.01 * np.abs(c[..., 0])
+        rest = np.max(np.abs(c[..., -2:]).max(axis=-1) / size, axis=0)
+        check = np.max(np.abs(c @ _CHECK_MATRIX.T - f[..., DEGREE + 1 :]).max(axis=-1) / size, axis=0)
+        done = ((rest < tolerance) & finite) | (half <= _FINEST)
+        for i in np.flatnonzero(done):
+            kept.append((lo[i], hi[i], c[:, i]))
+            if finite[i]:
+                certificate = max(certificate, check[i])
+        lo, mid, hi = lo[~done], mid[~done], hi[~done]
+        lo, hi = np.concatenate([lo, mid]), np.concatenate([mid, hi])
+    kept.sort(key=lambda panel: panel[0])
+    return kept, certificate
+
+
+def _side(points, a, b, side, centred, delta, shift):
+    """Panels, certificate and whether the tail is light, of one side."""
+    bb = side * b
+    top = math.log(_LARGEST) - math.log(delta)
+    light_tail = bb == -1.0 and not centred
+    light_end = shift == 0.0
+
+    def values(u):
+        near = delta * (np.expm1(np.minimum(u, 30.0)) if shift else np.exp(np.minimum(u, 30.0)))
+        return points(side * np.where(u < 30.0, near, np.exp(u + math.log(delta))))
+
+    edges = np.append(_EDGES[_EDGES < top], top)
+    if light_end:
+        edges = np.concatenate([-_EDGES[:0:-1], edges])
+    if light_end or light_tail:  # cut where the density underflows
+        log_pdf = values(edges)[0]
+        above = np.flatnonzero(log_pdf > _LOWEST)
+        first, last = above[0], above[-1] if light_tail else edges.size - 1
+        lo, hi = edges[first - 1] if light_end else edges[0], edges[last + 1] if light_tail else edges[-1]
+        inside, outside = (edges[first], lo) if light_end else (edges[last], hi)
+        for _ in range(12):
+            middle = 0.5 * (inside + outside)
+            if values(np.array([middle]))[0, 0] > _LOWEST:
+                inside = middle
+            else:
+                outside = middle
+        edges = edges[first : last + 1]
+        edges = np.unique(np.append(edges, inside))
+    return _bisect(values, edges[:-1], edges[1:], 1e-14)
+
+
+def _delta(a, b):
+    """Width of the cusp at zeta; for small alpha, where it has none, what is flat in doubles."""
+    if a >= 0.9 or abs(b) == 1.0:
+        return 1.0
+    m = b * law.tan_half_pi(a)[0]
+    return math.exp(math.lgamma(1 / a) - math.lgamma(2 / a) + 0.5 / a * math.log1p(m * m)) * (1.0 if a >= 0.5 else 1e-13)
+
+
+@functools.lru_cache(maxsize=16)
+def table(a, b):
+    """The `Table` of the standard law (alpha, beta)."""
+    centred = a < 0.9
+    delta = _delta(a, b)
+    shift = 0.0 if centred and abs(b) == 1.0 else 1.0
+    points = _Points(a, b, centred)
+    sides, cells, panels, certificate = [], [], [], 0.0
+    for side in (1.0, -1.0):
+        light = side * b == -1.0 and not centred
+        if centred and side * b == -1.0:  # outside the support
+            sides.append([0.0, -math.inf, 0.0, 0, 0, 0, 0])
+            continue
+        kept, error = _side(points, a, b, side, centred, delta, shift)
+        certificate = max(certificate, error)
+        first, last = kept[0][0], kept[-1][1]
+        ends = np.array([lo for lo, _, _ in kept] + [last]) - first
+        per_unit = 1.0 / np.diff(ends / (ends + BEND)).min()
+        count = math.ceil(ends[-1] / (ends[-1] + BEND) * per_unit)
+        bent = np.arange(count) / per_unit
+        where = np.minimum(BEND * bent / (1.0 - np.minimum(bent, 0.9999)), ends[-1])
+        sides.append([first, last if light else math.inf, per_unit, len(cells), count, len(panels), len(kept)])
+        cells += (np.searchsorted(ends[:-1], where, side="right") - 1 + len(panels)).tolist()
+        panels += kept
+    rows = np.empty((3, len(panels), 4 + DEGREE))
+    for i, (lo, hi, c) in enumerate(panels):
+        rows[:, i, 0], rows[:, i, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
+        rows[:, i, 2] = c @ (-1.0) ** np.arange(DEGREE + 1)
+        rows[:, i, 3:] = c @ _TO_MONOMIAL.T
+    return Table(
+        np.array([[1.0 / delta, shift, 0.0, 0.0, 0.0, 0.0, 0.0], *sides]),
+        np.array(cells, np.int64).reshape(-1, 1),
+        rows,
+        certificate,
+        centred,
+    )
