@@ -7,10 +7,10 @@ from numba import cuda, prange, types
 
 from numbastats._core import templates
 from numbastats._core.compile import Kernel
-from numbastats.scalar import normal, tables
+from numbastats.scalar import hyperbolic, normal, tables
 from numbastats.scalar.bits import at
 
-__all__ = ["ANTITHETIC", "FROM_EXPONENTIAL", "LOG", "NDTRI", "TABLE"]
+__all__ = ["ANTITHETIC", "FROM_EXPONENTIAL", "GH", "GH_NORM", "LOG", "LOG_KVE", "NDTRI", "STUDENT", "TABLE"]
 
 
 def _signatures(T):
@@ -119,7 +119,16 @@ def signed_cpu(b, anchor, rest, limit, per, first_left, first_right, top, near, 
             for i in range(o.size):
                 j = lo + i
                 row[i], local[i] = _head(
-                    bb[i], at(anchor, j), at(rest, j), at(limit, j), at(per, j), at(first_left, j), at(first_right, j), top, near, far
+                    bb[i],
+                    at(anchor, j),
+                    at(rest, j),
+                    at(limit, j),
+                    at(per, j),
+                    at(first_left, j),
+                    at(first_right, j),
+                    top,
+                    near,
+                    far,
                 )
             for i in range(o.size):
                 o[i] = _body(table, row[i], local[i])
@@ -133,24 +142,78 @@ def signed_cuda(b, anchor, rest, limit, per, first_left, first_right, top, near,
         out[j] = _body(table, row, local)
 
 
+_HEADS = {3: tables.HEADS3, 5: tables.HEADS5, 7: tables.HEADS7}
+_ROWS = {3: tables.row3, 5: tables.row5, 7: tables.row7}
+
+
 def _lookup(name, cpu, gpu, parameters, integers, head, degree):
     """Kernels of one way to address a table: parameters as numbers, and as arrays."""
+
     def signatures(T):
         rest = [types.int64] * integers + [T[:, ::1], T[::1]]
         return [(T[::1], *[kind] * parameters, *rest) for kind in (T, T[::1])]
 
     return Kernel(
         f"quantile.{name}", cpu, gpu, signatures, dtypes=("float32" if degree == 3 else "float64",),
-        _head=tables.HEADS[degree][head], _body=tables.ROWS[degree],
+        _head=_HEADS[degree][head], _body=_ROWS[degree],
     )  # fmt: skip
 
 
-TABLE = {}
-for _degree in (3, 5, 7):
-    for _name, _cpu, _gpu, _parameters, _integers in (
-        ("uniform", probability_cpu, probability_cuda, 6, 1),
-        ("exponential", probability_cpu, probability_cuda, 6, 1),
-        ("share", share_cpu, share_cuda, 4, 1),
-        ("signed", signed_cpu, signed_cuda, 6, 3),
-    ):
-        TABLE[_name, _degree] = _lookup(f"table_{_name}_{_degree}", _cpu, _gpu, _parameters, _integers, _name, _degree)
+_LOOKUPS = (  # name, twins, parameters, integers
+    ("uniform", probability_cpu, probability_cuda, 6, 1),
+    ("exponential", probability_cpu, probability_cuda, 6, 1),
+    ("share", share_cpu, share_cuda, 4, 1),
+    ("signed", signed_cpu, signed_cuda, 6, 3),
+)
+TABLE = {
+    (name, degree): _lookup(f"table_{name}_{degree}", cpu, gpu, parameters, integers, head, degree)
+    for degree in (3, 5, 7)
+    for head, (name, cpu, gpu, parameters, integers) in enumerate(_LOOKUPS)
+}
+
+# --- densities of the laws ---------------------------------------------------------------------------------------------
+
+_f = None  # bound by build
+
+
+def density_cpu(x, a, b, c, d, e, f, out):
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        lo = np.int64(k) * templates.CHUNK
+        o = out[lo : lo + templates.CHUNK]
+        for i in range(o.size):
+            j = lo + i
+            o[i] = _f(at(x, j), at(a, j), at(b, j), at(c, j), at(d, j), at(e, j), at(f, j))
+
+
+def density_cuda(x, a, b, c, d, e, f, out):
+    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[j] = _f(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(e, j), at(f, j))
+
+
+def _density(name, function):
+    return Kernel(
+        f"quantile.{name}", density_cpu, density_cuda,
+        lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])], _f=function,
+    )  # fmt: skip
+
+
+def _student(name, function):
+    return Kernel(
+        f"quantile.{name}", templates.map2_cpu, templates.map2_cuda,
+        lambda T: [(T[::1], T, T[::1]), (T[::1], T[::1], T[::1])], _f=function,
+    )  # fmt: skip
+
+
+GH = {"pdf": _density("gh_pdf", hyperbolic.gh_pdf), "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf)}
+GH_NORM = Kernel(
+    "quantile.gh_log_norm", templates.map4_cpu, templates.map4_cuda,
+    lambda T: [(T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm, dtypes=("float64",),
+)  # fmt: skip
+LOG_KVE = Kernel(
+    "quantile.log_kve", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T[::1], T[::1])], _f=hyperbolic.log_kve,
+    dtypes=("float64",),
+)  # fmt: skip
+STUDENT = {
+    "pdf": _student("student_pdf", hyperbolic.student_pdf),
+    "logpdf": _student("student_logpdf", hyperbolic.student_logpdf),
+}

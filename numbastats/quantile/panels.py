@@ -18,8 +18,12 @@ __all__ = ["Masses", "chebyshev_matrix", "chebyshev_points"]
 NODES = 16
 PANELS = 3000  # on one side; a density that needs more is refused
 DECAY = 2.0  # largest change of log(density times distance) on a first panel
-TAIL = {"table": 1e-34, "full": 1e-320}  # density times distance at which a side ends, as a share of its largest value
-CENTRE = {"table": 1e-22, "full": 1e-302}
+TAIL = {
+    "table": 1e-34,
+    "tail": 1e-320,
+    "full": 1e-320,
+}  # density times distance at which a side ends, as a share of its largest value
+CENTRE = {"table": 1e-22, "tail": 1e-22, "full": 1e-302}
 FLOOR = 1e-290  # densities below it are close to underflow and have lost digits
 FAR = 1e305
 
@@ -81,7 +85,7 @@ class Side:
         Where the side begins and ends; `end` may be infinite.
     scale : float
         A length on which the density varies; only a starting point.
-    depth : {"table", "full"}
+    depth : {"table", "tail", "full"}
         How small the masses are to be followed.
     singular : float, optional
         Exponent a of a density that goes like distance^a at the anchor; found from the density when None.
@@ -110,10 +114,10 @@ class Side:
         at_right, fall = last.sum(), (last * _SLOPE).sum()
         # mass beyond the last panel, as if the density went on as a power of the distance
         rate = -fall / (at_right * self.k[-1]) if at_right > 0 else 1.0
-        self.outer = max(at_right / abs(self.k[-1]) / max(rate * np.sign(self.k[-1]), 0.05), 0.0) if at_right > 0 else 0.0
+        self.fall = max(abs(rate), 0.05)
+        self.outer = max(at_right / abs(self.k[-1]) / self.fall, 0.0)
         self.low = np.concatenate([[self.inner], self.inner + np.cumsum(self.mass)])
-        self.high = np.concatenate([np.cumsum((self.mass[::-1]))[::-1] + self.outer, [self.outer]])
-        self.high[:-1] = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[1:][::-1]
+        self.high = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[::-1]
         self.total = self.inner + self.high[0]
 
     # -- panels -------------------------------------------------------------------------------------------------
@@ -179,30 +183,35 @@ class Side:
             if s[0] < 1e-290:
                 break
             s, v = np.concatenate([more, s]), np.concatenate([h(more), v])
-            if v[0] >= v[24] > 0 and s[0] < scale * 1e-200:
+            if v[0] >= v[24] > 0 and s[0] < scale * 1e-40:
                 raise ValueError(f"the density is not integrable at {origin!r}: it grows like 1/distance or faster there")
         if math.isinf(far):
             while not ended(s[-1], v[-1]):
                 if s[-1] >= FAR:
-                    if v[-1] <= TAIL["table"] * v.max():
+                    if v[-1] <= 1e-24 * v.max():
                         break
                     raise ValueError(
                         f"the density is not integrable, or its tail is too heavy: beyond |x| = {FAR:.0e} density times distance "
-                        f"is still {v[-1] / v.max():.1e} of its largest value, {TAIL['table']:.0e} is needed"
+                        f"is still {v[-1] / v.max():.1e} of its largest value, 1e-24 is needed"
                     )
-                more = np.geomspace(s[-1], min(s[-1] * 2.0**24, FAR), 49)[1:]
+                more = np.geomspace(s[-1], min(s[-1], FAR * 2.0**-24) * 2.0**24, 49)[1:]
                 s, v = np.concatenate([s, more]), np.concatenate([v, h(more)])
                 top = v.max()
+            if v[-1] > 1e-24 * top:
+                raise ValueError(
+                    f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
+                    f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
+                )
+            keep = np.flatnonzero([not ended(*p) for p in zip(s, v, strict=True)])[-1] + 2
+            s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
-            probe = np.geomspace(s[-1], min(s[-1] * 1e4, FAR), 200)
-            risen = h(probe) > 1e-20 * v.max()
+            probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 1000)
+            risen = h(probe) > 1e-20 * top
             if risen.any():
                 raise ValueError(
                     f"the density vanishes and rises again at x = {origin + sign * probe[risen][0]!r}: it has modes too far "
                     "apart. Build one table per mode"
                 )
-            keep = np.flatnonzero([not ended(*p) for p in zip(s, v, strict=True)])[-1] + 2
-            s, v = s[:keep], v[:keep]
         keep = np.flatnonzero(v > target * v.max())
         first = max(keep[0] - 1, 0)
         s, v = s[first:], v[first:]
@@ -241,7 +250,8 @@ class Side:
             with np.errstate(all="ignore"):
                 error = np.maximum(np.abs(c[:, -2:]).max(1), 0.1 * np.abs(guess - h[:, NODES:]).max(1)) / top
                 # an error that splitting does not lower is the rounding of the density itself
-                ok = ((error <= 4e-15) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
+                rounding = 2.0**-50 * abs(origin) / lo  # of the distance, where it is a difference
+                ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
             for i in np.flatnonzero(ok):
                 done.append((lo[i], centre[i], k[i], c[i] * k[i]))
@@ -264,13 +274,15 @@ class Masses:
     anchor : float
     support : pair of float
     scale : float
-    depth : {"table", "full"}
+    depth : {"table", "tail", "full"}
     singular : float, optional
     symmetric : bool
         Whether the right side is the mirror image of the left one, which then is not computed.
     """
 
-    def __init__(self, density, anchor=0.0, support=(-math.inf, math.inf), scale=1.0, depth="table", singular=None, symmetric=False):
+    def __init__(
+        self, density, anchor=0.0, support=(-math.inf, math.inf), scale=1.0, depth="table", singular=None, symmetric=False
+    ):
         lower, upper = support
         right = Side(density, anchor, upper, scale, depth, singular) if upper > anchor else None
         left = None
@@ -335,6 +347,11 @@ class Masses:
                 if moved < 1e-9 or (iteration > 3 and moved < 1e-7):
                     break  # quadratic: the next step would be below rounding
         x = side.X0[j] + side.A[j] * np.exp(side.k[j] * t)
+        if not inner and math.isfinite(side.end):
+            last = w < side.outer
+            if last.any():
+                edge = side.A[-1] * math.exp(side.k[-1])
+                x[last] = side.X0[-1] + edge * (w[last] / side.outer) ** (1.0 / side.fall)
         if inner:
             tiny = w < side.inner
             if tiny.any():
@@ -345,10 +362,12 @@ class Masses:
     def reach(self, right):
         """Smallest outer share that this side resolves."""
         side = self.side(right)[0]
+        if math.isfinite(side.end):
+            return 1e-305  # beyond the last panel a power of the distance to the end
         return max(side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14), 1e-305)
 
     def share(self, right, inner, x, s=None):
-        """Share of a side's mass between the anchor and x (`inner`), or beyond x; and the density, normalised to the side.
+        """Share of a side's mass between the anchor and x (`inner`), or beyond x; and how x moves with it: |dx/dlog share|.
 
         `s` is the distance from the anchor where it is known better than from x.
         """
@@ -368,12 +387,19 @@ class Masses:
             C[0] -= side.mass[j]
             mass = side.high[j + 1] - _clenshaw(C, t)
         with np.errstate(all="ignore"):
-            density = _clenshaw(c, t) / np.abs(side.k[j] * distance)
+            moves = np.abs(side.k[j] * distance) * (mass / _clenshaw(c, t))
+        if not inner and math.isfinite(side.end):
+            edge = abs(side.A[-1]) * math.exp(side.k[-1])
+            last = np.abs(distance) < edge
+            last &= side.X0[j] == side.end
+            if last.any():
+                mass[last] = side.outer * (np.abs(distance[last]) / edge) ** side.fall
+                moves[last] = np.abs(distance[last]) / side.fall
         if inner:
             edge = abs(side.A[0]) * math.exp(-side.k[0])
             tiny = s < edge
             if tiny.any():
                 mass[tiny] = side.inner * (s[tiny] / edge) ** side.power
                 with np.errstate(all="ignore"):
-                    density[tiny] = side.power * mass[tiny] / s[tiny]
-        return mass / side.total, density / side.total
+                    moves[tiny] = s[tiny] / side.power
+        return mass / side.total, moves

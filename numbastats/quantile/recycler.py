@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import json
@@ -19,7 +20,7 @@ from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, chebyshev_matrix, chebyshev_points
-from numbastats.scalar.tables import BITS
+from numbastats.scalar.tables import segment_bits
 
 __all__ = ["Certificate", "Recycler"]
 
@@ -44,7 +45,8 @@ class Certificate:
         Whether there is a table; False where parameters are out of their domain or the density was refused.
     max_rel_err : float or array
         Largest relative error of x found at two random places of every row, by the masses of the panels: max of
-        |x_table - x| / max(|x|, u/(50 f(x))); the second term is where x is ill-conditioned in u.
+        |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
+        variable b it is (b/20) dx/db.
     tail_mass : float or array
         Largest share of a side's mass that was not integrated but extrapolated.
     calls : int or array
@@ -71,12 +73,13 @@ def _monomials(degree):
     return np.linalg.inv(np.vander(chebyshev_points(degree + 1), degree + 1, increasing=True)).T.copy()
 
 
-def _rows(function, lo, width, count, degree):
+def _rows(function, lo, width, count, degree, centred=True):
     """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
 
     Differences from a value in the middle go through the matrices: the rounding is theirs, not that of x.
     """
     out = np.empty((lo.size, count, degree + 1))
+    tolerance = _FIT_TOLERANCE if centred else 0.3 * _FIT_TOLERANCE
     points, coefficients = 0.5 * (chebyshev_points(_FIT) + 1), chebyshev_matrix(_FIT)[-2:].T
     block, first, size = np.arange(lo.size), np.zeros(lo.size, np.int64), count
     while block.size:
@@ -86,7 +89,7 @@ def _rows(function, lo, width, count, degree):
         magnitude = np.abs(values)
         low = np.where(np.sign(values[:, 0]) == np.sign(values[:, -1]), magnitude.min(1), magnitude.max(1))
         with np.errstate(invalid="ignore"):
-            good = (np.abs(values @ coefficients).max(1) <= _FIT_TOLERANCE * low) & (magnitude.max(1) <= 64 * low)
+            good = (np.abs(values @ coefficients).max(1) <= tolerance * low) & (magnitude.max(1) <= 64 * low)
         if size == 1:
             good[:] = True
         if good.any():
@@ -115,12 +118,12 @@ class _Zones:
 
     def __init__(self, masses, degree, rng):
         self.masses, self.degree, self.rng = masses, degree, rng
-        self.segments = 1 << BITS[degree]
+        self.segments = 1 << segment_bits(degree)
         self.error = 0.0
 
     def _checked(self, function, residual, lo, width, count):
         """Rows of intervals, after a comparison at two random places of every row."""
-        rows = _rows(function, lo, width, count, self.degree)
+        rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0)
         flat = np.repeat(rows.reshape(-1, self.degree + 1), 2, axis=0)
         x = self.rng.uniform(-1, 1, flat.shape[0])
         part = np.repeat(width / count, 2 * count)
@@ -129,19 +132,23 @@ class _Zones:
         self.error = max(self.error, float(np.max(error, initial=0.0)) if not np.isnan(error).any() else math.inf)
         return rows
 
-    def _error(self, right, y, t, x):
-        """Error of x as in `Certificate` where a side's inner share should be y and its outer share t; one of them NaN."""
+    def _error(self, right, y, t, condition, x):
+        """Error of x as in `Certificate` where a side's inner share should be y or its outer share t; the other one is NaN.
+
+        `condition` is the relative change of the share with the argument, None for a probability.
+        """
         m, error = self.masses, np.zeros(x.size)
         side_mass = m.p[1 if right else 0]
         for inner in (True, False):
             share = y if inner else t
             use = ~np.isnan(share)
             if use.any():
-                got, density = m.share(right, inner, x[use])
+                got, moves = m.share(right, inner, x[use])
                 beyond = got if not inner else 1.0 - got
                 with np.errstate(all="ignore"):
-                    unit = np.maximum(np.abs(x[use]), 0.02 * np.minimum(beyond * side_mass, 0.5) / (density * side_mass))
-                    error[use] = np.abs(got - share[use]) / density / unit
+                    factor = np.minimum(beyond, 0.5 / side_mass) / got if condition is None else 0.25 * condition[use]
+                    unit = np.maximum(np.abs(x[use]), np.where(moves > 0, 0.2 * factor * moves, 0.0))
+                    error[use] = np.where(moves > 0, np.abs(np.log(got / share[use])) * moves / unit, 0.0 * x[use])
         return error
 
     def _descending(self, rows, specials):
@@ -156,16 +163,21 @@ class _Zones:
         m = self.masses
         end, alone = m.support[1 if right else 0], m.p[0 if right else 1] == 0.0
         if m.p[1 if right else 0] == 0.0:
-            return np.tile(self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (m.anchor,) * 2), (2, 1))
+            return np.tile(
+                self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (m.anchor,) * 2), (2, 1)
+            )
         lo = 2.0 ** -(np.arange(octaves) + 2.0)
         zones = []
         for inner in (False, True):
-            nan = np.full(2 * octaves * self.segments, math.nan)
 
-            def residual(w, x, inner=inner, nan=nan):
-                return self._error(right, w if inner else nan, nan if inner else w, x)
+            def residual(w, x, inner=inner):
+                nan = np.full(w.size, math.nan)
+                return self._error(right, w if inner else nan, nan if inner else w, None, x)
 
-            rows = self._checked(lambda w, inner=inner: m.invert(right, inner, w), residual, lo, lo, self.segments)
+            known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
+            rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
+            function = functools.partial(m.invert, right, inner)
+            rows[:known] = self._checked(function, residual, lo[:known], lo[:known], self.segments)
             specials = (m.anchor, math.nan if alone else m.anchor) if inner else (end, math.nan)
             zones.append(self._descending(rows, specials))
         return np.concatenate(zones)
@@ -175,11 +187,12 @@ class _Zones:
         m = self.masses
         end = m.support[1 if right else 0]
 
-        def shares(a):
+        def shares(a, moves=False):
             x = base.anchor + (a if right else -a)
-            y, _ = base.share(right, True, x, a)
-            t, _ = base.share(right, False, x, a)
-            return np.where(y < 0.5, y, math.nan), np.where(y < 0.5, math.nan, t)
+            y, inner = base.share(right, True, x, a)
+            t, outer = base.share(right, False, x, a)
+            pair = np.where(y < 0.5, y, math.nan), np.where(y < 0.5, math.nan, t)
+            return (*pair, np.abs(x) / np.where(y < 0.5, inner, outer)) if moves else pair
 
         def function(a):
             y, t = shares(a)
@@ -189,7 +202,7 @@ class _Zones:
             return x
 
         def residual(a, x):
-            return self._error(right, *shares(a), x)
+            return self._error(right, *shares(a, moves=True), x)
 
         lo = limit * 2.0 ** -(np.arange(octaves) + 1.0)
         rows = [self._descending(self._checked(function, residual, lo, lo, self.segments), (m.anchor, m.anchor))]
@@ -233,7 +246,7 @@ class _Counted:
 
 
 def _exp_of(logpdf, anchor, support, scale):
-    """exp(logpdf - its largest value on a scan): no overflow, no underflow of the bulk."""
+    """exp(logpdf - its largest value on a scan + 550): no overflow, and room for tails down to 1e-320 of the peak."""
     s = scale * 2.0 ** np.arange(-30.0, 31.0)
     x = np.concatenate([anchor - s[::-1], anchor + s])
     x = x[(x > support[0]) & (x < support[1])]
@@ -244,7 +257,7 @@ def _exp_of(logpdf, anchor, support, scale):
 
     def density(x):
         v = np.asarray(logpdf(x), dtype=np.float64)
-        return np.exp(np.where(np.isnan(v), math.nan, v - reference))
+        return np.exp(v - (reference - 550.0))
 
     return density
 
@@ -282,7 +295,7 @@ class Recycler:
     singular : float, optional
         Exponent a of a density like |x - anchor|^a next to the anchor; found from the density by default.
     accuracy : {"double", "full"}
-        "full": ``tail=1e-300``.
+        "full": ``tail=1e-300``, as far as the density does not underflow (pass `logpdf`).
     degree : {7, 5}
         Rows of degree 7, 16 per octave (256 KiB); or of degree 5, 64 per octave (768 KiB).
     device : {"auto", "cpu", "cuda"}, optional
@@ -330,7 +343,7 @@ class Recycler:
     >>> import numpy as np, numbastats as ns
     >>> sech = ns.quantile.Recycler(lambda x: 1 / np.cosh(x))
     >>> float(sech.ppf(0.9).round(12)), bool(sech.certificate.max_rel_err < 2e-14)
-    (1.842730138332, True)
+    (1.842730034701, True)
     """
 
     def __init__(
@@ -413,6 +426,7 @@ class Recycler:
         if self.shape == () and self._sets[0].masses is None:
             raise ValueError(self._sets[0].message)
         self._tables, self._heads, self._on_device = {}, {}, {}
+        self._index = np.arange(len(self._sets)).reshape(self.shape)
         self._assemble([m[1] for m in made], [m[2] for m in made])
 
         def column(function):
@@ -428,14 +442,25 @@ class Recycler:
         self.p_minus = column(lambda s: s.masses.p[0] if s.masses else math.nan)
         self.norm_const = column(lambda s: s.masses.norm if s.masses else math.nan)
         self.setup_seconds = time.perf_counter() - start
-        worst = float(np.nanmax([s.error for s in self._sets], initial=0.0))
-        if worst > TARGET:
+        worst = max((s.error for s in self._sets if s.masses is not None), default=0.0)
+        if worst > TARGET and not getattr(self, "_quiet", False):
             warnings.warn(
                 f"a table has relative error {worst:.1e}, above the target {TARGET:.0e}; certificate.max_rel_err says which. "
                 "A kink of the density belongs at the anchor; degree=5 has four times as many rows",
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def _selected(self, columns, dtype):
+        """Columns of header numbers in the shape of the parameters."""
+        columns = [c[self._index] for c in columns]
+        return [dtype.type(c) for c in columns] if self.shape == () else columns
+
+    def _select(self, index):
+        """The same tables with parameters of another shape: set `index[...]` of them."""
+        other = copy.copy(self)
+        other._index, other.shape, other._heads = index, index.shape, {}
+        return other
 
     @property
     def nbytes(self):
@@ -449,8 +474,8 @@ class Recycler:
             density, options = describe(*values)
             counted = _Counted(density)
             tail = 2.0 ** -(self._octaves + 1)
-            deep = tail < 1e-60 or self.base == "normal" or isinstance(self.base, Recycler)
-            masses = Masses(counted, depth="full" if deep else "table", **options)
+            mapped = self.base == "normal" or isinstance(self.base, Recycler)
+            masses = Masses(counted, depth="full" if tail < 1e-20 else "tail" if mapped else "table", **options)
             zones = _Zones(masses, self.degree, np.random.default_rng(5))
             table = np.concatenate([zones.side(False, self._octaves), zones.side(True, self._octaves)])
             one.masses = masses
@@ -483,8 +508,8 @@ class Recycler:
                 if not (off <= 1e-9).all():
                     i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
                     raise ValueError(
-                        f"pdf and cdf disagree: at x = {x[i]!r} the density's mass is {want[i]!r} and cdf gives {got[i]!r}. Either "
-                        "the density has a feature that the panels missed (move the anchor there), or one of them is wrong"
+                        f"pdf and cdf disagree: at x = {x[i]!r} the density's mass is {want[i]!r} and cdf gives {got[i]!r}. "
+                        "Either the density has a feature that the panels missed (move the anchor there), or one of them is wrong"
                     )
 
     def _signed(self, masses, zones):
@@ -494,12 +519,16 @@ class Recycler:
             if known is None:
                 raise ValueError("the base was loaded from a file and has no density; build it anew")
             anchor = self._crossing(known, masses)
-            base = known if anchor == known.anchor else Masses(known.sides[1].density.density, anchor, known.support, symmetric=False)
+            base = (
+                known
+                if anchor == known.anchor
+                else Masses(known.sides[1].density.density, anchor, known.support, symmetric=False)
+            )
         else:
             from scipy.special import ndtri
 
             anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]))
-            base = Masses(_normal_density, anchor, depth="full", symmetric=anchor == 0.0)
+            base = Masses(_normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
         rows = [zones.signed(right, base, *self._signed_shape()) for right in (False, True)]
         return base, np.concatenate(rows)
 
@@ -508,6 +537,48 @@ class Recycler:
         if isinstance(self.base, Recycler):
             return 130, 2.0**64, 0, 1
         return 64, _NEAR, 16 * math.ceil((_REACH + 9.0 - _NEAR) * _PER / 16), _PER
+
+    def _rebased(self, base):
+        """The same law as a map from another base; rows are built once."""
+        if base == self.base or (base == "uniform" and self.base == "exponential"):
+            return self
+        if base in ("uniform", "exponential"):
+            other = copy.copy(self)
+            other.base = base
+            return other
+        key = id(base) if isinstance(base, Recycler) else base
+        if key not in self._others:
+            if any(isinstance(one.masses, _Loaded) for one in self._sets):
+                raise ValueError(f"a table loaded from a file knows its own base only ({self.base!r}); build it anew")
+            other = copy.copy(self)
+            other.base, other._heads, other._on_device = base, {}, {}
+            other._sets, signed = [], []
+            for one in self._sets:
+                one = dataclasses.replace(one)
+                other._sets.append(one)
+                signed.append(None)
+                if one.masses is not None:
+                    zones = _Zones(one.masses, self.degree, np.random.default_rng(5))
+                    one.base, signed[-1] = other._signed(one.masses, zones)
+            other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
+            other._join("signed", signed)
+            self._others[key] = other, base  # the base is kept, so that its id stays taken
+        other = self._others[key][0]
+        return other if other.shape == self.shape else other._select(self._index)
+
+    @staticmethod
+    def _stack(tables):
+        """Several laws of one degree and base as one batch along the last axis."""
+        first = tables[0]
+        if any(t.shape != () or t.degree != first.degree or t._octaves != first._octaves for t in tables):
+            raise ValueError("laws for columns must have scalar parameters and tables of one degree and tail")
+        other = copy.copy(first)
+        other._sets = [one for t in tables for one in t._sets]
+        other.shape, other._index = (len(tables),), np.arange(len(tables))
+        other._heads, other._on_device, other._others = {}, {}, {}
+        other._shift = np.array([float(t._shift) for t in tables])
+        other._tables = {k: np.concatenate([t._tables[k] for t in tables]) for k in first._tables if k[1] != 3}
+        return other
 
     def _crossing(self, known, masses):
         """Where the base has the target's probability on its left."""
@@ -519,23 +590,26 @@ class Recycler:
         return float(known.invert(right, True, np.array([share]))[0])
 
     def _assemble(self, tables, signed):
-        rows = 4 * ((self._octaves << BITS[self.degree]) + 2)
-        full = [np.full((rows, self.degree + 1), math.nan) if t is None else t for t in tables]
+        self._others = {}
+        rows = 4 * ((self._octaves << segment_bits(self.degree)) + 2)
+        self._join("uniform", [np.full((rows, self.degree + 1), math.nan) if t is None else t for t in tables])
+        if any(s is not None for s in signed):
+            self._join("signed", signed)
+
+    def _join(self, kind, tables, dtype=np.float64):
+        """Tables of all sets, moved to their location, as one array; a set without a table is NaN."""
+        size = next(t.shape for t in tables if t is not None)
+        full = [np.full(size, math.nan) if t is None else t for t in tables]
         for t, shift in zip(full, self._shift.ravel(), strict=True):
             t[:, 0] += shift
-        self._tables["uniform", self.degree] = full[0] if len(full) == 1 else np.concatenate(full)
-        if any(s is not None for s in signed):
-            size = next(s for s in signed if s is not None).shape
-            full = [np.full(size, math.nan) if s is None else s for s in signed]
-            for t, shift in zip(full, self._shift.ravel(), strict=True):
-                t[:, 0] += shift
-            self._tables["signed", self.degree] = full[0] if len(full) == 1 else np.concatenate(full)
+        with np.errstate(over="ignore"):  # quantiles beyond the float32 range are infinite there
+            self._tables[kind, size[1] - 1] = (full[0] if len(full) == 1 else np.concatenate(full)).astype(dtype, copy=False)
 
     def _table(self, kind, degree, where):
         """Rows on the CPU or, once copied, on the device. The float32 table is made on first use."""
         key = (kind, degree)
         if key not in self._tables:
-            self._tables[key] = self._narrow(kind)
+            self._narrow(kind)
         if where == "cpu":
             return self._tables[key]
         if key not in self._on_device:
@@ -547,7 +621,7 @@ class Recycler:
     def _narrow(self, kind):
         """The float32 table: degree 3, from the same masses."""
         parts = []
-        for one, shift in zip(self._sets, self._shift.ravel(), strict=True):
+        for one in self._sets:
             if one.masses is None:
                 parts.append(None)
                 continue
@@ -556,18 +630,15 @@ class Recycler:
                 part = np.concatenate([zones.side(False, self._octaves32), zones.side(True, self._octaves32)])
             else:
                 part = np.concatenate([zones.signed(right, one.base, *self._signed_shape()) for right in (False, True)])
-            part[:, 0] += shift
             parts.append(part)
-        size = next(p.shape for p in parts if p is not None)
-        full = [np.full(size, math.nan) if p is None else p for p in parts]
-        return np.concatenate(full).astype(np.float32)
+        self._join(kind, parts, np.float32)
 
     @property
     def _octaves32(self):
         return min(self._octaves, 120)  # float32 has no smaller normal numbers
 
     def _length(self, degree):
-        return (self._octaves32 if degree == 3 else self._octaves) << BITS[degree]
+        return (self._octaves32 if degree == 3 else self._octaves) << segment_bits(degree)
 
     def _header(self, dtype, upper):
         """The parameters of `uniform` kernels, as numbers or arrays of the parameters' shape."""
@@ -583,7 +654,7 @@ class Recycler:
                 first = 4 * i * zone
                 begins = (first + 2 * zone, first) if upper else (first, first + 2 * zone)
                 columns[:, i] = high, rest, 1 / left if left else 1.0, 1 / right if right else 1.0, *begins
-            self._heads[key] = [dtype.type(c[0]) if self.shape == () else c.reshape(self.shape) for c in columns]
+            self._heads[key] = self._selected(columns, dtype)
         return self._heads[key]
 
     @property
@@ -700,7 +771,7 @@ class Recycler:
         dtype = options["dtype"] = _float_type(b, dtype)
         octaves, limit, far, per = self._signed_shape()
         degree = 3 if dtype == np.float32 else self.degree
-        near = octaves << BITS[degree]
+        near = octaves << segment_bits(degree)
         side = near + far + 4
         key = ("signed", dtype.name)
         if key not in self._heads:
@@ -708,18 +779,20 @@ class Recycler:
             for i, one in enumerate(self._sets):
                 high, rest = _two_parts(one.base.anchor if one.base is not None else 0.0, dtype)
                 columns[:, i] = high, rest, limit, per, 2 * i * side, (2 * i + 1) * side
-            self._heads[key] = [dtype.type(c[0]) if self.shape == () else c.reshape(self.shape) for c in columns]
+            self._heads[key] = self._selected(columns, dtype)
         bias = 127 if dtype == np.float32 else 1023
         integers = (np.int64(bias + int(math.log2(limit)) - 1), np.int64(near), np.int64(far))
         return self._evaluate("signed", ("b",), (b,), self._heads[key], lambda d: integers, options, 2.0)
 
     def rvs(self, size=None, rng=None, *, out=None, dtype=None, device=None, workers=None):
-        """Random variates by inversion of 52-bit uniforms.
+        """Random variates by inversion of 52-bit uniforms, or of the points of a quasi-Monte Carlo engine.
 
         Parameters
         ----------
         size : int or tuple of int, optional
-        rng : None, int, SeedSequence or Generator
+            Number of points for an engine.
+        rng : None, int, SeedSequence, Generator or scipy.stats.qmc.QMCEngine
+            An engine of dimension d gives a result of shape (size, d); its points at 0 are moved to 2^-54.
         out, dtype, device, workers
             As in `numbastats.random.uniform`.
 
@@ -727,6 +800,14 @@ class Recycler:
         -------
         array or scalar
         """
+        if hasattr(rng, "fast_forward"):
+            return self.ppf(
+                np.maximum(rng.random(1 if size is None else size), 2.0**-54),
+                out=out,
+                dtype=dtype,
+                device=device,
+                workers=workers,
+            )
         shape = size_to_shape(size, [self.shape])
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
         u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
@@ -744,7 +825,7 @@ class Recycler:
         -------
         array or scalar
         """
-        if self._sets[0].masses is None and self.shape == ():
+        if isinstance(self._sets[0].masses, _Loaded):
             raise ValueError("this table was loaded from a file and has no density")
         x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), self._shift)
         index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
@@ -814,9 +895,12 @@ class Recycler:
             self.certificate = Certificate(f["ok"][()], f["error"][()], f["tail_mass"][()], f["calls"][()])
             self.norm_const = f["norm"][()]
             self.p_minus = f["p"][:, 0].reshape(self.shape)[()]
-            self._sets = [_One(masses=_Loaded(tuple(p)), base=_Loaded(None, a)) for p, a in zip(f["p"], f["anchors"], strict=True)]
+            self._sets = [
+                _One(masses=_Loaded(tuple(p)), base=_Loaded(None, a)) for p, a in zip(f["p"], f["anchors"], strict=True)
+            ]
         self.device = self.workers = self._cdf = None
-        self.params, self._heads, self._on_device = (), {}, {}
+        self._index = np.arange(len(self._sets)).reshape(self.shape)
+        self.params, self._heads, self._on_device, self._others = (), {}, {}, {}
         return self
 
     @classmethod
@@ -840,18 +924,20 @@ class Recycler:
         >>> import scipy.stats, numbastats as ns
         >>> g = ns.quantile.Recycler.from_scipy(scipy.stats.gamma(2.5))
         >>> float(g.ppf(1e-10).round(12))
-        0.000162247862
+        0.000161677857
         """
         for method in ("pdf", "cdf", "ppf", "support"):
             if not callable(getattr(frozen, method, None)):
                 raise TypeError(
-                    f"{frozen!r} has no method {method}; pass a frozen continuous distribution, for example scipy.stats.gamma(2.5)"
+                    f"{frozen!r} has no method {method}; pass a frozen continuous distribution, such as scipy.stats.gamma(2.5)"
                 )
         lower, upper = (float(e) for e in frozen.support())
         quarter, median, three = (float(q) for q in frozen.ppf([0.25, 0.5, 0.75]))
         if not (math.isfinite(quarter) and math.isfinite(three)):
-            raise ValueError(f"the quartiles of {frozen!r} are {quarter!r} and {three!r}; its parameters are out of their domain")
-        options.setdefault("anchor", lower if math.isfinite(lower) else median if abs(median) > 1e-12 * (three - quarter) else 0.0)
+            raise ValueError(f"the quartiles of {frozen!r} are {quarter!r}, {three!r}; its parameters are out of their domain")
+        options.setdefault(
+            "anchor", lower if math.isfinite(lower) else median if abs(median) > 1e-12 * (three - quarter) else 0.0
+        )
         options.setdefault("scale", three - quarter)
         return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
 

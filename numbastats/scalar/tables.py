@@ -14,7 +14,7 @@ from numbastats._core.compile import array_function, device_function
 from numbastats.scalar.bits import from_bits, muladd, to_bits
 from numbastats.scalar.elementary import exp_neg, expm1
 
-__all__ = ["row3", "row5", "row7", "table_eval1"]
+__all__ = ["HEADS3", "HEADS5", "HEADS7", "row3", "row5", "row7", "segment_bits", "table_eval1"]
 
 _BELOW_HALF, _BELOW_HALF32 = 0.49999999999999994, np.float32(0.49999997)
 
@@ -149,56 +149,65 @@ def _signed_head(by_bits):
 def _heads(by_bits, half, octave):
     in_zone = _in_zone(by_bits, half, octave)
     locate = _pair_head(in_zone)
-    return {
-        "uniform": _uniform_head(locate),
-        "exponential": _exponential_head(locate),
-        "share": _share_head(in_zone),
-        "signed": _signed_head(by_bits),
-    }
+    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)
 
 
-BITS = {5: 6, 7: 4, 3: 4}  # segment bits by degree; degree 3 is the float32 table
-_FIRST64, _FIRST32 = np.int64(1021), np.int64(125)  # exponent bits of [1/4, 1/2)
-HEADS = {
-    5: _heads(_by_bits64(6), _BELOW_HALF, _FIRST64),
-    7: _heads(_by_bits64(4), _BELOW_HALF, _FIRST64),
-    3: _heads(_by_bits32(4), _BELOW_HALF32, _FIRST32),
-}
+def segment_bits(degree):
+    """Logarithm of the rows per octave; degree 3 is the float32 table."""
+    return 6 if degree == 5 else 4
+
+
+# heads by degree: from a probability, an exponential variate, a pair of shares, a signed base variable
+HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, np.int64(125))  # exponent bits of [1/4, 1/2)
+HEADS5 = _heads(_by_bits64(6), _BELOW_HALF, np.int64(1021))
+HEADS7 = _heads(_by_bits64(4), _BELOW_HALF, np.int64(1021))
+
+
+@device_function
+def _cubic(x, c0, c1, c2, c3):
+    return muladd(x * x, muladd(x, c3, c2), muladd(x, c1, c0))
+
+
+@device_function
+def _quintic(x, c0, c1, c2, c3, c4, c5):
+    z = x * x
+    return muladd(z, muladd(z, muladd(x, c5, c4), muladd(x, c3, c2)), muladd(x, c1, c0))
+
+
+@device_function
+def _septic(x, c0, c1, c2, c3, c4, c5, c6, c7):
+    z = x * x
+    low = muladd(z, muladd(x, c3, c2), muladd(x, c1, c0))
+    return muladd(z * z, muladd(z, muladd(x, c7, c6), muladd(x, c5, c4)), low)
+
+
+_0, _1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(8))  # unsigned: no check for negative indices
 
 
 @array_function
 def row3(table, row, x):
     """Cubic of row `row` at x."""
     r = np.uint64(row)
-    z = x * x
-    low = muladd(x, table[r, np.uint64(1)], table[r, np.uint64(0)])
-    return muladd(z, muladd(x, table[r, np.uint64(3)], table[r, np.uint64(2)]), low)
+    return _cubic(x, table[r, _0], table[r, _1], table[r, _2], table[r, _3])
 
 
 @array_function
 def row5(table, row, x):
     """Polynomial of degree 5 of row `row` at x."""
     r = np.uint64(row)
-    z = x * x
-    low = muladd(x, table[r, np.uint64(1)], table[r, np.uint64(0)])
-    middle = muladd(x, table[r, np.uint64(3)], table[r, np.uint64(2)])
-    high = muladd(x, table[r, np.uint64(5)], table[r, np.uint64(4)])
-    return muladd(z, muladd(z, high, middle), low)
+    return _quintic(x, table[r, _0], table[r, _1], table[r, _2], table[r, _3], table[r, _4], table[r, _5])
 
 
 @array_function
 def row7(table, row, x):
     """Polynomial of degree 7 of row `row` at x."""
     r = np.uint64(row)
-    z = x * x
-    low = muladd(z, muladd(x, table[r, np.uint64(3)], table[r, np.uint64(2)]), muladd(x, table[r, np.uint64(1)], table[r, np.uint64(0)]))
-    high = muladd(z, muladd(x, table[r, np.uint64(7)], table[r, np.uint64(6)]), muladd(x, table[r, np.uint64(5)], table[r, np.uint64(4)]))
-    return muladd(z * z, high, low)
+    return _septic(
+        x, table[r, _0], table[r, _1], table[r, _2], table[r, _3], table[r, _4], table[r, _5], table[r, _6], table[r, _7]
+    )
 
 
-ROWS = {3: row3, 5: row5, 7: row7}
-
-_uniform7 = HEADS[7]["uniform"]
+_uniform7 = HEADS7[0]
 
 
 @array_function
