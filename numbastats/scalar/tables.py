@@ -149,7 +149,7 @@ def _signed_head(by_bits):
 def _heads(by_bits, half, octave):
     in_zone = _in_zone(by_bits, half, octave)
     locate = _pair_head(in_zone)
-    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)
+    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)  # an order kernels know
 
 
 def segment_bits(degree):
