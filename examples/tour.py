@@ -16,7 +16,7 @@ from pathlib import Path
 import numbastats as ns
 from numbastats._core.compile import real_gpu
 
-PARTS = ("normality",)
+PARTS = ("normality", "risk")
 
 
 def main():
