@@ -199,6 +199,22 @@ def test_from_scipy(law, rtol):
     assert abs(table.norm_const - 1) < 1e-13
 
 
+@pytest.mark.parametrize(
+    ("law", "options"),
+    [
+        (scipy.stats.logistic(), {}), (scipy.stats.t(3), {}), (scipy.stats.norm(3, 1), dict(anchor=3.0)),
+        (scipy.stats.gamma(2.5), dict(support=(0, math.inf))), (scipy.stats.beta(2, 3), dict(support=(0, 1))),
+    ],
+    ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
+)  # fmt: skip
+def test_from_a_distribution_function(law, options):
+    table = Recycler(cdf=law.cdf, sf=law.sf, **options)
+    u = np.array([1e-15, 1e-9, 0.01, 0.2, 0.7, 0.99])
+    np.testing.assert_allclose(table.ppf(u), law.ppf(u), rtol=3e-14)  # observed 8e-15
+    np.testing.assert_allclose(table.isf(1e-15), law.isf(1e-15), rtol=3e-14)
+    assert abs(table.norm_const - 1) < 1e-12
+
+
 def test_log_density_does_not_underflow():
     table = Recycler(logpdf=lambda x: -0.5 * x * x - 2000.0)
     np.testing.assert_allclose(table.ppf([1e-15, 0.2, 0.9]), scipy.special.ndtri([1e-15, 0.2, 0.9]), rtol=1e-13)  # 2000 eps
@@ -255,6 +271,10 @@ def test_warns_when_the_target_is_missed():
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="either"):
         Recycler()
+    with pytest.raises(ValueError, match="both cdf= and sf="):
+        Recycler(cdf=scipy.stats.norm.cdf)
+    with pytest.raises(ValueError, match="both cdf= and sf="):
+        Recycler(logistic, sf=scipy.stats.norm.sf)
     with pytest.raises(TypeError, match="function"):
         Recycler(3.0)
     with pytest.raises(TypeError, match="tuple"):

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-__all__ = ["Masses", "chebyshev_matrix", "chebyshev_points"]
+__all__ = ["Masses", "Slope", "chebyshev_matrix", "chebyshev_points"]
 
 NODES = 16
 PANELS = 3000  # on one side; a density that needs more is refused
@@ -250,7 +250,9 @@ class Side:
             with np.errstate(all="ignore"):
                 error = np.maximum(np.abs(c[:, -2:]).max(1), 0.1 * np.abs(guess - h[:, NODES:]).max(1)) / top
                 # an error that splitting does not lower is the rounding of the density itself
-                rounding = 2.0**-50 * abs(origin) / lo  # of the distance, where it is a difference
+                rounding = (
+                    2.0**-50 * abs(origin) / lo * getattr(self.density, "roundings", 1.0)
+                )  # of a distance that is a difference
                 ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
             for i in np.flatnonzero(ok):
@@ -263,6 +265,48 @@ class Side:
         if outward < 0:  # t runs away from the anchor, so towards the end of the support
             centre, k, c = centre[::-1], -k[::-1], c[::-1] * (-1.0) ** np.arange(NODES)
         return np.full(k.size, origin), sign * centre, k, c
+
+
+class Slope:
+    """A density from a distribution function and its complement, by 16-point differences of the smaller of the two.
+
+    The points span a quarter of the length on which the tail probability changes by e, so a rounding of the probability costs
+    some 50 roundings of the density.
+    """
+
+    roundings = 64.0
+
+    def __init__(self, cdf, sf, anchor, support, scale):
+        self.cdf, self.sf, self.anchor, self.support, self.scale = cdf, sf, anchor, support, scale
+        self.nodes = np.cos(np.pi * np.arange(17) / 16)
+        k = np.arange(17)
+        c = np.where((k == 0) | (k == 16), 2.0, 1.0) * (-1.0) ** k
+        off = (self.nodes[8] - self.nodes) != 0  # derivative at the middle node of the interpolant
+        self.weights = np.zeros(17)
+        self.weights[off] = c[8] / c[off] / (self.nodes[8] - self.nodes[off])
+
+    def _tail(self, x, left):
+        out = np.empty_like(x)
+        out[left] = self.cdf(x[left])
+        out[~left] = self.sf(x[~left])
+        return out
+
+    def __call__(self, x):
+        """Density at an array of x."""
+        left = np.asarray(self.cdf(x)) < 0.5
+        room = np.minimum(x - self.support[0], self.support[1] - x)
+        step = 1e-3 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room)
+        with np.errstate(all="ignore"):
+            near = np.log(self._tail(x + step, left) / self._tail(x - step, left))
+            length = np.abs(2 * step / near)
+        length = np.where(np.isfinite(length) & (length > 0), length, self.scale)
+        half = np.minimum(0.25 * length, 0.5 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room))
+        points = x[:, None] + half[:, None] * self.nodes
+        values = self._tail(points.ravel(), np.repeat(left, 17)).reshape(points.shape)
+        slope = (values - values[:, 8:9]) @ self.weights / half
+        slope = np.where(left, slope, -slope)
+        # roundings of a probability that does not change any more
+        return np.where((slope < 0) & (slope * self.scale > -1e-12), 0.0, slope)
 
 
 class Masses:

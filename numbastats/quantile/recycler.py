@@ -19,7 +19,7 @@ from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import kernels
-from numbastats.quantile.panels import Masses, chebyshev_matrix, chebyshev_points
+from numbastats.quantile.panels import Masses, Slope, chebyshev_matrix, chebyshev_points
 from numbastats.scalar.tables import segment_bits
 
 __all__ = ["Certificate", "Recycler"]
@@ -240,9 +240,17 @@ class _Counted:
     def __init__(self, density):
         self.density, self.calls = density, 0
 
+        self.roundings = getattr(density, "roundings", 1.0)
+        if hasattr(density, "weighted"):
+            self.weighted = self._weighted
+
     def __call__(self, x):
         self.calls += x.size
         return self.density(x)
+
+    def _weighted(self, s):
+        self.calls += s.size
+        return self.density.weighted(s)
 
 
 def _exp_of(logpdf, anchor, support, scale):
@@ -277,6 +285,8 @@ class Recycler:
         Its logarithm, in place of `pdf`.
     cdf : callable, optional
         Distribution function, as an independent check of the masses; needs a normalised law.
+    sf : callable, optional
+        1 - cdf, accurate where it is small. With `cdf` in place of a density, which is found by differences.
     params : tuple of array_like, optional
         Parameters handed to the callables, broadcast against each other; one table per set.
     anchor : float
@@ -353,6 +363,7 @@ class Recycler:
         *,
         logpdf=None,
         cdf=None,
+        sf=None,
         params=None,
         anchor=0.0,
         support=(-math.inf, math.inf),
@@ -365,9 +376,9 @@ class Recycler:
         device=None,
         workers=None,
     ):
-        if (pdf is None) == (logpdf is None):
-            raise ValueError("give either pdf= or logpdf= (and cdf= as a check)")
-        for name, function in (("pdf", pdf), ("logpdf", logpdf), ("cdf", cdf)):
+        if sum(given is not None for given in (pdf, logpdf, sf)) != 1 or (sf is not None and cdf is None):
+            raise ValueError("give either pdf= or logpdf= (and cdf= as a check), or both cdf= and sf=")
+        for name, function in (("pdf", pdf), ("logpdf", logpdf), ("cdf", cdf), ("sf", sf)):
             if function is not None and not callable(function):
                 raise TypeError(f"{name} is a {type(function).__name__}; it must be a function of an array")
         params = () if params is None else params
@@ -381,8 +392,11 @@ class Recycler:
             )
 
         def describe(*values):
-            density = (lambda x: pdf(x, *values)) if pdf is not None else None
-            if density is None:
+            if pdf is not None:
+                density = lambda x: pdf(x, *values)  # noqa: E731
+            elif sf is not None:
+                density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
+            else:
                 density = _exp_of(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
             options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
             return density, options

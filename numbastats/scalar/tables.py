@@ -63,16 +63,19 @@ def _in_zone(by_bits, half, octave):
     return in_zone
 
 
-def _pair_head(in_zone):
+def _pair_head(in_zone, split):
     """Make the function of (lower probability, upper probability, table) -> (row, local variable).
 
-    p + rest is the mass of the left side; left and right are the reciprocals of the masses of the sides.
+    p + rest (only if `split`: float64 needs no rest) is the mass of the left side; left and right are the reciprocals of the
+    masses of the sides.
     """
 
     @device_function
     def locate(lower, upper, p, rest, left, right, first_left, first_right, length):
         T = type(lower)
-        d = (lower - p) - rest
+        d = lower - p
+        if split:
+            d = d - rest
         side = d > T(0.0)
         inverse = right if side else left
         t = (upper if side else lower) * inverse
@@ -146,9 +149,9 @@ def _signed_head(by_bits):
     return head
 
 
-def _heads(by_bits, half, octave):
+def _heads(by_bits, half, octave, split=False):
     in_zone = _in_zone(by_bits, half, octave)
-    locate = _pair_head(in_zone)
+    locate = _pair_head(in_zone, split)
     return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)  # an order kernels know
 
 
@@ -158,7 +161,7 @@ def segment_bits(degree):
 
 
 # heads by degree: from a probability, an exponential variate, a pair of shares, a signed base variable
-HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, np.int64(125))  # exponent bits of [1/4, 1/2)
+HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, np.int64(125), split=True)  # exponent bits of [1/4, 1/2)
 HEADS5 = _heads(_by_bits64(6), _BELOW_HALF, np.int64(1021))
 HEADS7 = _heads(_by_bits64(4), _BELOW_HALF, np.int64(1021))
 
