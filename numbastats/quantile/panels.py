@@ -97,12 +97,16 @@ class Side:
         self.depth = depth
         chains = self._chains(scale)
         parts = [self._resolve(*chain) for chain in chains]
-        self.X0, self.A, self.k, self.c = (np.concatenate(p) for p in zip(*parts, strict=True))
+        self.X0, self.A, self.k, self.c, self.errors = (np.concatenate(p) for p in zip(*parts, strict=True))
         self.C = self.c @ _INTEGRATE.T
         self.mass = self.C.sum(1)
         first, last = self.c[0], self.c[-1]
         at_left = (first * (-1.0) ** np.arange(NODES)).sum()
-        slope = -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
+        vanishes = not at_left > 1e-30 * first.sum()  # faster than any power
+        slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
+        if anchor != 0.0 and not vanishes:
+            at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
+            at_left *= self.k[0]
         power = slope if singular is None else 1.0 + singular
         if not power > 1e-2:
             raise ValueError(
@@ -110,15 +114,30 @@ class Side:
                 "an exponent above -0.99 is needed (singular= states it)"
             )
         self.power = power
-        self.inner = at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
+        self.inner = 0.0 if vanishes else at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
         at_right, fall = last.sum(), (last * _SLOPE).sum()
         # mass beyond the last panel, as if the density went on as a power of the distance
         rate = -fall / (at_right * self.k[-1]) if at_right > 0 else 1.0
+        if math.isfinite(end) and end != 0.0 and at_right > 0:
+            at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
+            at_right *= abs(self.k[-1])
         self.fall = max(abs(rate), 0.05)
         self.outer = max(at_right / abs(self.k[-1]) / self.fall, 0.0)
         self.low = np.concatenate([[self.inner], self.inner + np.cumsum(self.mass)])
         self.high = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[::-1]
         self.total = self.inner + self.high[0]
+        # what the rounding of the density, which is random, leaves open, also in the masses that are extrapolated
+        edges = self.inner * self.errors[0] + (self.outer * self.errors[-1] if math.isfinite(end) else 0.0)
+        self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) + edges / self.total
+        self.noise *= min(1.0, scale / abs(anchor)) if anchor else 1.0  # as an error relative to x
+
+    def _fitted(self, panels, edge):
+        """Value at the logarithmic distance `edge` and power of a power law through some panels, where x is rounded."""
+        k = self.k[panels, None]
+        values = self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS))) / np.abs(k)
+        place = np.log(np.abs(self.A[panels, None])) + k * _POINTS
+        power, value = np.polyfit((place - edge).ravel(), np.log(np.maximum(values, 1e-300)).ravel(), 1)
+        return math.exp(value), power
 
     # -- panels -------------------------------------------------------------------------------------------------
 
@@ -155,7 +174,8 @@ class Side:
 
     def _edges(self, origin, sign, scale, far):
         """Distances from `origin` at which panels begin, ascending, from a scan of the density."""
-        floor = abs(origin) * 2.0**-51  # below it x does not differ from its origin
+        # below 2^-51 x does not differ from its origin, and before that a power law follows the density better than its values
+        floor = max(abs(origin) * 2.0**-51, min(abs(origin) * 2.0**-36, scale * 1e-8))
         step = 2.0**0.5
 
         def h(s):
@@ -254,17 +274,19 @@ class Side:
                     2.0**-50 * abs(origin) / lo * getattr(self.density, "roundings", 1.0)
                 )  # of a distance that is a difference
                 ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
+            if origin != 0.0:  # what the rounding of x does to a negligible mass beside a finite end
+                ok |= top * error * k <= 1e-18 * peak
             ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
             for i in np.flatnonzero(ok):
-                done.append((lo[i], centre[i], k[i], c[i] * k[i]))
+                done.append((lo[i], centre[i], k[i], c[i] * k[i], error[i] if error[i] > 1e-14 else 0.0))
             middle, parent = centre[~ok], np.tile(error[~ok], 2)
             lo, hi = np.concatenate([lo[~ok], middle]), np.concatenate([middle, hi[~ok]])
         done.sort(key=lambda p: p[0])
         centre, k = np.array([p[1] for p in done]), np.array([p[2] for p in done])
-        c = np.array([p[3] for p in done])
+        c, errors = np.array([p[3] for p in done]), np.array([min(p[4], 1.0) for p in done])
         if outward < 0:  # t runs away from the anchor, so towards the end of the support
-            centre, k, c = centre[::-1], -k[::-1], c[::-1] * (-1.0) ** np.arange(NODES)
-        return np.full(k.size, origin), sign * centre, k, c
+            centre, k, c, errors = centre[::-1], -k[::-1], c[::-1] * (-1.0) ** np.arange(NODES), errors[::-1]
+        return np.full(k.size, origin), sign * centre, k, c, errors
 
 
 class Slope:

@@ -46,7 +46,7 @@ class Certificate:
     max_rel_err : float or array
         Largest relative error of x found at two random places of every row, by the masses of the panels: max of
         |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
-        variable b it is (b/20) dx/db.
+        variable b it is (b/20) dx/db. At least the share of the mass that the rounding of the density leaves open.
     tail_mass : float or array
         Largest share of a side's mass that was not integrated but extrapolated.
     calls : int or array
@@ -498,7 +498,8 @@ class Recycler:
             if self.base == "normal" or isinstance(self.base, Recycler):
                 from_base = _Zones(masses, 7, zones.rng)
                 one.base, signed = self._signed(masses, from_base)
-            one.error, one.calls = max(zones.error, from_base.error if mapped else 0.0), counted.calls
+            noise = max(side.noise for side in masses.sides if side is not None)
+            one.error, one.calls = max(zones.error, from_base.error if mapped else 0.0, noise), counted.calls
             if not one.error <= REFUSED:
                 raise ValueError(
                     f"the table's error is {one.error:.1e} relative: the quantile has kinks or gaps that its rows do not follow. "
@@ -928,8 +929,8 @@ class Recycler:
         frozen : scipy.stats frozen distribution
             With `pdf`, `cdf`, `support` and `ppf`; the cdf checks the masses.
         **options
-            As for `Recycler`; `anchor` and `scale` are chosen when left out: the finite lower end of the support, else the
-            median.
+            As for `Recycler`; `anchor` and `scale` are chosen when left out: a finite end of the support, the lower one
+            first, else the median.
 
         Returns
         -------
@@ -951,9 +952,9 @@ class Recycler:
         quarter, median, three = (float(q) for q in frozen.ppf([0.25, 0.5, 0.75]))
         if not (math.isfinite(quarter) and math.isfinite(three)):
             raise ValueError(f"the quartiles of {frozen!r} are {quarter!r}, {three!r}; its parameters are out of their domain")
-        options.setdefault(
-            "anchor", lower if math.isfinite(lower) else median if abs(median) > 1e-12 * (three - quarter) else 0.0
-        )
+        if abs(median) < 1e-12 * (three - quarter):
+            median = 0.0
+        options.setdefault("anchor", next((e for e in (lower, upper) if math.isfinite(e)), median))
         options.setdefault("scale", three - quarter)
         return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
 
