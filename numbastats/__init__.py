@@ -32,8 +32,8 @@ __version__ = "0.1.0"
 _LAZY = ("interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing", "warmup",
-]  # fmt: skip
+    "ConvergenceWarning", "DeviceNotAvailable", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable",
+    "testing", "warmup",
 ]  # fmt: skip
 
 

@@ -215,7 +215,9 @@ def launch_slabs(executor, kernel, slab_args, out):
 # --- elementwise functions ------------------------------------------------------------------------------------
 
 
-def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, device=None, workers=None, stream=None, cost=1.0):
+def elementwise(
+    pick, names, values, constants=None, *, extras=None, out=None, dtype=None, device=None, workers=None, stream=None, cost=1.0
+):
     """Evaluate an elementwise kernel on broadcast inputs.
 
     Parameters
@@ -227,6 +229,9 @@ def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, de
         the others may reach it as numbers.
     constants : callable, optional
         Maps the result dtype to trailing numbers, which are cast to it.
+    extras : callable, optional
+        Maps the device ("cpu", "cuda") and the result dtype to what the kernel takes before the output as it is: tables (for
+        "cuda" best already there) and integers.
     out, dtype, device, workers, stream
         As in every public function.
     cost : float
@@ -241,7 +246,7 @@ def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, de
     kind = next((k for k in kinds if k), None)
     if kind is None and any(_is_torch(v) for v in values):
         values = [_torch_to_numpy(v, n) for v, n in zip(values, names, strict=True)]
-        options = {"dtype": dtype, "device": device, "workers": workers, "stream": stream, "cost": cost}
+        options = {"extras": extras, "dtype": dtype, "device": device, "workers": workers, "stream": stream, "cost": cost}
         result = elementwise(pick, names, values, constants, out=_torch_to_numpy(out, "out"), **options)
         return _numpy_to_torch(result) if out is None else out
     values = [v if k else as_host(v) for v, k in zip(values, kinds, strict=True)]
@@ -279,10 +284,12 @@ def elementwise(pick, names, values, constants=None, *, out=None, dtype=None, de
         args = [a.copy() if _overlaps(a, flat_out) else a for a in args]
     if constants is not None:
         args += [dtype.type(c) for c in constants(dtype)]
+    extra = () if extras is None else tuple(extras(where, dtype))
     if where == "cpu" and is_executor(workers):
-        launch_slabs(workers, kernel, lambda lo, hi: tuple(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), flat_out)
+        slab = lambda lo, hi: (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)  # noqa: E731
+        launch_slabs(workers, kernel, slab, flat_out)
     else:
-        launch(kernel, (*args, flat_out), n, device=where, workers=workers, cost=cost, stream=stream)
+        launch(kernel, (*args, *extra, flat_out), n, device=where, workers=workers, cost=cost, stream=stream)
     return result[()] if out is None and kind is None and result.ndim == 0 else result
 
 

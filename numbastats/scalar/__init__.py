@@ -18,5 +18,6 @@ Examples
 """
 
 from numbastats.scalar.normal import ndtri1, ndtri_accurate1, ndtri_log1, norm_from_exp1
+from numbastats.scalar.tables import table_eval1
 
-__all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "norm_from_exp1"]
+__all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "norm_from_exp1", "table_eval1"]

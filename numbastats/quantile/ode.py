@@ -1,0 +1,253 @@
+"""The recycling differential equation, and Student's t as series of a normal variate.
+
+A map Q from a base law with density f0 to a target with density f1 satisfies Q'' + H0(v) Q' = H1(Q) Q'^2, H = -(log f)',
+equation (11). Solving it outwards multiplies an early error by 1/(tail mass) (1e-13 becomes 1e-6 at six sigmas), so tables are
+not built this way: it is here for theory, start values and comparison.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+__all__ = ["StudentSeries", "recycle_ode"]
+
+
+def _backgrounds(name, parameter):
+    """H0 of a base law as a function of v."""
+    if name == "normal":
+        return lambda v: v  # (16)
+    if name == "uniform":
+        return lambda v: 0.0 * v
+    if name == "exponential":
+        return lambda v: 1.0 + 0.0 * v  # (18)
+    if name == "two-sided exponential":
+        right, left = parameter
+        return lambda v: np.where(v >= 0, right, -left)  # (86), (88)
+    if name == "student_t":
+        n = parameter
+        return lambda v: (1 + 1 / n) * v / (1 + v * v / n)
+    raise ValueError(
+        f"base={name!r} is not known; use 'normal', 'uniform', 'exponential', ('two-sided exponential', (right, left)), "
+        "('student_t', nu) or a function H0(v)"
+    )
+
+
+def recycle_ode(base, target, start, slope, ends, *, origin=0.0, rtol=1e-12):
+    """Solve Q'' + H0(v) Q' = H1(Q) Q'^2 from one point in both directions, equation (11).
+
+    Parameters
+    ----------
+    base : str, tuple or callable
+        "normal", "uniform", "exponential", ("two-sided exponential", (rate right, rate left)), ("student_t", nu), or H0(v).
+    target : callable
+        H1(x) = -(log density)' of the target law.
+    start, slope : float
+        Q and Q' at `origin`: for the same probability on both sides of it, slope = f0(origin)/f1(start).
+    ends : pair of float
+        Interval of v, around `origin` or from it.
+    origin : float
+    rtol : float
+        Relative tolerance of the eighth-order Runge-Kutta steps.
+
+    Returns
+    -------
+    callable
+        Q(v) for an array of v in the interval; NaN outside.
+
+    Raises
+    ------
+    ValueError
+        For an unknown base, or when the steps break down (the message says where).
+
+    Notes
+    -----
+    Errors grow like 1/(tail mass): with rtol 1e-13, a map from the normal to t(4) is off by 1.5e-6 within six sigmas. A
+    `Recycler` has no such loss.
+
+    References
+    ----------
+    W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011), equations (11), (16), (18), (86)-(89).
+
+    Examples
+    --------
+    >>> import math, numbastats as ns
+    >>> n = 4.0
+    >>> gamma = ns.quantile.StudentSeries(n).coefficients[0]
+    >>> Q = ns.quantile.recycle_ode("normal", lambda x: (1 + 1 / n) * x / (1 + x * x / n), 0.0, gamma, (0.0, 3.0))
+    >>> float(Q(2.0).round(6))
+    2.869309
+    """
+    from scipy.integrate import solve_ivp
+
+    h0 = base if callable(base) else _backgrounds(*(base if isinstance(base, tuple) else (base, None)))
+    low, high = ends
+    if not (low <= origin <= high and low < high and slope > 0 and math.isfinite(start)):
+        raise ValueError(f"ends={ends!r} must enclose origin={origin!r}, start={start!r} be finite and slope={slope!r} positive")
+
+    def right_side(v, state):
+        return [state[1], float(target(state[0])) * state[1] ** 2 - float(h0(v)) * state[1]]
+
+    parts = []
+    for end in (low, high):
+        if end == origin:
+            parts.append(None)
+            continue
+        done = solve_ivp(
+            right_side,
+            (origin, end),
+            [start, slope],
+            method="DOP853",
+            rtol=max(rtol, 3e-14),
+            atol=0.1 * rtol * slope,
+            dense_output=True,
+        )
+        if not done.success:
+            raise ValueError(f"the solution breaks down at v = {done.t[-1]!r}: {done.message}")
+        parts.append(done.sol)
+
+    def solution(v):
+        """Q(v)."""
+        v = np.asarray(v, dtype=np.float64)
+        out = np.full(v.shape, math.nan)
+        for part, use in ((parts[0], (v < origin) & (v >= low)), (parts[1], (v > origin) & (v <= high))):
+            if part is not None and use.any():
+                out[use] = part(v[use])[0]
+        out[v == origin] = start
+        return out[()]
+
+    return solution
+
+
+@dataclasses.dataclass(frozen=True)
+class StudentSeries:
+    """Student's t from a normal variate by its central and its tail series.
+
+    Parameters
+    ----------
+    nu : float
+        Degrees of freedom, > 0.
+    terms : int
+        Number of terms of each.
+
+    Attributes
+    ----------
+    coefficients : tuple of float
+        c_k of Q(v) = sum c_k v^(2k + 1), equations (24)-(28).
+    tail_coefficients : tuple of float
+        d_k of Q = sqrt(nu/r) sum d_k r^k with r = w^(2/nu), w = nu sqrt(pi) Gamma(nu/2)/Gamma((nu + 1)/2) (1 - Phi(v)), the
+        expansion whose first two terms are (40).
+
+    Raises
+    ------
+    ValueError
+        For nu <= 0 or terms < 1.
+
+    References
+    ----------
+    W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011), equations (21)-(41).
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> s = ns.quantile.StudentSeries(4.0)
+    >>> float(s.centre(1.0).round(12)), float(s.tail(6.0).round(6))
+    (1.141626629091, 234.819019)
+    """
+
+    nu: float
+    terms: int = 31
+
+    def __post_init__(self):
+        if not (self.nu > 0 and math.isfinite(self.nu)) or self.terms < 1:
+            raise ValueError(f"nu={self.nu!r} must be finite and > 0, terms={self.terms!r} at least 1")
+        object.__setattr__(self, "coefficients", self._centre())
+        object.__setattr__(self, "tail_coefficients", self._tail())
+
+    def _centre(self):
+        from numbastats.scalar.special import gamma_half_ratio
+
+        n = self.nu
+        c = [math.sqrt(n / 2) * float(gamma_half_ratio(n / 2))]  # (24)
+        for i in range(self.terms - 1):  # (27)-(28)
+            total = -(2 * i + 1) * c[i]
+            for j in range(i + 1):
+                for m in range(i - j + 1):
+                    a = (1 + 1 / n) * (2 * j + 1) * (2 * m + 1) - 2 / n * m * (2 * m + 1)
+                    total += a * c[i - j - m] * c[j] * c[m]
+            for j in range(i):
+                for m in range(i - j):
+                    total -= (2 * m + 1) * c[i - 1 - j - m] * c[j] * c[m] / n
+            c.append(total / ((2 * i + 3) * (2 * i + 2)))
+        return tuple(c)
+
+    def _tail(self):
+        """With y = nu/Q^2: w = y^(nu/2) S(y), so r = y S(y)^(2/nu); reverted term by term."""
+        n, k = self.nu, self.terms
+        s = np.empty(k)
+        binomial = 1.0
+        for i in range(k):
+            s[i] = binomial * n / (n + 2 * i)
+            binomial *= (-(n + 1) / 2 - i) / (i + 1)
+        # y = r g(r): Lagrange's formula, g_i = [y^i] S^(-2 (i + 1)/n) / (i + 1), and Q/sqrt(n) = y^(-1/2):
+        # r^(1/2) Q/sqrt(n) = sum d_i r^i with d_i = [y^i] phi^(i - 1/2) (-1/2)/(i - 1/2), phi = S^(-2/n)
+        return tuple(_power(s, -2 / n * (i - 0.5))[i] * (-0.5) / (i - 0.5) for i in range(k))
+
+    @property
+    def radius(self):
+        """Estimate of the radius of convergence of the central series, by the root test on its last two coefficients."""
+        k = np.arange(self.terms)[-2:]
+        return float(np.mean(np.abs(self.coefficients[-2:]) ** (-1.0 / (2 * k + 1))))
+
+    def centre(self, v):
+        """Central series at v.
+
+        Parameters
+        ----------
+        v : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        v = np.asarray(v, dtype=np.float64)
+        total = np.zeros_like(v)
+        for c in reversed(self.coefficients):
+            total = total * (v * v) + c
+        return total * v
+
+    def tail(self, v):
+        """Tail series at v; for large abs(v), odd in v.
+
+        Parameters
+        ----------
+        v : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        from scipy.special import log_ndtr
+
+        from numbastats.scalar.special import gamma_half_ratio
+
+        v = np.asarray(v, dtype=np.float64)
+        n = self.nu
+        log_w = log_ndtr(-np.abs(v)) + math.log(n * math.sqrt(math.pi) * float(gamma_half_ratio(n / 2)))
+        r = np.exp(log_w * (2 / n))
+        total = np.zeros_like(r)
+        for d in reversed(self.tail_coefficients):
+            total = total * r + d
+        return np.copysign(np.exp(log_w / -n) * math.sqrt(n) * total, v)
+
+
+def _power(s, exponent):
+    """Coefficients of a power series with s[0] = 1, to a real power (Euler's recurrence)."""
+    out = np.zeros_like(s)
+    out[0] = 1.0
+    for i in range(1, s.size):
+        j = np.arange(1, i + 1)
+        out[i] = np.sum((exponent * j - (i - j)) * s[j] * out[i - j]) / i
+    return out

@@ -1,0 +1,471 @@
+"""Masses of a density from both ends, and their inverse: the host mathematics under the quantile tables.
+
+A law is cut at its anchor into two sides. A side is a chain of panels on which x = X0 + A exp(k t), -1 <= t <= 1, with X0 the
+anchor, or a finite end of the support for the outer half of a side that has one. In t the density times dx/dt is a Chebyshev
+polynomial of 16 terms, whose antiderivative gives the masses. Panels are logarithmic, so the mass next to the anchor and the
+mass in a tail keep their relative accuracy, and power laws at the anchor, in the tail or at an end of the support cost nothing
+extra. Masses add up from both ends: a tail mass is never 1 minus something. No normalising constant is needed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+__all__ = ["Masses", "Slope", "chebyshev_matrix", "chebyshev_points"]
+
+NODES = 16
+PANELS = 3000  # on one side; a density that needs more is refused
+DECAY = 2.0  # largest change of log(density times distance) on a first panel
+TAIL = {
+    "table": 1e-34,
+    "tail": 1e-320,
+    "full": 1e-320,
+}  # density times distance at which a side ends, as a share of its largest value
+CENTRE = {"table": 1e-22, "tail": 1e-22, "full": 1e-302}
+FLOOR = 1e-290  # densities below it are close to underflow and have lost digits
+FAR = 1e305
+
+
+def chebyshev_points(n):
+    """The n Chebyshev points of the first kind, ascending."""
+    return -np.cos(np.pi * (np.arange(n) + 0.5) / n)
+
+
+def chebyshev_matrix(n):
+    """Matrix that turns values at `chebyshev_points` into Chebyshev coefficients."""
+    k = np.arange(n)
+    m = np.cos(np.outer(k, np.arccos(np.clip(chebyshev_points(n), -1, 1)))) * 2 / n
+    m[0] /= 2
+    return m
+
+
+_POINTS, _COEFFICIENTS = chebyshev_points(NODES), chebyshev_matrix(NODES)
+
+
+def _antiderivative_matrix(n):
+    """Chebyshev coefficients -> those of the antiderivative that is 0 at -1."""
+    m = np.zeros((n + 1, n))
+    m[1, 0] = 1.0
+    for k in range(1, n):
+        m[k + 1, k] += 0.5 / (k + 1)
+        if k > 1:
+            m[k - 1, k] -= 0.5 / (k - 1)
+    m[0] = -(m[1:] * ((-1.0) ** np.arange(1, n + 1))[:, None]).sum(0)
+    return m
+
+
+_INTEGRATE = _antiderivative_matrix(NODES)
+_SLOPE = np.arange(NODES) ** 2.0  # derivative of T_k at 1
+
+
+def _clenshaw(c, t):
+    """Chebyshev series with coefficients c[k, i] at t[i]."""
+    twice = t + t
+    b1, b2 = c[-1] * 1.0, np.zeros_like(t)
+    work = np.empty_like(t)
+    for k in range(c.shape[0] - 2, 0, -1):
+        np.multiply(twice, b1, out=work)
+        work -= b2
+        work += c[k]
+        b2, b1, work = b1, work, b2
+    return c[0] + t * b1 - b2
+
+
+class Side:
+    """One side of the anchor: panels in the order away from it, and the masses at their edges.
+
+    Parameters
+    ----------
+    density : callable
+        Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would underflow, an
+        attribute `weighted(s)` gives density times distance s = |x - anchor| instead.
+    anchor, end : float
+        Where the side begins and ends; `end` may be infinite.
+    scale : float
+        A length on which the density varies; only a starting point.
+    depth : {"table", "tail", "full"}
+        How small the masses are to be followed.
+    singular : float, optional
+        Exponent a of a density that goes like distance^a at the anchor; found from the density when None.
+    """
+
+    def __init__(self, density, anchor, end, scale, depth, singular=None):
+        self.density, self.anchor, self.end = density, anchor, end
+        self.sign = 1.0 if end > anchor else -1.0
+        self.depth = depth
+        chains = self._chains(scale)
+        parts = [self._resolve(*chain) for chain in chains]
+        self.X0, self.A, self.k, self.c, self.errors = (np.concatenate(p) for p in zip(*parts, strict=True))
+        self.C = self.c @ _INTEGRATE.T
+        self.mass = self.C.sum(1)
+        first, last = self.c[0], self.c[-1]
+        at_left = (first * (-1.0) ** np.arange(NODES)).sum()
+        vanishes = not at_left > 1e-30 * first.sum()  # faster than any power
+        slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
+        if anchor != 0.0 and not vanishes:
+            at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
+            at_left *= self.k[0]
+        power = slope if singular is None else 1.0 + singular
+        if not power > 1e-2:
+            raise ValueError(
+                f"the density is not integrable at the anchor {anchor!r}: it grows like distance^{power - 1:.3g}; "
+                "an exponent above -0.99 is needed (singular= states it)"
+            )
+        self.power = power
+        self.inner = 0.0 if vanishes else at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
+        at_right, fall = last.sum(), (last * _SLOPE).sum()
+        # mass beyond the last panel, as if the density went on as a power of the distance
+        rate = -fall / (at_right * self.k[-1]) if at_right > 0 else 1.0
+        if math.isfinite(end) and end != 0.0 and at_right > 0:
+            at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
+            at_right *= abs(self.k[-1])
+        self.fall = max(abs(rate), 0.05)
+        self.outer = max(at_right / abs(self.k[-1]) / self.fall, 0.0)
+        self.low = np.concatenate([[self.inner], self.inner + np.cumsum(self.mass)])
+        self.high = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[::-1]
+        self.total = self.inner + self.high[0]
+        # what the rounding of the density, which is random, leaves open, also in the masses that are extrapolated
+        edges = self.inner * self.errors[0] + (self.outer * self.errors[-1] if math.isfinite(end) else 0.0)
+        self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) + edges / self.total
+        self.noise *= min(1.0, scale / abs(anchor)) if anchor else 1.0  # as an error relative to x
+
+    def _fitted(self, panels, edge):
+        """Value at the logarithmic distance `edge` and power of a power law through some panels, where x is rounded."""
+        k = self.k[panels, None]
+        values = self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS))) / np.abs(k)
+        place = np.log(np.abs(self.A[panels, None])) + k * _POINTS
+        power, value = np.polyfit((place - edge).ravel(), np.log(np.maximum(values, 1e-300)).ravel(), 1)
+        return math.exp(value), power
+
+    # -- panels -------------------------------------------------------------------------------------------------
+
+    def _values(self, x):
+        with np.errstate(all="ignore"):
+            f = np.asarray(self.density(x), dtype=np.float64)
+        if f.shape != x.shape:
+            f = np.broadcast_to(f, x.shape)
+        bad = ~(np.isfinite(f) & (f >= 0))
+        if bad.any():
+            where = x[bad][0]
+            raise ValueError(
+                f"the density is {f[bad][0]!r} at x = {where!r}; it must be finite and >= 0 inside the support. "
+                "Put the anchor at a pole, and check support= and the parameters"
+            )
+        return f
+
+    def _weighted(self, origin, sign, s):
+        """Density times the distance s from `origin`."""
+        weighted = getattr(self.density, "weighted", None)
+        if weighted is not None:
+            with np.errstate(all="ignore"):
+                return weighted(s.ravel()).reshape(s.shape)
+        return self._values((origin + sign * s).ravel()).reshape(s.shape) * s
+
+    def _chains(self, scale):
+        """Edges of the panels as (X0, signed distances...) for the inner and, with a finite end, the outer half."""
+        if math.isinf(self.end):
+            return [(self.anchor, self.sign, 1.0, self._edges(self.anchor, self.sign, scale, math.inf))]
+        half = 0.5 * abs(self.end - self.anchor)
+        inner = self._edges(self.anchor, self.sign, min(scale, half), half)
+        outer = self._edges(self.end, -self.sign, min(scale, half), half)
+        return [(self.anchor, self.sign, 1.0, inner), (self.end, -self.sign, -1.0, outer)]
+
+    def _edges(self, origin, sign, scale, far):
+        """Distances from `origin` at which panels begin, ascending, from a scan of the density."""
+        # below 2^-51 x does not differ from its origin, and before that a power law follows the density better than its values
+        floor = max(abs(origin) * 2.0**-51, min(abs(origin) * 2.0**-36, scale * 1e-8))
+        step = 2.0**0.5
+
+        def h(s):
+            return self._weighted(origin, sign, s)
+
+        def ended(s, v):
+            lost = v < FLOOR if hasattr(self.density, "weighted") else v < FLOOR * max(s, 1.0)
+            return v <= TAIL[self.depth] * top or lost
+
+        low, high = max(floor, scale * 2.0**-16), min(far, scale * 2.0**16)
+        s = np.geomspace(low, high, max(8, int(math.log(high / low, step)) + 1)) if high > low else np.array([low, high])
+        v = h(s)
+        if not v.any():
+            wide = np.geomspace(max(floor, scale * 1e-30), min(far, scale * 1e30), 800)
+            v = h(wide)
+            if not v.any():
+                raise ValueError(
+                    f"the density is 0 wherever it was tried between {self.anchor!r} and {self.end!r}; set anchor= inside "
+                    "its bulk, scale= to its width and support= to where it is positive"
+                )
+            s = wide
+        target, top = CENTRE[self.depth], v.max()
+        while s[0] > floor and v[0] > target * v.max():
+            more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
+            if s[0] < 1e-290:
+                break
+            s, v = np.concatenate([more, s]), np.concatenate([h(more), v])
+            if v[0] >= v[24] > 0 and s[0] < scale * 1e-40:
+                raise ValueError(f"the density is not integrable at {origin!r}: it grows like 1/distance or faster there")
+        if math.isinf(far):
+            while not ended(s[-1], v[-1]):
+                if s[-1] >= FAR:
+                    if v[-1] <= 1e-24 * v.max():
+                        break
+                    raise ValueError(
+                        f"the density is not integrable, or its tail is too heavy: beyond |x| = {FAR:.0e} density times distance "
+                        f"is still {v[-1] / v.max():.1e} of its largest value, 1e-24 is needed"
+                    )
+                more = np.geomspace(s[-1], min(s[-1], FAR * 2.0**-24) * 2.0**24, 49)[1:]
+                s, v = np.concatenate([s, more]), np.concatenate([v, h(more)])
+                top = v.max()
+            if v[-1] > 1e-24 * top:
+                raise ValueError(
+                    f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
+                    f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
+                )
+            keep = np.flatnonzero([not ended(*p) for p in zip(s, v, strict=True)])[-1] + 2
+            s, v = s[:keep], v[:keep]
+            # a second mode beyond the point where the scan stopped would be lost
+            probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 1000)
+            risen = h(probe) > 1e-20 * top
+            if risen.any():
+                raise ValueError(
+                    f"the density vanishes and rises again at x = {origin + sign * probe[risen][0]!r}: it has modes too far "
+                    "apart. Build one table per mode"
+                )
+        keep = np.flatnonzero(v > target * v.max())
+        first = max(keep[0] - 1, 0)
+        s, v = s[first:], v[first:]
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.maximum(v, 1e-305 * v.max()))
+        cost = np.maximum(np.abs(np.diff(logs)) / DECAY, np.diff(np.log(s)) / 1.5)
+        total = np.concatenate([[0.0], np.cumsum(cost)])
+        count = max(1, math.ceil(total[-1]))
+        edges = np.interp(np.linspace(0.0, total[-1], count + 1), total, s)
+        edges[0], edges[-1] = s[0], s[-1]
+        return edges
+
+    def _resolve(self, origin, sign, outward, edges):
+        """Evaluate, split where 16 terms do not suffice or a probe disagrees; panels in the order away from the anchor."""
+        lo, hi = edges[:-1], edges[1:]
+        done = []
+        peak, count = 0.0, 0
+        parent = np.full(lo.size, np.inf)
+        rng = np.random.default_rng(12)
+        while lo.size:
+            count += lo.size
+            if count > 2 * PANELS:
+                raise ValueError(
+                    f"the density needs more than {PANELS} panels between {self.anchor!r} and {self.end!r}, the last near "
+                    f"x = {origin + sign * lo[0]!r}: it is not piecewise smooth enough for a table"
+                )
+            centre, k = np.sqrt(lo) * np.sqrt(hi), 0.5 * np.log(hi / lo)
+            probes = rng.uniform(-0.97, 0.97, (lo.size, 3))
+            t = np.concatenate([np.broadcast_to(_POINTS, (lo.size, NODES)), probes], axis=1)
+            s = centre[:, None] * np.exp(k[:, None] * t)
+            h = self._weighted(origin, sign, s)
+            c = h[:, :NODES] @ _COEFFICIENTS.T
+            top, bottom = h.max(1), h.min(1)
+            peak = max(peak, top.max())
+            guess = _clenshaw(np.repeat(c, 3, axis=0).T.copy(), probes.ravel()).reshape(probes.shape)
+            with np.errstate(all="ignore"):
+                error = np.maximum(np.abs(c[:, -2:]).max(1), 0.1 * np.abs(guess - h[:, NODES:]).max(1)) / top
+                # an error that splitting does not lower is the rounding of the density itself
+                rounding = (
+                    2.0**-50 * abs(origin) / lo * getattr(self.density, "roundings", 1.0)
+                )  # of a distance that is a difference
+                ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
+            if origin != 0.0:  # what the rounding of x does to a negligible mass beside a finite end
+                ok |= top * error * k <= 1e-18 * peak
+            ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
+            for i in np.flatnonzero(ok):
+                done.append((lo[i], centre[i], k[i], c[i] * k[i], error[i] if error[i] > 1e-14 else 0.0))
+            middle, parent = centre[~ok], np.tile(error[~ok], 2)
+            lo, hi = np.concatenate([lo[~ok], middle]), np.concatenate([middle, hi[~ok]])
+        done.sort(key=lambda p: p[0])
+        centre, k = np.array([p[1] for p in done]), np.array([p[2] for p in done])
+        c, errors = np.array([p[3] for p in done]), np.array([min(p[4], 1.0) for p in done])
+        if outward < 0:  # t runs away from the anchor, so towards the end of the support
+            centre, k, c, errors = centre[::-1], -k[::-1], c[::-1] * (-1.0) ** np.arange(NODES), errors[::-1]
+        return np.full(k.size, origin), sign * centre, k, c, errors
+
+
+class Slope:
+    """A density from a distribution function and its complement, by 16-point differences of the smaller of the two.
+
+    The points span a quarter of the length on which the tail probability changes by e, so a rounding of the probability costs
+    some 50 roundings of the density.
+    """
+
+    roundings = 64.0
+
+    def __init__(self, cdf, sf, anchor, support, scale):
+        self.cdf, self.sf, self.anchor, self.support, self.scale = cdf, sf, anchor, support, scale
+        self.nodes = np.cos(np.pi * np.arange(17) / 16)
+        k = np.arange(17)
+        c = np.where((k == 0) | (k == 16), 2.0, 1.0) * (-1.0) ** k
+        off = (self.nodes[8] - self.nodes) != 0  # derivative at the middle node of the interpolant
+        self.weights = np.zeros(17)
+        self.weights[off] = c[8] / c[off] / (self.nodes[8] - self.nodes[off])
+
+    def _tail(self, x, left):
+        out = np.empty_like(x)
+        out[left] = self.cdf(x[left])
+        out[~left] = self.sf(x[~left])
+        return out
+
+    def __call__(self, x):
+        """Density at an array of x."""
+        left = np.asarray(self.cdf(x)) < 0.5
+        room = np.minimum(x - self.support[0], self.support[1] - x)
+        step = 1e-3 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room)
+        with np.errstate(all="ignore"):
+            near = np.log(self._tail(x + step, left) / self._tail(x - step, left))
+            length = np.abs(2 * step / near)
+        length = np.where(np.isfinite(length) & (length > 0), length, self.scale)
+        half = np.minimum(0.25 * length, 0.5 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room))
+        points = x[:, None] + half[:, None] * self.nodes
+        values = self._tail(points.ravel(), np.repeat(left, 17)).reshape(points.shape)
+        slope = (values - values[:, 8:9]) @ self.weights / half
+        slope = np.where(left, slope, -slope)
+        # roundings of a probability that does not change any more
+        return np.where((slope < 0) & (slope * self.scale > -1e-12), 0.0, slope)
+
+
+class Masses:
+    """Both sides of a law: probabilities of the sides, masses and quantiles by side.
+
+    Parameters
+    ----------
+    density : callable
+    anchor : float
+    support : pair of float
+    scale : float
+    depth : {"table", "tail", "full"}
+    singular : float, optional
+    symmetric : bool
+        Whether the right side is the mirror image of the left one, which then is not computed.
+    """
+
+    def __init__(
+        self, density, anchor=0.0, support=(-math.inf, math.inf), scale=1.0, depth="table", singular=None, symmetric=False
+    ):
+        lower, upper = support
+        right = Side(density, anchor, upper, scale, depth, singular) if upper > anchor else None
+        left = None
+        if lower < anchor and not symmetric:
+            left = Side(density, anchor, lower, scale, depth, singular)
+        self.anchor, self.support, self.symmetric = anchor, support, symmetric
+        self.sides = (left, right)
+        if symmetric:
+            totals = [right.total, right.total]
+        else:
+            totals = [s.total if s is not None else 0.0 for s in self.sides]
+        self.norm = totals[0] + totals[1]
+        self.p = (totals[0] / self.norm, totals[1] / self.norm)
+        present = [s for s in self.sides if s is not None]
+        self.first = {id(s): sum(o.k.size for o in present[:i]) for i, s in enumerate(present)}
+        self.X0, self.A, self.k = (np.concatenate([getattr(s, n) for s in present]) for n in ("X0", "A", "k"))
+        self.c = np.concatenate([s.c for s in present])
+        self.C = np.concatenate([s.C for s in present])
+
+    def side(self, right):
+        """The side, and the factor that mirrors it."""
+        if self.symmetric:
+            return self.sides[1], (1.0 if right else -1.0)
+        return self.sides[1 if right else 0], 1.0
+
+    def invert(self, right, inner, share):
+        """Where a side has a given share of its mass between the anchor and x (`inner`), or beyond x.
+
+        Parameters
+        ----------
+        right, inner : bool
+        share : numpy.ndarray
+            In (0, 1).
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        side, mirror = self.side(right)
+        w = share * side.total
+        if inner:
+            j = np.clip(np.searchsorted(side.low, w) - 1, 0, side.k.size - 1)
+            below, sign = side.low[j], 1.0
+            near, far = side.low[j], side.low[j + 1]
+        else:
+            j = np.clip(side.k.size - np.searchsorted(side.high[::-1], w, side="left"), 0, side.k.size - 1)
+            below, sign = side.high[j + 1], -1.0
+            near, far = side.high[j], side.high[j + 1]
+        C, c = side.C[j].T.copy(), side.c[j].T.copy()
+        if not inner:
+            C[0] -= side.mass[j]  # the antiderivative that is 0 at the outer edge
+        with np.errstate(all="ignore"):
+            t = np.clip(-1.0 + 2.0 * np.log(w / near) / np.log(far / near), -1.0, 1.0)
+            t[~np.isfinite(t)] = 0.0
+            for iteration in range(8):
+                mass = below + sign * _clenshaw(C, t)
+                step = sign * np.log(w / mass) * mass / _clenshaw(c, t)
+                t_new = np.clip(t + step, -1.0, 1.0)
+                t_new = np.where(np.isnan(t_new), t, t_new)
+                moved = np.abs(t_new - t).max(initial=0.0)
+                t = t_new
+                if moved < 1e-9 or (iteration > 3 and moved < 1e-7):
+                    break  # quadratic: the next step would be below rounding
+        x = side.X0[j] + side.A[j] * np.exp(side.k[j] * t)
+        if not inner and math.isfinite(side.end):
+            last = w < side.outer
+            if last.any():
+                edge = side.A[-1] * math.exp(side.k[-1])
+                x[last] = side.X0[-1] + edge * (w[last] / side.outer) ** (1.0 / side.fall)
+        if inner:
+            tiny = w < side.inner
+            if tiny.any():
+                edge = side.A[0] * math.exp(-side.k[0])
+                x[tiny] = side.anchor + edge * (w[tiny] / side.inner) ** (1.0 / side.power)
+        return mirror * x if mirror > 0 else 2 * self.anchor - x
+
+    def reach(self, right):
+        """Smallest outer share that this side resolves."""
+        side = self.side(right)[0]
+        if math.isfinite(side.end):
+            return 1e-305  # beyond the last panel a power of the distance to the end
+        return max(side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14), 1e-305)
+
+    def share(self, right, inner, x, s=None):
+        """Share of a side's mass between the anchor and x (`inner`), or beyond x; and how x moves with it: |dx/dlog share|.
+
+        `s` is the distance from the anchor where it is known better than from x.
+        """
+        side, mirror = self.side(right)
+        if mirror < 0:
+            x = 2 * self.anchor - x
+        s = np.abs(x - self.anchor) if s is None else s
+        edges = np.append(side.X0 + side.A * np.exp(-side.k), side.X0[-1] + side.A[-1] * math.exp(side.k[-1]))
+        j = np.clip(np.searchsorted(side.sign * edges, side.sign * x) - 1, 0, side.k.size - 1)
+        with np.errstate(all="ignore"):
+            distance = np.where(side.X0[j] == self.anchor, side.sign * s, x - side.X0[j])
+            t = np.clip(np.log(distance / side.A[j]) / side.k[j], -1.0, 1.0)
+        C, c = side.C[j].T.copy(), side.c[j].T.copy()
+        if inner:
+            mass = side.low[j] + _clenshaw(C, t)
+        else:
+            C[0] -= side.mass[j]
+            mass = side.high[j + 1] - _clenshaw(C, t)
+        with np.errstate(all="ignore"):
+            moves = np.abs(side.k[j] * distance) * (mass / _clenshaw(c, t))
+        if not inner and math.isfinite(side.end):
+            edge = abs(side.A[-1]) * math.exp(side.k[-1])
+            last = np.abs(distance) < edge
+            last &= side.X0[j] == side.end
+            if last.any():
+                mass[last] = side.outer * (np.abs(distance[last]) / edge) ** side.fall
+                moves[last] = np.abs(distance[last]) / side.fall
+        if inner:
+            edge = abs(side.A[0]) * math.exp(-side.k[0])
+            tiny = s < edge
+            if tiny.any():
+                mass[tiny] = side.inner * (s[tiny] / edge) ** side.power
+                with np.errstate(all="ignore"):
+                    moves[tiny] = s[tiny] / side.power
+        return mass / side.total, moves

@@ -1,0 +1,94 @@
+"""Recycling: existing samples of one law become samples of another, in one pass and in the same order."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from numbastats._core.errors import choice
+from numbastats.quantile.normal import ndtri
+from numbastats.quantile.recycler import Recycler, _normal_density
+
+__all__ = ["recycle"]
+
+_NAMES = ("uniform", "normal", "exponential")
+
+
+@functools.cache
+def _normal(degree):
+    return Recycler(_normal_density, degree=degree)
+
+
+def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers=None, stream=None):
+    """Map samples of one law to another by ``F^-1(G(x))``, increasing: ranks, copulas and low discrepancy are kept.
+
+    Parameters
+    ----------
+    samples : array_like
+        Values of the base law: draws, antithetic pairs, quasi-random points, columns of a copula.
+    base : {"uniform", "normal", "exponential"} or Recycler
+        Their law; a Recycler is any law with a table, such as ``student_t(5.0)``.
+    target : {"normal"}, Recycler, or sequence of Recycler
+        The law to map to; a sequence has one law for each column, that is along the last axis. A Recycler with parameters of
+        some shape broadcasts against the samples.
+    out, dtype, device, workers, stream
+        As in `ndtri`. ``out=samples`` works in place.
+
+    Returns
+    -------
+    array or scalar
+        NaN where a value cannot come from the base law, or lies beyond the target's table.
+
+    Raises
+    ------
+    ValueError
+        For an unknown base or target, or a number of laws that is not the number of columns.
+
+    Notes
+    -----
+    The map from a normal or another law is a table of its own, in the base variable, built on first use (10-60 ms) and kept:
+    one pass, no probability in between, so that small values and both tails keep their relative accuracy. A target built with
+    ``base="normal"`` reaches |z| = 37, others about 9.
+
+    References
+    ----------
+    W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011), equation (11).
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> z = ns.random.normal(size=(5, 2), rng=1)
+    >>> laws = [ns.quantile.student_t(4.0), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    >>> x = ns.quantile.recycle(z, "normal", laws)
+    >>> bool((np.argsort(x, axis=0) == np.argsort(z, axis=0)).all())
+    True
+    """
+    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+    if not isinstance(base, Recycler):
+        choice("base", base, _NAMES)
+    if isinstance(target, str):
+        choice("target", target, ("normal",))
+        if base == "uniform":
+            return ndtri(samples, **options)
+        if base == "exponential":
+            return ndtri(
+                -np.asarray(samples) if isinstance(samples, (float, int, list, tuple)) else -samples,
+                log=True,
+                tail="upper",
+                **options,
+            )
+        target = _normal(base.degree if isinstance(base, Recycler) else 7)
+    elif not isinstance(target, Recycler):
+        laws = list(target)
+        if not laws or not all(isinstance(t, Recycler) for t in laws):
+            raise ValueError("target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them")
+        columns = np.shape(samples)[-1:]
+        if columns != (len(laws),):
+            raise ValueError(
+                f"{len(laws)} laws for samples of shape {np.shape(samples)}; pass one law for each column (last axis)"
+            )
+        target = Recycler._stack([t._rebased(base) for t in laws])
+        target.base = base
+        return target.transform(samples, **options)
+    return target._rebased(base).transform(samples, **options)

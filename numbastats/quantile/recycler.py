@@ -1,0 +1,980 @@
+"""Quantile tables of any law: built from its density, certified, evaluated on the CPU and on CUDA."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import json
+import math
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from numbastats import random
+from numbastats._core.broadcast import size_to_shape
+from numbastats._core.dispatch import elementwise
+from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.parallel import is_executor, worker_count
+from numbastats.quantile import kernels
+from numbastats.quantile.panels import Masses, Slope, chebyshev_matrix, chebyshev_points
+from numbastats.scalar.tables import segment_bits
+
+__all__ = ["Certificate", "Recycler"]
+
+TARGET = 2e-14  # relative error that a double table aims at
+REFUSED = 1e-8  # relative error beyond which there is no table
+_FIT = 24  # values per interpolation that the rows are cut from
+_FIT_TOLERANCE = 4e-15
+_TAIL = 2.0**-66
+_FULL = 1e-300
+_NEAR, _PER = 0.25, 128  # a light-tailed base: octaves below 1/4, then 128 rows per unit
+_REACH = 38.5  # a normal variate beyond it has no double-precision probability
+_BASES = ("uniform", "normal", "exponential")
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """What a table was found to be worth when it was built; arrays with the shape of the parameters.
+
+    Attributes
+    ----------
+    ok : bool or array of bool
+        Whether there is a table; False where parameters are out of their domain or the density was refused.
+    max_rel_err : float or array
+        Largest relative error of x found at two random places of every row, by the masses of the panels: max of
+        |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
+        variable b it is (b/20) dx/db. At least the share of the mass that the rounding of the density leaves open.
+    tail_mass : float or array
+        Largest share of a side's mass that was not integrated but extrapolated.
+    calls : int or array
+        Number of density values that were computed.
+    """
+
+    ok: object
+    max_rel_err: object
+    tail_mass: object
+    calls: object
+
+
+@functools.cache
+def _cut(count, degree):
+    """Matrix from values at `_FIT` Chebyshev points of an interval to those at the nodes of its `count` equal parts."""
+    nodes = chebyshev_points(degree + 1)
+    points = (-1 + (2 * np.arange(count)[:, None] + 1 + nodes) / count).ravel()
+    return (np.cos(np.outer(np.arccos(np.clip(points, -1, 1)), np.arange(_FIT))) @ chebyshev_matrix(_FIT)).T.copy()
+
+
+@functools.cache
+def _monomials(degree):
+    """Matrix from values at the nodes of a row to its coefficients."""
+    return np.linalg.inv(np.vander(chebyshev_points(degree + 1), degree + 1, increasing=True)).T.copy()
+
+
+def _rows(function, lo, width, count, degree, centred=True):
+    """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
+
+    Differences from a value in the middle go through the matrices: the rounding is theirs, not that of x.
+    """
+    out = np.empty((lo.size, count, degree + 1))
+    tolerance = _FIT_TOLERANCE if centred else 0.3 * _FIT_TOLERANCE
+    points, coefficients = 0.5 * (chebyshev_points(_FIT) + 1), chebyshev_matrix(_FIT)[-2:].T
+    block, first, size = np.arange(lo.size), np.zeros(lo.size, np.int64), count
+    while block.size:
+        part = width[block] / count
+        nodes = (lo[block] + part * first)[:, None] + (part * size)[:, None] * points
+        values = function(nodes.ravel()).reshape(nodes.shape)
+        magnitude = np.abs(values)
+        low = np.where(np.sign(values[:, 0]) == np.sign(values[:, -1]), magnitude.min(1), magnitude.max(1))
+        with np.errstate(invalid="ignore"):
+            good = (np.abs(values @ coefficients).max(1) <= tolerance * low) & (magnitude.max(1) <= 64 * low)
+        if size == 1:
+            good[:] = True
+        if good.any():
+            centre = values[good, _FIT // 2, None]
+            at_nodes = (((values[good] - centre) @ _cut(size, degree)) + centre).reshape(-1, degree + 1)
+            middle = at_nodes[:, degree // 2].copy()
+            pieces = (at_nodes - middle[:, None]) @ _monomials(degree)
+            pieces[:, 0] += middle
+            out[block[good][:, None], first[good][:, None] + np.arange(size)] = pieces.reshape(-1, size, degree + 1)
+        bad, size = ~good, max(size // 2, 1)
+        block, first = np.repeat(block[bad], 2), (first[bad][:, None] + np.array([0, size])).ravel()
+    return out
+
+
+def _polynomial(rows, x):
+    """Rows (n, degree + 1) at x (n)."""
+    value = rows[:, -1].copy()
+    for k in range(rows.shape[1] - 2, -1, -1):
+        value *= x
+        value += rows[:, k]
+    return value
+
+
+class _Zones:
+    """Rows of one law, zone by zone, and the error of each zone as it is made."""
+
+    def __init__(self, masses, degree, rng):
+        self.masses, self.degree, self.rng = masses, degree, rng
+        self.segments = 1 << segment_bits(degree)
+        self.error = 0.0
+
+    def _checked(self, function, residual, lo, width, count):
+        """Rows of intervals, after a comparison at two random places of every row."""
+        rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0)
+        flat = np.repeat(rows.reshape(-1, self.degree + 1), 2, axis=0)
+        x = self.rng.uniform(-1, 1, flat.shape[0])
+        part = np.repeat(width / count, 2 * count)
+        left = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel().repeat(2)
+        error = residual(left + part * (0.5 * (x + 1)), _polynomial(flat, x))
+        self.error = max(self.error, float(np.max(error, initial=0.0)) if not np.isnan(error).any() else math.inf)
+        return rows
+
+    def _error(self, right, y, t, condition, x):
+        """Error of x as in `Certificate` where a side's inner share should be y or its outer share t; the other one is NaN.
+
+        `condition` is the relative change of the share with the argument, None for a probability.
+        """
+        m, error = self.masses, np.zeros(x.size)
+        side_mass = m.p[1 if right else 0]
+        for inner in (True, False):
+            share = y if inner else t
+            use = ~np.isnan(share)
+            if use.any():
+                got, moves = m.share(right, inner, x[use])
+                beyond = got if not inner else 1.0 - got
+                with np.errstate(all="ignore"):
+                    factor = np.minimum(beyond, 0.5 / side_mass) / got if condition is None else 0.25 * condition[use]
+                    unit = np.maximum(np.abs(x[use]), np.where(moves > 0, 0.2 * factor * moves, 0.0))
+                    error[use] = np.where(moves > 0, np.abs(np.log(got / share[use])) * moves / unit, 0.0 * x[use])
+        return error
+
+    def _descending(self, rows, specials):
+        """Rows of octaves (ascending within an octave) in descending order, and the two special rows."""
+        flat = rows[:, ::-1].reshape(-1, self.degree + 1)
+        extra = np.zeros((2, self.degree + 1))
+        extra[:, 0] = specials
+        return np.concatenate([flat, extra])
+
+    def side(self, right, octaves):
+        """Tail zone and centre zone of one side."""
+        m = self.masses
+        end, alone = m.support[1 if right else 0], m.p[0 if right else 1] == 0.0
+        if m.p[1 if right else 0] == 0.0:
+            return np.tile(
+                self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (m.anchor,) * 2), (2, 1)
+            )
+        lo = 2.0 ** -(np.arange(octaves) + 2.0)
+        zones = []
+        for inner in (False, True):
+
+            def residual(w, x, inner=inner):
+                nan = np.full(w.size, math.nan)
+                return self._error(right, w if inner else nan, nan if inner else w, None, x)
+
+            known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
+            rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
+            function = functools.partial(m.invert, right, inner)
+            rows[:known] = self._checked(function, residual, lo[:known], lo[:known], self.segments)
+            specials = (m.anchor, math.nan if alone else m.anchor) if inner else (end, math.nan)
+            zones.append(self._descending(rows, specials))
+        return np.concatenate(zones)
+
+    def signed(self, right, base, octaves, limit, far, per):
+        """Near zone (octaves of the distance to the base's anchor) and far zone of one side."""
+        m = self.masses
+        end = m.support[1 if right else 0]
+
+        def shares(a, moves=False):
+            x = base.anchor + (a if right else -a)
+            y, inner = base.share(right, True, x, a)
+            t, outer = base.share(right, False, x, a)
+            pair = np.where(y < 0.5, y, math.nan), np.where(y < 0.5, math.nan, t)
+            return (*pair, np.abs(x) / np.where(y < 0.5, inner, outer)) if moves else pair
+
+        def function(a):
+            y, t = shares(a)
+            x, inner = np.empty_like(a), ~np.isnan(y)
+            x[inner] = m.invert(right, True, y[inner])
+            x[~inner] = m.invert(right, False, t[~inner])
+            return x
+
+        def residual(a, x):
+            return self._error(right, *shares(a, moves=True), x)
+
+        lo = limit * 2.0 ** -(np.arange(octaves) + 1.0)
+        rows = [self._descending(self._checked(function, residual, lo, lo, self.segments), (m.anchor, m.anchor))]
+        extra = np.zeros((2, self.degree + 1))
+        extra[:, 0] = math.nan, end
+        if far:
+            blocks, each = far // 16, 16
+            last = base.invert(right, False, np.array([max(base.reach(right), m.reach(right))]))[0]
+            known = max(0, min(blocks, int((abs(last - base.anchor) - limit) * per / each)))
+            lo = limit + np.arange(known) * (each / per)
+            rows.append(self._checked(function, residual, lo, np.full(known, each / per), each).reshape(-1, self.degree + 1))
+            rows.append(np.full(((blocks - known) * each, self.degree + 1), math.nan))
+        return np.concatenate([*rows, extra])
+
+
+def _two_parts(value, dtype):
+    high = dtype.type(value)
+    return float(high), float(value - float(high))
+
+
+@dataclasses.dataclass
+class _One:
+    """Everything about one set of parameters."""
+
+    masses: Masses | None = None
+    base: Masses | None = None
+    error: float = math.nan
+    calls: int = 0
+    message: str = ""
+
+
+class _Counted:
+    """A density that counts its values."""
+
+    def __init__(self, density):
+        self.density, self.calls = density, 0
+
+        self.roundings = getattr(density, "roundings", 1.0)
+        if hasattr(density, "weighted"):
+            self.weighted = self._weighted
+
+    def __call__(self, x):
+        self.calls += x.size
+        return self.density(x)
+
+    def _weighted(self, s):
+        self.calls += s.size
+        return self.density.weighted(s)
+
+
+def _exp_of(logpdf, anchor, support, scale):
+    """exp(logpdf - its largest value on a scan + 550): no overflow, and room for tails down to 1e-320 of the peak."""
+    s = scale * 2.0 ** np.arange(-30.0, 31.0)
+    x = np.concatenate([anchor - s[::-1], anchor + s])
+    x = x[(x > support[0]) & (x < support[1])]
+    with np.errstate(all="ignore"):
+        values = np.asarray(logpdf(x), dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    reference = finite.max() if finite.size else 0.0
+
+    def density(x):
+        v = np.asarray(logpdf(x), dtype=np.float64)
+        return np.exp(v - (reference - 550.0))
+
+    return density
+
+
+def _normal_density(x):
+    return np.exp(600.0 - 0.5 * x * x)  # scaled: the tail goes down to 1e-320 of the peak
+
+
+class Recycler:
+    """Quantile table of a law, from its density; and maps to it from another law.
+
+    Parameters
+    ----------
+    pdf : callable, optional
+        Density of an array, not necessarily normalised: ``pdf(x)``, or ``pdf(x, *params)``.
+    logpdf : callable, optional
+        Its logarithm, in place of `pdf`.
+    cdf : callable, optional
+        Distribution function, as an independent check of the masses; needs a normalised law.
+    sf : callable, optional
+        1 - cdf, accurate where it is small. With `cdf` in place of a density, which is found by differences.
+    params : tuple of array_like, optional
+        Parameters handed to the callables, broadcast against each other; one table per set.
+    anchor : float
+        A point inside the support, or its end, where the table resolves x - anchor to full relative accuracy: 0 for laws
+        around 0, the end of a one-sided law, the place of a pole or a kink of the density.
+    support : pair of float
+        Where the density is positive.
+    scale : float
+        A length on which the density varies, within some orders of magnitude.
+    base : {"uniform", "normal", "exponential"} or Recycler
+        Law of the values that `transform` maps: probabilities, standard normal or standard exponential variates, or those of
+        another table.
+    tail : float, optional
+        Smallest tail probability (as a share of its side) that the table holds, 2^-66 = 1.4e-20 by default. Smaller
+        probabilities, other than 0, give NaN.
+    singular : float, optional
+        Exponent a of a density like |x - anchor|^a next to the anchor; found from the density by default.
+    accuracy : {"double", "full"}
+        "full": ``tail=1e-300``, as far as the density does not underflow (pass `logpdf`).
+    degree : {7, 5}
+        Rows of degree 7, 16 per octave (256 KiB); or of degree 5, 64 per octave (768 KiB), 10 % faster to evaluate and three
+        times slower to build. Maps from a base law have degree 7.
+    device : {"auto", "cpu", "cuda"}, optional
+        Where the methods compute unless they are told.
+    workers : int or executor, optional
+        Threads to build batches with, and default of the methods.
+
+    Attributes
+    ----------
+    p_minus : float or array
+        Mass on the left of the anchor.
+    norm_const : float or array
+        Integral of the density as given.
+    certificate : Certificate
+    nbytes : int
+        Size of the float64 tables.
+    setup_seconds : float
+    shape : tuple
+        Shape of the parameters.
+
+    Raises
+    ------
+    ValueError
+        For a density that is negative, infinite, NaN, not integrable, or not smooth enough for a table. In a batch that set
+        becomes NaN and ``certificate.ok`` is False there.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the certificate exceeds 2e-14.
+
+    Notes
+    -----
+    The sides of the anchor are integrated on logarithmic Chebyshev panels from both ends, masses are inverted by Newton steps
+    in the logarithm, and rows are cut from interpolants on octaves of the share of mass next to the anchor or beyond x. The
+    recycling differential equation (see `recycle_ode`) is not used: an error in its start values grows like 1/(tail mass).
+    float32 input is evaluated from a table of its own, of degree 3.
+
+    References
+    ----------
+    W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011).
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> sech = ns.quantile.Recycler(lambda x: 1 / np.cosh(x))
+    >>> float(sech.ppf(0.9).round(12)), bool(sech.certificate.max_rel_err < 2e-14)
+    (1.842730034701, True)
+    """
+
+    def __init__(
+        self,
+        pdf=None,
+        *,
+        logpdf=None,
+        cdf=None,
+        sf=None,
+        params=None,
+        anchor=0.0,
+        support=(-math.inf, math.inf),
+        scale=1.0,
+        base="uniform",
+        tail=None,
+        singular=None,
+        accuracy="double",
+        degree=7,
+        device=None,
+        workers=None,
+    ):
+        if sum(given is not None for given in (pdf, logpdf, sf)) != 1 or (sf is not None and cdf is None):
+            raise ValueError("give either pdf= or logpdf= (and cdf= as a check), or both cdf= and sf=")
+        for name, function in (("pdf", pdf), ("logpdf", logpdf), ("cdf", cdf), ("sf", sf)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} is a {type(function).__name__}; it must be a function of an array")
+        params = () if params is None else params
+        if not isinstance(params, tuple):
+            raise TypeError(f"params is a {type(params).__name__}; pass a tuple of arrays, one per parameter")
+        lower, upper = (float(e) for e in support)
+        if not (lower < upper and lower <= anchor <= upper and math.isfinite(anchor) and 0 < scale < math.inf):
+            raise ValueError(
+                f"anchor={anchor!r} must be finite and within support={support!r}, whose ends must ascend, and scale={scale!r} "
+                "must be positive"
+            )
+
+        def describe(*values):
+            if pdf is not None:
+                density = lambda x: pdf(x, *values)  # noqa: E731
+            elif sf is not None:
+                density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
+            else:
+                density = _exp_of(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
+            options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
+            return density, options
+
+        self._cdf = cdf
+        self._logpdf, self._pdf = logpdf, pdf
+        self._build(describe, params, base, tail, accuracy, degree, device, workers, shift=None)
+
+    # -- building -----------------------------------------------------------------------------------------------
+
+    def _build(self, describe, params, base, tail, accuracy, degree, device, workers, shift):
+        start = time.perf_counter()
+        choice("accuracy", accuracy, ("double", "full"))
+        choice("degree", degree, (5, 7))
+        if not isinstance(base, Recycler):
+            choice("base", base, _BASES)
+        elif base.shape != ():
+            raise ValueError(f"base has parameters of shape {base.shape}; use a law with one set of parameters")
+        tail = (_FULL if accuracy == "full" else _TAIL) if tail is None else float(tail)
+        if not 1e-300 <= tail <= 0.125:
+            raise ValueError(f"tail={tail!r} must be between 1e-300 and 1/8")
+        self.base, self.degree, self.device, self.workers = base, degree, device, workers
+        self._octaves = math.ceil(-math.log2(tail)) - 1
+        try:
+            arrays = np.broadcast_arrays(*[np.asarray(p, dtype=np.float64) for p in params]) if params else []
+        except ValueError:
+            shapes = ", ".join(str(np.shape(p)) for p in params)
+            raise ValueError(f"the parameters do not broadcast: shapes {shapes}") from None
+        self.shape = arrays[0].shape if arrays else ()
+        self.params = tuple(arrays)
+        sets = list(zip(*(a.ravel() for a in arrays), strict=True)) if arrays else [()]
+        self._shift = np.zeros(self.shape) if shift is None else np.broadcast_to(np.asarray(shift, np.float64), self.shape)
+        work = functools.partial(self._one, describe)
+        if len(sets) > 1 and is_executor(workers):
+            made = list(workers.map(work, sets))
+        elif len(sets) > 1 and worker_count(workers) > 1:
+            with ThreadPoolExecutor(worker_count(workers)) as pool:
+                made = list(pool.map(work, sets))
+        else:
+            made = [work(s) for s in sets]
+        self._sets = [m[0] for m in made]
+        if self.shape == () and self._sets[0].masses is None:
+            raise ValueError(self._sets[0].message)
+        self._tables, self._heads, self._on_device = {}, {}, {}
+        self._index = np.arange(len(self._sets)).reshape(self.shape)
+        self._assemble([m[1] for m in made], [m[2] for m in made])
+
+        def column(function):
+            values = np.array([function(s) for s in self._sets]).reshape(self.shape)
+            return values[()]
+
+        self.certificate = Certificate(
+            ok=column(lambda s: s.masses is not None),
+            max_rel_err=column(lambda s: s.error),
+            tail_mass=column(lambda s: max(x.outer / x.total for x in s.masses.sides if x is not None) if s.masses else math.nan),
+            calls=column(lambda s: s.calls),
+        )
+        self.p_minus = column(lambda s: s.masses.p[0] if s.masses else math.nan)
+        self.norm_const = column(lambda s: s.masses.norm if s.masses else math.nan)
+        self.setup_seconds = time.perf_counter() - start
+        worst = max((s.error for s in self._sets if s.masses is not None), default=0.0)
+        if worst > TARGET and not getattr(self, "_quiet", False):
+            warnings.warn(
+                f"a table has relative error {worst:.1e}, above the target {TARGET:.0e}; certificate.max_rel_err says which. "
+                "A kink of the density belongs at the anchor; degree=5 has four times as many rows",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _selected(self, columns, dtype):
+        """Columns of header numbers in the shape of the parameters."""
+        columns = [c[self._index] for c in columns]
+        return [dtype.type(c) for c in columns] if self.shape == () else columns
+
+    def _select(self, index):
+        """The same tables with parameters of another shape: set `index[...]` of them."""
+        other = copy.copy(self)
+        other._index, other.shape, other._heads = index, index.shape, {}
+        return other
+
+    @property
+    def nbytes(self):
+        """Bytes of the float64 tables."""
+        return sum(t.nbytes for key, t in self._tables.items() if key[1] != 3)
+
+    def _one(self, describe, values):
+        """Masses, table and base table of one set of parameters."""
+        one = _One()
+        try:
+            density, options = describe(*values)
+            counted = _Counted(density)
+            tail = 2.0 ** -(self._octaves + 1)
+            mapped = self.base == "normal" or isinstance(self.base, Recycler)
+            masses = Masses(counted, depth="full" if tail < 1e-20 else "tail" if mapped else "table", **options)
+            zones = _Zones(masses, self.degree, np.random.default_rng(5))
+            table = np.concatenate([zones.side(False, self._octaves), zones.side(True, self._octaves)])
+            one.masses = masses
+            signed = None
+            if self.base == "normal" or isinstance(self.base, Recycler):
+                from_base = _Zones(masses, 7, zones.rng)
+                one.base, signed = self._signed(masses, from_base)
+            noise = max(side.noise for side in masses.sides if side is not None)
+            one.error, one.calls = max(zones.error, from_base.error if mapped else 0.0, noise), counted.calls
+            if not one.error <= REFUSED:
+                raise ValueError(
+                    f"the table's error is {one.error:.1e} relative: the quantile has kinks or gaps that its rows do not follow. "
+                    "Put the anchor at the kink, or build one table per mode"
+                )
+            self._check_cdf(masses, values)
+            return one, table, signed
+        except ValueError as error:
+            if self.shape == ():
+                raise
+            return _One(message=str(error)), None, None
+
+    def _check_cdf(self, masses, values):
+        if self._cdf is None:
+            return
+        for right, p in ((False, masses.p[0]), (True, masses.p[1])):
+            if p > 0:
+                share = np.array([0.9, 0.5, 0.1, 1e-3])
+                x = masses.invert(right, False, share)
+                want = 1 - p * share if right else p * share
+                got = np.asarray(self._cdf(x, *values), dtype=np.float64)
+                off = np.abs(got - want)
+                if not (off <= 1e-9).all():
+                    i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
+                    raise ValueError(
+                        f"pdf and cdf disagree: at x = {x[i]!r} the density's mass is {want[i]!r} and cdf gives {got[i]!r}. "
+                        "Either the density has a feature that the panels missed (move the anchor there), or one of them is wrong"
+                    )
+
+    def _signed(self, masses, zones):
+        """Masses of the base, anchored where the target's anchor falls, and the rows from the base."""
+        if isinstance(self.base, Recycler):
+            known = self.base._sets[0].masses
+            if known is None:
+                raise ValueError("the base was loaded from a file and has no density; build it anew")
+            anchor = self._crossing(known, masses)
+            base = (
+                known
+                if anchor == known.anchor
+                else Masses(known.sides[1].density.density, anchor, known.support, symmetric=False)
+            )
+        else:
+            from scipy.special import ndtri
+
+            anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]))
+            base = Masses(_normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
+        rows = [zones.signed(right, base, *self._signed_shape()) for right in (False, True)]
+        return base, np.concatenate(rows)
+
+    def _signed_shape(self):
+        """Octaves, limit of the near zone, rows of the far zone, rows per unit."""
+        if isinstance(self.base, Recycler):
+            return 130, 2.0**64, 0, 1
+        return 64, _NEAR, 16 * math.ceil((_REACH + 9.0 - _NEAR) * _PER / 16), _PER
+
+    def _rebased(self, base):
+        """The same law as a map from another base; rows are built once."""
+        if base == self.base or (base == "uniform" and self.base == "exponential"):
+            return self
+        if base in ("uniform", "exponential"):
+            other = copy.copy(self)
+            other.base = base
+            return other
+        key = id(base) if isinstance(base, Recycler) else base
+        if key not in self._others:
+            if any(isinstance(one.masses, _Loaded) for one in self._sets):
+                raise ValueError(f"a table loaded from a file knows its own base only ({self.base!r}); build it anew")
+            other = copy.copy(self)
+            other.base, other._heads, other._on_device = base, {}, {}
+            other._sets, signed = [], []
+            for one in self._sets:
+                one = dataclasses.replace(one)
+                other._sets.append(one)
+                signed.append(None)
+                if one.masses is not None:
+                    zones = _Zones(one.masses, 7, np.random.default_rng(5))
+                    one.base, signed[-1] = other._signed(one.masses, zones)
+            other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
+            other._join("signed", signed)
+            self._others[key] = other, base  # the base is kept, so that its id stays taken
+        other = self._others[key][0]
+        return other if other.shape == self.shape else other._select(self._index)
+
+    @staticmethod
+    def _stack(tables):
+        """Several laws of one degree and base as one batch along the last axis."""
+        first = tables[0]
+        if any(t.shape != () or t.degree != first.degree or t._octaves != first._octaves for t in tables):
+            raise ValueError("laws for columns must have scalar parameters and tables of one degree and tail")
+        other = copy.copy(first)
+        other._sets = [one for t in tables for one in t._sets]
+        other.shape, other._index = (len(tables),), np.arange(len(tables))
+        other._heads, other._on_device, other._others = {}, {}, {}
+        other._shift = np.array([float(t._shift) for t in tables])
+        other._tables = {k: np.concatenate([t._tables[k] for t in tables]) for k in first._tables if k[1] != 3}
+        return other
+
+    def _crossing(self, known, masses):
+        """Where the base has the target's probability on its left."""
+        p = masses.p[0]
+        if p == known.p[0]:
+            return known.anchor
+        right = p > known.p[0]
+        share = abs(p - known.p[0]) / known.p[1 if right else 0]
+        return float(known.invert(right, True, np.array([share]))[0])
+
+    def _assemble(self, tables, signed):
+        self._others = {}
+        rows = 4 * ((self._octaves << segment_bits(self.degree)) + 2)
+        self._join("uniform", [np.full((rows, self.degree + 1), math.nan) if t is None else t for t in tables])
+        if any(s is not None for s in signed):
+            self._join("signed", signed)
+
+    def _join(self, kind, tables, dtype=np.float64):
+        """Tables of all sets, moved to their location, as one array; a set without a table is NaN."""
+        size = next(t.shape for t in tables if t is not None)
+        full = [np.full(size, math.nan) if t is None else t for t in tables]
+        for t, shift in zip(full, self._shift.ravel(), strict=True):
+            t[:, 0] += shift
+        with np.errstate(over="ignore"):  # quantiles beyond the float32 range are infinite there
+            self._tables[kind, size[1] - 1] = (full[0] if len(full) == 1 else np.concatenate(full)).astype(dtype, copy=False)
+
+    def _table(self, kind, degree, where):
+        """Rows on the CPU or, once copied, on the device. The float32 table is made on first use."""
+        key = (kind, degree)
+        if key not in self._tables:
+            self._narrow(kind)
+        if where == "cpu":
+            return self._tables[key]
+        if key not in self._on_device:
+            from numba import cuda
+
+            self._on_device[key] = cuda.to_device(self._tables[key])
+        return self._on_device[key]
+
+    def _narrow(self, kind):
+        """The float32 table: degree 3, from the same masses."""
+        parts = []
+        for one in self._sets:
+            if one.masses is None:
+                parts.append(None)
+                continue
+            zones = _Zones(one.masses, 3, np.random.default_rng(5))
+            if kind == "uniform":
+                part = np.concatenate([zones.side(False, self._octaves32), zones.side(True, self._octaves32)])
+            else:
+                part = np.concatenate([zones.signed(right, one.base, *self._signed_shape()) for right in (False, True)])
+            parts.append(part)
+        self._join(kind, parts, np.float32)
+
+    @property
+    def _octaves32(self):
+        return min(self._octaves, 120)  # float32 has no smaller normal numbers
+
+    def _length(self, degree):
+        return (self._octaves32 if degree == 3 else self._octaves) << segment_bits(degree)
+
+    def _header(self, dtype, upper):
+        """The parameters of `uniform` kernels, as numbers or arrays of the parameters' shape."""
+        key = ("header", dtype.name, upper)
+        if key not in self._heads:
+            degree = 3 if dtype == np.float32 else self.degree
+            zone = self._length(degree) + 2
+            columns = np.empty((6, len(self._sets)))
+            for i, one in enumerate(self._sets):
+                p = one.masses.p if one.masses is not None else (0.5, 0.5)
+                left, right = (p[1], p[0]) if upper else p
+                high, rest = _two_parts(left, dtype)
+                first = 4 * i * zone
+                begins = (first + 2 * zone, first) if upper else (first, first + 2 * zone)
+                columns[:, i] = high, rest, 1 / left if left else 1.0, 1 / right if right else 1.0, *begins
+            self._heads[key] = self._selected(columns, dtype)
+        return self._heads[key]
+
+    @property
+    def table(self):
+        """Rows of the float64 table, for `numbastats.scalar.table_eval1`."""
+        return self._tables["uniform", self.degree]
+
+    @property
+    def header(self):
+        """The seven numbers that go with `table`."""
+        return np.array([*self._header(np.dtype(np.float64), False), self._length(self.degree)])
+
+    # -- evaluation ---------------------------------------------------------------------------------------------
+
+    def _evaluate(self, kind, names, values, header, length, options, cost):
+        """Look values up. A header of numbers goes to the kernel as it is, one of arrays is broadcast against the values."""
+        if self.shape:
+            names, values, header = (*names, *["the parameters"] * len(header)), (*values, *header), ()
+        device = options.pop("device", None)
+        workers = options.pop("workers", None)
+        table_kind = "signed" if kind == "signed" else "uniform"
+
+        def degree(dtype):
+            return 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
+
+        return elementwise(
+            lambda d: kernels.TABLE[kind, degree(d)], names, values,
+            extras=lambda where, d: (*header, *length(degree(d)), self._table(table_kind, degree(d), where)),
+            device=self.device if device is None else device, workers=self.workers if workers is None else workers,
+            cost=cost, **options,
+        )  # fmt: skip
+
+    def _from_probability(self, kind, name, values, upper, options, cost):
+        dtype = _float_type(values, options.get("dtype"))
+        header = self._header(dtype, upper)
+        options = {**options, "dtype": dtype}
+        return self._evaluate(kind, (name,), (values,), header, lambda d: (np.int64(self._length(d)),), options, cost)
+
+    def ppf(self, u, *, out=None, dtype=None, device=None, workers=None, stream=None):
+        """Quantile at lower tail probability u.
+
+        Parameters
+        ----------
+        u : array_like
+            Probabilities, broadcast against the table's parameters.
+        out, dtype, device, workers, stream
+            As in `numbastats.quantile.ndtri`.
+
+        Returns
+        -------
+        array or scalar
+            The ends of the support at 0 and 1; NaN outside [0, 1], for NaN, and for probabilities below the table's `tail`.
+        """
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._from_probability("uniform", "u", u, False, options, 1.6)
+
+    def isf(self, p, *, out=None, dtype=None, device=None, workers=None, stream=None):
+        """Quantile at upper tail probability p; keeps its relative accuracy for small p.
+
+        Parameters
+        ----------
+        p : array_like
+        out, dtype, device, workers, stream
+            As in `ppf`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._from_probability("uniform", "p", p, True, options, 1.6)
+
+    def ppf2(self, side, y, t, *, out=None, dtype=None, device=None, workers=None, stream=None):
+        """Quantile from an accurate pair: what a base variable with known tails gives.
+
+        Parameters
+        ----------
+        side : array_like
+            > 0 for the right of the anchor.
+        y, t : array_like
+            Shares of that side's mass between the anchor and the result, and beyond it; y + t = 1.
+        out, dtype, device, workers, stream
+            As in `ppf`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        dtype = _float_type((side, y, t), dtype, several=True)
+        options["dtype"] = dtype
+        first = self._header(dtype, False)[4:]
+        length = lambda d: (np.int64(self._length(d)),)  # noqa: E731
+        return self._evaluate("share", ("side", "y", "t"), (side, y, t), first, length, options, 1.6)
+
+    def transform(self, b, *, out=None, dtype=None, device=None, workers=None, stream=None):
+        """Map values of the base law to this law, increasing: ``F^-1(G(b))``.
+
+        Parameters
+        ----------
+        b : array_like
+            Values of the law named by ``base=``.
+        out, dtype, device, workers, stream
+            As in `ppf`.
+
+        Returns
+        -------
+        array or scalar
+            NaN for values that the base law cannot take, and beyond the table.
+        """
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        if self.base in ("uniform", "exponential"):
+            return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
+        dtype = options["dtype"] = _float_type(b, dtype)
+        octaves, limit, far, per = self._signed_shape()
+        degree = 3 if dtype == np.float32 else 7
+        near = octaves << segment_bits(degree)
+        side = near + far + 4
+        key = ("signed", dtype.name)
+        if key not in self._heads:
+            columns = np.empty((6, len(self._sets)))
+            for i, one in enumerate(self._sets):
+                high, rest = _two_parts(one.base.anchor if one.base is not None else 0.0, dtype)
+                columns[:, i] = high, rest, limit, per, 2 * i * side, (2 * i + 1) * side
+            self._heads[key] = self._selected(columns, dtype)
+        bias = 127 if dtype == np.float32 else 1023
+        integers = (np.int64(bias + int(math.log2(limit)) - 1), np.int64(near), np.int64(far))
+        return self._evaluate("signed", ("b",), (b,), self._heads[key], lambda d: integers, options, 2.0)
+
+    def rvs(self, size=None, rng=None, *, out=None, dtype=None, device=None, workers=None):
+        """Random variates by inversion of 52-bit uniforms, or of the points of a quasi-Monte Carlo engine.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Number of points for an engine.
+        rng : None, int, SeedSequence, Generator or scipy.stats.qmc.QMCEngine
+            An engine of dimension d gives a result of shape (size, d); its points at 0 are moved to 2^-54.
+        out, dtype, device, workers
+            As in `numbastats.random.uniform`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        if hasattr(rng, "fast_forward"):
+            return self.ppf(
+                np.maximum(rng.random(1 if size is None else size), 2.0**-54),
+                out=out,
+                dtype=dtype,
+                device=device,
+                workers=workers,
+            )
+        shape = size_to_shape(size, [self.shape])
+        device, workers = self.device if device is None else device, self.workers if workers is None else workers
+        u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
+        result = self.ppf(u, out=u, device=device, workers=workers)
+        return result if out is not None or size is not None or shape else result[()]
+
+    def pdf(self, x):
+        """Normalised density at x, as the given one divided by its integral (on the host).
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        if isinstance(self._sets[0].masses, _Loaded):
+            raise ValueError("this table was loaded from a file and has no density")
+        x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), self._shift)
+        index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
+        out = np.full(x.shape, math.nan)
+        for i, one in enumerate(self._sets):
+            use = index == i
+            if one.masses is not None and use.any():
+                inside = (x[use] - shift[use] >= one.masses.support[0]) & (x[use] - shift[use] <= one.masses.support[1])
+                side = next(s for s in one.masses.sides if s is not None)
+                with np.errstate(all="ignore"):
+                    values = np.asarray(side.density.density(x[use] - shift[use])) / one.masses.norm
+                out[use] = np.where(inside, values, np.where(np.isnan(x[use]), math.nan, 0.0))
+        return out[()]
+
+    # -- files and other libraries -------------------------------------------------------------------------------
+
+    def save(self, path):
+        """Write the tables to a .npz file.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        if isinstance(self.base, Recycler):
+            raise ValueError("a table whose base is another table is not saved; save the two and build the map anew")
+        kinds = {kind for kind, _ in self._tables}
+        for kind in kinds:
+            self._table(kind, 3, "cpu")
+        meta = dict(
+            base=self.base, degree=self.degree, octaves=self._octaves, shape=self.shape,
+            setup_seconds=self.setup_seconds, version=1,
+        )  # fmt: skip
+        p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in self._sets])
+        anchors = np.array([one.base.anchor if one.base is not None else 0.0 for one in self._sets])
+        c = self.certificate
+        np.savez(
+            path, meta=json.dumps(meta), p=p, anchors=anchors, norm=self.norm_const, ok=c.ok, error=c.max_rel_err,
+            tail_mass=c.tail_mass, calls=c.calls, shift=self._shift,
+            **{f"table_{kind}_{degree}": t for (kind, degree), t in self._tables.items()},
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path):
+        """Read a table written by `save`; it evaluates, and has no density.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        Recycler
+        """
+        self = Recycler.__new__(Recycler)
+        with np.load(path, allow_pickle=False) as f:
+            meta = json.loads(str(f["meta"]))
+            if meta["version"] != 1:
+                raise ValueError(f"{path} was written by another version of the library; build the table anew")
+            self.base, self.degree, self._octaves = meta["base"], meta["degree"], meta["octaves"]
+            self.shape, self.setup_seconds = tuple(meta["shape"]), meta["setup_seconds"]
+            self._shift = f["shift"]
+            self._tables = {}
+            for name in f.files:
+                if name.startswith("table_"):
+                    _, kind, degree = name.split("_")
+                    self._tables[kind, int(degree)] = f[name]
+            self.certificate = Certificate(f["ok"][()], f["error"][()], f["tail_mass"][()], f["calls"][()])
+            self.norm_const = f["norm"][()]
+            self.p_minus = f["p"][:, 0].reshape(self.shape)[()]
+            self._sets = [
+                _One(masses=_Loaded(tuple(p)), base=_Loaded(None, a)) for p, a in zip(f["p"], f["anchors"], strict=True)
+            ]
+        self.device = self.workers = self._cdf = None
+        self._index = np.arange(len(self._sets)).reshape(self.shape)
+        self.params, self._heads, self._on_device, self._others = (), {}, {}, {}
+        return self
+
+    @classmethod
+    def from_scipy(cls, frozen, **options):
+        """Table of a frozen continuous distribution of `scipy.stats`.
+
+        Parameters
+        ----------
+        frozen : scipy.stats frozen distribution
+            With `pdf`, `cdf`, `support` and `ppf`; the cdf checks the masses.
+        **options
+            As for `Recycler`; `anchor` and `scale` are chosen when left out: a finite end of the support, the lower one
+            first, else the median.
+
+        Returns
+        -------
+        Recycler
+
+        Examples
+        --------
+        >>> import scipy.stats, numbastats as ns
+        >>> g = ns.quantile.Recycler.from_scipy(scipy.stats.gamma(2.5))
+        >>> float(g.ppf(1e-10).round(12))
+        0.000161677857
+        """
+        for method in ("pdf", "cdf", "ppf", "support"):
+            if not callable(getattr(frozen, method, None)):
+                raise TypeError(
+                    f"{frozen!r} has no method {method}; pass a frozen continuous distribution, such as scipy.stats.gamma(2.5)"
+                )
+        lower, upper = (float(e) for e in frozen.support())
+        quarter, median, three = (float(q) for q in frozen.ppf([0.25, 0.5, 0.75]))
+        if not (math.isfinite(quarter) and math.isfinite(three)):
+            raise ValueError(f"the quartiles of {frozen!r} are {quarter!r}, {three!r}; its parameters are out of their domain")
+        if abs(median) < 1e-12 * (three - quarter):
+            median = 0.0
+        options.setdefault("anchor", next((e for e in (lower, upper) if math.isfinite(e)), median))
+        options.setdefault("scale", three - quarter)
+        return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
+
+
+class _Loaded:
+    """What is left of the masses in a file."""
+
+    def __init__(self, p, anchor=0.0):
+        self.p, self.anchor = p, anchor
+
+
+def _float_type(values, dtype, several=False):
+    """The float type of a call that the data alone decide: headers are float64 and must not widen float32 data."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    from numbastats._core.dispatch import _numpy_dtype
+
+    types = []
+    for value in values if several else (values,):
+        if not isinstance(value, (float, int)):
+            value = value if hasattr(value, "dtype") else np.asarray(value)
+            types.append(_numpy_dtype(value))
+    return np.dtype(np.float32) if types and all(t == np.float32 for t in types) else np.dtype(np.float64)

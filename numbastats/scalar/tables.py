@@ -1,0 +1,220 @@
+"""Quantile tables: rows of polynomial coefficients, found from the bits of a float, evaluated without any transcendental.
+
+A zone holds the rows of one side's centre or tail. For a share w in (0, 1/2) the octave is the exponent of w and the segment
+the top bits of its mantissa; rows stand in descending order of w, so that ``row = constant - (bits >> shift)``. The low
+mantissa bits, put under the exponent of 2, give the local variable in [-1, 1) exactly. The two rows after the last octave hold
+what belongs to w = 0 and to a positive w below the last octave.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats._core.compile import array_function, device_function
+from numbastats.scalar.bits import from_bits, muladd, to_bits
+from numbastats.scalar.elementary import exp_neg, expm1
+
+__all__ = ["HEADS3", "HEADS5", "HEADS7", "row3", "row5", "row7", "segment_bits", "table_eval1"]
+
+_BELOW_HALF, _BELOW_HALF32 = 0.49999999999999994, np.float32(0.49999997)
+
+
+def _by_bits64(segment_bits):
+    """Make the function (w, exponent of the first octave, number of rows) -> (row, local variable)."""
+    shift, low = np.int64(52 - segment_bits), np.int64((1 << (52 - segment_bits)) - 1)
+    bits, last = np.int64(segment_bits), np.int64((1 << segment_bits) - 1)
+
+    @device_function
+    def by_bits(w, top, length):
+        b = to_bits(w)
+        row = ((top << bits) + last) - (b >> shift)
+        row = row if row < length else (length if w == 0.0 else length + 1)
+        return row, from_bits(((b & low) << bits) | 0x4000000000000000) - 3.0
+
+    return by_bits
+
+
+def _by_bits32(segment_bits):
+    shift, low = np.int32(23 - segment_bits), np.int32((1 << (23 - segment_bits)) - 1)
+    bits, last = np.int32(segment_bits), np.int64((1 << segment_bits) - 1)
+
+    @device_function
+    def by_bits(w, top, length):
+        b = to_bits(w)
+        row = ((top << np.int64(segment_bits)) + last) - np.int64(np.int32(b >> shift))
+        row = row if row < length else (length if w == np.float32(0.0) else length + 1)
+        x = np.int32(np.int32(np.int32(b & low) << bits) | np.int32(0x40000000))
+        return row, from_bits(x) - np.float32(3.0)
+
+    return by_bits
+
+
+def _in_zone(by_bits, half, octave):
+    """Make the function (y, t, first row of the side, rows per zone) -> (row, local variable); the tail stands first."""
+
+    @device_function
+    def in_zone(y, t, first, length):
+        inner = y < type(y)(0.5)
+        w = y if inner else t
+        w = w if w < half else half
+        row, x = by_bits(w, octave, length)
+        return first + row + ((length + 2) if inner else 0), x
+
+    return in_zone
+
+
+def _pair_head(in_zone, split):
+    """Make the function of (lower probability, upper probability, table) -> (row, local variable).
+
+    p + rest (only if `split`: float64 needs no rest) is the mass of the left side; left and right are the reciprocals of the
+    masses of the sides.
+    """
+
+    @device_function
+    def locate(lower, upper, p, rest, left, right, first_left, first_right, length):
+        T = type(lower)
+        d = lower - p
+        if split:
+            d = d - rest
+        side = d > T(0.0)
+        inverse = right if side else left
+        t = (upper if side else lower) * inverse
+        row, x = in_zone(abs(d) * inverse, t, np.int64(first_right if side else first_left), length)
+        return row, x if t >= T(0.0) else T(np.nan)  # out of [0, 1] is beyond the end of a side
+
+    return locate
+
+
+def _uniform_head(locate):
+    """From a probability."""
+
+    @device_function
+    def head(u, p, rest, left, right, first_left, first_right, length):
+        return locate(u, type(u)(1.0) - u, p, rest, left, right, first_left, first_right, length)
+
+    return head
+
+
+def _exponential_head(locate):
+    """From a standard exponential variate v >= 0: lower probability 1 - e^-v, upper e^-v."""
+
+    @device_function
+    def head(v, p, rest, left, right, first_left, first_right, length):
+        T = type(v)
+        v = v if not (v > T(1000.0)) else T(1000.0)
+        e = exp_neg(-v)
+        return locate(-expm1(-v), e if v >= T(0.0) else T(np.nan), p, rest, left, right, first_left, first_right, length)
+
+    return head
+
+
+def _share_head(in_zone):
+    """From a side (> 0 right), the share y of its mass between the anchor and the result, and the share t beyond."""
+
+    @device_function
+    def head(side, y, t, first_left, first_right, length):
+        T = type(y)
+        row, x = in_zone(y, t, np.int64(first_right if side > T(0.0) else first_left), length)
+        good = y >= T(0.0) and t >= T(0.0) and y <= T(1.0) and t <= T(1.0) and (side > T(0.0) or side <= T(0.0))
+        return row, x if good else T(np.nan)
+
+    return head
+
+
+def _signed_head(by_bits):
+    """From a base variable b with its own anchor: rows by octaves of a = |b - anchor| up to `limit`, then by steps.
+
+    `near` rows by bits, two more for a = 0 and a below them, `far` rows of width 1/`per`, two more for a beyond them and inf.
+    """
+
+    @device_function
+    def head(b, anchor, rest, limit, per, first_left, first_right, top, near, far):
+        T = type(b)
+        d = (b - anchor) - rest
+        first = np.int64(first_right if d > T(0.0) else first_left)
+        a = abs(d)
+        close = a < limit
+        row, x = by_bits(a if close else limit * T(0.75), top, near)
+        steps = (a - limit) * per
+        most = T(far)
+        steps = steps if steps < most else most
+        steps = steps if steps >= T(0.0) else T(0.0)
+        k = np.int64(steps)
+        beyond = k >= far
+        last = far + (1 if a == T(np.inf) else 0)
+        row = row if close else near + 2 + (last if beyond else k)
+        x = x if close else (T(0.0) if beyond else T(2.0) * (steps - T(k)) - T(1.0))
+        return first + row, x if a >= T(0.0) else T(np.nan)
+
+    return head
+
+
+def _heads(by_bits, half, octave, split=False):
+    in_zone = _in_zone(by_bits, half, octave)
+    locate = _pair_head(in_zone, split)
+    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)  # an order kernels know
+
+
+def segment_bits(degree):
+    """Logarithm of the rows per octave; degree 3 is the float32 table."""
+    return 6 if degree == 5 else 4
+
+
+# heads by degree: from a probability, an exponential variate, a pair of shares, a signed base variable
+HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, np.int64(125), split=True)  # exponent bits of [1/4, 1/2)
+HEADS5 = _heads(_by_bits64(6), _BELOW_HALF, np.int64(1021))
+HEADS7 = _heads(_by_bits64(4), _BELOW_HALF, np.int64(1021))
+
+
+@device_function
+def _cubic(x, c0, c1, c2, c3):
+    return muladd(x * x, muladd(x, c3, c2), muladd(x, c1, c0))
+
+
+@device_function
+def _quintic(x, c0, c1, c2, c3, c4, c5):
+    z = x * x
+    return muladd(z, muladd(z, muladd(x, c5, c4), muladd(x, c3, c2)), muladd(x, c1, c0))
+
+
+@device_function
+def _septic(x, c0, c1, c2, c3, c4, c5, c6, c7):
+    z = x * x
+    low = muladd(z, muladd(x, c3, c2), muladd(x, c1, c0))
+    return muladd(z * z, muladd(z, muladd(x, c7, c6), muladd(x, c5, c4)), low)
+
+
+_0, _1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(8))  # unsigned: no check for negative indices
+
+
+@array_function
+def row3(table, row, x):
+    """Cubic of row `row` at x."""
+    r = np.uint64(row)
+    return _cubic(x, table[r, _0], table[r, _1], table[r, _2], table[r, _3])
+
+
+@array_function
+def row5(table, row, x):
+    """Polynomial of degree 5 of row `row` at x."""
+    r = np.uint64(row)
+    return _quintic(x, table[r, _0], table[r, _1], table[r, _2], table[r, _3], table[r, _4], table[r, _5])
+
+
+@array_function
+def row7(table, row, x):
+    """Polynomial of degree 7 of row `row` at x."""
+    r = np.uint64(row)
+    return _septic(
+        x, table[r, _0], table[r, _1], table[r, _2], table[r, _3], table[r, _4], table[r, _5], table[r, _6], table[r, _7]
+    )
+
+
+_uniform7 = HEADS7[0]
+
+
+@array_function
+def table_eval1(u, table, header):
+    """Quantile at probability u from a degree-7 float64 table: `Recycler.table` and `Recycler.header`."""
+    row, x = _uniform7(u, header[0], header[1], header[2], header[3], header[4], header[5], np.int64(header[6]))
+    return row7(table, row, x)

@@ -1,0 +1,201 @@
+"""Student, hyperbolic, generalised hyperbolic, NIG and variance gamma laws against mpmath, SciPy and closed forms."""
+
+from __future__ import annotations
+
+import doctest
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.stats
+from contract import same
+
+import numbastats as ns
+from numbastats.quantile import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+from numbastats.scalar.hyperbolic import log_kve
+
+LAWS = {
+    "student_t": (student_t, [(0.8,), (2.5,), (40.0,)]),
+    "hyperbolic": (hyperbolic, [(1.5, 0.3, 1.0), (5.0, 4.0, 0.5, 2.0)]),
+    "generalized_hyperbolic": (
+        generalized_hyperbolic,
+        [(1.5, 2.0, 0.5, 1.0), (-1.2, 1.0, -0.4, 0.3, -1.0), (25.0, 3.0, 1.0, 2.0)],
+    ),
+    "nig": (nig, [(1.5, 0.3, 1.0)]),
+    "variance_gamma": (variance_gamma, [(0.3, 1.5, 0.3), (0.5, 1.5, 0.3), (1.0, 1.5, 0.3), (3.0, 1.5, -0.9, 0.5)]),
+}
+CASES = [(law, p) for law, sets in LAWS.values() for p in sets]
+BAD = [
+    (student_t, (0.0,)), (student_t, (-1.0,)), (student_t, (math.inf,)), (hyperbolic, (1.0, 1.0, 1.0)),
+    (hyperbolic, (1.0, 0.0, 0.0)), (hyperbolic, (-1.0, 0.0, 1.0)), (nig, (1.0, -2.0, 1.0)), (nig, (1.0, 0.0, math.nan)),
+    (generalized_hyperbolic, (math.inf, 1.0, 0.0, 1.0)), (generalized_hyperbolic, (1.0, 1.0, 0.0, -1.0)),
+    (variance_gamma, (0.0, 1.0, 0.0)), (variance_gamma, (-0.5, 1.0, 0.0)), (variance_gamma, (1.0, 1.0, 1.5)),
+]  # fmt: skip
+X = np.array([-30.0, -3.0, -0.5, -1e-3, 0.2, 1.0, 5.0, 40.0])
+
+
+def general(law, p):
+    """lam, alpha, beta, delta, mu in mpmath."""
+    p = [mpmath.mpf(v) for v in p]
+    if law is student_t:
+        return p
+    if law is hyperbolic:
+        p = [mpmath.mpf(1), *p]
+    if law is nig:
+        p = [mpmath.mpf(-0.5), *p]
+    if law is variance_gamma:
+        p = [*p[:3], mpmath.mpf(0), *p[3:]]
+    return p if len(p) == 5 else [*p, mpmath.mpf(0)]
+
+
+def exact_pdf(law, p, x):
+    x = mpmath.mpf(float(x))
+    if law is student_t:
+        (n,) = general(law, p)
+        c = mpmath.gamma((n + 1) / 2) / mpmath.gamma(n / 2) / mpmath.sqrt(n * mpmath.pi)
+        return c * (1 + x * x / n) ** (-(n + 1) / 2)
+    lam, a, b, d, mu = general(law, p)
+    s = x - mu
+    v, g, gamma = lam - mpmath.mpf(0.5), mpmath.sqrt(d * d + s * s), mpmath.sqrt(a * a - b * b)
+    body = g**v * mpmath.besselk(v, a * g) * mpmath.exp(b * s)
+    if d == 0:
+        return gamma ** (2 * lam) * body / ((2 * a) ** v * mpmath.sqrt(mpmath.pi) * mpmath.gamma(lam))
+    return (gamma / d) ** lam * body / (mpmath.sqrt(2 * mpmath.pi) * mpmath.besselk(lam, d * gamma) * a**v)
+
+
+@pytest.mark.parametrize(("law", "p"), CASES)
+def test_density(law, p, device):
+    with mpmath.workdps(30):
+        want = [exact_pdf(law, p, x) for x in X]
+        logs = np.array([float(mpmath.log(w)) for w in want])
+        want = np.array([float(w) for w in want])
+    np.testing.assert_allclose(law.pdf(X, *p, **device), want, rtol=1e-13)  # observed 4e-14 (exponents near 100)
+    np.testing.assert_allclose(law.logpdf(X, *p, **device), logs, rtol=2e-15, atol=3e-14)
+    if device["device"] == "cpu":
+        narrow = law.pdf(X.astype(np.float32), *p, **device)
+        assert narrow.dtype == np.float32
+        np.testing.assert_allclose(narrow[1:-1], want[1:-1], rtol=2e-4)  # exponents of 20 lose 20 ulp; observed 2e-5
+
+
+def test_bessel():
+    """Orders to 100, arguments 1e-8 to 1e3: observed 5e-15 absolute or relative in the logarithm."""
+    rng = np.random.default_rng(4)
+    with mpmath.workdps(30):
+        for order, z in zip(np.concatenate([[0, 0.5, 1], rng.uniform(0, 100, 60)]), 10 ** rng.uniform(-8, 3, 63), strict=True):
+            want = mpmath.log(mpmath.besselk(order, mpmath.mpf(z))) + mpmath.mpf(z)
+            assert abs(log_kve(-float(order), float(z)) - want) <= 1e-14 * max(1, abs(want)), (order, z)
+
+
+@pytest.mark.parametrize(("law", "p"), CASES)
+def test_distribution(law, p):
+    """Round trip through independent code: quad of the exact density on each side of a quantile."""
+    frozen = law(*p)
+    assert isinstance(frozen, FrozenLaw) and frozen.certificate.ok
+    u = np.array([1e-12, 0.01, 0.3, 0.6, 0.99])
+    x = frozen.ppf(u)
+    np.testing.assert_allclose(frozen.cdf(x), u, rtol=3e-13)
+    np.testing.assert_allclose(frozen.sf(frozen.isf(u)), u, rtol=3e-13)
+    np.testing.assert_allclose(frozen.cdf(x) + frozen.sf(x), 1.0, rtol=1e-15)
+    low, high = x[1], x[3]
+    middle = float(p[-1]) if law is not student_t and len(p) == len(law.names) else 0.0
+    with mpmath.workdps(20):
+        points = sorted({float(low), float(high), *([middle] if low < middle < high else [])})
+        mass = mpmath.quad(lambda t: exact_pdf(law, p, t), points)
+    assert float(mass) == pytest.approx(0.59, rel=1e-9)  # the quadrature's own error at a singular density
+
+
+def test_student_closed_forms():
+    u = np.array([1e-15, 1e-9, 0.1, 0.4999, 0.7, 0.99])
+    want = np.where(u < 0.1, -1 / (np.pi * u), np.tan(np.pi * (u - 0.5)))
+    np.testing.assert_allclose(student_t.ppf(u, 1.0), want, rtol=2e-14)
+    np.testing.assert_allclose(student_t.ppf(u, 2.0), (2 * u - 1) / np.sqrt(2 * u * (1 - u)), rtol=2e-14)
+    s = np.sqrt(4 * u * (1 - u))
+    want = np.sign(u - 0.5) * 2 * np.sqrt(np.maximum(np.cos(np.arccos(s) / 3) / s - 1, 0))
+    keep = np.abs(u - 0.5) > 0.01  # the closed form cancels there
+    np.testing.assert_allclose(student_t.ppf(u, 4.0)[keep], want[keep], rtol=2e-13)
+
+
+def test_variance_gamma_with_shape_one_is_two_exponentials():
+    law = variance_gamma(1.0, 1.5, 0.3)
+    p = 0.4  # (alpha - beta)/(2 alpha)
+    assert law.p_minus == pytest.approx(p, rel=1e-15)
+    u = np.array([1e-12, 0.1, 0.39, 0.41, 0.9, 1 - 1e-9])
+    want = np.where(u < p, np.log(u / p) / 1.8, -np.log((1 - u) / 0.6) / 1.2)
+    np.testing.assert_allclose(law.ppf(u), want, rtol=3e-14)  # conditioning of 1 - u
+
+
+def test_against_scipy():
+    u = np.array([0.001, 0.2, 0.9])
+    np.testing.assert_allclose(hyperbolic.ppf(u, 1.5, 0.3, 1.0), scipy.stats.genhyperbolic.ppf(u, 1, 1.5, 0.3), rtol=1e-8)
+    np.testing.assert_allclose(nig.cdf(X[1:-1], 1.5, 0.3, 1.0), scipy.stats.norminvgauss.cdf(X[1:-1], 1.5, 0.3), rtol=1e-7)
+    np.testing.assert_allclose(student_t.cdf(X, 2.5), scipy.stats.t.cdf(X, 2.5), rtol=1e-13)
+    np.testing.assert_allclose(student_t.sf(X, 300.0), scipy.stats.t.sf(X, 300.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("law", "p"), BAD)
+def test_out_of_domain(law, p):
+    for method, data in (("pdf", 0.3), ("logpdf", 0.3), ("cdf", 0.3), ("sf", 0.3), ("ppf", 0.3), ("isf", 0.3)):
+        assert np.isnan(getattr(law, method)(data, *p)), method
+    assert np.isnan(law.rvs(*p, size=2, rng=1)).all()
+    with pytest.raises(ValueError, match="finite|must"):
+        law(*p)
+
+
+def test_special_values():
+    for law, p in CASES:
+        for x, density, below in ((-math.inf, 0.0, 0.0), (math.inf, 0.0, 1.0), (math.nan, math.nan, math.nan)):
+            assert same(np.float64(law.pdf(x, *p)), np.float64(density)), (law, p, x)
+            np.testing.assert_equal(law.cdf(x, *p), below)
+        np.testing.assert_equal(law.ppf([0.0, 1.0, -1.0, math.nan], *p), [-math.inf, math.inf, math.nan, math.nan])
+    assert variance_gamma.pdf(0.0, 0.3, 1.5, 0.3) == math.inf
+    assert variance_gamma.pdf(2.0, 0.5, 1.5, 0.3, 2.0) == math.inf
+    assert variance_gamma.pdf(0.0, 0.8, 1.5, 0.3) == pytest.approx(1.052358362870431, rel=1e-13)
+
+
+def test_broadcasting():
+    nu = np.array([[1.0], [4.0], [-1.0]])
+    u = np.array([0.1, 0.5, 0.9])
+    got = student_t.ppf(u, nu)
+    assert got.shape == (3, 3) and np.isnan(got[2]).all()
+    for i in (0, 1):
+        assert same(got[i], student_t.ppf(u, float(nu[i, 0])))
+    many = np.linspace(1.0, 5.0, 70)  # more than one batch of tables
+    x = student_t.ppf(0.9, many)
+    np.testing.assert_allclose(x, scipy.stats.t.ppf(0.9, many), rtol=1e-12)
+    repeated = student_t.ppf(np.full(1000, 0.9), np.resize([2.0, 3.0], 1000))
+    assert same(repeated, np.resize(student_t.ppf(0.9, [2.0, 3.0]), 1000))
+    assert student_t.pdf(u, nu).shape == (3, 3) and student_t.cdf(u, nu).shape == (3, 3)
+    assert student_t.rvs(nu[:2], size=(2, 5), rng=1).shape == (2, 5)
+    batch = nig(np.array([1.5, 0.2]), 0.3, 1.0)
+    assert batch.certificate.ok.tolist() == [True, False]
+    assert np.isnan(batch.ppf(0.3)[1])
+    moved = hyperbolic(1.5, 0.3, 1.0, np.array([0.0, 100.0]))
+    np.testing.assert_allclose(np.diff(moved.ppf(0.7)), 100.0)
+
+
+def test_named_parameters_and_base():
+    assert same(nig.ppf(0.3, alpha=1.5, beta=0.3, delta=1.0), nig.ppf(0.3, 1.5, 0.3, 1.0, 0.0))
+    with pytest.raises(TypeError, match="misses delta"):
+        nig(1.5, 0.3)
+    with pytest.raises(TypeError, match="takes nu"):
+        student_t(1.0, 2.0)
+    z = np.array([-2.0, 0.0, 1.0])
+    frozen = student_t(4.0, base="normal")
+    np.testing.assert_allclose(frozen.transform(z), student_t(4.0).ppf(scipy.stats.norm.cdf(z)), rtol=1e-13)
+    assert "student_t(nu=4.0)" in repr(frozen)
+
+
+def test_draws():
+    x = variance_gamma.rvs(0.8, 1.5, 0.3, size=50_000, rng=2)
+    assert scipy.stats.kstest(x, lambda v: variance_gamma.cdf(v, 0.8, 1.5, 0.3)).pvalue > 1e-3
+    gamma = math.sqrt(1.5**2 - 0.3**2)
+    assert abs(x.mean() - 2 * 0.8 * 0.3 / gamma**2) < 0.03
+
+
+@pytest.mark.parametrize("name", list(LAWS))
+def test_docstrings(name):
+    law = getattr(ns.quantile, name)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    runner.run(parser.get_doctest(law.__doc__, {}, name, None, 0))
+    assert runner.summarize().failed == 0

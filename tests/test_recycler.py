@@ -1,0 +1,360 @@
+"""Quantile tables: against exact quantiles, closed forms and the reference table; certificates; bad densities."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+from contract import ElementwiseContract, same
+
+import numbastats as ns
+from numbastats.quantile import Recycler, recycle
+from numbastats.testing import DEVICES
+
+SETS = {
+    "hyperbolic": [(1, 0, 1), (1.5, 0.3, 1), (2, -1.5, 0.1), (5, 4, 0.5), (0.5, 0.1, 3)],
+    "variance_gamma": [
+        (0.3, 1.5, 0.3), (0.5, 1.5, 0.3), (0.8, 1.5, 0.3), (1, 1.5, 0.3), (1.5, 1.5, 0.3), (3, 1.5, 0.3), (0.8, 10, -4),
+        (1.5, 2, 1.5), (0.3, 1.5, 0),
+    ],
+}  # fmt: skip
+NAMES = {"hyperbolic": ("alpha", "beta", "delta"), "variance_gamma": ("lambda", "alpha", "beta"), "student_from_z": ("nu",)}
+
+
+def logistic(x):
+    return np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2
+
+
+def rows(reference, law, values):
+    """Inputs and correctly rounded results of a law in the reference table."""
+    params = ";".join(f"{n}={v:g}" for n, v in zip(NAMES[law], values, strict=True))
+    with open(reference / "quantile" / "quantile_ref_public.csv", newline="") as f:
+        found = [r for r in csv.DictReader(f) if r["dist"] == law and r["params"] == params]
+    assert found, params
+    return tuple(np.array([float.fromhex(r[c]) for r in found]) for c in ("input_hex", "quantile_hex"))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return Recycler(logistic)
+
+
+class TestPpf(ElementwiseContract):
+    """The logistic law, whose quantile is log u - log(1 - u)."""
+
+    law = Recycler(logistic)
+    limit = {np.float64: 40.0, np.float32: 4.0}  # observed 22.9 and 2.6
+    edges = [
+        (0.0, -math.inf), (-0.0, -math.inf), (1.0, math.inf), (-1e-3, math.nan), (1.001, math.nan), (math.nan, math.nan),
+        (math.inf, math.nan), (-math.inf, math.nan), (1e-25, math.nan), (0.5, 0.0),
+    ]  # fmt: skip
+
+    @staticmethod
+    def function(u, **options):
+        return TestPpf.law.ppf(u, **options)
+
+    @staticmethod
+    def sample(dtype):
+        rng = np.random.default_rng(8)
+        tail = np.exp(rng.uniform(math.log(1e-18), 0, 40))
+        return np.concatenate([rng.random(60), tail / 2, [2.0**-30, 0.25, 0.75]]).astype(dtype)
+
+    @staticmethod
+    def exact(x):
+        with mpmath.workdps(40):
+            return [mpmath.log(mpmath.mpf(float(u))) - mpmath.log(1 - mpmath.mpf(float(u))) if 0 < u < 1 else math.inf for u in x]
+
+
+@pytest.mark.parametrize("degree", [7, 5])
+@pytest.mark.parametrize(("law", "values"), [(n, v) for n, sets in SETS.items() for v in sets])
+def test_reference(reference, law, values, degree):
+    """Observed: 2.9e-15, next to the zero crossing 3.5e-14."""
+    u, want = rows(reference, law, values)
+    frozen = getattr(ns.quantile, law)(*values, degree=degree)
+    assert frozen.certificate.ok and frozen.certificate.max_rel_err < 2e-14
+    keep = want != 0
+    error = np.abs(frozen.ppf(u[keep]) / want[keep] - 1)
+    crossing = np.abs(u[keep] / frozen.p_minus - 1) < 0.1
+    assert error[~crossing].max() < 2e-14
+    assert error[crossing].max(initial=0) < 5e-13
+    # the spec's bound, with the conditioning of u
+    allowed = np.maximum(2e-14, 4e-16 * u[keep] / (np.abs(want[keep]) * frozen.pdf(want[keep])))
+    assert (error <= allowed).all()
+
+
+@pytest.mark.parametrize("nu", [1, 2, 2.5, 4, 10, 100])
+def test_student_from_normal(reference, nu):
+    """Observed: 1.3e-14 for |z| <= 8, 5.6e-14 beyond."""
+    z, want = rows(reference, "student_from_z", (nu,))
+    got = ns.quantile.student_t(nu, base="normal").transform(z)
+    assert np.isfinite(got).all(), z[~np.isfinite(got)]
+    known = np.isfinite(want)  # one row of the table (nu = 2.5, z = -36.36) has no value
+    error = np.abs(got / want - 1)[known]
+    z = z[known]
+    assert error[np.abs(z) <= 8].max() < 2e-14
+    assert error.max() < 2e-13
+
+
+@pytest.mark.parametrize("base", ["normal", "exponential", "other law"])
+def test_transform_on_every_device(base, device):
+    law = ns.quantile.student_t(2.0)
+    if base == "normal":
+        b = np.array([-6.0, -1.0, -1e-9, 0.0, 1e-18, 0.3, 2.5, 7.0, math.inf, -math.inf, math.nan])
+        lower, upper = scipy.special.ndtr(b), scipy.special.ndtr(-b)
+    elif base == "exponential":
+        b = np.array([1e-15, 1e-3, 0.2, 1.0, 30.0, math.inf, -1.0, math.nan])
+        lower, upper = np.where(b < 0, math.nan, -np.expm1(-b)), np.where(b < 0, math.nan, np.exp(-b))
+    else:
+        base = ns.quantile.student_t(5.0)
+        b = np.array([-1e3, -1.0, 0.0, 0.3, 40.0, math.nan])
+        lower, upper = scipy.stats.t.cdf(b, 5), scipy.stats.t.sf(b, 5)
+    with np.errstate(all="ignore"):
+        want = (lower - 0.5) * math.sqrt(2) / np.sqrt(lower * upper)  # t with 2 degrees of freedom, closed form
+    got = recycle(b, base, law, **device)
+    small = np.abs(b) < 1e-3
+    np.testing.assert_allclose(got[~small], want[~small], rtol=2e-14)
+    if base == "normal":
+        np.testing.assert_allclose(got[small], b[small] / math.gamma(1.5), rtol=1e-14)  # (24)
+
+
+def test_float32(table):
+    u = np.random.default_rng(3).random(5000).astype(np.float32)
+    got = table.ppf(u)
+    want = np.log(u.astype(float)) - np.log1p(-u.astype(float))
+    assert got.dtype == np.float32
+    error = np.abs(got - want) / np.spacing(np.abs(want).astype(np.float32))
+    away = np.abs(u - 0.5) > 1e-3
+    assert error[away].max() < 3  # observed 1.9
+    z = np.random.default_rng(3).standard_normal(2000).astype(np.float32)
+    narrow, wide = recycle(z, "normal", table), recycle(z.astype(float), "normal", table)
+    np.testing.assert_allclose(narrow, wide, rtol=5e-7)  # observed 2.2e-7
+
+
+def test_upper_tail_and_pairs(table, device):
+    p = np.array([1e-18, 1e-9, 0.3, 0.5, 0.9])
+    np.testing.assert_allclose(table.isf(p, **device), np.log1p(-p) - np.log(p), rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(table.ppf2([1, 1, -1, -1], [0.5, 1.0, 0.5, 1.0], [0.5, 1e-12, 0.5, 1e-12], **device), [
+        math.log(3), math.log(2e12), -math.log(3), -math.log(2e12)
+    ], rtol=1e-12)  # fmt: skip
+    assert np.isnan(table.ppf2([1, math.nan, 1], [math.nan, 0.5, -0.1], [0.5, 0.5, 1.1], **device)).all()
+
+
+def test_full_accuracy():
+    full = Recycler(logpdf=lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))), accuracy="full")
+    assert full.certificate.max_rel_err < 2e-14
+    u = np.array([1e-299, 1e-100, 1e-20, 0.25])
+    np.testing.assert_allclose(full.ppf(u), np.log(u) - np.log1p(-u), rtol=2e-14)
+    with pytest.raises(ValueError, match="1/8"):
+        Recycler(logistic, tail=0.3)
+
+
+def test_batch(device):
+    shape = np.array([[1.0], [2.5], [-1.0], [math.nan]])
+
+    def gamma(x, k):
+        if not k > 0:
+            raise ValueError("k must be positive")
+        return x ** (k - 1) * np.exp(-x)
+
+    batch = Recycler(gamma, params=(shape,), support=(0, math.inf))
+    assert batch.shape == (4, 1)
+    assert batch.certificate.ok.ravel().tolist() == [True, True, False, False]
+    u = np.array([0.0, 1e-10, 0.3, 0.99, 1.0])
+    got = batch.ppf(u, **device)
+    np.testing.assert_allclose(got[:2], scipy.stats.gamma.ppf(u, shape[:2]), rtol=2e-13)
+    assert np.isnan(got[2:]).all()
+    assert batch.rvs((4, 100), rng=1).shape == (4, 100)
+    assert np.isnan(batch.pdf(1.0)[2:]).all()
+    np.testing.assert_allclose(batch.norm_const[:2].ravel(), [1.0, math.gamma(2.5)], rtol=1e-14)
+
+
+def test_workers_do_not_matter():
+    scale = np.array([0.5, 1.0, 2.0])
+
+    def build(workers):
+        return Recycler(lambda x, s: np.exp(-np.abs(x) / s), params=(scale,), workers=workers).table
+
+    assert same(build(1), build(2))
+
+
+@pytest.mark.parametrize(
+    ("law", "rtol"),
+    [
+        (scipy.stats.gamma(2.5), 1e-13), (scipy.stats.lognorm(1.0), 1e-13), (scipy.stats.beta(2, 3), 1e-13),
+        (scipy.stats.uniform(1, 2), 1e-14), (scipy.stats.laplace(3), 1e-14), (scipy.stats.norm(100, 0.1), 1e-14),
+        (scipy.stats.weibull_min(0.4), 1e-13), (scipy.stats.pareto(2.5), 1e-13), (scipy.stats.chi2(1), 1e-13),
+    ],
+    ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
+)  # fmt: skip
+def test_from_scipy(law, rtol):
+    table = Recycler.from_scipy(law)
+    u = np.array([0.0, 1e-12, 1e-6, 0.1, 0.5, 0.95, 1 - 1e-9, 1.0])
+    np.testing.assert_allclose(table.ppf(u), law.ppf(u), rtol=rtol)
+    assert table.certificate.max_rel_err < 2e-14
+    assert abs(table.norm_const - 1) < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("law", "options"),
+    [
+        (scipy.stats.logistic(), {}), (scipy.stats.t(3), {}), (scipy.stats.norm(3, 1), dict(anchor=3.0)),
+        (scipy.stats.gamma(2.5), dict(support=(0, math.inf))), (scipy.stats.beta(2, 3), dict(support=(0, 1))),
+    ],
+    ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # differences leave up to 5e-14 open
+def test_from_a_distribution_function(law, options):
+    table = Recycler(cdf=law.cdf, sf=law.sf, **options)
+    u = np.array([1e-15, 1e-9, 0.01, 0.2, 0.7, 0.99])
+    np.testing.assert_allclose(table.ppf(u), law.ppf(u), rtol=3e-14)  # observed 8e-15
+    np.testing.assert_allclose(table.isf(1e-15), law.isf(1e-15), rtol=3e-14)
+    assert abs(table.norm_const - 1) < 1e-12
+    assert table.certificate.max_rel_err < 1e-13
+
+
+def test_log_density_does_not_underflow():
+    table = Recycler(logpdf=lambda x: -0.5 * x * x - 2000.0)
+    np.testing.assert_allclose(table.ppf([1e-15, 0.2, 0.9]), scipy.special.ndtri([1e-15, 0.2, 0.9]), rtol=1e-13)  # 2000 eps
+
+
+@pytest.mark.parametrize(
+    ("density", "options", "message"),
+    [
+        (lambda x: np.exp(-x * x) * (np.abs(x) < 1) - 0.1 * (np.abs(x) >= 1), {}, "must be finite and >= 0"),
+        (lambda x: np.where(np.abs(x) > 2, np.nan, 1.0), {}, "is .*nan"),
+        (lambda x: 1 / np.abs(x), {}, "integrable"),
+        (lambda x: 1 / (1 + np.abs(x)), {}, "integrable"),
+        (lambda x: np.abs(x) ** -1.5 * np.exp(-np.abs(x)), {}, "integrable at the anchor|integrable at 0"),
+        (lambda x: np.exp(-(x**2)) + np.exp(-((x - 100) ** 2)), {}, "rises again|gaps"),
+        (lambda x: 0.0 * x, {}, "is 0 wherever"),
+        (lambda x: np.where(np.abs(x - 50) < 1e-9, 1.0, 0.0), {}, "is 0 wherever"),
+        (lambda x: np.exp(-np.abs(x - 1)), {}, "kink"),
+        (lambda x: np.exp(-x * x) * (1 + np.sin(1e6 * x) / 2), {}, "panels"),
+        (np.cosh, {}, "integrable|finite"),
+        (lambda x: np.exp(-x * x), dict(anchor=5.0, support=(0, 1)), "anchor"),
+        (lambda x: np.exp(-x * x), dict(support=(1, 0)), "ascend"),
+        (lambda x: np.exp(-x * x), dict(scale=-1.0), "positive"),
+        (lambda x: np.exp(-x * x), dict(base="gaussian"), "'uniform', 'normal', 'exponential'"),
+        (lambda x: np.exp(-x * x), dict(degree=6), "5, 7"),
+        (lambda x: np.exp(-x * x), dict(cdf=scipy.stats.norm.cdf), "disagree"),
+    ],
+)
+def test_bad_densities(density, options, message):
+    with pytest.raises(ValueError, match=message):
+        Recycler(density, **options)
+
+
+def test_narrow_feature_is_resolved_or_refused():
+    """Two modes that overlap are resolved; a third one too narrow to be seen is caught by the cdf."""
+    mixture = lambda x: scipy.stats.norm.pdf(x) + scipy.stats.norm.pdf(x, 2, 0.8)  # noqa: E731
+    table = Recycler(mixture)
+    cdf = lambda x: (scipy.stats.norm.cdf(x) + scipy.stats.norm.cdf(x, 2, 0.8)) / 2  # noqa: E731
+    x = table.ppf([0.1, 0.45, 0.55, 0.9])
+    np.testing.assert_allclose(cdf(x), [0.1, 0.45, 0.55, 0.9], rtol=1e-13)
+
+    def spike(x):
+        return 0.999 * scipy.stats.norm.pdf(x) + 0.001 * scipy.stats.norm.pdf(x, 0.777, 1e-9)
+
+    with pytest.raises(ValueError, match="disagree"):
+        Recycler(spike, cdf=lambda x: 0.999 * scipy.stats.norm.cdf(x) + 0.001 * scipy.stats.norm.cdf(x, 0.777, 1e-9))
+
+
+def test_warns_when_the_target_is_missed():
+    with pytest.warns(ns.ConvergenceWarning, match="above the target"):
+        table = ns.quantile.student_t(0.3)
+    assert 2e-14 < table.certificate.max_rel_err < 1e-8
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="either"):
+        Recycler()
+    with pytest.raises(ValueError, match="both cdf= and sf="):
+        Recycler(cdf=scipy.stats.norm.cdf)
+    with pytest.raises(ValueError, match="both cdf= and sf="):
+        Recycler(logistic, sf=scipy.stats.norm.sf)
+    with pytest.raises(TypeError, match="function"):
+        Recycler(3.0)
+    with pytest.raises(TypeError, match="tuple"):
+        Recycler(logistic, params=[1.0])
+    with pytest.raises(TypeError, match="no method"):
+        Recycler.from_scipy(3.0)
+    with pytest.raises(ValueError, match="domain"):
+        Recycler.from_scipy(scipy.stats.gamma(-1.0))
+
+
+def test_save_and_load(tmp_path, table):
+    mapped = ns.quantile.student_t(4.0, base="normal")
+    u, z = np.array([0.0, 1e-9, 0.4, 0.999]), np.array([-3.0, 1e-9, 2.0])
+    for original in (table, mapped):
+        original.save(tmp_path / "t.npz")
+        loaded = Recycler.load(tmp_path / "t.npz")
+        assert same(loaded.ppf(u), original.ppf(u))
+        assert same(loaded.ppf(u.astype(np.float32)), original.ppf(u.astype(np.float32)))
+        assert loaded.certificate.max_rel_err == original.certificate.max_rel_err
+    assert same(loaded.transform(z), mapped.transform(z))
+    with pytest.raises(ValueError, match="loaded"):
+        loaded.pdf(0.0)
+
+
+def test_recycling(table):
+    z = ns.random.normal(size=(200, 2), rng=5)
+    laws = [ns.quantile.student_t(4.0), ns.quantile.variance_gamma(0.8, 1.5, 0.3, 10.0)]
+    x = recycle(z, "normal", laws)
+    for j, law in enumerate(laws):
+        np.testing.assert_allclose(law.cdf(x[:, j]), scipy.special.ndtr(z[:, j]), rtol=1e-12)
+    in_place = z.copy()
+    assert recycle(in_place, "normal", laws, out=in_place) is in_place
+    assert same(in_place, x)
+    # antithetic pairs of a symmetric law stay antithetic, and z -> t -> z comes back
+    a, b = ns.quantile.antithetic(1 - np.random.default_rng(1).random(100))
+    assert same(recycle(a, "normal", laws[0]), -recycle(b, "normal", laws[0]))
+    np.testing.assert_allclose(recycle(recycle(a, "normal", laws[0]), laws[0], "normal"), a, rtol=1e-13)
+    v = np.array([1e-9, 0.5, 3.0])
+    np.testing.assert_allclose(recycle(v, "exponential", "normal"), scipy.stats.norm.isf(np.exp(-v)), rtol=1e-7)
+    assert same(recycle([0.1, 0.7], "uniform", "normal"), ns.quantile.ndtri([0.1, 0.7]))
+    points = scipy.stats.qmc.Sobol(2, scramble=False)
+    draws = table.rvs(4, rng=points)
+    assert draws.shape == (4, 2) and np.isfinite(draws).all()
+    with pytest.raises(ValueError, match="2 laws"):
+        recycle(z[:, :1], "normal", laws)
+    with pytest.raises(ValueError, match="'uniform', 'normal', 'exponential'"):
+        recycle(z, "cauchy", laws[0])
+    with pytest.raises(ValueError, match="sequence"):
+        recycle(z, "normal", [3.0, 4.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_draws(table, dtype):
+    x = table.rvs(100_000, rng=3, dtype=dtype)
+    assert x.dtype == dtype
+    assert scipy.stats.kstest(x.astype(float), scipy.stats.logistic.cdf).pvalue > 1e-3
+    assert same(x, table.rvs(100_000, rng=3, dtype=dtype, workers=2))
+    assert np.isscalar(table.rvs(rng=3)[()])
+
+
+def test_scalar_for_user_code(table):
+    import numba
+
+    from numbastats.scalar import table_eval1
+
+    @numba.njit
+    def mean(u, rows, header):
+        total = 0.0
+        for x in u:
+            total += table_eval1(x, rows, header)
+        return total / u.size
+
+    u = np.array([0.1, 0.5, 0.8])
+    assert mean(u, table.table, table.header) == pytest.approx(table.ppf(u).mean(), rel=1e-15)
+
+
+def test_simulator_agrees_on_all_kernels():
+    u = np.concatenate([np.random.default_rng(2).random(40), [0.0, 1.0, 1e-12, 0.5]])
+    for law in (ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, degree=5)):
+        got, want = law.ppf(u, **DEVICES["cuda"]), law.ppf(u, **DEVICES["cpu-serial"])
+        np.testing.assert_allclose(got, want, rtol=5e-16)
