@@ -59,7 +59,8 @@ class MixtureFit:
     bic, aic : float
     n_used, n_dropped, n_components : int
     hits : int
-        Starts known to have ended within 1e-6 of the best.
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on) and counts those that
+        agreed with one of them after the short run, the other methods climb from all.
     runner_up : float
         The next certified log-likelihood, NaN if none was seen.
     n_singular : int
@@ -67,7 +68,8 @@ class MixtureFit:
     se : dict
         Standard errors of weights, means, params; empty unless asked for.
     decrement, min_eig : float
-        g'(-H)^-1 g at the optimum, and the smallest eigenvalue of the scaled -H.
+        g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
+        the rate at which EM would converge. Status 0 needs more than 1e-8.
     """
 
     family: object
@@ -256,8 +258,8 @@ def fit_many(
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
     maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. Means and params belong to the family's own
     variable y: log x (lognormal), 1/x (inverse gamma, reciprocal inverse Gaussian), x^2/2 (Rayleigh), x^2 (Maxwell,
-    half-normal), x^k (Weibull), log(x/minimum) (Pareto). On 16 public cases with references of 25 digits the log-likelihood is
-    exact to 1e-14 relative and parameters to 1e-7.
+    half-normal), x^k (Weibull), log(x/minimum) (Pareto). On 24 public cases with references of 25 digits the log-likelihood is
+    within 1e-13 relative and the parameters within 2e-11.
 
     References
     ----------
