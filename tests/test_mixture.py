@@ -342,6 +342,17 @@ def test_number_of_components_by_criterion():
     np.testing.assert_allclose(aic.criteria_[1, 1], aic.aic[1])
 
 
+def test_more_components_are_never_worse_within_one_call(monkeypatch):
+    calls, split = [], pipeline.split_starts
+    monkeypatch.setattr(pipeline, "split_starts", lambda *a: calls.append(1) or split(*a))
+    rng = np.random.default_rng(8)
+    x = rng.normal(rng.choice([0.0, 5.0, 10.0, 15.0], size=(100, 300)), 1.0)
+    options = dict(n_init=1, starts="subset", family="gaussian", criterion="aic", rng=1, device="cpu", workers=1)
+    batch = mixture.fit_many(x, range(1, 6), **options)
+    loglik = -0.5 * (batch.criteria_ - 2.0 * (3 * np.arange(1, 6) - 1))
+    assert calls and (np.diff(loglik, axis=1) > -1e-6).all()
+
+
 def test_prior_is_a_penalty_at_a_stationary_point():
     x = small_data()
     for family in ("inverse_gaussian", "gaussian", "gamma"):

@@ -345,7 +345,7 @@ def chunk_sums(x, y, w, P, level, hessian, options):
     return k.combine(parts)
 
 
-def _sd(par, info, family):
+def _sd(par, family):
     """Standard deviation of each component on the scaled y."""
     m, v = par[..., 1, :], par[..., 2, :]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -360,6 +360,21 @@ def _sd(par, info, family):
         return np.sqrt(m) if family.base == fam.POISSON else np.sqrt(m * (1.0 + m))
 
 
+def split_starts(par, family):
+    """Starts (1, 2 K, 3, K + 1) that split each component of a fit (3, K) in two, half and one standard deviation apart."""
+    K = par.shape[1]
+    sd = _sd(par, family)
+    out = np.ones((1, 2 * K, 3, K + 1))
+    for s in range(K):
+        for i, apart in enumerate((0.5, 1.0)):
+            new = np.concatenate([par, par[:, [s]]], axis=1)
+            new[0, [s, K]] *= 0.5
+            step = np.array([-apart, apart]) * sd[s]
+            new[1, [s, K]] = par[1, s] + step if family.base == fam.GAUSSIAN else par[1, s] * np.exp(step / par[1, s])
+            out[0, 2 * s + i] = new
+    return out
+
+
 def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
     D, n = p.info.shape[0], (1 + q) * K - 1
@@ -367,7 +382,7 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
     status = np.where((status != k.DEGENERATE) & ~np.isfinite(outcome[:, 0]), k.DEGENERATE, status)
     info = p.info[owner]
-    keeps = (_sd(points, info, p.family) >= options.min_sd_ratio * info[:, k.SPREAD][:, None]).all(axis=1)
+    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, k.SPREAD][:, None]).all(axis=1)
     keeps &= (points[:, 0, :] * info[:, k.MASS][:, None] >= options.min_count).all(axis=1)
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
     grade = np.select([(status == 0) & keeps, status == 0, status == k.DEGENERATE], [3, 2, 0], 1)
