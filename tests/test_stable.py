@@ -163,6 +163,17 @@ def test_zeta_itself(device):
             assert abs(stable.cdf(0.0, a, b, param="S1", **device) - float((mpmath.pi / 2 - theta) / mpmath.pi)) < 1e-15
 
 
+def test_gauss_kronrod_of_the_reference(device):
+    """The paper's quadrature is for comparison; the paper's own medians on this grid, |x| < 100, are about 1e-12."""
+    cuda = device["device"] == "cuda"
+    x = np.random.default_rng(5).uniform(-100, 100, 2 if cuda else 200)
+    # observed medians: 2e-7 at alpha = 0.25, whose integrand is singular at both ends; 1e-14 else
+    for a, b, limit in ((0.75, 0.5, 1e-12), (1.5, 0.0, 1e-12), (0.25, 0.5, 1e-6))[: 2 if cuda else 3]:
+        for f in (stable.pdf, stable.cdf):
+            got, want = f(x, a, b, method="gauss-kronrod", **device), f(x, a, b, method="quadrature", **SERIAL)
+            assert np.median(relative(got, want)) < limit
+
+
 def test_error_estimates(rows):
     normal = rows["logpdf"] > -230
     a, b, x = (rows[k][normal] for k in ("alpha", "beta", "x"))

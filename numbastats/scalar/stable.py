@@ -219,6 +219,17 @@ def integrands(lg, u, low):
     return g * e, e, -u * expm1(-g)
 
 
+@device_function
+def kronrod_node(d, L, q, low, turned):
+    """The three integrands in theta, at the distance d from its lower end, or its upper end if turned > 0."""
+    d0, d1 = L - d if turned > 0.0 else d, d if turned > 0.0 else L - d
+    if q[11] == 2.0:
+        lg = log_g_one(d0, d1, d0 - d1, q)
+    else:
+        lg = log_g_near_one(d0, d1, d0 - d1, q) if q[11] == 1.0 else log_g(d0, d1, d0 - d1, q)
+    return integrands(lg, 1.0, low)
+
+
 # --- series ---------------------------------------------------------------------------------------------------------------
 
 
@@ -389,10 +400,11 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @device_function
-def without_quadrature(z, a, b, s1):
+def without_quadrature(z, a, b, s1, plain):
     """Closed forms and series. Returns (done, six numbers, flip, L, log of the minimum of g, q); done is 2 for `near_cauchy`.
 
-    If done is 0, the point needs Zolotarev's integral with the parameters q; flip says that it is for the reflected law.
+    With `plain` only closed forms and x1 = 0 go without quadrature. If done is 0, the point needs Zolotarev's integral with the
+    parameters q; flip says that it is for the reflected law.
     """
     none = (_NAN, _NAN, _NAN, 0.0, 0.0, 0.0)
     if not (z > -_INF and z < _INF):
@@ -407,7 +419,7 @@ def without_quadrature(z, a, b, s1):
     if a == 1.0:
         if b == 0.0:
             return 1, cauchy(z), False, 0.0, -_INF, _NOTHING
-        if by_the_ray(z, p, b):
+        if not plain and by_the_ray(z, p, b):
             return 2, near_cauchy(z, a, b), False, 0.0, -_INF, _NOTHING
         flip = b < 0.0
         b = abs(b)
@@ -424,17 +436,17 @@ def without_quadrature(z, a, b, s1):
         return 1, reflect(flip, v), flip, L, -_INF, _NOTHING
     if a == 0.5 and b == 1.0:
         return 1, reflect(flip, levy(x1)), flip, L, -_INF, _NOTHING
-    if x1 > 0.0:
+    if x1 > 0.0 and not plain:
         d, s, g, ok = series_at_infinity(x1, a, k1, L, m)
         if ok > 0.0:
             lx = log(x1)
             v = (d, 1.0 - s * exp(-g), s, g + lx, 0.0, g) if g > 0.0 else (d / x1, 1.0 - s, s, 0.0, 0.0, 0.0)
             return 1, reflect(flip, v), flip, L, -_INF, _NOTHING
     log_c = -0.5 * log1p(m * m)
-    d, s, ok = series_at_zeta(x1, a, h0, log_c)
+    d, s, ok = series_at_zeta(x1, a, h0, log_c) if x1 == 0.0 or not plain else (0.0, 0.0, 0.0)
     if ok > 0.0 and s < 0.3 * L / _PI:
         return 1, reflect(flip, (d, h0 / _PI + s, L / _PI - s, 0.0, 0.0, 0.0)), flip, L, -_INF, _NOTHING
-    if by_the_ray(x0, p, b):
+    if not plain and by_the_ray(x0, p, b):
         return 2, reflect(flip, near_cauchy(x0, a, b)), flip, L, -_INF, _NOTHING
     x1c = x1 * exp(log_c)
     n, mode = 0.0, 0.0

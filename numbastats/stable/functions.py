@@ -22,7 +22,7 @@ __all__ = [
 
 _CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
 _NAMES = ("x", "alpha", "beta", "loc", "scale")
-_METHODS = ("auto", "table", "quadrature")
+_METHODS = ("auto", "table", "quadrature", "gauss-kronrod")
 _TABLE_FROM = 1500  # points of one law from which making a table pays
 
 
@@ -113,9 +113,8 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
         t = tables.table(*ab)
         bound = _Bound(kernels.TABLE, (*_origin(t, ab, s1), t.info, t.cells, t.panels[int(code) // 2]))
         return elementwise(lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **options)
-    return elementwise(
-        lambda d: kernels.POINTS, _NAMES, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=3000.0, **options
-    )
+    kernel, cost = (kernels.GAUSS_KRONROD, 20_000.0) if method == "gauss-kronrod" else (kernels.POINTS, 3_000.0)
+    return elementwise(lambda d: kernel, _NAMES, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=cost, **options)
 
 
 def _with_error(name, x, alpha, beta, loc, scale, s1, options):
@@ -201,7 +200,8 @@ _DOC = """{what} of alpha-stable laws.
         Nolan's parameterisation: S0 is continuous in all parameters; S1 is the classical one, which jumps at alpha = 1.
     method : {{"auto", "table", "quadrature"}}
         "table": piecewise polynomials for one (alpha, beta), kept for later calls; "quadrature": every point by itself
-        (closed forms, series, Zolotarev's integral). "auto" makes a table for 1500 points or more that share alpha and beta.
+        (closed forms, series, Zolotarev's integral); "gauss-kronrod": the second reference's quadrature, for comparison.
+        "auto" makes a table for 1500 points or more that share alpha and beta.
 {error}    out : array, optional
         Array for the result, of the result's shape and dtype, C-contiguous.
     dtype : {{"float64", "float32"}}, optional

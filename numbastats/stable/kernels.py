@@ -162,7 +162,7 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
 def point(x, a, b, loc, scale, s1, nodes, weights, lower, work, ends, sums):
     """Six numbers of one point and three error estimates; work is a 4 x (PANELS nodes) scratch array."""
     z = law.standardise(x, a, b, loc, scale, s1)
-    done, v, flip, L, lowest, q = law.without_quadrature(z, a, b, s1)
+    done, v, flip, L, lowest, q = law.without_quadrature(z, a, b, s1, False)
     if done == 0:
         n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
         integrate(n, L, lowest, q, ends, nodes, weights, lower, work[0], work[1], work[2], work[3], sums)
@@ -193,7 +193,7 @@ def points_cuda(x, a, b, loc, scale, code, s1, out):
     for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
         sc = np.float64(at(scale, i))
         z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
-        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0)
+        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0, False)
         if done == 0:
             if t == 0:
                 count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
@@ -234,7 +234,7 @@ def triples_cuda(x, a, b, loc, scale, logs, s1, p, c, s, pe, ce, se):
     for i in range(cuda.blockIdx.x, p.size, cuda.gridDim.x):
         sc = np.float64(at(scale, i))
         z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
-        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0)
+        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0, False)
         v, e = law.exactly(v, done)
         if done == 0:
             if t == 0:
@@ -493,6 +493,133 @@ TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.
 QUANTILE = Kernel("stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=_DOUBLE)
 
 
+# --- the reference's method: fixed subintervals of theta -----------------------------------------------------------------
+# A Gauss-Kronrod rule on each of 16 equal subintervals; while few of them hold most of the integral of g e^-g, those are
+# divided anew and the others' shares are kept. On CUDA one block has a point: a thread per node, and a
+# tree of additions per subinterval in shared memory (Julian-Moreno et al. 2016, sections 3.1-3.3).
+
+SUBINTERVALS, RULE = 16, 32
+_GK = np.append(kronrod(15)[0], 0.0)  # 31 nodes; the 32nd, of weight 0, makes the tree complete
+_GK_WEIGHTS = np.append(kronrod(15)[1], 0.0)
+_ROUNDS = 40
+
+
+@array_function
+def contributing(parts, range_, a, length, sums):
+    """Add up the subintervals' integrals parts (3, 16), or narrow the range; returns whether it is done.
+
+    range_: start, end, and whether they are distances from the upper end of theta.
+    """
+    largest = 0.0
+    for i in range(SUBINTERVALS):
+        largest = max(largest, parts[0, i])
+    first, last = 0, SUBINTERVALS - 1
+    if largest > 0.0:
+        while parts[0, first] < 1e-2 * largest:
+            first += 1
+        while parts[0, last] < 1e-2 * largest:
+            last -= 1
+    else:  # between nodes: where e^-g falls from 1 to 0, and next to it
+        # where all e^-g are 0: the end where g is small
+        where, most = SUBINTERVALS - 1 if (a > 1.0) != (range_[2] > 0.0) else -1, 0.0
+        for i in range(SUBINTERVALS - 1):
+            jump = abs(parts[1, i + 1] - parts[1, i])
+            if jump > most:
+                where, most = i, jump
+        first, last = where, where + 1
+    first, last = max(first - 1, 0), min(last + 1, SUBINTERVALS - 1)
+    done = last - first > SUBINTERVALS // 2
+    for i in range(SUBINTERVALS):
+        if done or i < first or i > last:
+            for j in range(3):
+                sums[j] += parts[j, i]
+    width = (range_[1] - range_[0]) / SUBINTERVALS
+    if range_[2] == 0.0 and last == SUBINTERVALS - 1 and range_[1] == length:  # count from the upper end from now on
+        range_[0], range_[1], range_[2] = 0.0, (last + 1 - first) * width, 1.0
+    else:
+        range_[0], range_[1] = range_[0] + first * width, range_[0] + (last + 1) * width
+    return done
+
+
+def kronrod_cpu(x, a, b, loc, scale, code, s1, out):
+    for k in prange((out.size + TASK - 1) // TASK):
+        parts, span, sums = np.empty((3, SUBINTERVALS)), np.empty(3), np.empty(3)
+        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
+            al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
+            z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
+            done, v, flip, L, lowest, q = law.without_quadrature(z, al, be, s1 > 0, True)
+            if done == 0:
+                low = exp(lowest)
+                span[0], span[1], span[2] = 0.0, L, 0.0
+                sums[:] = 0.0
+                for turn in range(_ROUNDS):
+                    half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
+                    for m in range(SUBINTERVALS):
+                        p, c, s = 0.0, 0.0, 0.0
+                        for j in range(RULE - 1):
+                            u, w, y = law.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), L, q, low, span[2])
+                            p, c, s = p + _GK_WEIGHTS[j] * u, c + _GK_WEIGHTS[j] * w, s + _GK_WEIGHTS[j] * y
+                        parts[0, m], parts[1, m], parts[2, m] = half * p, half * c, half * s
+                    if contributing(parts, span, al, L, sums) or turn == _ROUNDS - 1:
+                        break
+                v, e = law.from_sums(sums[0], sums[1], sums[2], 0.0, 0.0, 0.0, lowest, q, L, flip)
+            out[i] = law.pick(int(code), v, sc)
+
+
+def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
+    nodes = cuda.shared.array((3, SUBINTERVALS, RULE), np.float64)
+    parts = cuda.shared.array((3, SUBINTERVALS), np.float64)
+    span = cuda.shared.array(3, np.float64)
+    sums = cuda.shared.array(3, np.float64)
+    over = cuda.shared.array(1, np.int64)
+    t, threads = cuda.threadIdx.x, cuda.blockDim.x
+    for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
+        al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
+        z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
+        done, v, flip, L, lowest, q = law.without_quadrature(z, al, be, s1 > 0, True)
+        if done == 0:
+            low = exp(lowest)
+            if t == 0:
+                span[0], span[1], span[2], over[0] = 0.0, L, 0.0, 0
+                sums[0], sums[1], sums[2] = 0.0, 0.0, 0.0
+            cuda.syncthreads()
+            for turn in range(_ROUNDS):
+                if over[0] > 0:
+                    break
+                half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
+                for n in range(t, SUBINTERVALS * RULE, threads):
+                    m, j = n // RULE, n % RULE
+                    u, w, y = law.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), L, q, low, span[2])
+                    weight = half * _GK_WEIGHTS[j]
+                    nodes[0, m, j], nodes[1, m, j], nodes[2, m, j] = weight * u, weight * w, weight * y
+                cuda.syncthreads()
+                width = RULE // 2
+                while width > 0:
+                    for n in range(t, SUBINTERVALS * width, threads):
+                        m, j = n // width, n % width
+                        for r in range(3):
+                            nodes[r, m, j] += nodes[r, m, j + width]
+                    cuda.syncthreads()
+                    width //= 2
+                if t == 0:
+                    for m in range(SUBINTERVALS):
+                        for r in range(3):
+                            parts[r, m] = nodes[r, m, 0]
+                    over[0] = 1 if contributing(parts, span, al, L, sums) or turn == _ROUNDS - 1 else 0
+                cuda.syncthreads()
+            if t == 0:
+                v, e = law.from_sums(sums[0], sums[1], sums[2], 0.0, 0.0, 0.0, lowest, q, L, flip)
+            cuda.syncthreads()
+        if t == 0:
+            out[i] = law.pick(int(code), v, sc)
+
+
+GAUSS_KRONROD = Kernel(
+    "stable.gauss_kronrod", kronrod_cpu, kronrod_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=_DOUBLE,
+)  # fmt: skip
+
+
 # --- many points of one law: equal steps in w --------------------------------------------------------------------------
 # With one (alpha, beta) the nodes are shared: log g(w; x1) = log g(w; 1) + a/(a - 1) log x1. See `law.sweep_node`.
 
@@ -716,7 +843,9 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
             if state[3] > 0.0:
                 break
             x = math.copysign(expm1(abs(state[0])), state[0])
-            done, v, flip, L, lowest, q = law.without_quadrature(law.standardise(x, al, be, 0.0, 1.0, al < 0.9), al, be, al < 0.9)
+            done, v, flip, L, lowest, q = law.without_quadrature(
+                law.standardise(x, al, be, 0.0, 1.0, al < 0.9), al, be, al < 0.9, False
+            )
             if done == 0:
                 if t == 0:
                     count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
