@@ -34,7 +34,7 @@ from numbastats.scalar.kernels1d import (
 
 __all__ = ["ACCUMULATE", "CELLS", "DIRECT", "EXHAUSTIVE", "FINISH", "ROWS", "ROWS_A"]
 
-CHUNK = 512  # samples per pass: one computes intervals and integers, vectorised, the next scatters them
+CHUNK = 1024  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; a call costs 0.2 us
 TASKS = 64  # tasks that share the rows
 PAD = 3  # cells of a row's buffer behind its end
 THREADS = 64  # most threads of a block that share one row
@@ -402,19 +402,24 @@ def _intervals1(u, first, m, l2, q, r0, r1, r2, geo, ints, derivative, lo, hi, c
 
 
 @array_function
-def _scatter1(lo, hi, c0, c1, q, m, top, log_block, acc):
+def _ends1(lo, hi, c0, c1, q, m, top, log_block, c2, e0, e1):
+    """Last coefficient, and the first two about the block of `hi`."""
+    for j in range(m):
+        c2[j] = top * np.int64(q[j])
+        e0[j], e1[j], _ = shift2(c0[j], c1[j], c2[j], (hi[j] >> log_block) - (lo[j] >> log_block))
+
+
+@array_function
+def _scatter1(lo, hi, c0, c1, c2, e0, e1, m, acc):
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     for j in range(m):
-        a0, a1, a2 = c0[j], c1[j], top * np.int64(q[j])
-        i = three * np.uint64(lo[j])
-        acc[i] += a0
-        acc[i + one] += a1
-        acc[i + two] += a2
-        a0, a1, a2 = shift2(a0, a1, a2, (hi[j] >> log_block) - (lo[j] >> log_block))
-        i = three * np.uint64(hi[j])
-        acc[i] -= a0
-        acc[i + one] -= a1
-        acc[i + two] -= a2
+        i, e = three * np.uint64(lo[j]), three * np.uint64(hi[j])
+        acc[i] += c0[j]
+        acc[i + one] += c1[j]
+        acc[i + two] += c2[j]
+        acc[e] -= e0[j]
+        acc[e + one] -= e1[j]
+        acc[e + two] -= c2[j]
 
 
 @array_function
@@ -478,7 +483,9 @@ def scatter_b(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
     mode, length, log_block, inv_block = ints[MODE], ints[LENGTH], ints[LOG_BLOCK], geo[INV_BLOCK]
     if mode == 1 or mode == 4:
         _intervals1(u, first, m, l2, qs, r0, r1, r2, geo, ints, mode == 4, ib[0], ib[1], ib[2], ib[3])
-        _scatter1(ib[0], ib[1], ib[2], ib[3], qs, m, np.int64(-1 if mode == 1 else 0), log_block, acc)
+        top = np.int64(-1 if mode == 1 else 0)
+        _ends1(ib[0], ib[1], ib[2], ib[3], qs, m, top, log_block, ib[4], ib[5], ib[6])
+        _scatter1(ib[0], ib[1], ib[2], ib[3], ib[4], ib[5], ib[6], m, acc)
         return
     positions(u, first, m, l2, r0, r1, r2, ints[DIM], geo, t, centre)
     if mode == 0:
