@@ -117,8 +117,8 @@ class Side:
         self.inner = 0.0 if vanishes else at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
         at_right, fall = last.sum(), (last * _SLOPE).sum()
         # mass beyond the last panel, as if the density went on as a power of the distance
-        rate = -fall / (at_right * self.k[-1]) if at_right > 0 else 1.0
-        if math.isfinite(end) and end != 0.0 and at_right > 0:
+        rate = -fall / (at_right * self.k[-1]) if at_right > 1e-300 else 1.0
+        if math.isfinite(end) and end != 0.0 and at_right > 1e-300:
             at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
         self.fall = max(abs(rate), 0.05)
@@ -142,8 +142,14 @@ class Side:
     # -- panels -------------------------------------------------------------------------------------------------
 
     def _values(self, x):
-        with np.errstate(all="ignore"):
-            f = np.asarray(self.density(x), dtype=np.float64)
+        try:
+            with np.errstate(all="ignore"):
+                f = np.asarray(self.density(x), dtype=np.float64)
+        except TypeError as error:
+            raise TypeError(
+                f"the density failed on an array of {x.size} values ({error}); it must work elementwise on arrays: use NumPy "
+                "functions, or numpy.vectorize"
+            ) from error
         if f.shape != x.shape:
             f = np.broadcast_to(f, x.shape)
         bad = ~(np.isfinite(f) & (f >= 0))
@@ -430,7 +436,8 @@ class Masses:
         side = self.side(right)[0]
         if math.isfinite(side.end):
             return 1e-305  # beyond the last panel a power of the distance to the end
-        return max(side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14), 1e-305)
+        extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
+        return max(extrapolated, 10 * FLOOR / side.total, 1e-305)
 
     def share(self, right, inner, x, s=None):
         """Share of a side's mass between the anchor and x (`inner`), or beyond x; and how x moves with it: |dx/dlog share|.
