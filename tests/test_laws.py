@@ -170,6 +170,10 @@ def test_broadcasting():
     batch = nig(np.array([1.5, 0.2]), 0.3, 1.0)
     assert batch.certificate.ok.tolist() == [True, False]
     assert np.isnan(batch.ppf(0.3)[1])
+    assert np.isnan(student_t.ppf(np.float32(0.3), -1.0)) and np.isnan(student_t.ppf(0.3, [-1.0, -2.0])).all()
+    assert np.isnan(student_t([-1.0, -2.0], base="normal").transform(0.3)).all()
+    for empty in (student_t.ppf(0.3, np.zeros(0)), student_t.cdf(0.3, np.zeros(0)), student_t.pdf(np.zeros(0), 4.0)):
+        assert empty.shape == (0,)
     moved = hyperbolic(1.5, 0.3, 1.0, np.array([0.0, 100.0]))
     np.testing.assert_allclose(np.diff(moved.ppf(0.7)), 100.0)
 

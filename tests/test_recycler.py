@@ -279,6 +279,8 @@ def test_wrong_arguments():
         Recycler(logistic, sf=scipy.stats.norm.sf)
     with pytest.raises(TypeError, match="function"):
         Recycler(3.0)
+    with pytest.raises(TypeError, match="elementwise on arrays"):
+        Recycler(lambda x: math.exp(-x * x))
     with pytest.raises(TypeError, match="tuple"):
         Recycler(logistic, params=[1.0])
     with pytest.raises(TypeError, match="no method"):

@@ -117,8 +117,8 @@ class Side:
         self.inner = 0.0 if vanishes else at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
         at_right, fall = last.sum(), (last * _SLOPE).sum()
         # mass beyond the last panel, as if the density went on as a power of the distance
-        rate = -fall / (at_right * self.k[-1]) if at_right > 0 else 1.0
-        if math.isfinite(end) and end != 0.0 and at_right > 0:
+        rate = -fall / (at_right * self.k[-1]) if at_right > 1e-300 else 1.0
+        if math.isfinite(end) and end != 0.0 and at_right > 1e-300:
             at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
         self.fall = max(abs(rate), 0.05)
@@ -142,8 +142,14 @@ class Side:
     # -- panels -------------------------------------------------------------------------------------------------
 
     def _values(self, x):
-        with np.errstate(all="ignore"):
-            f = np.asarray(self.density(x), dtype=np.float64)
+        try:
+            with np.errstate(all="ignore"):
+                f = np.asarray(self.density(x), dtype=np.float64)
+        except TypeError as error:
+            raise TypeError(
+                f"the density failed on an array of {x.size} values ({error}); it must work elementwise on arrays: use NumPy "
+                "functions, or numpy.vectorize"
+            ) from error
         if f.shape != x.shape:
             f = np.broadcast_to(f, x.shape)
         bad = ~(np.isfinite(f) & (f >= 0))
@@ -197,6 +203,7 @@ class Side:
                     "its bulk, scale= to its width and support= to where it is positive"
                 )
             s = wide
+        power_law = hasattr(self.density, "weighted")  # such a density ends in an exact power, which may be followed on
         target, top = CENTRE[self.depth], v.max()
         while s[0] > floor and v[0] > target * v.max():
             more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
@@ -208,7 +215,7 @@ class Side:
         if math.isinf(far):
             while not ended(s[-1], v[-1]):
                 if s[-1] >= FAR:
-                    if v[-1] <= 1e-24 * v.max():
+                    if v[-1] <= 1e-24 * v.max() or power_law:
                         break
                     raise ValueError(
                         f"the density is not integrable, or its tail is too heavy: beyond |x| = {FAR:.0e} density times distance "
@@ -217,7 +224,7 @@ class Side:
                 more = np.geomspace(s[-1], min(s[-1], FAR * 2.0**-24) * 2.0**24, 49)[1:]
                 s, v = np.concatenate([s, more]), np.concatenate([v, h(more)])
                 top = v.max()
-            if v[-1] > 1e-24 * top:
+            if v[-1] > 1e-24 * top and not power_law:
                 raise ValueError(
                     f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
                     f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
@@ -226,7 +233,7 @@ class Side:
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
             probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 1000)
-            risen = h(probe) > 1e-20 * top
+            risen = (h(probe) > 1e-20 * top) & (not power_law)
             if risen.any():
                 raise ValueError(
                     f"the density vanishes and rises again at x = {origin + sign * probe[risen][0]!r}: it has modes too far "
@@ -430,7 +437,8 @@ class Masses:
         side = self.side(right)[0]
         if math.isfinite(side.end):
             return 1e-305  # beyond the last panel a power of the distance to the end
-        return max(side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14), 1e-305)
+        extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
+        return max(extrapolated, 10 * FLOOR / side.total, 1e-305)
 
     def share(self, right, inner, x, s=None):
         """Share of a side's mass between the anchor and x (`inner`), or beyond x; and how x moves with it: |dx/dlog share|.

@@ -608,19 +608,21 @@ class Recycler:
 
     def _assemble(self, tables, signed):
         self._others = {}
-        rows = 4 * ((self._octaves << segment_bits(self.degree)) + 2)
-        self._join("uniform", [np.full((rows, self.degree + 1), math.nan) if t is None else t for t in tables])
-        if any(s is not None for s in signed):
+        self._join("uniform", tables)
+        if self.base == "normal" or isinstance(self.base, Recycler):
             self._join("signed", signed)
 
     def _join(self, kind, tables, dtype=np.float64):
         """Tables of all sets, moved to their location, as one array; a set without a table is NaN."""
-        size = next(t.shape for t in tables if t is not None)
+        degree = 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
+        octaves, _, far, _ = self._signed_shape()
+        rows = 4 * (self._length(degree) + 2) if kind == "uniform" else 2 * ((octaves << segment_bits(degree)) + far + 4)
+        size = rows, degree + 1
         full = [np.full(size, math.nan) if t is None else t for t in tables]
         for t, shift in zip(full, self._shift.ravel(), strict=True):
             t[:, 0] += shift
         with np.errstate(over="ignore"):  # quantiles beyond the float32 range are infinite there
-            self._tables[kind, size[1] - 1] = (full[0] if len(full) == 1 else np.concatenate(full)).astype(dtype, copy=False)
+            self._tables[kind, degree] = (full[0] if len(full) == 1 else np.concatenate(full)).astype(dtype, copy=False)
 
     def _table(self, kind, degree, where):
         """Rows on the CPU or, once copied, on the device. The float32 table is made on first use."""
