@@ -232,7 +232,7 @@ class Side:
             keep = np.flatnonzero([not ended(*p) for p in zip(s, v, strict=True)])[-1] + 2
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
-            probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 1000)
+            probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 400)
             risen = (h(probe) > 1e-20 * top) & (not power_law)
             if risen.any():
                 raise ValueError(
