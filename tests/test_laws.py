@@ -185,7 +185,7 @@ def test_named_parameters_and_base():
     with pytest.raises(TypeError, match="takes nu"):
         student_t(1.0, 2.0)
     z = np.array([-2.0, 0.0, 1.0])
-    frozen = student_t(4.0, base="normal")
+    frozen = student_t(4.0)
     np.testing.assert_allclose(frozen.transform(z), student_t(4.0).ppf(scipy.stats.norm.cdf(z)), rtol=1e-13)
     assert "student_t(nu=4.0)" in repr(frozen)
 
@@ -203,3 +203,20 @@ def test_docstrings(name):
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     runner.run(parser.get_doctest(law.__doc__, {}, name, None, 0))
     assert runner.summarize().failed == 0
+
+
+def test_bridge_to_scipy():
+    from numbastats.interop import to_scipy
+
+    law, want = to_scipy(student_t(4.0)), scipy.stats.t(4.0)
+    q = np.array([1e-9, 0.2, 0.5, 0.999])
+    np.testing.assert_allclose(law.ppf(q), want.ppf(q), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(law.isf(q), want.isf(q), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(law.interval(0.9), want.interval(0.9), rtol=1e-12)
+    np.testing.assert_allclose(law.cdf(1.3), want.cdf(1.3), rtol=1e-13)
+    x = law.rvs(size=(2, 50_000), random_state=1)
+    assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
+    with pytest.raises(AttributeError, match="ppf"):
+        law.fit  # noqa: B018
+    with pytest.raises(TypeError, match="Recycler"):
+        to_scipy(3.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 
-_LAZY = {"levy_stable": "numbastats.interop.scipy_stable"}
+_LAZY = {"levy_stable": "numbastats.interop.scipy_stable", "to_scipy": "numbastats.interop.scipy_tables"}
 
-__all__ = ["levy_stable"]
+__all__ = ["levy_stable", "to_scipy"]
 
 
 def __getattr__(name):

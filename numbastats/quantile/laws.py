@@ -162,14 +162,16 @@ class Law:
     def __reduce__(self):
         return self.__name__
 
-    def __call__(self, *params, base="uniform", accuracy="double", degree=7, tail=None, device=None, workers=None, **named):
+    def __call__(self, *params, base=None, accuracy="double", degree=7, tail=None, device=None, workers=None, **named):
         """Fix the parameters.
 
         Parameters
         ----------
         *params, **named : array_like
             See the law.
-        base, accuracy, degree, tail, device, workers
+        base : optional
+            As for `Recycler`; by default "normal" for `student_t`, "uniform" for the others.
+        accuracy, degree, tail, device, workers
             As for `Recycler`.
 
         Returns
@@ -181,6 +183,8 @@ class Law:
         ValueError
             For parameters out of the domain; in a batch such a set is NaN and ``certificate.ok`` is False there.
         """
+        if base is None:
+            base = "normal" if self is student_t else "uniform"
         return FrozenLaw(self, self._bind(params, named), base, accuracy, degree, tail, device, workers)
 
     def _bind(self, params, named):
@@ -548,7 +552,7 @@ student_t = Law(
     Examples
     --------
     >>> import numbastats as ns
-    >>> t = ns.quantile.student_t(4.0, base="normal")
+    >>> t = ns.quantile.student_t(4.0)  # maps normals
     >>> float(t.transform(3.0).round(10)), float(ns.quantile.student_t.ppf(0.975, 4.0).round(10))
     (6.6202059668, 2.7764451052)
     """,

@@ -1,0 +1,71 @@
+"""`to_scipy`: a quantile table with the method signatures of a frozen distribution of `scipy.stats`. Needs no SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["to_scipy"]
+
+
+class _Frozen:
+    """Quantiles and draws of a table under SciPy's names."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __repr__(self):
+        return f"to_scipy({self.table!r})"
+
+    def __getattr__(self, name):  # pdf, logpdf, cdf, sf where the table's law has them
+        if name in ("pdf", "logpdf", "cdf", "sf"):
+            return getattr(self.table, name)
+        raise AttributeError(f"a quantile table has no {name!r}; it has ppf, isf, rvs, median, interval and its density")
+
+    def ppf(self, q):
+        """Quantile at the lower tail probability q."""
+        return self.table.ppf(q)
+
+    def isf(self, q):
+        """Quantile at the upper tail probability q."""
+        return self.table.isf(q)
+
+    def median(self):
+        """Median."""
+        return self.table.ppf(0.5)
+
+    def interval(self, confidence):
+        """Ends of the central interval of that probability."""
+        tail = 0.5 * (1.0 - np.asarray(confidence, float))
+        return self.table.ppf(tail), self.table.isf(tail)
+
+    def rvs(self, size=1, random_state=None):
+        """Draws; `random_state` is what `rng` is elsewhere in this library."""
+        return self.table.rvs(size, rng=random_state)
+
+
+def to_scipy(table):
+    """A quantile table behind the method signatures of a frozen `scipy.stats` distribution.
+
+    Parameters
+    ----------
+    table : numbastats.quantile.Recycler
+        Also a law with its parameters fixed, such as ``student_t(4.0)``.
+
+    Returns
+    -------
+    object
+        With ``ppf(q) isf(q) rvs(size=1, random_state=None) median() interval(confidence)``, and ``pdf logpdf cdf sf`` where
+        the table has them.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> from numbastats.interop import to_scipy
+    >>> law = to_scipy(ns.quantile.hyperbolic(1.5, 0.0, 1.0))
+    >>> low, high = law.interval(0.9)
+    >>> bool(abs(low + high) < 1e-14), law.rvs(size=3, random_state=1).shape
+    (True, (3,))
+    """
+    if not (hasattr(table, "ppf") and hasattr(table, "isf") and hasattr(table, "rvs")):
+        raise TypeError(f"to_scipy takes a quantile table (numbastats.quantile.Recycler), got a {type(table).__name__}")
+    return _Frozen(table)
