@@ -69,7 +69,7 @@ def estep(K, n=20_000, hessian=0):
     p, _ = prepared(paper_data(1, n))
     par = np.stack([np.full(K, 1 / K), np.linspace(0.3, 1.3, K), np.geomspace(0.05, 5.0, K)])
     P = np.empty((3, K))
-    kernels.set_coefficients(P, par, p.family.base, 1.0, p.info[0, kernels.CENTRE])
+    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info[0, kernels.CENTRE])
     out = np.empty((1, 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
     return lambda: kernels.SUMS.serial(p.t1, p.t2, p.w, P, 1, hessian, out)
 

@@ -19,6 +19,7 @@ import os
 import sys
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -37,6 +38,8 @@ REGISTRY: dict[str, Kernel] = {}
 _SCALAR_FLAGS = frozenset({"contract"})
 _ALLOWED_FLAGS = frozenset({"contract", "reassoc", "nsz", "arcp", "afn"})
 
+PARTS = 4  # per thread, where threads call a serial twin: they share uneven problems better
+
 _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its plain Python version)
 
 # Numba loads its typing and lowering registries when a context is first used. Doing it here puts those 0.2 s
@@ -50,9 +53,16 @@ def device_function(f):
     return njit(error_model="numpy", nogil=True, forceinline=True, fastmath=set(_SCALAR_FLAGS))(f)
 
 
-def array_function(f):
-    """Compile a shared function that takes arrays; the simulator gets the plain version."""
-    compiled = njit(error_model="numpy", nogil=True, fastmath=set(_SCALAR_FLAGS))(f)
+def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True):
+    """Compile a shared function that takes arrays; the simulator gets the plain version.
+
+    With ``host=False`` only jitted code may call it (a call from Python crashes): the wrappers that unbox arrays are left
+    out, up to half of the compile time. `build` makes a version for the host where one is needed after all.
+    """
+    if f is None:
+        return functools.partial(array_function, fastmath=fastmath, host=host)
+    options = {} if host else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
     set_plain(compiled, f)
     return compiled
 
@@ -210,6 +220,10 @@ class Kernel:
         Why a float32 instance may contain double-precision instructions.
     cpu_only, cuda_only : dict
         Scalars bound on one side only.
+    split : callable, optional
+        Maps the arguments and a number to about that many lists of arguments, one for each part of the problems. The
+        parallel twin is then the serial one called on the parts from Python threads. For coarse problems with a large body:
+        Numba would compile that body once for `prange` and twice more for the loop around it.
     **scalars
         Scalars bound on both sides.
     """
@@ -226,13 +240,14 @@ class Kernel:
         f64_ok=None,
         cpu_only=None,
         cuda_only=None,
+        split=None,
         **scalars,
     ):
         if name in REGISTRY:
             raise ValueError(f"kernel {name!r} is already registered")
         self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
         self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
-        self._cpu, self._cuda, self._fastmath = cpu, cuda, fastmath
+        self._cpu, self._cuda, self._fastmath, self._split = cpu, cuda, fastmath, split
         self._cpu_scalars, self._cuda_scalars = {**scalars, **(cpu_only or {})}, {**scalars, **(cuda_only or {})}
         REGISTRY[name] = self
 
@@ -249,7 +264,9 @@ class Kernel:
 
     @functools.cached_property
     def parallel(self):
-        """The CPU twin, same source, `prange` in parallel."""
+        """The CPU twin, same source, `prange` in parallel; with `split` in threads."""
+        if self._split is not None:
+            return _InThreads(self.serial, self._split)
         return build(self._cpu, "parallel", fastmath=self._fastmath, **self._cpu_scalars)
 
     @functools.cached_property
@@ -260,6 +277,20 @@ class Kernel:
     def numba_signatures(self):
         """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
         return [(d, s) for d in self.dtypes for s in self.signatures(getattr(numba.types, d))]
+
+
+class _InThreads:
+    """A serial twin called on parts of its problems, by as many threads as Numba would use here."""
+
+    def __init__(self, serial, split):
+        self._serial, self._split, self.compile = serial, split, serial.compile
+
+    def __call__(self, *args):
+        threads = numba.get_num_threads()
+        parts = self._split(args, PARTS * threads)
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(lambda part: self._serial(*part), parts):
+                pass  # an exception of a thread is raised here
 
 
 def _registered(module, name):

@@ -63,7 +63,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     used = par[:, par[0] > 0]
     c = float(used[0] @ used[1])
     P = np.empty((3, used.shape[1]))
-    k.set_coefficients(P, used, law.base, float(law.shape), c)
+    k.on_host.set_coefficients(P, used, law.base, float(law.shape), c)
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     stats = np.empty((0, n)) if stats is None else stats
     where = choose_device(device, work=5.0 * n * K)

@@ -581,7 +581,7 @@ def _entropy(p, r, options):
             c = p.info[d, k.CENTRE]
             x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
             P = np.empty((3, K))
-            k.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
+            k.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
             out, resp = np.empty(x.size), np.empty((K, x.size))
             k.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)

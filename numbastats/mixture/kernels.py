@@ -15,22 +15,22 @@ Parameters are arrays (3, K): weights, means m and dispersions v of `numbastats.
 from __future__ import annotations
 
 import math
+import types
 
 import numba
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, build, set_plain
+from numbastats._core.compile import Kernel, array_function, build
 from numbastats.scalar import families as fam
 from numbastats.scalar.elementary import exp_neg, log
 from numbastats.scalar.philox import philox4x32
 
-__all__ = ["CLIMB", "PREPARE", "SCORES", "STARTS", "SUMS", "advance", "combine", "finish", "scatter", "set_coefficients"]
+__all__ = ["CLIMB", "PREPARE", "SCORES", "STARTS", "SUMS", "combine", "on_host"]
 
 BLOCK = 512  # observations per block of a pass: its buffers stay in the first-level cache
 PRODUCT = 128  # normalisers in [1, K] multiplied before one logarithm is taken: no overflow up to K = 255
 CHUNK = 65_536  # observations per task of a pass over a large data set
-ITEMS = 8  # problems per task: their buffers are allocated once
 LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do); they fix the order of summation
 MAX_CUDA_K = 8
 CUTS, PAIRS, EM_SUMS = MAX_CUDA_K + 1, MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * MAX_CUDA_K + 1
@@ -64,16 +64,8 @@ SUBSET, QUANTILE_CUTS, KMEANS_CUTS, GIVEN = range(4)  # kinds of start
 FLAT = 1e-8  # the smallest eigenvalue of the scaled -H that counts as positive: one minus the rate of EM
 
 
-def _function(f, fastmath=()):
-    """Compile a shared array function, cached on disk; the simulator gets the plain version. What it calls stands above it."""
-    compiled = build(f, "serial", fastmath=fastmath)
-    set_plain(compiled, f)
-    return compiled
-
-
-def _summing(f):
-    """The same for a pass, which may reorder its sums."""
-    return _function(f, _FAST)
+_function = array_function(fastmath=(), host=False)
+_summing = array_function(fastmath=_FAST, host=False)  # a pass may reorder its sums
 
 
 # --- passes over the observations: sums of w r (1, t1, t2), the log-likelihood, and moments of the Hessian ---------------
@@ -960,11 +952,11 @@ def _prepare(y, w, power, m, family, shape, t1, t2, wt, u1, u2, uw, q0, q1, q2, 
 
 
 def prepare_cpu(y, w, off, cell, power, m, family, shape, t1, t2, wt, u1, u2, uw, q, info):
-    for d in prange(off.size - 1):
+    for d in range(off.size - 1):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
         _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], wt[a:b], u1[p:e], u2[p:e], uw[p:e],
-            q[0, p + d : e + d + 1], q[1, p + d : e + d + 1], q[2, p + d : e + d + 1], info[d],
+            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], wt[a:b], u1[p : e - 1], u2[p : e - 1],
+            uw[p : e - 1], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
         )  # fmt: skip
 
 
@@ -972,8 +964,8 @@ def prepare_cuda(y, w, off, cell, power, m, family, shape, t1, t2, wt, u1, u2, u
     for d in range(cuda.grid(1), off.size - 1, cuda.gridsize(1)):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
         _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], wt[a:b], u1[p:e], u2[p:e], uw[p:e],
-            q[0, p + d : e + d + 1], q[1, p + d : e + d + 1], q[2, p + d : e + d + 1], info[d],
+            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], wt[a:b], u1[p : e - 1], u2[p : e - 1],
+            uw[p : e - 1], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
         )  # fmt: skip
 
 
@@ -1113,31 +1105,30 @@ def starts_cpu(
 ):
     D, R = ll.shape
     K = par.shape[3]
-    for task in prange((D * R + ITEMS - 1) // ITEMS):
-        P, S = np.empty((3, K)), np.empty((3, K))
-        C, buf = np.empty((3, K), u1.dtype), np.empty((K + 2, BLOCK), u1.dtype)
-        cuts, centres = np.empty(K + 1), np.empty(K)
-        for item in range(np.int64(task) * ITEMS, min(np.int64(task) * ITEMS + ITEMS, D * R)):
-            d, r = item // R, item % R
-            a, b = cell[d], cell[d + 1]
-            row, p = info[d], par[d, r]
-            x, y, w = u1[a:b], u2[a:b], uw[a:b]
-            q0, q1, q2 = q[0, a + d : b + d + 1], q[1, a + d : b + d + 1], q[2, a + d : b + d + 1]
-            bad = _begin_start(
-                x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1
-            )
-            value = -math.inf
-            least = 2.0 * row[MASS] / row[COUNT]
-            for t in range(passes):
-                if bad == 0:
-                    set_coefficients(P, p, family, shape, row[CENTRE])
-                    level = 2 if t == passes - 1 else 0
-                    value = _sums(x, y, w, P, C, S, buf, level, q0[b - a], q1[b - a], q2[b - a])
-                    value += _log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
-                    if not _m_step(S, p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
-                        bad = DEGENERATE
-            ll[d, r] = value if bad == 0 else -math.inf
-            flag[d, r] = bad
+    P, S = np.empty((3, K)), np.empty((3, K))
+    C, buf = np.empty((3, K), u1.dtype), np.empty((K + 2, BLOCK), u1.dtype)
+    cuts, centres = np.empty(K + 1), np.empty(K)
+    for item in range(D * R):
+        d, r = item // R, item % R
+        a, b = cell[d], cell[d + 1] - 1
+        row, p = info[d], par[d, r]
+        x, y, w = u1[a:b], u2[a:b], uw[a:b]
+        q0, q1, q2 = q[0, a : b + 1], q[1, a : b + 1], q[2, a : b + 1]
+        bad = _begin_start(
+            x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1
+        )
+        value = -math.inf
+        least = 2.0 * row[MASS] / row[COUNT]
+        for t in range(passes):
+            if bad == 0:
+                set_coefficients(P, p, family, shape, row[CENTRE])
+                level = 2 if t == passes - 1 else 0
+                value = _sums(x, y, w, P, C, S, buf, level, q0[b - a], q1[b - a], q2[b - a])
+                value += _log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
+                if not _m_step(S, p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
+                    bad = DEGENERATE
+        ll[d, r] = value if bad == 0 else -math.inf
+        flag[d, r] = bad
 
 
 @_function
@@ -1222,10 +1213,10 @@ def starts_cuda(
     sums = 3 * K + 1
     for item in range(cuda.blockIdx.x, ll.shape[0] * R, cuda.gridDim.x):
         d, r = item // R, item % R
-        a, b = cell[d], cell[d + 1]
+        a, b = cell[d], cell[d + 1] - 1
         row, p = info[d], par[d, r]
         if lane == 0:
-            q0, q1, q2 = q[0, a + d : b + d + 1], q[1, a + d : b + d + 1], q[2, a + d : b + d + 1]
+            q0, q1, q2 = q[0, a : b + 1], q[1, a : b + 1], q[2, a : b + 1]
             bad[0] = _begin_start(
                 u1[a:b],
                 u2[a:b],
@@ -1277,14 +1268,14 @@ def starts_cuda(
 def climb_cpu(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, par, result, hess):
     K = par.shape[2]
     n = hess.shape[1]
-    for item in prange(owner.size):
+    P, S, C, H = np.empty((3, K)), np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
+    buf = np.empty((K + 2, BLOCK))
+    ps, vs, ms, state = np.empty((4, 3, K)), np.empty((VECTOR_ROWS, n)), np.empty((3, n, n)), np.empty(STATE)
+    level = 1 if opt[UNIT] > 0.0 else 2
+    for item in range(owner.size):
         d = owner[item]
         a, b = off[d], off[d + 1]
         row, x, y, wt = info[d], t1[a:b], t2[a:b], w[a:b]
-        P, S, C, H = np.empty((3, K)), np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
-        buf = np.empty((K + 2, BLOCK))
-        ps, vs, ms, state = np.empty((4, 3, K)), np.empty((VECTOR_ROWS, n)), np.empty((3, n, n)), np.empty(STATE)
-        level = 1 if opt[UNIT] > 0.0 else 2
         _copy(par[item], ps[TRIAL])
         _copy(par[item], ps[CURRENT])
         begin(state, opt)
@@ -1365,10 +1356,10 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
 
 def sums_cpu(t1, t2, w, P, level, hessian, out):
     K = P.shape[1]
-    for chunk in prange(out.shape[0]):
-        a = np.int64(chunk) * CHUNK
+    S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, BLOCK))
+    for chunk in range(out.shape[0]):
+        a = chunk * CHUNK
         x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
-        S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, BLOCK))
         mass, sum1, sum2 = 0.0, 0.0, 0.0
         for i in range(x.size if K == 2 else 0):
             mass += wt[i]
@@ -1469,6 +1460,52 @@ def scores_cuda(y, c, family, P, out, resp, stats):
             resp[k, i] = exp_neg(P[0, k] + P[1, k] * t1 + P[2, k] * t2 - top) / s
 
 
+on_host = types.SimpleNamespace(
+    **{f.__name__: build(f.py_func, "serial") for f in (advance, begin, finish, scatter, set_coefficients)}
+)
+"""What the host calls to drive the passes over a large data set."""
+
+
+# --- parts of the problems, for threads ------------------------------------------------------------------------------------
+
+
+def _ranges(n, parts):
+    step = max(1, -(-n // parts))
+    return [(lo, min(lo + step, n)) for lo in range(0, n, step)]
+
+
+def _split_prepare(args, parts):
+    y, w, off, cell, power, m, *middle, info = args
+    return [
+        (y, w, off[a : b + 1], cell[a : b + 1], power[a:b], m[a:b], *middle, info[a:b]) for a, b in _ranges(off.size - 1, parts)
+    ]
+
+
+def _split_starts(args, parts):
+    """By data sets, or few data sets by starts: what a part writes is contiguous."""
+    u1, u2, uw, cell, q, info, ids, kinds, *middle, first, par, ll, flag = args
+    D, R = ll.shape
+    sets = _ranges(D, parts) if D >= parts else [(d, d + 1) for d in range(D)]
+    starts = [(0, R)] if D >= parts else _ranges(R, parts)
+    return [
+        (u1, u2, uw, cell[a : b + 1], q, info[a:b], ids[a:b], kinds[s:t], *middle, np.uint32(first + s),
+         par[a:b, s:t], ll[a:b, s:t], flag[a:b, s:t])
+        for a, b in sets for s, t in starts
+    ]  # fmt: skip
+
+
+def _split_climb(args, parts):
+    t1, t2, w, off, info, owner, *middle, par, result, hess = args
+    return [(t1, t2, w, off, info, owner[a:b], *middle, par[a:b], result[a:b], hess[a:b]) for a, b in _ranges(owner.size, parts)]
+
+
+def _split_sums(args, parts):
+    t1, t2, w, P, level, hessian, out = args
+    cut = [slice(a * CHUNK, b * CHUNK) for a, b in _ranges(len(out), parts)]
+    pieces = [out[a:b] for a, b in _ranges(len(out), parts)]
+    return [(t1[c], t2[c], w[c], P, level, hessian, piece) for c, piece in zip(cut, pieces, strict=True)]
+
+
 # --- registration -------------------------------------------------------------------------------------------------------------
 
 _f, _i, _u = numba.types.float64, numba.types.int64, numba.types.uint32
@@ -1480,7 +1517,7 @@ PREPARE = Kernel(
         (_f[::1], _f[::1], _i[::1], _i[::1], _f[::1], _i[::1], _i, _f, _f[::1], _f[::1], _f[::1], _f[::1], _f[::1], _f[::1],
          _f[:, ::1], _f[:, ::1])
     ],
-    dtypes=("float64",),
+    dtypes=("float64",), split=_split_prepare,
 )  # fmt: skip
 STARTS = Kernel(
     "mixture.starts", starts_cpu, starts_cuda,
@@ -1489,7 +1526,7 @@ STARTS = Kernel(
          _f[:, :, :, ::1],
          _f[:, ::1], _i[:, ::1])
     ],
-    f64_ok=_DOUBLE,
+    f64_ok=_DOUBLE, split=_split_starts,
 )  # fmt: skip
 CLIMB = Kernel(
     "mixture.climb", climb_cpu, climb_cuda,
@@ -1497,12 +1534,12 @@ CLIMB = Kernel(
         (_f[::1], _f[::1], _f[::1], _i[::1], _f[:, ::1], _i[::1], _f[::1], _i, _f[:, :, :, ::1], _f[:, :, ::1], _f[:, :, :, ::1],
          _f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, :, ::1])
     ],
-    dtypes=("float64",),
+    dtypes=("float64",), split=_split_climb,
 )  # fmt: skip
 SUMS = Kernel(
     "mixture.sums", sums_cpu, sums_cuda,
     lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],
-    dtypes=("float64",), fastmath=_FAST,
+    dtypes=("float64",), fastmath=_FAST, split=_split_sums,
 )  # fmt: skip
 SCORES = Kernel(
     "mixture.scores",

@@ -108,10 +108,10 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     y, w, off = data.y[a:b], data.w[a:b], data.off[lo : hi + 1] - a
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
-    cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
+    cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m) + 1)]).astype(np.int64)  # and one more: q starts at 0
     t1, t2, wt = np.empty(n), np.empty(n), np.empty(n)
-    u1, u2, uw = np.empty(cell[-1]), np.empty(cell[-1]), np.empty(cell[-1])
-    q, info = np.empty((3, cell[-1] + D)), np.zeros((D, k.INFO))
+    u1, u2, uw = np.zeros(cell[-1]), np.zeros(cell[-1]), np.zeros(cell[-1])
+    q, info = np.empty((3, cell[-1])), np.zeros((D, k.INFO))
     args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, wt, u1, u2, uw, q, info]
     if D:
         cost = 10.0 * n / D
@@ -326,15 +326,15 @@ def climb_large(p, info, d, opt, point, outcome, hess, options):
     P, S, H = np.zeros((3, K)), np.zeros((3, K)), np.zeros((K * (K + 1) // 2, 6))
     pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((k.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(k.STATE)
     pars[k.TRIAL], pars[k.CURRENT] = point, point
-    k.begin(state, opt)
+    k.on_host.begin(state, opt)
     while state[k.PHASE] > k.DONE:
         hessian = state[k.PHASE] in (k.AT_NEWTON, k.FINAL)
         level = 0 if state[k.PHASE] == k.WARM else 1 if opt[k.UNIT] else 2
-        k.set_coefficients(P, pars[k.TRIAL], family, opt[k.SHAPE], row[k.CENTRE])
+        k.on_host.set_coefficients(P, pars[k.TRIAL], family, opt[k.SHAPE], row[k.CENTRE])
         total = chunk_sums(x, y, w, P, level, hessian, options)
-        ll = k.scatter(total, S, H, hessian)
-        k.advance(state, pars, vec, mat, S, H, ll, family, row, opt)
-    k.finish(state, pars, mat, point, outcome, hess)
+        ll = k.on_host.scatter(total, S, H, hessian)
+        k.on_host.advance(state, pars, vec, mat, S, H, ll, family, row, opt)
+    k.on_host.finish(state, pars, mat, point, outcome, hess)
 
 
 def chunk_sums(x, y, w, P, level, hessian, options):
