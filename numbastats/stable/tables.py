@@ -72,9 +72,13 @@ class _Points:
 
     def __init__(self, a, b, centred):
         self.a, self.b, self.centred = a, b, centred
-        # Not where log g is ill-conditioned, nearly flat (light tails), or needs more nodes than a point does.
-        well = 0.5 <= a <= 1.95 and abs(a - 1.0) >= 0.08 and abs(b) <= 0.95
-        self.sweeps = {s: _Sweep(a, s * b) for s in (1.0, -1.0)} if well else {}
+        self.sweeps = {}
+        for s in (1.0, -1.0):
+            # Not where log g is ill-conditioned (alpha near 1) or nearly flat (almost light tails).
+            if (s * b == -1.0 and 1.08 <= a <= 1.95) or (s * b == 1.0 and a <= 0.92):
+                self.sweeps[s] = _Light(a, s * b)
+            elif a <= 1.95 and abs(a - 1.0) >= 0.08 and (abs(b) <= 0.95 or (s * b == 1.0 and a > 1.0)):
+                self.sweeps[s] = _Sweep(a, s * b)
         self.zeta = 0.0 if centred or not self.sweeps else law.zeta(a, b)[0]
 
     def __call__(self, x):
@@ -106,37 +110,65 @@ class _Sweep:
         log_c = -0.5 * math.log1p(m * m)
         p = a - 1.0
         steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
-        self.step = min(0.25 / steep, 0.4)
-        half = min(110.0, 130.0 / flat + 8.0)
-        n = 2 * math.ceil(half / self.step) + 1
-        sign = 1.0 if a < 1.0 else -1.0
-        self.nodes = tuple(np.empty(n) for _ in range(4))
-        w = sign * self.step * np.arange(-(n // 2), n // 2 + 1)
-        kernels.NODES.serial(w, a, h0, k1, length, log_c, *self.nodes)
-        self.a, self.top = a, 3.9
-        self.nodes[2][:] *= self.step
-        self.nodes[3][:] *= self.step
+        step = 0.25 / steep
+        # equal steps in t; wider ones in w where log g has the smaller slope and d theta/d w is all but e^w
+        half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
+        n = math.ceil((8.0 + half / wide) / step)
+        t = step * np.arange(-n, n + 1)
+        slow = np.exp(-np.abs(t + 8.0))
+        w = t - (wide - 1.0) * (np.maximum(-t - 8.0, 0.0) + np.log1p(slow))
+        weights = step * (1.0 + (wide - 1.0) * np.where(t > -8.0, slow, 1.0) / (1.0 + slow))
+        self.nodes = tuple(np.empty(t.size) for _ in range(4))
+        kernels.NODES.serial(w if a < 1.0 else -w, a, h0, k1, length, log_c, *self.nodes)
+        top = 3.9
+        for values in self.nodes[1:]:
+            values *= weights
         if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
-            while self.top / flat - math.exp(self.top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
-                self.top += 0.1
-        self.ratio, self.factor = a / p, self.step * a / (math.pi * abs(p))
-        self.share, self.rising = h0 / math.pi, a < 1.0
+            while top / flat - math.exp(top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
+                top += 0.1
+        ratio, factor = a / p, a / (math.pi * abs(p))
         lg = self.nodes[0]
-        self.reach = math.ceil((45.0 if a >= 0.5 else 45.0 + (self.top + 3.0) / flat) / self.step)
         # log x1 for which the window lies inside the nodes
-        smallest = self.top - lg[-1] + 1.0
-        largest = max(-42.0 - lg[0], self.top - lg[min(2 * self.reach, n - 1)])
-        low, high = sorted(v / self.ratio for v in (smallest, largest))
+        smallest = top - lg[-1] + 1.0
+        largest = -42.0 - lg[0]
+        low, high = sorted(v / ratio for v in (smallest, largest))
         # the series are as fast outside
-        self.low, self.high = math.exp(max(low, -5.0)), math.exp(min(high, 3.0))
+        least, most = (-5.0, 3.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
+        self.low, self.high = math.exp(max(low, least)), math.exp(min(high, most))
+        self.numbers = ratio, factor, math.exp(top), math.exp(-42.0 * max(a, 1.0 / a)), h0 / math.pi, float(a < 1.0)
+        self.nodes = np.exp(np.clip(lg, -700.0, 700.0)), *self.nodes[1:]
 
     def __call__(self, x):
         p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-        lg, jac, near, far = self.nodes
-        kernels.SWEEP.serial(
-            x, self.ratio, self.factor, self.top, -42.0 * max(self.a, 1.0 / self.a), self.reach, self.share, float(self.rising),
-            lg, jac, near, far, p, c, s,
-        )  # fmt: skip
+        kernels.SWEEP.serial(x, *self.numbers, *self.nodes, p, c, s)
+        return np.stack([p, c, s])
+
+
+class _Light:
+    """The same for light laws: beta = 1 for alpha < 1, beta = -1 for alpha > 1."""
+
+    def __init__(self, a, b):
+        m = b * law.tan_half_pi(a)[0]
+        h0, k1, length, _ = law.angles(a, b, m)
+        log_c = -0.5 * math.log1p(m * m)
+        p = a - 1.0
+        step = 0.25 / max(max(a, 1.0) / abs(p), 2.0)
+        # where log g is at its minimum only d theta/d w is left, which equal steps in t make fall twice exponentially
+        t = step * np.arange(math.floor(-8.0 / step), math.ceil(45.0 / step))
+        bent = np.exp(-(t + 4.0))
+        self.nodes = tuple(np.empty(t.size) for _ in range(4))
+        kernels.NODES.serial((t - bent) * (1.0 if a < 1.0 else -1.0), a, h0, k1, length, log_c, *self.nodes)
+        jac = self.nodes[1] * (step * (1.0 + bent))
+        lowest = a / p * (log_c - math.log(a)) + math.log(abs(p)) - log_c
+        excess = np.expm1(np.clip(self.nodes[0] - lowest, 0.0, 700.0))
+        self.nodes = excess, jac, np.append(np.cumsum(jac[::-1])[::-1], 0.0)
+        # the series are as fast outside
+        self.low, self.high = (0.0, math.exp(3.0 if a >= 0.5 else 5.0 / a)) if a < 1.0 else (1e-9, math.inf)
+        self.numbers = a / p, a / (math.pi * abs(p)), math.exp(lowest), h0 / math.pi, float(a < 1.0)
+
+    def __call__(self, x):
+        p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        kernels.LIGHT.serial(x, *self.numbers, *self.nodes, p, c, s)
         return np.stack([p, c, s])
 
 
