@@ -254,8 +254,13 @@ def _nodes(rng, dtype, n, edges):
 def _sweep(rng, dtype, n, edges):
     sweep = tables._Sweep(1.5, 0.5)
     x = np.exp(rng.uniform(-5.0, 3.0, n))
-    constants = (sweep.ratio, sweep.factor, sweep.top, -63.0, sweep.reach, sweep.share, 0.0)
-    return [x, *(np.array([v]) for v in constants), *sweep.nodes], [np.zeros(n) for _ in range(3)]
+    return [x, *(np.array([v]) for v in sweep.numbers), *sweep.nodes], [np.zeros(n) for _ in range(3)]
+
+
+def _light(rng, dtype, n, edges):
+    light = tables._Light(1.5, -1.0)
+    x = np.exp(rng.uniform(-5.0, 3.0, n))
+    return [x, *(np.array([v]) for v in light.numbers), *light.nodes], [np.zeros(n) for _ in range(3)]
 
 
 def _rvs(rng, dtype, n, edges):
@@ -272,6 +277,7 @@ GPU_MAKERS = {
     "stable.quantile": _quantile,
     "stable.nodes": _nodes,
     "stable.sweep": _sweep,
+    "stable.light": _light,
     "stable.rvs*": _rvs,
 }
 _ORDER = "another order of summation, and rounding of log g that 1/(alpha - 1) multiplies; 4096 ulp are 9e-13"
@@ -284,6 +290,7 @@ GPU_BOUNDS = {
     "stable.quantile": dict(ulp=1024.0, floor=1.0, why="quantiles near 0 are differences"),
     "stable.nodes": dict(ulp=1024.0, why="differences of large numbers where log g crosses 0"),
     "stable.sweep": dict(ulp=1024.0, floor=1.0, why="another order of summation"),
+    "stable.light": dict(ulp=1024.0, floor=1.0, why="another order of summation, and rounding of a power that g multiplies"),
     "stable.rvs*": dict(
         ulp=1024.0, floor=1.0, why="1/alpha multiplies the logarithms' errors; S0 variates near 0 are differences"
     ),

@@ -192,10 +192,10 @@ def log_g_any(w, L, q):
 
 @device_function
 def sweep_node(w, a, h0, k1, L, log_c):
-    """(log g at x1 = 1, d theta/d w, d0 |d log g/d w|, d1 |d log g/d w|) for a != 1, inside -1 < beta < 1.
+    """(log g at x1 = 1, d theta/d w, d0 |d log g/d w|, d1 |d log g/d w|) for a != 1.
 
     By parts, the integrals of e^-g and 1 - e^-g are those of g e^-g |d log g| times the distance to one end or the other: all
-    three integrands vanish at both ends, so equal steps in w converge geometrically.
+    three integrands vanish at both ends, so equal steps in w converge geometrically. Not for light laws: see `light_cpu`.
     """
     p = a - 1.0
     d0, d1, jac = lengths(w, L)
@@ -654,3 +654,19 @@ def from_sweep(total, near, far, factor, share, rising):
     near, far = near / _PI, far / _PI
     c = share + near
     return log(factor * total), log(c) if c < 0.5 else log1p(-far), log(far) if far < 0.5 else log1p(-c)
+
+
+@device_function
+def from_light_sweep(excess, tail, rest, low, length, beyond, factor, share, rising):
+    """Logarithms of pdf, cdf and sf for x1 > 0 in a light law, where g >= low.
+
+    From the integrals of (g/low - 1) e^(low - g), e^(low - g) and, if low < 1, 1 - e^(low - g) up to where e^(low - g) is gone;
+    `length` is that of the whole range and `beyond` that of the rest. The tail is that of the light side: the cdf for
+    alpha < 1 (rising), else the sf.
+    """
+    lost = -expm1(-low)
+    inside = (length - beyond) * lost + (1.0 - lost) * rest if low < 1.0 else (length - beyond) - exp(-low) * tail
+    small, large = log(tail / _PI) - low, share + (inside + beyond) / _PI
+    most = log1p(-exp(small)) if large > 0.5 else log(large)
+    small = small if small < -0.7 else log1p(-large)
+    return log(factor * low * (tail + excess)) - low, small if rising else most, most if rising else small

@@ -621,7 +621,7 @@ GAUSS_KRONROD = Kernel(
 
 
 # --- many points of one law: equal steps in w --------------------------------------------------------------------------
-# With one (alpha, beta) the nodes are shared: log g(w; x1) = log g(w; 1) + a/(a - 1) log x1. See `law.sweep_node`.
+# With one (alpha, beta) the nodes are shared: g(w; x1) = g(w; 1) x1^(a/(a - 1)). See `law.sweep_node`.
 
 
 def nodes_cpu(w, a, h0, k1, L, log_c, lg, jac, near, far):
@@ -648,29 +648,26 @@ def bisect(lg, low, high, value):
 
 
 @array_function
-def window(shift, top, low, reach, lg):
-    """The nodes that count, first and end. log g rises with their number.
+def window(scale, top, low, g):
+    """The nodes that count, first and end. g rises with their number.
 
-    Left of the middle, where w = 0, the integrands fall with g and with d theta/d w, which is gone after `reach` nodes; right of
-    it the two work against each other, and only log g < low is negligible.
+    Left of the middle, where w = 0, the integrands fall with g; right of it g and d theta/d w work against each other, and only
+    g < low is negligible.
     """
-    end = bisect(lg, 0, lg.size, top - shift)
-    start = bisect(lg, 0, end, -42.0 - shift)
-    middle = lg.size // 2
-    if start > middle:
-        start = max(bisect(lg, 0, start, low - shift), middle - reach)
-    return max(start, end - 2 * reach), end
+    end = bisect(g, 0, g.size, top / scale)
+    start = bisect(g, 0, end, 5e-19 / scale)
+    return start if start <= g.size // 2 else bisect(g, 0, start, low / scale), end
 
 
 @array_function
-def sweep(shift, top, low, reach, lg, jac, near, far, work, sums):
+def sweep(scale, top, low, g, jac, near, far, work, sums):
     """Sums of g e^-g times jac, near and far over the nodes that count."""
-    start, end = window(shift, top, low, reach, lg)
+    start, end = window(scale, top, low, g)
     n = end - start
-    logs, j, u, v = lg[start:end], jac[start:end], near[start:end], far[start:end]
+    first, j, u, v = g[start:end], jac[start:end], near[start:end], far[start:end]
     for i in range(n):
-        g = exp(logs[i] + shift)
-        work[i] = g * exp(-g)
+        t = first[i] * scale
+        work[i] = t * exp(-t)
     p, c, s = 0.0, 0.0, 0.0
     for i in range(n):
         p += work[i] * j[i]
@@ -679,32 +676,84 @@ def sweep(shift, top, low, reach, lg, jac, near, far, work, sums):
     sums[0], sums[1], sums[2] = p, c, s
 
 
-def sweep_cpu(x, ratio, factor, top, low, reach, share, rising, lg, jac, near, far, p, c, s):
+def sweep_cpu(x, ratio, factor, top, low, share, rising, g, jac, near, far, p, c, s):
     for k in prange((x.size + TASK - 1) // TASK):
-        work, sums = np.empty(lg.size), np.empty(3)
+        work, sums = np.empty(g.size), np.empty(3)
         for i in range(k * TASK, min(k * TASK + TASK, x.size)):
-            sweep(ratio * log(x[i]), top, low, reach, lg, jac, near, far, work, sums)
+            sweep(x[i] ** ratio, top, low, g, jac, near, far, work, sums)
             p[i], c[i], s[i] = law.from_sweep(sums[0], sums[1], sums[2], factor / x[i], share, rising > 0)
 
 
-def sweep_cuda(x, ratio, factor, top, low, reach, share, rising, lg, jac, near, far, p, c, s):
+def sweep_cuda(x, ratio, factor, top, low, share, rising, g, jac, near, far, p, c, s):
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        shift = ratio * log(x[i])
-        start, end = window(shift, top, low, reach, lg)
+        scale = x[i] ** ratio
+        start, end = window(scale, top, low, g)
         density, lower, upper = 0.0, 0.0, 0.0
         for j in range(start, end):
-            g = exp(lg[j] + shift)
-            t = g * exp(-g)
+            t = g[j] * scale
+            t *= exp(-t)
             density += t * jac[j]
             lower += t * near[j]
             upper += t * far[j]
         p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
 
 
+# Light laws: g falls to a minimum at one end of theta, `lowest` for x1 = 1 and low = lowest x1^ratio. The nodes rise with g: they
+# hold excess = g/low - 1, whatever x1, the weights jac, and in `beyond` the sums of all weights from a node on.
+
+
+def light_cpu(x, ratio, factor, lowest, share, rising, excess, jac, beyond, p, c, s):
+    for k in prange((x.size + TASK - 1) // TASK):
+        work = np.empty(excess.size)
+        for i in range(k * TASK, min(k * TASK + TASK, x.size)):
+            low = min(lowest * x[i] ** ratio, 1e9)  # beyond, all is below the smallest double
+            end = bisect(excess, 0, excess.size, 42.0 / low)
+            e, j = excess[:end], jac[:end]
+            density, tail, rest = 0.0, 0.0, 0.0
+            if low < 1.0:
+                for n in range(end):
+                    work[n] = expm1(-low * e[n])
+                for n in range(end):
+                    t = j[n] * (1.0 + work[n])
+                    tail += t
+                    density += t * e[n]
+                    rest -= j[n] * work[n]
+            else:
+                for n in range(end):
+                    work[n] = exp(-low * e[n])
+                for n in range(end):
+                    t = j[n] * work[n]
+                    tail += t
+                    density += t * e[n]
+            p[i], c[i], s[i] = law.from_light_sweep(
+                density, tail, rest, low, beyond[0], beyond[end], factor / x[i], share, rising > 0
+            )
+
+
+def light_cuda(x, ratio, factor, lowest, share, rising, excess, jac, beyond, p, c, s):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        low = min(lowest * x[i] ** ratio, 1e9)
+        end = bisect(excess, 0, excess.size, 42.0 / low)
+        density, tail, rest = 0.0, 0.0, 0.0
+        for n in range(end):
+            work = expm1(-low * excess[n]) if low < 1.0 else exp(-low * excess[n])
+            t = jac[n] * (1.0 + work if low < 1.0 else work)
+            tail += t
+            density += t * excess[n]
+            rest -= jac[n] * work
+        p[i], c[i], s[i] = law.from_light_sweep(
+            density, tail, rest, low, beyond[0], beyond[end], factor / x[i], share, rising > 0
+        )
+
+
 NODES = Kernel("stable.nodes", nodes_cpu, nodes_cuda, lambda T: [(T[::1], *[T] * 5, *[T[::1]] * 4)], dtypes=("float64",))
 SWEEP = Kernel(
     "stable.sweep", sweep_cpu, sweep_cuda,
-    lambda T: [(T[::1], T, T, T, T, types.int64, T, T, *[T[::1]] * 7)], dtypes=("float64",), fastmath=("reassoc", "contract"),
+    lambda T: [(T[::1], *[T] * 6, *[T[::1]] * 7)], dtypes=("float64",), fastmath=("reassoc", "contract"),
+)  # fmt: skip
+LIGHT = Kernel(
+    "stable.light", light_cpu, light_cuda,
+    lambda T: [(T[::1], *[T] * 5, *[T[::1]] * 6)], dtypes=("float64",), fastmath=("reassoc", "contract"),
 )  # fmt: skip
 
 

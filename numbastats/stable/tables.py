@@ -72,9 +72,13 @@ class _Points:
 
     def __init__(self, a, b, centred):
         self.a, self.b, self.centred = a, b, centred
-        # Not where log g is ill-conditioned, nearly flat (light tails), or needs more nodes than a point does.
-        well = 0.5 <= a <= 1.95 and abs(a - 1.0) >= 0.08 and abs(b) <= 0.95
-        self.sweeps = {s: _Sweep(a, s * b) for s in (1.0, -1.0)} if well else {}
+        self.sweeps = {}
+        for s in (1.0, -1.0):
+            # Not where log g is ill-conditioned (alpha near 1) or nearly flat (almost light tails).
+            if (s * b == -1.0 and 1.08 <= a <= 1.95) or (s * b == 1.0 and a <= 0.92):
+                self.sweeps[s] = _Light(a, s * b)
+            elif a <= 1.95 and abs(a - 1.0) >= 0.08 and (abs(b) <= 0.95 or (s * b == 1.0 and a > 1.0)):
+                self.sweeps[s] = _Sweep(a, s * b)
         self.zeta = 0.0 if centred or not self.sweeps else law.zeta(a, b)[0]
 
     def __call__(self, x):
@@ -106,91 +110,106 @@ class _Sweep:
         log_c = -0.5 * math.log1p(m * m)
         p = a - 1.0
         steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
-        self.step = min(0.25 / steep, 0.4)
-        half = min(110.0, 130.0 / flat + 8.0)
-        n = 2 * math.ceil(half / self.step) + 1
-        sign = 1.0 if a < 1.0 else -1.0
-        self.nodes = tuple(np.empty(n) for _ in range(4))
-        w = sign * self.step * np.arange(-(n // 2), n // 2 + 1)
-        kernels.NODES.serial(w, a, h0, k1, length, log_c, *self.nodes)
-        self.a, self.top = a, 3.9
-        self.nodes[2][:] *= self.step
-        self.nodes[3][:] *= self.step
+        step = 0.25 / steep
+        # equal steps in t; wider ones in w where log g has the smaller slope and d theta/d w is all but e^w
+        half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
+        n = math.ceil((8.0 + half / wide) / step)
+        t = step * np.arange(-n, n + 1)
+        slow = np.exp(-np.abs(t + 8.0))
+        w = t - (wide - 1.0) * (np.maximum(-t - 8.0, 0.0) + np.log1p(slow))
+        weights = step * (1.0 + (wide - 1.0) * np.where(t > -8.0, slow, 1.0) / (1.0 + slow))
+        self.nodes = tuple(np.empty(t.size) for _ in range(4))
+        kernels.NODES.serial(w if a < 1.0 else -w, a, h0, k1, length, log_c, *self.nodes)
+        top = 3.9
+        for values in self.nodes[1:]:
+            values *= weights
         if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
-            while self.top / flat - math.exp(self.top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
-                self.top += 0.1
-        self.ratio, self.factor = a / p, self.step * a / (math.pi * abs(p))
-        self.share, self.rising = h0 / math.pi, a < 1.0
+            while top / flat - math.exp(top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
+                top += 0.1
+        ratio, factor = a / p, a / (math.pi * abs(p))
         lg = self.nodes[0]
-        self.reach = math.ceil((45.0 if a >= 0.5 else 45.0 + (self.top + 3.0) / flat) / self.step)
         # log x1 for which the window lies inside the nodes
-        smallest = self.top - lg[-1] + 1.0
-        largest = max(-42.0 - lg[0], self.top - lg[min(2 * self.reach, n - 1)])
-        low, high = sorted(v / self.ratio for v in (smallest, largest))
+        smallest = top - lg[-1] + 1.0
+        largest = -42.0 - lg[0]
+        low, high = sorted(v / ratio for v in (smallest, largest))
         # the series are as fast outside
-        self.low, self.high = math.exp(max(low, -5.0)), math.exp(min(high, 3.0))
+        least, most = (-5.0, 3.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
+        self.low, self.high = math.exp(max(low, least)), math.exp(min(high, most))
+        self.numbers = ratio, factor, math.exp(top), math.exp(-42.0 * max(a, 1.0 / a)), h0 / math.pi, float(a < 1.0)
+        self.nodes = np.exp(np.clip(lg, -700.0, 700.0)), *self.nodes[1:]
 
     def __call__(self, x):
         p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-        lg, jac, near, far = self.nodes
-        kernels.SWEEP.serial(
-            x, self.ratio, self.factor, self.top, -42.0 * max(self.a, 1.0 / self.a), self.reach, self.share, float(self.rising),
-            lg, jac, near, far, p, c, s,
-        )  # fmt: skip
+        kernels.SWEEP.serial(x, *self.numbers, *self.nodes, p, c, s)
         return np.stack([p, c, s])
 
 
-def _bisect(values, lo, hi, tolerance):
-    """Panels (lo, hi, Chebyshev coefficients) and the certificate of a function of u, given as values(u) -> (3, n)."""
+class _Light:
+    """The same for light laws: beta = 1 for alpha < 1, beta = -1 for alpha > 1."""
+
+    def __init__(self, a, b):
+        m = b * law.tan_half_pi(a)[0]
+        h0, k1, length, _ = law.angles(a, b, m)
+        log_c = -0.5 * math.log1p(m * m)
+        p = a - 1.0
+        step = 0.25 / max(max(a, 1.0) / abs(p), 2.0)
+        # where log g is at its minimum only d theta/d w is left, which equal steps in t make fall twice exponentially
+        t = step * np.arange(math.floor(-8.0 / step), math.ceil(45.0 / step))
+        bent = np.exp(-(t + 4.0))
+        self.nodes = tuple(np.empty(t.size) for _ in range(4))
+        kernels.NODES.serial((t - bent) * (1.0 if a < 1.0 else -1.0), a, h0, k1, length, log_c, *self.nodes)
+        jac = self.nodes[1] * (step * (1.0 + bent))
+        lowest = a / p * (log_c - math.log(a)) + math.log(abs(p)) - log_c
+        excess = np.expm1(np.clip(self.nodes[0] - lowest, 0.0, 700.0))
+        self.nodes = excess, jac, np.append(np.cumsum(jac[::-1])[::-1], 0.0)
+        # the series are as fast outside
+        self.low, self.high = (0.0, math.exp(3.0 if a >= 0.5 else 5.0 / a)) if a < 1.0 else (1e-9, math.inf)
+        self.numbers = a / p, a / (math.pi * abs(p)), math.exp(lowest), h0 / math.pi, float(a < 1.0)
+
+    def __call__(self, x):
+        p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        kernels.LIGHT.serial(x, *self.numbers, *self.nodes, p, c, s)
+        return np.stack([p, c, s])
+
+
+def _bisect(values, side, lo, hi, tolerance):
+    """Panels as arrays (side, lo, hi, Chebyshev coefficients), sorted, and the certificate, of values(u, side) -> (3, n)."""
     kept, certificate = [], 0.0
     while lo.size:
         mid, half = 0.5 * (lo + hi), 0.5 * (hi - lo)
-        f = values((mid[:, None] + half[:, None] * _ALL).ravel()).reshape(3, lo.size, _ALL.size)
+        u = mid[:, None] + half[:, None] * _ALL
+        f = values(u.ravel(), np.repeat(side, _ALL.size)).reshape(3, lo.size, _ALL.size)
         finite = np.isfinite(f).all(axis=(0, 2))
         c = np.where(np.isfinite(f[..., : DEGREE + 1]), f[..., : DEGREE + 1], _LOWEST) @ _TO_CHEBYSHEV.T
         size = 1.0 + 0.01 * np.abs(c[..., 0])
         rest = np.max(np.abs(c[..., -2:]).max(axis=-1) / size, axis=0)
         check = np.max(np.abs(c @ _CHECK_MATRIX.T - f[..., DEGREE + 1 :]).max(axis=-1) / size, axis=0)
         done = ((rest < tolerance) & finite) | (half <= _FINEST)
-        for i in np.flatnonzero(done):
-            kept.append((lo[i], hi[i], c[:, i]))
-            if finite[i]:
-                certificate = max(certificate, check[i])
-        lo, mid, hi = lo[~done], mid[~done], hi[~done]
-        lo, hi = np.concatenate([lo, mid]), np.concatenate([mid, hi])
-    kept.sort(key=lambda panel: panel[0])
-    return kept, certificate
+        kept.append((side[done], lo[done], hi[done], c[:, done]))
+        certificate = max(certificate, check[done & finite].max(initial=0.0))
+        more = ~done
+        lo, mid, hi, side = lo[more], mid[more], hi[more], side[more]
+        lo, hi, side = np.concatenate([lo, mid]), np.concatenate([mid, hi]), np.concatenate([side, side])
+    side, lo, hi = (np.concatenate([k[i] for k in kept]) for i in range(3))
+    order = np.lexsort((lo, -side))
+    return side[order], lo[order], hi[order], np.concatenate([k[3] for k in kept], axis=1)[:, order], certificate
 
 
-def _side(points, a, b, side, centred, delta, shift):
-    """Panels, certificate and whether the tail is light, of one side."""
-    bb = side * b
-    top = math.log(_LARGEST) - math.log(delta)
-    light_tail = bb == -1.0 and not centred
-    light_end = shift == 0.0
-
-    def values(u):
-        near = delta * (np.expm1(np.minimum(u, 30.0)) if shift else np.exp(np.minimum(u, 30.0)))
-        return points(side * np.where(u < 30.0, near, np.exp(u + math.log(delta))))
-
+def _edges(values, side, top, light_end, light_tail):
+    """Ends of the first panels of one side, cut where the density underflows."""
     edges = np.append(_EDGES[_EDGES < top], top)
     if light_end:
         edges = np.concatenate([-_EDGES[:0:-1], edges])
-    if light_end or light_tail:  # cut where the density underflows
-        log_pdf = values(edges)[0]
-        above = np.flatnonzero(log_pdf > _LOWEST)
-        first, last = above[0], above[-1] if light_tail else edges.size - 1
-        lo, hi = edges[first - 1] if light_end else edges[0], edges[last + 1] if light_tail else edges[-1]
-        inside, outside = (edges[first], lo) if light_end else (edges[last], hi)
-        for _ in range(12):
-            middle = 0.5 * (inside + outside)
-            if values(np.array([middle]))[0, 0] > _LOWEST:
-                inside = middle
-            else:
-                outside = middle
-        edges = edges[first : last + 1]
-        edges = np.unique(np.append(edges, inside))
-    return _bisect(values, edges[:-1], edges[1:], 1e-14)
+    if not (light_end or light_tail):
+        return edges
+    above = np.flatnonzero(values(edges, np.full(edges.size, side))[0] > _LOWEST)
+    first, last = above[0], above[-1] if light_tail else edges.size - 1
+    inside, outside = (edges[first], edges[first - 1]) if light_end else (edges[last], edges[last + 1])
+    for _ in range(3):
+        between = np.linspace(inside, outside, 17)[1:]
+        n = np.count_nonzero(values(between, np.full(16, side))[0] > _LOWEST)
+        inside, outside = between[n - 1] if n > 0 else inside, between[min(n, 15)]
+    return np.unique(np.append(edges[first : last + 1], inside))
 
 
 def _delta(a, b):
@@ -208,32 +227,44 @@ def table(a, b):
     delta = _delta(a, b)
     shift = 0.0 if centred and abs(b) == 1.0 else 1.0
     points = _Points(a, b, centred)
-    sides, cells, panels, certificate = [], [], [], 0.0
-    for side in (1.0, -1.0):
-        light = side * b == -1.0 and not centred
-        if centred and side * b == -1.0:  # outside the support
-            sides.append([0.0, -math.inf, 0.0, 0, 0, 0, 0])
-            continue
-        kept, error = _side(points, a, b, side, centred, delta, shift)
-        certificate = max(certificate, error)
-        first, last = kept[0][0], kept[-1][1]
-        ends = np.array([lo for lo, _, _ in kept] + [last]) - first
-        per_unit = 1.0 / np.diff(ends / (ends + BEND)).min()
-        count = math.ceil(ends[-1] / (ends[-1] + BEND) * per_unit)
-        bent = np.arange(count) / per_unit
-        where = np.minimum(BEND * bent / (1.0 - np.minimum(bent, 0.9999)), ends[-1])
-        sides.append([first, last if light else math.inf, per_unit, len(cells), count, len(panels), len(kept)])
-        cells += (np.searchsorted(ends[:-1], where, side="right") - 1 + len(panels)).tolist()
-        panels += kept
-    rows = np.empty((3, len(panels), 4 + DEGREE))
-    for i, (lo, hi, c) in enumerate(panels):
-        rows[:, i, 0], rows[:, i, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
-        rows[:, i, 2] = c @ (-1.0) ** np.arange(DEGREE + 1)
-        rows[:, i, 3:] = c @ _TO_MONOMIAL.T
-    return Table(
-        np.array([[1.0 / delta, shift, 0.0, 0.0, 0.0, 0.0, 0.0], *sides]),
-        np.array(cells, np.int64).reshape(-1, 1),
-        rows,
-        certificate,
-        centred,
+    log_delta = math.log(delta)
+
+    def values(u, side):
+        small = np.minimum(u, 30.0)
+        near = delta * (np.expm1(small) if shift else np.exp(small))
+        return points(side * np.where(u < 30.0, near, np.exp(u + log_delta)))
+
+    sides = [side for side in (1.0, -1.0) if not (centred and side * b == -1.0)]  # the other is outside the support
+    sides = sides if b != 0.0 else [1.0]  # its mirror image
+    top = math.log(_LARGEST) - log_delta
+    edges = [_edges(values, s, top, shift == 0.0, s * b == -1.0 and not centred) for s in sides]
+    side, lo, hi, c, certificate = _bisect(
+        values,
+        np.concatenate([np.full(e.size - 1, s) for e, s in zip(edges, sides, strict=True)]),
+        np.concatenate([e[:-1] for e in edges]),
+        np.concatenate([e[1:] for e in edges]),
+        1e-14,
     )
+    if b == 0.0:
+        side, lo, hi, c = np.append(side, -side), np.append(lo, lo), np.append(hi, hi), np.append(c, c[[0, 2, 1]], axis=1)
+    info, cells, count = np.zeros((3, 7)), [], 0
+    info[0, :2], info[1:, 1] = (1.0 / delta, shift), -math.inf
+    for row, s in enumerate((1.0, -1.0), 1):
+        mine = side == s
+        if not mine.any():
+            continue
+        first, last, number = lo[mine][0], hi[mine][-1], np.count_nonzero(mine)
+        ends = np.append(lo[mine], last) - first
+        per_unit = 1.0 / np.diff(ends / (ends + BEND)).min()
+        size = math.ceil(ends[-1] / (ends[-1] + BEND) * per_unit)
+        bent = np.arange(size) / per_unit
+        where = np.minimum(BEND * bent / (1.0 - np.minimum(bent, 0.9999)), ends[-1])
+        tail = s * b == -1.0 and not centred
+        info[row] = first, last if tail else math.inf, per_unit, sum(map(len, cells)), size, count, number
+        cells.append(np.searchsorted(ends[:-1], where, side="right") - 1 + count)
+        count += number
+    rows = np.empty((3, count, 4 + DEGREE))
+    rows[:, :, 0], rows[:, :, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
+    rows[:, :, 2] = c @ (-1.0) ** np.arange(DEGREE + 1)
+    rows[:, :, 3:] = c @ _TO_MONOMIAL.T
+    return Table(info, np.concatenate(cells).astype(np.int64).reshape(-1, 1), rows, certificate, centred)
