@@ -15,7 +15,7 @@ from numbastats.scalar.kernels1d import taylor5
 
 __all__ = ["Neighbours", "sums_on_line"]
 
-LANES = 128  # pairs per pass of the inner loops
+LANES = 256  # pairs per pass of the inner loops
 TASKS = 64
 NEWTON = 6  # coefficients per pass of a polynomial's evaluation
 
@@ -127,7 +127,7 @@ def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
 @array_function
 def _polynomial(table, x, out, m):
     """Values of a polynomial, highest coefficient first, their number a multiple of NEWTON."""
-    out[:] = 0.0
+    out[:m] = 0.0
     for k in range(0, table.size, NEWTON):
         c0, c1, c2, c3, c4, c5 = table[k], table[k + 1], table[k + 2], table[k + 3], table[k + 4], table[k + 5]
         for j in range(m):
@@ -136,8 +136,8 @@ def _polynomial(table, x, out, m):
 
 
 @array_function
-def _overlap(r2, m, w, v, inverse, table, dim, close, x, s, b, acc):
-    """Add w (2 - r)^((d+5)/2) P(r - 1) to one lane and, if pairs may have r < 1, w (1 - r^2) and v (1 - r^2) to two more."""
+def _overlap(r2, wb, vb, m, inverse, table, dim, x, s, b, acc):
+    """Add w (2 - r)^((d+5)/2) P(r - 1) to one lane and v (1 - r^2), where r < 1, to another."""
     square = inverse * inverse
     for j in range(m):
         t = np.sqrt(r2[j] * square)
@@ -153,35 +153,47 @@ def _overlap(r2, m, w, v, inverse, table, dim, close, x, s, b, acc):
     for _ in range((dim - 1) // 2):
         for j in range(m):
             b[j] *= s[j]
-    a0 = acc[0]
+    a0, a1 = acc[0], acc[1]
     for j in range(m):
-        a0[j] += w[j] * b[j]
-    if close:
-        a1, a2 = acc[1], acc[2]
-        for j in range(m):
-            t = 1.0 - r2[j] * square
-            t = t if t > 0.0 else 0.0
-            a1[j] += w[j] * t
-            a2[j] += v[j] * t
+        a0[j] += wb[j] * b[j]
+        t = 1.0 - r2[j] * square
+        a1[j] += vb[j] * (t if t > 0.0 else 0.0)
 
 
 @array_function
-def _gaussian(r2, m, w, inverse, table, x, b, acc):
-    """Add w exp(-z/2) P(z - 1), z the squared distance."""
+def _gaussian(r2, wb, m, inverse, table, x, b, acc):
+    """Add w exp(-z/2) P(z), z the squared distance."""
     square = inverse * inverse
     for j in range(m):
-        x[j] = r2[j] * square - 1.0
+        x[j] = r2[j] * square
     _polynomial(table, x, b, m)
     a0 = acc[0]
     for j in range(m):
-        a0[j] += w[j] * (b[j] * exp(-0.5 * (x[j] + 1.0)))
+        a0[j] += wb[j] * (b[j] * exp(-0.5 * x[j]))
+
+
+@array_function
+def _squares(y, i, w, v, first, m, r2, wb, vb):
+    """Squared distances of sample i from m others, and the weights of those pairs."""
+    yb, p = y[0][first : first + m], y[0, i]
+    for j in range(m):
+        r2[j] = (yb[j] - p) * (yb[j] - p)
+    for a in range(1, y.shape[0]):
+        yb, p = y[a][first : first + m], y[a, i]
+        for j in range(m):
+            r2[j] += (yb[j] - p) * (yb[j] - p)
+    wj, vj, wi, vi = w[first : first + m], v[first : first + m], w[i], v[i]
+    for j in range(m):
+        wb[j] = wi * wj[j]
+        vb[j] = wi * vj[j] + vi * wj[j]
 
 
 def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
     for index in prange(sums.shape[0]):
         task = np.int64(index)
         d, n = y.shape
-        r2, x, s, b, acc = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty((3, LANES))
+        r2, wb, vb, x, s, b = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+        acc = np.zeros((hs.size, 2, LANES))
         inv_width, width = 1.0 / grid[3], grid[3]
         for i in range(task, n, sums.shape[0]):
             x0 = y[d - 3, i] if d > 2 else 0.0
@@ -189,8 +201,7 @@ def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums)
             own0 = min(max(np.int64((x0 - grid[0]) * inv_width), 0), cells[0] - 1) if d > 2 else 0
             own1 = min(max(np.int64((x1 - grid[1]) * inv_width), 0), cells[1] - 1)
             for k in range(hs.size):
-                inverse, reach = 1.0 / hs[k], reaches[k]
-                acc[:, :] = 0.0
+                inverse, reach, held = 1.0 / hs[k], reaches[k], 0
                 for c0 in range(own0, min(cells[0], np.int64((x0 + reach - grid[0]) * inv_width) + 1) if d > 2 else 1):
                     lo = max(grid[0] + c0 * width - x0, 0.0) if d > 2 else 0.0
                     first1 = own1 if c0 == own0 else max(np.int64(0), np.int64((x1 - reach - grid[1]) * inv_width))
@@ -200,31 +211,29 @@ def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums)
                         t = reach * reach - lo * lo - lo1 * lo1
                         if t < -1e-9 * reach * reach:
                             continue
-                        close = lo * lo + lo1 * lo1 < hs[k] * hs[k]
                         half = np.sqrt(max(t, 0.0)) + 1e-6 * reach
                         row = (c0 * cells[1] + c1) * cells[2]
                         begin = min(max(np.int64((x2 - half - grid[2]) * inv_width), 0), cells[2] - 1)
                         end = min(max(np.int64((x2 + half - grid[2]) * inv_width), 0), cells[2] - 1)
-                        j0, j1 = max(starts[row + begin], i + 1), starts[row + end + 1]
-                        while j0 < j1:
-                            m = min(LANES, j1 - j0)
-                            ya = y[0][j0 : j0 + m]
-                            p = y[0, i]
-                            for j in range(m):
-                                r2[j] = (ya[j] - p) * (ya[j] - p)
-                            for a in range(1, d):
-                                ya = y[a][j0 : j0 + m]
-                                p = y[a, i]
-                                for j in range(m):
-                                    r2[j] += (ya[j] - p) * (ya[j] - p)
-                            if gaussian:
-                                _gaussian(r2, m, w[j0 : j0 + m], inverse, table, x, b, acc)
-                            else:
-                                _overlap(r2, m, w[j0 : j0 + m], v[j0 : j0 + m], inverse, table, d, close, x, s, b, acc)
-                            j0 += m
-                sums[task, k, 0] += w[i] * acc[0].sum()
-                if not gaussian:
-                    sums[task, k, 1] += v[i] * acc[1].sum() + w[i] * acc[2].sum()
+                        j, last = max(starts[row + begin], i + 1), starts[row + end + 1]
+                        while j < last:
+                            m = min(LANES - held, last - j)
+                            _squares(y, i, w, v, j, m, r2[held:], wb[held:], vb[held:])
+                            j += m
+                            held += m
+                            if held == LANES:
+                                if gaussian:
+                                    _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+                                else:
+                                    _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+                                held = 0
+                if gaussian:
+                    _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+                else:
+                    _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+        for k in range(hs.size):
+            sums[task, k, 0] = acc[k, 0].sum()
+            sums[task, k, 1] = acc[k, 1].sum()
 
 
 class Neighbours:
@@ -267,7 +276,7 @@ class Neighbours:
         table : (k,) float64
             Coefficients of P, highest first, k a multiple of 6.
         gaussian : bool
-            Sum ``w_i w_j exp(-r^2 / 2) P(r^2 - 1)``; otherwise ``w_i w_j (2 - r)^((d+5)/2) P(r - 1)`` over r < 2, and
+            Sum ``w_i w_j exp(-r^2 / 2) P(r^2)``; otherwise ``w_i w_j (2 - r)^((d+5)/2) P(r - 1)`` over r < 2, and
             ``(v_i w_j + w_i v_j) (1 - r^2)`` over r < 1.
 
         Returns
