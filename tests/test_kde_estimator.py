@@ -406,6 +406,31 @@ def test_selectors_on_the_normal_law():
     assert bandwidth.eq9(x) == pytest.approx(bandwidth.silverman(x), rel=1e-12)
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_plugin_in_more_dimensions(d):
+    """By direct sums with the Laplacians written out; near the best bandwidth of the normal law."""
+    rng = np.random.default_rng(13)
+    x, w = rng.standard_normal((150, d)), rng.uniform(0.3, 1, 150)
+    y = np.linalg.solve(np.linalg.cholesky(np.cov(x.T, aweights=w)), x.T).T
+    z = ((y[:, None] - y) ** 2).sum(-1)
+    n, c = w.sum() ** 2 / (w * w).sum(), (2 * math.pi) ** (-d / 2)
+
+    def psi(s, g):
+        t = z / g**2
+        p2 = t**2 - 2 * (d + 2) * t + d * (d + 2)
+        p3 = t**3 - 3 * (d + 4) * t**2 + 3 * (d + 2) * (d + 4) * t - d * (d + 2) * (d + 4)
+        return c * (w @ ((p2 if s == 2 else p3) * np.exp(-t / 2)) @ w) / w.sum() ** 2 / g ** (d + 2 * s)
+
+    psi8 = d * (d + 2) * (d + 4) * (d + 6) / 16 * (4 * math.pi) ** (-d / 2)
+    psi6 = psi(3, (2 * c * d * (d + 2) * (d + 4) / (psi8 * n)) ** (1 / (d + 8)))
+    psi4 = psi(2, (-2 * c * d * (d + 2) / (psi6 * n)) ** (1 / (d + 6)))
+    want = (d / ((4 * math.pi) ** (d / 2) * psi4 * n)) ** (1 / (d + 4))
+    assert bandwidth.plugin(x, kernel="gaussian", weights=w) == pytest.approx(want, rel=1e-12)
+    x = rng.standard_normal((3000, d))
+    assert bandwidth.plugin(x) == pytest.approx(bandwidth.eq9(x), rel=0.1)
+    assert kde.KDE(bandwidth="plugin", **CPU).fit(x).h_ == pytest.approx(bandwidth.plugin(x), rel=1e-12)
+
+
 def test_selectors_see_two_modes():
     rng = np.random.default_rng(9)
     x = np.concatenate([rng.normal(-4, 1, 2500), rng.normal(4, 0.3, 2500)])
@@ -428,10 +453,14 @@ def test_selectors_by_name():
 
 def test_bad_selector_input():
     for rule in (bandwidth.isj, bandwidth.plugin):
-        with pytest.raises(ValueError, match="d = 1"):
-            rule(np.zeros((5, 2)))
         with pytest.raises(ValueError, match="equal"):
             rule(np.ones(5))
+    with pytest.raises(ValueError, match="d = 1"):
+        bandwidth.isj(np.zeros((5, 2)))
+    for rule in (bandwidth.lscv, bandwidth.plugin):
+        for bad in (np.zeros((5, 2)), np.ones((1, 2)), np.eye(2)):
+            with pytest.raises(ValueError, match="singular"):
+                rule(bad)
     with pytest.raises(ValueError, match="NaN"):
         bandwidth.eq9([1.0, np.nan])
     with pytest.raises(ValueError, match="weights"):

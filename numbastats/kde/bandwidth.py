@@ -223,7 +223,9 @@ def silverman(samples, kernel="epanechnikov", weights=None):
 def _one_dimension(name, samples, weights):
     x, w, n = _prepare(samples, weights)
     if x.shape[1] != 1:
-        raise ValueError(f"bandwidth={name!r} is for d = 1 (got d = {x.shape[1]}); use 'eq9', 'scott', 'silverman' or 'lscv'")
+        raise ValueError(
+            f"bandwidth={name!r} is for d = 1 (got d = {x.shape[1]}); use 'eq9', 'scott', 'silverman', 'plugin' or 'lscv'"
+        )
     x = x[:, 0]
     mean = np.average(x, weights=w)
     variance = np.average((x - mean) ** 2, weights=w)
@@ -299,17 +301,24 @@ def isj(samples, kernel="epanechnikov", weights=None):
     return math.sqrt(root) * span / sd * canonical_ratio(kernel, 1)
 
 
-def plugin(samples, kernel="epanechnikov", weights=None):
-    """Two-stage direct plug-in bandwidth, d = 1.
+def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
+    """Two-stage direct plug-in bandwidth.
 
     Parameters
     ----------
     samples, kernel, weights
         As in `eq9`.
+    workers : int, optional
+        Number of threads for d >= 2; the result does not depend on it.
 
     Returns
     -------
     float
+
+    Notes
+    -----
+    For d = 1 on 4096 bins. For d >= 2 one factor h on whitened samples: the same two stages for the integral of (Laplacian f)^2,
+    whose estimates are exact sums over pairs, O(n^2) at worst.
 
     References
     ----------
@@ -324,6 +333,8 @@ def plugin(samples, kernel="epanechnikov", weights=None):
     >>> bool(0.15 < bandwidth.plugin(x, kernel="gaussian") < 0.25)
     True
     """
+    if np.ndim(samples) == 2 and np.shape(samples)[1] > 1:
+        return _plugin_whitened(*_prepare(samples, weights), workers) * canonical_ratio(kernel, np.shape(samples)[1])
     x, w, n, sd = _one_dimension("plugin", samples, weights)
     quartiles = np.quantile(x, [0.25, 0.75], weights=w, method="inverted_cdf" if w is not None else "linear")
     spread = (quartiles[1] - quartiles[0]) / 1.3489795
@@ -344,6 +355,30 @@ def plugin(samples, kernel="epanechnikov", weights=None):
     g1 = (30 / (math.sqrt(2 * math.pi) * psi8 * n)) ** (1 / 9)
     g2 = (-6 / (math.sqrt(2 * math.pi) * psi(6, g1) * n)) ** (1 / 7)
     return (1 / (2 * math.sqrt(math.pi) * psi(4, g2) * n)) ** (1 / 5) / sd * canonical_ratio(kernel, 1)
+
+
+def _plugin_whitened(x, w, n, workers):
+    """Gaussian bandwidth from psi_s = integral of f (Laplacian)^s f: s = 4 of the normal law, 3 and 2 from sums over pairs."""
+    from numbastats.kde.pairs import Neighbours
+
+    y, d = _whiten(x, w), x.shape[1]
+    weights = np.ones(len(x)) if w is None else w
+    total, square = weights.sum(), np.sum(weights * weights)
+    near = None
+    psi = math.prod(range(d, d + 8, 2)) / (2**4 * (4 * math.pi) ** (d / 2))
+    for s in (3, 2):
+        at_zero = (-1) ** s * math.prod(range(d, d + 2 * s, 2)) / (2 * math.pi) ** (d / 2)
+        g = (-2 * at_zero / (psi * n)) ** (1 / (d + 2 * s + 2))
+        near = near or Neighbours(y, weights, weights, 2 * g, workers)
+        # Laplacian^s exp(-z/2) = P(z) exp(-z/2), z = r^2: from P -> 4 z P'' + (2 d - 4 z) P' + (z - d) P
+        z, p = np.polynomial.Polynomial([0.0, 1.0]), np.polynomial.Polynomial([1.0])
+        for _ in range(s):
+            p = 4 * z * p.deriv(2) + (2 * d - 4 * z) * p.deriv() + (z - d) * p
+        table = np.zeros(6)
+        table[5 - s :] = p.coef[::-1]
+        sums = near.sums(np.array([g]), np.array([9 * g]), table, gaussian=True)[0, 0]
+        psi = (square * at_zero + 2 * sums / (2 * math.pi) ** (d / 2)) / (total**2 * g ** (d + 2 * s))
+    return (d / ((2 * math.sqrt(math.pi)) ** d * psi * n)) ** (1 / (d + 4))
 
 
 # --- exact least-squares cross-validation, Epanechnikov -----------------------------------------------------------------
@@ -412,9 +447,12 @@ def lscv_score(samples, h, weights=None):
 
 
 def _whiten(x, w):
-    covariance = np.atleast_2d(np.cov(x.T, aweights=w))
+    with np.errstate(all="ignore"):
+        covariance = np.atleast_2d(np.cov(x.T, aweights=w)) if len(x) > x.shape[1] else np.zeros((x.shape[1],) * 2)
     try:
         factor = np.linalg.cholesky(covariance)
+        if not np.isfinite(factor).all():
+            raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
         raise ValueError("the covariance of the samples is singular; remove the dependent axes or pass H=") from None
     return np.linalg.solve(factor, (x - x.mean(0)).T).T
@@ -473,8 +511,8 @@ def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
 
     Notes
     -----
-    The score is evaluated at 15 bandwidths up to 1.6 times `eq9`, further up while it falls, and about 10 times to find its least
-    to 0.1 %. For d = 1 each takes O(n) (moments of cells). For d >= 2 all pairs nearer than two half boxes are visited,
+    The score is evaluated at 15 bandwidths up to 1.6 times `eq9`, further up while it falls, and about 10 times for
+    a minimum to 0.1 %. For d = 1 each takes O(n) (moments of cells). For d >= 2 all pairs nearer than two half boxes are visited,
     O(n^2 h^d); for more than about 1e5 samples take a subset.
 
     Examples
@@ -486,7 +524,7 @@ def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
     True
     """
     x, w, n = _prepare(samples, weights)
-    d = x.shape[1]
+    d, y = x.shape[1], _whiten(x, w)
     ties = len(x) - len(np.unique(x, axis=0))
     tied = ties > len(x) / 10
     if tied:
@@ -497,7 +535,7 @@ def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
             stacklevel=2,
         )
     start = normal_reference(n, d)
-    score = _scorer(_whiten(x, w), w, start, workers)
+    score = _scorer(y, w, start, workers)
     grid = np.geomspace(0.1, 3.0, 18) * start
     first = 15  # a minimum above 1.6 times the rule for normal samples is looked for only while the score falls
     scores = score(grid[:first])

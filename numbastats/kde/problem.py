@@ -268,7 +268,7 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
             if bandwidth == "scott":
                 h = n_eff ** (-1 / (d + 4)) * rules.canonical_ratio(kernel, d, form)
         else:
-            extra = {"workers": workers} if bandwidth == "lscv" else {}
+            extra = {"workers": workers} if bandwidth in ("lscv", "plugin") else {}
             h = rules.SELECTORS[bandwidth](x, "gaussian", w, **extra) * rules.canonical_ratio(kernel, d, form)
         if isinstance(sigma, str) and sigma == "identity":  # the rules are in units of the spread
             h *= float(np.sqrt(np.diag(_covariance(m, n, n_eff, w is not None)).mean()))
