@@ -115,6 +115,18 @@ class Points:
         ns.kde.points(self.x, self.points, **ONE)
 
 
+class Selectors:
+    params = [["lscv", "plugin"], [1, 2]]
+    param_names = ["rule", "dimension"]
+
+    def setup(self, rule, d):
+        self.x = normal(5000, d)
+        self.time_5000(rule, d)
+
+    def time_5000(self, rule, d):
+        getattr(ns.kde.bandwidth, rule)(self.x, workers=1)
+
+
 class Error:
     """Against brute force, in units of the peak's last place."""
 
@@ -352,6 +364,11 @@ def check_bits(report, simulated):
                     if not np.array_equal(got, want):
                         report.fail(f"kde.grid d={d} {kernel} {design}: GPU and CPU differ by {np.abs(got - want).max():.1e}")
         p = rng.standard_normal((20, d))
+        got, want = (
+            ns.kde.grid(x, axes, kernel="biweight", H=np.eye(d) * 0.4, form="product", device=where) for where in ("cuda", "cpu")
+        )
+        if np.abs(got - want).max() > 1e-13 * want.max():
+            report.fail(f"kde.grid d={d}, product form: GPU and CPU differ by {np.abs(got - want).max():.1e}")
         got, want = (ns.kde.points(x, p, H=np.eye(d) * 0.4, device=where) for where in ("cuda", "cpu"))
         if np.abs(got - want).max() > 1e-13 * want.max():
             report.fail(f"kde.points d={d}: GPU and CPU differ by {np.abs(got - want).max():.1e}")

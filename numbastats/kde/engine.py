@@ -59,11 +59,11 @@ def parse_boundary(boundary, model):
             )
         checked[int(axis)] = (kind, lo, hi)
     renorm = [a for a, r in checked.items() if r[0] == "renorm"]
-    if len(renorm) > 1:
+    if len(renorm) > 1 and not model.product:
         raise ValueError(
             "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
         )
-    if renorm and model.d > 1 and model.power is None:
+    if renorm and model.d > 1 and model.power is None and not model.product:
         raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
     return checked
 
@@ -124,7 +124,7 @@ def marginal_cdf(model, u):
 
     u = np.clip(np.asarray(u, float), -1.0, 1.0)
     if model.power is not None:
-        a = model.power + (model.d + 1) / 2
+        a = model.power + (1.0 if model.product else (model.d + 1) / 2)
         return betainc(a, a, 0.5 * (1 + u))
     if model.kernel == "triangular":
         return np.where(u < 0, 0.5 * (1 + u) ** 2, 1 - 0.5 * (1 - u) ** 2)
@@ -204,6 +204,10 @@ class Estimate:
         choice("method", method, GRID_METHODS)
         m = self.model
         polynomial = m.power is not None
+        if m.product:
+            if method not in ("auto", "skde-row", "skde", "ep") or derivative is not None:
+                raise ValueError("form='product' goes with method 'auto', 'skde-row', 'skde' or 'ep' and without derivative=")
+            method = "skde-row" if method == "auto" else method
         if method in ("auto", "rows"):
             if not polynomial:
                 if method == "rows":
@@ -260,7 +264,7 @@ class Estimate:
         if direct:
             grid.variant = method
             grid.geo[K.SCALE] = model.constant
-            grid.ints[K.BOUNDS] = {"skde-row": 0, "skde": 1, "skde-crop": 2}[method]
+            grid.ints[K.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-crop": 2}[method]
             grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
         else:
             weighted = weights.size > 1

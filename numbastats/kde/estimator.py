@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import inspect
 import math
 
@@ -23,7 +25,7 @@ class KDE:
 
     Parameters
     ----------
-    kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers
+    kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers, form
         As in `numbastats.kde.grid`, whose first paragraph explains what h means.
 
     Attributes
@@ -33,6 +35,8 @@ class KDE:
     n_dropped_ : rows dropped by ``nan_policy="omit"``
     method_used_, error_bound_, n_outside_ : after `grid`: the method, the a-priori bound of the error relative to the peak, and
         the number of samples too far away to touch the grid
+    n_eff, method_used, error_bound : the same without the underscore; h, H and sigma without it are the options of the
+        constructor, which `clone` copies, and None or a name where the fit chose them
 
     Examples
     --------
@@ -46,7 +50,7 @@ class KDE:
 
     def __init__(
         self, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9", bw_convention="support", boundary=None,
-        adaptive=None, tail=1e-10, nan_policy="raise", dtype=None, device=None, workers=None,
+        adaptive=None, tail=1e-10, nan_policy="raise", dtype=None, device=None, workers=None, form="radial",
     ):  # fmt: skip
         self.kernel, self.h, self.H, self.sigma, self.bandwidth, self.bw_convention = (
             kernel,
@@ -57,7 +61,7 @@ class KDE:
             bw_convention,
         )
         self.boundary, self.adaptive, self.tail, self.nan_policy = boundary, adaptive, tail, nan_policy
-        self.dtype, self.device, self.workers = dtype, device, workers
+        self.dtype, self.device, self.workers, self.form = dtype, device, workers, form
 
     # --- scikit-learn's protocol
 
@@ -89,7 +93,7 @@ class KDE:
         samples : (n, d) or (n,) array_like
         sample_weight : (n,) array_like, optional
         """
-        names = ("kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "workers")
+        names = ("kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "workers", "form")
         model = make_model(
             samples, sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
@@ -105,6 +109,21 @@ class KDE:
             raise ValueError("this KDE is not fitted yet; call fit(samples) first")
         return self._estimate
 
+    @property
+    def n_eff(self):
+        """Effective number of samples."""
+        return self.n_eff_
+
+    @property
+    def method_used(self):
+        """Method of the last `grid` or `points`."""
+        return self.method_used_
+
+    @property
+    def error_bound(self):
+        """A-priori bound of the error of the last `grid` relative to its peak; None where the method has none."""
+        return self.error_bound_
+
     # --- densities
 
     def grid(self, axes, *, method="auto", derivative=None, out=None):
@@ -116,7 +135,9 @@ class KDE:
 
     def points(self, points, *, method="auto", out=None):
         """Density at listed points; see `numbastats.kde.points`. The cell list is kept for the next call."""
-        return points_of(self._fitted(), points, method, False, out, self.device, self._like)
+        result = points_of(self._fitted(), points, method, False, out, self.device, self._like)
+        self.method_used_, self.error_bound_ = self._fitted().method_used, None
+        return result
 
     pdf = points
 
@@ -251,32 +272,53 @@ class KDE:
             f = np.trapezoid(f, axis, axis=0)
         return float(f)
 
-    def marginal(self, axis, positions):
-        """Density of one coordinate.
+    def marginal(self, axes, points=None):
+        """Density of some of the coordinates.
 
         Parameters
         ----------
-        axis : int
-        positions : array_like
+        axes : int or sequence of int
+            The k coordinates to keep.
+        points : (p,) array_like for one axis, else (p, k)
+            Without points a function of them is returned.
 
         Returns
         -------
-        array
-            Exact: the marginal of (1 - q)^p in d dimensions is a symmetric beta density with exponent p + (d - 1)/2.
+        array or callable
+            Exact: the marginal of (1 - q)^p over k of d coordinates is (1 - q)^(p + (d - k)/2), a product form stays one.
         """
-        from scipy.special import beta
-
-        e = self._fitted()
-        m = e.model
-        if m.d == 1:
-            return self.points(np.asarray(positions, float))
-        if m.power is None:
+        m = self._fitted().model
+        keep = [int(a) for a in np.atleast_1d(axes)]
+        if not keep or len(set(keep)) < len(keep) or not all(0 <= a < m.d for a in keep):
+            raise ValueError(f"axes={axes!r}: name different axes from 0 to {m.d - 1}")
+        if m.power is None and m.d > 1 and not m.product and len(keep) < m.d:
             raise ValueError(f"the marginal of kernel={m.kernel!r} has no closed form; use one of {', '.join(rules.POWERS)}")
-        if e.boundary:
+        if self._fitted().boundary and len(keep) < m.d:
             raise ValueError("marginals have no boundary correction; fit without boundary=")
-        exponent = m.power + (m.d - 1) / 2
-        norm = beta(0.5, exponent + 1)
-        return self._one_axis(axis, positions, lambda u, b: np.maximum(1 - u * u, 0) ** exponent / (norm * b))
+        return functools.partial(self._marginal, keep) if points is None else self._marginal(keep, points)
+
+    def _marginal(self, keep, points, chunk=2_000_000):
+        m = self._fitted().model
+        k, at = len(keep), np.asarray(points, float)
+        shape, at = at.shape[: at.ndim - (k > 1)], at.reshape(-1, k)
+        if keep == list(range(m.d)):
+            return self.points(at)
+        if m.product or k == m.d:
+            part = dataclasses.replace(
+                m, x=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
+            )
+            return Estimate(part, workers=self.workers).points(at).reshape(shape)
+        exponent = m.power + (m.d - k) / 2
+        factor = np.linalg.inv(np.linalg.cholesky(m.H[np.ix_(keep, keep)]))
+        y, scale = (m.x[:, keep] - m.x[0, keep]) @ factor.T, np.ones(1) if m.scale is None else m.scale
+        at = (at - m.x[0, keep]) @ factor.T
+        w = (np.ones(len(y)) if m.weights is None else m.weights) * scale ** -float(k)
+        norm = math.gamma(k / 2 + exponent + 1) / (math.pi ** (k / 2) * math.gamma(exponent + 1)) * np.linalg.det(factor)
+        total, step = np.empty(len(at)), max(1, chunk // len(y))
+        for first in range(0, len(at), step):
+            q = sum((at[first : first + step, a, None] - y[:, a]) ** 2 for a in range(k)) / scale**2
+            total[first : first + step] = np.maximum(1 - q, 0) ** exponent * (q < 1) @ w
+        return (total * (norm / m.total)).reshape(shape)
 
     # --- draws
 
@@ -298,25 +340,28 @@ class KDE:
         if any(r[0] == "renorm" for r in e.boundary.values()):
             raise ValueError("boundary 'renorm' has no exact draws; use 'reflect'")
         key = int(normalise_rng(rng))
-        u = random.uniform(size=(n, 2), rng=key, device="cpu", workers=self.workers)
+        u = random.uniform(size=(n, 1 + m.d if m.product else 2), rng=key, device="cpu", workers=self.workers)
         if m.weights is None:
             index = np.minimum((u[:, 0] * len(m.x)).astype(np.int64), len(m.x) - 1)
         else:
             cumulative = np.cumsum(m.weights)
             index = np.searchsorted(cumulative, u[:, 0] * cumulative[-1], side="right")
             index = np.minimum(index, np.flatnonzero(m.weights)[-1])
-        width = m.d + 2 * m.power + 2 if m.power is not None else m.d
-        z = random.normal(size=(n, width), rng=key, device="cpu", workers=self.workers)
-        step = z[:, : m.d] / np.linalg.norm(z, axis=1)[:, None]  # (1 - q)^p: the first coordinates of a point on a sphere
+        d, count = (1, n * m.d) if m.product else (m.d, n)  # a product form: every coordinate on its own
+        width = d + 2 * m.power + 2 if m.power is not None else d
+        z = random.normal(size=(count, width), rng=key, device="cpu", workers=self.workers)
+        step = z[:, :d] / np.linalg.norm(z, axis=1)[:, None]  # (1 - q)^p: the first coordinates of a point on a sphere
+        v = u[:, 1:].reshape(count, 1)
         if m.kernel == "triangular":
-            g = random.gamma(np.array([m.d, 2.0]), size=(n, 2), rng=key, device="cpu", workers=self.workers)
+            g = random.gamma(np.array([d, 2.0]), size=(count, 2), rng=key, device="cpu", workers=self.workers)
             step *= g[:, :1] / g.sum(1, keepdims=True)
         elif m.kernel == "cosine":
-            step = 2 / math.pi * np.arcsin(2 * u[:, 1:] - 1)
+            step = 2 / math.pi * np.arcsin(2 * v - 1)
         elif m.kernel == "gaussian":
             from scipy.special import gammaincinv
 
-            step *= np.sqrt(2 * gammaincinv(m.d / 2, u[:, 1:] * (1 - m.tail)))
+            step *= np.sqrt(2 * gammaincinv(d / 2, v * (1 - m.tail)))
+        step = step.reshape(n, m.d)
         if m.scale is not None:
             step = step * m.scale[index, None]
         x = m.x[index] + step @ np.linalg.cholesky(m.H).T

@@ -44,7 +44,7 @@ def to_kind(result, kind, like):
 
 def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
          bw_convention="support", method="auto", boundary=None, adaptive=None, derivative=None, tail=1e-10, nan_policy="raise",
-         out=None, dtype=None, device=None, workers=None):  # fmt: skip
+         out=None, dtype=None, device=None, workers=None, form="radial"):  # fmt: skip
     """Kernel density on a regular grid in 1 to 4 dimensions.
 
     The bandwidth first: the kernel matrix is ``H = h^2 Sigma``, and a bounded kernel is non-zero exactly where
@@ -90,6 +90,9 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     device : {"auto", "cpu", "cuda"}, optional
     workers : int, optional
         Number of threads, -1 for all cores.
+    form : {"radial", "product"}
+        The kernel as a function of the distance, or the product of one-dimensional kernels along the axes, for diagonal H; then
+        summed directly over the box ("skde-row").
 
     Returns
     -------
@@ -125,7 +128,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     """
     options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
                    nan_policy=nan_policy, dtype=None if dtype is None else check_dtype(dtype), workers=workers, boundary=boundary,
-                   adaptive=adaptive)  # fmt: skip
+                   adaptive=adaptive, form=form)  # fmt: skip
     e = estimate(samples, weights, options)
     return grid_of(e, axes, method, derivative, out, device, samples)
 
@@ -185,7 +188,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
     unknown = set(options) - {
         "weights", "kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "boundary", "adaptive", "tail", "nan_policy",
-        "dtype", "workers",
+        "dtype", "workers", "form",
     }  # fmt: skip
     if unknown:
         raise TypeError(f"grid_slabs got unknown keywords {sorted(unknown)}; it takes those of kde.grid")
@@ -217,7 +220,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
 
 def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
            bw_convention="support", method="auto", boundary=None, adaptive=None, tail=1e-10, nan_policy="raise", log=False,
-           out=None, dtype=None, device=None, workers=None):  # fmt: skip
+           out=None, dtype=None, device=None, workers=None, form="radial"):  # fmt: skip
     """Kernel density at listed points, any number of dimensions.
 
     Parameters
@@ -232,7 +235,7 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
         Return the logarithm, -inf where the density is 0.
     out : array, optional
         Shape (p,).
-    weights, kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers
+    weights, kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers, form
         As in `grid`.
 
     Returns
@@ -253,7 +256,7 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
     """
     options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
                    nan_policy=nan_policy, dtype=None if dtype is None else check_dtype(dtype), workers=workers, boundary=boundary,
-                   adaptive=adaptive)  # fmt: skip
+                   adaptive=adaptive, form=form)  # fmt: skip
     return points_of(estimate(samples, weights, options), points, method, log, out, device, samples)
 
 

@@ -49,6 +49,7 @@ GEO = 40
 # entries of ints
 DIM, LINES, BINS, LOG_BLOCK, MODE, LENGTH, KIND, BOUNDS, FIRST_ROW = 0, 1, 4, 7, 8, 9, 10, 11, 12
 INTS = 13
+PRODUCT = 8  # added to a kernel's number: the product of one-dimensional kernels along the axes
 
 
 # --- one sample on one row -------------------------------------------------------------------------------------------
@@ -917,7 +918,7 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
     """
     dim, length = ints[DIM], ints[LENGTH]
     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-    rest = l2 - geo[A] * t
+    rest = 0.0 if ints[KIND] >= PRODUCT else l2 - geo[A] * t
     if ints[BOUNDS] == 0:
         lo, hi = row_interval_strict(t, centre, length)
         return lo, hi, centre, rest
@@ -942,6 +943,23 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
     hi = min(floor(x + half) + 1.0, last)
     lo = min(lo, last)
     return np.int64(lo), np.int64(hi if inside and hi > lo else lo), centre, rest
+
+
+@array_function
+def outer_factor(u, i, inv_l2, k0, k1, k2, geo, ints):
+    """Product of the kernels along the outer axes: 1 for a radial kernel."""
+    kind, dim, factor = ints[KIND] - PRODUCT, ints[DIM], 1.0
+    if kind >= 0:
+        if dim > 1:
+            z = k2 - u[dim - 2, i]
+            factor *= kernel_value(kind, geo[S + 5] * z * z * inv_l2, geo[DECAY])
+        if dim > 2:
+            z = k1 - u[dim - 3, i]
+            factor *= kernel_value(kind, geo[S + 3] * z * z * inv_l2, geo[DECAY])
+        if dim > 3:
+            z = k0 - u[0, i]
+            factor *= kernel_value(kind, geo[S] * z * z * inv_l2, geo[DECAY])
+    return factor
 
 
 @array_function
@@ -995,7 +1013,8 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
                         l2 = lam2[i] if lam2.size > 1 else lam2[0]
                         lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
                         w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
-                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[KIND], geo[DECAY])
+                        w *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[KIND] % PRODUCT, geo[DECAY])
 
 
 def direct_cuda(u, q, lam2, starts, geo, ints, out):
@@ -1032,10 +1051,11 @@ def direct_cuda(u, q, lam2, starts, geo, ints, out):
                         row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
                         if row >= 0 and row < out.shape[0]:
                             lo, hi, centre, rest = direct_bounds(u, i, l2, float(r0), float(r1), float(r2), geo, ints)
+                            v = w * outer_factor(u, i, 1.0 / l2, float(r0), float(r1), float(r2), geo, ints)
                             for cell in range(lo, hi):
                                 x = float(cell) - centre
                                 q1 = max(geo[A] * x * x + rest, 0.0) / l2
-                                cuda.atomic.add(out, (row, cell), w * kernel_value(ints[KIND], q1, geo[DECAY]))
+                                cuda.atomic.add(out, (row, cell), v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
 
 
 # --- listed points, in coordinates in which the support is the unit ball -----------------------------------------------
@@ -1052,7 +1072,14 @@ def scan(y, q, inv_l2, first, last, p, kind, decay, buffer, acc):
     while first < last:
         m = min(LANES, last - first)
         b = buffer[:m]
-        if dim == 2:
+        if kind >= PRODUCT:
+            b[:] = 1.0
+            for a in range(dim):
+                for j in range(m):
+                    z = (p[a] - y[a, first + j]) * (p[a] - y[a, first + j])
+                    z *= inv_l2[first + j] if inv_l2.size > 1 else inv_l2[0]
+                    b[j] *= kernel_value(kind - PRODUCT, z, decay)
+        elif dim == 2:
             y0, y1 = y[0][first : first + m], y[1][first : first + m]
             p0, p1 = p[0], p[1]
             for j in range(m):
@@ -1064,11 +1091,13 @@ def scan(y, q, inv_l2, first, last, p, kind, decay, buffer, acc):
                 pa = p[a]
                 for j in range(m):
                     b[j] += (pa - ya[j]) * (pa - ya[j])
-        if inv_l2.size > 1:
+        if inv_l2.size > 1 and kind < PRODUCT:
             scale = inv_l2[first : first + m]
             for j in range(m):
                 b[j] *= scale[j]
-        if kind == 1:
+        if kind >= PRODUCT:
+            pass
+        elif kind == 1:
             for j in range(m):
                 b[j] = 1.0 - b[j] if b[j] < 1.0 else 0.0
         elif kind == 2:
@@ -1125,7 +1154,7 @@ def cell_density(p, y, q, inv_l2, starts, moments, grid, cells, kind, decay, use
             lo = grid[1] + c1 * width - x1
             n1 = (0.0 if lo <= 0.0 and lo + width >= 0.0 else min(abs(lo), abs(lo + width))) if dim > 1 else 0.0
             m1 = lo + 0.5 * width if dim > 1 else 0.0
-            t = 1.0 - n0 * n0 - n1 * n1
+            t = 1.0 - n0 * n0 - n1 * n1 if kind < PRODUCT else 1.0
             if t < -1e-12:
                 continue
             r = math.sqrt(max(t, 0.0)) + 1e-12

@@ -105,6 +105,7 @@ class Model:
     kind: str | None
     scale: np.ndarray | None = None  # adaptive: lambda per sample
     dropped: int = 0
+    product: bool = False  # product of one-dimensional kernels along the axes, H diagonal
 
     @property
     def d(self):
@@ -118,8 +119,8 @@ class Model:
 
     @property
     def number(self):
-        """Number of the kernel in the kernels' code."""
-        return rules.KERNELS.index(self.kernel)
+        """Number of the kernel in the kernels' code, plus K.PRODUCT for the product form."""
+        return rules.KERNELS.index(self.kernel) + (K.PRODUCT if self.product else 0)
 
     @property
     def tau2(self):
@@ -130,7 +131,7 @@ class Model:
             return 1490.0  # exp(-745) is the smallest float
         from scipy.special import gammainccinv
 
-        return 2.0 * float(gammainccinv(self.d / 2, self.tail))
+        return 2.0 * float(gammainccinv(0.5 if self.product else self.d / 2, self.tail))
 
     @property
     def decay(self):
@@ -145,7 +146,9 @@ class Model:
     @property
     def constant(self):
         """Density per unit of sum w lambda^-d K(q)."""
-        c = rules.norm_constant(self.kernel, self.d) / (1 - self.tail if self.kernel == "gaussian" else 1.0)
+        c = rules.norm_constant(self.kernel, 1 if self.product else self.d)
+        c /= 1 - self.tail if self.kernel == "gaussian" else 1.0
+        c **= self.d if self.product else 1
         return c / (self.total * math.sqrt(np.linalg.det(self.H)))
 
     def subset(self, x, weights, scale):
@@ -164,18 +167,21 @@ def check_weights(weights, n):
 
 
 def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
-               bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None):  # fmt: skip
+               bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None, form="radial"):  # fmt: skip
     """Validate and fix the kernel matrix."""
     x, own, kind = as_samples(samples)
     choice("kernel", kernel, rules.KERNELS)
     choice("bw_convention", bw_convention, CONVENTIONS)
     choice("nan_policy", nan_policy, ("raise", "omit"))
+    choice("form", form, ("radial", "product"))
     n, d = x.shape
+    product = form == "product" and d > 1
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
-    if kernel == "cosine" and d > 1:
+    if kernel == "cosine" and d > 1 and not product:
         raise ValueError(
-            f"kernel='cosine' is for d = 1 (got d = {d}); use 'epanechnikov', 'biweight', 'triweight' or 'triangular'"
+            f"kernel='cosine' is for d = 1 (got d = {d}); use 'epanechnikov', 'biweight', 'triweight' or 'triangular', or "
+            "form='product'"
         )
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
@@ -200,12 +206,15 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not m["W"] > 0:
         raise ValueError("all weights are 0; at least one must be positive")
     n_eff = m["W"] ** 2 / m["W2"]
-    matrix, factor, sigma_matrix = _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention)
+    matrix, factor, sigma_matrix = _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention,
+                                                  "product" if product else "radial", workers)  # fmt: skip
+    if product and np.any(matrix != np.diag(np.diag(matrix))):
+        raise ValueError("form='product' takes kernels along the axes; pass sigma='diag', or a diagonal H=")
     return Model(x, w, kernel, matrix, factor, sigma_matrix, float(tail), m["W"], n_eff, m["low"], m["high"],
-                 np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped)  # fmt: skip
+                 np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped, product=product)  # fmt: skip
 
 
-def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention):
+def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):
     n, d = x.shape
     if H is not None:
         if h is not None or not (isinstance(sigma, str) and sigma == "cov"):
@@ -255,11 +264,12 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention):
     if h is None:
         choice("bandwidth", bandwidth, tuple(rules.SELECTORS))
         if bandwidth in ("eq9", "scott", "silverman"):
-            h = rules.normal_reference(n_eff, d, kernel)
+            h = rules.normal_reference(n_eff, d, kernel, form)
             if bandwidth == "scott":
-                h = n_eff ** (-1 / (d + 4)) * rules.canonical_ratio(kernel, d)
+                h = n_eff ** (-1 / (d + 4)) * rules.canonical_ratio(kernel, d, form)
         else:
-            h = rules.SELECTORS[bandwidth](x, kernel, w)
+            extra = {"workers": workers} if bandwidth in ("lscv", "plugin") else {}
+            h = rules.SELECTORS[bandwidth](x, "gaussian", w, **extra) * rules.canonical_ratio(kernel, d, form)
         if isinstance(sigma, str) and sigma == "identity":  # the rules are in units of the spread
             h *= float(np.sqrt(np.diag(_covariance(m, n, n_eff, w is not None)).mean()))
             if not h > 0:
@@ -271,7 +281,7 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention):
         if convention == "scipy" and kernel != "gaussian":
             raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
         if convention == "std" and kernel != "gaussian":
-            h /= math.sqrt(rules.roughness(kernel, d)[1])
+            h /= math.sqrt(rules.roughness(kernel, d, form)[1])
     return h * h * matrix, h, matrix
 
 

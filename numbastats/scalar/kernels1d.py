@@ -19,7 +19,7 @@ __all__ = [
     "COSINE", "GAUSSIAN", "TRIANGULAR",
     "ceiling", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight", "floor", "fused", "kernel_value",
     "power_biweight", "power_epanechnikov", "power_triweight", "product", "rint_i64", "row_interval", "row_interval_strict",
-    "shift2", "shift4", "shift6",
+    "shift2", "shift4", "shift6", "taylor5",
 ]  # fmt: skip
 
 TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
@@ -204,6 +204,30 @@ def shift6(c0, c1, c2, c3, c4, c5, c6, n):
     c4 += n * c5
     c5 += n * c6
     return c0, c1, c2, c3, c4, c5, c6
+
+
+# --- Taylor shift of doubles ------------------------------------------------------------------------------------------
+
+
+@device_function
+def taylor5(c0, c1, c2, c3, c4, c5, x):
+    """Coefficients of c(x + t) in t, degree 5."""
+    c4 += x * c5
+    c3 += x * c4
+    c2 += x * c3
+    c1 += x * c2
+    c0 += x * c1
+    c4 += x * c5
+    c3 += x * c4
+    c2 += x * c3
+    c1 += x * c2
+    c4 += x * c5
+    c3 += x * c4
+    c2 += x * c3
+    c4 += x * c5
+    c3 += x * c4
+    c4 += x * c5
+    return c0, c1, c2, c3, c4, c5
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

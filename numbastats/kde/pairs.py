@@ -1,0 +1,292 @@
+"""Sums over pairs of near samples for the bandwidth rules: one dimension by moments of cells, more by a cell list.
+
+These passes run on the host. Chunks are fixed, so nothing depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from numbastats._core.compile import array_function
+from numbastats.kde.sorting import _call, ball_cells
+from numbastats.scalar.elementary import exp
+from numbastats.scalar.kernels1d import taylor5
+
+__all__ = ["Neighbours", "sums_on_line"]
+
+LANES = 256  # pairs per pass of the inner loops
+TASKS = 64
+NEWTON = 6  # coefficients per pass of a polynomial's evaluation
+
+
+# --- one dimension: sum over i < j with x_j - x_i < reach of v_j w_i p((x_j - x_i) / reach) ---------------------------------
+
+
+@array_function
+def _line_sum(x, v, w, reach, p):
+    """The sum for sorted x and a polynomial of degree 5 that vanishes at 1.
+
+    Samples are taken in cells as wide as the reach: a sample sees those before it in its own cell, and the end of the cell
+    before. Both are running moments about the cell's centre, which only grow, so nothing cancels.
+    """
+    n = x.size
+    inverse, origin = 1.0 / reach, x[0]
+    total = 0.0
+    before, before_cell = 0, np.int64(-2)
+    a = 0
+    while a < n:
+        cell = np.int64((x[a] - origin) * inverse)
+        centre = origin + (np.float64(cell) + 0.5) * reach
+        m0, m1, m2, m3, m4, m5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        part = 0.0
+        b = a
+        while b < n and np.int64((x[b] - origin) * inverse) == cell:
+            f = (x[b] - centre) * inverse
+            t0, t1, t2, t3, t4, t5 = taylor5(p[0], p[1], p[2], p[3], p[4], p[5], f)
+            part += v[b] * (t0 * m0 + t1 * m1 + t2 * m2 + t3 * m3 + t4 * m4 + t5 * m5)
+            m = w[b]
+            m0 += m
+            m *= -f
+            m1 += m
+            m *= -f
+            m2 += m
+            m *= -f
+            m3 += m
+            m *= -f
+            m4 += m
+            m *= -f
+            m5 += m
+            b += 1
+        if before_cell == cell - 1:
+            m0, m1, m2, m3, m4, m5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            lo = a
+            for k in range(b - a):
+                j = b - 1 - k
+                while lo > before and x[j] - x[lo - 1] < reach:
+                    lo -= 1
+                    f = (x[lo] - centre) * inverse + 1.0
+                    m = w[lo]
+                    m0 += m
+                    m *= -f
+                    m1 += m
+                    m *= -f
+                    m2 += m
+                    m *= -f
+                    m3 += m
+                    m *= -f
+                    m4 += m
+                    m *= -f
+                    m5 += m
+                f = (x[j] - centre) * inverse + 1.0
+                t0, t1, t2, t3, t4, t5 = taylor5(p[0], p[1], p[2], p[3], p[4], p[5], f)
+                part += v[j] * (t0 * m0 + t1 * m1 + t2 * m2 + t3 * m3 + t4 * m4 + t5 * m5)
+        total += part
+        before, before_cell, a = a, cell, b
+    return total
+
+
+def line_loop(x, w, v, hs, smooth, cross, sums):
+    for index in prange(hs.size):
+        k = np.int64(index)
+        sums[k, 0] = _line_sum(x, w, w, 2.0 * hs[k], smooth)
+        if v.size > 1:
+            sums[k, 1] = _line_sum(x, v, w, hs[k], cross) + _line_sum(x, w, v, hs[k], cross)
+        else:
+            sums[k, 1] = 2.0 * v[0] * _line_sum(x, w, w, hs[k], cross)
+
+
+def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
+    """Sums over pairs i < j of polynomials of their distance r, for several bandwidths.
+
+    Parameters
+    ----------
+    x : (n,) float64
+        Sorted.
+    w : (n,) float64
+    v : (n,) float64 or (1,)
+        Second weights; one number stands for a multiple of w = 1.
+    hs : (m,) float64
+    smooth, cross : (6,) float64
+        Coefficients of polynomials that vanish at 1.
+    workers : int, optional
+
+    Returns
+    -------
+    (m, 2) float64
+        ``sum w_i w_j smooth(r / 2h)`` over r < 2h, ``sum (v_i w_j + w_i v_j) cross(r / h)`` over r < h.
+    """
+    sums = np.zeros((len(hs), 2))
+    _call(line_loop, 20 * len(x) * (len(hs) - 1), workers, x, w, v, hs, smooth, cross, sums)
+    return sums
+
+
+# --- more dimensions ---------------------------------------------------------------------------------------------------------
+
+
+@array_function
+def _polynomial(table, x, out, m):
+    """Values of a polynomial, highest coefficient first, their number a multiple of NEWTON."""
+    out[:m] = 0.0
+    for k in range(0, table.size, NEWTON):
+        c0, c1, c2, c3, c4, c5 = table[k], table[k + 1], table[k + 2], table[k + 3], table[k + 4], table[k + 5]
+        for j in range(m):
+            t = x[j]
+            out[j] = (((((out[j] * t + c0) * t + c1) * t + c2) * t + c3) * t + c4) * t + c5
+
+
+@array_function
+def _overlap(r2, wb, vb, m, inverse, table, dim, x, s, b, acc):
+    """Add w (2 - r)^((d+5)/2) P(r - 1) to one lane and v (1 - r^2), where r < 1, to another."""
+    square = inverse * inverse
+    for j in range(m):
+        t = np.sqrt(r2[j] * square)
+        x[j] = t - 1.0
+        t = 2.0 - t
+        s[j] = t if t > 0.0 else 0.0
+    _polynomial(table, x, b, m)
+    for j in range(m):
+        b[j] *= s[j] * s[j] * s[j]
+    if dim % 2 == 0:
+        for j in range(m):
+            b[j] *= np.sqrt(s[j])
+    for _ in range((dim - 1) // 2):
+        for j in range(m):
+            b[j] *= s[j]
+    a0, a1 = acc[0], acc[1]
+    for j in range(m):
+        a0[j] += wb[j] * b[j]
+        t = 1.0 - r2[j] * square
+        a1[j] += vb[j] * (t if t > 0.0 else 0.0)
+
+
+@array_function
+def _gaussian(r2, wb, m, inverse, table, x, b, acc):
+    """Add w exp(-z/2) P(z), z the squared distance."""
+    square = inverse * inverse
+    for j in range(m):
+        x[j] = r2[j] * square
+    _polynomial(table, x, b, m)
+    a0 = acc[0]
+    for j in range(m):
+        a0[j] += wb[j] * (b[j] * exp(-0.5 * x[j]))
+
+
+@array_function
+def _squares(y, i, w, v, first, m, r2, wb, vb):
+    """Squared distances of sample i from m others, and the weights of those pairs."""
+    yb, p = y[0][first : first + m], y[0, i]
+    for j in range(m):
+        r2[j] = (yb[j] - p) * (yb[j] - p)
+    for a in range(1, y.shape[0]):
+        yb, p = y[a][first : first + m], y[a, i]
+        for j in range(m):
+            r2[j] += (yb[j] - p) * (yb[j] - p)
+    wj, vj, wi, vi = w[first : first + m], v[first : first + m], w[i], v[i]
+    for j in range(m):
+        wb[j] = wi * wj[j]
+        vb[j] = wi * vj[j] + vi * wj[j]
+
+
+def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
+    for index in prange(sums.shape[0]):
+        task = np.int64(index)
+        d, n = y.shape
+        r2, wb, vb, x, s, b = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+        acc = np.zeros((hs.size, 2, LANES))
+        inv_width, width = 1.0 / grid[3], grid[3]
+        for i in range(task, n, sums.shape[0]):
+            x0 = y[d - 3, i] if d > 2 else 0.0
+            x1, x2 = y[d - 2, i], y[d - 1, i]
+            own0 = min(max(np.int64((x0 - grid[0]) * inv_width), 0), cells[0] - 1) if d > 2 else 0
+            own1 = min(max(np.int64((x1 - grid[1]) * inv_width), 0), cells[1] - 1)
+            for k in range(hs.size):
+                inverse, reach, held = 1.0 / hs[k], reaches[k], 0
+                for c0 in range(own0, min(cells[0], np.int64((x0 + reach - grid[0]) * inv_width) + 1) if d > 2 else 1):
+                    lo = max(grid[0] + c0 * width - x0, 0.0) if d > 2 else 0.0
+                    first1 = own1 if c0 == own0 else max(np.int64(0), np.int64((x1 - reach - grid[1]) * inv_width))
+                    for c1 in range(first1, min(cells[1], np.int64((x1 + reach - grid[1]) * inv_width) + 1)):
+                        lo1 = grid[1] + c1 * width - x1
+                        lo1 = max(max(lo1, -lo1 - width), 0.0)
+                        t = reach * reach - lo * lo - lo1 * lo1
+                        if t < -1e-9 * reach * reach:
+                            continue
+                        half = np.sqrt(max(t, 0.0)) + 1e-6 * reach
+                        row = (c0 * cells[1] + c1) * cells[2]
+                        begin = min(max(np.int64((x2 - half - grid[2]) * inv_width), 0), cells[2] - 1)
+                        end = min(max(np.int64((x2 + half - grid[2]) * inv_width), 0), cells[2] - 1)
+                        j, last = max(starts[row + begin], i + 1), starts[row + end + 1]
+                        while j < last:
+                            m = min(LANES - held, last - j)
+                            _squares(y, i, w, v, j, m, r2[held:], wb[held:], vb[held:])
+                            j += m
+                            held += m
+                            if held == LANES:
+                                if gaussian:
+                                    _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+                                else:
+                                    _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+                                held = 0
+                if gaussian:
+                    _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+                else:
+                    _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+        for k in range(hs.size):
+            sums[task, k, 0] = acc[k, 0].sum()
+            sums[task, k, 1] = acc[k, 1].sum()
+
+
+class Neighbours:
+    """Samples of two or more dimensions, sorted by cells, for sums over near pairs.
+
+    Parameters
+    ----------
+    y : (n, d) float64
+    w, v : (n,) float64
+        Two weights.
+    width : float
+        Edge of a cell; about a quarter of the usual reach.
+    workers : int, optional
+    """
+
+    def __init__(self, y, w, v, width, workers=None):
+        n, d = y.shape
+        low, high = y.min(0), y.max(0)
+        axes = min(d, 3)
+        span = (high - low)[-axes:]
+        while np.prod(np.floor(span / width) + 1) > max(4.0 * n, 64.0):
+            width *= 1.3
+        self.grid, self.cells = np.zeros(4), np.ones(3, np.int64)
+        self.grid[3], self.grid[3 - axes : 3] = width, low[-axes:]
+        self.cells[3 - axes :] = np.floor(span / width).astype(np.int64) + 1
+        order = np.arange(n, dtype=np.float64)
+        self.y, order, _, self.starts, _ = ball_cells(
+            np.ascontiguousarray(y), order, np.ones(1), np.zeros(d), np.eye(d), self.grid, self.cells, False, workers
+        )
+        order = order.astype(np.int64) if n > 1 else np.zeros(1, np.int64)
+        self.w, self.v, self.workers = w[order], v[order], workers
+
+    def sums(self, hs, reaches, table, gaussian=False):
+        """Sums over pairs of functions of their distance r / h.
+
+        Parameters
+        ----------
+        hs, reaches : (m,) float64
+            Bandwidths and the distances from which on the function is 0.
+        table : (k,) float64
+            Coefficients of P, highest first, k a multiple of 6.
+        gaussian : bool
+            Sum ``w_i w_j exp(-r^2 / 2) P(r^2)``; otherwise ``w_i w_j (2 - r)^((d+5)/2) P(r - 1)`` over r < 2, and
+            ``(v_i w_j + w_i v_j) (1 - r^2)`` over r < 1.
+
+        Returns
+        -------
+        (m, 2) float64
+        """
+        n = self.y.shape[1]
+        sums = np.zeros((min(TASKS, n), len(hs), 2))
+        _call(
+            pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts, self.grid, self.cells,
+            np.ascontiguousarray(hs), np.ascontiguousarray(reaches), table, gaussian, sums,
+        )  # fmt: skip
+        return sums.sum(0)
