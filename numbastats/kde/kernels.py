@@ -999,6 +999,7 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
         task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task
         n1, n2 = ints[LINES + 1], ints[LINES + 2]
+        separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
         for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
             line = row + ints[FIRST_ROW]
             k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
@@ -1013,8 +1014,9 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
                         l2 = lam2[i] if lam2.size > 1 else lam2[0]
                         lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
                         w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
-                        w *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[KIND] % PRODUCT, geo[DECAY])
+                        if separable:
+                            w *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
 
 
 def direct_cuda(u, q, lam2, starts, geo, ints, out):
