@@ -305,7 +305,8 @@ def compile_before_simulating(kernel, inputs, outputs):
         return
     one_thread = types.SimpleNamespace(grid=lambda dimensions: 0, gridsize=lambda dimensions: 1)
     plain = types.FunctionType(f.__code__, {**f.__globals__, "cuda": one_thread}, f.__name__)
-    plain(*(a[:4].copy() if getattr(a, "ndim", 0) == 1 else a for a in (*inputs, *outputs)))
+    items = {o.size for o in outputs}
+    plain(*(a[:4].copy() if getattr(a, "ndim", 0) == 1 and a.size in items else a for a in (*inputs, *outputs)))
 
 
 def run(kernel, staged, n):
