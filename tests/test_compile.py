@@ -9,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -173,6 +174,38 @@ def test_kernels_pickle_by_name():
 
     for kernel in (*kernels.NDTRI.values(), kernels.ANTITHETIC):
         assert pickle.loads(pickle.dumps(kernel)) is kernel
+
+
+def _add_one(x, out):
+    for i in range(x.size):
+        out[i] = x[i] + 1.0
+
+
+def test_split_kernel_calls_its_serial_twin_on_parts(monkeypatch):
+    seen = []
+
+    def split(args, parts):
+        cuts = [slice(a, a + 7) for a in range(0, args[0].size, 7)]
+        seen.extend([parts, len(cuts)])
+        return [tuple(a[cut] for a in args) for cut in cuts]
+
+    monkeypatch.setattr(compiling, "REGISTRY", {})
+    kernel = compiling.Kernel("demo.split", _add_one, None, lambda T: [(T[::1], T[::1])], split=split)
+    x = np.arange(30.0)
+    out = np.zeros(30)
+    kernel.parallel(x, out)
+    assert (out == x + 1).all() and seen == [compiling.PARTS * numba.get_num_threads(), 5]
+    assert kernel.parallel.compile == kernel.serial.compile  # warmup compiles nothing twice
+    with pytest.raises(numba.TypingError):  # of a thread
+        kernel.parallel(x.astype(complex), out)
+
+
+def test_collector_is_on_again_after_compiling():
+    import gc
+
+    kernel = compiling.build(_add_one, "serial")
+    kernel(np.arange(3.0, dtype=np.float32), np.zeros(3))
+    assert gc.isenabled()
 
 
 def test_import_budget_of_modules(run_python):

@@ -91,75 +91,6 @@ def _weighted_log(s, w):
     return total
 
 
-def _pair_pass(t1, t2, w, P, S, buf, level, j):
-    """Two components by one exponential, r_j = sigmoid(l_j - l_b); the other one's sums and l_b come from totals, see `_sums`."""
-    T = P.dtype.type
-    one, zero = T(1.0), T(0.0)
-    da, db, dc = P[0, j] - P[0, 1 - j], P[1, j] - P[1, 1 - j], P[2, j] - P[2, 1 - j]
-    s0, s1, s2, top, logs = zero, zero, zero, zero, 0.0
-    for q in range(0, t1.size, BLOCK):
-        xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
-        sb = buf[0, : xb.size]
-        for i in range(xb.size):
-            x, y = xb[i], yb[i]
-            d = da + db * x + dc * y
-            e = exp_neg(-abs(d))
-            s = one + e
-            sb[i] = s
-            g = wb[i] / s
-            r = g if d >= zero else e * g
-            s0 += r
-            s1 += r * x
-            s2 += r * y
-            top += wb[i] * max(d, zero)
-        if level == 1:
-            logs += _product_log(sb)
-        elif level == 2:
-            logs += _weighted_log(sb, wb)
-    S[0, j], S[1, j], S[2, j] = s0, s1, s2
-    return np.float64(top) + logs
-
-
-def _triple_pass(t1, t2, w, P, S, buf, level):
-    """Three components in one loop: a quarter faster than `_pass`."""
-    T = P.dtype.type
-    one, zero = T(1.0), T(0.0)
-    a0, b0, c0 = P[0, 0], P[1, 0], P[2, 0]
-    a1, b1, c1 = P[0, 1], P[1, 1], P[2, 1]
-    a2, b2, c2 = P[0, 2], P[1, 2], P[2, 2]
-    p0, p1, p2, q0, q1, q2, r0, r1, r2, top, logs = zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, 0.0
-    for q in range(0, t1.size, BLOCK):
-        xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
-        sb = buf[0, : xb.size]
-        for i in range(xb.size):
-            x, y = xb[i], yb[i]
-            u, v, z = a0 + b0 * x + c0 * y, a1 + b1 * x + c1 * y, a2 + b2 * x + c2 * y
-            m = max(u, max(v, z))
-            u, v, z = exp_neg(u - m), exp_neg(v - m), exp_neg(z - m)
-            s = u + v + z
-            sb[i] = s
-            top += wb[i] * m
-            g = wb[i] * (one / s)
-            u, v, z = u * g, v * g, z * g
-            p0 += u
-            p1 += u * x
-            p2 += u * y
-            q0 += v
-            q1 += v * x
-            q2 += v * y
-            r0 += z
-            r1 += z * x
-            r2 += z * y
-        if level == 1:
-            logs += _product_log(sb)
-        elif level == 2:
-            logs += _weighted_log(sb, wb)
-    S[0, 0], S[1, 0], S[2, 0] = p0, p1, p2
-    S[0, 1], S[1, 1], S[2, 1] = q0, q1, q2
-    S[0, 2], S[1, 2], S[2, 2] = r0, r1, r2
-    return np.float64(top) + logs
-
-
 def _responsibilities(xb, yb, P, buf):
     """Numerators e_k <= 1 in the first K rows of `buf`, then the maximum logit and the normaliser.
 
@@ -208,16 +139,96 @@ def _block_loglik(top, s, wb, level):
     return total
 
 
-def _pass(t1, t2, w, P, S, buf, level):
-    """Any number of components."""
-    K = P.shape[1]
-    zero = P.dtype.type(0.0)
+_product_log, _weighted_log = _summing(_product_log), _summing(_weighted_log)
+_responsibilities, _block_loglik = _summing(_responsibilities), _summing(_block_loglik)
+
+
+@_summing
+def _complete(P, S, j, mass, sum1, sum2):
+    """The other component of a pair from totals; returns the sum of its logits."""
+    b = 1 - j
+    S[0, b], S[1, b], S[2, b] = mass - S[0, j], sum1 - S[1, j], sum2 - S[2, j]
+    return P[0, b] * mass + P[1, b] * sum1 + P[2, b] * sum2
+
+
+@_summing
+def _sums(t1, t2, w, P, C, S, buf, level, mass, sum1, sum2):
+    """Sums of one pass and the log-likelihood, from float64 coefficients P; C is P in the type of the data.
+
+    One function, because each nested one would be compiled again with whatever calls it.
+    """
+    K, T = P.shape[1], C.dtype.type
+    one, zero = T(1.0), T(0.0)
+    for i in range(3):
+        for k in range(K):
+            C[i, k] = P[i, k]
+    if K == 2:  # by one exponential, r_j = sigmoid(l_j - l_b), and the totals
+        j = 0 if P[2, 1] >= P[2, 0] else 1  # the wider component is the base: its logits are small
+        da, db, dc = C[0, j] - C[0, 1 - j], C[1, j] - C[1, 1 - j], C[2, j] - C[2, 1 - j]
+        s0, s1, s2, top, logs = zero, zero, zero, zero, 0.0
+        for q in range(0, t1.size, BLOCK):
+            xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
+            sb = buf[0, : xb.size]
+            for i in range(xb.size):
+                x, y = xb[i], yb[i]
+                d = da + db * x + dc * y
+                e = exp_neg(-abs(d))
+                s = one + e
+                sb[i] = s
+                g = wb[i] / s
+                r = g if d >= zero else e * g
+                s0 += r
+                s1 += r * x
+                s2 += r * y
+                top += wb[i] * max(d, zero)
+            if level == 1:
+                logs += _product_log(sb)
+            elif level == 2:
+                logs += _weighted_log(sb, wb)
+        S[0, j], S[1, j], S[2, j] = s0, s1, s2
+        if S[0, j] <= (1.0 - 1e-6) * mass:  # else the other component's sums would cancel
+            return np.float64(top) + logs + _complete(P, S, j, mass, sum1, sum2)
+    elif K == 3:  # in one loop: a quarter faster than the general way
+        a0, b0, c0 = C[0, 0], C[1, 0], C[2, 0]
+        a1, b1, c1 = C[0, 1], C[1, 1], C[2, 1]
+        a2, b2, c2 = C[0, 2], C[1, 2], C[2, 2]
+        p0, p1, p2, q0, q1, q2, r0, r1, r2, top, logs = zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, 0.0
+        for q in range(0, t1.size, BLOCK):
+            xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
+            sb = buf[0, : xb.size]
+            for i in range(xb.size):
+                x, y = xb[i], yb[i]
+                u, v, z = a0 + b0 * x + c0 * y, a1 + b1 * x + c1 * y, a2 + b2 * x + c2 * y
+                m = max(u, max(v, z))
+                u, v, z = exp_neg(u - m), exp_neg(v - m), exp_neg(z - m)
+                s = u + v + z
+                sb[i] = s
+                top += wb[i] * m
+                g = wb[i] * (one / s)
+                u, v, z = u * g, v * g, z * g
+                p0 += u
+                p1 += u * x
+                p2 += u * y
+                q0 += v
+                q1 += v * x
+                q2 += v * y
+                r0 += z
+                r1 += z * x
+                r2 += z * y
+            if level == 1:
+                logs += _product_log(sb)
+            elif level == 2:
+                logs += _weighted_log(sb, wb)
+        S[0, 0], S[1, 0], S[2, 0] = p0, p1, p2
+        S[0, 1], S[1, 1], S[2, 1] = q0, q1, q2
+        S[0, 2], S[1, 2], S[2, 2] = r0, r1, r2
+        return np.float64(top) + logs
     S[:] = 0.0
     total = 0.0
     top, s = buf[K], buf[K + 1]
     for q in range(0, t1.size, BLOCK):
         xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
-        _responsibilities(xb, yb, P, buf)
+        _responsibilities(xb, yb, C, buf)
         total += _block_loglik(top, s, wb, level)
         for i in range(xb.size):
             s[i] = wb[i] / s[i]
@@ -244,50 +255,50 @@ def _pass(t1, t2, w, P, S, buf, level):
     return total
 
 
-def _pair_moments(t1, t2, w, P, S, H, buf, level, j):
-    """`_pair_pass` with the six moments of r0 r1, which are the whole Hessian of two components up to sign."""
-    da, db, dc = P[0, j] - P[0, 1 - j], P[1, j] - P[1, 1 - j], P[2, j] - P[2, 1 - j]
-    s0, s1, s2, top, logs = 0.0, 0.0, 0.0, 0.0, 0.0
-    h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for q in range(0, t1.size, BLOCK):
-        xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
-        sb = buf[0, : xb.size]
-        for i in range(xb.size):
-            x, y = xb[i], yb[i]
-            d = da + db * x + dc * y
-            e = exp_neg(-abs(d))
-            s = 1.0 + e
-            sb[i] = s
-            inverse = 1.0 / s
-            g = wb[i] * inverse
-            r = g if d >= 0.0 else e * g
-            s0 += r
-            s1 += r * x
-            s2 += r * y
-            top += wb[i] * max(d, 0.0)
-            u = e * inverse * g
-            ux, uy = u * x, u * y
-            h0 += u
-            h1 += ux
-            h2 += uy
-            h3 += ux * x
-            h4 += ux * y
-            h5 += uy * y
-        if level == 1:
-            logs += _product_log(sb)
-        elif level == 2:
-            logs += _weighted_log(sb, wb)
-    S[0, j], S[1, j], S[2, j] = s0, s1, s2
-    for p in range(3):
-        sign = -1.0 if p == 1 else 1.0
-        H[p, 0], H[p, 1], H[p, 2] = sign * h0, sign * h1, sign * h2
-        H[p, 3], H[p, 4], H[p, 5] = sign * h3, sign * h4, sign * h5
-    return top + logs
-
-
-def _moments(t1, t2, w, P, S, H, buf, level):
-    """`_pass` with the moments of r_k (1 - r_k) and -r_k r_l times (1, t1, t2, t1^2, t1 t2, t2^2), row k(k+1)/2 + l."""
+@_summing
+def _hessian_sums(t1, t2, w, P, S, H, buf, level, mass, sum1, sum2):
+    """`_sums` with moments of r_k (1 - r_k) and -r_k r_l times (1, t1, t2, t1^2, t1 t2, t2^2), row k(k+1)/2 + l."""
     K = P.shape[1]
+    if K == 2:  # the six moments of r0 r1 are the whole Hessian up to sign
+        j = 0 if P[2, 1] >= P[2, 0] else 1
+        da, db, dc = P[0, j] - P[0, 1 - j], P[1, j] - P[1, 1 - j], P[2, j] - P[2, 1 - j]
+        s0, s1, s2, top, logs = 0.0, 0.0, 0.0, 0.0, 0.0
+        h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for q in range(0, t1.size, BLOCK):
+            xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
+            sb = buf[0, : xb.size]
+            for i in range(xb.size):
+                x, y = xb[i], yb[i]
+                d = da + db * x + dc * y
+                e = exp_neg(-abs(d))
+                s = 1.0 + e
+                sb[i] = s
+                inverse = 1.0 / s
+                g = wb[i] * inverse
+                r = g if d >= 0.0 else e * g
+                s0 += r
+                s1 += r * x
+                s2 += r * y
+                top += wb[i] * max(d, 0.0)
+                u = e * inverse * g
+                ux, uy = u * x, u * y
+                h0 += u
+                h1 += ux
+                h2 += uy
+                h3 += ux * x
+                h4 += ux * y
+                h5 += uy * y
+            if level == 1:
+                logs += _product_log(sb)
+            elif level == 2:
+                logs += _weighted_log(sb, wb)
+        S[0, j], S[1, j], S[2, j] = s0, s1, s2
+        for p in range(3):
+            sign = -1.0 if p == 1 else 1.0
+            H[p, 0], H[p, 1], H[p, 2] = sign * h0, sign * h1, sign * h2
+            H[p, 3], H[p, 4], H[p, 5] = sign * h3, sign * h4, sign * h5
+        if S[0, j] <= (1.0 - 1e-6) * mass:
+            return top + logs + _complete(P, S, j, mass, sum1, sum2)
     S[:] = 0.0
     H[:] = 0.0
     total = 0.0
@@ -351,47 +362,6 @@ def _moments(t1, t2, w, P, S, H, buf, level):
     return total
 
 
-_product_log, _weighted_log = _summing(_product_log), _summing(_weighted_log)
-_responsibilities, _block_loglik = _summing(_responsibilities), _summing(_block_loglik)
-_pair_pass, _triple_pass, _pass = _summing(_pair_pass), _summing(_triple_pass), _summing(_pass)
-_pair_moments, _moments = _summing(_pair_moments), _summing(_moments)
-
-
-@_function
-def _complete(P, S, j, mass, sum1, sum2):
-    """The other component of a pair from totals; returns the sum of its logits."""
-    b = 1 - j
-    S[0, b], S[1, b], S[2, b] = mass - S[0, j], sum1 - S[1, j], sum2 - S[2, j]
-    return P[0, b] * mass + P[1, b] * sum1 + P[2, b] * sum2
-
-
-@_function
-def _sums(t1, t2, w, P, C, S, buf, level, mass, sum1, sum2):
-    """Sums of one pass and the log-likelihood, from float64 coefficients P; C is P in the type of the data."""
-    for i in range(3):
-        for k in range(P.shape[1]):
-            C[i, k] = P[i, k]
-    if P.shape[1] == 2:
-        j = 0 if P[2, 1] >= P[2, 0] else 1  # the wider component is the base: its logits are small
-        ll = _pair_pass(t1, t2, w, C, S, buf, level, j)
-        if S[0, j] <= (1.0 - 1e-6) * mass:  # else the other component's sums would cancel
-            return ll + _complete(P, S, j, mass, sum1, sum2)
-    elif P.shape[1] == 3:
-        return _triple_pass(t1, t2, w, C, S, buf, level)
-    return _pass(t1, t2, w, C, S, buf, level)
-
-
-@_function
-def _hessian_sums(t1, t2, w, P, S, H, buf, level, mass, sum1, sum2):
-    """`_sums` with the moments of the Hessian."""
-    if P.shape[1] == 2:
-        j = 0 if P[2, 1] >= P[2, 0] else 1
-        ll = _pair_moments(t1, t2, w, P, S, H, buf, level, j)
-        if S[0, j] <= (1.0 - 1e-6) * mass:
-            return ll + _complete(P, S, j, mass, sum1, sum2)
-    return _moments(t1, t2, w, P, S, H, buf, level)
-
-
 # --- parameters: coefficients, M-step, gradient, Hessian, Newton and SQUAREM steps -----------------------------------------
 
 
@@ -450,7 +420,6 @@ def _derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prio
     """
     K = par.shape[1]
     q = 2 if family <= fam.GAMMA else 1
-    n = (1 + q) * K - 1
     mass = 0.0
     for k in range(K):
         mass += S[0, k]
@@ -498,7 +467,6 @@ def _derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prio
             D[v, m] = D[m, v]
             full[v] = -(S[0, k] * avv + S[1, k] * bvv + S[2, k] * cvv + pvv)
             D[v, v] -= full[v]
-    return n
 
 
 @_function
@@ -688,105 +656,88 @@ def begin(state, opt):
 
 
 @_function
-def _settle(state, pars, mat, vec, n, limit, mass):
-    """Certificate at the current point: status from the decrement and the smallest eigenvalue."""
-    least = _smallest_eigenvalue(mat[HESSIAN], vec[COMPLETE], mat[WORK], mat[VECTORS], vec[EIG], n)
-    for k in range(pars.shape[2]):
-        if pars[CURRENT, 0, k] * mass < 0.01:  # on its way to 0: a redundant component
-            least = min(least, 0.0)
-    state[MIN_EIG] = least
-    state[STATUS] = NOT_CERTIFIED if not least > FLAT else (OK if state[DECREMENT] <= limit else MAX_ITER)
-    state[PHASE] = DONE
+def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
+    """Use the sums of a pass at the trial point: sets the next trial point and phase.
 
-
-@_function
-def _fall_back(state, pars, opt):
-    """Newton failed: SQUAREM from the last EM point, for at most three rounds."""
-    state[ROUNDS] += 1.0
-    if state[ROUNDS] > 3.0 or state[PASSES] >= opt[MAX_PASSES]:
-        state[PHASE] = DONE
-    else:
-        _copy(pars[ANCHOR], pars[TRIAL])
-        state[LEFT] = 30.0 * state[ROUNDS] * state[ROUNDS]
-        state[STEP_MAX] = 4.0
-        state[OLD] = -math.inf
-        state[PHASE] = SQ_A
-
-
-@_function
-def _to_newton(state, pars):
-    _copy(pars[TRIAL], pars[ANCHOR])
-    state[PHASE] = AT_NEWTON
-    state[OBJECTIVE] = -math.inf
-    state[CLOSING] = 0.0
-    state[TRIES] = 0.0
-    state[STEPS] = 0.0
-
-
-@_function
-def _newton(state, pars, vec, mat, S, H, ll, family, info, opt):
-    current, trial, g, step = pars[CURRENT], pars[TRIAL], vec[GRADIENT], vec[STEP]
-    objective = ll + _log_prior(trial, family, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A])
-    slack = 1e-12 * abs(state[OBJECTIVE]) if state[OBJECTIVE] > -math.inf else 0.0
-    if objective >= state[OBJECTIVE] - slack and objective < math.inf and _above_floor(trial, info[FLOOR], family):
-        _copy(trial, current)
-        state[OBJECTIVE], state[LOGLIK] = objective, ll
-        n = _derivatives(
-            S,
-            H,
-            current,
-            g,
-            vec[COMPLETE],
-            mat[HESSIAN],
-            family,
-            opt[SHAPE],
-            info[CENTRE],
-            opt[PRIOR_N],
-            info[PRIOR_D],
-            opt[PRIOR_A],
-        )
-        state[DECREMENT] = _newton_step(mat[HESSIAN], g, step, mat[WORK], mat[VECTORS], vec[EIG], n)
-        state[TRIES] = 0.0
-        state[STEPS] += 1.0
-        closing = state[CLOSING] if state[DECREMENT] < opt[TOL] else 0.0
-        if closing > 1.0 or (closing > 0.0 and state[DECREMENT] < 1e-24):  # one or two steps beyond the test, to rounding
-            _settle(state, pars, mat, vec, n, opt[TOL], info[MASS])
-            if state[MIN_EIG] < -FLAT:  # a saddle
-                _fall_back(state, pars, opt)
-            return
-        state[CLOSING] = closing + 1.0 if state[DECREMENT] < opt[TOL] else 0.0
-        if state[STEPS] > 60.0 or not state[DECREMENT] < math.inf:
-            _fall_back(state, pars, opt)
-        else:
-            state[RADIUS] = _stepped(current, trial, step, family, 1.0)
-    elif state[CLOSING] > 0.0:  # rounding of the last step: the point before it stands, with its derivatives
-        n = (3 if family <= fam.GAMMA else 2) * current.shape[1] - 1
-        _settle(state, pars, mat, vec, n, opt[TOL], info[MASS])
-        if state[MIN_EIG] < -FLAT:
-            _fall_back(state, pars, opt)
-    else:
-        state[TRIES] += 1.0
-        if state[TRIES] > 8.0 or not state[OBJECTIVE] > -math.inf:
-            _fall_back(state, pars, opt)
-        else:
-            state[RADIUS] = _stepped(current, trial, step, family, 0.25 * state[RADIUS])
-
-
-@_function
-def _squarem(state, pars, vec, S, ll, family, info, opt, least):
-    """One pass of a SQUAREM cycle (Varadhan and Roland 2008, scheme SqS3)."""
-    phase, trial = int(state[PHASE]), pars[TRIAL]
-    objective = ll + _log_prior(trial, family, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A])
+    Newton's method with a certificate at the end; EM; SQUAREM (Varadhan and Roland 2008, scheme SqS3), one pass of its cycle
+    at a time. Every helper is called from one place: it is compiled again with each caller and each place it is inlined to.
+    """
+    phase, method, current, trial = int(state[PHASE]), int(opt[METHOD]), pars[CURRENT], pars[TRIAL]
+    g, step, floor = vec[GRADIENT], vec[STEP], info[FLOOR]
+    prior_n, prior_d, prior_a = opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A]
     n = (3 if family <= fam.GAMMA else 2) * trial.shape[1] - 1
-    th0, th1, th2 = vec[TH0], vec[TH1], vec[TH2]
+    objective = ll + _log_prior(trial, family, prior_n, prior_d, prior_a)
+    state[PASSES] += 1.0
+    last = state[PASSES] >= opt[MAX_PASSES]
+    newton, settle = False, False  # whether to begin Newton's method from the trial point; to certify the current point
+    if phase == AT_NEWTON or phase == FINAL:
+        failed, radius, limit = False, 0.0, opt[TOL]
+        slack = 1e-12 * abs(state[OBJECTIVE]) if state[OBJECTIVE] > -math.inf else 0.0
+        better = objective >= state[OBJECTIVE] - slack and objective < math.inf and _above_floor(trial, floor, family)
+        if phase == FINAL or better:
+            _copy(trial, current)
+            state[OBJECTIVE], state[LOGLIK] = objective, ll
+            D = mat[HESSIAN]
+            _derivatives(S, H, current, g, vec[COMPLETE], D, family, opt[SHAPE], info[CENTRE], prior_n, prior_d, prior_a)
+            state[DECREMENT] = _newton_step(D, g, step, mat[WORK], mat[VECTORS], vec[EIG], n)
+            state[TRIES] = 0.0
+            state[STEPS] += 1.0
+            closing = state[CLOSING] if state[DECREMENT] < opt[TOL] else 0.0
+            if phase == FINAL:
+                settle, limit = True, opt[DECREMENT_TOL]
+                state[PASSES] -= 1.0  # the certificate is not an iteration
+            elif closing > 1.0 or (closing > 0.0 and state[DECREMENT] < 1e-24):  # a step or two beyond the test, to rounding
+                settle = True
+            else:
+                state[CLOSING] = closing + 1.0 if state[DECREMENT] < opt[TOL] else 0.0
+                failed = state[STEPS] > 60.0 or not state[DECREMENT] < math.inf
+                radius = 1.0
+        elif state[CLOSING] > 0.0:  # rounding of the last step: the point before it stands, with its derivatives
+            settle = True
+        else:
+            state[TRIES] += 1.0
+            failed = state[TRIES] > 8.0 or not state[OBJECTIVE] > -math.inf
+            radius = 0.25 * state[RADIUS]
+        if settle:  # certificate: the decrement and the smallest eigenvalue
+            least = _smallest_eigenvalue(mat[HESSIAN], vec[COMPLETE], mat[WORK], mat[VECTORS], vec[EIG], n)
+            for k in range(trial.shape[1]):
+                if current[0, k] * info[MASS] < 0.01:  # on its way to 0: a redundant component
+                    least = min(least, 0.0)
+            state[MIN_EIG] = least
+            state[STATUS] = NOT_CERTIFIED if not least > FLAT else (OK if state[DECREMENT] <= limit else MAX_ITER)
+            state[PHASE] = DONE
+            failed = phase == AT_NEWTON and least < -FLAT  # a saddle
+        elif not failed:
+            state[RADIUS] = _stepped(current, trial, step, family, radius)
+            if last:
+                state[PHASE] = DONE
+        if failed:  # SQUAREM from the last EM point, for at most three rounds
+            state[ROUNDS] += 1.0
+            if state[ROUNDS] > 3.0 or last:
+                state[PHASE] = DONE
+            else:
+                _copy(pars[ANCHOR], trial)
+                state[LEFT] = 30.0 * state[ROUNDS] * state[ROUNDS]
+                state[STEP_MAX] = 4.0
+                state[OLD] = -math.inf
+                state[PHASE] = SQ_A
+        return
     state[LEFT] -= 1.0
-    if phase == SQ_A:
-        if int(opt[METHOD]) == SQUAREM and objective - state[OBJECTIVE] < opt[TOL]:
+    th0, th1, th2 = vec[TH0], vec[TH1], vec[TH2]
+    if phase == AT_EM:
+        change = objective - state[OLD]
+        if (abs(change) if method == BULKEM else change) < opt[TOL]:
+            state[PHASE] = FINAL
+            return
+        state[OLD] = objective
+    elif phase == SQ_A:
+        if method == SQUAREM and objective - state[OBJECTIVE] < opt[TOL]:
             state[PHASE] = FINAL
             return
         state[OBJECTIVE] = objective
         _pack(trial, th0, family)
-    moved = _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], 0.0)
+    old_mean = 1.0 if method == BULKEM else 0.0
+    moved = _m_step(S, trial, family, info[CENTRE], floor, 1e-8 * info[MASS], prior_n, prior_d, prior_a, old_mean)
     if phase == SQ_C:
         if objective >= state[OLD] and moved:
             if state[HITMAX] > 0.0:
@@ -794,14 +745,15 @@ def _squarem(state, pars, vec, S, ll, family, info, opt, least):
         else:
             _copy(pars[SECOND], trial)
             state[STEP_MAX] = max(0.25 * state[STEP_MAX], 4.0)
-        state[PHASE] = SQ_A
-        if state[PASSES] >= opt[MAX_PASSES]:
-            state[PHASE] = FINAL
-        elif int(opt[METHOD]) == NEWTON and state[LEFT] <= 0.0:
-            _to_newton(state, pars)
-        return
-    if not moved:
+        state[PHASE] = FINAL if last else SQ_A
+        newton = method == NEWTON and not last and state[LEFT] <= 0.0
+    elif not moved:
         state[STATUS], state[PHASE] = DEGENERATE, DONE
+    elif phase == WARM:
+        newton = state[LEFT] <= 0.0
+    elif phase == AT_EM:
+        if last:
+            state[PHASE] = FINAL
     elif phase == SQ_A:
         _pack(trial, th1, family)
         state[PHASE] = SQ_B
@@ -822,63 +774,14 @@ def _squarem(state, pars, vec, S, ll, family, info, opt, least):
             r = th1[i] - th0[i]
             th0[i] += -2.0 * a * r + a * a * (th2[i] - th1[i] - r)
         _unpack(th0, trial, family)
-        if not _above_floor(trial, info[FLOOR], family):
+        if not _above_floor(trial, floor, family):
             _copy(pars[SECOND], trial)
         state[PHASE] = SQ_C
-
-
-@_function
-def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
-    """Use the sums of a pass at the trial point: sets the next trial point and phase."""
-    phase, trial = int(state[PHASE]), pars[TRIAL]
-    least = 1e-8 * info[MASS]
-    state[PASSES] += 1.0
-    if phase == AT_NEWTON:
-        _newton(state, pars, vec, mat, S, H, ll, family, info, opt)
-        if state[PHASE] == AT_NEWTON and state[PASSES] >= opt[MAX_PASSES]:
-            state[PHASE] = DONE
-    elif phase == WARM:
-        state[LEFT] -= 1.0
-        if not _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], 0.0):
-            state[STATUS], state[PHASE] = DEGENERATE, DONE
-        elif state[LEFT] <= 0.0:
-            _to_newton(state, pars)
-    elif phase == FINAL:
-        _copy(trial, pars[CURRENT])
-        state[LOGLIK] = ll
-        state[OBJECTIVE] = ll + _log_prior(trial, family, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A])
-        n = _derivatives(
-            S,
-            H,
-            trial,
-            vec[GRADIENT],
-            vec[COMPLETE],
-            mat[HESSIAN],
-            family,
-            opt[SHAPE],
-            info[CENTRE],
-            opt[PRIOR_N],
-            info[PRIOR_D],
-            opt[PRIOR_A],
-        )
-        state[DECREMENT] = _newton_step(mat[HESSIAN], vec[GRADIENT], vec[STEP], mat[WORK], mat[VECTORS], vec[EIG], n)
-        _settle(state, pars, mat, vec, n, opt[DECREMENT_TOL], info[MASS])
-        state[PASSES] -= 1.0  # the certificate is not an iteration
-    elif phase == AT_EM:
-        bulkem = 1.0 if int(opt[METHOD]) == BULKEM else 0.0
-        objective = ll + _log_prior(trial, family, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A])
-        change = objective - state[OLD]
-        if (abs(change) if bulkem > 0.0 else change) < opt[TOL]:
-            state[PHASE] = FINAL
-            return
-        state[OLD] = objective
-        moved = _m_step(S, trial, family, info[CENTRE], info[FLOOR], least, opt[PRIOR_N], info[PRIOR_D], opt[PRIOR_A], bulkem)
-        if not moved:
-            state[STATUS], state[PHASE] = DEGENERATE, DONE
-        elif state[PASSES] >= opt[MAX_PASSES]:
-            state[PHASE] = FINAL
-    else:
-        _squarem(state, pars, vec, S, ll, family, info, opt, least)
+    if newton:
+        _copy(trial, pars[ANCHOR])
+        state[PHASE] = AT_NEWTON
+        state[OBJECTIVE] = -math.inf
+        state[CLOSING], state[TRIES], state[STEPS] = 0.0, 0.0, 0.0
 
 
 # --- prepare: scaling, statistics, cells ----------------------------------------------------------------------------------------
@@ -1023,8 +926,15 @@ def _sort(x):
 
 @_function
 def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1):
-    """Start values by one of three ways, redrawn while they are degenerate, at most 64 times; then equal segments."""
+    """Start values by one of three ways, redrawn while they are degenerate, at most 64 times; then equal segments.
+
+    Whether they, or the given ones, are usable.
+    """
     K, n = par.shape[1], u1.size
+    if n == 0:
+        return False
+    if kind == GIVEN:
+        return _above_floor(par, 0.0, family)
     draw = np.uint32(0)
     members = 3 if family <= fam.GAMMA else 2
     for _attempt in range(64):
@@ -1089,17 +999,6 @@ def _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, 
     return _cut_start(par, cuts, q0, q1, q2, family, info)
 
 
-@_function
-def _begin_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1):
-    """0 for a usable start, 3 for none."""
-    if u1.size == 0:
-        return DEGENERATE
-    if kind == GIVEN:
-        return 0 if _above_floor(par, 0.0, family) else DEGENERATE
-    good = _start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1)
-    return 0 if good else DEGENERATE
-
-
 def starts_cpu(
     u1, u2, uw, cell, q, info, ids, kinds, family, shape, prior_n, prior_a, passes, k0, k1, stream, first, par, ll, flag
 ):
@@ -1114,9 +1013,8 @@ def starts_cpu(
         row, p = info[d], par[d, r]
         x, y, w = u1[a:b], u2[a:b], uw[a:b]
         q0, q1, q2 = q[0, a : b + 1], q[1, a : b + 1], q[2, a : b + 1]
-        bad = _begin_start(
-            x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1
-        )
+        good = _start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1)
+        bad = 0 if good else DEGENERATE
         value = -math.inf
         least = 2.0 * row[MASS] / row[COUNT]
         for t in range(passes):
@@ -1217,7 +1115,7 @@ def starts_cuda(
         row, p = info[d], par[d, r]
         if lane == 0:
             q0, q1, q2 = q[0, a : b + 1], q[1, a : b + 1], q[2, a : b + 1]
-            bad[0] = _begin_start(
+            good = _start(
                 u1[a:b],
                 u2[a:b],
                 q0,
@@ -1235,6 +1133,7 @@ def starts_cuda(
                 k0,
                 k1,
             )
+            bad[0] = 0 if good else DEGENERATE
             ll[d, r] = -math.inf
         cuda.syncthreads()
         for _t in range(passes):
