@@ -374,7 +374,7 @@ def check_bits(report, simulated):
             report.fail(f"kde.points d={d}: GPU and CPU differ by {np.abs(got - want).max():.1e}")
 
 
-def time_grids(report, timed):
+def gpu_time_grids(report, timed):
     """The reference's smallest and largest cases, transfers included."""
     for what, x, shape in (
         ("3.47e6 samples, 560x540", lattice(CHIP), (540, 560)),
@@ -392,4 +392,4 @@ def time_grids(report, timed):
 
 
 GPU_CHECKS = [check_bits]
-GPU_JOBS = [time_grids]
+GPU_JOBS = [gpu_time_grids]

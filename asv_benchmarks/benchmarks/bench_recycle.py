@@ -115,7 +115,7 @@ class Large:
         self.frozen.ppf(self.u, out=self.out, device="cpu", workers=workers)
 
 
-class Setup:
+class TableSetup:
     params = [["hyperbolic", "variance_gamma", "nig"], [5, 7]]
     param_names = ["law", "degree"]
 
