@@ -31,7 +31,8 @@ for info in pkgutil.iter_modules(benchmarks.__path__):
     module = importlib.import_module(f"benchmarks.{info.name}")
     # asv takes such names at module level for benchmarks or for the set-up of all of them
     taken = [n for n in vars(module) if n.lower() in ("setup", "setup_cache", "teardown")]
-    taken += [n for n, f in inspect.getmembers(module, inspect.isfunction) if n.startswith(("time_", "track_", "peakmem_", "mem_"))]
+    functions = [n for n, _ in inspect.getmembers(module, inspect.isfunction)]
+    taken += [n for n in functions if n.startswith(("time_", "track_", "peakmem_", "mem_", "timeraw_"))]
     assert not taken, (info.name, taken)
     for _, cls in inspect.getmembers(module, inspect.isclass):
         methods = [m for m in dir(cls) if m.startswith(("time_", "track_", "peakmem_", "timeraw_"))]
