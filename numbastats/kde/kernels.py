@@ -661,8 +661,8 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
                             a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, (lo >> ints[LOG_BLOCK]) - block, n)
                             for j in range(n):
                                 cuda.atomic.add(acc, lo * n + j, pick(a, b, c, d, e, f, g, j))
-                            blocks = (hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])
-                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, blocks, n)
+                            moved = (hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])
+                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, moved, n)
                             for j in range(n):
                                 cuda.atomic.add(acc, hi * n + j, -pick(a, b, c, d, e, f, g, j))
         cuda.syncthreads()
@@ -790,8 +790,8 @@ def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
                             a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, (lo >> ints[LOG_BLOCK]) - block, n)
                             for j in range(n):
                                 cuda.atomic.add(acc, lo * n + j, pick(a, b, c, d, e, f, g, j))
-                            blocks = (hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])
-                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, blocks, n)
+                            moved = (hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])
+                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, moved, n)
                             for j in range(n):
                                 cuda.atomic.add(acc, hi * n + j, -pick(a, b, c, d, e, f, g, j))
 

@@ -11,7 +11,7 @@ from numba import prange
 from numbastats._core.compile import array_function
 from numbastats.kde.sorting import _call, ball_cells
 from numbastats.scalar.elementary import exp
-from numbastats.scalar.kernels1d import taylor5
+from numbastats.scalar.kernels1d import add_powers, taylor5
 
 __all__ = ["Neighbours", "sums_on_line"]
 
@@ -45,18 +45,7 @@ def _line_sum(x, v, w, reach, p):
             f = (x[b] - centre) * inverse
             t0, t1, t2, t3, t4, t5 = taylor5(p[0], p[1], p[2], p[3], p[4], p[5], f)
             part += v[b] * (t0 * m0 + t1 * m1 + t2 * m2 + t3 * m3 + t4 * m4 + t5 * m5)
-            m = w[b]
-            m0 += m
-            m *= -f
-            m1 += m
-            m *= -f
-            m2 += m
-            m *= -f
-            m3 += m
-            m *= -f
-            m4 += m
-            m *= -f
-            m5 += m
+            m0, m1, m2, m3, m4, m5 = add_powers(m0, m1, m2, m3, m4, m5, w[b], -f)
             b += 1
         if before_cell == cell - 1:
             m0, m1, m2, m3, m4, m5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -66,18 +55,7 @@ def _line_sum(x, v, w, reach, p):
                 while lo > before and x[j] - x[lo - 1] < reach:
                     lo -= 1
                     f = (x[lo] - centre) * inverse + 1.0
-                    m = w[lo]
-                    m0 += m
-                    m *= -f
-                    m1 += m
-                    m *= -f
-                    m2 += m
-                    m *= -f
-                    m3 += m
-                    m *= -f
-                    m4 += m
-                    m *= -f
-                    m5 += m
+                    m0, m1, m2, m3, m4, m5 = add_powers(m0, m1, m2, m3, m4, m5, w[lo], -f)
                 f = (x[j] - centre) * inverse + 1.0
                 t0, t1, t2, t3, t4, t5 = taylor5(p[0], p[1], p[2], p[3], p[4], p[5], f)
                 part += v[j] * (t0 * m0 + t1 * m1 + t2 * m2 + t3 * m3 + t4 * m4 + t5 * m5)

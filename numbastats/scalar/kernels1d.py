@@ -210,6 +210,21 @@ def shift6(c0, c1, c2, c3, c4, c5, c6, n):
 
 
 @device_function
+def add_powers(m0, m1, m2, m3, m4, m5, w, f):
+    """Add w f^k to the k-th of six moments."""
+    m0 += w
+    w *= f
+    m1 += w
+    w *= f
+    m2 += w
+    w *= f
+    m3 += w
+    w *= f
+    m4 += w
+    return m0, m1, m2, m3, m4, m5 + w * f
+
+
+@device_function
 def taylor5(c0, c1, c2, c3, c4, c5, x):
     """Coefficients of c(x + t) in t, degree 5."""
     c4 += x * c5
