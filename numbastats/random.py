@@ -8,7 +8,8 @@ rng : None, int, numpy.random.SeedSequence or numpy.random.Generator
 dtype : {"float64", "float32"}
     Float type of the draws, float64 by default. The two have streams of their own.
 out : array, optional
-    Array for the result: C-contiguous, of the result's shape and dtype. A CuPy, torch or Numba array on the GPU is filled there.
+    Array for the result: C-contiguous, of the result's dtype; it gives the shape where ``size`` does not. A CuPy, torch or
+    Numba array on the GPU is filled there.
 device : {"auto", "cpu", "cuda"}, optional
 workers : int or executor, optional
     Number of threads, -1 for all cores, or an object with a ``map`` method.
@@ -77,6 +78,8 @@ def _draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, dev
     parameters = [as_host(p) for p in parameters]
     result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
+    if size is None and out is not None:
+        size = getattr(out, "shape", None)
     shape = size_to_shape(size, [np.shape(p) for p in parameters])
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
@@ -88,7 +91,7 @@ def _draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, dev
         fixed = (*key, stream_word(purpose, 0 if dtype == np.float64 else 1))
 
         def slab(lo, hi):
-            return (*fixed, np.int64(lo // templates.BLOCK), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
+            return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
 
         if where == "cpu" and is_executor(workers):
             launch_slabs(workers, kernel, slab, flat)

@@ -269,6 +269,9 @@ class RandomContract:
         out = np.empty(50)
         assert self.draw(50, out=out, **device) is out
         assert same(out, self.draw(50, **device))
+        out = np.empty((5, 10))
+        assert self.draw(None, out=out, **device) is out  # its shape is the size
+        assert same(out, self.draw((5, 10), **device))
         with pytest.raises(ValueError, match="shape"):
             self.draw(50, out=np.empty(49), **device)
         with pytest.raises(TypeError, match="float64"):

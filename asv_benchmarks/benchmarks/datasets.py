@@ -17,7 +17,7 @@ from numba import cuda, njit
 from numbastats._core import templates
 from numbastats._core.compile import REGISTRY, Kernel, build
 from numbastats.scalar import elementary, special
-from numbastats.scalar.philox import philox4x32
+from numbastats.scalar.philox import philox4x32, philox4x32_by4
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
 
@@ -87,17 +87,21 @@ def pair_cuda(x, a, b):
 
 
 def philox_cpu(k0, k1, out):
-    """Word j of counter i goes to the j-th quarter of the output, so that nothing is shuffled."""
+    """64-bit words w0:w1 of all counters, then w2:w3; the size is a multiple of 16."""
     n, zero = out.size // 4, np.uint32(0)
-    a, b, c, d = out[:n], out[n : 2 * n], out[2 * n : 3 * n], out[3 * n : 4 * n]
-    for i in range(n):
-        a[i], b[i], c[i], d[i] = philox4x32(np.uint32(i), zero, zero, zero, k0, k1)
+    m, pairs = n // 4, out.view(np.uint64)
+    a, b, c, d = pairs[:m], pairs[m : 2 * m], pairs[2 * m : 3 * m], pairs[3 * m : n]
+    e, f, g, h = pairs[n : n + m], pairs[n + m : n + 2 * m], pairs[n + 2 * m : n + 3 * m], pairs[n + 3 * m : 2 * n]
+    for i in range(m):
+        (a[i], e[i]), (b[i], f[i]), (c[i], g[i]), (d[i], h[i]) = philox4x32_by4(
+            i, i + m, i + 2 * m, i + 3 * m, zero, zero, zero, k0, k1
+        )
 
 
 def philox_cuda(k0, k1, out):
     n, zero = out.size // 4, np.uint32(0)
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        out[i], out[i + n], out[i + 2 * n], out[i + 3 * n] = philox4x32(np.uint32(i), zero, zero, zero, k0, k1)
+        out[2 * i + 1], out[2 * i], out[2 * (n + i) + 1], out[2 * (n + i)] = philox4x32(np.uint32(i), zero, zero, zero, k0, k1)
 
 
 def known_answer_cuda(counters, keys, out):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.special
+from numba import njit
 
 import numbastats as ns
 
@@ -66,12 +67,15 @@ def _ndtri_case(method, dtype, goal):
     return Case(SMALL, make, {"scipy.special.ndtri": goal})
 
 
-def _words():
-    generator, out = np.random.default_rng(1), np.empty(SMALL, np.uint32)
-    return {
-        "ours": lambda: datasets.WORDS.serial(np.uint32(1), np.uint32(2), out),
-        "Generator.integers": lambda: generator.integers(0, 2**32, SMALL, dtype=np.uint32),
-    }
+def _words_case(size, goal=None):
+    def make():
+        generator, out = np.random.default_rng(1), np.empty(size, np.uint32)
+        return {
+            "ours": lambda: datasets.WORDS.serial(np.uint32(1), np.uint32(2), out),
+            "Generator.integers": lambda: generator.integers(0, 2**32, size, dtype=np.uint32),
+        }
+
+    return Case(size, make, {"Generator.integers": goal})
 
 
 _GENERATOR = {
@@ -144,7 +148,8 @@ CASES |= {
     "ndtri accurate float64": _ndtri_case("accurate", "float64", 4.0),
     "ndtri fast float32": _ndtri_case("fast", "float32", 18.0),
     "ndtri fast float64, 10^7 values": Case(LARGE, _ndtri_large, {"scipy.special.ndtri": None}),
-    "Philox uint32 words": Case(SMALL, _words, {"Generator.integers": 8.0}),
+    "Philox uint32 words": _words_case(SMALL),
+    "Philox uint32 words, 10^6 words": _words_case(10**6, 8.0),
     "random.normal float64": _draw_case("normal", "float64", 2.5),
     "random.normal float32": _draw_case("normal", "float32"),
     "Generator.random, then ndtri fast": Case(SMALL, _uniforms_and_quantile, {"Generator.standard_normal": 2.5}),
@@ -161,16 +166,30 @@ for _file in sorted(Path(__file__).parent.glob("bench_*.py")):  # a topic's own 
     CASES |= getattr(importlib.import_module(f"{__package__}.{_file.stem}"), "PEER_CASES", {})
 
 
-def second_cpu_gain(rounds=9, calls=40):
+@njit(nogil=True)
+def _dependent_chain(n):
+    x = 1.0
+    for _ in range(n):
+        x = x * 0.999999 + 1e-9
+    return x
+
+
+def second_cpu_gain(waiting=False, rounds=9):
     """Throughput of two independent one-thread loops at once over that of one: what two threads can gain here at most.
 
-    About 2 on two cores, near 1 where the two processors of a virtual machine are hyperthreads of one core.
+    By default the loops are ndtri kernels, which keep a core's vector units busy; with ``waiting=True`` chains of operations
+    each of which waits for the one before. Both gain 2 on two cores. The two processors of a virtual machine may be
+    hyperthreads of one core: then chains still gain 2, but busy loops 1.0 to 1.3, and so does any kernel of this library.
     """
     kernel = bench_quantile.kernel("fast", "float64").serial
     data = [datasets.ndtri_arguments(u, np.empty_like(u)) for u in [datasets.probabilities(262_144, np.float64)] * 2]
+    _dependent_chain(1)
 
     def work(arguments):
-        for _ in range(calls):
+        if waiting:
+            _dependent_chain(10_000_000)
+            return
+        for _ in range(40):
             kernel(*arguments)
 
     def seconds(count):
@@ -211,4 +230,7 @@ class Overhead:
     def track_second_cpu_gain(self):
         return second_cpu_gain()
 
-    track_second_cpu_gain.unit = "times one thread"
+    def track_second_cpu_gain_of_chains(self):
+        return second_cpu_gain(waiting=True)
+
+    track_second_cpu_gain.unit = track_second_cpu_gain_of_chains.unit = "times one thread"

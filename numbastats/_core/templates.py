@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda, prange
 
 from numbastats.scalar.bits import at
-from numbastats.scalar.philox import philox4x32, word_bits
+from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
 
 CHUNK = 4096  # elements per task
 BLOCK = 64  # elements per pass of a blocked map: its buffers stay in the first-level cache
@@ -242,55 +242,56 @@ def scatter_cuda(items, starts, out):
 
 
 # --- random words: out[i] = tail(*head(bits of item i), ...) ----------------------------------------------------
-# A group of 64 items shares BLOCK // _PER counters. Item j of the group takes the words of counter j % (64 // _PER), so that
-# neither the CPU's vectors nor a warp's lanes have to shuffle: float64 takes two words (_PER = 2), float32 one (_PER = 4).
-# Counter words: counter number low, high, 0, stream. `first` is the number of the first group. The words reach the head as
-# the bit pattern of a float (`word_bits`), so that it knows the float type. On CUDA `_f` takes words and parameters.
+# A group of COUNTERS counters gives 2 COUNTERS 64-bit words: w0:w1 of every counter, then w2:w3 of every counter, so that
+# neither the CPU's vectors nor a warp's lanes have to shuffle. A float64 takes one of them; in float32 the lower half serves
+# an item, the upper half the next. Counter words: counter number low, high, 0, stream. `first` is the first item, a multiple
+# of CHUNK. The words reach the head as the bit pattern of a float (`word_bits`), so that it knows the float type. On CUDA
+# `_f` takes words and parameters.
 
-_PER = 2
+COUNTERS = 32
+_PER = 2  # items of a counter: 2 in float64, 4 in float32
 
 
 def words_cpu(k0, k1, stream, first, a, b, out):
-    width = BLOCK // _PER
+    group, m = COUNTERS * _PER, COUNTERS // 4
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        bits = np.empty(BLOCK, out.dtype)
-        u = np.empty(BLOCK, out.dtype)
-        v = np.empty(BLOCK, out.dtype)
+        words = np.empty(2 * COUNTERS, np.uint64)
+        bits = words.view(out.dtype)
+        u = np.empty(group, out.dtype)
+        v = np.empty(group, out.dtype)
         start = np.int64(k) * CHUNK
-        for lo in range(start, min(start + CHUNK, out.size), BLOCK):
-            counter = (np.int64(first) + lo // BLOCK) * width
+        for lo in range(start, min(start + CHUNK, out.size), group):
+            counter = (np.int64(first) + lo) // group * COUNTERS
             low, high = np.uint32(counter), np.uint32(counter >> 32)  # a group never crosses a multiple of 2^32
-            for i in range(width):
-                r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
-                if _PER == 2:
-                    bits[i] = word_bits(r0, r1, bits[i])
-                    bits[i + width] = word_bits(r2, r3, bits[i])
-                else:
-                    bits[i] = word_bits(r0, r0, bits[i])
-                    bits[i + width] = word_bits(r1, r1, bits[i])
-                    bits[i + 2 * width] = word_bits(r2, r2, bits[i])
-                    bits[i + 3 * width] = word_bits(r3, r3, bits[i])
-            for i in range(BLOCK):
+            for i in range(m):  # stores at constant distances in one array: no alias check
+                c = np.uint32(low + np.uint32(i))
+                e, f, g, h = philox4x32_by4(
+                    c, c + np.uint32(m), c + np.uint32(2 * m), c + np.uint32(3 * m), high, np.uint32(0), stream, k0, k1
+                )
+                words[i], words[i + m], words[i + 2 * m], words[i + 3 * m] = e[0], f[0], g[0], h[0]
+                words[i + 4 * m], words[i + 5 * m], words[i + 6 * m], words[i + 7 * m] = e[1], f[1], g[1], h[1]
+            for i in range(group):
                 u[i], v[i] = _head(bits[i])
-            o = out[lo : lo + BLOCK]
+            o = out[lo : lo + group]
             for i in range(o.size):
                 o[i] = _tail(u[i], v[i], at(a, lo + i), at(b, lo + i))
 
 
 def words_cuda(k0, k1, stream, first, a, b, out):
-    width = BLOCK // _PER
-    counters = (out.size + BLOCK - 1) // BLOCK * width
-    for c in range(cuda.grid(1), counters, cuda.gridsize(1)):
-        counter = first * width + c
+    group = COUNTERS * _PER
+    for c in range(cuda.grid(1), (out.size + group - 1) // group * COUNTERS, cuda.gridsize(1)):
+        counter = first // group * COUNTERS + c
         r0, r1, r2, r3 = philox4x32(np.uint32(counter), np.uint32(counter >> 32), np.uint32(0), stream, k0, k1)
+        base = c // COUNTERS * group + c % COUNTERS * (_PER // 2)
         for q in range(_PER):
-            i = c // width * BLOCK + q * width + c % width
+            if _PER == 2:
+                i = base + q * COUNTERS
+                w0, w1 = (r0, r1) if q == 0 else (r2, r3)
+            else:
+                i = base + q // 2 * (2 * COUNTERS) + q % 2
+                w0 = r1 if q == 0 else r0 if q == 1 else r3 if q == 2 else r2
+                w1 = w0
             if i < out.size:
-                if _PER == 2:
-                    w0, w1 = (r0, r1) if q == 0 else (r2, r3)
-                else:
-                    w0 = r0 if q == 0 else r1 if q == 1 else r2 if q == 2 else r3
-                    w1 = w0
                 out[i] = _f(w0, w1, at(a, i), at(b, i))
 
 
@@ -308,7 +309,7 @@ def items_cpu(k0, k1, stream, first, a, b, c, d, out):
         y = np.empty(BLOCK, out.dtype)
         start = np.int64(k) * CHUNK
         for lo in range(start, min(start + CHUNK, out.size), BLOCK):
-            item = np.int64(first) * BLOCK + lo
+            item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             for i in range(BLOCK):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
@@ -328,4 +329,4 @@ def items_cpu(k0, k1, stream, first, a, b, c, d, out):
 
 def items_cuda(k0, k1, stream, first, a, b, c, d, out):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = _f(k0, k1, first * BLOCK + i, stream, at(a, i), at(b, i), at(c, i), at(d, i))
+        out[i] = _f(k0, k1, first + i, stream, at(a, i), at(b, i), at(c, i), at(d, i))
