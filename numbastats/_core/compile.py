@@ -43,10 +43,27 @@ PARTS = 4  # per thread, where threads call a serial twin: they share uneven pro
 
 _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its plain Python version)
 
-# Numba loads its typing and lowering registries when a context is first used. Doing it here puts those 0.2 s
-# into the import instead of the first call.
-cpu_target.typing_context.refresh()
-cpu_target.target_context.refresh()
+
+def _load_registries():
+    """Load Numba's typing and lowering registries now: 0.15 s of the import instead of the first call.
+
+    One of them asks whether SciPy has BLAS by importing scipy.linalg, a third of all import time. SciPy is required here, and
+    Numba asks again where BLAS is used, so the answer is given for it.
+    """
+    import numpy.ma  # noqa: F401  the first call of a jitted function asks for it
+    from numba.np import linalg
+
+    ask = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath
+    finally:
+        linalg.ensure_blas = arraymath.ensure_blas = ask
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+
+
+_load_registries()
 
 
 def device_function(f):
