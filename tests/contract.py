@@ -125,6 +125,8 @@ class ElementwiseContract:
         for bad in (np.float16, np.longdouble, np.complex128, object):
             with pytest.raises(TypeError, match="astype"):
                 self.function(x.astype(bad))
+        with pytest.raises(TypeError, match="masked"):
+            self.function(np.ma.array(x, mask=[False, True, False, False]))
         with pytest.raises(TypeError, match="float64"):
             self.function(x, dtype="float16")
         assert self.function(np.array([0, 1], np.int32)).dtype == np.float64

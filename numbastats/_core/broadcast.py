@@ -49,8 +49,10 @@ def result_dtype(names, dtypes) -> np.dtype:
 
 def as_host(value):
     """A NumPy array or a Python number; array-likes go through `numpy.asarray`."""
-    if type(value) in _WEAK or isinstance(value, np.ndarray):
+    if type(value) in _WEAK or type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
     return np.asarray(value)
 
 
