@@ -36,7 +36,7 @@ def call(frozen, kind, values, out):
     degree = 3 if dtype == np.float32 else frozen.degree
     kernel = kernels.TABLE[kind, degree].serial
     header = frozen._header(dtype, False)
-    arguments = (values, *header, np.int64(frozen._length(degree)), frozen._table("uniform", degree, "cpu"), out)
+    arguments = (values, *header, *frozen._integers(degree), frozen._table("uniform", degree, "cpu"), out)
     return lambda: kernel(*arguments)
 
 
@@ -260,11 +260,15 @@ def _rows(kind, degree, base="uniform"):
     return frozen, frozen._table(kind, degree, "cpu")
 
 
+def _as_arrays(integers):
+    return [np.array([i]) for i in integers]
+
+
 def _uniform(degree, data):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("uniform", degree)
         header = [np.full(n, h, dtype) for h in frozen._header(np.dtype(dtype), False)]
-        return [data(rng, dtype, n, edges), *header, np.array([frozen._length(degree)]), rows], None
+        return [data(rng, dtype, n, edges), *header, *_as_arrays(frozen._integers(degree)), rows], None
 
     return make
 
@@ -291,7 +295,8 @@ def _shares(degree):
         first = [np.full(n, h, dtype) for h in frozen._header(np.dtype(dtype), False)[4:]]
         y = rng.uniform(0.01, 0.99, n).astype(dtype)
         side = rng.choice([-1.0, 1.0], n).astype(dtype)
-        return [side, y, dtype(1) - y, *first, np.array([frozen._length(degree)]), rows], None
+        zeros = np.zeros(n, dtype)
+        return [side, y, dtype(1) - y, zeros, zeros, *first, *_as_arrays(frozen._integers(degree)), rows], None
 
     return make
 
@@ -308,7 +313,7 @@ def _signed(degree):
         if edges:
             front = np.array([0, np.nan, np.inf, -np.inf, 37.0, 60.0, 1e-18, 0.25], dtype)
             z[: min(n, front.size)] = front[:n]
-        return [z, *header, np.array([top]), np.array([near]), np.array([far]), rows], None
+        return [z, *header, *_as_arrays((top, near, far)), rows], None
 
     return make
 

@@ -20,7 +20,7 @@ from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, Slope, chebyshev_matrix, chebyshev_points
-from numbastats.scalar.tables import segment_bits
+from numbastats.scalar.tables import OCTAVE, OCTAVE32, segment_bits
 
 __all__ = ["Certificate", "Recycler"]
 
@@ -688,7 +688,7 @@ class Recycler:
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
-    def _evaluate(self, kind, names, values, header, length, options, cost):
+    def _evaluate(self, kind, names, values, header, integers, options, cost):
         """Look values up. A header of numbers goes to the kernel as it is, one of arrays is broadcast against the values."""
         if self.shape:
             names, values, header = (*names, *["the parameters"] * len(header)), (*values, *header), ()
@@ -701,7 +701,7 @@ class Recycler:
 
         return elementwise(
             lambda d: kernels.TABLE[kind, degree(d)], names, values,
-            extras=lambda where, d: (*header, *length(degree(d)), self._table(table_kind, degree(d), where)),
+            extras=lambda where, d: (*header, *integers(degree(d)), self._table(table_kind, degree(d), where)),
             device=self.device if device is None else device, workers=self.workers if workers is None else workers,
             cost=cost, **options,
         )  # fmt: skip
@@ -710,7 +710,11 @@ class Recycler:
         dtype = _float_type(values, options.get("dtype"))
         header = self._header(dtype, upper)
         options = {**options, "dtype": dtype}
-        return self._evaluate(kind, (name,), (values,), header, lambda d: (np.int64(self._length(d)),), options, cost)
+        return self._evaluate(kind, (name,), (values,), header, self._integers, options, cost)
+
+    def _integers(self, degree):
+        """What goes with the header of a `uniform` table: exponent bits of the first octave, rows of a zone, nothing."""
+        return OCTAVE32 if degree == 3 else OCTAVE, np.int64(self._length(degree)), np.int64(0)
 
     def ppf(self, u, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Quantile at lower tail probability u.
@@ -765,9 +769,9 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         dtype = _float_type((side, y, t), dtype, several=True)
         options["dtype"] = dtype
-        first = self._header(dtype, False)[4:]
-        length = lambda d: (np.int64(self._length(d)),)  # noqa: E731
-        return self._evaluate("share", ("side", "y", "t"), (side, y, t), first, length, options, 1.6)
+        zero = dtype.type(0.0)
+        header = (zero, zero, *self._header(dtype, False)[4:])
+        return self._evaluate("share", ("side", "y", "t"), (side, y, t), header, self._integers, options, 1.6)
 
     def transform(self, b, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Map values of the base law to this law, increasing: ``F^-1(G(b))``.
