@@ -105,6 +105,8 @@ def _lookup(name, head, degree):
         many, rest = T[::1], (types.int64, types.int64, types.int64, T[:, ::1], T[::1])
         if name == "share":
             return [(many, many, many, T, T, kind, kind, *rest) for kind in (T, many)]
+        if name == "sided":
+            return [(many, T, T, T, T, kind, kind, *rest) for kind in (T, many)]
         return [(many, *[kind] * 6, *rest) for kind in (T, many)]
 
     return Kernel(
@@ -117,7 +119,7 @@ def _lookup(name, head, degree):
 TABLE = {
     (name, degree): _lookup(name, head, degree)
     for degree in _DEGREES
-    for head, name in enumerate(("uniform", "exponential", "share", "signed"))
+    for head, name in enumerate(("uniform", "exponential", "share", "sided", "signed"))
     if (name, degree) != ("signed", 5)  # maps from a base variable have rows of degree 7
 }
 

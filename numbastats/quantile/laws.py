@@ -84,7 +84,7 @@ class _Hyperbolic:
             k = np.where(z > 1e8, np.sqrt(0.5 * math.pi / z), k)  # kve ends at 1e9
             body = g**v * k
             if self.limit is not None:
-                body = np.where(z < 1e-9 * min(1.0, v) ** (1 / min(2 * v, 2)), math.exp(self.limit), body)
+                body = np.where(z < (1e-18 * min(1.0, v)) ** (1 / min(2 * v, 2)), math.exp(self.limit), body)
             return _times_exp(body, exponent, self.lift)
 
 

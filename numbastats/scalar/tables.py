@@ -96,15 +96,20 @@ def _uniform_head(locate):
     return head
 
 
+@device_function
+def _survival(v):
+    """e^-v of v >= 0; positive for finite v, so that what lies beyond a table is not taken for the end of the support."""
+    T = type(v)
+    most = T(700.0) if T(1e-300) > T(0.0) else T(80.0)
+    return T(0.0) if v == T(np.inf) else exp_neg(-(v if v < most else most))
+
+
 def _exponential_head(locate):
     """From a standard exponential variate v >= 0: lower probability 1 - e^-v, upper e^-v."""
 
     @device_function
     def head(v, p, rest, left, right, first_left, first_right, top, length, far):
-        T = type(v)
-        v = v if not (v > T(1000.0)) else T(1000.0)
-        e = exp_neg(-v)
-        upper = e if v >= T(0.0) else T(np.nan)
+        upper = _survival(v) if v >= type(v)(0.0) else type(v)(np.nan)
         return locate(-expm1(-v), upper, p, rest, left, right, first_left, first_right, top, length)
 
     return head
@@ -119,6 +124,20 @@ def _share_head(in_zone):
         row, x = in_zone(y, t, np.int64(first_right if side > T(0.0) else first_left), top, length)
         good = y >= T(0.0) and t >= T(0.0) and y <= T(1.0) and t <= T(1.0) and (side > T(0.0) or side <= T(0.0))
         return row, x if good else T(np.nan)
+
+    return head
+
+
+def _sided_head(in_zone):
+    """From a variate of two exponentials, rate `right` above 0 and `left` below: a side and the shares of its mass."""
+
+    @device_function
+    def head(v, right, left, c, d, first_left, first_right, top, length, far):
+        T = type(v)
+        above = v > T(0.0)
+        a = abs(v) * (right if above else left)
+        row, x = in_zone(abs(expm1(-a)), _survival(a), np.int64(first_right if above else first_left), top, length)
+        return row, x if a >= T(0.0) else T(np.nan)
 
     return head
 
@@ -154,7 +173,8 @@ def _signed_head(by_bits):
 def _heads(by_bits, half, split=False):
     in_zone = _in_zone(by_bits, half)
     locate = _pair_head(in_zone, split)
-    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)  # an order kernels know
+    # in an order that the kernels know
+    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _sided_head(in_zone), _signed_head(by_bits)
 
 
 def segment_bits(degree):
