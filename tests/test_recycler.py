@@ -153,6 +153,23 @@ def test_two_sided_exponential(device, tmp_path):
             recycle(v, ("uniform", 3.0), law)
 
 
+@pytest.mark.parametrize("params", [(50.0, 30.0, 1.0), (50.0, -49.0, 1.0), (100.0, 90.0, 1.5)])
+def test_normals_to_a_skewed_law(params):
+    """The mass on one side of mu is 3e-6, 2e-20 and e^-85: what lies between two results has the mass between two normals."""
+    a, b, d = params
+    law = ns.quantile.hyperbolic(*params, base="normal")
+    assert law.certificate.max_rel_err < 2e-14
+    z = np.arange(-35.0, 36.0)
+    x = recycle(z, "normal", law)
+    mode = b * d / math.sqrt(a * a - b * b)
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    t = 0.5 * (x[1:] + x[:-1])[:, None] + 0.5 * np.diff(x)[:, None] * nodes
+    density = np.exp(-a * (np.sqrt(d * d + t * t) - math.sqrt(d * d + mode**2)) + b * (t - mode))
+    mass = 0.5 * np.diff(x) * (density @ weights)
+    want = np.abs(np.diff(scipy.special.ndtr(-np.abs(z))))
+    np.testing.assert_allclose(mass / mass.sum() / want, 1.0, rtol=1e-11)  # observed
+
+
 def test_float32(table):
     u = np.random.default_rng(3).random(5000).astype(np.float32)
     got = table.ppf(u)

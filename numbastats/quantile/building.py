@@ -124,9 +124,15 @@ def make(describe, values, base, degree, octaves, cdf):
     noise = max(side.noise for side in masses.sides if side is not None)
     one.error, one.calls = max(one.error, noise), counted.calls
     if not one.error <= REFUSED:
+        alone = min(p for p in masses.p if p > 0)
         raise ValueError(
-            f"the table's error is {one.error:.1e} relative: the quantile has kinks or gaps that its rows do not follow. "
-            "Put the anchor at the kink, or build one table per mode"
+            f"the table's error is {one.error:.1e} relative: "
+            + (
+                f"only {alone:.1e} of the mass is on one side of the anchor {masses.anchor!r}. Move the anchor into the bulk"
+                if alone < 1e-12
+                else "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, or build one table "
+                "per mode"
+            )
         )
     if cdf is not None:
         _check_cdf(cdf, masses, values)
@@ -158,7 +164,7 @@ def from_base(one, base, degree, rng):
     elif base == "normal":
         from scipy.special import ndtri
 
-        anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]))
+        anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]) if masses.p[0] < 0.5 else -ndtri(masses.p[1]))
         one.base = Masses(normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
     else:
         known = base._sets[0].masses
@@ -173,10 +179,11 @@ def from_base(one, base, degree, rng):
 
 
 def _crossing(known, masses):
-    """Where the base has the target's probability on its left."""
-    p = masses.p[0]
-    if p == known.p[0]:
+    """Where the base has the target's probabilities on its sides."""
+    if masses.p[0] == known.p[0]:
         return known.anchor
-    right = p > known.p[0]
-    share = abs(p - known.p[0]) / known.p[1 if right else 0]
-    return float(known.invert(right, True, np.array([share]))[0])
+    right = masses.p[1] < known.p[1]
+    beyond = masses.p[1 if right else 0] / known.p[1 if right else 0]
+    if beyond < 0.5:
+        return float(known.invert(right, False, np.array([beyond]))[0])
+    return float(known.invert(right, True, np.array([abs(masses.p[0] - known.p[0]) / known.p[1 if right else 0]]))[0])
