@@ -12,7 +12,7 @@ import scipy.stats
 from contract import same
 
 import numbastats as ns
-from numbastats.quantile import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+from numbastats.quantile import FrozenLaw, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 from numbastats.scalar.hyperbolic import log_kve
 
 LAWS = {
@@ -76,6 +76,23 @@ def test_density(law, p, device):
         narrow = law.pdf(X.astype(np.float32), *p, **device)
         assert narrow.dtype == np.float32
         np.testing.assert_allclose(narrow[1:-1], want[1:-1], rtol=2e-4)  # exponents of 20 lose 20 ulp; observed 2e-5
+
+
+@pytest.mark.parametrize("lam", [0.51, 0.55, 0.8, 1.2])
+def test_density_next_to_the_pole(lam):
+    """Above 1/2 the variance gamma density is finite at mu; its next term is x^(2 lam - 1)."""
+    x = np.array([0.0, 1e-100, 1e-40, 1e-20, 1e-10, 1e-9])
+    with mpmath.workdps(40):
+        v = mpmath.mpf(lam) - 0.5
+        limit = mpmath.gamma(v) / 2 * (2 / mpmath.mpf(1.5)) ** v
+        scale = exact_pdf(variance_gamma, (lam, 1.5, 0.3), 1e-9) / (
+            mpmath.mpf(1e-9) ** v * mpmath.besselk(v, 1.5e-9) * mpmath.exp(3e-10)
+        )
+        want = [exact_pdf(variance_gamma, (lam, 1.5, 0.3), t) if t else limit * scale for t in x]
+    got = variance_gamma.pdf(x, lam, 1.5, 0.3)
+    np.testing.assert_allclose(got, np.array([float(w) for w in want]), rtol=3e-14)  # observed 1.7e-14
+    frozen = variance_gamma(lam, 1.5, 0.3)
+    np.testing.assert_allclose(Recycler.pdf(frozen, x[1:]), got[1:], rtol=6e-14)  # SciPy's kve; observed 2.5e-14
 
 
 def test_bessel():
@@ -150,7 +167,6 @@ def test_special_values():
         np.testing.assert_equal(law.ppf([0.0, 1.0, -1.0, math.nan], *p), [-math.inf, math.inf, math.nan, math.nan])
     assert variance_gamma.pdf(0.0, 0.3, 1.5, 0.3) == math.inf
     assert variance_gamma.pdf(2.0, 0.5, 1.5, 0.3, 2.0) == math.inf
-    assert variance_gamma.pdf(0.0, 0.8, 1.5, 0.3) == pytest.approx(1.052358362870431, rel=1e-13)
 
 
 def test_broadcasting():

@@ -107,8 +107,9 @@ def test_transform_on_every_device(base, device):
         b = np.array([-6.0, -1.0, -1e-9, 0.0, 1e-18, 0.3, 2.5, 7.0, math.inf, -math.inf, math.nan])
         lower, upper = scipy.special.ndtr(b), scipy.special.ndtr(-b)
     elif base == "exponential":
-        b = np.array([1e-15, 1e-3, 0.2, 1.0, 30.0, math.inf, -1.0, math.nan])
-        lower, upper = np.where(b < 0, math.nan, -np.expm1(-b)), np.where(b < 0, math.nan, np.exp(-b))
+        b = np.array([1e-15, 1e-3, 0.2, 1.0, 30.0, 50.0, 1e3, math.inf, -1.0, math.nan])
+        known = (b >= 0) & ((b < 45) | (b == math.inf))  # a finite b beyond the table is NaN
+        lower, upper = np.where(known, -np.expm1(-b), math.nan), np.where(known, np.exp(-b), math.nan)
     else:
         base = ns.quantile.student_t(5.0)
         b = np.array([-1e3, -1.0, 0.0, 0.3, 40.0, math.nan])
@@ -120,6 +121,53 @@ def test_transform_on_every_device(base, device):
     np.testing.assert_allclose(got[~small], want[~small], rtol=2e-14)
     if base == "normal":
         np.testing.assert_allclose(got[small], b[small] / math.gamma(1.5), rtol=1e-14)  # (24)
+
+
+def test_two_sided_exponential(device, tmp_path):
+    """(85): rates alpha - beta on the right and alpha + beta on the left; variance gamma of shape 1 is mapped to itself."""
+    rates = ("two-sided exponential", (1.2, 1.8))
+    v = np.array([-20.0, -1.0, -1e-9, 0.0, 1e-18, 0.3, 2.5, 30.0])
+    same_law = ns.quantile.variance_gamma(1.0, 1.5, 0.3, base=rates)
+    np.testing.assert_allclose(same_law.transform(v, **device), v, rtol=1e-14)  # observed 2.1e-15
+    law = ns.quantile.hyperbolic(1.5, 0.3, 1.0, base=rates)
+    left, right = law.p_minus * np.exp(1.8 * v), (1 - law.p_minus) * np.exp(-1.2 * v)
+    want = np.where(v < 0, law.ppf(left), law.isf(right))
+    got = law.transform(v, **device)
+    far = np.abs(v) > 0.1  # nearer to 0 the probabilities round
+    np.testing.assert_allclose(got[far], want[far], rtol=2e-14)
+    slope = np.array([law.p_minus * 1.8, (1 - law.p_minus) * 1.2]) / law.pdf(0.0)  # (87), (89)
+    np.testing.assert_allclose(got[[2, 4]], slope * v[[2, 4]], rtol=3e-9)
+    assert got[3] == 0.0
+    edges = law.transform([math.inf, -math.inf, math.nan, 45.0, 1e3], **device)
+    np.testing.assert_equal(edges, [math.inf, -math.inf, math.nan, math.nan, math.nan])
+    assert same(recycle(v, rates, ns.quantile.hyperbolic(1.5, 0.3, 1.0), **device), got)
+    narrow = law.transform(v.astype(np.float32), **device)
+    np.testing.assert_allclose(narrow, law.transform(v.astype(np.float32).astype(float)), rtol=1e-5)  # e^-54 in float32
+    np.testing.assert_allclose(recycle(v[[1, 6]], rates, "normal"), scipy.special.ndtri([np.exp(-1.8) / 2, 1 - np.exp(-3.0) / 2]))
+    if device["device"] == "cpu":
+        law.save(tmp_path / "two.npz")
+        assert same(Recycler.load(tmp_path / "two.npz").transform(v), law.transform(v))
+        with pytest.raises(ValueError, match="two positive rates"):
+            recycle(v, ("two-sided exponential", (1.0, -1.0)), law)
+        with pytest.raises(ValueError, match="'two-sided exponential'"):
+            recycle(v, ("uniform", 3.0), law)
+
+
+@pytest.mark.parametrize("params", [(50.0, 30.0, 1.0), (50.0, -49.0, 1.0), (100.0, 90.0, 1.5)])
+def test_normals_to_a_skewed_law(params):
+    """The mass on one side of mu is 3e-6, 2e-20 and e^-85: what lies between two results has the mass between two normals."""
+    a, b, d = params
+    law = ns.quantile.hyperbolic(*params, base="normal")
+    assert law.certificate.max_rel_err < 2e-14
+    z = np.arange(-35.0, 36.0)
+    x = recycle(z, "normal", law)
+    mode = b * d / math.sqrt(a * a - b * b)
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    t = 0.5 * (x[1:] + x[:-1])[:, None] + 0.5 * np.diff(x)[:, None] * nodes
+    density = np.exp(-a * (np.sqrt(d * d + t * t) - math.sqrt(d * d + mode**2)) + b * (t - mode))
+    mass = 0.5 * np.diff(x) * (density @ weights)
+    want = np.abs(np.diff(scipy.special.ndtr(-np.abs(z))))
+    np.testing.assert_allclose(mass / mass.sum() / want, 1.0, rtol=1e-11)  # observed
 
 
 def test_float32(table):
@@ -240,6 +288,7 @@ def test_log_density_does_not_underflow():
         (lambda x: np.exp(-x * x), dict(support=(1, 0)), "ascend"),
         (lambda x: np.exp(-x * x), dict(scale=-1.0), "positive"),
         (lambda x: np.exp(-x * x), dict(base="gaussian"), "'uniform', 'normal', 'exponential'"),
+        (lambda x: np.exp(-x * x), dict(base=("two-sided exponential", 1.0)), "two positive rates"),
         (lambda x: np.exp(-x * x), dict(degree=6), "5, 7"),
         (lambda x: np.exp(-x * x), dict(cdf=scipy.stats.norm.cdf), "disagree"),
     ],

@@ -8,7 +8,7 @@ from numba import cuda, prange, types
 from numbastats._core import templates
 from numbastats._core.compile import Kernel
 from numbastats.scalar import hyperbolic, normal, tables
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import LANES, at, row_lanes
 
 __all__ = ["ANTITHETIC", "FROM_EXPONENTIAL", "GH", "GH_NORM", "LOG", "LOG_KVE", "NDTRI", "STUDENT", "TABLE"]
 
@@ -57,143 +57,78 @@ ANTITHETIC = Kernel(
     "quantile.antithetic", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused
 )
 
-# --- quantile tables: row and local variable in one vectorised pass, then one row of coefficients per value ------------
-# On CUDA the rows of a degree-7 table are 64 bytes, so a value touches one cache line. All parameters but the last ones of a
-# call may be arrays: every value may have a table of its own within `table`.
+# --- quantile tables: row and local variable in one vectorised pass, then eight rows of coefficients at a time ----------
+# On CUDA the rows of a degree-7 table are 64 bytes, so a value touches one cache line. All but the data, the integers and the
+# table may be numbers or arrays: every value may have a table of its own within `table`. What a way to address a table does
+# not need is 0.
 
-_head = _body = None  # bound by build
+_head = _body = _lanes = None  # bound by build
 
 
-def probability_cpu(u, p, rest, left, right, first_left, first_right, length, table, out):
+def lookup_cpu(x, a, b, c, d, first_left, first_right, top, near, far, table, out):
     for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        row = np.empty(templates.BLOCK, np.int64)
-        local = np.empty(templates.BLOCK, out.dtype)
+        row = np.zeros(templates.BLOCK, np.int64)  # the lanes beyond a short last block read row 0
+        value = np.zeros(templates.BLOCK, out.dtype)
         first = np.int64(k) * templates.CHUNK
         for lo in range(first, min(first + templates.CHUNK, out.size), templates.BLOCK):
-            ub = u[lo : lo + templates.BLOCK]
+            xb = x[lo : lo + templates.BLOCK]
             o = out[lo : lo + templates.BLOCK]
             for i in range(o.size):
                 j = lo + i
-                row[i], local[i] = _head(
-                    ub[i], at(p, j), at(rest, j), at(left, j), at(right, j), at(first_left, j), at(first_right, j), length
+                row[i], value[i] = _head(
+                    xb[i], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), top, near, far
                 )
+            for i in range(0, o.size, LANES):
+                _lanes(table, row, value, i)
             for i in range(o.size):
-                o[i] = _body(table, row[i], local[i])
+                o[i] = value[i]
 
 
-def probability_cuda(u, p, rest, left, right, first_left, first_right, length, table, out):
+def lookup_cuda(x, a, b, c, d, first_left, first_right, top, near, far, table, out):
     for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        row, local = _head(u[j], at(p, j), at(rest, j), at(left, j), at(right, j), at(first_left, j), at(first_right, j), length)
+        row, local = _head(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), top, near, far)
         out[j] = _body(table, row, local)
 
 
-def share_cpu(side, y, t, first_left, first_right, length, table, out):
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        row = np.empty(templates.BLOCK, np.int64)
-        local = np.empty(templates.BLOCK, out.dtype)
-        first = np.int64(k) * templates.CHUNK
-        for lo in range(first, min(first + templates.CHUNK, out.size), templates.BLOCK):
-            sb = side[lo : lo + templates.BLOCK]
-            o = out[lo : lo + templates.BLOCK]
-            for i in range(o.size):
-                j = lo + i
-                row[i], local[i] = _head(sb[i], at(y, j), at(t, j), at(first_left, j), at(first_right, j), length)
-            for i in range(o.size):
-                o[i] = _body(table, row[i], local[i])
+_DEGREES = {  # what locates, what evaluates one row, what evaluates eight
+    3: (tables.HEADS3, tables.row3, row_lanes(4)),
+    5: (tables.HEADS5, tables.row5, row_lanes(6)),
+    7: (tables.HEADS7, tables.row7, row_lanes(8)),
+}
 
 
-def share_cuda(side, y, t, first_left, first_right, length, table, out):
-    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        row, local = _head(side[j], at(y, j), at(t, j), at(first_left, j), at(first_right, j), length)
-        out[j] = _body(table, row, local)
-
-
-def signed_cpu(b, anchor, rest, limit, per, first_left, first_right, top, near, far, table, out):
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        row = np.empty(templates.BLOCK, np.int64)
-        local = np.empty(templates.BLOCK, out.dtype)
-        first = np.int64(k) * templates.CHUNK
-        for lo in range(first, min(first + templates.CHUNK, out.size), templates.BLOCK):
-            bb = b[lo : lo + templates.BLOCK]
-            o = out[lo : lo + templates.BLOCK]
-            for i in range(o.size):
-                j = lo + i
-                row[i], local[i] = _head(
-                    bb[i],
-                    at(anchor, j),
-                    at(rest, j),
-                    at(limit, j),
-                    at(per, j),
-                    at(first_left, j),
-                    at(first_right, j),
-                    top,
-                    near,
-                    far,
-                )
-            for i in range(o.size):
-                o[i] = _body(table, row[i], local[i])
-
-
-def signed_cuda(b, anchor, rest, limit, per, first_left, first_right, top, near, far, table, out):
-    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        row, local = _head(
-            b[j], at(anchor, j), at(rest, j), at(limit, j), at(per, j), at(first_left, j), at(first_right, j), top, near, far
-        )
-        out[j] = _body(table, row, local)
-
-
-_HEADS = {3: tables.HEADS3, 5: tables.HEADS5, 7: tables.HEADS7}
-_ROWS = {3: tables.row3, 5: tables.row5, 7: tables.row7}
-
-
-def _lookup(name, cpu, gpu, parameters, integers, head, degree):
+def _lookup(name, head, degree):
     """Kernels of one way to address a table: parameters as numbers, and as arrays."""
+    heads, row, lanes = _DEGREES[degree]
 
     def signatures(T):
-        rest = [types.int64] * integers + [T[:, ::1], T[::1]]
-        return [(T[::1], *[kind] * parameters, *rest) for kind in (T, T[::1])]
+        many, rest = T[::1], (types.int64, types.int64, types.int64, T[:, ::1], T[::1])
+        if name == "share":
+            return [(many, many, many, T, T, kind, kind, *rest) for kind in (T, many)]
+        if name == "sided":
+            return [(many, T, T, T, T, kind, kind, *rest) for kind in (T, many)]
+        return [(many, *[kind] * 6, *rest) for kind in (T, many)]
 
     return Kernel(
-        f"quantile.{name}", cpu, gpu, signatures, dtypes=("float32" if degree == 3 else "float64",),
-        _head=_HEADS[degree][head], _body=_ROWS[degree],
+        f"quantile.table_{name}_{degree}", lookup_cpu, lookup_cuda, signatures,
+        dtypes=("float32" if degree == 3 else "float64",), cpu_only={"_lanes": lanes}, cuda_only={"_body": row},
+        _head=heads[head],
     )  # fmt: skip
 
 
-_LOOKUPS = (  # name, twins, parameters, integers
-    ("uniform", probability_cpu, probability_cuda, 6, 1),
-    ("exponential", probability_cpu, probability_cuda, 6, 1),
-    ("share", share_cpu, share_cuda, 4, 1),
-    ("signed", signed_cpu, signed_cuda, 6, 3),
-)
 TABLE = {
-    (name, degree): _lookup(f"table_{name}_{degree}", cpu, gpu, parameters, integers, head, degree)
-    for degree in (3, 5, 7)
-    for head, (name, cpu, gpu, parameters, integers) in enumerate(_LOOKUPS)
+    (name, degree): _lookup(name, head, degree)
+    for degree in _DEGREES
+    for head, name in enumerate(("uniform", "exponential", "share", "sided", "signed"))
     if (name, degree) != ("signed", 5)  # maps from a base variable have rows of degree 7
 }
 
 # --- densities of the laws ---------------------------------------------------------------------------------------------
 
-_f = None  # bound by build
-
-
-def density_cpu(x, a, b, c, d, e, f, out):
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        lo = np.int64(k) * templates.CHUNK
-        o = out[lo : lo + templates.CHUNK]
-        for i in range(o.size):
-            j = lo + i
-            o[i] = _f(at(x, j), at(a, j), at(b, j), at(c, j), at(d, j), at(e, j), at(f, j))
-
-
-def density_cuda(x, a, b, c, d, e, f, out):
-    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[j] = _f(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(e, j), at(f, j))
-
 
 def _density(name, function):
     return Kernel(
-        f"quantile.{name}", density_cpu, density_cuda,
+        f"quantile.{name}", templates.map7_cpu, templates.map7_cuda,
         lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])], _f=function,
     )  # fmt: skip
 

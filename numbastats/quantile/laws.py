@@ -84,7 +84,7 @@ class _Hyperbolic:
             k = np.where(z > 1e8, np.sqrt(0.5 * math.pi / z), k)  # kve ends at 1e9
             body = g**v * k
             if self.limit is not None:
-                body = np.where(z < 1e-9 * min(1.0, v) ** (1 / min(2 * v, 2)), math.exp(self.limit), body)
+                body = np.where(z < (1e-18 * min(1.0, v)) ** (1 / min(2 * v, 2)), math.exp(self.limit), body)
             return _times_exp(body, exponent, self.lift)
 
 
@@ -127,11 +127,15 @@ def _describe_student(nu):
 
 
 def _describe_gh(lam, alpha, beta, delta, mu):
-    """Density and options of the masses, at mu = 0."""
+    """Density and options of the masses, at mu = 0.
+
+    The anchor is mu, where x crosses 0, unless less than about e^-60 of the mass is on one side of it.
+    """
     singular = 2 * lam - 1 if delta == 0 and lam < 0.5 else None
-    return _Hyperbolic(lam, alpha, beta, delta), dict(
-        symmetric=beta == 0, scale=_gh_scale(lam, alpha, beta, delta), singular=singular
-    )
+    gamma = math.sqrt((alpha - beta) * (alpha + beta))
+    anchor = beta * delta / gamma if delta * (alpha - gamma) > 60 else 0.0
+    scale = _gh_scale(lam, alpha, beta, delta)
+    return _Hyperbolic(lam, alpha, beta, delta), dict(anchor=anchor, symmetric=beta == 0, scale=scale, singular=singular)
 
 
 class Law:

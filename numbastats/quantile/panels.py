@@ -23,7 +23,7 @@ TAIL = {
     "tail": 1e-320,
     "full": 1e-320,
 }  # density times distance at which a side ends, as a share of its largest value
-CENTRE = {"table": 1e-22, "tail": 1e-22, "full": 1e-302}
+CENTRE = {"table": 1e-22, "tail": 1e-38, "full": 1e-302}
 FLOOR = 1e-290  # densities below it are close to underflow and have lost digits
 FAR = 1e305
 
@@ -281,7 +281,7 @@ class Side:
                     2.0**-50 * abs(origin) / lo * getattr(self.density, "roundings", 1.0)
                 )  # of a distance that is a difference
                 ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
-            if origin != 0.0:  # what the rounding of x does to a negligible mass beside a finite end
+            if origin != 0.0 and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside a finite end
                 ok |= top * error * k <= 1e-18 * peak
             ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
             for i in np.flatnonzero(ok):

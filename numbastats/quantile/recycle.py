@@ -7,17 +7,16 @@ import functools
 import numpy as np
 
 from numbastats._core.errors import choice
+from numbastats.quantile.building import normal_density
 from numbastats.quantile.normal import ndtri
-from numbastats.quantile.recycler import Recycler, _normal_density
+from numbastats.quantile.recycler import Recycler, check_base
 
 __all__ = ["recycle"]
-
-_NAMES = ("uniform", "normal", "exponential")
 
 
 @functools.cache
 def _normal(degree):
-    return Recycler(_normal_density, degree=degree)
+    return Recycler(normal_density, degree=degree)
 
 
 def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers=None, stream=None):
@@ -27,8 +26,8 @@ def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers
     ----------
     samples : array_like
         Values of the base law: draws, antithetic pairs, quasi-random points, columns of a copula.
-    base : {"uniform", "normal", "exponential"} or Recycler
-        Their law; a Recycler is any law with a table, such as ``student_t(5.0)``.
+    base : {"uniform", "normal", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
+        Their law, as for `Recycler`; a Recycler is any law with a table, such as ``student_t(5.0)``.
     target : {"normal"}, Recycler, or sequence of Recycler
         The law to map to; a sequence has one law for each column, that is along the last axis. A Recycler with parameters of
         some shape broadcasts against the samples.
@@ -65,8 +64,7 @@ def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers
     True
     """
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    if not isinstance(base, Recycler):
-        choice("base", base, _NAMES)
+    base = check_base(base)
     if isinstance(target, str):
         choice("target", target, ("normal",))
         if base == "uniform":

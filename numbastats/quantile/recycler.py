@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-import json
 import math
 import time
 import warnings
@@ -18,260 +17,37 @@ from numbastats._core.broadcast import size_to_shape
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
-from numbastats.quantile import kernels
-from numbastats.quantile.panels import Masses, Slope, chebyshev_matrix, chebyshev_points
-from numbastats.scalar.tables import segment_bits
+from numbastats.quantile import building, kernels, store
+from numbastats.quantile.building import TARGET, Certificate
+from numbastats.quantile.panels import Slope
+from numbastats.quantile.zones import Zones
+from numbastats.scalar.tables import OCTAVE, OCTAVE32, segment_bits
 
-__all__ = ["Certificate", "Recycler"]
+__all__ = ["Recycler", "check_base"]
 
-TARGET = 2e-14  # relative error that a double table aims at
-REFUSED = 1e-8  # relative error beyond which there is no table
-_FIT = 24  # values per interpolation that the rows are cut from
-_FIT_TOLERANCE = 4e-15
 _TAIL = 2.0**-66
 _FULL = 1e-300
-_NEAR, _PER = 0.25, 128  # a light-tailed base: octaves below 1/4, then 128 rows per unit
-_REACH = 38.5  # a normal variate beyond it has no double-precision probability
-_BASES = ("uniform", "normal", "exponential")
+_BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
 
-@dataclasses.dataclass(frozen=True)
-class Certificate:
-    """What a table was found to be worth when it was built; arrays with the shape of the parameters.
-
-    Attributes
-    ----------
-    ok : bool or array of bool
-        Whether there is a table; False where parameters are out of their domain or the density was refused.
-    max_rel_err : float or array
-        Largest relative error of x found at two random places of every row, by the masses of the panels: max of
-        |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
-        variable b it is (b/20) dx/db. At least the share of the mass that the rounding of the density leaves open.
-    tail_mass : float or array
-        Largest share of a side's mass that was not integrated but extrapolated.
-    calls : int or array
-        Number of density values that were computed.
-    """
-
-    ok: object
-    max_rel_err: object
-    tail_mass: object
-    calls: object
-
-
-@functools.cache
-def _cut(count, degree):
-    """Matrix from values at `_FIT` Chebyshev points of an interval to those at the nodes of its `count` equal parts."""
-    nodes = chebyshev_points(degree + 1)
-    points = (-1 + (2 * np.arange(count)[:, None] + 1 + nodes) / count).ravel()
-    return (np.cos(np.outer(np.arccos(np.clip(points, -1, 1)), np.arange(_FIT))) @ chebyshev_matrix(_FIT)).T.copy()
-
-
-@functools.cache
-def _monomials(degree):
-    """Matrix from values at the nodes of a row to its coefficients."""
-    return np.linalg.inv(np.vander(chebyshev_points(degree + 1), degree + 1, increasing=True)).T.copy()
-
-
-def _rows(function, lo, width, count, degree, centred=True):
-    """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
-
-    Differences from a value in the middle go through the matrices: the rounding is theirs, not that of x.
-    """
-    out = np.empty((lo.size, count, degree + 1))
-    tolerance = _FIT_TOLERANCE if centred else 0.3 * _FIT_TOLERANCE
-    points, coefficients = 0.5 * (chebyshev_points(_FIT) + 1), chebyshev_matrix(_FIT)[-2:].T
-    block, first, size = np.arange(lo.size), np.zeros(lo.size, np.int64), count
-    while block.size:
-        part = width[block] / count
-        nodes = (lo[block] + part * first)[:, None] + (part * size)[:, None] * points
-        values = function(nodes.ravel()).reshape(nodes.shape)
-        magnitude = np.abs(values)
-        low = np.where(np.sign(values[:, 0]) == np.sign(values[:, -1]), magnitude.min(1), magnitude.max(1))
-        with np.errstate(invalid="ignore"):
-            good = (np.abs(values @ coefficients).max(1) <= tolerance * low) & (magnitude.max(1) <= 64 * low)
-        if size == 1:
-            good[:] = True
-        if good.any():
-            centre = values[good, _FIT // 2, None]
-            at_nodes = (((values[good] - centre) @ _cut(size, degree)) + centre).reshape(-1, degree + 1)
-            middle = at_nodes[:, degree // 2].copy()
-            pieces = (at_nodes - middle[:, None]) @ _monomials(degree)
-            pieces[:, 0] += middle
-            out[block[good][:, None], first[good][:, None] + np.arange(size)] = pieces.reshape(-1, size, degree + 1)
-        bad, size = ~good, max(size // 2, 1)
-        block, first = np.repeat(block[bad], 2), (first[bad][:, None] + np.array([0, size])).ravel()
-    return out
-
-
-def _polynomial(rows, x):
-    """Rows (n, degree + 1) at x (n)."""
-    value = rows[:, -1].copy()
-    for k in range(rows.shape[1] - 2, -1, -1):
-        value *= x
-        value += rows[:, k]
-    return value
-
-
-class _Zones:
-    """Rows of one law, zone by zone, and the error of each zone as it is made."""
-
-    def __init__(self, masses, degree, rng):
-        self.masses, self.degree, self.rng = masses, degree, rng
-        self.segments = 1 << segment_bits(degree)
-        self.error = 0.0
-
-    def _checked(self, function, residual, lo, width, count):
-        """Rows of intervals, after a comparison at two random places of every row."""
-        rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0)
-        flat = np.repeat(rows.reshape(-1, self.degree + 1), 2, axis=0)
-        x = self.rng.uniform(-1, 1, flat.shape[0])
-        part = np.repeat(width / count, 2 * count)
-        left = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel().repeat(2)
-        error = residual(left + part * (0.5 * (x + 1)), _polynomial(flat, x))
-        self.error = max(self.error, float(np.max(error, initial=0.0)) if not np.isnan(error).any() else math.inf)
-        return rows
-
-    def _error(self, right, y, t, condition, x):
-        """Error of x as in `Certificate` where a side's inner share should be y or its outer share t; the other one is NaN.
-
-        `condition` is the relative change of the share with the argument, None for a probability.
-        """
-        m, error = self.masses, np.zeros(x.size)
-        side_mass = m.p[1 if right else 0]
-        for inner in (True, False):
-            share = y if inner else t
-            use = ~np.isnan(share)
-            if use.any():
-                got, moves = m.share(right, inner, x[use])
-                beyond = got if not inner else 1.0 - got
-                with np.errstate(all="ignore"):
-                    factor = np.minimum(beyond, 0.5 / side_mass) / got if condition is None else 0.25 * condition[use]
-                    unit = np.maximum(np.abs(x[use]), np.where(moves > 0, 0.2 * factor * moves, 0.0))
-                    error[use] = np.where(moves > 0, np.abs(np.log(got / share[use])) * moves / unit, 0.0 * x[use])
-        return error
-
-    def _descending(self, rows, specials):
-        """Rows of octaves (ascending within an octave) in descending order, and the two special rows."""
-        flat = rows[:, ::-1].reshape(-1, self.degree + 1)
-        extra = np.zeros((2, self.degree + 1))
-        extra[:, 0] = specials
-        return np.concatenate([flat, extra])
-
-    def side(self, right, octaves):
-        """Tail zone and centre zone of one side."""
-        m = self.masses
-        end, alone = m.support[1 if right else 0], m.p[0 if right else 1] == 0.0
-        if m.p[1 if right else 0] == 0.0:
-            return np.tile(
-                self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (m.anchor,) * 2), (2, 1)
-            )
-        lo = 2.0 ** -(np.arange(octaves) + 2.0)
-        zones = []
-        for inner in (False, True):
-
-            def residual(w, x, inner=inner):
-                nan = np.full(w.size, math.nan)
-                return self._error(right, w if inner else nan, nan if inner else w, None, x)
-
-            known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
-            rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
-            function = functools.partial(m.invert, right, inner)
-            rows[:known] = self._checked(function, residual, lo[:known], lo[:known], self.segments)
-            specials = (m.anchor, math.nan if alone else m.anchor) if inner else (end, math.nan)
-            zones.append(self._descending(rows, specials))
-        return np.concatenate(zones)
-
-    def signed(self, right, base, octaves, limit, far, per):
-        """Near zone (octaves of the distance to the base's anchor) and far zone of one side."""
-        m = self.masses
-        end = m.support[1 if right else 0]
-
-        def shares(a, moves=False):
-            x = base.anchor + (a if right else -a)
-            y, inner = base.share(right, True, x, a)
-            t, outer = base.share(right, False, x, a)
-            pair = np.where(y < 0.5, y, math.nan), np.where(y < 0.5, math.nan, t)
-            return (*pair, np.abs(x) / np.where(y < 0.5, inner, outer)) if moves else pair
-
-        def function(a):
-            y, t = shares(a)
-            x, inner = np.empty_like(a), ~np.isnan(y)
-            x[inner] = m.invert(right, True, y[inner])
-            x[~inner] = m.invert(right, False, t[~inner])
-            return x
-
-        def residual(a, x):
-            return self._error(right, *shares(a, moves=True), x)
-
-        lo = limit * 2.0 ** -(np.arange(octaves) + 1.0)
-        rows = [self._descending(self._checked(function, residual, lo, lo, self.segments), (m.anchor, m.anchor))]
-        extra = np.zeros((2, self.degree + 1))
-        extra[:, 0] = math.nan, end
-        if far:
-            blocks, each = far // 16, 16
-            last = base.invert(right, False, np.array([max(base.reach(right), m.reach(right))]))[0]
-            known = max(0, min(blocks, int((abs(last - base.anchor) - limit) * per / each)))
-            lo = limit + np.arange(known) * (each / per)
-            rows.append(self._checked(function, residual, lo, np.full(known, each / per), each).reshape(-1, self.degree + 1))
-            rows.append(np.full(((blocks - known) * each, self.degree + 1), math.nan))
-        return np.concatenate([*rows, extra])
+def check_base(base):
+    """A base law as it is kept; ValueError naming what is allowed."""
+    if isinstance(base, Recycler):
+        if base.shape != ():
+            raise ValueError(f"base has parameters of shape {base.shape}; use a law with one set of parameters")
+        return base
+    name, rates = base if isinstance(base, tuple) and len(base) == 2 else (base, None)
+    choice("base", name, _BASES)
+    if name != "two-sided exponential":
+        return name if rates is None else choice("base", base, _BASES)
+    if not (np.shape(rates) == (2,) and all(0 < rate < math.inf for rate in rates)):
+        raise ValueError(f"base={base!r} needs two positive rates: ('two-sided exponential', (right, left))")
+    return name, (float(rates[0]), float(rates[1]))
 
 
 def _two_parts(value, dtype):
     high = dtype.type(value)
     return float(high), float(value - float(high))
-
-
-@dataclasses.dataclass
-class _One:
-    """Everything about one set of parameters."""
-
-    masses: Masses | None = None
-    base: Masses | None = None
-    error: float = math.nan
-    calls: int = 0
-    message: str = ""
-
-
-class _Counted:
-    """A density that counts its values."""
-
-    def __init__(self, density):
-        self.density, self.calls = density, 0
-
-        self.roundings = getattr(density, "roundings", 1.0)
-        if hasattr(density, "weighted"):
-            self.weighted = self._weighted
-
-    def __call__(self, x):
-        self.calls += x.size
-        return self.density(x)
-
-    def _weighted(self, s):
-        self.calls += s.size
-        return self.density.weighted(s)
-
-
-def _exp_of(logpdf, anchor, support, scale):
-    """exp(logpdf - its largest value on a scan + 550): no overflow, and room for tails down to 1e-320 of the peak."""
-    s = scale * 2.0 ** np.arange(-30.0, 31.0)
-    x = np.concatenate([anchor - s[::-1], anchor + s])
-    x = x[(x > support[0]) & (x < support[1])]
-    with np.errstate(all="ignore"):
-        values = np.asarray(logpdf(x), dtype=np.float64)
-    finite = values[np.isfinite(values)]
-    reference = finite.max() if finite.size else 0.0
-
-    def density(x):
-        v = np.asarray(logpdf(x), dtype=np.float64)
-        return np.exp(v - (reference - 550.0))
-
-    return density
-
-
-def _normal_density(x):
-    return np.exp(600.0 - 0.5 * x * x)  # scaled: the tail goes down to 1e-320 of the peak
 
 
 class Recycler:
@@ -296,9 +72,10 @@ class Recycler:
         Where the density is positive.
     scale : float
         A length on which the density varies, within some orders of magnitude.
-    base : {"uniform", "normal", "exponential"} or Recycler
-        Law of the values that `transform` maps: probabilities, standard normal or standard exponential variates, or those of
-        another table.
+    base : {"uniform", "normal", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
+        Law of the values that `transform` maps: probabilities, standard normal or standard exponential variates, two
+        exponentials back to back with their rates, or those of another table. Two exponentials have the target's mass on
+        either side of 0, which goes to the anchor (the paper's (85)); give a Laplace law with masses of its own as a table.
     tail : float, optional
         Smallest tail probability (as a share of its side) that the table holds, 2^-66 = 1.4e-20 by default. Smaller
         probabilities, other than 0, give NaN.
@@ -397,7 +174,7 @@ class Recycler:
             elif sf is not None:
                 density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
             else:
-                density = _exp_of(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
+                density = building.exp_of(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
             options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
             return density, options
 
@@ -411,10 +188,7 @@ class Recycler:
         start = time.perf_counter()
         choice("accuracy", accuracy, ("double", "full"))
         choice("degree", degree, (5, 7))
-        if not isinstance(base, Recycler):
-            choice("base", base, _BASES)
-        elif base.shape != ():
-            raise ValueError(f"base has parameters of shape {base.shape}; use a law with one set of parameters")
+        base = check_base(base)
         tail = (_FULL if accuracy == "full" else _TAIL) if tail is None else float(tail)
         if not 1e-300 <= tail <= 0.125:
             raise ValueError(f"tail={tail!r} must be between 1e-300 and 1/8")
@@ -429,7 +203,7 @@ class Recycler:
         self.params = tuple(arrays)
         sets = list(zip(*(a.ravel() for a in arrays), strict=True)) if arrays else [()]
         self._shift = np.zeros(self.shape) if shift is None else np.broadcast_to(np.asarray(shift, np.float64), self.shape)
-        work = functools.partial(self._one, describe)
+        work = functools.partial(self._make, describe)
         if len(sets) > 1 and is_executor(workers):
             made = list(workers.map(work, sets))
         elif len(sets) > 1 and worker_count(workers) > 1:
@@ -482,101 +256,36 @@ class Recycler:
         """Bytes of the float64 tables."""
         return sum(t.nbytes for key, t in self._tables.items() if key[1] != 3)
 
-    def _one(self, describe, values):
-        """Masses, table and base table of one set of parameters."""
-        one = _One()
+    def _make(self, describe, values):
+        """What belongs to one set of parameters; in a batch that has no table of them, what is wrong."""
         try:
-            density, options = describe(*values)
-            counted = _Counted(density)
-            tail = 2.0 ** -(self._octaves + 1)
-            mapped = self.base == "normal" or isinstance(self.base, Recycler)
-            masses = Masses(counted, depth="full" if tail < 1e-20 else "tail" if mapped else "table", **options)
-            zones = _Zones(masses, self.degree, np.random.default_rng(5))
-            table = np.concatenate([zones.side(False, self._octaves), zones.side(True, self._octaves)])
-            one.masses = masses
-            signed = None
-            if self.base == "normal" or isinstance(self.base, Recycler):
-                from_base = _Zones(masses, 7, zones.rng)
-                one.base, signed = self._signed(masses, from_base)
-            noise = max(side.noise for side in masses.sides if side is not None)
-            one.error, one.calls = max(zones.error, from_base.error if mapped else 0.0, noise), counted.calls
-            if not one.error <= REFUSED:
-                raise ValueError(
-                    f"the table's error is {one.error:.1e} relative: the quantile has kinks or gaps that its rows do not follow. "
-                    "Put the anchor at the kink, or build one table per mode"
-                )
-            self._check_cdf(masses, values)
-            return one, table, signed
+            return building.make(describe, values, self.base, self.degree, self._octaves, self._cdf)
         except ValueError as error:
             if self.shape == ():
                 raise
-            return _One(message=str(error)), None, None
-
-    def _check_cdf(self, masses, values):
-        if self._cdf is None:
-            return
-        for right, p in ((False, masses.p[0]), (True, masses.p[1])):
-            if p > 0:
-                share = np.array([0.9, 0.5, 0.1, 1e-3])
-                x = masses.invert(right, False, share)
-                want = 1 - p * share if right else p * share
-                got = np.asarray(self._cdf(x, *values), dtype=np.float64)
-                off = np.abs(got - want)
-                if not (off <= 1e-9).all():
-                    i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
-                    raise ValueError(
-                        f"pdf and cdf disagree: at x = {x[i]!r} the density's mass is {want[i]!r} and cdf gives {got[i]!r}. "
-                        "Either the density has a feature that the panels missed (move the anchor there), or one of them is wrong"
-                    )
-
-    def _signed(self, masses, zones):
-        """Masses of the base, anchored where the target's anchor falls, and the rows from the base."""
-        if isinstance(self.base, Recycler):
-            known = self.base._sets[0].masses
-            if known is None:
-                raise ValueError("the base was loaded from a file and has no density; build it anew")
-            anchor = self._crossing(known, masses)
-            base = (
-                known
-                if anchor == known.anchor
-                else Masses(known.sides[1].density.density, anchor, known.support, symmetric=False)
-            )
-        else:
-            from scipy.special import ndtri
-
-            anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]))
-            base = Masses(_normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
-        rows = [zones.signed(right, base, *self._signed_shape()) for right in (False, True)]
-        return base, np.concatenate(rows)
-
-    def _signed_shape(self):
-        """Octaves, limit of the near zone, rows of the far zone, rows per unit."""
-        if isinstance(self.base, Recycler):
-            return 130, 2.0**64, 0, 1
-        return 64, _NEAR, 16 * math.ceil((_REACH + 9.0 - _NEAR) * _PER / 16), _PER
+            return building.One(message=str(error)), None, None
 
     def _rebased(self, base):
         """The same law as a map from another base; rows are built once."""
-        if base == self.base or (base == "uniform" and self.base == "exponential"):
+        if base == self.base:
             return self
-        if base in ("uniform", "exponential"):
+        if not building.follows_base(base):
             other = copy.copy(self)
             other.base = base
             return other
         key = id(base) if isinstance(base, Recycler) else base
         if key not in self._others:
-            if any(isinstance(one.masses, _Loaded) for one in self._sets):
+            if any(isinstance(one.masses, store.Loaded) for one in self._sets):
                 raise ValueError(f"a table loaded from a file knows its own base only ({self.base!r}); build it anew")
             other = copy.copy(self)
             other.base, other._heads, other._on_device = base, {}, {}
             other._sets, signed = [], []
             for one in self._sets:
-                one = dataclasses.replace(one)
+                one = dataclasses.replace(one, base=None)
                 other._sets.append(one)
                 signed.append(None)
                 if one.masses is not None:
-                    zones = _Zones(one.masses, 7, np.random.default_rng(5))
-                    one.base, signed[-1] = other._signed(one.masses, zones)
+                    signed[-1] = building.from_base(one, base, 7, np.random.default_rng(5))
             other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
             other._join("signed", signed)
             self._others[key] = other, base  # the base is kept, so that its id stays taken
@@ -597,25 +306,16 @@ class Recycler:
         other._tables = {k: np.concatenate([t._tables[k] for t in tables]) for k in first._tables if k[1] != 3}
         return other
 
-    def _crossing(self, known, masses):
-        """Where the base has the target's probability on its left."""
-        p = masses.p[0]
-        if p == known.p[0]:
-            return known.anchor
-        right = p > known.p[0]
-        share = abs(p - known.p[0]) / known.p[1 if right else 0]
-        return float(known.invert(right, True, np.array([share]))[0])
-
     def _assemble(self, tables, signed):
         self._others = {}
         self._join("uniform", tables)
-        if self.base == "normal" or isinstance(self.base, Recycler):
+        if building.follows_base(self.base):
             self._join("signed", signed)
 
     def _join(self, kind, tables, dtype=np.float64):
         """Tables of all sets, moved to their location, as one array; a set without a table is NaN."""
         degree = 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
-        octaves, _, far, _ = self._signed_shape()
+        octaves, _, far, _ = building.base_shape(self.base)
         rows = 4 * (self._length(degree) + 2) if kind == "uniform" else 2 * ((octaves << segment_bits(degree)) + far + 4)
         size = rows, degree + 1
         full = [np.full(size, math.nan) if t is None else t for t in tables]
@@ -644,12 +344,12 @@ class Recycler:
             if one.masses is None:
                 parts.append(None)
                 continue
-            zones = _Zones(one.masses, 3, np.random.default_rng(5))
+            rng = np.random.default_rng(5)
             if kind == "uniform":
-                part = np.concatenate([zones.side(False, self._octaves32), zones.side(True, self._octaves32)])
+                zones = Zones(one.masses, 3, rng)
+                parts.append(np.concatenate([zones.side(False, self._octaves32), zones.side(True, self._octaves32)]))
             else:
-                part = np.concatenate([zones.signed(right, one.base, *self._signed_shape()) for right in (False, True)])
-            parts.append(part)
+                parts.append(building.from_base(dataclasses.replace(one), self.base, 3, rng))
         self._join(kind, parts, np.float32)
 
     @property
@@ -688,7 +388,7 @@ class Recycler:
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
-    def _evaluate(self, kind, names, values, header, length, options, cost):
+    def _evaluate(self, kind, names, values, header, integers, options, cost):
         """Look values up. A header of numbers goes to the kernel as it is, one of arrays is broadcast against the values."""
         if self.shape:
             names, values, header = (*names, *["the parameters"] * len(header)), (*values, *header), ()
@@ -701,7 +401,7 @@ class Recycler:
 
         return elementwise(
             lambda d: kernels.TABLE[kind, degree(d)], names, values,
-            extras=lambda where, d: (*header, *length(degree(d)), self._table(table_kind, degree(d), where)),
+            extras=lambda where, d: (*header, *integers(degree(d)), self._table(table_kind, degree(d), where)),
             device=self.device if device is None else device, workers=self.workers if workers is None else workers,
             cost=cost, **options,
         )  # fmt: skip
@@ -710,7 +410,11 @@ class Recycler:
         dtype = _float_type(values, options.get("dtype"))
         header = self._header(dtype, upper)
         options = {**options, "dtype": dtype}
-        return self._evaluate(kind, (name,), (values,), header, lambda d: (np.int64(self._length(d)),), options, cost)
+        return self._evaluate(kind, (name,), (values,), header, self._integers, options, cost)
+
+    def _integers(self, degree):
+        """What goes with the header of a `uniform` table: exponent bits of the first octave, rows of a zone, nothing."""
+        return OCTAVE32 if degree == 3 else OCTAVE, np.int64(self._length(degree)), np.int64(0)
 
     def ppf(self, u, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Quantile at lower tail probability u.
@@ -765,9 +469,9 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         dtype = _float_type((side, y, t), dtype, several=True)
         options["dtype"] = dtype
-        first = self._header(dtype, False)[4:]
-        length = lambda d: (np.int64(self._length(d)),)  # noqa: E731
-        return self._evaluate("share", ("side", "y", "t"), (side, y, t), first, length, options, 1.6)
+        zero = dtype.type(0.0)
+        header = (zero, zero, *self._header(dtype, False)[4:])
+        return self._evaluate("share", ("side", "y", "t"), (side, y, t), header, self._integers, options, 1.6)
 
     def transform(self, b, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Map values of the base law to this law, increasing: ``F^-1(G(b))``.
@@ -788,7 +492,11 @@ class Recycler:
         if self.base in ("uniform", "exponential"):
             return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
         dtype = options["dtype"] = _float_type(b, dtype)
-        octaves, limit, far, per = self._signed_shape()
+        if isinstance(self.base, tuple):
+            zero, rates = dtype.type(0.0), [dtype.type(rate) for rate in self.base[1]]
+            header = (*rates, zero, zero, *self._header(dtype, False)[4:])
+            return self._evaluate("sided", ("b",), (b,), header, self._integers, options, 1.8)
+        octaves, limit, far, per = building.base_shape(self.base)
         degree = 3 if dtype == np.float32 else 7
         near = octaves << segment_bits(degree)
         side = near + far + 4
@@ -844,7 +552,7 @@ class Recycler:
         -------
         array or scalar
         """
-        if isinstance(self._sets[0].masses, _Loaded):
+        if isinstance(self._sets[0].masses, store.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
         x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), self._shift)
         index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
@@ -868,23 +576,7 @@ class Recycler:
         ----------
         path : str or path
         """
-        if isinstance(self.base, Recycler):
-            raise ValueError("a table whose base is another table is not saved; save the two and build the map anew")
-        kinds = {kind for kind, _ in self._tables}
-        for kind in kinds:
-            self._table(kind, 3, "cpu")
-        meta = dict(
-            base=self.base, degree=self.degree, octaves=self._octaves, shape=self.shape,
-            setup_seconds=self.setup_seconds, version=1,
-        )  # fmt: skip
-        p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in self._sets])
-        anchors = np.array([one.base.anchor if one.base is not None else 0.0 for one in self._sets])
-        c = self.certificate
-        np.savez(
-            path, meta=json.dumps(meta), p=p, anchors=anchors, norm=self.norm_const, ok=c.ok, error=c.max_rel_err,
-            tail_mass=c.tail_mass, calls=c.calls, shift=self._shift,
-            **{f"table_{kind}_{degree}": t for (kind, degree), t in self._tables.items()},
-        )  # fmt: skip
+        store.save(self, path)
 
     @classmethod
     def load(cls, path):
@@ -898,29 +590,7 @@ class Recycler:
         -------
         Recycler
         """
-        self = Recycler.__new__(Recycler)
-        with np.load(path, allow_pickle=False) as f:
-            meta = json.loads(str(f["meta"]))
-            if meta["version"] != 1:
-                raise ValueError(f"{path} was written by another version of the library; build the table anew")
-            self.base, self.degree, self._octaves = meta["base"], meta["degree"], meta["octaves"]
-            self.shape, self.setup_seconds = tuple(meta["shape"]), meta["setup_seconds"]
-            self._shift = f["shift"]
-            self._tables = {}
-            for name in f.files:
-                if name.startswith("table_"):
-                    _, kind, degree = name.split("_")
-                    self._tables[kind, int(degree)] = f[name]
-            self.certificate = Certificate(f["ok"][()], f["error"][()], f["tail_mass"][()], f["calls"][()])
-            self.norm_const = f["norm"][()]
-            self.p_minus = f["p"][:, 0].reshape(self.shape)[()]
-            self._sets = [
-                _One(masses=_Loaded(tuple(p)), base=_Loaded(None, a)) for p, a in zip(f["p"], f["anchors"], strict=True)
-            ]
-        self.device = self.workers = self._cdf = None
-        self._index = np.arange(len(self._sets)).reshape(self.shape)
-        self.params, self._heads, self._on_device, self._others = (), {}, {}, {}
-        return self
+        return store.load(path, Recycler)
 
     @classmethod
     def from_scipy(cls, frozen, **options):
@@ -959,13 +629,6 @@ class Recycler:
         options.setdefault("anchor", next((e for e in (lower, upper) if math.isfinite(e)), median))
         options.setdefault("scale", three - quarter)
         return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
-
-
-class _Loaded:
-    """What is left of the masses in a file."""
-
-    def __init__(self, p, anchor=0.0):
-        self.p, self.anchor = p, anchor
 
 
 def _float_type(values, dtype, several=False):

@@ -1,4 +1,4 @@
-"""The few LLVM intrinsics that Python lacks: bit casts, fused multiply-add, type dispatch, array-or-number access."""
+"""The few LLVM intrinsics that Python lacks: bit casts, fused multiply-add, type dispatch, array-or-number access, row tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from numba.np import arrayobj
 
 from numbastats._core.compile import set_plain
 
-__all__ = ["at", "by_dtype", "fma", "from_bits", "horner", "muladd", "to_bits"]
+__all__ = ["LANES", "at", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "row_lanes", "to_bits"]
+
+LANES = 8  # rows that `row_lanes` evaluates at once
 
 
 @intrinsic
@@ -51,7 +53,12 @@ def muladd(typingctx, a, b, c):
 def _emit_muladd(context, builder, a, b, c):
     target = context.codegen()
     if not hasattr(target, "_tm") or _has_fma(target.magic_tuple()):  # CUDA has no host machine, and always has fma
-        return builder.fma(a, b, c)
+        if not isinstance(a.type, ir.VectorType):
+            return builder.fma(a, b, c)
+        bits = 64 if isinstance(a.type.element, ir.DoubleType) else 32
+        signature = ir.FunctionType(a.type, [a.type] * 3)
+        name = f"llvm.fma.v{a.type.count}f{bits}"
+        return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), (a, b, c))
     return builder.fadd(builder.fmul(a, b), c)
 
 
@@ -69,6 +76,69 @@ def horner(*coefficients):
         return x(x), codegen
 
     return polynomial
+
+
+@intrinsic
+def pairs(typingctx, x, coefficients):
+    """A polynomial of x, a tuple of coefficients ascending: pairs of neighbours, then pairs of pairs."""
+    return x(x, types.UniTuple(x, len(coefficients))), lambda context, builder, sig, args: _emit_pairs(
+        context, builder, args[0], cgutils.unpack_tuple(builder, args[1])
+    )
+
+
+def _emit_pairs(context, builder, x, c):
+    while len(c) > 1:
+        c = [_emit_muladd(context, builder, x, *c[k : k + 2][::-1]) for k in range(0, len(c) - 1, 2)] + c[len(c) // 2 * 2 :]
+        x = builder.fmul(x, x)
+    return c[0]
+
+
+def row_lanes(columns):
+    """An intrinsic (table, row, x, i): x[k] becomes `pairs` of x[k] and row row[k] of the table for `LANES` values k from i.
+
+    `columns` coefficients, an even number, are in a row. Rows are loaded whole and transposed in registers, which is twice as
+    fast as loading their coefficients one by one, or as gathering them. No index is checked.
+    """
+
+    @intrinsic
+    def evaluate(typingctx, table, row, x, i):
+        def codegen(context, builder, sig, args):
+            data = [arrayobj.make_array(t)(context, builder, a).data for t, a in zip(sig.args[:3], args, strict=False)]
+            element = context.get_value_type(table.dtype)
+            width = context.get_abi_sizeof(element)
+
+            def vector(pointer, count):
+                return builder.bitcast(pointer, ir.PointerType(ir.VectorType(element, count)))
+
+            def shuffle(a, b, lanes):
+                lanes = [ir.Constant(ir.IntType(32), k) for k in lanes]
+                return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+
+            rows = []
+            for k in range(LANES):
+                r = builder.load(builder.gep(data[1], [builder.add(args[3], ir.Constant(args[3].type, k))]))
+                r = builder.gep(data[0], [builder.mul(r, ir.Constant(r.type, columns))])
+                rows.append(builder.load(vector(r, columns), align=width))
+            # even columns of two rows side by side, and odd ones; then four rows, then eight
+            two = [
+                [shuffle(a, b, [odd + k + m for k in range(0, columns, 2) for m in (0, columns)]) for odd in (0, 1)]
+                for a, b in zip(rows[::2], rows[1::2], strict=True)
+            ]
+            c = []
+            for j in range(columns):
+                even = j // 2 * 2
+                lanes = [even, even + 1, even + columns, even + 1 + columns]
+                four = [shuffle(two[k][j % 2], two[k + 1][j % 2], lanes) for k in (0, 2)]
+                c.append(shuffle(*four, range(LANES)))
+            local = vector(builder.gep(data[2], [args[3]]), LANES)
+            value = _emit_pairs(context, builder, builder.load(local, align=width), c)
+            builder.store(value, local, align=width)
+            return context.get_dummy_value()
+
+        return types.void(table, row, x, types.intp), codegen
+
+    evaluate.__name__ = evaluate.__qualname__ = f"row_lanes_{columns}"  # the disk cache knows functions by their names
+    return evaluate
 
 
 @functools.cache

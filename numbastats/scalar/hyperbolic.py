@@ -41,7 +41,9 @@ def log_kve(order, z):
     h = h if h < T(0.19) else T(0.19)
     drop = T(39.0)  # where the integrand is cut: e^-39
     right = np.int32(_arcosh1p(drop / w) / h) + np.int32(1)
-    slow = _arcosh1p(drop / rest) if rest > T(1e-35) else T(90.0)
+    tiny = T(1e-300)
+    tiny = tiny if tiny > T(0.0) else T(1e-35)
+    slow = _arcosh1p(drop / (rest if rest > tiny else tiny))
     fast = T(1.0) + drop / v if v > T(0.4) else T(1000.0)
     left = np.int32((slow if slow < fast else fast) / h) + np.int32(1)
     up = exp(h)
@@ -99,8 +101,9 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     g = big * T(math.sqrt(T(1.0) + ratio * ratio))
     if g == T(0.0) and not v > T(0.0):
         return T(np.inf) if log_norm == log_norm else T(np.nan)
-    floor = T(1e-30)
-    g = g if g > floor else floor  # g^v K_v(alpha g) has reached its limit for v > 0
+    floor = T(1e-145)
+    if g <= (floor if floor > T(0.0) else T(1e-15)) and v > T(0.0):  # the limit of g^v K_v(alpha g)
+        return log_norm + gammaln(v) + (v - T(1.0)) * T(0.6931471805599453) - v * log(alpha)
     fall = a * (a / (g + delta))
     return log_norm + v * log(g) + log_kve(v, alpha * g) - alpha * fall + beta * s
 

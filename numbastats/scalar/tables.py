@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats._core.compile import array_function, device_function
-from numbastats.scalar.bits import from_bits, muladd, to_bits
+from numbastats.scalar.bits import from_bits, pairs, to_bits
 from numbastats.scalar.elementary import exp_neg, expm1
 
-__all__ = ["HEADS3", "HEADS5", "HEADS7", "row3", "row5", "row7", "segment_bits", "table_eval1"]
+__all__ = ["HEADS3", "HEADS5", "HEADS7", "OCTAVE", "OCTAVE32", "row3", "row5", "row7", "segment_bits", "table_eval1"]
 
+OCTAVE, OCTAVE32 = np.int64(1021), np.int64(125)  # exponent bits of [1/4, 1/2)
 _BELOW_HALF, _BELOW_HALF32 = 0.49999999999999994, np.float32(0.49999997)
 
 
@@ -49,15 +50,15 @@ def _by_bits32(segment_bits):
     return by_bits
 
 
-def _in_zone(by_bits, half, octave):
-    """Make the function (y, t, first row of the side, rows per zone) -> (row, local variable); the tail stands first."""
+def _in_zone(by_bits, half):
+    """Make the function (y, t, first row of the side, octave, rows per zone) -> (row, local variable); the tail stands first."""
 
     @device_function
-    def in_zone(y, t, first, length):
+    def in_zone(y, t, first, top, length):
         inner = y < type(y)(0.5)
         w = y if inner else t
         w = w if w < half else half
-        row, x = by_bits(w, octave, length)
+        row, x = by_bits(w, top, length)
         return first + row + ((length + 2) if inner else 0), x
 
     return in_zone
@@ -71,7 +72,7 @@ def _pair_head(in_zone, split):
     """
 
     @device_function
-    def locate(lower, upper, p, rest, left, right, first_left, first_right, length):
+    def locate(lower, upper, p, rest, left, right, first_left, first_right, top, length):
         T = type(lower)
         d = lower - p
         if split:
@@ -79,7 +80,7 @@ def _pair_head(in_zone, split):
         side = d > T(0.0)
         inverse = right if side else left
         t = (upper if side else lower) * inverse
-        row, x = in_zone(abs(d) * inverse, t, np.int64(first_right if side else first_left), length)
+        row, x = in_zone(abs(d) * inverse, t, np.int64(first_right if side else first_left), top, length)
         return row, x if t >= T(0.0) else T(np.nan)  # out of [0, 1] is beyond the end of a side
 
     return locate
@@ -89,21 +90,27 @@ def _uniform_head(locate):
     """From a probability."""
 
     @device_function
-    def head(u, p, rest, left, right, first_left, first_right, length):
-        return locate(u, type(u)(1.0) - u, p, rest, left, right, first_left, first_right, length)
+    def head(u, p, rest, left, right, first_left, first_right, top, length, far):
+        return locate(u, type(u)(1.0) - u, p, rest, left, right, first_left, first_right, top, length)
 
     return head
+
+
+@device_function
+def _survival(v):
+    """e^-v of v >= 0; positive for finite v, so that what lies beyond a table is not taken for the end of the support."""
+    T = type(v)
+    most = T(700.0) if T(1e-300) > T(0.0) else T(80.0)
+    return T(0.0) if v == T(np.inf) else exp_neg(-(v if v < most else most))
 
 
 def _exponential_head(locate):
     """From a standard exponential variate v >= 0: lower probability 1 - e^-v, upper e^-v."""
 
     @device_function
-    def head(v, p, rest, left, right, first_left, first_right, length):
-        T = type(v)
-        v = v if not (v > T(1000.0)) else T(1000.0)
-        e = exp_neg(-v)
-        return locate(-expm1(-v), e if v >= T(0.0) else T(np.nan), p, rest, left, right, first_left, first_right, length)
+    def head(v, p, rest, left, right, first_left, first_right, top, length, far):
+        upper = _survival(v) if v >= type(v)(0.0) else type(v)(np.nan)
+        return locate(-expm1(-v), upper, p, rest, left, right, first_left, first_right, top, length)
 
     return head
 
@@ -112,11 +119,25 @@ def _share_head(in_zone):
     """From a side (> 0 right), the share y of its mass between the anchor and the result, and the share t beyond."""
 
     @device_function
-    def head(side, y, t, first_left, first_right, length):
+    def head(side, y, t, c, d, first_left, first_right, top, length, far):
         T = type(y)
-        row, x = in_zone(y, t, np.int64(first_right if side > T(0.0) else first_left), length)
+        row, x = in_zone(y, t, np.int64(first_right if side > T(0.0) else first_left), top, length)
         good = y >= T(0.0) and t >= T(0.0) and y <= T(1.0) and t <= T(1.0) and (side > T(0.0) or side <= T(0.0))
         return row, x if good else T(np.nan)
+
+    return head
+
+
+def _sided_head(in_zone):
+    """From a variate of two exponentials, rate `right` above 0 and `left` below: a side and the shares of its mass."""
+
+    @device_function
+    def head(v, right, left, c, d, first_left, first_right, top, length, far):
+        T = type(v)
+        above = v > T(0.0)
+        a = abs(v) * (right if above else left)
+        row, x = in_zone(abs(expm1(-a)), _survival(a), np.int64(first_right if above else first_left), top, length)
+        return row, x if a >= T(0.0) else T(np.nan)
 
     return head
 
@@ -149,10 +170,11 @@ def _signed_head(by_bits):
     return head
 
 
-def _heads(by_bits, half, octave, split=False):
-    in_zone = _in_zone(by_bits, half, octave)
+def _heads(by_bits, half, split=False):
+    in_zone = _in_zone(by_bits, half)
     locate = _pair_head(in_zone, split)
-    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _signed_head(by_bits)  # an order kernels know
+    # in an order that the kernels know
+    return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _sided_head(in_zone), _signed_head(by_bits)
 
 
 def segment_bits(degree):
@@ -161,27 +183,24 @@ def segment_bits(degree):
 
 
 # heads by degree: from a probability, an exponential variate, a pair of shares, a signed base variable
-HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, np.int64(125), split=True)  # exponent bits of [1/4, 1/2)
-HEADS5 = _heads(_by_bits64(6), _BELOW_HALF, np.int64(1021))
-HEADS7 = _heads(_by_bits64(4), _BELOW_HALF, np.int64(1021))
+HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, split=True)
+HEADS5 = _heads(_by_bits64(6), _BELOW_HALF)
+HEADS7 = _heads(_by_bits64(4), _BELOW_HALF)
 
 
 @device_function
 def _cubic(x, c0, c1, c2, c3):
-    return muladd(x * x, muladd(x, c3, c2), muladd(x, c1, c0))
+    return pairs(x, (c0, c1, c2, c3))
 
 
 @device_function
 def _quintic(x, c0, c1, c2, c3, c4, c5):
-    z = x * x
-    return muladd(z, muladd(z, muladd(x, c5, c4), muladd(x, c3, c2)), muladd(x, c1, c0))
+    return pairs(x, (c0, c1, c2, c3, c4, c5))
 
 
 @device_function
 def _septic(x, c0, c1, c2, c3, c4, c5, c6, c7):
-    z = x * x
-    low = muladd(z, muladd(x, c3, c2), muladd(x, c1, c0))
-    return muladd(z * z, muladd(z, muladd(x, c7, c6), muladd(x, c5, c4)), low)
+    return pairs(x, (c0, c1, c2, c3, c4, c5, c6, c7))
 
 
 _0, _1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(8))  # unsigned: no check for negative indices
@@ -216,5 +235,6 @@ _uniform7 = HEADS7[0]
 @array_function
 def table_eval1(u, table, header):
     """Quantile at probability u from a degree-7 float64 table: `Recycler.table` and `Recycler.header`."""
-    row, x = _uniform7(u, header[0], header[1], header[2], header[3], header[4], header[5], np.int64(header[6]))
+    length = np.int64(header[6])
+    row, x = _uniform7(u, header[0], header[1], header[2], header[3], header[4], header[5], OCTAVE, length, length)
     return row7(table, row, x)

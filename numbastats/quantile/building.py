@@ -1,0 +1,189 @@
+"""From a density to the tables of one set of parameters: masses, rows, what the certificate says of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from numbastats.quantile.panels import Masses
+from numbastats.quantile.zones import Zones
+
+__all__ = ["TARGET", "Certificate", "One", "base_shape", "exp_of", "follows_base", "from_base", "make", "normal_density"]
+
+TARGET = 2e-14  # relative error that a double table aims at
+REFUSED = 1e-8  # relative error beyond which there is no table
+_NEAR, _PER = 0.25, 128  # a light-tailed base: octaves below 1/4, then 128 rows per unit
+_REACH = 38.5  # a normal variate beyond it has no double-precision probability
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """What a table was found to be worth when it was built; arrays with the shape of the parameters.
+
+    Attributes
+    ----------
+    ok : bool or array of bool
+        Whether there is a table; False where parameters are out of their domain or the density was refused.
+    max_rel_err : float or array
+        Largest relative error of x found at two random places of every row, by the masses of the panels: max of
+        |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
+        variable b it is (b/20) dx/db. At least the share of the mass that the rounding of the density leaves open.
+    tail_mass : float or array
+        Largest share of a side's mass that was not integrated but extrapolated.
+    calls : int or array
+        Number of density values that were computed.
+    """
+
+    ok: object
+    max_rel_err: object
+    tail_mass: object
+    calls: object
+
+
+@dataclasses.dataclass
+class One:
+    """Everything about one set of parameters."""
+
+    masses: Masses | None = None
+    base: Masses | None = None
+    error: float = math.nan
+    calls: int = 0
+    message: str = ""
+
+
+class _Counted:
+    """A density that counts its values."""
+
+    def __init__(self, density):
+        self.density, self.calls = density, 0
+
+        self.roundings = getattr(density, "roundings", 1.0)
+        if hasattr(density, "weighted"):
+            self.weighted = self._weighted
+
+    def __call__(self, x):
+        self.calls += x.size
+        return self.density(x)
+
+    def _weighted(self, s):
+        self.calls += s.size
+        return self.density.weighted(s)
+
+
+def exp_of(logpdf, anchor, support, scale):
+    """exp(logpdf - its largest value on a scan + 550): no overflow, and room for tails down to 1e-320 of the peak."""
+    s = scale * 2.0 ** np.arange(-30.0, 31.0)
+    x = np.concatenate([anchor - s[::-1], anchor + s])
+    x = x[(x > support[0]) & (x < support[1])]
+    with np.errstate(all="ignore"):
+        values = np.asarray(logpdf(x), dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    reference = finite.max() if finite.size else 0.0
+
+    def density(x):
+        v = np.asarray(logpdf(x), dtype=np.float64)
+        return np.exp(v - (reference - 550.0))
+
+    return density
+
+
+def normal_density(x):
+    """A multiple of the standard normal density."""
+    return np.exp(600.0 - 0.5 * x * x)  # scaled: the tail goes down to 1e-320 of the peak
+
+
+def follows_base(base):
+    """Whether a base law has rows of its own, in its variable: the others go through shares of mass."""
+    return base == "normal" or not isinstance(base, (str, tuple))
+
+
+def base_shape(base):
+    """Octaves, limit of the near zone, rows of the far zone, rows per unit."""
+    if base == "normal":
+        return 64, _NEAR, 16 * math.ceil((_REACH + 9.0 - _NEAR) * _PER / 16), _PER
+    return 130, 2.0**64, 0, 1
+
+
+def make(describe, values, base, degree, octaves, cdf):
+    """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
+
+    Raises ValueError for a density or parameters that there is no table of.
+    """
+    one = One()
+    density, options = describe(*values)
+    counted = _Counted(density)
+    mapped = follows_base(base)
+    masses = Masses(counted, depth="full" if 2.0 ** -(octaves + 1) < 1e-20 else "tail" if mapped else "table", **options)
+    zones = Zones(masses, degree, np.random.default_rng(5))
+    table = np.concatenate([zones.side(False, octaves), zones.side(True, octaves)])
+    one.masses, one.error, signed = masses, zones.error, None
+    if mapped:
+        signed = from_base(one, base, 7, zones.rng)
+    noise = max(side.noise for side in masses.sides if side is not None)
+    one.error, one.calls = max(one.error, noise), counted.calls
+    if not one.error <= REFUSED:
+        alone = min(p for p in masses.p if p > 0)
+        raise ValueError(
+            f"the table's error is {one.error:.1e} relative: "
+            + (
+                f"only {alone:.1e} of the mass is on one side of the anchor {masses.anchor!r}. Move the anchor into the bulk"
+                if alone < 1e-12
+                else "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, or build one table "
+                "per mode"
+            )
+        )
+    if cdf is not None:
+        _check_cdf(cdf, masses, values)
+    return one, table, signed
+
+
+def _check_cdf(cdf, masses, values):
+    for right, p in ((False, masses.p[0]), (True, masses.p[1])):
+        if p > 0:
+            share = np.array([0.9, 0.5, 0.1, 1e-3])
+            x = masses.invert(right, False, share)
+            want = 1 - p * share if right else p * share
+            got = np.asarray(cdf(x, *values), dtype=np.float64)
+            off = np.abs(got - want)
+            if not (off <= 1e-9).all():
+                i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
+                raise ValueError(
+                    f"pdf and cdf disagree: at x = {x[i]!r} the density's mass is {want[i]!r} and cdf gives {got[i]!r}. "
+                    "Either the density has a feature that the panels missed (move the anchor there), or one of them is wrong"
+                )
+
+
+def from_base(one, base, degree, rng):
+    """Rows in the variable of a base law; its masses, anchored where the target's anchor falls, go into `one` if not there."""
+    masses = one.masses
+    zones = Zones(masses, degree, rng)
+    if one.base is not None:
+        pass
+    elif base == "normal":
+        from scipy.special import ndtri
+
+        anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]) if masses.p[0] < 0.5 else -ndtri(masses.p[1]))
+        one.base = Masses(normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
+    else:
+        known = base._sets[0].masses
+        if not isinstance(known, Masses):
+            raise ValueError("the base was loaded from a file and has no density; build it anew")
+        anchor = _crossing(known, masses)
+        density = next(side for side in known.sides if side is not None).density.density
+        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, symmetric=False)
+    rows = np.concatenate([zones.signed(right, one.base, *base_shape(base)) for right in (False, True)])
+    one.error = max(one.error, zones.error)
+    return rows
+
+
+def _crossing(known, masses):
+    """Where the base has the target's probabilities on its sides."""
+    if masses.p[0] == known.p[0]:
+        return known.anchor
+    right = masses.p[1] < known.p[1]
+    beyond = masses.p[1 if right else 0] / known.p[1 if right else 0]
+    if beyond < 0.5:
+        return float(known.invert(right, False, np.array([beyond]))[0])
+    return float(known.invert(right, True, np.array([abs(masses.p[0] - known.p[0]) / known.p[1 if right else 0]]))[0])

@@ -1,0 +1,175 @@
+"""Rows of quantile tables: cut from interpolants of a law's quantile, and compared with its masses as they are made."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from numbastats.quantile.panels import chebyshev_matrix, chebyshev_points
+from numbastats.scalar.tables import segment_bits
+
+__all__ = ["Zones"]
+
+_FIT = 24  # values per interpolation that the rows are cut from
+_FIT_TOLERANCE = 4e-15
+
+
+@functools.cache
+def _cut(count, degree):
+    """Matrix from values at `_FIT` Chebyshev points of an interval to those at the nodes of its `count` equal parts."""
+    nodes = chebyshev_points(degree + 1)
+    points = (-1 + (2 * np.arange(count)[:, None] + 1 + nodes) / count).ravel()
+    return (np.cos(np.outer(np.arccos(np.clip(points, -1, 1)), np.arange(_FIT))) @ chebyshev_matrix(_FIT)).T.copy()
+
+
+@functools.cache
+def _monomials(degree):
+    """Matrix from values at the nodes of a row to its coefficients."""
+    return np.linalg.inv(np.vander(chebyshev_points(degree + 1), degree + 1, increasing=True)).T.copy()
+
+
+def _rows(function, lo, width, count, degree, centred=True):
+    """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
+
+    Differences from a value in the middle go through the matrices: the rounding is theirs, not that of x.
+    """
+    out = np.empty((lo.size, count, degree + 1))
+    tolerance = _FIT_TOLERANCE if centred else 0.3 * _FIT_TOLERANCE
+    points, coefficients = 0.5 * (chebyshev_points(_FIT) + 1), chebyshev_matrix(_FIT)[-2:].T
+    block, first, size = np.arange(lo.size), np.zeros(lo.size, np.int64), count
+    while block.size:
+        part = width[block] / count
+        nodes = (lo[block] + part * first)[:, None] + (part * size)[:, None] * points
+        values = function(nodes.ravel()).reshape(nodes.shape)
+        magnitude = np.abs(values)
+        low = np.where(np.sign(values[:, 0]) == np.sign(values[:, -1]), magnitude.min(1), magnitude.max(1))
+        with np.errstate(invalid="ignore"):
+            good = (np.abs(values @ coefficients).max(1) <= tolerance * low) & (magnitude.max(1) <= 64 * low)
+        if size == 1:
+            good[:] = True
+        if good.any():
+            centre = values[good, _FIT // 2, None]
+            at_nodes = (((values[good] - centre) @ _cut(size, degree)) + centre).reshape(-1, degree + 1)
+            middle = at_nodes[:, degree // 2].copy()
+            pieces = (at_nodes - middle[:, None]) @ _monomials(degree)
+            pieces[:, 0] += middle
+            out[block[good][:, None], first[good][:, None] + np.arange(size)] = pieces.reshape(-1, size, degree + 1)
+        bad, size = ~good, max(size // 2, 1)
+        block, first = np.repeat(block[bad], 2), (first[bad][:, None] + np.array([0, size])).ravel()
+    return out
+
+
+def _polynomial(rows, x):
+    """Rows (n, degree + 1) at x (n)."""
+    value = rows[:, -1].copy()
+    for k in range(rows.shape[1] - 2, -1, -1):
+        value *= x
+        value += rows[:, k]
+    return value
+
+
+class Zones:
+    """Rows of one law, zone by zone, and the error of each zone as it is made."""
+
+    def __init__(self, masses, degree, rng):
+        self.masses, self.degree, self.rng = masses, degree, rng
+        self.segments = 1 << segment_bits(degree)
+        self.error = 0.0
+
+    def _checked(self, function, residual, lo, width, count):
+        """Rows of intervals, after a comparison at two random places of every row."""
+        rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0)
+        flat = np.repeat(rows.reshape(-1, self.degree + 1), 2, axis=0)
+        x = self.rng.uniform(-1, 1, flat.shape[0])
+        part = np.repeat(width / count, 2 * count)
+        left = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel().repeat(2)
+        error = residual(left + part * (0.5 * (x + 1)), _polynomial(flat, x))
+        self.error = max(self.error, float(np.max(error, initial=0.0)) if not np.isnan(error).any() else math.inf)
+        return rows
+
+    def _error(self, right, y, t, condition, x):
+        """Error of x as in `Certificate` where a side's inner share should be y or its outer share t; the other one is NaN.
+
+        `condition` is the relative change of the share with the argument, None for a probability.
+        """
+        m, error = self.masses, np.zeros(x.size)
+        side_mass = m.p[1 if right else 0]
+        for inner in (True, False):
+            share = y if inner else t
+            use = ~np.isnan(share)
+            if use.any():
+                got, moves = m.share(right, inner, x[use])
+                beyond = got if not inner else 1.0 - got
+                with np.errstate(all="ignore"):
+                    factor = np.minimum(beyond, 0.5 / side_mass) / got if condition is None else 0.25 * condition[use]
+                    unit = np.maximum(np.abs(x[use]), np.where(moves > 0, 0.2 * factor * moves, 0.0))
+                    error[use] = np.where(moves > 0, np.abs(np.log(got / share[use])) * moves / unit, 0.0 * x[use])
+        return error
+
+    def _descending(self, rows, specials):
+        """Rows of octaves (ascending within an octave) in descending order, and the two special rows."""
+        flat = rows[:, ::-1].reshape(-1, self.degree + 1)
+        extra = np.zeros((2, self.degree + 1))
+        extra[:, 0] = specials
+        return np.concatenate([flat, extra])
+
+    def side(self, right, octaves):
+        """Tail zone and centre zone of one side."""
+        m = self.masses
+        end, alone = m.support[1 if right else 0], m.p[0 if right else 1] == 0.0
+        if m.p[1 if right else 0] == 0.0:
+            return np.tile(
+                self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (m.anchor,) * 2), (2, 1)
+            )
+        lo = 2.0 ** -(np.arange(octaves) + 2.0)
+        zones = []
+        for inner in (False, True):
+
+            def residual(w, x, inner=inner):
+                nan = np.full(w.size, math.nan)
+                return self._error(right, w if inner else nan, nan if inner else w, None, x)
+
+            known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
+            rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
+            function = functools.partial(m.invert, right, inner)
+            rows[:known] = self._checked(function, residual, lo[:known], lo[:known], self.segments)
+            specials = (m.anchor, math.nan if alone else m.anchor) if inner else (end, math.nan)
+            zones.append(self._descending(rows, specials))
+        return np.concatenate(zones)
+
+    def signed(self, right, base, octaves, limit, far, per):
+        """Near zone (octaves of the distance to the base's anchor) and far zone of one side."""
+        m = self.masses
+        end = m.support[1 if right else 0]
+
+        def shares(a, moves=False):
+            x = base.anchor + (a if right else -a)
+            y, inner = base.share(right, True, x, a)
+            t, outer = base.share(right, False, x, a)
+            pair = np.where(y < 0.5, y, math.nan), np.where(y < 0.5, math.nan, t)
+            return (*pair, np.abs(x) / np.where(y < 0.5, inner, outer)) if moves else pair
+
+        def function(a):
+            y, t = shares(a)
+            x, inner = np.empty_like(a), ~np.isnan(y)
+            x[inner] = m.invert(right, True, y[inner])
+            x[~inner] = m.invert(right, False, t[~inner])
+            return x
+
+        def residual(a, x):
+            return self._error(right, *shares(a, moves=True), x)
+
+        lo = limit * 2.0 ** -(np.arange(octaves) + 1.0)
+        rows = [self._descending(self._checked(function, residual, lo, lo, self.segments), (m.anchor, m.anchor))]
+        extra = np.zeros((2, self.degree + 1))
+        extra[:, 0] = math.nan, end
+        if far:
+            blocks, each = far // 16, 16
+            last = base.invert(right, False, np.array([max(base.reach(right), m.reach(right))]))[0]
+            known = max(0, min(blocks, int((abs(last - base.anchor) - limit) * per / each)))
+            lo = limit + np.arange(known) * (each / per)
+            rows.append(self._checked(function, residual, lo, np.full(known, each / per), each).reshape(-1, self.degree + 1))
+            rows.append(np.full(((blocks - known) * each, self.degree + 1), math.nan))
+        return np.concatenate([*rows, extra])
