@@ -291,7 +291,7 @@ def fit_many(
         pool, workers = workers, 1
     else:
         pool, workers = None, worker_count(workers)
-    arranged = arrange(data, offsets, weights, law)
+    arranged = arrange(data, offsets, weights, law, workers)
     D = arranged.count
     candidates, per_set = _candidates(n_components, D)
     where = choose_device(device, work=arranged.y.size * 200.0 * max(candidates))

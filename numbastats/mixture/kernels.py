@@ -55,6 +55,7 @@ from numbastats.mixture.passes import (
     LANES,
     LN2,
     LOG2E,
+    ROW,
     column,
     cpu_sums,
     gather,
@@ -81,7 +82,7 @@ _function = array_function(fastmath=(), host=False)
 
 
 @_function
-def _prepare(y, w, power, m, family, shape, t1, t2, wt, u1, u2, uw, q0, q1, q2, info):
+def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info):
     """One data set: y ascending, all in the support, w > 0. `power` is a power of two that brings the largest |y| near 1."""
     n = y.size
     if n == 0:
@@ -90,7 +91,6 @@ def _prepare(y, w, power, m, family, shape, t1, t2, wt, u1, u2, uw, q0, q1, q2, 
         return
     mass, total, distinct = 0.0, 0.0, 1
     for i in range(n):
-        wt[i] = w[i]
         mass += w[i]
         total += w[i] * (y[i] * power)
         if i > 0 and y[i] != y[i - 1]:
@@ -147,20 +147,20 @@ def _prepare(y, w, power, m, family, shape, t1, t2, wt, u1, u2, uw, q0, q1, q2, 
         q0[j + 1], q1[j + 1], q2[j + 1] = q0[j] + b, q1[j] + b1, q2[j] + b2
 
 
-def prepare_cpu(y, w, off, cell, power, m, family, shape, t1, t2, wt, u1, u2, uw, q, info):
+def prepare_cpu(y, w, off, cell, power, m, family, shape, t1, t2, u1, u2, uw, q, info):
     for d in range(off.size - 1):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
         _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], wt[a:b], u1[p : e - 1], u2[p : e - 1],
+            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p : e - 1], u2[p : e - 1],
             uw[p : e - 1], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
         )  # fmt: skip
 
 
-def prepare_cuda(y, w, off, cell, power, m, family, shape, t1, t2, wt, u1, u2, uw, q, info):
+def prepare_cuda(y, w, off, cell, power, m, family, shape, t1, t2, u1, u2, uw, q, info):
     for d in range(cuda.grid(1), off.size - 1, cuda.gridsize(1)):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
         _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], wt[a:b], u1[p : e - 1], u2[p : e - 1],
+            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p : e - 1], u2[p : e - 1],
             uw[p : e - 1], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
         )  # fmt: skip
 
@@ -171,7 +171,7 @@ def starts_cpu(
     D, R = ll.shape
     K = par.shape[3]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((1, 6))
-    C, buf = np.empty((3, K), u1.dtype), np.empty((K + 2, BLOCK), u1.dtype)
+    C, buf = np.empty((3, K), u1.dtype), np.empty((K + 2, ROW), u1.dtype)
     cuts, centres = np.empty(K + 1), np.empty(K)
     for item in range(D * R):
         d, r = item // R, item % R
@@ -187,7 +187,7 @@ def starts_cpu(
             if bad == 0:
                 set_coefficients(P, p, family, shape, row[CENTRE])
                 level = 2 if t == passes - 1 else 0
-                value = cpu_sums(x, y, w, P, C, S, H, buf, level, False)
+                value = cpu_sums(x, y, w, P, C, S, H, buf, level, passes < 0)
                 value += log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
                 if not m_step(S, p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
                     bad = DEGENERATE
@@ -269,7 +269,7 @@ def climb_cpu(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, p
     K = par.shape[2]
     n = hess.shape[1]
     P, S, C, H = np.empty((3, K)), np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
-    buf = np.empty((K + 2, BLOCK))
+    buf = np.empty((K + 2, ROW))
     ps, vs, ms, state = np.empty((4, 3, K)), np.empty((VECTOR_ROWS, n)), np.empty((3, n, n)), np.empty(STATE)
     level = 1 if opt[UNIT] > 0.0 else 2
     for item in range(owner.size):
@@ -342,7 +342,7 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
 
 def sums_cpu(t1, t2, w, P, level, hessian, out):
     K = P.shape[1]
-    S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, BLOCK))
+    S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, ROW))
     for chunk in range(out.shape[0]):
         a = chunk * CHUNK
         x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
@@ -390,7 +390,7 @@ def combine(parts):
 def scores_cpu(y, c, family, P, out, resp, stats):
     K, C = P.shape[1], P * LOG2E
     for task in prange((y.size + CHUNK - 1) // CHUNK):
-        buf, t1, t2 = np.empty((K + 2, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
+        buf, t1, t2 = np.empty((K + 2, ROW)), np.empty(BLOCK), np.empty(BLOCK)
         for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, y.size), BLOCK):
             yb, o = y[q : q + BLOCK], out[q : q + BLOCK]
             for i in range(yb.size):
@@ -479,8 +479,8 @@ _DOUBLE = "parameters, and sums over the observations of a lane, are double"
 PREPARE = Kernel(
     "mixture.prepare", prepare_cpu, prepare_cuda,
     lambda T: [
-        (_f[::1], _f[::1], _i[::1], _i[::1], _f[::1], _i[::1], _i, _f, _f[::1], _f[::1], _f[::1], _f[::1], _f[::1], _f[::1],
-         _f[:, ::1], _f[:, ::1])
+        (_f[::1], _f[::1], _i[::1], _i[::1], _f[::1], _i[::1], _i, _f, _f[::1], _f[::1], _f[::1], _f[::1], _f[::1], _f[:, ::1],
+         _f[:, ::1])
     ],
     dtypes=("float64",), split=_split_prepare,
 )  # fmt: skip

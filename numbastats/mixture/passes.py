@@ -18,9 +18,10 @@ from numbastats.scalar import families as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["BLOCK", "FAST", "LANES", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
+__all__ = ["BLOCK", "FAST", "LANES", "LN2", "LOG2E", "ROW", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
 
 BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
+ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
 LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do)
 FAST = ("contract", "reassoc", "nsz", "arcp")  # sums over observations may be reordered; their scalars keep their own flags
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
@@ -67,7 +68,7 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
 
     With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
     log-likelihood is wanted. 1: all weights are 1. 2: they are not, which costs one logarithm per observation.
-    C (3, K) and buf (K + 2, BLOCK) are work space of the data's type; P and the sums are float64.
+    C (3, K) and buf (K + 2, ROW) are work space of the data's type; P and the sums are float64.
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)

@@ -115,13 +115,13 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m) + 1)]).astype(np.int64)  # and one more: q starts at 0
-    t1, t2, wt = np.empty(n), np.empty(n), np.empty(n)
+    t1, t2 = np.empty(n), np.empty(n)
     u1, u2, uw = np.zeros(cell[-1]), np.zeros(cell[-1]), np.zeros(cell[-1])
     q, info = np.empty((3, cell[-1])), np.zeros((D, c.INFO))
-    args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, wt, u1, u2, uw, q, info]
+    args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, u1, u2, uw, q, info]
     if D:
         cost = 10.0 * n / D
-        run(k.PREPARE, args, D, options, (8, 9, 10, 11, 12, 13, 14, 15), threads=1, cost=cost)
+        run(k.PREPARE, args, D, options, (8, 9, 10, 11, 12, 13, 14), threads=1, cost=cost)
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
         info[:, c.PRIOR_D] = 1e6 * info[:, c.FLOOR]
         if family.base == fam.GAMMA:
@@ -133,7 +133,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
         family,
         t1,
         t2,
-        wt,
+        w,
         off,
         u1,
         u2,

@@ -19,6 +19,11 @@ _function = array_function(fastmath=(), host=False)
 
 
 @_function
+def _words(start, dataset, draw, stream, k0, k1):  # not inlined, for the sake of compile time
+    return philox4x32(start, dataset, draw, stream, k0, k1)
+
+
+@_function
 def _index(q0, n, word):
     """The cell that holds the share (word + 1/2) 2^-32 of the mass."""
     target = (np.float64(word) + 0.5) * 2.3283064365386963e-10 * q0[n]
@@ -84,7 +89,7 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
         good = True
         if kind == SUBSET:  # the maximum likelihood of p + 1 observations each, drawn without replacement
             for k in range(K):
-                w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
+                w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
                 draw = np.uint32(draw + np.uint32(1))
                 a, b, c = _index(q0, n, w0), _index(q0, n, w1), _index(q0, n, w2)
                 s1, s2 = u1[a] + u1[b], u2[a] + u2[b]
@@ -99,18 +104,18 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
             cuts[0], cuts[K] = 0.0, float(n)
             if kind == QUANTILE_CUTS:
                 for k in range(1, K):
-                    w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
+                    w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
                     draw = np.uint32(draw + np.uint32(1))
                     cuts[k] = float(_index(q0, n, w0))
             else:  # k-means++: each next centre among 32 proposals, by squared distance
-                w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
+                w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
                 draw = np.uint32(draw + np.uint32(1))
                 centres[0] = u1[_index(q0, n, w0)]
                 for k in range(1, K):
                     total, pick = 0.0, float(centres[0])
                     for t in range(32):
                         if t % 2 == 0:
-                            w0, w1, w2, w3 = philox4x32(start, dataset, draw, stream, k0, k1)
+                            w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
                             draw = np.uint32(draw + np.uint32(1))
                         else:
                             w0, w1 = w2, w3

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.compile import array_function, device_function
 from numbastats.scalar.bits import by_dtype, from_bits, horner, to_bits
 
 __all__ = [
@@ -31,7 +31,7 @@ INVERSE_GAUSSIAN, GAUSSIAN, GAMMA, FIXED_GAMMA, POISSON, GEOMETRIC = 0, 1, 2, 3,
 _LOG_2PI = 1.8378770664093453
 
 
-@device_function
+@array_function
 def gamma_terms(a):
     """``log a - psi(a)``, ``1/a - psi'(a)`` and ``a log a - log Gamma(a) - a`` without cancellation at large a.
 
@@ -52,7 +52,7 @@ def gamma_terms(a):
     return d, e, 0.5 * (math.log(a) - _LOG_2PI) - i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j / 1680)))
 
 
-@device_function
+@array_function
 def gamma_dispersion(d):
     """1/a with ``log a - psi(a) = d`` > 0: Minka's start, then Newton on 1/a, five steps to rounding."""
     v = 12.0 * d / (3.0 - d + math.sqrt((d - 3.0) * (d - 3.0) + 24.0 * d))
