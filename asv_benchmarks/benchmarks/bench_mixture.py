@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 import numbastats as ns
-from numbastats.mixture import kernels, pipeline
+from numbastats.mixture import climbing, kernels, pipeline, starting
 from numbastats.mixture.families import family_of
 from numbastats.mixture.layout import arrange
 
@@ -44,7 +44,7 @@ def guess(p, K):
     """One point (3, K) for every data set, in scaled units: quantile segments."""
     par = np.ones((p.info.shape[0], 1, 3, K))
     ll, flag = np.zeros(par.shape[:2]), np.zeros(par.shape[:2], np.int64)
-    kinds = np.array([kernels.SUBSET if K > 1 else kernels.QUANTILE_CUTS])
+    kinds = np.array([starting.SUBSET if K > 1 else starting.QUANTILE_CUTS])
     args = (p.u1, p.u2, p.uw, p.cell, p.q, p.info, p.ids, kinds, p.family.base, 1.0, 0.0, 1.0, 0)
     kernels.STARTS.serial(*args, np.uint32(3), np.uint32(4), np.uint32(5), np.uint32(0), par, ll, flag)
     return par[:, 0]
@@ -69,7 +69,7 @@ def estep(K, n=20_000, hessian=0):
     p, _ = prepared(paper_data(1, n))
     par = np.stack([np.full(K, 1 / K), np.linspace(0.3, 1.3, K), np.geomspace(0.05, 5.0, K)])
     P = np.empty((3, K))
-    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info[0, kernels.CENTRE])
+    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info[0, climbing.CENTRE])
     out = np.empty((1, 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
     return lambda: kernels.SUMS.serial(p.t1, p.t2, p.w, P, 1, hessian, out)
 
@@ -228,8 +228,8 @@ def gpu_prepare(rng, dtype, n, edges):
     p, data = prepared(_gpu_sets(n))
     D, cells = p.info.shape[0], p.cell[-1]
     inputs = [data.y, data.w, p.off, p.cell, data.power, pipeline.cell_sizes(p.lengths, True), *_one(0, 1.0)]
-    outputs = [np.zeros(data.y.size) for _ in range(3)] + [np.zeros(cells) for _ in range(3)]
-    return inputs, [*outputs, np.zeros((3, cells + D)), np.zeros((D, kernels.INFO))]
+    outputs = [np.zeros(data.y.size) for _ in range(2)] + [np.zeros(cells) for _ in range(3)]
+    return inputs, [*outputs, np.zeros((3, cells + D)), np.zeros((D, climbing.INFO))]
 
 
 def gpu_starts(rng, dtype, n, edges):
@@ -244,7 +244,7 @@ def gpu_climb(rng, dtype, n, edges):
     D, m = p.info.shape[0], 5
     opt = options().vector(p.family, p.unit)
     start = np.array([[0.6, 0.4], [0.5, 1.5], [0.5, 2.0]])
-    work = [np.zeros((D, 4, 3, 2)), np.zeros((D, kernels.VECTOR_ROWS, m)), np.zeros((D, 3, m, m)), np.zeros((D, kernels.NSUM))]
+    work = [np.zeros((D, 4, 3, 2)), np.zeros((D, climbing.VECTOR_ROWS, m)), np.zeros((D, 3, m, m)), np.zeros((D, kernels.NSUM))]
     inputs = [p.t1, p.t2, p.w, p.off, p.info, np.arange(D), opt, *_one(0), *work]
     return inputs, [np.repeat(start[None], D, axis=0), np.zeros((D, 6)), np.zeros((D, m, m))]
 

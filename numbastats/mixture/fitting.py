@@ -12,9 +12,10 @@ from numbastats._core.dispatch import choose_device
 from numbastats._core.errors import choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats._core.random import key_words, normalise_rng
-from numbastats.mixture import pipeline
+from numbastats.mixture import climbing, pipeline
+from numbastats.mixture.climbing import COUNT, MASS
 from numbastats.mixture.families import Family, family_of
-from numbastats.mixture.kernels import COUNT, MASS, MAX_CUDA_K
+from numbastats.mixture.kernels import MAX_CUDA_K
 from numbastats.mixture.layout import arrange
 from numbastats.scalar import families as fam
 
@@ -290,7 +291,7 @@ def fit_many(
         pool, workers = workers, 1
     else:
         pool, workers = None, worker_count(workers)
-    arranged = arrange(data, offsets, weights, law)
+    arranged = arrange(data, offsets, weights, law, workers)
     D = arranged.count
     candidates, per_set = _candidates(n_components, D)
     where = choose_device(device, work=arranged.y.size * 200.0 * max(candidates))
@@ -512,7 +513,7 @@ class _Job:
 def _in_units(par, p, rows):
     """Weights, means and second parameters in the units of y."""
     family, info, factor = p.family, p.info[rows], p.factor[rows][:, None]
-    scale, shift = info[:, [pipeline.k.SCALE]], info[:, [pipeline.k.SHIFT]]
+    scale, shift = info[:, [climbing.SCALE]], info[:, [climbing.SHIFT]]
     w, m, v = par[:, 0], par[:, 1], par[:, 2]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mean = (m * scale + shift) / factor
@@ -530,7 +531,7 @@ def _in_units(par, p, rows):
 def _scaled_starts(given, p):
     """Explicit starts (D, R, 3, K) in scaled units and dispersions."""
     factor = p.factor[:, None, None]
-    scale, shift = (p.info[:, c][:, None, None] for c in (pipeline.k.SCALE, pipeline.k.SHIFT))
+    scale, shift = (p.info[:, c][:, None, None] for c in (climbing.SCALE, climbing.SHIFT))
     out = np.ones(given.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         out[:, :, 0] = given[:, :, 0] / given[:, :, 0].sum(axis=-1, keepdims=True)
@@ -563,7 +564,7 @@ def _standard_errors(se, r, rows, p, mean, second):
     se["weights"][at[:, None], np.arange(K)] = np.sqrt(np.maximum(np.einsum("dij,djk,dik->di", J, z, J), 0.0))
     root = np.sqrt(np.maximum(np.diagonal(cov, axis1=1, axis2=2), 0.0))
     sm = root[:, K - 1 : 2 * K - 1]
-    unit = p.info[at, pipeline.k.SCALE][:, None] / p.factor[at][:, None]
+    unit = p.info[at, climbing.SCALE][:, None] / p.factor[at][:, None]
     se["means"][at[:, None], np.arange(K)] = sm * (unit if family.base == fam.GAUSSIAN else mean[good])
     if family.two:
         se["params"][at[:, None], np.arange(K)] = root[:, 2 * K - 1 :] * second[good]
@@ -578,7 +579,7 @@ def _entropy(p, r, options):
     host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.t1, p.w)]
     for d in range(D):
         if np.isfinite(r.loglik[d]):
-            c = p.info[d, k.CENTRE]
+            c = p.info[d, climbing.CENTRE]
             x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
             P = np.empty((3, K))
             k.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)

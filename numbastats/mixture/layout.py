@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def _per_set(mask, off):
     return np.diff(np.concatenate([[0], np.cumsum(mask)])[off])
 
 
-def arrange(data, offsets, weights, family) -> Data:
+def arrange(data, offsets, weights, family, threads=1) -> Data:
     """Check, drop, transform and sort."""
     x, off, dtype = _flatten(data, offsets, "data")
     D = off.size - 1
@@ -108,12 +109,6 @@ def arrange(data, offsets, weights, family) -> Data:
             raise ValueError("weights must have the layout of data: the same number of data sets, each of the same length")
         bad_weight = ~(w >= 0) | np.isinf(w)
         w[bad_weight] = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        clean = bool(np.isfinite(x.sum())) and not family.discrete and (x.size == 0 or x.min() > family.minimum)
-    drop = infinite = outside = np.zeros(x.size, bool)  # one pass for clean data, several for the others
-    if not clean:
-        drop, infinite = np.isnan(x), np.isinf(x)
-        outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
 
     def flag(mask, code, text):
         if not mask.any():
@@ -131,17 +126,24 @@ def arrange(data, offsets, weights, family) -> Data:
             NONFINITE,
             "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
         )
-    flag(infinite & ~drop, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
-    rule = "whole numbers >= 0" if family.discrete else f"values {'>=' if family.name == 'pareto' else '>'} {family.minimum:g}"
-    flag(
-        outside & ~drop & ~infinite,
-        OUT_OF_SUPPORT,
-        f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
-    )
-    if w is not None:
-        drop = drop | (w == 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        clean = bool(np.isfinite(x.sum())) and not family.discrete and (x.size == 0 or x.min() > family.minimum)
+    drop = None if w is None else w == 0.0
+    if not clean:
+        missing, infinite = np.isnan(x), np.isinf(x)
+        outside = family.outside(np.where(missing | infinite, max(1.0, family.minimum), x))
+        flag(infinite, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
+        rule = (
+            "whole numbers >= 0" if family.discrete else f"values {'>=' if family.name == 'pareto' else '>'} {family.minimum:g}"
+        )
+        flag(
+            outside & ~missing & ~infinite,
+            OUT_OF_SUPPORT,
+            f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
+        )
+        drop = missing if drop is None else drop | missing
     dropped = np.zeros(D, np.int64)
-    if drop.any():
+    if drop is not None and drop.any():
         dropped = _per_set(drop, off)
         keep = ~drop
         x = x[keep]
@@ -162,38 +164,49 @@ def arrange(data, offsets, weights, family) -> Data:
         before = _powers(x, off)
         y = family.forward(x * np.repeat(before, lengths))
         power, factor = np.ones(D), before ** (family.constant if family.transform == "power" else 2.0)
+        y, w, unit = _sorted(y, w, off, threads)
     else:
-        y = family.forward(x)
-        power = factor = np.ones(D) if family.discrete else _powers(y, off)
-    y, w, unit = _sorted(y, w, off)
+        y, w, unit = _sorted(family.forward(x), w, off, threads)
+        power = factor = np.ones(D) if family.discrete else _powers(y, off, True)
     return Data(y, w, off, unit, dropped, status, notes, power, factor, dtype)
 
 
-def _powers(y, off):
+def _powers(y, off, ascending=False):
     """2^-e with 2^e above the largest |y| of each data set, kept finite."""
     D = off.size - 1
-    if y.size == 0:
-        return np.ones(D)
     top = np.ones(D)
     full = np.diff(off) > 0
-    top[full] = np.maximum.reduceat(np.abs(y), off[:-1][full])
+    if ascending:
+        top[full] = np.maximum(np.abs(y[off[:-1][full]]), np.abs(y[off[1:][full] - 1]))
+    elif full.any():
+        top[full] = np.maximum.reduceat(np.abs(y), off[:-1][full])
     _, e = np.frexp(top)
     return np.ldexp(1.0, np.clip(-e, -1022, 1022))
 
 
-def _sorted(y, w, off):
+def _sorted(y, w, off, threads):
     """Ascending within each data set; weights follow. Unit weights when there are none."""
     if w is not None and (w == 1.0).all():
         w = None
     lengths = np.diff(off)
-    if w is None:
-        if y.size and (lengths == lengths[0]).all():
-            y.reshape(lengths.size, -1).sort(axis=1)
-        else:
-            for a, b in zip(off[:-1].tolist(), off[1:].tolist(), strict=True):
+    even = w is None and y.size > 0 and bool((lengths == lengths[0]).all())
+
+    def part(lo, hi):
+        if even:
+            y[off[lo] : off[hi]].reshape(hi - lo, -1).sort(axis=1)
+            return
+        for a, b in zip(off[lo:hi].tolist(), off[lo + 1 : hi + 1].tolist(), strict=True):
+            if w is None:
                 y[a:b].sort()
-        return y, np.ones(y.size), True
-    for a, b in zip(off[:-1].tolist(), off[1:].tolist(), strict=True):
-        order = np.argsort(y[a:b], kind="stable")
-        y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
-    return y, w, False
+            else:
+                order = np.argsort(y[a:b], kind="stable")
+                y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
+
+    D = lengths.size
+    if threads == 1 or y.size < 1 << 18:
+        part(0, D)
+    else:  # NumPy sorts without holding the interpreter
+        cuts = np.linspace(0, D, 4 * threads + 1).astype(int)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(part, cuts[:-1], cuts[1:]))
+    return y, np.ones(y.size) if w is None else w, w is None

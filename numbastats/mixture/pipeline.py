@@ -11,15 +11,21 @@ from numba import cuda
 from numbastats._core import dispatch
 from numbastats._core.compile import SIMULATED
 from numbastats._core.random import Purpose, stream_word
+from numbastats.mixture import climbing as c
 from numbastats.mixture import kernels as k
+from numbastats.mixture import passes, starting
 from numbastats.scalar import families as fam
 
 __all__ = ["Options", "Prepared", "Result", "fit_k", "prepare"]
 
 LARGE = 4 * k.CHUNK  # observations from which the passes over one data set are parallel and the host drives them
-KINDS = {"portfolio": (k.SUBSET, k.QUANTILE_CUTS, k.KMEANS_CUTS), "subset": (k.SUBSET,), "quantile": (k.QUANTILE_CUTS,)}
-KINDS["kmeans++"] = (k.KMEANS_CUTS,)
-METHODS = {"newton": k.NEWTON, "squarem": k.SQUAREM, "em": k.EM, "bulkem": k.BULKEM}
+KINDS = {
+    "portfolio": (starting.SUBSET, starting.QUANTILE_CUTS, starting.KMEANS_CUTS),
+    "subset": (starting.SUBSET,),
+    "quantile": (starting.QUANTILE_CUTS,),
+    "kmeans++": (starting.KMEANS_CUTS,),
+}
+METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BULKEM}
 INADMISSIBLE, TOO_FEW = 4, 5
 
 
@@ -50,21 +56,21 @@ class Options:
 
     def vector(self, family, unit):
         """Options of the climb kernel."""
-        opt = np.zeros(k.OPTIONS)
-        opt[k.METHOD], opt[k.TOL], opt[k.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
-        opt[k.PRIOR_N], opt[k.PRIOR_A], opt[k.SHAPE], opt[k.UNIT] = self.prior_n, self.prior_a, family.shape, unit
-        opt[k.WARM_PASSES] = 5
-        opt[k.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
+        opt = np.zeros(c.OPTIONS)
+        opt[c.METHOD], opt[c.TOL], opt[c.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
+        opt[c.PRIOR_N], opt[c.PRIOR_A], opt[c.SHAPE], opt[c.UNIT] = self.prior_n, self.prior_a, family.shape, unit
+        opt[c.WARM_PASSES] = 5
+        opt[c.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
         return opt
 
 
-def run(kernel, args, n, options, written, threads=k.LANES, cost=1e4):
+def run(kernel, args, n, options, written, threads=passes.LANES, cost=1e4):
     """Launch over n problems, a CUDA block each; arrays in `written` are read and written."""
     if options.device == "cpu":
         dispatch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
         return
     staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=k.LANES)
+    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=passes.LANES)
     for i in written:
         if isinstance(args[i], np.ndarray):
             staged[i].copy_to_host(args[i])
@@ -109,25 +115,25 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m) + 1)]).astype(np.int64)  # and one more: q starts at 0
-    t1, t2, wt = np.empty(n), np.empty(n), np.empty(n)
+    t1, t2 = np.empty(n), np.empty(n)
     u1, u2, uw = np.zeros(cell[-1]), np.zeros(cell[-1]), np.zeros(cell[-1])
-    q, info = np.empty((3, cell[-1])), np.zeros((D, k.INFO))
-    args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, wt, u1, u2, uw, q, info]
+    q, info = np.empty((3, cell[-1])), np.zeros((D, c.INFO))
+    args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, u1, u2, uw, q, info]
     if D:
         cost = 10.0 * n / D
-        run(k.PREPARE, args, D, options, (8, 9, 10, 11, 12, 13, 14, 15), threads=1, cost=cost)
+        run(k.PREPARE, args, D, options, (8, 9, 10, 11, 12, 13, 14), threads=1, cost=cost)
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
-        info[:, k.PRIOR_D] = 1e6 * info[:, k.FLOOR]
+        info[:, c.PRIOR_D] = 1e6 * info[:, c.FLOOR]
         if family.base == fam.GAMMA:
-            info[:, k.PRIOR_D] = [fam.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info[:, k.PRIOR_D]]
+            info[:, c.PRIOR_D] = [fam.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info[:, c.PRIOR_D]]
     else:
         scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
-        info[:, k.PRIOR_D] = options.prior_d * (info[:, k.SCALE] / data.factor[lo:hi]) ** scale
+        info[:, c.PRIOR_D] = options.prior_d * (info[:, c.SCALE] / data.factor[lo:hi]) ** scale
     prepared = Prepared(
         family,
         t1,
         t2,
-        wt,
+        w,
         off,
         u1,
         u2,
@@ -150,7 +156,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
 def _constant(p, y, w):
     """What the canonical log-likelihood of the scaled data lacks: sum of w h(x)."""
     family, info = p.family, p.info
-    mass, logs, scale = info[:, k.MASS], info[:, k.LOGS], info[:, k.SCALE]
+    mass, logs, scale = info[:, c.MASS], info[:, c.LOGS], info[:, c.SCALE]
     power, add = fam.log_base(family.base, float(family.shape))
     j0, j1, j2 = family.jacobian
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,7 +167,7 @@ def _constant(p, y, w):
     if power != 0.0 or j1 != 0.0:
         total = total + (power + j1) * logs + j1 * mass * log_unit
     if j2 != 0.0:
-        total = total + j2 * (mass * info[:, k.SHIFT] + scale * (info[:, k.CENTRE] * mass + info[:, k.SUM1])) / p.factor
+        total = total + j2 * (mass * info[:, c.SHIFT] + scale * (info[:, c.CENTRE] * mass + info[:, c.SUM1])) / p.factor
     if family.base == fam.POISSON:
         from scipy.special import gammaln
 
@@ -196,10 +202,10 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     q = 2 if family.two else 1
     newton = options.method == "newton"
     R = options.n_starts(K) if given is None else given.shape[1]
-    enough = p.info[:, k.DISTINCT] >= (q + 1) * K - 1
+    enough = p.info[:, c.DISTINCT] >= (q + 1) * K - 1
     if options.prior_d is None:
         info = p.info.copy()
-        info[:, k.PRIOR_D] /= K * K if family.base != fam.GAMMA else 1.0
+        info[:, c.PRIOR_D] /= K * K if family.base != fam.GAMMA else 1.0
     else:
         info = p.info
     par = np.ones((D, R, 3, K)) if given is None else np.ascontiguousarray(given, np.float64)
@@ -229,8 +235,8 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
 
 
 def _starts(p, info, K, R, par, ll, flag, options, given):
-    kinds = KINDS[options.starts]
-    row = np.array([k.GIVEN if given else k.QUANTILE_CUTS if K == 1 else kinds[r % len(kinds)] for r in range(R)], np.int64)
+    kinds = (starting.GIVEN,) if given else (starting.QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
+    row = np.resize(np.array(kinds, np.int64), R)
     code = list(METHODS).index("newton")
     family, shape = p.family.base, float(p.family.shape)
     stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
@@ -247,7 +253,7 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
         args = [*narrow, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail]
         run(k.STARTS, args, n, options, written, cost=cost)
         ok = flag == 0
-        row, passes = np.full(R, k.GIVEN), 1
+        row, passes = np.full(R, starting.GIVEN), 1
         par[~ok] = 1.0
         run(
             k.STARTS,
@@ -257,7 +263,7 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
             written,
             cost=cost / 10,
         )
-        flag[~ok] = k.DEGENERATE
+        flag[~ok] = c.DEGENERATE
         return
     run(
         k.STARTS,
@@ -304,7 +310,7 @@ def climb(p, info, owner, points, options):
         blocks = 1 if options.device == "cpu" else min(small.size, 4 if SIMULATED else 4096)
         work = (
             np.zeros((blocks, 4, 3, K)),
-            np.zeros((blocks, k.VECTOR_ROWS, n)),
+            np.zeros((blocks, c.VECTOR_ROWS, n)),
             np.zeros((blocks, 3, n, n)),
             np.zeros((blocks, k.NSUM)),
         )
@@ -324,13 +330,13 @@ def climb_large(p, info, d, opt, point, outcome, hess, options):
     a, b = p.off[d], p.off[d + 1]
     x, y, w = p.t1[a:b], p.t2[a:b], p.w[a:b]
     P, S, H = np.zeros((3, K)), np.zeros((3, K)), np.zeros((K * (K + 1) // 2, 6))
-    pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((k.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(k.STATE)
-    pars[k.TRIAL], pars[k.CURRENT] = point, point
+    pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((c.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(c.STATE)
+    pars[c.TRIAL], pars[c.CURRENT] = point, point
     k.on_host.begin(state, opt)
-    while state[k.PHASE] > k.DONE:
-        hessian = state[k.PHASE] in (k.AT_NEWTON, k.FINAL)
-        level = 0 if state[k.PHASE] == k.WARM else 1 if opt[k.UNIT] else 2
-        k.on_host.set_coefficients(P, pars[k.TRIAL], family, opt[k.SHAPE], row[k.CENTRE])
+    while state[c.PHASE] > c.DONE:
+        hessian = state[c.PHASE] in (c.AT_NEWTON, c.FINAL)
+        level = 0 if state[c.PHASE] == c.WARM else 1 if opt[c.UNIT] else 2
+        k.on_host.set_coefficients(P, pars[c.TRIAL], family, opt[c.SHAPE], row[c.CENTRE])
         total = chunk_sums(x, y, w, P, level, hessian, options)
         ll = k.on_host.scatter(total, S, H, hessian)
         k.on_host.advance(state, pars, vec, mat, S, H, ll, family, row, opt)
@@ -380,24 +386,24 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     D, n = p.info.shape[0], (1 + q) * K - 1
     status = outcome[:, 4].astype(np.int64)
     objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
-    status = np.where((status != k.DEGENERATE) & ~np.isfinite(outcome[:, 0]), k.DEGENERATE, status)
+    status = np.where((status != c.DEGENERATE) & ~np.isfinite(outcome[:, 0]), c.DEGENERATE, status)
     info = p.info[owner]
-    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, k.SPREAD][:, None]).all(axis=1)
-    keeps &= (points[:, 0, :] * info[:, k.MASS][:, None] >= options.min_count).all(axis=1)
+    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, c.SPREAD][:, None]).all(axis=1)
+    keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
-    grade = np.select([(status == 0) & keeps, status == 0, status == k.DEGENERATE], [3, 2, 0], 1)
+    grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
     order = np.lexsort((-objective, -grade, owner))
     first = np.ones(owner.size, bool)
     first[1:] = owner[order][1:] != owner[order][:-1]
     best = np.full(D, -1)
     best[owner[order][first]] = order[first]
     r = Result(
-        np.full((D, 3, K), np.nan), *(np.full(D, np.nan) for _ in range(4)), np.full(D, k.DEGENERATE, np.int8),
+        np.full((D, 3, K), np.nan), *(np.full(D, np.nan) for _ in range(4)), np.full(D, c.DEGENERATE, np.int8),
         np.zeros(D, np.int64), np.zeros(D, np.int64), np.zeros(D, np.int64), np.full(D, np.nan), np.zeros(D, np.int64),
         np.full((D, n, n), np.nan),
     )  # fmt: skip
     np.add.at(r.n_passes, owner, outcome[:, 5].astype(np.int64))
-    np.add.at(r.n_singular, owner, covered * (status == k.DEGENERATE))
+    np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]
     r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome[i, 5]

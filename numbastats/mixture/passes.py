@@ -1,0 +1,270 @@
+"""Passes over the observations of a mixture: sums of responsibilities, the log-likelihood and moments of its Hessian.
+
+On the CPU a component's responsibility is taken relative to the widest component: one power of two for each of the other
+K - 1, no maximum to subtract, and the log-likelihood from products of the normalisers' mantissas. Where another component is
+more than 900 bits likelier than the widest, a block of observations is done again with the maximum.
+
+On CUDA every lane of a block adds its own observations; `LANES` of them fix the order of summation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats._core.compile import array_function
+from numbastats.scalar import families as fam
+from numbastats.scalar.bits import from_bits, to_bits
+from numbastats.scalar.elementary import exp_neg, log
+
+__all__ = ["BLOCK", "FAST", "LANES", "LN2", "LOG2E", "ROW", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
+
+BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
+ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
+LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do)
+FAST = ("contract", "reassoc", "nsz", "arcp")  # sums over observations may be reordered; their scalars keep their own flags
+LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
+_MANTISSA, _ONE, _HALF_RANGE = (1 << 52) - 1, 1023 << 52, 1023
+
+_function = array_function(fastmath=(), host=False)
+_summing = array_function(fastmath=FAST, host=False)
+
+
+@_summing
+def _log_product(s):
+    """Sum of log s[i] for at most BLOCK values >= 1: exponents added, mantissas multiplied."""
+    product, exponents = 1.0, 0
+    for i in range(s.size):
+        bits = to_bits(np.float64(s[i]))
+        exponents += bits >> 52
+        product *= from_bits((bits & _MANTISSA) | _ONE)
+    return (exponents - _HALF_RANGE * s.size) * LN2 + log(product)
+
+
+@_summing
+def shifted(xb, yb, C, buf):
+    """2^(l_k - top) in the first K rows of `buf`, their sum in the next, top = max_k l_k in the last; l_k in bits."""
+    K = C.shape[1]
+    s, top = buf[K], buf[K + 1]
+    a, b, c = C[0, 0], C[1, 0], C[2, 0]
+    for i in range(xb.size):
+        top[i] = a + b * xb[i] + c * yb[i]
+        s[i] = C.dtype.type(0.0)
+    for k in range(1, K):
+        a, b, c = C[0, k], C[1, k], C[2, k]
+        for i in range(xb.size):
+            top[i] = max(top[i], a + b * xb[i] + c * yb[i])
+    for k in range(K):
+        a, b, c, ek = C[0, k], C[1, k], C[2, k], buf[k]
+        for i in range(xb.size):
+            ek[i] = fam.power_of_two(a + b * xb[i] + c * yb[i] - top[i])
+            s[i] += ek[i]
+
+
+@_summing
+def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
+    """Sums of w r_k (1, t1, t2) into S; returns the log-likelihood.
+
+    With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
+    log-likelihood is wanted. 1: all weights are 1. 2: they are not, which costs one logarithm per observation.
+    C (3, K) and buf (K + 2, ROW) are work space of the data's type; P and the sums are float64.
+    """
+    K, T = P.shape[1], C.dtype.type
+    one, zero = T(1.0), T(0.0)
+    ref = 0  # the widest component; among families of one parameter the one of the largest mean
+    for k in range(1, K):
+        if P[2, k] > P[2, ref] or (P[2, k] == P[2, ref] and P[1, k] > P[1, ref]):
+            ref = k
+    for i in range(3):
+        for k in range(K):
+            C[i, k] = (P[i, k] - P[i, ref]) * LOG2E
+            S[i, k] = 0.0
+    last = K - 1 if ref < K - 1 else max(K - 2, 0)  # the component in whose loop the normaliser is complete
+    if K == 1:
+        C[0, 0] = -1e9
+    if hessian:
+        H[:] = 0.0
+    total = 0.0
+    bound = to_bits(fam.highest_power(one))  # floats above 0 are in the order of their bits, and those below 0 are less
+    s, g = buf[K], buf[K + 1]
+    for q in range(0, t1.size, BLOCK):
+        xb, yb, wb = t1[q : q + BLOCK], t2[q : q + BLOCK], w[q : q + BLOCK]
+        m = xb.size
+        highest = to_bits(zero)
+        for i in range(m):
+            s[i] = one
+        for k in range(K):
+            if k != ref and k != last:
+                a, b, c, ek = C[0, k], C[1, k], C[2, k], buf[k]
+                for i in range(m):
+                    u = a + b * xb[i] + c * yb[i]
+                    highest = max(highest, to_bits(u))
+                    u = fam.power_of_two(u)
+                    ek[i] = u
+                    s[i] += u
+        a, b, c, ek = C[0, last], C[1, last], C[2, last], buf[last]
+        s0, s1, s2, r0, r1, r2 = zero, zero, zero, zero, zero, zero
+        for i in range(m):
+            x, y = xb[i], yb[i]
+            u = a + b * x + c * y
+            highest = max(highest, to_bits(u))
+            u = fam.power_of_two(u)
+            v = s[i] + u
+            r = wb[i] / v
+            ek[i], s[i], g[i] = u, v, r
+            s0 += r
+            s1 += r * x
+            s2 += r * y
+            r *= u
+            r0 += r
+            r1 += r * x
+            r2 += r * y
+        again = highest > bound
+        if again:
+            shifted(xb, yb, C, buf)
+            top = zero
+            for i in range(m):
+                top += wb[i] * g[i]
+                g[i] = wb[i] / s[i]
+            total += LN2 * np.float64(top)
+        else:
+            S[0, ref] += s0
+            S[1, ref] += s1
+            S[2, ref] += s2
+            S[0, last] += r0
+            S[1, last] += r1
+            S[2, last] += r2
+        if level == 1:
+            total += _log_product(s[:m])
+        elif level == 2:
+            for i in range(m):
+                total += np.float64(wb[i] * log(s[i]))
+        for k in range(K):
+            if again or (k != ref and k != last):
+                ek = buf[k]
+                s0, s1, s2 = zero, zero, zero
+                for i in range(m):
+                    r = ek[i] * g[i]
+                    s0 += r
+                    s1 += r * xb[i]
+                    s2 += r * yb[i]
+                S[0, k] += s0
+                S[1, k] += s1
+                S[2, k] += s2
+        if hessian:
+            if not again:
+                for i in range(m):
+                    buf[ref, i] = one
+            for i in range(m):
+                g[i] /= s[i]
+            for k in range(1, K):
+                for j in range(k):
+                    ek, ej = buf[k], buf[j]
+                    h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+                    for i in range(m):
+                        x, y = xb[i], yb[i]
+                        u = g[i] * ek[i] * ej[i]
+                        ux, uy = u * x, u * y
+                        h0 += u
+                        h1 += ux
+                        h2 += uy
+                        h3 += ux * x
+                        h4 += ux * y
+                        h5 += uy * y
+                    p = k * (k + 1) // 2 + j
+                    H[p, 0] -= h0
+                    H[p, 1] -= h1
+                    H[p, 2] -= h2
+                    H[p, 3] -= h3
+                    H[p, 4] -= h4
+                    H[p, 5] -= h5
+    if hessian:  # responsibilities add up to 1: a diagonal block is minus the others of its row
+        for k in range(1, K):
+            for j in range(k):
+                for i in range(6):
+                    h = H[k * (k + 1) // 2 + j, i]
+                    H[k * (k + 1) // 2 + k, i] -= h
+                    H[j * (j + 1) // 2 + j, i] -= h
+    for k in range(K):
+        total += P[0, ref] * S[0, k] + P[1, ref] * S[1, k] + P[2, ref] * S[2, k]
+    return total
+
+
+@_function
+def gather(out, S, H, ll, hessian):
+    """Sums of a pass in a row: s0, s1, s2 per component, the log-likelihood, then the moments if asked for."""
+    K = S.shape[1]
+    for k in range(K):
+        for j in range(3):
+            out[3 * k + j] = S[j, k]
+    out[3 * K] = ll
+    if hessian:
+        for p in range(K * (K + 1) // 2):
+            for j in range(6):
+                out[3 * K + 1 + 6 * p + j] = H[p, j]
+
+
+@_function
+def scatter(row, S, H, hessian):
+    """The inverse of `gather`; returns the log-likelihood."""
+    K = S.shape[1]
+    for k in range(K):
+        for j in range(3):
+            S[j, k] = row[3 * k + j]
+    if hessian:
+        for p in range(K * (K + 1) // 2):
+            for j in range(6):
+                H[p, j] = row[3 * K + 1 + 6 * p + j]
+    return row[3 * K]
+
+
+@_function
+def lane_sums(t1, t2, w, lane, P, e, acc, hessian):
+    """The lane's share of the sums of a pass: s0, s1, s2 per component, the log-likelihood, then the moments."""
+    K = P.shape[1]
+    T = type(t1[0])
+    for j in range(acc.size):
+        acc[j] = 0.0
+    for i in range(lane, t1.size, LANES):
+        x, y = t1[i], t2[i]
+        top = T(-math.inf)
+        for k in range(K):
+            v = T(P[0, k]) + T(P[1, k]) * x + T(P[2, k]) * y
+            e[k] = v
+            top = max(top, v)
+        s = T(0.0)
+        for k in range(K):
+            v = exp_neg(T(e[k]) - top)
+            e[k] = v
+            s += v
+        weight = np.float64(w[i])
+        acc[3 * K] += weight * np.float64(top + log(s))
+        inverse = T(1.0) / s
+        for k in range(K):
+            r = np.float64(T(e[k]) * inverse)
+            e[k] = r
+            acc[3 * k] += weight * r
+            acc[3 * k + 1] += weight * r * x
+            acc[3 * k + 2] += weight * r * y
+        if hessian:
+            j = 3 * K + 1
+            for k in range(K):
+                for p in range(k + 1):
+                    u = weight * e[k] * ((1.0 - e[k]) if p == k else -e[p])
+                    acc[j] += u
+                    acc[j + 1] += u * x
+                    acc[j + 2] += u * y
+                    acc[j + 3] += u * x * x
+                    acc[j + 4] += u * x * y
+                    acc[j + 5] += u * y * y
+                    j += 6
+
+
+@_function
+def column(shared, j):
+    """Sum of a column of the lanes' shares: every lane adds one column, in lane order."""
+    total = 0.0
+    for i in range(LANES):
+        total += shared[i, j]
+    return total
