@@ -11,7 +11,7 @@ import pytest
 
 from numbastats import kde
 from numbastats._core.errors import ConvergenceWarning
-from numbastats.kde import engine
+from numbastats.kde import engine, kernels_cells
 from numbastats.kde import kernels as K
 
 FOLDER = Path(__file__).parent / "reference" / "kde"
@@ -90,7 +90,7 @@ def test_reference(case, tables):
     fitted = kde.KDE(kernel=case["kernel"], H=key("H"), device="cpu", workers=1).fit(key("samples"), weights)
     axes = [key(f"axis{i}") for i in range(int(case["d"]))]
     got, exact = fitted.grid(axes), key("density")
-    peak = exact.max()
+    peak, bound = exact.max(), fitted.error_bound_
     at, exact_at = fitted.points(key("points")), key("density_points")
     if case["kernel"] == "gaussian":
         assert np.abs(got - exact).max() <= 3e-10 * peak and np.abs(at - exact_at).max() <= 3e-10 * peak
@@ -100,17 +100,16 @@ def test_reference(case, tables):
     assert (got[exact == 0] == 0).all()
     assert np.abs(at - exact_at).max() <= 5e-15 * max(peak, exact_at.max())
     assert (at[exact_at == 0] == 0).all()
-    if fitted.method_used_.startswith("rows"):
-        assert error <= fitted.error_bound_ * got.max() + 1e-15 * peak  # the table itself is good to 1e-15
+    assert error <= bound * got.max() + 1e-15 * peak  # the table itself is good to 1e-15
 
 
-@pytest.mark.parametrize("method", ["rows-a", "rows-b", "rows-c", "skde", "skde-crop", "skde-row", "ep"])
+@pytest.mark.parametrize("method", ["rows-a", "rows-b", "rows-c", "cells", "skde", "skde-crop", "skde-row", "ep"])
 def test_every_method_agrees_with_the_table(method, tables):
     """Seen at most 1.3e-14 of the peak for b, c and direct sums, 1.2e-13 for a."""
     for case in CASES:
         if case["kernel"] != "epanechnikov" or case["weighted"] == "1" or (method == "skde-crop" and int(case["d"]) < 3):
             continue
-        if method == "ep" and int(case["n"]) > 500:
+        if (method == "ep" and int(case["n"]) > 500) or (method == "cells" and case["d"] != "2"):
             continue
 
         def key(k, c=case):
@@ -145,7 +144,7 @@ def test_kernels_on_every_device(kernel, device):
     assert np.abs(got - want).max() <= 1e-13 * want.max()
 
 
-@pytest.mark.parametrize("method", ["rows-a", "skde", "skde-row"])
+@pytest.mark.parametrize("method", ["rows-a", "cells", "skde", "skde-row"])
 def test_baselines_on_every_device(method, device):
     x, axes, H = small(2, n=40)
     got = kde.grid(x, axes, H=H, method=method, **device)
@@ -186,6 +185,30 @@ def test_threads_order_and_slabs_do_not_matter(monkeypatch):
         slabs = list(kde.grid_slabs(x, axes, H=H, kernel=kernel, slab_rows=17, **options, **CPU))
         assert [s.start for s, _ in slabs] == [0, 17, 34, 51]
         assert np.array_equal(one, np.concatenate([f for _, f in slabs]))
+
+
+def test_cells(device):
+    """More samples than positions: order, threads, slabs and devices give the same bits; the bound holds; zeros are exact."""
+    rng = np.random.default_rng(15)
+    x = rng.standard_normal((300, 2)) @ [[1, 0.7], [0, 0.6]]
+    x[:40] = np.round(x[:40], 1)  # on the borders of cells, and several at one place
+    H = np.array([[0.5, -0.3], [-0.3, 0.6]])
+    for axes in ([np.linspace(-1, 1.2, 8), np.linspace(-0.5, 2, 9)], [np.linspace(2, 3, 5), np.linspace(-9, -1, 11)]):
+        fitted = kde.KDE(H=H, **device).fit(x)
+        got, want = fitted.grid(axes, method="cells"), naive(x, mesh(axes), H).reshape(len(axes[0]), -1)
+        error = np.abs(got - want).max()
+        assert error <= (fitted.error_bound_ or 0.0) * got.max() and error <= 1e-13 * want.max()  # seen 1.5e-14
+        assert (got[want == 0] == 0).all()
+        slabs = kde.grid_slabs(x[::-1], axes, H=H, method="cells", slab_rows=3, device="cpu", workers=2)
+        assert np.array_equal(got, np.concatenate([f for _, f in slabs]))
+    many = rng.standard_normal((50_000, 2))
+    fitted = kde.KDE(**CPU).fit(many)
+    axes = [np.linspace(-2, 2, 101)] * 2
+    got = fitted.grid(axes)
+    assert fitted.method_used_ == "cells"
+    want = fitted.grid(axes, method="rows-c")
+    assert np.abs(got - want).max() <= 1e-13 * want.max() and np.array_equal(got == 0, want == 0)
+    assert np.array_equal(got, kde.grid(many[::-1], axes, H=fitted.H_, device="cpu", workers=2))
 
 
 def test_threads_share_a_line():
@@ -525,6 +548,7 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
         (GOOD, {"method": "fft"}, "'rows-b'"),
         (GOOD, {"method": "skde-crop"}, "d >= 3"),
         (GOOD, {"method": "rows-c", "weights": np.ones(50)}, "rows-b"),
+        (GOOD, {"method": "cells", "weights": np.ones(50)}, "d = 2"),
         (GOOD, {"method": "rows", "kernel": "gaussian"}, "auto"),
         (GOOD, {"kernel": "gaussian", "tail": 0}, "method='ep'"),
         (GOOD, {"kernel": "gaussian", "tail": 2}, "tail"),
@@ -598,7 +622,7 @@ def test_kernels_registered():
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
     assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {
-        k.name for k in (K.ROWS_A, K.DIRECT, K.CELLS, K.EXHAUSTIVE)
+        k.name for k in (K.ROWS_A, K.DIRECT, K.CELLS, K.EXHAUSTIVE, kernels_cells.SCATTER, kernels_cells.FINISH)
     }
 
 

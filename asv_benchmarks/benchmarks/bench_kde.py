@@ -248,7 +248,7 @@ PEER_CASES = {
 """Cases that run in seconds; those of the full size are in `examples/plot_kde_speed.py`."""
 if _has_kdepy():  # approximate: binned samples and a fast Fourier transform
     PEER_CASES |= {
-        "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 0.8}),
+        "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 1.0}),
         "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}),
     }
 
@@ -298,6 +298,29 @@ def _finished(make, name):
     return full
 
 
+def _cells_state(rng, dtype, n, edges):
+    """Arguments of the kernels for moments of cells: those of the first, the state, the lengths of the grid."""
+    x = rng.standard_normal((min(n, 100_000), 2)) @ (0.5 * np.eye(2) + 0.5)
+    model = make_model(x, H=0.3 * np.eye(2) + 0.05)
+    shape = (5, 6) if n < 1000 else (60, 80)
+    axes = parse_axes([(-2.0, 2.0, m) for m in shape], 2)
+    grid, lists = engine.Estimate(model, workers=1).plan(model, axes, (), "cells", None)
+    s = grid.footprint
+    band, state = engine.Estimate(model, workers=1).cells(s, lists, "cpu")
+    inputs = [lists["u"], lists["starts"], s.ring, s.offsets, s.inner, s.geo, s.ints(band)]
+    return inputs, state, np.array([grid.geo[K.SCALE]]), (grid.lines, grid.row_length)
+
+
+def _cells_scatter(rng, dtype, n, edges):
+    inputs, state, _, _ = _cells_state(rng, dtype, n, edges)
+    return inputs, [np.zeros_like(state)]
+
+
+def _cells_finish(rng, dtype, n, edges):
+    inputs, state, scale, shape = _cells_state(rng, dtype, n, edges)
+    return [inputs[-1], scale, state], [np.zeros(shape)]
+
+
 def _listed(rng, dtype, n, edges):
     n = min(n, 20_000)
     x = rng.standard_normal((n, 2))
@@ -331,6 +354,8 @@ GPU_MAKERS = {
     "kde.finish_c": _finished(_PLAIN, "c"),
     "kde.finish_b": _finished(_HEAVY, "b"),
     "kde.direct": _with_buffers(_rows("skde-row", "triangular"), "direct"),
+    "kde.cells_scatter": _cells_scatter,
+    "kde.cells_finish": _cells_finish,
     "kde.cells": _cells,
     "kde.exhaustive": _exhaustive,
 }
@@ -341,6 +366,8 @@ GPU_BOUNDS = {
     "kde.accumulate_*": dict(ulp=0.0, why="integers"),
     "kde.finish_*": dict(ulp=0.0, why="integers, then the same few operations"),
     "kde.direct": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.cells_scatter": dict(ulp=0.0, why="integers"),
+    "kde.cells_finish": dict(ulp=0.0, why="integers, then the same few operations"),
     "kde.cells": dict(ulp=65536.0, floor=0.1, why=_SUMS),
     "kde.exhaustive": dict(ulp=65536.0, floor=0.1, why=_SUMS),
 }
@@ -363,6 +390,10 @@ def check_bits(report, simulated):
                         engine.CUDA_DESIGN = before
                     if not np.array_equal(got, want):
                         report.fail(f"kde.grid d={d} {kernel} {design}: GPU and CPU differ by {np.abs(got - want).max():.1e}")
+        if d == 2:
+            got, want = (ns.kde.grid(x, axes, H=np.eye(2) * 0.4, method="cells", device=where) for where in ("cuda", "cpu"))
+            if not np.array_equal(got, want):
+                report.fail(f"kde.grid, method 'cells': GPU and CPU differ by {np.abs(got - want).max():.1e}")
         p = rng.standard_normal((20, d))
         got, want = (
             ns.kde.grid(x, axes, kernel="biweight", H=np.eye(d) * 0.4, form="product", device=where) for where in ("cuda", "cpu")

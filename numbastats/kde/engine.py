@@ -14,14 +14,17 @@ from numbastats._core.errors import choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
+from numbastats.kde import kernels_cells as cells
+from numbastats.kde.footprint import make_footprint
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import collect, make_grid, quantise
 
 __all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "parse_boundary"]
 
-GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "skde", "skde-crop", "skde-row", "ep")
+GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde", "skde-crop", "skde-row", "ep")
 POINT_METHODS = ("auto", "cells", "ep")
 CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
+DENSE, WIDE = 3.0, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"
 LONG_ROW = 200.0  # half box in cells up to which the shorter arithmetic of variant c is exact enough
 SHARES = 8  # into which the samples of a line are split between threads
 BLOCKS = 1024  # row buffers on a GPU
@@ -225,6 +228,10 @@ class Estimate:
             raise ValueError(
                 "method='rows-c' is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'"
             )
+        if method == "cells" and (m.d != 2 or m.power != 1 or m.weights is not None or m.scale is not None):
+            raise ValueError(
+                "method='cells' is for d = 2 and the Epanechnikov kernel without weights or adaptive scales; use 'auto'"
+            )
         if method == "rows-a" and m.power != 1:
             raise ValueError("method='rows-a' is for the Epanechnikov kernel; use 'rows-b' or 'auto'")
         if method == "skde-crop" and m.d < 3:
@@ -253,15 +260,22 @@ class Estimate:
             method == "auto" and derivative is None and grid.half[-1] < 0.5
         ):  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
             method = "skde-row"
-        direct = not (method in ("auto", "rows") or method.startswith("rows-"))
+        plain = model.power == 1 and model.weights is None and model.scale is None and derivative is None and not model.product
+        if method == "auto" and plain and model.d == 2 and WIDE <= grid.half.min() and grid.half.max() <= LONG_ROW:
+            method = "cells" if len(model.x) >= DENSE * math.prod(int(m) for m in axes[2]) else method
+        direct = not (method in ("auto", "rows", "cells") or method.startswith("rows-"))
         power = 0 if direct else 2 * model.power
         weights = np.ones(1) if model.weights is None else model.weights
         lam2 = np.ones(1)
         if model.scale is not None:
             lam2 = model.scale**2
             weights = weights * model.scale ** -float(model.d + power)
-        lists = collect(model, grid, lam2, weights, self.workers)
-        if direct:
+        lists = collect(model, grid, lam2, weights, self.workers, unit=method == "cells")
+        if method == "cells":
+            most = int(np.diff(lists["starts"]).max())
+            grid.footprint = make_footprint(grid.matrix, grid.half, lists["cells"], lists["first"], lists["weight"], most)
+            quantise(model, grid, "cells", 1, lists["weight"], lists["count"], False)
+        elif direct:
             grid.variant = method
             grid.geo[K.SCALE] = model.constant
             grid.ints[K.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-crop": 2}[method]
@@ -270,8 +284,7 @@ class Estimate:
             weighted = weights.size > 1
             variant = method[-1] if method.startswith("rows-") else None
             if variant is None:
-                short = not weighted and model.power == 1 and grid.half[-1] <= LONG_ROW and derivative is None
-                variant = "c" if short else "b"
+                variant = "c" if plain and grid.half[-1] <= LONG_ROW else "b"
             mode = model.power if derivative is None else model.power + 3
             quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted)
             if variant != "a":
@@ -296,7 +309,12 @@ class Estimate:
         kept = max(lists["kept"], 1)
         cost = length + 3.0 * kept * _share(grid)
         options = dict(device=device, workers=self.workers, cost=cost)
-        if variant == "a":
+        if variant == "cells":
+            if "state" not in lists:  # all of it, also for slabs: there are more samples than positions
+                lists["band"], lists["state"] = self.cells(grid.footprint, lists, device)
+            ints = grid.footprint.ints(lists["band"], first)
+            launch(cells.FINISH, (ints, geo[K.SCALE], lists["state"], out), lines, threads=64, **options)
+        elif variant == "a":
             scratch = np.zeros((min(K.TASKS, lines), (length + K.PAD) * 4))
             launch(K.ROWS_A, (*arrays, scratch, out), lines, threads=64, **options)
         elif variant in ("b", "c"):
@@ -319,6 +337,22 @@ class Estimate:
         else:
             launch(K.DIRECT, (*arrays, out), out.size if device == "cuda" else lines, threads=64, device=device,
                    workers=self.workers, cost=cost * 20)  # fmt: skip
+
+    def cells(self, footprint, lists, device):
+        """Rows of cells per band, and the state of the bands: values in the ring, third differences inside it."""
+        threads, rows, pad = worker_count(self.workers), int(footprint.cells[0]), int(footprint.pad[0])
+        bands = 1 if device == "cuda" or threads == 1 else min(4 * threads, rows // (2 * pad) + 1)
+        band = -(-rows // bands)
+        state = np.zeros((bands, 2, (band + 2 * pad) * footprint.pitch + 2), np.int64)
+        args = (lists["u"], lists["starts"], footprint.ring, footprint.offsets, footprint.inner, footprint.geo,
+                footprint.ints(band))  # fmt: skip
+        if device == "cuda":
+            on_device = cuda.to_device(state)
+            launch(cells.SCATTER, (*args, on_device), lists["kept"] * 64, device=device, outputs=(), threads=64)
+            return band, on_device.copy_to_host()
+        cost = (20.0 * lists["kept"] + 100.0 * int(np.prod(footprint.cells))) / bands
+        launch(cells.SCATTER, (*args, state), bands, device=device, workers=self.workers, cost=cost)
+        return band, state
 
     def accumulate(self, grid, lists, ints, lines, width, device):
         """Scatter the samples into a state of integers, (lines, cells of a row's buffer)."""

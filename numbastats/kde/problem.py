@@ -13,6 +13,8 @@ from numbastats._core.errors import choice
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
+from numbastats.kde.footprint import Footprint
+from numbastats.kde.kernels_cells import Q as CELL_Q
 
 __all__ = ["Grid", "Model", "make_model", "parse_axes"]
 
@@ -323,6 +325,7 @@ class Grid:
     q: float = 0.0  # quantum
     log_block: int = 0
     bound: float = 0.0  # absolute error of the density
+    footprint: Footprint | None = None  # method "cells"
 
     @property
     def lines(self):
@@ -395,8 +398,8 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
     return Grid(origin, step, length, order, half, m, geo, ints)
 
 
-def collect(model, grid, lam2, weights, workers=None):
-    """Sort the samples by cells of the outer axes; fills the grid's cell entries."""
+def collect(model, grid, lam2, weights, workers=None, *, unit=False):
+    """Sort the samples by cells of the outer axes; fills the grid's cell entries. With `unit` by cells of one grid position."""
     d, order, lines = model.d, grid.order, grid.length[grid.order]
     reach = grid.half * (1 + 1e-9) + 1e-6
     low, high = -reach, lines - 1.0 + reach
@@ -404,10 +407,14 @@ def collect(model, grid, lam2, weights, workers=None):
     data_high = (model.high[order] - grid.origin[order]) / grid.step[order]
     inside = int(len(model.x))
     coarse = np.maximum(2 * grid.half * (1 + 1e-6) + 1e-6, (high - low) / (2.0 ** (20 // d)))
-    cell0, width, cells = np.zeros(d - 1), np.ones(d - 1), np.ones(max(d - 1, 0), np.int64)
-    for j in range(d - 1):
+    cell0, width, cells = np.zeros(d), np.ones(d), np.ones(d, np.int64)
+    for j in range(d if unit else d - 1):
         a, b = max(low[j], data_low[j]), min(high[j], data_high[j])
         a, b = (a, b) if b > a else (a, a)
+        if unit:
+            cell0[j] = math.floor(a + 0.5) - 0.5
+            cells[j] = math.floor(b + 0.5 - cell0[j]) + 1
+            continue
         if j == d - 2:
             outer = int(np.prod(cells[:j])) if j else 1
             most = max(64, min(1 << 20, 4 * inside // outer))
@@ -420,25 +427,34 @@ def collect(model, grid, lam2, weights, workers=None):
     lists = sorting.cell_list(
         model.x, weights, lam2, grid.origin, grid.step, order, low, high, cell0, width, cells, coarse, workers
     )
+    lists["cells"], lists["first"] = cells, np.ceil(cell0)
     first = 3 - (d - 1)
-    grid.geo[K.ORIGIN + first : K.ORIGIN + 3], grid.geo[K.WIDTH + first : K.WIDTH + 3] = cell0, 1.0 / width
-    grid.ints[K.BINS + first : K.BINS + 3] = cells
+    grid.geo[K.ORIGIN + first : K.ORIGIN + 3], grid.geo[K.WIDTH + first : K.WIDTH + 3] = cell0[:-1], 1.0 / width[:-1]
+    grid.ints[K.BINS + first : K.BINS + 3] = cells[:-1]
     return lists
 
 
 def quantise(model, grid, variant, mode, weight, count, weighted):
-    """Choose quantum and block so that nothing overflows; set the final factor and the a-priori error bound."""
+    """Choose quantum and block so that nothing overflows; set the final factor and the a-priori error bound.
+
+    A sample's error in quanta is divided by its peak in quanta, which is Q/A, or (A B^2)^p for variant b; half^2 equals 1/A only
+    where the axes are not correlated.
+    """
     half, a = float(grid.half[-1]), float(grid.geo[K.A])
     p = mode if mode < 4 else mode - 3
     weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
     largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
     coordinate = float((largest / np.sqrt(np.diag(model.support))).max())
+    stretch = (a * half * half / float(grid.geo[K.LAMBDA2])) ** max(p, 0)
     rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1)  # of coordinates, t and the coefficients, per sample and peak
     if variant == "c":
         grid.q = 2.0 ** min(1000, math.floor(61 - math.log2(weight * (half + 2) ** 2)))
         error = (0.5 + half) / (grid.q * half**2)
-        factor = (a / grid.q) if grid.q else 0.0
-        horner = 0.0
+        factor, horner = a / grid.q, 0.0
+    elif variant == "cells":
+        grid.q = float(grid.footprint.geo[CELL_Q])
+        error = grid.footprint.error / (grid.q * half**2)
+        factor, horner = a / grid.q, 0.0
     elif variant == "a":
         grid.q, factor, error, horner = 1.0, a, 1e-15 * count, 0.0
     else:
@@ -464,4 +480,4 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
     grid.geo[K.SCALE] = factor * model.constant
     grid.geo[K.INV_BLOCK] = 2.0**-grid.log_block
     grid.ints[K.LOG_BLOCK], grid.ints[K.MODE] = grid.log_block, mode
-    grid.bound = peak * (count * error + horner + weight * rounding)
+    grid.bound = peak * (stretch * (count * error + horner) + weight * rounding)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import prange
 
-from numbastats._core.compile import build
+from numbastats._core.compile import array_function, build
 from numbastats._core.parallel import parallel_region, worker_count
 
 __all__ = ["ball_cells", "cell_list", "extent", "moments"]
@@ -156,16 +156,13 @@ def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coars
             for j in range(d):
                 axis = axes[j]
                 g, s, lo, hi, ci, bc = origin[axis], step[axis], low[j], high[j], coarse_inverse[j], coarse_cells[j]
+                o, inv, size = cell0[j], inverse[j], cells[j]
                 for k in range(m):
                     u = (xb[k, axis] - g) / s
                     inside[k] = inside[k] if (u > lo and u < hi) else 0
                     u = min(max(u, lo), hi)
                     block[k] = block[k] * bc + min(np.int64((u - lo) * ci), bc - 1)
-                if j < d - 1:
-                    o, inv, size = cell0[j], inverse[j], cells[j]
-                    for k in range(m):
-                        u = min(max((xb[k, axis] - g) / s, lo), hi)
-                        cell[k] = cell[k] * size + min(max(np.int64((u - o) * inv), 0), size - 1)
+                    cell[k] = cell[k] * size + min(max(np.int64((u - o) * inv), 0), size - 1)
             for k in range(m):
                 if inside[k]:
                     key[first + k] = cell[k]
@@ -177,24 +174,42 @@ def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coars
                     key[first + k] = -1
 
 
+@array_function
+def _positions(key, at):
+    """Turn cells into positions in the sorted order; -1 stays."""
+    for k in range(key.size):
+        cell = key[k]
+        if cell >= 0:
+            p = at[cell]
+            at[cell] = p + 1
+            key[k] = p
+
+
+@array_function
+def _move(values, key, out):
+    """Copy values to their positions."""
+    for k in range(key.size):
+        if key[k] >= 0:
+            out[key[k]] = values[k]
+
+
 def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
     for index in prange(offsets.shape[0]):
         c = np.int64(index)
         n, d = x.shape
         a, b = c * n // offsets.shape[0], (c + 1) * n // offsets.shape[0]
-        at = offsets[c]
-        for k in range(a, b):
-            cell = key[k]
-            if cell >= 0:
-                p = at[cell]
-                at[cell] = p + 1
-                for j in range(d):
-                    axis = axes[j]
-                    u[j, p] = (x[k, axis] - origin[axis]) / step[axis]
-                if w.size > 1:
-                    w_out[p] = w[k]
-                if lam.size > 1:
-                    lam_out[p] = lam[k]
+        to = key[a:b]
+        _positions(to, offsets[c])
+        for j in range(d):  # an axis at a time: fewer streams to write
+            axis = axes[j]
+            g, s, out, xb = origin[axis], step[axis], u[j], x[a:b]
+            for k in range(b - a):
+                if to[k] >= 0:
+                    out[to[k]] = (xb[k, axis] - g) / s
+        if w.size > 1:
+            _move(w[a:b], to, w_out)
+        if lam.size > 1:
+            _move(lam[a:b], to, lam_out)
 
 
 def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coarse, workers=None):
@@ -208,11 +223,11 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     origin, step : (d,)
         Of the grid, in the order of the columns of x.
     axes : (d,)
-        Order of the axes in the result; the last is the row axis and does not take part in the cells.
+        Order of the axes in the result, the row axis last.
     low, high : (d,)
         Open interval of index coordinates per ordered axis that can reach the grid; other samples are dropped.
-    cell0, width, cells : (d - 1,)
-        Origin, width and number of cells.
+    cell0, width, cells : (d,)
+        Origin, width and number of cells; one cell along the row axis unless the method wants more.
     coarse : (d,)
         Edge of the cells in which the weight is bounded: at least a full box.
     workers : int, optional
@@ -228,7 +243,7 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     total = int(np.prod(cells))
     chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
     coarse_cells = np.floor((high - low) / coarse).astype(np.int64) + 1
-    key = np.empty(n, np.int32)
+    key = np.empty(n, np.int32 if n < 2**31 else np.int64)
     counts = np.zeros((chunks, total + 1), np.int64)
     weight = np.zeros((chunks, int(np.prod(coarse_cells)), 2))
     axes = np.asarray(axes)
@@ -334,19 +349,19 @@ def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
         c = np.int64(index)
         n, d = x.shape
         a, b = c * n // offsets.shape[0], (c + 1) * n // offsets.shape[0]
-        at = offsets[c]
-        for k in range(a, b):
-            p = at[key[k]]
-            at[key[k]] = p + 1
-            for j in range(d):
+        to, xb = key[a:b], x[a:b]
+        _positions(to, offsets[c])
+        for j in range(d):
+            out = y[j]
+            for k in range(b - a):
                 v = 0.0
                 for i in range(j + 1):
-                    v += factor[j, i] * (x[k, i] - mean[i])
-                y[j, p] = v
-            if w.size > 1:
-                w_out[p] = w[k]
-            if lam.size > 1:
-                lam_out[p] = lam[k]
+                    v += factor[j, i] * (xb[k, i] - mean[i])
+                out[to[k]] = v
+        if w.size > 1:
+            _move(w[a:b], to, w_out)
+        if lam.size > 1:
+            _move(lam[a:b], to, lam_out)
 
 
 def moments_of_cells_loop(y, w, starts, grid, cells, table):
@@ -400,7 +415,7 @@ def ball_cells(x, w, lam, mean, factor, grid, cells, with_moments, workers=None)
     n, d = x.shape
     total = int(np.prod(cells))
     chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
-    key, counts = np.empty(n, np.int32), np.zeros((chunks, total + 1), np.int64)
+    key, counts = np.empty(n, np.int32 if n < 2**31 else np.int64), np.zeros((chunks, total + 1), np.int64)
     _call(whiten_loop, n, workers, x, mean, factor, grid, cells, key, counts)
     starts = np.cumsum(counts.sum(0))
     offsets = np.ascontiguousarray(np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1])

@@ -17,9 +17,9 @@ from numbastats.scalar.elementary import cos_abs, exp
 
 __all__ = [
     "COSINE", "GAUSSIAN", "TRIANGULAR",
-    "ceiling", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight", "floor", "fused", "kernel_value",
-    "power_biweight", "power_epanechnikov", "power_triweight", "product", "rint_i64", "row_interval", "row_interval_strict",
-    "shift2", "shift4", "shift6", "taylor5",
+    "ceiling", "cell_sample", "cell_value", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight",
+    "floor", "fused", "kernel_value", "power_biweight", "power_epanechnikov", "power_triweight", "product", "rint_i64",
+    "row_interval", "row_interval_strict", "shift2", "shift4", "shift6", "taylor5", "third_difference",
 ]  # fmt: skip
 
 TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
@@ -151,6 +151,34 @@ def derivative_triweight(w, t):
         15.0 * e,
         -6.0,
     )
+
+
+# --- one sample seen from the cell it lies in --------------------------------------------------------------------------
+
+
+@device_function
+def cell_sample(e, f, beta, s, q):
+    """Rounded gradient and value of the quadratic form at (e, f), the last axis scaled to one, in quanta 1/q."""
+    y, x = fma(s, e, product(beta, f)), fma(beta, e, f)
+    gy, gx, value = rint_i64(product(y, q)), rint_i64(product(x, q)), rint_i64(product(fma(e, y, product(f, x)), q))
+    return np.float64(gy), np.float64(gx), np.float64(value)
+
+
+@device_function
+def cell_value(e, f, beta, s, q, c, ty, tx):
+    """Value at a position with constant c and doubled distances (ty, tx) from the cell's centre, 0 outside the support."""
+    gy, gx, value = cell_sample(e, f, beta, s, q)
+    v = fma(ty, gy, fma(tx, gx, c))
+    return v - value if v > value else 0.0
+
+
+@device_function
+def third_difference(value, slope, q, n):
+    """The three numbers whose triple running sum is value + slope j - q j^2 from j = n on."""
+    slope -= q * n
+    value += n * slope
+    slope -= q * n
+    return value, slope - 2 * value - q, value - slope - q
 
 
 # --- integer Taylor shifts: coefficients of c(x + n); sums wrap modulo 2^64, which the final sum undoes ----------------

@@ -1,0 +1,231 @@
+"""Twins for many samples per cell of a plane grid: moments where the support holds whole cells, single samples in its ring.
+
+A position that all samples of a cell reach takes the cell's moments, which along a row is one parabola: its third difference,
+in integers. A position in the ring takes every sample, with neither a root nor an interval: max(0, 1 - q) is linear in what a
+sample brings. All numbers are integers, so no order of samples, threads or devices matters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, prange, types
+
+from numbastats._core.compile import Kernel, array_function, device_function
+from numbastats.scalar.kernels1d import cell_sample, cell_value, fused, third_difference
+
+__all__ = ["FINISH", "SCATTER"]
+
+BLOCK = 256  # samples per pass
+GROUP = 4  # samples that share the loads of the ring
+
+# entries of geo and ints, see `footprint.Footprint`
+BETA, S, Q, LARGEST = 0, 1, 2, 3
+CELLS, FIRST, PAD, PITCH, BAND, ROW = 0, 2, 4, 6, 7, 8  # BAND: rows of cells per band; ROW: first row of the output
+VALUES, DIFFERENCES = 0, 1  # of the state
+
+
+@array_function
+def _samples(y, x, y0, x0, geo, gy, gx, s):
+    """Integers of the samples of a cell, filled up to whole groups with samples that add nothing; their number and sums."""
+    beta, schur, q = geo[BETA], geo[S], geo[Q]
+    m = y.size
+    for i in range(m):
+        gy[i], gx[i], s[i] = cell_sample(y[i] - y0, x[i] - x0, beta, schur, q)
+    total_y, total_x, total = 0.0, 0.0, 0.0
+    for i in range(m):
+        total_y += gy[i]
+        total_x += gx[i]
+        total += s[i]
+    full = (m + GROUP - 1) // GROUP * GROUP
+    for i in range(m, full):
+        gy[i], gx[i], s[i] = 0.0, 0.0, geo[LARGEST]
+    return full, total_y, total_x, total
+
+
+@array_function
+def _ring(ring, gy, gx, s, full, acc):
+    """Add max(c + 2 d'g, s), s more than wanted, to every position of the ring."""
+    c, ty, tx = ring[0], ring[1], ring[2]
+    for i in range(0, full, GROUP):
+        y0, y1, y2, y3 = gy[i], gy[i + 1], gy[i + 2], gy[i + 3]
+        x0, x1, x2, x3 = gx[i], gx[i + 1], gx[i + 2], gx[i + 3]
+        s0, s1, s2, s3 = s[i], s[i + 1], s[i + 2], s[i + 3]
+        for p in range(acc.size):
+            v0 = fused(ty[p], y0, fused(tx[p], x0, c[p]))
+            v1 = fused(ty[p], y1, fused(tx[p], x1, c[p]))
+            v2 = fused(ty[p], y2, fused(tx[p], x2, c[p]))
+            v3 = fused(ty[p], y3, fused(tx[p], x3, c[p]))
+            v0, v1 = v0 if v0 > s0 else s0, v1 if v1 > s1 else s1
+            v2, v3 = v2 if v2 > s2 else s2, v3 if v3 > s3 else s3
+            acc[p] += (v0 + v1) + (v2 + v3)
+
+
+@device_function
+def parabola(n, gy, gx, s, constant, slope, q, dx, dy):
+    """Value at distance (dy, dx) of a cell's parabola and its slope: value + slope j - n q j^2 at j columns further."""
+    return n * (constant - (slope + q * dx) * dx) + 2 * (dy * gy + dx * gx) - s, 2 * gx - n * (slope + 2 * q * dx)
+
+
+@array_function
+def _differences(moments, inner, q, further, sign, f, g, h):
+    """Third differences where a row of the footprint starts, or `further` columns behind, for all cells of a row."""
+    constant, slope, dx, dy = inner[1], inner[2], inner[5], inner[6]
+    n, gy, gx, s = moments[0], moments[1], moments[2], moments[3]
+    for k in range(n.size):
+        value, rise = parabola(n[k], gy[k], gx[k], s[k], constant, slope, q, dx, dy)
+        a, b, c = third_difference(value, rise, n[k] * q, further)
+        f[k], g[k], h[k] = sign * a, sign * b, sign * c
+
+
+@array_function
+def _add_line(f, g, h, line):
+    """Add the third differences of all cells of a row; f, g, h have two zeros at both ends."""
+    f, g = f[2:], g[1:]
+    for k in range(line.size):
+        line[k] += f[k] + g[k] + h[k]
+
+
+def scatter_cpu(u, starts, ring, offsets, inner, geo, ints, state):
+    bands = state.shape[0]
+    for index in prange(bands):
+        band = np.int64(index)
+        width, pitch = ints[CELLS + 1], ints[PITCH]
+        acc, moments = np.empty(ring.shape[1]), np.empty((4, width), np.int64)
+        gy, gx, s = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+        f, g, h = np.zeros(width + 4, np.int64), np.zeros(width + 4, np.int64), np.zeros(width + 4, np.int64)
+        values, differences, q = state[band, VALUES], state[band, DIFFERENCES], np.int64(geo[Q])
+        for j in range(band * ints[BAND], min(ints[CELLS], (band + 1) * ints[BAND])):
+            corner = (j - band * ints[BAND]) * pitch
+            y0 = np.float64(ints[FIRST] + j)
+            for k in range(width):
+                a, b = starts[j * width + k], starts[j * width + k + 1]
+                x0 = np.float64(ints[FIRST + 1] + k)
+                total_y, total_x, total, extra = 0.0, 0.0, 0.0, 0.0
+                if b > a:
+                    acc[:] = 0.0
+                    for first in range(a, b, BLOCK):
+                        last = min(first + BLOCK, b)
+                        full, t0, t1, t2 = _samples(u[0, first:last], u[1, first:last], y0, x0, geo, gy, gx, s)
+                        _ring(ring, gy, gx, s, full, acc)
+                        total_y += t0
+                        total_x += t1
+                        total += t2
+                        extra += np.float64(full - (last - first)) * geo[LARGEST]
+                    block = values[corner + k :]
+                    extra += total
+                    for p in range(offsets.size):
+                        block[offsets[p]] += np.int64(acc[p] - extra)
+                moments[0, k], moments[1, k] = b - a, np.int64(total_y)
+                moments[2, k], moments[3, k] = np.int64(total_x), np.int64(total)
+            if starts[(j + 1) * width] > starts[j * width]:
+                inside = slice(2, width + 2)
+                for t in range(inner.shape[0]):
+                    row = corner + inner[t, 0] * pitch
+                    for end in range(2):
+                        first = row + inner[t, 3 + end]
+                        further, sign = end * (inner[t, 4] - inner[t, 3]), np.int64(1 - 2 * end)
+                        _differences(moments, inner[t], q, further, sign, f[inside], g[inside], h[inside])
+                        _add_line(f, g, h, differences[first : first + width + 2])
+
+
+def scatter_cuda(u, starts, ring, offsets, inner, geo, ints, state):
+    """Thread per cell and position of the ring, then per cell and row of the footprint; one band."""
+    width, pitch, cells = ints[CELLS + 1], ints[PITCH], ints[CELLS] * ints[CELLS + 1]
+    points, q = offsets.size, np.int64(geo[Q])
+    values, differences = state[0, VALUES], state[0, DIFFERENCES]
+    for item in range(cuda.grid(1), cells * points, cuda.gridsize(1)):
+        cell, p = item // points, item % points
+        j, k = cell // width, cell % width
+        y0, x0 = float(ints[FIRST] + j), float(ints[FIRST + 1] + k)
+        total = 0.0
+        for i in range(starts[cell], starts[cell + 1]):
+            total += cell_value(u[0, i] - y0, u[1, i] - x0, geo[BETA], geo[S], geo[Q], ring[0, p], ring[1, p], ring[2, p])
+        if total > 0.0:
+            cuda.atomic.add(values, j * pitch + k + offsets[p], np.int64(total))
+    for item in range(cuda.grid(1), cells * inner.shape[0], cuda.gridsize(1)):
+        cell, t = item // inner.shape[0], item % inner.shape[0]
+        a, b = starts[cell], starts[cell + 1]
+        if b > a:
+            j, k = cell // width, cell % width
+            y0, x0 = float(ints[FIRST] + j), float(ints[FIRST + 1] + k)
+            total_y, total_x, total = 0.0, 0.0, 0.0
+            for i in range(a, b):
+                gy, gx, s = cell_sample(u[0, i] - y0, u[1, i] - x0, geo[BETA], geo[S], geo[Q])
+                total_y += gy
+                total_x += gx
+                total += s
+            n, first = np.int64(b - a), j * pitch + k + inner[t, 0] * pitch
+            value, rise = parabola(
+                n, np.int64(total_y), np.int64(total_x), np.int64(total), inner[t, 1], inner[t, 2], q, inner[t, 5], inner[t, 6]
+            )
+            f, g, h = third_difference(value, rise, n * q, np.int64(0))
+            cuda.atomic.add(differences, first + inner[t, 3], f)
+            cuda.atomic.add(differences, first + inner[t, 3] + 1, g)
+            cuda.atomic.add(differences, first + inner[t, 3] + 2, h)
+            f, g, h = third_difference(value, rise, n * q, inner[t, 4] - inner[t, 3])
+            cuda.atomic.add(differences, first + inner[t, 4], -f)
+            cuda.atomic.add(differences, first + inner[t, 4] + 1, -g)
+            cuda.atomic.add(differences, first + inner[t, 4] + 2, -h)
+
+
+@array_function
+def write_row(values, differences, before, scale, out):
+    """A row of the density; `before`: column of the padded array at the grid's first."""
+    s1, s2, s3 = np.int64(0), np.int64(0), np.int64(0)
+    for k in range(min(before, values.size)):
+        s1 += differences[k]
+        s2 += s1
+        s3 += s2
+    first, last = max(np.int64(0), -before), max(np.int64(0), min(np.int64(out.size), values.size - before))
+    out[:first] = 0.0
+    out[last:] = 0.0
+    for k in range(first, last):
+        s1 += differences[k + before]
+        s2 += s1
+        s3 += s2
+        v = s3 + values[k + before]
+        out[k] = scale * (v if v > 0 else 0)
+
+
+def finish_cpu(ints, scale, state, out):
+    tasks = min(64, out.shape[0])
+    for index in prange(tasks):
+        task = np.int64(index)
+        pitch = ints[PITCH]
+        deep = state.shape[2] // pitch
+        lines = np.empty((2, pitch), np.int64)
+        for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
+            line = row + ints[ROW] - ints[FIRST] + ints[PAD]
+            lines[:] = 0
+            for band in range(state.shape[0]):
+                inside = line - band * ints[BAND]
+                if inside >= 0 and inside < deep:
+                    for part in range(2):
+                        add = state[band, part, inside * pitch : (inside + 1) * pitch]
+                        total = lines[part]
+                        for k in range(pitch):
+                            total[k] += add[k]
+            write_row(lines[VALUES], lines[DIFFERENCES], ints[PAD + 1] - ints[FIRST + 1], scale, out[row])
+
+
+def finish_cuda(ints, scale, state, out):
+    """Thread per row; one band."""
+    pitch, before = ints[PITCH], ints[PAD + 1] - ints[FIRST + 1]
+    for row in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
+        line = row + ints[ROW] - ints[FIRST] + ints[PAD]
+        if line >= 0 and line < state.shape[2] // pitch:
+            begin, end = line * pitch, (line + 1) * pitch
+            write_row(state[0, VALUES, begin:end], state[0, DIFFERENCES, begin:end], before, scale, out[row])
+        else:
+            for k in range(out.shape[1]):
+                out[row, k] = 0.0
+
+
+_I = types.int64[::1]
+_STATE = types.int64[:, :, ::1]
+_DOUBLE = ("float64",)
+SCATTER = Kernel(
+    "kde.cells_scatter", scatter_cpu, scatter_cuda,
+    lambda T: [(T[:, ::1], _I, T[:, ::1], _I, types.int64[:, ::1], T[::1], _I, _STATE)], dtypes=_DOUBLE,
+)  # fmt: skip
+FINISH = Kernel("kde.cells_finish", finish_cpu, finish_cuda, lambda T: [(_I, T, _STATE, T[:, ::1])], dtypes=_DOUBLE)
