@@ -598,6 +598,10 @@ def test_other_bad_input():
     kept = kde.KDE(nan_policy="omit", **CPU).fit(with_nan)
     assert kept.n_dropped_ == 1
     np.testing.assert_allclose(kept.grid(AXES), kde.grid(GOOD, AXES, **CPU), rtol=1e-12)
+    masked = np.ma.array(np.nan_to_num(with_nan), mask=np.isnan(with_nan))  # a hidden value is a missing one
+    with pytest.raises(ValueError, match="omit"):
+        kde.grid(masked, AXES)
+    np.testing.assert_array_equal(kde.grid(masked, AXES, nan_policy="omit", **CPU), kept.grid(AXES))
 
 
 # --- scores ---

@@ -289,6 +289,7 @@ def test_layouts_agree():
     for got in (
         mixture.fit_many(flat, 2, offsets=offsets, rng=1, device="cpu"),
         mixture.fit_many(padded, 2, rng=1, device="cpu"),
+        mixture.fit_many(np.ma.array(np.nan_to_num(padded), mask=np.isnan(padded)), 2, rng=1, device="cpu"),
     ):
         assert got.means.tobytes() == want.means.tobytes() and (got.status == 0).all()
     assert got.n_dropped.tolist() == [30, 23, 16, 9] and got.n_used.tolist() == [30, 37, 44, 51]

@@ -56,6 +56,13 @@ def as_host(value):
     return np.asarray(value)
 
 
+def unmasked(value):
+    """`numpy.asarray`, with NaN for what a mask hides."""
+    if isinstance(value, np.ma.MaskedArray):
+        return (value if value.dtype.kind == "f" else value.astype(np.float64)).filled(np.nan)
+    return np.asarray(value)
+
+
 def dtype_of(value):
     """The dtype that decides the result, None for Python numbers."""
     return None if type(value) in _WEAK else value.dtype

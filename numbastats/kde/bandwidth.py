@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 
+from numbastats._core.broadcast import unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
@@ -126,7 +127,7 @@ def canonical_ratio(kernel, d, form="radial"):
 
 
 def _prepare(samples, weights):
-    x = np.asarray(samples, float)
+    x = unmasked(samples).astype(float, copy=False)
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[0] == 0:
         raise ValueError(f"samples have shape {np.shape(samples)}; pass (n, d) or (n,) with n >= 1")

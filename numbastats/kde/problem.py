@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.broadcast import result_dtype
+from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype
 from numbastats._core.errors import choice
 from numbastats.kde import bandwidth as rules
@@ -35,7 +35,7 @@ def as_samples(samples, name="samples", allow_vector=True):
     elif kind == "torch" or _is_torch(samples):
         host = samples.detach().cpu().numpy()
     else:
-        host = np.asarray(samples)
+        host = unmasked(samples)
     dtype = result_dtype((name,), (_numpy_dtype(host),))
     if host.ndim == 1 and allow_vector:
         host = host[:, None]

@@ -6,6 +6,7 @@ import inspect
 
 import numpy as np
 
+from numbastats._core.broadcast import unmasked
 from numbastats.mixture import distribution
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
@@ -240,7 +241,7 @@ class Mixture:
 
 
 def _column(X):
-    x = np.asarray(X)
+    x = unmasked(X)
     if x.ndim == 2 and x.shape[1] == 1:
         return x[:, 0]
     if x.ndim != 1:

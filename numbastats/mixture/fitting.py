@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 
+from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import choose_device
 from numbastats._core.errors import choice
 from numbastats._core.parallel import is_executor, worker_count
@@ -200,7 +201,7 @@ def fit_many(
     Parameters
     ----------
     data : list of 1-d arrays, 2-d array, or 1-d array with `offsets`
-        Data sets of any lengths. In a 2-d array rows are data sets and NaN means missing.
+        Data sets of any lengths. In a 2-d array rows are data sets; NaN and masked values are missing.
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among certified fits. Where K components do
         worse than K - 1, starts that split a component are added.
@@ -360,7 +361,7 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
     (2, [-2.0, 3.0])
     """
     choice("errors", errors, ("raise", "status"))
-    x = np.asarray(x)
+    x = unmasked(x)
     if x.ndim == 2 and x.shape[1] == 1:
         x = x[:, 0]
     if x.ndim != 1:

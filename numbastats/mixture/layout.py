@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from numbastats._core.broadcast import result_dtype
+from numbastats._core.broadcast import result_dtype, unmasked
 
 __all__ = ["Data", "arrange"]
 
@@ -58,7 +58,7 @@ class Data:
 def _flatten(data, offsets, name):
     """Flat float64 copy, offsets and dtype."""
     if offsets is not None:
-        x = np.asarray(data)
+        x = unmasked(data)
         off = np.asarray(offsets)
         if x.ndim != 1:
             raise ValueError(f"{name} has shape {x.shape}; with offsets it must be 1-D")
@@ -70,7 +70,7 @@ def _flatten(data, offsets, name):
                 f"offsets must start at 0, not fall, and end at the number of values, {x.size}; got {off[0]} ... {off[-1]}"
             )
     elif isinstance(data, (list, tuple)) and not (len(data) and all(np.ndim(p) == 0 for p in data)):
-        parts = [np.asarray(p) for p in data]
+        parts = [unmasked(p) for p in data]
         for i, p in enumerate(parts):
             if p.ndim != 1:
                 raise ValueError(f"{name}[{i}] has shape {p.shape}; every data set must be 1-D")
@@ -79,7 +79,7 @@ def _flatten(data, offsets, name):
         flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)
         return flat, off, dtype
     else:
-        x = np.asarray(data)
+        x = unmasked(data)
         if x.ndim != 2:
             raise ValueError(
                 f"{name} has shape {x.shape}; pass a list of 1-D arrays, a 2-D array whose rows are data sets (NaN = missing), "
