@@ -203,7 +203,7 @@ def test_papers_data_all_certified_at_the_best_known():
 @pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma"])
 def test_standard_errors(family):
     x = small_data(n=200)
-    r = mixture.fit(x, 2, family=family, rng=1, se=True, device="cpu", workers=1)
+    r = mixture.fit(x, 2, family=family, rng=1, se=True, cov=True, device="cpu", workers=1)
     theta = np.concatenate([[r.weights[0]], r.means, r.params])
 
     def f(t):
@@ -217,7 +217,11 @@ def test_standard_errors(family):
         for j in range(5):
             a, b = np.eye(5)[i] * h[i], np.eye(5)[j] * h[j]
             H[i, j] = (f(theta + a + b) - f(theta + a - b) - f(theta - a + b) + f(theta - a - b)) / (4 * h[i] * h[j])
-    se = np.sqrt(np.diag(np.linalg.inv(-H)))
+    cov = np.linalg.inv(-H)
+    se = np.sqrt(np.diag(cov))
+    inner = np.array([0, 2, 3, 4, 5])
+    assert (np.abs(r.cov[np.ix_(inner, inner)] - cov) <= 5e-5 * np.outer(se, se)).all()
+    np.testing.assert_allclose(r.cov[1], -r.cov[0], rtol=1e-9)  # the weights add up to 1
     got = np.concatenate([r.se["weights"][:1], r.se["means"], r.se["params"]])
     np.testing.assert_allclose(got, se, rtol=2e-5)  # the differences are exact to 1e-5
     assert abs(r.se["weights"][1] / r.se["weights"][0] - 1) < 1e-9
@@ -265,6 +269,45 @@ def test_workers_chunks_and_executors_do_not_matter(monkeypatch):
             assert getattr(r, name).tobytes() == getattr(want, name).tobytes(), name
     part = mixture.fit_many(x[10:], 2, rng=3, device="cpu", dataset_index=10)
     assert part.means.tobytes() == want.means[10:].tobytes()
+
+
+def test_other_data_sets_of_the_call_do_not_matter():
+    x = [paper_data(1, 300)[0], paper_data(1, 600)[0], paper_data(1, 20)[0]]
+    together = mixture.fit_many(x, 2, rng=3, device="cpu")
+    for i, v in enumerate(x):
+        alone = mixture.fit_many([v], 2, rng=3, device="cpu", dataset_index=i)
+        assert alone.means.tobytes() == together.means[i : i + 1].tobytes() and alone.n_passes[0] == together.n_passes[i]
+
+
+def direct_sums(t1, t2, w, P):
+    """Sums of a pass by NumPy: (K, 3), log-likelihood, (K, K, 6) moments."""
+    logits = P[0][:, None] + P[1][:, None] * t1 + P[2][:, None] * t2
+    total = scipy.special.logsumexp(logits, axis=0)
+    r = np.exp(logits - total)
+    T = np.stack([np.ones_like(t1), t1, t2])
+    T6 = np.stack([T[0], t1, t2, t1 * t1, t1 * t2, t2 * t2])
+    both = np.eye(P.shape[1])[:, :, None] * r - r[:, None] * r
+    return (w * r) @ T.T, np.dot(w, total), np.einsum("kln,mn->klm", w * both, T6)
+
+
+@pytest.mark.parametrize("apart", [0.5, 6.0, 3000.0])  # the last beyond 900 bits, where a block is done with the maximum
+@pytest.mark.parametrize("K", [1, 2, 3, 6])
+def test_sums_of_a_pass(K, apart):
+    rng = np.random.default_rng(K)
+    t1 = np.sort(np.concatenate([rng.normal(apart * k, 1.0, 250) for k in range(K)]))
+    t2, m, v = t1 * t1, apart * np.arange(K), rng.uniform(0.5, 2.0, K)
+    P = np.stack([np.log(rng.dirichlet(np.ones(K))) - 0.5 * np.log(v) - 0.5 * m * m / v, m / v, -0.5 / v])
+    pairs = [(k, j) for k in range(K) for j in range(k + 1)]
+    for level, w in ((1, np.ones(t1.size)), (2, rng.uniform(0.1, 3.0, t1.size))):
+        S, ll, H = direct_sums(t1, t2, w, P)
+        out = np.empty((1, 3 * K + 1 + 6 * len(pairs)))
+        kernels.SUMS.serial(t1, t2, w, P, level, 1, out)
+        scale = w @ np.abs(np.stack([np.ones_like(t1), t1, t2])).T
+        assert (np.abs(out[0, : 3 * K].reshape(K, 3) - S) <= 1e-14 * scale).all()  # largest seen 6e-16
+        assert abs(out[0, 3 * K] - ll) <= 1e-13 * (abs(ll) + np.abs(P[0]).max())  # largest seen 6e-14
+        six = w @ np.abs(np.stack([np.ones_like(t1), t1, t2, t1 * t1, t1 * t2, t2 * t2])).T
+        for row, (k, j) in zip(out[0, 3 * K + 1 :].reshape(-1, 6), pairs, strict=True):
+            assert (np.abs(row - H[k, j]) <= 1e-14 * six).all()  # largest seen 2e-16
 
 
 def test_large_data_set_in_chunks(monkeypatch):
@@ -368,10 +411,12 @@ def test_prior_is_a_penalty_at_a_stationary_point():
         assert abs(em.objective - r.objective) < 1e-8
 
 
-def test_mixed_precision_agrees_with_double():
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_single_precision_agrees_with_double(precision):
     x = paper_data(10, 2000)
     a = mixture.fit_many(x, 2, rng=1, device="cpu")
-    b = mixture.fit_many(x, 2, rng=1, precision="mixed", device="cpu")
+    b = mixture.fit_many(x, 2, rng=1, precision=precision, device="cpu")
+    assert (b.status == 0).all()
     np.testing.assert_allclose(b.loglik, a.loglik, rtol=1e-8)  # required 1e-5
     np.testing.assert_allclose(b.means, a.means, rtol=1e-8)
 

@@ -20,8 +20,8 @@ __all__ = ["above_floor", "advance", "begin", "copy", "finish", "log_prior", "m_
 CENTRE, MASS, SUM1, SUM2, FLOOR, SCALE, SHIFT, LOGS, SPREAD, DISTINCT, COUNT, PRIOR_D = range(12)
 INFO = 12
 # Options of a climb.
-METHOD, TOL, MAX_PASSES, PRIOR_N, PRIOR_A, WARM_PASSES, SHAPE, UNIT, DECREMENT_TOL = range(9)
-OPTIONS = 9
+METHOD, TOL, MAX_PASSES, PRIOR_N, PRIOR_A, WARM_PASSES, SHAPE, UNIT, DECREMENT_TOL, NOISE = range(10)
+OPTIONS = 10
 NEWTON, SQUAREM, EM, BULKEM = range(4)  # methods
 # State of a climb.
 (
@@ -350,7 +350,7 @@ def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
     newton, settle = False, False  # whether to begin Newton's method from the trial point; to certify the current point
     if phase == AT_NEWTON or phase == FINAL:
         failed, radius, limit = False, 0.0, opt[TOL]
-        slack = 1e-12 * abs(state[OBJECTIVE]) if state[OBJECTIVE] > -math.inf else 0.0
+        slack = opt[NOISE] * abs(state[OBJECTIVE]) if state[OBJECTIVE] > -math.inf else 0.0
         better = objective >= state[OBJECTIVE] - slack and objective < math.inf and above_floor(trial, floor, family)
         if phase == FINAL or better:
             copy(trial, current)

@@ -69,6 +69,9 @@ class MixtureFit:
         Starts that collapsed.
     se : dict
         Standard errors of weights, means, params; empty unless asked for.
+    cov : numpy.ndarray, shape (3 K, 3 K)
+        Covariance of (weights, means, params), whose diagonal is the square of `se`; (2 K, 2 K) for families of one parameter,
+        (0, 0) unless asked for.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
         the rate at which EM would converge. Status 0 needs more than 1e-8.
@@ -94,6 +97,7 @@ class MixtureFit:
     runner_up: float
     n_singular: int
     se: dict
+    cov: np.ndarray
     decrement: float
     min_eig: float
 
@@ -110,6 +114,8 @@ class MixtureBatch:
     status : numpy.ndarray of int8, shape (D,)
         0 certified; 1 out of budget; 2 not certified; 3 degenerate; 4 inadmissible; 5 too few values; 6 out of support;
         7 empty; 8 not finite; 9 stopped. `message(i)` says it in words.
+    cov : numpy.ndarray, shape (D, 3 * width, 3 * width)
+        Component k of quantity q (weights, means, params) is row ``q * width + k``, width the largest number of components.
     criteria_ : numpy.ndarray, shape (D, number of candidates)
         The criterion for every number of components that was tried.
     candidates : tuple of int
@@ -137,6 +143,7 @@ class MixtureBatch:
     runner_up: np.ndarray
     n_singular: np.ndarray
     se: dict
+    cov: np.ndarray
     decrement: np.ndarray
     min_eig: np.ndarray
     criteria_: np.ndarray
@@ -164,6 +171,10 @@ class MixtureBatch:
                 values["message"] = self.message(i)
             elif field.name == "se":
                 values["se"] = {name: s[i, :K] for name, s in self.se.items()}
+            elif field.name == "cov":
+                width = self.weights.shape[1]
+                rows = np.concatenate([q * width + np.arange(K) for q in range(self.cov.shape[1] // width)] or [np.arange(0)])
+                values["cov"] = self.cov[i][np.ix_(rows, rows)]
             else:
                 v = getattr(self, field.name)[i]
                 values[field.name] = v[:K] if np.ndim(v) else v.item()
@@ -188,6 +199,7 @@ def fit_many(
     min_count=2.5,
     criterion="bic",
     se=False,
+    cov=False,
     keep_starts=False,
     precision="double",
     rng=None,
@@ -233,10 +245,13 @@ def fit_many(
     criterion : {"bic", "aic", "icl"}
     se : bool
         Standard errors from the observed information, for status 0.
+    cov : bool
+        The whole covariance matrix too.
     keep_starts : bool
         Keep what every climb started from and ended with.
-    precision : {"double", "mixed"}
-        "mixed": starts in single precision, ranked and polished in double.
+    precision : {"double", "mixed", "single"}
+        "mixed": starts in single precision, ranked and climbed in double. "single": the climbs too, up to the last few passes of
+        Newton's method, which are made in double precision for the certificate. Sets of more than 262144 values climb in double.
     rng : None, int, SeedSequence or Generator
         Start values depend on it, on the index of the data set and on the start, and on nothing else.
     device, workers
@@ -281,7 +296,9 @@ def fit_many(
     choice("method", method, tuple(pipeline.METHODS))
     choice("starts", starts, tuple(pipeline.KINDS))
     choice("criterion", criterion, ("bic", "aic", "icl"))
-    choice("precision", precision, ("double", "mixed"))
+    choice("precision", precision, ("double", "mixed", "single"))
+    if precision == "single" and method != "newton":
+        raise ValueError(f"precision='single' needs method='newton', not {method!r}; use precision='double'")
     for name, value in (("tol", tol), ("max_iter", max_iter)):
         if not value > 0:
             raise ValueError(f"{name}={value!r} must be positive")
@@ -312,7 +329,9 @@ def fit_many(
         method, starts, None if n_init is None else int(n_init), float(tol), int(max_iter), prior_n, prior_d, prior_a,
         float(min_sd_ratio), float(min_count), precision, key_words(normalise_rng(rng)), where, workers,
     )  # fmt: skip
-    job = _Job(law, candidates, per_set, options, criterion, se, keep_starts or method == "bulkem", dataset_index)
+    job = _Job(
+        law, candidates, per_set, options, criterion, bool(se), bool(cov), keep_starts or method == "bulkem", dataset_index
+    )
     parts = []
     limit = IN_FLIGHT if pool is None else min(IN_FLIGHT, max(65_536, arranged.y.size // 16))
     chunks = _chunks(arranged, limit)
@@ -435,6 +454,7 @@ class _Job:
     options: pipeline.Options
     criterion: str
     se: bool
+    cov: bool
     keep_starts: bool
     first: int
 
@@ -478,20 +498,27 @@ class _Job:
                 if nk < 32
                 else np.stack([getattr(r, name) for r in results], axis=1)[np.arange(D), pick]
             )
-        se = {name: np.full((D, width), np.nan) for name in ("weights", "means", "params")} if self.se else {}
+        names = ("weights", "means", "params") if family.two else ("weights", "means")
+        side = size * width if self.se or self.cov else 0
+        cov = np.full((D, side, side), np.nan)
         for j, (K, r) in enumerate(zip(self.candidates, results, strict=True)):
             rows = np.nonzero(pick == j)[0]
             w, m, v = _in_units(r.par[rows], p, rows)
             out["weights"][rows, :K], out["means"][rows, :K], out["params"][rows, :K] = w, m, v
-            if self.se:
-                _standard_errors(se, r, rows, p, m, v)
+            if side:
+                _covariances(cov, r, rows, p, m, v)
         out["status"] = np.where(bad != 0, bad, out["status"]).astype(np.int8)
         lost = (bad != 0) | np.isin(out["status"], (3, 5))
         for name in ("weights", "means", "params"):
             out[name][lost] = np.nan
         out["n_components"] = np.asarray(self.candidates, np.int64)[pick]
         out["n_used"] = np.where(bad != 0, 0, p.info[:, COUNT]).astype(np.int64)
-        out["mass"], out["criteria_"], out["se"] = p.info[:, MASS], criteria, se
+        out["mass"], out["criteria_"], out["cov"] = p.info[:, MASS], criteria, cov if self.cov else cov[:, :0, :0]
+        out["se"] = {}
+        if self.se:
+            root = np.sqrt(np.maximum(np.diagonal(cov, axis1=1, axis2=2), 0.0)).reshape(D, size, width)
+            out["se"] = {name: root[:, q] for q, name in enumerate(names)}
+            out["se"].setdefault("params", np.full((D, width), np.nan))
         out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
         return out
 
@@ -546,29 +573,26 @@ def _scaled_starts(given, p):
     return out
 
 
-def _standard_errors(se, r, rows, p, mean, second):
-    """From the observed information in theta, for certified fits."""
-    K = r.par.shape[2]
-    family = p.family
+def _covariances(cov, r, rows, p, mean, second):
+    """Fill in certified fits: the observed information in theta, carried to (weights, means, params)."""
+    K, width = r.par.shape[2], cov.shape[1] // (3 if p.family.two else 2)
     good = np.nonzero(r.status[rows] == 0)[0]
     if not good.size:
         return
-    at = rows[good]
-    cov = np.linalg.inv(-r.hess[at])
+    at, n = rows[good], r.hess.shape[1]
     al = r.par[at, 0]
-    J = np.zeros((good.size, K, K - 1))
-    for j in range(K - 1):
-        J[:, :, j] = -al * al[:, [j]]
+    J = np.zeros((good.size, n + 1, n))
+    for j in range(K - 1):  # log-odds against the last component: d al_i / d z_j = al_i (delta_ij - al_j)
+        J[:, :K, j] = -al * al[:, [j]]
         J[:, j, j] += al[:, j]
-    # K - 1 log-odds against the last component: d al_i / d z_j = al_i (delta_ij - al_j)
-    z = cov[:, : K - 1, : K - 1]
-    se["weights"][at[:, None], np.arange(K)] = np.sqrt(np.maximum(np.einsum("dij,djk,dik->di", J, z, J), 0.0))
-    root = np.sqrt(np.maximum(np.diagonal(cov, axis1=1, axis2=2), 0.0))
-    sm = root[:, K - 1 : 2 * K - 1]
     unit = p.info[at, climbing.SCALE][:, None] / p.factor[at][:, None]
-    se["means"][at[:, None], np.arange(K)] = sm * (unit if family.base == fam.GAUSSIAN else mean[good])
-    if family.two:
-        se["params"][at[:, None], np.arange(K)] = root[:, 2 * K - 1 :] * second[good]
+    k = np.arange(K)
+    J[:, K + k, K - 1 + k] = unit if p.family.base == fam.GAUSSIAN else mean[good]
+    if p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
+        sign = 1.0 if p.family.base == fam.GAUSSIAN else -1.0
+        J[:, 2 * K + k, 2 * K - 1 + k] = sign * second[good]
+    places = (np.arange((n + 1) // K)[:, None] * width + k).reshape(-1)
+    cov[at[:, None, None], places[:, None], places] = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
 
 
 def _entropy(p, r, options):
@@ -636,8 +660,9 @@ def _assemble(parts, data, family, candidates, done, options):
         name: np.concatenate([part["se"][name] for part in parts] + [np.full((D - done, width), np.nan)])
         for name in (parts[0]["se"] if parts else ())
     }
+    values["cov"] = joined("cov", np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan))
     if data.dtype == np.float32:
-        for name in ("weights", "means", "params"):
+        for name in ("weights", "means", "params", "cov"):
             values[name] = values[name].astype(np.float32)
         values["se"] = {name: s.astype(np.float32) for name, s in values["se"].items()}
     starts = {}

@@ -17,6 +17,7 @@ from numba import cuda, prange
 
 from numbastats._core.compile import Kernel, array_function, build
 from numbastats.mixture.climbing import (
+    ANCHOR,
     AT_NEWTON,
     CENTRE,
     COUNT,
@@ -171,7 +172,7 @@ def starts_cpu(
     D, R = ll.shape
     K = par.shape[3]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((1, 6))
-    C, buf = np.empty((3, K), u1.dtype), np.empty((K + 2, ROW), u1.dtype)
+    C, buf = np.empty((6, K), u1.dtype), np.empty((K + 2, ROW), u1.dtype)
     cuts, centres = np.empty(K + 1), np.empty(K)
     for item in range(D * R):
         d, r = item // R, item % R
@@ -182,11 +183,12 @@ def starts_cpu(
         good = draw_start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1)
         bad = 0 if good else DEGENERATE
         value = -math.inf
+        rounds = passes if row[COUNT] >= 512.0 else passes + passes // 2  # too few observations for cells
         least = 2.0 * row[MASS] / row[COUNT]
-        for t in range(passes):
+        for t in range(rounds):
             if bad == 0:
                 set_coefficients(P, p, family, shape, row[CENTRE])
-                level = 2 if t == passes - 1 else 0
+                level = 2 if t == rounds - 1 else 0
                 value = cpu_sums(x, y, w, P, C, S, H, buf, level, passes < 0)
                 value += log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
                 if not m_step(S, p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
@@ -237,7 +239,7 @@ def starts_cuda(
             bad[0] = 0 if good else DEGENERATE
             ll[d, r] = -math.inf
         cuda.syncthreads()
-        for _t in range(passes):
+        for _t in range(passes if row[COUNT] >= 512.0 else passes + passes // 2):
             if bad[0] == 0:
                 if lane == 0:
                     set_coefficients(P[:, :K], p, family, shape, row[CENTRE])
@@ -268,16 +270,16 @@ def starts_cuda(
 def climb_cpu(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, par, result, hess):
     K = par.shape[2]
     n = hess.shape[1]
-    P, S, C, H = np.empty((3, K)), np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
-    buf = np.empty((K + 2, ROW))
+    P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
+    C, buf = np.empty((6, K), t1.dtype), np.empty((K + 2, ROW), t1.dtype)
     ps, vs, ms, state = np.empty((4, 3, K)), np.empty((VECTOR_ROWS, n)), np.empty((3, n, n)), np.empty(STATE)
     level = 1 if opt[UNIT] > 0.0 else 2
     for item in range(owner.size):
         d = owner[item]
         a, b = off[d], off[d + 1]
         row, x, y, wt = info[d], t1[a:b], t2[a:b], w[a:b]
-        copy(par[item], ps[TRIAL])
-        copy(par[item], ps[CURRENT])
+        for row_of in (TRIAL, CURRENT, ANCHOR):
+            copy(par[item], ps[row_of])
         begin(state, opt)
         while state[PHASE] > DONE:
             set_coefficients(P, ps[TRIAL], family, opt[SHAPE], row[CENTRE])
@@ -306,8 +308,8 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
         a, b = off[d], off[d + 1]
         row = info[d]
         if lane == 0:
-            copy(par[item], ps[TRIAL])
-            copy(par[item], ps[CURRENT])
+            for row_of in (TRIAL, CURRENT, ANCHOR):
+                copy(par[item], ps[row_of])
             begin(state, opt)
         cuda.syncthreads()
         while state[PHASE] > DONE:
@@ -342,7 +344,7 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
 
 def sums_cpu(t1, t2, w, P, level, hessian, out):
     K = P.shape[1]
-    S, C, H, buf = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, ROW))
+    S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, ROW))
     for chunk in range(out.shape[0]):
         a = chunk * CHUNK
         x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
@@ -496,10 +498,10 @@ STARTS = Kernel(
 CLIMB = Kernel(
     "mixture.climb", climb_cpu, climb_cuda,
     lambda T: [
-        (_f[::1], _f[::1], _f[::1], _i[::1], _f[:, ::1], _i[::1], _f[::1], _i, _f[:, :, :, ::1], _f[:, :, ::1], _f[:, :, :, ::1],
+        (T[::1], T[::1], T[::1], _i[::1], _f[:, ::1], _i[::1], _f[::1], _i, _f[:, :, :, ::1], _f[:, :, ::1], _f[:, :, :, ::1],
          _f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, :, ::1])
     ],
-    dtypes=("float64",), split=_split_climb, advance=advance, cpu_sums=cpu_sums,
+    f64_ok=_DOUBLE, split=_split_climb, advance=advance, cpu_sums=cpu_sums,
 )  # fmt: skip
 SUMS = Kernel(
     "mixture.sums", sums_cpu, sums_cuda,

@@ -68,7 +68,7 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
 
     With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
     log-likelihood is wanted. 1: all weights are 1. 2: they are not, which costs one logarithm per observation.
-    C (3, K) and buf (K + 2, ROW) are work space of the data's type; P and the sums are float64.
+    C (6, K) and buf (K + 2, ROW) are work space of the data's type; P and the sums are float64.
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)
@@ -79,13 +79,14 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     for i in range(3):
         for k in range(K):
             C[i, k] = (P[i, k] - P[i, ref]) * LOG2E
+            C[3 + i, k] = P[i, k] * LOG2E
             S[i, k] = 0.0
     last = K - 1 if ref < K - 1 else max(K - 2, 0)  # the component in whose loop the normaliser is complete
     if K == 1:
         C[0, 0] = -1e9
     if hessian:
         H[:] = 0.0
-    total = 0.0
+    total, m0, m1, m2 = 0.0, 0.0, 0.0, 0.0  # the log-likelihood, and the sums whose logits are relative to `ref`
     bound = to_bits(fam.highest_power(one))  # floats above 0 are in the order of their bits, and those below 0 are less
     s, g = buf[K], buf[K + 1]
     for q in range(0, t1.size, BLOCK):
@@ -122,7 +123,7 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
             r2 += r * y
         again = highest > bound
         if again:
-            shifted(xb, yb, C, buf)
+            shifted(xb, yb, C[3:], buf)
             top = zero
             for i in range(m):
                 top += wb[i] * g[i]
@@ -135,6 +136,9 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
             S[0, last] += r0
             S[1, last] += r1
             S[2, last] += r2
+            m0 += s0 + r0
+            m1 += s1 + r1
+            m2 += s2 + r2
         if level == 1:
             total += _log_product(s[:m])
         elif level == 2:
@@ -152,6 +156,10 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
                 S[0, k] += s0
                 S[1, k] += s1
                 S[2, k] += s2
+                if not again:
+                    m0 += s0
+                    m1 += s1
+                    m2 += s2
         if hessian:
             if not again:
                 for i in range(m):
@@ -186,9 +194,7 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
                     h = H[k * (k + 1) // 2 + j, i]
                     H[k * (k + 1) // 2 + k, i] -= h
                     H[j * (j + 1) // 2 + j, i] -= h
-    for k in range(K):
-        total += P[0, ref] * S[0, k] + P[1, ref] * S[1, k] + P[2, ref] * S[2, k]
-    return total
+    return total + (P[0, ref] * m0 + P[1, ref] * m1 + P[2, ref] * m2)
 
 
 @_function

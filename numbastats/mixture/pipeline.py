@@ -55,11 +55,12 @@ class Options:
         return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
 
     def vector(self, family, unit):
-        """Options of the climb kernel."""
+        """Options of the climb kernel, double precision."""
         opt = np.zeros(c.OPTIONS)
         opt[c.METHOD], opt[c.TOL], opt[c.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
         opt[c.PRIOR_N], opt[c.PRIOR_A], opt[c.SHAPE], opt[c.UNIT] = self.prior_n, self.prior_a, family.shape, unit
         opt[c.WARM_PASSES] = 5
+        opt[c.NOISE] = 1e-12
         opt[c.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
         return opt
 
@@ -237,42 +238,29 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
 def _starts(p, info, K, R, par, ll, flag, options, given):
     kinds = (starting.GIVEN,) if given else (starting.QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
     row = np.resize(np.array(kinds, np.int64), R)
-    code = list(METHODS).index("newton")
     family, shape = p.family.base, float(p.family.shape)
     stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
-    passes = 0
-    if METHODS[options.method] == code and K > 1:
-        passes = 10 if p.lengths.max(initial=0) >= 512 else 15
-    data = (p.u1, p.u2, p.uw)
-    tail = (*options.key, stream, np.uint32(0), par, ll, flag)
-    n = ll.size
-    cost = 20.0 * passes * K * max(1, p.cell[-1] // max(1, ll.shape[0])) + 2000.0
-    written = (17, 18, 19)
-    if options.precision == "mixed" and passes:
-        narrow = tuple(np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in data)
-        args = [*narrow, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail]
-        run(k.STARTS, args, n, options, written, cost=cost)
-        ok = flag == 0
-        row, passes = np.full(R, starting.GIVEN), 1
-        par[~ok] = 1.0
-        run(
-            k.STARTS,
-            [*data, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail],
-            n,
-            options,
-            written,
-            cost=cost / 10,
-        )
-        flag[~ok] = c.DEGENERATE
+    passes = 10 if options.method == "newton" and K > 1 else 0
+
+    def launch(data, kinds, passes):
+        args = [*data, p.cell, p.q, info, p.ids, kinds, family, shape, options.prior_n, options.prior_a, passes, *options.key]
+        cost = 20.0 * passes * K * max(1, p.cell[-1] // max(1, ll.shape[0])) + 2000.0
+        run(k.STARTS, [*args, stream, np.uint32(0), par, ll, flag], ll.size, options, (17, 18, 19), cost=cost)
+
+    cells = (p.u1, p.u2, p.uw)
+    if options.precision == "double" or not passes:
+        launch(cells, row, passes)
         return
-    run(
-        k.STARTS,
-        [*data, p.cell, p.q, info, p.ids, row, family, shape, options.prior_n, options.prior_a, passes, *tail],
-        n,
-        options,
-        written,
-        cost=cost,
-    )
+    launch(narrow(cells), row, passes)
+    void = flag != 0
+    par[void] = 1.0
+    launch(cells, np.full(R, starting.GIVEN), 1)  # ranked, and moved once more, in double precision
+    flag[void] = c.DEGENERATE
+
+
+def narrow(arrays):
+    """Copies in single precision."""
+    return tuple(np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in arrays)
 
 
 def _best_few(ll, par, usable, top):
@@ -314,10 +302,26 @@ def climb(p, info, owner, points, options):
             np.zeros((blocks, 3, n, n)),
             np.zeros((blocks, k.NSUM)),
         )
-        args = [p.t1, p.t2, p.w, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
         cost = 50.0 * K * float(p.lengths[owner[small]].mean())
-        run(k.CLIMB, args, small.size, options, (12, 13, 14), cost=cost)
+
+        def launch(data, opt, part):
+            args = [*data, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
+            run(k.CLIMB, args, small.size, options, (12, 13, 14), cost=cost)
+
+        data = (p.t1, p.t2, p.w)
+        if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
+            rough = part.copy()
+            single = opt.copy()
+            single[c.TOL], single[c.NOISE] = max(1e-4, options.tol), 1e-6
+            launch(narrow(data), single, rough)
+            part = np.where((got[:, 4] == c.DEGENERATE)[:, None, None], part, rough)
+            opt[c.WARM_PASSES] = 0.0
+            before = got[:, 5].copy()
+        launch(data, opt, part)
+        if options.precision == "single":
+            got[:, 5] += before
         points[small], outcome[small], hess[small] = part, got, h
+        opt = options.vector(p.family, p.unit)
     for i in np.nonzero(large)[0]:
         climb_large(p, info, owner[i], opt, points[i], outcome[i], hess[i], options)
     return points, outcome, hess
@@ -331,7 +335,7 @@ def climb_large(p, info, d, opt, point, outcome, hess, options):
     x, y, w = p.t1[a:b], p.t2[a:b], p.w[a:b]
     P, S, H = np.zeros((3, K)), np.zeros((3, K)), np.zeros((K * (K + 1) // 2, 6))
     pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((c.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(c.STATE)
-    pars[c.TRIAL], pars[c.CURRENT] = point, point
+    pars[c.TRIAL], pars[c.CURRENT], pars[c.ANCHOR] = point, point, point
     k.on_host.begin(state, opt)
     while state[c.PHASE] > c.DONE:
         hessian = state[c.PHASE] in (c.AT_NEWTON, c.FINAL)
