@@ -144,7 +144,7 @@ def test_kernels_on_every_device(kernel, device):
     assert np.abs(got - want).max() <= 1e-13 * want.max()
 
 
-@pytest.mark.parametrize("method", ["rows-a", "cells", "skde", "skde-row"])
+@pytest.mark.parametrize("method", ["rows-a", "cells", "skde", "skde-atomic", "skde-row"])
 def test_baselines_on_every_device(method, device):
     x, axes, H = small(2, n=40)
     got = kde.grid(x, axes, H=H, method=method, **device)
@@ -622,7 +622,7 @@ def test_kernels_registered():
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
     assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {
-        k.name for k in (K.ROWS_A, K.DIRECT, K.CELLS, K.EXHAUSTIVE, kernels_cells.SCATTER, kernels_cells.FINISH)
+        k.name for k in (K.ROWS_A, K.DIRECT, K.DIRECT_ATOMIC, K.CELLS, K.EXHAUSTIVE, kernels_cells.SCATTER, kernels_cells.FINISH)
     }
 
 

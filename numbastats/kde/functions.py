@@ -71,11 +71,13 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     bw_convention : {"support", "std", "scipy", "sklearn"}
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (KDEpy); a factor of the
         data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
-    method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-crop", "ep"}
+    method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others.
         Where a plane grid has fewer positions than a third of the samples it takes "cells" for the Epanechnikov kernel: moments
         of the samples nearest to a position where the support holds them all, single samples in its ring.
-        "skde" is the bounding box of the reference, "skde-crop" its chop-and-crop for d >= 3, "ep" brute force.
+        "skde" is the bounding box of the reference, rows owned by threads, "skde-atomic" the same with atomic additions (not the
+        same bits twice), "skde-crop" its chop-and-crop for d >= 3, "ep" brute force. On a GPU all of "skde*" but "skde-row" add
+        atomically.
     boundary : dict, optional
         ``{axis: (kind, lo, hi)}`` with kind "reflect", "periodic" or "renorm" (one axis; divides by the kernel's mass inside).
     adaptive : ("abramson", alpha) or (n,) array_like, optional
@@ -93,8 +95,8 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     workers : int, optional
         Number of threads, -1 for all cores.
     form : {"radial", "product"}
-        The kernel as a function of the distance, or the product of one-dimensional kernels along the axes, for diagonal H; then
-        summed directly over the box ("skde-row").
+        The kernel as a function of the distance, or the product of one-dimensional kernels along the axes, for diagonal H; both
+        by difference rows for the power kernels.
 
     Returns
     -------
