@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import warnings
 
 import numpy as np
 from numba import cuda
@@ -289,16 +290,15 @@ class Estimate:
             grid.ints[K.BOUNDS] = 1 if model.product else 0  # whose rows are those of the box
             quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted or model.product)
             if variant != "a":
-                if weighted and np.any((lists["w"] > 0) & (lists["w"] * grid.q < 0.5)):
-                    import warnings
-
+                lists["w"] = lists["w"] * grid.q
+                if weighted and np.any((lists["w"] > 0) & (lists["w"] < 0.5)):
                     warnings.warn(
                         f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; they span too many orders "
                         "of magnitude",
                         RuntimeWarning,
                         stacklevel=4,
                     )
-                lists["w"] = np.rint(lists["w"] * grid.q)
+                np.rint(lists["w"], out=lists["w"])
         return grid, lists
 
     def rows(self, grid, lists, first, out, device):
