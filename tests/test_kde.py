@@ -144,7 +144,7 @@ def test_kernels_on_every_device(kernel, device):
     assert np.abs(got - want).max() <= 1e-13 * want.max()
 
 
-@pytest.mark.parametrize("method", ["rows-a", "cells", "skde", "skde-row"])
+@pytest.mark.parametrize("method", ["rows-a", "cells", "skde", "skde-atomic", "skde-row"])
 def test_baselines_on_every_device(method, device):
     x, axes, H = small(2, n=40)
     got = kde.grid(x, axes, H=H, method=method, **device)
@@ -489,8 +489,8 @@ def test_renormalisation():
 # --- sums that can be distributed ---
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_partial_combine_finalize(weighted, device):
+@pytest.mark.parametrize(("weighted", "form"), [(False, "radial"), (True, "radial"), (False, "product")])
+def test_partial_combine_finalize(weighted, form, device):
     x, axes, _ = small(2, n=90)
     w = np.random.default_rng(11).uniform(0.1, 1, 90) if weighted else None
     cuts = [slice(0, 20), slice(20, 21), slice(21, 90)]
@@ -499,14 +499,15 @@ def test_partial_combine_finalize(weighted, device):
         return None if a is None else a[s]
 
     summary = kde.combine(*[kde.partial(x[s], weights=take(w, s)) for s in cuts])
-    plan = kde.plan(summary, axes, weighted=weighted)
+    options = {"form": form, "sigma": "diag" if form == "product" else "cov"}
+    plan = kde.plan(summary, axes, weighted=weighted, **options)
     states = [kde.partial(x[s], plan, weights=take(w, s), **device) for s in cuts]
     whole = kde.partial(x, plan, weights=w, device="cpu")
     left = kde.combine(kde.combine(states[0], states[1]), states[2])
     right = kde.combine(states[2], kde.combine(states[0], states[1]))
     assert np.array_equal(left, whole) and np.array_equal(right, whole)
     got = kde.finalize(left, plan, **device)
-    want = kde.grid(x, axes, weights=w, **CPU)
+    want = kde.grid(x, axes, weights=w, **options, **CPU)
     assert np.abs(got - want).max() <= 1e-12 * want.max()
     assert np.abs(got - want).max() <= 2 * plan.error_bound
     with pytest.raises(ValueError, match="state"):
@@ -626,7 +627,7 @@ def test_kernels_registered():
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
     assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {
-        k.name for k in (K.ROWS_A, K.DIRECT, K.CELLS, K.EXHAUSTIVE, kernels_cells.SCATTER, kernels_cells.FINISH)
+        k.name for k in (K.ROWS_A, K.DIRECT, K.DIRECT_ATOMIC, K.CELLS, K.EXHAUSTIVE, kernels_cells.SCATTER, kernels_cells.FINISH)
     }
 
 

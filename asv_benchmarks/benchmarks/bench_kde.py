@@ -6,6 +6,7 @@ The lattice data imitate a sequencing chip: integer positions of a smooth densit
 from __future__ import annotations
 
 import functools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from numbastats.kde import kernels as K
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import make_model, parse_axes
 
-from .common import Case
+from .common import Case, interleave
 
 CHIP = 3_473_932  # samples of the reference's largest data set
 ONE = {"device": "cpu", "workers": 1}
@@ -59,7 +60,7 @@ def draw_points(x, count):
 class Plane:
     """Whole calls: moments, sort, rows."""
 
-    params = [["rows-c", "rows-b", "skde-row", "skde"], [20_000, 320_000]]
+    params = [["rows-c", "rows-b", "cells", "skde-row", "skde", "skde-atomic"], [20_000, 320_000]]
     param_names = ["method", "samples"]
 
     def setup(self, method, n):
@@ -125,6 +126,71 @@ class Selectors:
 
     def time_5000(self, rule, d):
         getattr(ns.kde.bandwidth, rule)(self.x, workers=1)
+
+
+class Growth:
+    """Exponent of the time between sizes 1 and 4 of one quantity, the others fixed: 1 is linear, less where fixed costs count."""
+
+    params = ["samples", "rows", "positions"]
+    sizes = {
+        "samples": [(100_000 * k, 0.2, (400, 400)) for k in (1, 2, 4)],
+        "rows": [(100_000, 0.1 * k, (400, 400)) for k in (1, 2, 4)],
+        "positions": [(1000, 0.05, (1000, 1600 * k)) for k in (1, 2, 4)],
+    }
+
+    def track_exponent(self, what):
+        x, calls = lattice(400_000), {}
+        for n, h, shape in self.sizes[what]:
+            axes = span(x, *shape)
+            calls[n, h, shape] = lambda n=n, h=h, axes=axes: ns.kde.grid(x[:n], axes, h=h, method="rows-c", **ONE)
+        timing = interleave(calls, 1)
+        times = [timing.ns(name) for name in calls]
+        return float(np.polyfit(np.log([1, 2, 4]), np.log(times), 1)[0])
+
+
+class Memory:
+    """Peak of what is allocated during a call, the result apart, in doubles per sample; 5 are allowed."""
+
+    params = [["rows-b", "rows-c", "cells"], [False, True]]
+    param_names = ["method", "weights"]
+
+    def track_doubles_per_sample(self, method, weighted):
+        import tracemalloc
+
+        n = 1_000_000
+        x, w = lattice(n), np.random.default_rng(2).random(n) + 0.5 if weighted else None
+        if weighted and method != "rows-b":
+            return np.nan
+        axes = span(x, 270, 280)
+        ns.kde.grid(x, axes, weights=w, method=method, **ONE)
+        tracemalloc.start()
+        f = ns.kde.grid(x, axes, weights=w, method=method, **ONE)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return (peak - f.nbytes) / (8 * n)
+
+
+class Threads:
+    """Two threads on one grid against one, and two calls at once in two threads against one after the other: what is possible."""
+
+    params = ["one grid", "two calls"]
+
+    def track_speedup(self, what):
+        x = lattice(CHIP // 4)
+        axes = span(x, 540, 560)
+
+        def one():
+            ns.kde.grid(x, axes, method="rows-c", **ONE)
+
+        def both():
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda _: one(), range(2)))
+
+        def shared():
+            ns.kde.grid(x, axes, method="rows-c", device="cpu", workers=2)
+
+        timing = interleave({"one": one, "two": shared if what == "one grid" else both}, 1)
+        return timing.speedup("two", "one") * (1 if what == "one grid" else 2)
 
 
 class Error:
@@ -354,6 +420,7 @@ GPU_MAKERS = {
     "kde.finish_c": _finished(_PLAIN, "c"),
     "kde.finish_b": _finished(_HEAVY, "b"),
     "kde.direct": _with_buffers(_rows("skde-row", "triangular"), "direct"),
+    "kde.direct_atomic": _with_buffers(_rows("skde-atomic", "triangular"), "direct"),
     "kde.cells_scatter": _cells_scatter,
     "kde.cells_finish": _cells_finish,
     "kde.cells": _cells,
@@ -366,6 +433,7 @@ GPU_BOUNDS = {
     "kde.accumulate_*": dict(ulp=0.0, why="integers"),
     "kde.finish_*": dict(ulp=0.0, why="integers, then the same few operations"),
     "kde.direct": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.direct_atomic": dict(ulp=65536.0, floor=0.1, why=_SUMS),
     "kde.cells_scatter": dict(ulp=0.0, why="integers"),
     "kde.cells_finish": dict(ulp=0.0, why="integers, then the same few operations"),
     "kde.cells": dict(ulp=65536.0, floor=0.1, why=_SUMS),
@@ -398,7 +466,7 @@ def check_bits(report, simulated):
         got, want = (
             ns.kde.grid(x, axes, kernel="biweight", H=np.eye(d) * 0.4, form="product", device=where) for where in ("cuda", "cpu")
         )
-        if np.abs(got - want).max() > 1e-13 * want.max():
+        if not np.array_equal(got, want):
             report.fail(f"kde.grid d={d}, product form: GPU and CPU differ by {np.abs(got - want).max():.1e}")
         got, want = (ns.kde.points(x, p, H=np.eye(d) * 0.4, device=where) for where in ("cuda", "cpu"))
         if np.abs(got - want).max() > 1e-13 * want.max():

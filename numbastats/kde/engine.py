@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import warnings
 
 import numpy as np
 from numba import cuda
@@ -21,7 +22,7 @@ from numbastats.kde.problem import collect, make_grid, quantise
 
 __all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "parse_boundary"]
 
-GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde", "skde-crop", "skde-row", "ep")
+GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep")
 POINT_METHODS = ("auto", "cells", "ep")
 CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
 DENSE, WIDE = 3.0, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"
@@ -208,9 +209,9 @@ class Estimate:
         m = self.model
         polynomial = m.power is not None
         if m.product:
-            if method not in ("auto", "skde-row", "skde", "ep") or derivative is not None:
-                raise ValueError("form='product' goes with method 'auto', 'skde-row', 'skde' or 'ep' and without derivative=")
-            method = "skde-row" if method == "auto" else method
+            allowed = ("auto", "rows", "rows-b", "skde-row", "skde", "skde-atomic", "ep")
+            if method not in allowed or derivative is not None:
+                raise ValueError(f"form='product' goes with method {', '.join(map(repr, allowed))} and without derivative=")
         if method in ("auto", "rows"):
             if not polynomial:
                 if method == "rows":
@@ -278,7 +279,7 @@ class Estimate:
         elif direct:
             grid.variant = method
             grid.geo[K.SCALE] = model.constant
-            grid.ints[K.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-crop": 2}[method]
+            grid.ints[K.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}[method]
             grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
         else:
             weighted = weights.size > 1
@@ -286,18 +287,18 @@ class Estimate:
             if variant is None:
                 variant = "c" if plain and grid.half[-1] <= LONG_ROW else "b"
             mode = model.power if derivative is None else model.power + 3
-            quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted)
+            grid.ints[K.BOUNDS] = 1 if model.product else 0  # whose rows are those of the box
+            quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted or model.product)
             if variant != "a":
-                if weighted and np.any((lists["w"] > 0) & (lists["w"] * grid.q < 0.5)):
-                    import warnings
-
+                lists["w"] = lists["w"] * grid.q
+                if weighted and np.any((lists["w"] > 0) & (lists["w"] < 0.5)):
                     warnings.warn(
                         f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; they span too many orders "
                         "of magnitude",
                         RuntimeWarning,
                         stacklevel=4,
                     )
-                lists["w"] = np.rint(lists["w"] * grid.q)
+                np.rint(lists["w"], out=lists["w"])
         return grid, lists
 
     def rows(self, grid, lists, first, out, device):
@@ -330,10 +331,13 @@ class Estimate:
             scratch = np.zeros((blocks, (length + K.PAD) * width), np.int64)
             launch(K.ROWS[variant], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
                    workers=self.workers, cost=cost)  # fmt: skip
-        elif device == "cuda" and ints[K.BOUNDS]:
-            on_device = cuda.to_device(np.zeros_like(out))
-            launch(K.DIRECT, (*arrays, on_device), kept, device=device, outputs=(), threads=64)
-            on_device.copy_to_host(out)
+        elif variant == "skde-atomic" or (device == "cuda" and variant in ("skde", "skde-crop")):
+            out[...] = 0.0
+            target = cuda.to_device(out) if device == "cuda" else out
+            args = (*arrays, target)
+            launch(K.DIRECT_ATOMIC, args, kept, device=device, workers=self.workers, cost=100.0, outputs=(), threads=64)
+            if device == "cuda":
+                target.copy_to_host(out)
         else:
             launch(K.DIRECT, (*arrays, out), out.size if device == "cuda" else lines, threads=64, device=device,
                    workers=self.workers, cost=cost * 20)  # fmt: skip

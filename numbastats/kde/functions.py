@@ -12,8 +12,19 @@ from numbastats._core.dispatch import _device_kind, choose_device
 from numbastats._core.errors import choice
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
-from numbastats.kde.engine import POINT_METHODS, Estimate, allocate
-from numbastats.kde.problem import Grid, Model, as_samples, check_weights, make_grid, make_model, parse_axes, quantise
+from numbastats.kde.engine import LONG_ROW, POINT_METHODS, Estimate, allocate
+from numbastats.kde.problem import (
+    Grid,
+    Model,
+    as_samples,
+    check_form,
+    check_weights,
+    collect,
+    make_grid,
+    make_model,
+    parse_axes,
+    quantise,
+)
 
 __all__ = ["combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes"]
 
@@ -71,11 +82,13 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     bw_convention : {"support", "std", "scipy", "sklearn"}
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (KDEpy); a factor of the
         data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
-    method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-crop", "ep"}
+    method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others.
         Where a plane grid has fewer positions than a third of the samples it takes "cells" for the Epanechnikov kernel: moments
         of the samples nearest to a position where the support holds them all, single samples in its ring.
-        "skde" is the bounding box of the reference, "skde-crop" its chop-and-crop for d >= 3, "ep" brute force.
+        "skde" is the bounding box of the reference, rows owned by threads, "skde-atomic" the same with atomic additions (not the
+        same bits twice), "skde-crop" its chop-and-crop for d >= 3, "ep" brute force. On a GPU all of "skde*" but "skde-row" add
+        atomically.
     boundary : dict, optional
         ``{axis: (kind, lo, hi)}`` with kind "reflect", "periodic" or "renorm" (one axis; divides by the kernel's mass inside).
     adaptive : ("abramson", alpha) or (n,) array_like, optional
@@ -93,8 +106,8 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     workers : int, optional
         Number of threads, -1 for all cores.
     form : {"radial", "product"}
-        The kernel as a function of the distance, or the product of one-dimensional kernels along the axes, for diagonal H; then
-        summed directly over the box ("skde-row").
+        The kernel as a function of the distance, or the product of one-dimensional kernels along the axes, for diagonal H; both
+        by difference rows for the power kernels.
 
     Returns
     -------
@@ -422,7 +435,7 @@ def summarise(samples, weights=None):
     return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"])
 
 
-def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", weighted=False):
+def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", weighted=False, form="radial"):
     """Fix kernel matrix, grid and quantum for a distributed density.
 
     Parameters
@@ -436,6 +449,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
         As in `grid`; h by default from equation (9).
     weighted : bool
         Whether the shares come with weights.
+    form : {"radial", "product"}
 
     Returns
     -------
@@ -460,18 +474,22 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     from numbastats.kde.problem import _kernel_matrix
 
     choice("kernel", kernel, tuple(POWERS))
+    choice("form", form, ("radial", "product"))
     s = summary if isinstance(summary, Summary) else summarise(summary)
     d = len(s.mean)
     moments = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2)
     n_eff = s.W**2 / s.W2
     stand_in = np.broadcast_to(np.zeros(d), (s.n, d))  # only its shape is used
     matrix, factor, spread = _kernel_matrix(
-        stand_in, np.ones(1) if weighted else None, moments, n_eff, kernel, h, H, sigma, "eq9", "support"
+        stand_in, np.ones(1) if weighted else None, moments, n_eff, kernel, h, H, sigma, "eq9", "support", form
     )
-    m = Model(np.empty((0, d)), None, kernel, matrix, factor, spread, 0.0, s.W, n_eff, s.low, s.high, np.dtype(np.float64), None)
+    product = check_form(form, d, matrix)
+    m = Model(np.empty((0, d)), None, kernel, matrix, factor, spread, 0.0, s.W, n_eff, s.low, s.high, np.dtype(np.float64), None,
+              product=product)  # fmt: skip
     g = make_grid(m, parse_axes(axes, d))
-    short = not weighted and kernel == "epanechnikov" and g.half[-1] <= 200
-    quantise(m, g, "c" if short else "b", m.power, s.W, float(s.n), weighted)
+    g.ints[K.BOUNDS] = product
+    short = not weighted and not product and kernel == "epanechnikov" and g.half[-1] <= LONG_ROW
+    quantise(m, g, "c" if short else "b", m.power, s.W, float(s.n), weighted or product)
     return Plan(m, g)
 
 
@@ -512,8 +530,6 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     width = 1 if g.variant == "c" else 2 * m.power + 1
     if not len(x):
         return np.zeros((g.lines, (g.row_length + K.PAD) * width), np.int64)
-    from numbastats.kde.engine import collect
-
     lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
     lists["w"] = np.rint(lists["w"] * g.q)
     e = Estimate(model, workers=workers)

@@ -17,7 +17,7 @@ from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function, device_function
 from numbastats.scalar import kernels1d as forms
-from numbastats.scalar.bits import fma
+from numbastats.scalar.bits import atomic_add, fma
 from numbastats.scalar.kernels1d import (
     ceiling,
     floor,
@@ -30,9 +30,10 @@ from numbastats.scalar.kernels1d import (
     shift2,
     shift4,
     shift6,
+    third_difference,
 )
 
-__all__ = ["ACCUMULATE", "CELLS", "DIRECT", "EXHAUSTIVE", "FINISH", "ROWS", "ROWS_A"]
+__all__ = ["ACCUMULATE", "CELLS", "DIRECT", "DIRECT_ATOMIC", "EXHAUSTIVE", "FINISH", "ROWS", "ROWS_A"]
 
 CHUNK = 1024  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; a call costs 0.2 us
 TASKS = 64  # tasks that share the rows
@@ -88,7 +89,7 @@ def position4(dw, dz, dy, x, l2, inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22
 def position(u, i, l2, r0, r1, r2, dim, geo):
     """(t, centre) of sample i on row (r0, r1, r2), any dimension."""
     if dim == 1:
-        return position1(u[0, i], l2, geo[INV_A])
+        return position1(u[u.shape[0] - 1, i], l2, geo[INV_A])
     if dim == 2:
         return position2(r2 - u[0, i], u[1, i], l2, geo[INV_A], geo[BETA + 2], geo[S + 5])
     if dim == 3:
@@ -106,7 +107,7 @@ def positions(u, first, m, l2, r0, r1, r2, dim, geo, t, centre):
     """`position` of m samples from `first` on: a loop per dimension, so that each vectorises."""
     inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
     s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
-    x = u[dim - 1][first : first + m]
+    x = u[u.shape[0] - 1][first : first + m]
     if dim == 1:
         for j in range(m):
             t[j], centre[j] = position1(x[j], l2[j], inv_a)
@@ -208,6 +209,35 @@ def bins_of(geo, ints, axis, r):
     )
 
 
+# --- the product form: what a sample weighs on a row ------------------------------------------------------------------
+
+
+@device_function
+def _along(kind, z, s, inv_l2, decay):
+    """Kernel number `kind` along one axis, z cells from the sample; the same bits on every device."""
+    return kernel_value(kind, product(product(s, product(z, z)), inv_l2), decay)
+
+
+@array_function
+def outer_factor(u, i, inv_l2, k0, k1, k2, geo, ints):
+    """Product of the kernels along the outer axes: 1 for a radial kernel."""
+    kind, dim, factor = ints[KIND] - PRODUCT, ints[DIM], 1.0
+    if kind >= 0:
+        if dim > 1:
+            factor *= _along(kind, k2 - u[dim - 2, i], geo[S + 5], inv_l2, geo[DECAY])
+        if dim > 2:
+            factor *= _along(kind, k1 - u[dim - 3, i], geo[S + 3], inv_l2, geo[DECAY])
+        if dim > 3:
+            factor *= _along(kind, k0 - u[0, i], geo[S], inv_l2, geo[DECAY])
+    return factor
+
+
+@array_function
+def product_weight(w, u, i, l2, k0, k1, k2, geo, ints):
+    """Weight in quanta of sample i on a row, the kernels along the outer axes included; a whole number."""
+    return np.float64(rint_i64(w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)))
+
+
 # --- variant c: third differences ------------------------------------------------------------------------------------
 
 
@@ -254,17 +284,14 @@ def _add_c(lo, hi, f, g, m, q, acc):
     one, two = np.uint64(1), np.uint64(2)
     for j in range(m):
         i, e = np.uint64(lo[j]), np.uint64(hi[j])
-        v, s = f[j], g[j]
-        n = hi[j] - lo[j]
-        acc[i] += v
-        acc[i + one] += s - 2 * v - q
-        acc[i + two] += v - s - q
-        s -= q * n
-        v += n * s
-        s -= q * n
-        acc[e] -= v
-        acc[e + one] -= s - 2 * v - q
-        acc[e + two] -= v - s - q
+        a, b, c = third_difference(f[j], g[j], q, np.int64(0))
+        acc[i] += a
+        acc[i + one] += b
+        acc[i + two] += c
+        a, b, c = third_difference(f[j], g[j], q, hi[j] - lo[j])
+        acc[e] -= a
+        acc[e + one] -= b
+        acc[e + two] -= c
 
 
 @array_function
@@ -377,8 +404,8 @@ def _intervals1(u, first, m, l2, q, r0, r1, r2, geo, ints, derivative, lo, hi, c
     """`quantise1` of m samples from `first` on."""
     inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
     s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
-    dim, length, inv_block = ints[DIM], ints[LENGTH], geo[INV_BLOCK]
-    x = u[dim - 1][first : first + m]
+    dim, length, inv_block = 1 if ints[KIND] >= PRODUCT else ints[DIM], ints[LENGTH], geo[INV_BLOCK]
+    x = u[u.shape[0] - 1][first : first + m]
     if dim == 1:
         for j in range(m):
             lo[j], hi[j], c0[j], c1[j] = quantise1(l2[j] * inv_a, x[j], q[j], length, inv_block, ints[LOG_BLOCK], derivative)
@@ -480,7 +507,12 @@ def scatter_b(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
     """Add the polynomials of m samples on one row; mode p = 0..3 is the density, 4..6 the derivative of p = 1..3."""
     l2 = lam2[first : first + m] if lam2.size > 1 else fb[2][:m]
     qs = q[first : first + m] if q.size > 1 else fb[3][:m]
-    t, centre = fb[0], fb[1]
+    t, centre, dim = fb[0], fb[1], ints[DIM]
+    if ints[KIND] >= PRODUCT:
+        qs, dim = fb[4], 1
+        for j in range(m):
+            w = q[first + j] if q.size > 1 else q[0]
+            qs[j] = product_weight(w, u, first + j, l2[j], r0, r1, r2, geo, ints)
     mode, length, log_block, inv_block = ints[MODE], ints[LENGTH], ints[LOG_BLOCK], geo[INV_BLOCK]
     if mode == 1 or mode == 4:
         _intervals1(u, first, m, l2, qs, r0, r1, r2, geo, ints, mode == 4, ib[0], ib[1], ib[2], ib[3])
@@ -488,7 +520,7 @@ def scatter_b(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
         _ends1(ib[0], ib[1], ib[2], ib[3], qs, m, top, log_block, ib[4], ib[5], ib[6])
         _scatter1(ib[0], ib[1], ib[2], ib[3], ib[4], ib[5], ib[6], m, acc)
         return
-    positions(u, first, m, l2, r0, r1, r2, ints[DIM], geo, t, centre)
+    positions(u, first, m, l2, r0, r1, r2, dim, geo, t, centre)
     if mode == 0:
         _add0(t, centre, qs, m, length, ib[0], ib[1], acc)
     elif mode == 2 or mode == 5:
@@ -581,10 +613,80 @@ def emit_b(acc, lo, hi, ints, geo, s, row):
         k = end
 
 
+# --- one sample on one row, for the GPU ---------------------------------------------------------------------------
+
+
+@device_function
+def pick(numbers, j):
+    """The j-th of seven numbers."""
+    a, b, c, d, e, f, g = numbers
+    return a if j == 0 else b if j == 1 else c if j == 2 else d if j == 3 else e if j == 4 else f if j == 5 else g
+
+
+@device_function
+def shift_any(a, b, c, d, e, f, g, n, width):
+    """Taylor shift of `width` coefficients."""
+    if width == 3:
+        a, b, c = shift2(a, b, c, n)
+    elif width == 5:
+        a, b, c, d, e = shift4(a, b, c, d, e, n)
+    elif width == 7:
+        a, b, c, d, e, f, g = shift6(a, b, c, d, e, f, g, n)
+    return a, b, c, d, e, f, g
+
+
+@array_function
+def coefficients(t, centre, q, ints, geo):
+    """Interval, block of the centre and up to seven coefficients, any mode."""
+    mode, length, inv_block, zero, top = ints[MODE], ints[LENGTH], geo[INV_BLOCK], np.int64(0), np.int64(q)
+    if mode == 0:
+        lo, hi = quantise0(t, centre, length)
+        return lo, hi, zero, top, zero, zero, zero, zero, zero, zero
+    if mode == 1 or mode == 4:
+        lo, hi, a, b = quantise1(t, centre, q, length, inv_block, ints[LOG_BLOCK], mode == 4)
+        return lo, hi, lo >> ints[LOG_BLOCK], a, b, -top if mode == 1 else zero, zero, zero, zero, zero
+    if mode == 2 or mode == 5:
+        lo, hi, block, a, b, c, d = quantise2(t, centre, q, length, inv_block, mode == 5)
+        return lo, hi, block, a, b, c, d, top if mode == 2 else zero, zero, zero
+    lo, hi, block, a, b, c, d, e, f = quantise3(t, centre, q, length, inv_block, mode == 6)
+    return lo, hi, block, a, b, c, d, e, f, -top if mode == 3 else zero
+
+
+@array_function
+def sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints):
+    """(t, centre), weight in quanta of sample i on a row."""
+    l2 = lam2[i] if lam2.size > 1 else lam2[0]
+    w = q[i] if q.size > 1 else q[0]
+    if ints[KIND] < PRODUCT:
+        t, centre = position(u, i, l2, k0, k1, k2, ints[DIM], geo)
+        return t, centre, w
+    t, centre = position1(u[u.shape[0] - 1, i], l2, geo[INV_A])
+    return t, centre, product_weight(w, u, i, l2, k0, k1, k2, geo, ints)
+
+
+@array_function
+def update_c(t, centre, w, geo, ints):
+    """What variant c adds for a sample on a row: where, how many numbers, how far apart cells are, the numbers at both ends."""
+    lo, hi, f, g = quantise_c(t, centre, w, ints[LENGTH])
+    z, zero = np.int64(w), np.int64(0)
+    a, b, c = third_difference(f, g, z, zero)
+    d, e, f = third_difference(f, g, z, np.int64(hi - lo))
+    return lo, hi, 3, 1, (a, b, c, zero, zero, zero, zero), (d, e, f, zero, zero, zero, zero)
+
+
+@array_function
+def update_b(t, centre, w, geo, ints):
+    """The same for variant b."""
+    lo, hi, block, a, b, c, d, e, f, g = coefficients(t, centre, w, ints, geo)
+    n, log_block = channels(ints), ints[LOG_BLOCK]
+    a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, (lo >> log_block) - block, n)
+    return lo, hi, n, n, (a, b, c, d, e, f, g), shift_any(a, b, c, d, e, f, g, (hi >> log_block) - (lo >> log_block), n)
+
+
 # --- rows: a task owns rows, walks over the samples that touch them, and writes each row once -------------------------
 # `_scatter`, `_emit` ... are bound to one of the variants. `scratch` holds one buffer per task (CPU) or block (CUDA), zeros.
 
-_scatter = _emit = _advance = _jump = _third = None
+_scatter = _emit = _advance = _jump = _update = None
 
 
 def rows_cpu(u, q, lam2, starts, geo, ints, scratch, out):
@@ -592,7 +694,7 @@ def rows_cpu(u, q, lam2, starts, geo, ints, scratch, out):
     for index in prange(tasks):
         task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task  # neighbours in time are apart in space: equal loads
-        fb = np.empty((4, CHUNK))
+        fb = np.empty((5, CHUNK))
         fb[2, :] = lam2[0]
         fb[3, :] = q[0]
         ib = np.empty((9, CHUNK), np.int64)
@@ -638,33 +740,11 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
             for c1 in range(a1, e1):
                 first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
                 for i in range(first + thread, last, cuda.blockDim.x):
-                    l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                    w = q[i] if q.size > 1 else q[0]
-                    t, centre = position(u, i, l2, k0, k1, k2, ints[DIM], geo)
-                    if _third:
-                        lo, hi, f, g = quantise_c(t, centre, w, ints[LENGTH])
-                        if hi > lo:
-                            z, n = np.int64(w), np.int64(hi - lo)
-                            cuda.atomic.add(acc, lo, f)
-                            cuda.atomic.add(acc, lo + 1, g - 2 * f - z)
-                            cuda.atomic.add(acc, lo + 2, f - g - z)
-                            g -= z * n
-                            f += n * g
-                            g -= z * n
-                            cuda.atomic.add(acc, hi, -f)
-                            cuda.atomic.add(acc, hi + 1, -(g - 2 * f - z))
-                            cuda.atomic.add(acc, hi + 2, -(f - g - z))
-                    else:
-                        lo, hi, block, a, b, c, d, e, f, g = coefficients(t, centre, w, ints, geo)
-                        if hi > lo:
-                            n = channels(ints)
-                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, (lo >> ints[LOG_BLOCK]) - block, n)
-                            for j in range(n):
-                                cuda.atomic.add(acc, lo * n + j, pick(a, b, c, d, e, f, g, j))
-                            moved = (hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])
-                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, moved, n)
-                            for j in range(n):
-                                cuda.atomic.add(acc, hi * n + j, -pick(a, b, c, d, e, f, g, j))
+                    t, centre, w = sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints)
+                    lo, hi, n, apart, at_lo, at_hi = _update(t, centre, w, geo, ints)
+                    for j in range(n if hi > lo else 0):
+                        cuda.atomic.add(acc, lo * apart + j, pick(at_lo, j))
+                        cuda.atomic.add(acc, hi * apart + j, -pick(at_hi, j))
         cuda.syncthreads()
         share = (length + threads - 1) // threads
         lo, hi = min(length, thread * share), min(length, (thread + 1) * share)
@@ -693,41 +773,6 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
         cuda.syncthreads()
 
 
-@device_function
-def pick(a, b, c, d, e, f, g, j):
-    """The j-th of seven numbers."""
-    return a if j == 0 else b if j == 1 else c if j == 2 else d if j == 3 else e if j == 4 else f if j == 5 else g
-
-
-@device_function
-def shift_any(a, b, c, d, e, f, g, n, width):
-    """Taylor shift of `width` coefficients."""
-    if width == 3:
-        a, b, c = shift2(a, b, c, n)
-    elif width == 5:
-        a, b, c, d, e = shift4(a, b, c, d, e, n)
-    elif width == 7:
-        a, b, c, d, e, f, g = shift6(a, b, c, d, e, f, g, n)
-    return a, b, c, d, e, f, g
-
-
-@array_function
-def coefficients(t, centre, q, ints, geo):
-    """Interval, block of the centre and up to seven coefficients, any mode."""
-    mode, length, inv_block, zero, top = ints[MODE], ints[LENGTH], geo[INV_BLOCK], np.int64(0), np.int64(q)
-    if mode == 0:
-        lo, hi = quantise0(t, centre, length)
-        return lo, hi, zero, top, zero, zero, zero, zero, zero, zero
-    if mode == 1 or mode == 4:
-        lo, hi, a, b = quantise1(t, centre, q, length, inv_block, ints[LOG_BLOCK], mode == 4)
-        return lo, hi, lo >> ints[LOG_BLOCK], a, b, -top if mode == 1 else zero, zero, zero, zero, zero
-    if mode == 2 or mode == 5:
-        lo, hi, block, a, b, c, d = quantise2(t, centre, q, length, inv_block, mode == 5)
-        return lo, hi, block, a, b, c, d, top if mode == 2 else zero, zero, zero
-    lo, hi, block, a, b, c, d, e, f = quantise3(t, centre, q, length, inv_block, mode == 6)
-    return lo, hi, block, a, b, c, d, e, f, -top if mode == 3 else zero
-
-
 # --- the associative form: scatter into a state, then finish it ------------------------------------------------------
 
 
@@ -736,7 +781,7 @@ def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
     for index in prange(tasks):
         task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task
-        fb = np.empty((4, CHUNK))
+        fb = np.empty((5, CHUNK))
         fb[2, :] = lam2[0]
         fb[3, :] = q[0]
         ib = np.empty((9, CHUNK), np.int64)
@@ -757,11 +802,8 @@ def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
 
 def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
     """Thread per sample; the samples need not be sorted. A line has one row here."""
-    n0, n1, n2 = ints[LINES], ints[LINES + 1], ints[LINES + 2]
+    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
     for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
-        l2 = lam2[i] if lam2.size > 1 else lam2[0]
-        w = q[i] if q.size > 1 else q[0]
-        dim = ints[DIM]
         a0, e0 = row_range(u, i, 0, dim, n0, geo)
         a1, e1 = row_range(u, i, 1, dim, n1, geo)
         a2, e2 = row_range(u, i, 2, dim, n2, geo)
@@ -769,31 +811,11 @@ def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
             for r1 in range(a1, e1):
                 for r2 in range(a2, e2):
                     acc = state[(r0 * n1 + r1) * n2 + r2]
-                    t, centre = position(u, i, l2, float(r0), float(r1), float(r2), dim, geo)
-                    if _third:
-                        lo, hi, f, g = quantise_c(t, centre, w, ints[LENGTH])
-                        if hi > lo:
-                            z, n = np.int64(w), np.int64(hi - lo)
-                            cuda.atomic.add(acc, lo, f)
-                            cuda.atomic.add(acc, lo + 1, g - 2 * f - z)
-                            cuda.atomic.add(acc, lo + 2, f - g - z)
-                            g -= z * n
-                            f += n * g
-                            g -= z * n
-                            cuda.atomic.add(acc, hi, -f)
-                            cuda.atomic.add(acc, hi + 1, -(g - 2 * f - z))
-                            cuda.atomic.add(acc, hi + 2, -(f - g - z))
-                    else:
-                        lo, hi, block, a, b, c, d, e, f, g = coefficients(t, centre, w, ints, geo)
-                        if hi > lo:
-                            n = channels(ints)
-                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, (lo >> ints[LOG_BLOCK]) - block, n)
-                            for j in range(n):
-                                cuda.atomic.add(acc, lo * n + j, pick(a, b, c, d, e, f, g, j))
-                            moved = (hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])
-                            a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, moved, n)
-                            for j in range(n):
-                                cuda.atomic.add(acc, hi * n + j, -pick(a, b, c, d, e, f, g, j))
+                    t, centre, w = sample_on_row(u, i, q, lam2, float(r0), float(r1), float(r2), geo, ints)
+                    lo, hi, n, apart, at_lo, at_hi = _update(t, centre, w, geo, ints)
+                    for j in range(n if hi > lo else 0):
+                        cuda.atomic.add(acc, lo * apart + j, pick(at_lo, j))
+                        cuda.atomic.add(acc, hi * apart + j, -pick(at_hi, j))
 
 
 @array_function
@@ -946,23 +968,6 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
 
 
 @array_function
-def outer_factor(u, i, inv_l2, k0, k1, k2, geo, ints):
-    """Product of the kernels along the outer axes: 1 for a radial kernel."""
-    kind, dim, factor = ints[KIND] - PRODUCT, ints[DIM], 1.0
-    if kind >= 0:
-        if dim > 1:
-            z = k2 - u[dim - 2, i]
-            factor *= kernel_value(kind, geo[S + 5] * z * z * inv_l2, geo[DECAY])
-        if dim > 2:
-            z = k1 - u[dim - 3, i]
-            factor *= kernel_value(kind, geo[S + 3] * z * z * inv_l2, geo[DECAY])
-        if dim > 3:
-            z = k0 - u[0, i]
-            factor *= kernel_value(kind, geo[S] * z * z * inv_l2, geo[DECAY])
-    return factor
-
-
-@array_function
 def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
     """Add w K(q) on the cells [lo, hi)."""
     r = row[lo:hi]
@@ -1020,28 +1025,35 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
 
 
 def direct_cuda(u, q, lam2, starts, geo, ints, out):
-    """Gather: thread per grid point; or, for box and crop, thread per sample with atomic adds into zeros."""
-    n0, n1, n2, length, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[LENGTH], ints[DIM]
-    if ints[BOUNDS] == 0:
-        for point in range(cuda.grid(1), out.shape[0] * length, cuda.gridsize(1)):
-            row, cell = point // length, point % length
-            line = row + ints[FIRST_ROW]
-            k0, k1, k2 = float(line // n2 // n1), float(line // n2 % n1), float(line % n2)
-            total = 0.0
-            a0, e0 = bins_of(geo, ints, 0, k0)
-            a1, e1 = bins_of(geo, ints, 1, k1)
-            for c0 in range(a0, e0):
-                for c1 in range(a1, e1):
-                    first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-                    for i in range(first, last):
-                        l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                        t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-                        x = float(cell) - centre
-                        q1 = max(geo[A] * x * x + (l2 - geo[A] * t), 0.0) / l2
-                        total += (q[i] if q.size > 1 else q[0]) * kernel_value(ints[KIND], q1, geo[DECAY])
-            out[row, cell] = total * geo[SCALE]
-    else:
-        for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
+    """Gather, thread per grid point: any kernel and form, no atomics."""
+    n1, n2, length, dim = ints[LINES + 1], ints[LINES + 2], ints[LENGTH], ints[DIM]
+    separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
+    for point in range(cuda.grid(1), out.shape[0] * length, cuda.gridsize(1)):
+        row, cell = point // length, point % length
+        line = row + ints[FIRST_ROW]
+        k0, k1, k2 = float(line // n2 // n1), float(line // n2 % n1), float(line % n2)
+        total = 0.0
+        a0, e0 = bins_of(geo, ints, 0, k0)
+        a1, e1 = bins_of(geo, ints, 1, k1)
+        for c0 in range(a0, e0):
+            for c1 in range(a1, e1):
+                first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
+                for i in range(first, last):
+                    l2 = lam2[i] if lam2.size > 1 else lam2[0]
+                    t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
+                    x = float(cell) - (u[dim - 1, i] if separable else centre)
+                    rest = 0.0 if separable else l2 - geo[A] * t
+                    v = kernel_value(kind, max(geo[A] * x * x + rest, 0.0) / l2, geo[DECAY])
+                    v *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                    total += (q[i] if q.size > 1 else q[0]) * v
+        out[row, cell] = total * geo[SCALE]
+
+
+def direct_atomic_cpu(u, q, lam2, starts, geo, ints, out):
+    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
+    for index in prange(TASKS):
+        task = np.int64(index)
+        for i in range(task * u.shape[1] // TASKS, (task + 1) * u.shape[1] // TASKS):
             l2 = lam2[i] if lam2.size > 1 else lam2[0]
             w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
             a0, e0 = row_range(u, i, 0, dim, n0, geo)
@@ -1052,12 +1064,36 @@ def direct_cuda(u, q, lam2, starts, geo, ints, out):
                     for r2 in range(a2, e2):
                         row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
                         if row >= 0 and row < out.shape[0]:
-                            lo, hi, centre, rest = direct_bounds(u, i, l2, float(r0), float(r1), float(r2), geo, ints)
-                            v = w * outer_factor(u, i, 1.0 / l2, float(r0), float(r1), float(r2), geo, ints)
+                            k0, k1, k2 = np.float64(r0), np.float64(r1), np.float64(r2)
+                            lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
+                            v = w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                             for cell in range(lo, hi):
-                                x = float(cell) - centre
+                                x = np.float64(cell) - centre
                                 q1 = max(geo[A] * x * x + rest, 0.0) / l2
-                                cuda.atomic.add(out, (row, cell), v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
+                                atomic_add(out[row], cell, v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
+
+
+def direct_atomic_cuda(u, q, lam2, starts, geo, ints, out):
+    """The reference's way: thread per sample, which adds its box, or the crop of it, to zeros."""
+    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
+    for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
+        l2 = lam2[i] if lam2.size > 1 else lam2[0]
+        w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
+        a0, e0 = row_range(u, i, 0, dim, n0, geo)
+        a1, e1 = row_range(u, i, 1, dim, n1, geo)
+        a2, e2 = row_range(u, i, 2, dim, n2, geo)
+        for r0 in range(a0, e0):
+            for r1 in range(a1, e1):
+                for r2 in range(a2, e2):
+                    row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
+                    if row >= 0 and row < out.shape[0]:
+                        k0, k1, k2 = float(r0), float(r1), float(r2)
+                        lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
+                        v = w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                        for cell in range(lo, hi):
+                            x = float(cell) - centre
+                            q1 = max(geo[A] * x * x + rest, 0.0) / l2
+                            cuda.atomic.add(out, (row, cell), v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
 
 
 # --- listed points, in coordinates in which the support is the unit ball -----------------------------------------------
@@ -1272,18 +1308,18 @@ _C = dict(_scatter=scatter_c, _emit=emit_c)
 _B = dict(_scatter=scatter_b, _emit=emit_b)
 
 
-def _rows(name, cpu, advance, jump, third):
+def _rows(name, cpu, advance, jump, update):
     return Kernel(
         f"kde.rows_{name}", rows_cpu, rows_cuda, lambda T: [(*_sorted(T), _I2, T[:, ::1])], dtypes=_DOUBLE,
-        cpu_only={"_scatter": cpu["_scatter"]}, cuda_only={"_advance": advance, "_jump": jump, "_third": third},
+        cpu_only={"_scatter": cpu["_scatter"]}, cuda_only={"_advance": advance, "_jump": jump, "_update": update},
         _emit=cpu["_emit"],
     )  # fmt: skip
 
 
-def _accumulate(name, cpu, third):
+def _accumulate(name, cpu, update):
     return Kernel(
         f"kde.accumulate_{name}", accumulate_cpu, accumulate_cuda, lambda T: [(*_sorted(T), _I2)], dtypes=_DOUBLE,
-        cpu_only={"_scatter": cpu["_scatter"]}, cuda_only={"_third": third},
+        cpu_only={"_scatter": cpu["_scatter"]}, cuda_only={"_update": update},
     )  # fmt: skip
 
 
@@ -1294,11 +1330,14 @@ def _finish(name, cpu):
     )  # fmt: skip
 
 
-ROWS = {"c": _rows("c", _C, advance_c, jump_c, True), "b": _rows("b", _B, advance_b, jump_b, False)}
-ACCUMULATE = {"c": _accumulate("c", _C, True), "b": _accumulate("b", _B, False)}
+ROWS = {"c": _rows("c", _C, advance_c, jump_c, update_c), "b": _rows("b", _B, advance_b, jump_b, update_b)}
+ACCUMULATE = {"c": _accumulate("c", _C, update_c), "b": _accumulate("b", _B, update_b)}
 FINISH = {"c": _finish("c", _C), "b": _finish("b", _B)}
 ROWS_A = Kernel("kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*_sorted(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE)
 DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, lambda T: [(*_sorted(T), T[:, ::1])], dtypes=_DOUBLE)
+DIRECT_ATOMIC = Kernel(
+    "kde.direct_atomic", direct_atomic_cpu, direct_atomic_cuda, lambda T: [(*_sorted(T), T[:, ::1])], dtypes=_DOUBLE
+)
 CELLS = Kernel(
     "kde.cells", cells_cpu, cells_cuda,
     lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], _I, T[:, ::1], T[::1], _I, _I, T, T, T[::1])], dtypes=_DOUBLE,

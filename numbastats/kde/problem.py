@@ -210,10 +210,17 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     n_eff = m["W"] ** 2 / m["W2"]
     matrix, factor, sigma_matrix = _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention,
                                                   "product" if product else "radial", workers)  # fmt: skip
-    if product and np.any(matrix != np.diag(np.diag(matrix))):
-        raise ValueError("form='product' takes kernels along the axes; pass sigma='diag', or a diagonal H=")
+    product = check_form(form, d, matrix)
     return Model(x, w, kernel, matrix, factor, sigma_matrix, float(tail), m["W"], n_eff, m["low"], m["high"],
                  np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped, product=product)  # fmt: skip
+
+
+def check_form(form, d, matrix):
+    """Whether the kernel is a product along several axes, which needs a diagonal matrix."""
+    product = form == "product" and d > 1
+    if product and np.any(matrix != np.diag(np.diag(matrix))):
+        raise ValueError("form='product' takes kernels along the axes; pass sigma='diag', or a diagonal H=")
+    return product
 
 
 def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):

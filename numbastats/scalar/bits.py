@@ -1,4 +1,4 @@
-"""The few LLVM intrinsics that Python lacks: bit casts, fused multiply-add, type dispatch, array-or-number access, row tables."""
+"""The few LLVM intrinsics that Python lacks: bit casts, fused multiply-add, type dispatch, array access, tables, atomics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numba.np import arrayobj
 
 from numbastats._core.compile import set_plain
 
-__all__ = ["LANES", "at", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "row_lanes", "to_bits"]
+__all__ = ["LANES", "at", "atomic_add", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "row_lanes", "to_bits"]
 
 LANES = 8  # rows that `row_lanes` evaluates at once
 
@@ -36,6 +36,22 @@ def from_bits(typingctx, k):
     if k in (types.int32, types.uint32):
         return types.float32(k), lambda context, builder, sig, args: builder.bitcast(args[0], ir.FloatType())
     return None
+
+
+@intrinsic
+def atomic_add(typingctx, a, i, v):
+    """``a[i] += v`` for a float array that several CPU threads add to; no negative indices, no check."""
+    if not isinstance(a, types.Array) or a.ndim != 1 or a.dtype != v:
+        return None
+
+    def codegen(context, builder, sig, args):
+        array = arrayobj.make_array(a)(context, builder, args[0])
+        index = context.cast(builder, args[1], sig.args[1], types.intp)
+        pointer = cgutils.get_item_pointer(context, builder, a, array, [index], wraparound=False)
+        builder.atomic_rmw("fadd", pointer, args[2], "monotonic")
+        return context.get_dummy_value()
+
+    return types.none(a, i, v), codegen
 
 
 @intrinsic
