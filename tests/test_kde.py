@@ -11,8 +11,9 @@ import pytest
 
 from numbastats import kde
 from numbastats._core.errors import ConvergenceWarning
-from numbastats.kde import engine, kernels_cells
+from numbastats.kde import engine
 from numbastats.kde import kernels as K
+from numbastats.kde.kernels import geometry as G
 
 FOLDER = Path(__file__).parent / "reference" / "kde"
 CASES = list(csv.DictReader((FOLDER / "cases.csv").read_text().splitlines()))
@@ -327,14 +328,14 @@ def test_crop_equals_the_corrected_appendix():
         a1, c1 = a * co * co + b * co * si + c * si * si, a * si * si - b * co * si + c * co * co
         d1, e1 = d * co + e * si, -d * si + e * co
         n = -4 * f * a1 * c1 + c1 * d1 * d1 + a1 * e1 * e1
-        size = geo[K.LAMBDA2] - geo[K.REST + 2] * z * z
+        size = geo[G.LAMBDA2] - geo[G.REST + 2] * z * z
         assert (n > 0) == (size > 0)
         long, short = math.sqrt(n / (4 * a1 * a1 * c1)), math.sqrt(n / (4 * a1 * c1 * c1))
         x, y = -d1 / (2 * a1), -e1 / (2 * c1)
         centre = x * co - y * si, x * si + y * co
         bounds = math.hypot(long * co, short * si), math.hypot(long * si, short * co)
-        np.testing.assert_allclose(bounds, [math.sqrt(size * geo[K.CROP]), math.sqrt(size * geo[K.CROP + 1])], rtol=1e-9)
-        np.testing.assert_allclose(centre, [geo[K.CROP + 3] * z, geo[K.CROP + 5] * z], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(bounds, [math.sqrt(size * geo[G.CROP]), math.sqrt(size * geo[G.CROP + 1])], rtol=1e-9)
+        np.testing.assert_allclose(centre, [geo[G.CROP + 3] * z, geo[G.CROP + 5] * z], rtol=1e-9, atol=1e-12)
 
 
 def test_row_axis_need_not_be_the_last():
@@ -627,7 +628,7 @@ def test_kernels_registered():
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
     assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {
-        k.name for k in (K.ROWS_A, K.DIRECT, K.DIRECT_ATOMIC, K.CELLS, K.EXHAUSTIVE, kernels_cells.SCATTER, kernels_cells.FINISH)
+        k.name for k in (K.ROWS_A, K.DIRECT, K.DIRECT_ATOMIC, K.CELLS, K.EXHAUSTIVE, K.cells.SCATTER, K.cells.FINISH)
     }
 
 

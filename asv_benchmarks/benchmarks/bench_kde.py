@@ -13,6 +13,7 @@ import numpy as np
 import numbastats as ns
 from numbastats.kde import engine
 from numbastats.kde import kernels as K
+from numbastats.kde.kernels import geometry as G
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import make_model, parse_axes
 
@@ -346,10 +347,10 @@ def _with_buffers(make, kind):
         inputs, (lines, length, width) = make(rng, dtype, n, edges)
         buffer = np.float64 if kind == "a" else np.int64
         if kind == "state":
-            return inputs, [np.zeros((lines, (length + K.PAD) * width), np.int64)]
+            return inputs, [np.zeros((lines, (length + G.PAD) * width), np.int64)]
         if kind == "direct":
             return inputs, [np.zeros((lines, length))]
-        return inputs, [np.zeros((min(lines, 8), (length + K.PAD) * width), buffer), np.zeros((lines, length))]
+        return inputs, [np.zeros((min(lines, 8), (length + G.PAD) * width), buffer), np.zeros((lines, length))]
 
     return full
 
@@ -357,7 +358,7 @@ def _with_buffers(make, kind):
 def _finished(make, name):
     def full(rng, dtype, n, edges):
         inputs, (lines, length, width) = make(rng, dtype, n, edges)
-        state = np.zeros((lines, (length + K.PAD) * width), np.int64)
+        state = np.zeros((lines, (length + G.PAD) * width), np.int64)
         K.ACCUMULATE[name].serial(*inputs, state)
         return [inputs[4], inputs[5], state], [np.zeros((lines, length))]
 
@@ -374,7 +375,7 @@ def _cells_state(rng, dtype, n, edges):
     s = grid.footprint
     band, state = engine.Estimate(model, workers=1).cells(s, lists, "cpu")
     inputs = [lists["u"], lists["starts"], s.ring, s.offsets, s.inner, s.geo, s.ints(band)]
-    return inputs, state, np.array([grid.geo[K.SCALE]]), (grid.lines, grid.row_length)
+    return inputs, state, np.array([grid.geo[G.SCALE]]), (grid.lines, grid.row_length)
 
 
 def _cells_scatter(rng, dtype, n, edges):

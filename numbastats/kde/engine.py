@@ -15,8 +15,8 @@ from numbastats._core.errors import choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
-from numbastats.kde import kernels_cells as cells
 from numbastats.kde.footprint import make_footprint
+from numbastats.kde.kernels import geometry as G
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import collect, make_grid, quantise
 
@@ -278,8 +278,8 @@ class Estimate:
             quantise(model, grid, "cells", 1, lists["weight"], lists["count"], False)
         elif direct:
             grid.variant = method
-            grid.geo[K.SCALE] = model.constant
-            grid.ints[K.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}[method]
+            grid.geo[G.SCALE] = model.constant
+            grid.ints[G.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}[method]
             grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
         else:
             weighted = weights.size > 1
@@ -287,7 +287,7 @@ class Estimate:
             if variant is None:
                 variant = "c" if plain and grid.half[-1] <= LONG_ROW else "b"
             mode = model.power if derivative is None else model.power + 3
-            grid.ints[K.BOUNDS] = 1 if model.product else 0  # whose rows are those of the box
+            grid.ints[G.BOUNDS] = 1 if model.product else 0  # whose rows are those of the box
             quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted or model.product)
             if variant != "a":
                 lists["w"] = lists["w"] * grid.q
@@ -304,7 +304,7 @@ class Estimate:
     def rows(self, grid, lists, first, out, device):
         """Run the kernels for the rows from `first` on; out (rows, cells)."""
         ints, geo, variant = grid.ints.copy(), grid.geo, grid.variant
-        ints[K.FIRST_ROW] = first
+        ints[G.FIRST_ROW] = first
         arrays = (lists["u"], lists["w"], lists["lam2"], lists["starts"], geo, ints)
         lines, length = out.shape
         kept = max(lists["kept"], 1)
@@ -314,21 +314,21 @@ class Estimate:
             if "state" not in lists:  # all of it, also for slabs: there are more samples than positions
                 lists["band"], lists["state"] = self.cells(grid.footprint, lists, device)
             ints = grid.footprint.ints(lists["band"], first)
-            launch(cells.FINISH, (ints, geo[K.SCALE], lists["state"], out), lines, threads=64, **options)
+            launch(K.cells.FINISH, (ints, geo[G.SCALE], lists["state"], out), lines, threads=64, **options)
         elif variant == "a":
-            scratch = np.zeros((min(K.TASKS, lines), (length + K.PAD) * 4))
+            scratch = np.zeros((min(G.TASKS, lines), (length + G.PAD) * 4))
             launch(K.ROWS_A, (*arrays, scratch, out), lines, threads=64, **options)
         elif variant in ("b", "c"):
             width = 1 if variant == "c" else 2 * self.model.power + 1
             on_gpu = device == "cuda"
             if (on_gpu and CUDA_DESIGN == "atomics") or (
-                not on_gpu and grid.ints[K.DIM] == 1 and kept > max(50_000, 4 * length) and worker_count(self.workers) > 1
+                not on_gpu and grid.ints[G.DIM] == 1 and kept > max(50_000, 4 * length) and worker_count(self.workers) > 1
             ):
                 state = self.accumulate(grid, lists, ints, lines, width, device)
                 launch(K.FINISH[variant], (geo, ints, state, out), lines, threads=64, **options)
                 return
-            blocks = min(BLOCKS if on_gpu else K.TASKS, lines)
-            scratch = np.zeros((blocks, (length + K.PAD) * width), np.int64)
+            blocks = min(BLOCKS if on_gpu else G.TASKS, lines)
+            scratch = np.zeros((blocks, (length + G.PAD) * width), np.int64)
             launch(K.ROWS[variant], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
                    workers=self.workers, cost=cost)  # fmt: skip
         elif variant == "skde-atomic" or (device == "cuda" and variant in ("skde", "skde-crop")):
@@ -352,28 +352,28 @@ class Estimate:
                 footprint.ints(band))  # fmt: skip
         if device == "cuda":
             on_device = cuda.to_device(state)
-            launch(cells.SCATTER, (*args, on_device), lists["kept"] * 64, device=device, outputs=(), threads=64)
+            launch(K.cells.SCATTER, (*args, on_device), lists["kept"] * 64, device=device, outputs=(), threads=64)
             return band, on_device.copy_to_host()
         cost = (20.0 * lists["kept"] + 100.0 * int(np.prod(footprint.cells))) / bands
-        launch(cells.SCATTER, (*args, state), bands, device=device, workers=self.workers, cost=cost)
+        launch(K.cells.SCATTER, (*args, state), bands, device=device, workers=self.workers, cost=cost)
         return band, state
 
     def accumulate(self, grid, lists, ints, lines, width, device):
         """Scatter the samples into a state of integers, (lines, cells of a row's buffer)."""
-        size = (grid.row_length + K.PAD) * width
+        size = (grid.row_length + G.PAD) * width
         arrays = (lists["u"], lists["w"], lists["lam2"])
         if device == "cuda":
             state = cuda.to_device(np.zeros((lines, size), np.int64))
-            if ints[K.FIRST_ROW]:
+            if ints[G.FIRST_ROW]:
                 raise ValueError("the atomic design has no slabs; use CUDA_DESIGN = 'rows'")
             args = (*arrays, lists["starts"], grid.geo, ints, state)
             launch(K.ACCUMULATE[grid.variant], args, lists["u"].shape[1], device=device, outputs=(), threads=64)
             return state.copy_to_host()
-        shares = SHARES if grid.ints[K.DIM] == 1 else 1
+        shares = SHARES if grid.ints[G.DIM] == 1 else 1
         ints = ints.copy()
         starts = lists["starts"]
-        if grid.ints[K.DIM] == 1:
-            ints[K.LINES + 2] = shares
+        if grid.ints[G.DIM] == 1:
+            ints[G.LINES + 2] = shares
             starts = np.linspace(0, lists["kept"], shares + 1).astype(np.int64)
         state = np.zeros((lines * shares, size), np.int64)
         args = (*arrays, starts, grid.geo, ints, state)

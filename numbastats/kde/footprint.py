@@ -17,7 +17,7 @@ MARGIN = 1e-9  # of q: positions this near to the edge for a corner of the cell 
 
 @dataclasses.dataclass
 class Footprint:
-    """What the kernels of `kernels_cells` need to know, for a quantum Q and in units of 1/(A Q).
+    """What the kernels of `kernels.cells` need to know, for a quantum Q and in units of 1/(A Q).
 
     ``(1 - q)/A`` at distance d from a cell's centre, of a sample e away from it, is ``c(d) + 2 d'g(e) - s(e)``; c, g and s are
     rounded to integers, after which everything is exact.
@@ -32,6 +32,11 @@ class Footprint:
     inner: np.ndarray  # (rows, 7): row, constant and slope of c, first column, end, dx of the first, dy
     geo: np.ndarray  # slope of the centre, Schur complement, Q, largest c in the ring
     error: float  # of one sample at one position, at most
+
+    @property
+    def q(self):
+        """The quantum's inverse."""
+        return float(self.geo[2])
 
     def ints(self, band, row=0):
         """Integers for the kernels: `band` rows of cells per band, `row` the first row of the output."""

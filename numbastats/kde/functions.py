@@ -13,6 +13,7 @@ from numbastats._core.errors import choice
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
 from numbastats.kde.engine import LONG_ROW, POINT_METHODS, Estimate, allocate
+from numbastats.kde.kernels import geometry as G
 from numbastats.kde.problem import (
     Grid,
     Model,
@@ -487,7 +488,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     m = Model(np.empty((0, d)), None, kernel, matrix, factor, spread, 0.0, s.W, n_eff, s.low, s.high, np.dtype(np.float64), None,
               product=product)  # fmt: skip
     g = make_grid(m, parse_axes(axes, d))
-    g.ints[K.BOUNDS] = product
+    g.ints[G.BOUNDS] = product
     short = not weighted and not product and kernel == "epanechnikov" and g.half[-1] <= LONG_ROW
     quantise(m, g, "c" if short else "b", m.power, s.W, float(s.n), weighted or product)
     return Plan(m, g)
@@ -529,7 +530,7 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     g = dataclasses.replace(g, geo=g.geo.copy(), ints=g.ints.copy())
     width = 1 if g.variant == "c" else 2 * m.power + 1
     if not len(x):
-        return np.zeros((g.lines, (g.row_length + K.PAD) * width), np.int64)
+        return np.zeros((g.lines, (g.row_length + G.PAD) * width), np.int64)
     lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
     lists["w"] = np.rint(lists["w"] * g.q)
     e = Estimate(model, workers=workers)
@@ -598,13 +599,13 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     g = plan.grid
     natural = [int(g.length[a]) for a in g.order]
     width = 1 if g.variant == "c" else 2 * plan.model.power + 1
-    wanted = (g.lines, (natural[-1] + K.PAD) * width)
+    wanted = (g.lines, (natural[-1] + G.PAD) * width)
     if not isinstance(state, np.ndarray) or state.shape != wanted or state.dtype != np.int64:
         raise ValueError(f"state must be the int64 array of shape {wanted} that kde.partial gives for this plan")
     out = allocate(natural, np.float64)
     geo = g.geo.copy()
     if total_weight is not None:
-        geo[K.SCALE] *= plan.model.total / float(total_weight)
+        geo[G.SCALE] *= plan.model.total / float(total_weight)
     launch(K.FINISH[g.variant], (geo, g.ints, state, out.reshape(-1, natural[-1])), g.lines, device=choose_device(device),
            workers=workers, cost=2.0 * natural[-1] * width, threads=64)  # fmt: skip
     return np.ascontiguousarray(np.moveaxis(out, -1, g.order[-1]))

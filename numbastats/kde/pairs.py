@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from numbastats._core.compile import array_function
-from numbastats.kde.sorting import _call, ball_cells
+from numbastats.kde.sorting import ball_cells, run_loop
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.kernels1d import add_powers, taylor5
 
@@ -95,7 +95,7 @@ def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
         ``sum w_i w_j smooth(r / 2h)`` over r < 2h, ``sum (v_i w_j + w_i v_j) cross(r / h)`` over r < h.
     """
     sums = np.zeros((len(hs), 2))
-    _call(line_loop, 20 * len(x) * (len(hs) - 1), workers, x, w, v, hs, smooth, cross, sums)
+    run_loop(line_loop, 20 * len(x) * (len(hs) - 1), workers, x, w, v, hs, smooth, cross, sums)
     return sums
 
 
@@ -263,7 +263,7 @@ class Neighbours:
         """
         n = self.y.shape[1]
         sums = np.zeros((min(TASKS, n), len(hs), 2))
-        _call(
+        run_loop(
             pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts, self.grid, self.cells,
             np.ascontiguousarray(hs), np.ascontiguousarray(reaches), table, gaussian, sums,
         )  # fmt: skip

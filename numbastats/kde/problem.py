@@ -11,10 +11,9 @@ from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype
 from numbastats._core.errors import choice
 from numbastats.kde import bandwidth as rules
-from numbastats.kde import kernels as K
 from numbastats.kde import sorting
 from numbastats.kde.footprint import Footprint
-from numbastats.kde.kernels_cells import Q as CELL_Q
+from numbastats.kde.kernels import geometry as G
 
 __all__ = ["Grid", "Model", "make_model", "parse_axes"]
 
@@ -121,8 +120,8 @@ class Model:
 
     @property
     def number(self):
-        """Number of the kernel in the kernels' code, plus K.PRODUCT for the product form."""
-        return rules.KERNELS.index(self.kernel) + (K.PRODUCT if self.product else 0)
+        """Number of the kernel in the kernels' code, plus G.PRODUCT for the product form."""
+        return rules.KERNELS.index(self.kernel) + (G.PRODUCT if self.product else 0)
 
     @property
     def tau2(self):
@@ -375,33 +374,33 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
     m = (np.linalg.inv(support) * np.outer(step, step))[np.ix_(order, order)]
     m = 0.5 * (m + m.T)
     half = half[order]
-    geo, ints = np.zeros(K.GEO), np.zeros(K.INTS, np.int64)
+    geo, ints = np.zeros(G.GEO), np.zeros(G.INTS, np.int64)
     a = m[-1, -1]
     beta, s = m[-1, :-1] / a, m[:-1, :-1] - np.outer(m[:-1, -1], m[-1, :-1]) / a
     full = np.zeros((3, 3))
     full[3 - (d - 1) :, 3 - (d - 1) :] = s
-    geo[K.INV_A], geo[K.A], geo[K.LAMBDA2] = 1.0 / a, a, largest**2
-    geo[K.BETA + 3 - (d - 1) : K.BETA + 3] = beta
-    geo[K.S : K.S + 6] = full[np.triu_indices(3)]
+    geo[G.INV_A], geo[G.A], geo[G.LAMBDA2] = 1.0 / a, a, largest**2
+    geo[G.BETA + 3 - (d - 1) : G.BETA + 3] = beta
+    geo[G.S : G.S + 6] = full[np.triu_indices(3)]
     if d > 2:
-        geo[K.SLOPE : K.SLOPE + 2] = -full[:2, 2] / full[2, 2]
+        geo[G.SLOPE : G.SLOPE + 2] = -full[:2, 2] / full[2, 2]
         rest = full[:2, :2] - np.outer(full[:2, 2], full[:2, 2]) / full[2, 2]
-        geo[K.REST : K.REST + 3] = rest[np.triu_indices(2)]
+        geo[G.REST : G.REST + 3] = rest[np.triu_indices(2)]
         inverse = np.linalg.inv(m[np.ix_([d - 1, d - 2], [d - 1, d - 2])])
         cross = np.zeros((2, 2))
         cross[:, 2 - (d - 2) :] = -inverse @ m[np.ix_([d - 1, d - 2], range(d - 2))]
-        geo[K.CROP : K.CROP + 2] = np.diag(inverse)
-        geo[K.CROP + 2 : K.CROP + 4], geo[K.CROP + 4 : K.CROP + 6] = cross
-    geo[K.HALF : K.HALF + 3] = 1e300
-    geo[K.HALF + 3 - (d - 1) : K.HALF + 3] = half[:-1] * (1 + 1e-9) + 1e-6
-    geo[K.HALF_ROW] = half[-1]
-    geo[K.DECAY] = model.decay
-    ints[K.DIM] = d
-    ints[K.LINES : K.LINES + 3] = 1
-    ints[K.LINES + 3 - (d - 1) : K.LINES + 3] = length[order[:-1]]
-    ints[K.BINS : K.BINS + 3] = 1
-    geo[K.WIDTH : K.WIDTH + 3] = 1.0
-    ints[K.LENGTH], ints[K.KIND] = length[row_axis], model.number
+        geo[G.CROP : G.CROP + 2] = np.diag(inverse)
+        geo[G.CROP + 2 : G.CROP + 4], geo[G.CROP + 4 : G.CROP + 6] = cross
+    geo[G.HALF : G.HALF + 3] = 1e300
+    geo[G.HALF + 3 - (d - 1) : G.HALF + 3] = half[:-1] * (1 + 1e-9) + 1e-6
+    geo[G.HALF_ROW] = half[-1]
+    geo[G.DECAY] = model.decay
+    ints[G.DIM] = d
+    ints[G.LINES : G.LINES + 3] = 1
+    ints[G.LINES + 3 - (d - 1) : G.LINES + 3] = length[order[:-1]]
+    ints[G.BINS : G.BINS + 3] = 1
+    geo[G.WIDTH : G.WIDTH + 3] = 1.0
+    ints[G.LENGTH], ints[G.KIND] = length[row_axis], model.number
     return Grid(origin, step, length, order, half, m, geo, ints)
 
 
@@ -436,8 +435,8 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
     )
     lists["cells"], lists["first"] = cells, np.ceil(cell0)
     first = 3 - (d - 1)
-    grid.geo[K.ORIGIN + first : K.ORIGIN + 3], grid.geo[K.WIDTH + first : K.WIDTH + 3] = cell0[:-1], 1.0 / width[:-1]
-    grid.ints[K.BINS + first : K.BINS + 3] = cells[:-1]
+    grid.geo[G.ORIGIN + first : G.ORIGIN + 3], grid.geo[G.WIDTH + first : G.WIDTH + 3] = cell0[:-1], 1.0 / width[:-1]
+    grid.ints[G.BINS + first : G.BINS + 3] = cells[:-1]
     return lists
 
 
@@ -447,19 +446,19 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
     A sample's error in quanta is divided by its peak in quanta, which is Q/A, or (A B^2)^p for variant b; half^2 equals 1/A only
     where the axes are not correlated.
     """
-    half, a = float(grid.half[-1]), float(grid.geo[K.A])
+    half, a = float(grid.half[-1]), float(grid.geo[G.A])
     p = mode if mode < 4 else mode - 3
     weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
     largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
     coordinate = float((largest / np.sqrt(np.diag(model.support))).max())
-    stretch = (a * half * half / float(grid.geo[K.LAMBDA2])) ** max(p, 0)
+    stretch = (a * half * half / float(grid.geo[G.LAMBDA2])) ** max(p, 0)
     rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1)  # of coordinates, t and the coefficients, per sample and peak
     if variant == "c":
         grid.q = 2.0 ** min(1000, math.floor(61 - math.log2(weight * (half + 2) ** 2)))
         error = (0.5 + half) / (grid.q * half**2)
         factor, horner = a / grid.q, 0.0
     elif variant == "cells":
-        grid.q = float(grid.footprint.geo[CELL_Q])
+        grid.q = grid.footprint.q
         error = grid.footprint.error / (grid.q * half**2)
         factor, horner = a / grid.q, 0.0
     elif variant == "a":
@@ -483,8 +482,8 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
         if mode > 3:
             factor /= block
     grid.variant, grid.mode = variant, mode
-    peak = model.constant * (float(grid.geo[K.LAMBDA2]) ** p)
-    grid.geo[K.SCALE] = factor * model.constant
-    grid.geo[K.INV_BLOCK] = 2.0**-grid.log_block
-    grid.ints[K.LOG_BLOCK], grid.ints[K.MODE] = grid.log_block, mode
+    peak = model.constant * (float(grid.geo[G.LAMBDA2]) ** p)
+    grid.geo[G.SCALE] = factor * model.constant
+    grid.geo[G.INV_BLOCK] = 2.0**-grid.log_block
+    grid.ints[G.LOG_BLOCK], grid.ints[G.MODE] = grid.log_block, mode
     grid.bound = peak * (stretch * (count * error + horner) + weight * rounding)

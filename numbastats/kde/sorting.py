@@ -14,7 +14,7 @@ from numba import prange
 from numbastats._core.compile import array_function, build
 from numbastats._core.parallel import parallel_region, worker_count
 
-__all__ = ["ball_cells", "cell_list", "extent", "moments"]
+__all__ = ["ball_cells", "cell_list", "extent", "moments", "run_loop"]
 
 _CHUNKS = 8
 _BLOCK = 256
@@ -26,7 +26,8 @@ def _built(template, target):
     return build(template, target)
 
 
-def _call(template, n, workers, *args):
+def run_loop(template, n, workers, *args):
+    """Call a loop over chunks of n items, on several threads where that pays."""
     count = worker_count(workers)
     if count == 1 or n < _PARALLEL_FROM:
         _built(template, "serial")(*args)
@@ -103,7 +104,7 @@ def moments(x, w, workers=None):
     low, high = np.empty((_CHUNKS, d)), np.empty((_CHUNKS, d))
     weights = np.ones(1) if w is None else w if w.size > 1 else np.repeat(w, 2)
     with np.errstate(all="ignore"):
-        _call(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
+        run_loop(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
         total, square = float(n), float(n)
         if w is not None:
             total = math.fsum(totals[:, :2].ravel()) if not bad_weights else np.nan
@@ -247,7 +248,7 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     counts = np.zeros((chunks, total + 1), np.int64)
     weight = np.zeros((chunks, int(np.prod(coarse_cells)), 2))
     axes = np.asarray(axes)
-    _call(
+    run_loop(
         count_loop, n, workers, x, w, origin, step, axes, low, high, cell0, 1.0 / np.asarray(width), cells, 1.0 / coarse,
         coarse_cells, key, counts, weight,
     )  # fmt: skip
@@ -258,7 +259,7 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     u = np.empty((d, kept))
     w_out = np.empty(kept) if w.size > 1 else w
     lam_out = np.empty(kept) if lam.size > 1 else lam
-    _call(place_loop, n, workers, x, w, lam, origin, step, axes, key, np.ascontiguousarray(offsets), u, w_out, lam_out)
+    run_loop(place_loop, n, workers, x, w, lam, origin, step, axes, key, np.ascontiguousarray(offsets), u, w_out, lam_out)
     return dict(u=u, w=w_out, lam2=lam_out, starts=starts, weight=most, count=count, kept=kept)
 
 
@@ -277,7 +278,7 @@ def _line(x, w, lam, origin, step, low, high, coarse, workers):
     chunks = _CHUNKS if n >= _PARALLEL_FROM else 1
     u, inside = np.empty(n), np.zeros(chunks, np.int64)
     table = np.zeros((chunks, 4, int((high[0] - low[0]) / coarse[0]) + 1, 2))
-    _call(line_loop, n, workers, x.reshape(-1), w, origin[0], step[0], low[0], high[0], 1.0 / coarse[0], u, inside, table)
+    run_loop(line_loop, n, workers, x.reshape(-1), w, origin[0], step[0], low[0], high[0], 1.0 / coarse[0], u, inside, table)
     most, count = _largest(table.sum((0, 1)), w)
     return dict(
         u=u[None], w=w, lam2=lam, starts=np.array([0, n]), weight=most, count=count, kept=n, outside=n - int(inside.sum())
@@ -315,7 +316,7 @@ def extent_loop(x, mean, factor, low, high):
 def extent(x, mean, factor, workers=None):
     """Bounds of the whitened samples: two arrays (d,)."""
     low, high = np.empty((_CHUNKS, x.shape[1])), np.empty((_CHUNKS, x.shape[1]))
-    _call(extent_loop, len(x), workers, x, mean, factor, low, high)
+    run_loop(extent_loop, len(x), workers, x, mean, factor, low, high)
     return low.min(0), high.max(0)
 
 
@@ -416,14 +417,14 @@ def ball_cells(x, w, lam, mean, factor, grid, cells, with_moments, workers=None)
     total = int(np.prod(cells))
     chunks = max(1, min(_CHUNKS, n // (4 * total))) if n >= _PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
     key, counts = np.empty(n, np.int32 if n < 2**31 else np.int64), np.zeros((chunks, total + 1), np.int64)
-    _call(whiten_loop, n, workers, x, mean, factor, grid, cells, key, counts)
+    run_loop(whiten_loop, n, workers, x, mean, factor, grid, cells, key, counts)
     starts = np.cumsum(counts.sum(0))
     offsets = np.ascontiguousarray(np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1])
     y = np.empty((d, n))
     w_out = np.empty(n) if w.size > 1 else w
     lam_out = np.empty(n) if lam.size > 1 else lam
-    _call(settle_loop, n, workers, x, w, lam, mean, factor, key, offsets, y, w_out, lam_out)
+    run_loop(settle_loop, n, workers, x, w, lam, mean, factor, key, offsets, y, w_out, lam_out)
     table = np.zeros((total if with_moments else 1, 5))
     if with_moments:
-        _call(moments_of_cells_loop, n, workers, y, w_out, starts, grid, cells, table)
+        run_loop(moments_of_cells_loop, n, workers, y, w_out, starts, grid, cells, table)
     return y, w_out, lam_out, starts, table

@@ -1,0 +1,216 @@
+"""Direct sums over the cells of a grid: exact row intervals, and the baselines of the reference."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda, prange
+
+from numbastats._core.compile import Kernel, array_function
+from numbastats.kde.kernels.geometry import (
+    BOUNDS,
+    CROP,
+    DECAY,
+    DIM,
+    FIRST_ROW,
+    HALF,
+    HALF_ROW,
+    KIND,
+    LENGTH,
+    LINES,
+    PRODUCT,
+    REST,
+    SCALE,
+    TASKS,
+    A,
+    bins_of,
+    outer_factor,
+    position,
+    row_range,
+    run_of,
+    sorted_samples,
+)
+from numbastats.scalar import kernels1d as forms
+from numbastats.scalar.bits import atomic_add
+from numbastats.scalar.kernels1d import ceiling, floor, kernel_value, row_interval_strict
+
+__all__ = ["DIRECT", "DIRECT_ATOMIC"]
+
+# --- direct sums over cells: exact row interval, bounding box, or the cropped rectangle of a slice ---------------------
+
+
+@array_function
+def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
+    """First cell and end that the sample visits on the row; q is A (x - centre)^2 + rest.
+
+    The box of the reference, equations (6)-(8), has half widths sqrt(H_aa) (row norms, not column norms; lower bounds rounded
+    up, upper bounds down). Chop and crop cuts the ellipsoid at distance z along the outer axes and takes the box of the slice:
+    with P the block of H^-1 of the slice's plane and r its column to z, centre -P^-1 r z, t = 1 - z' (Schur complement) z,
+    half widths sqrt(t (P^-1)_xx) and sqrt(t (P^-1)_yy). The appendix's way, equations (11)-(19) corrected: A..F = M11, 2 M12,
+    M22, 2 M13 z, 2 M23 z, M33 z^2 - 1; theta = atan2(B, A - C)/2; rotated A' C' D' E' as in (14); N = -4 F' A' C' + C' D'^2 +
+    A' E'^2; a = sqrt(N/(4 A'^2 C')), b = sqrt(N/(4 A' C'^2)); centre (-D'/2A', -E'/2C') turned back by (x cos - y sin,
+    x sin + y cos); bounds hypot(a cos, b sin) and hypot(a sin, b cos) about that centre. Both ways agree; the printed (15) has a
+    and b interchanged, (18) the wrong sign, and (19) lacks the centre.
+    """
+    dim, length = ints[DIM], ints[LENGTH]
+    t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
+    rest = 0.0 if ints[KIND] >= PRODUCT else l2 - geo[A] * t
+    if ints[BOUNDS] == 0:
+        lo, hi = row_interval_strict(t, centre, length)
+        return lo, hi, centre, rest
+    x, half = u[dim - 1, i], geo[HALF_ROW]
+    inside = dim == 1 or abs(k2 - u[dim - 2, i]) <= geo[HALF + 2]
+    if dim > 2:
+        inside = inside and abs(k1 - u[dim - 3, i]) <= geo[HALF + 1]
+    if dim > 3:
+        inside = inside and abs(k0 - u[dim - 4, i]) <= geo[HALF]
+    if ints[BOUNDS] == 2 and dim > 2:
+        d0 = k0 - u[0, i] if dim > 3 else 0.0
+        d1 = k1 - u[dim - 3, i]
+        size = l2 - ((geo[REST] * d0 + 2.0 * geo[REST + 1] * d1) * d0 + geo[REST + 2] * d1 * d1)
+        inside = inside and size > 0.0
+        size = max(size, 0.0)
+        x += geo[CROP + 2] * d0 + geo[CROP + 3] * d1
+        y = u[dim - 2, i] + geo[CROP + 4] * d0 + geo[CROP + 5] * d1
+        inside = inside and abs(k2 - y) <= math.sqrt(size * geo[CROP + 1])
+        half = math.sqrt(size * geo[CROP])
+    lo = max(ceiling(x - half), 0.0)
+    last = np.float64(length)
+    hi = min(floor(x + half) + 1.0, last)
+    lo = min(lo, last)
+    return np.int64(lo), np.int64(hi if inside and hi > lo else lo), centre, rest
+
+
+@array_function
+def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
+    """Add w K(q) on the cells [lo, hi)."""
+    r = row[lo:hi]
+    x0 = np.float64(lo) - centre
+    a, rest = a * inv_l2, rest * inv_l2
+    if kind == 1:
+        for i in range(r.size):
+            x = x0 + np.float64(i)
+            v = (1.0 - rest) - a * x * x
+            r[i] += w * (v if v > 0.0 else 0.0)
+    elif kind < 4:
+        for i in range(r.size):
+            x = x0 + np.float64(i)
+            v = (1.0 - rest) - a * x * x
+            p = 1.0 if kind == 0 else v * v if kind == 2 else v * v * v
+            r[i] += w * (p if v > 0.0 else 0.0)
+    elif kind == forms.TRIANGULAR:
+        for i in range(r.size):
+            x = x0 + np.float64(i)
+            r[i] += w * kernel_value(forms.TRIANGULAR, max(a * x * x + rest, 0.0), decay)
+    elif kind == forms.COSINE:
+        for i in range(r.size):
+            x = x0 + np.float64(i)
+            r[i] += w * kernel_value(forms.COSINE, max(a * x * x + rest, 0.0), decay)
+    else:
+        for i in range(r.size):
+            x = x0 + np.float64(i)
+            r[i] += w * kernel_value(forms.GAUSSIAN, max(a * x * x + rest, 0.0), decay)
+
+
+def direct_cpu(u, q, lam2, starts, geo, ints, out):
+    tasks = min(TASKS, out.shape[0])
+    for index in prange(tasks):
+        task = np.int64(index)
+        share = (task * 37) % tasks if tasks % 37 else task
+        n1, n2 = ints[LINES + 1], ints[LINES + 2]
+        separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
+        for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
+            line = row + ints[FIRST_ROW]
+            k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
+            r = out[row]
+            r[:] = 0.0
+            a0, e0 = bins_of(geo, ints, 0, k0)
+            a1, e1 = bins_of(geo, ints, 1, k1)
+            for c0 in range(a0, e0):
+                for c1 in range(a1, e1):
+                    first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
+                    for i in range(first, last):
+                        l2 = lam2[i] if lam2.size > 1 else lam2[0]
+                        lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
+                        w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
+                        if separable:
+                            w *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
+
+
+def direct_cuda(u, q, lam2, starts, geo, ints, out):
+    """Gather, thread per grid point: any kernel and form, no atomics."""
+    n1, n2, length, dim = ints[LINES + 1], ints[LINES + 2], ints[LENGTH], ints[DIM]
+    separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
+    for point in range(cuda.grid(1), out.shape[0] * length, cuda.gridsize(1)):
+        row, cell = point // length, point % length
+        line = row + ints[FIRST_ROW]
+        k0, k1, k2 = float(line // n2 // n1), float(line // n2 % n1), float(line % n2)
+        total = 0.0
+        a0, e0 = bins_of(geo, ints, 0, k0)
+        a1, e1 = bins_of(geo, ints, 1, k1)
+        for c0 in range(a0, e0):
+            for c1 in range(a1, e1):
+                first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
+                for i in range(first, last):
+                    l2 = lam2[i] if lam2.size > 1 else lam2[0]
+                    t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
+                    x = float(cell) - (u[dim - 1, i] if separable else centre)
+                    rest = 0.0 if separable else l2 - geo[A] * t
+                    v = kernel_value(kind, max(geo[A] * x * x + rest, 0.0) / l2, geo[DECAY])
+                    v *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                    total += (q[i] if q.size > 1 else q[0]) * v
+        out[row, cell] = total * geo[SCALE]
+
+
+def direct_atomic_cpu(u, q, lam2, starts, geo, ints, out):
+    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
+    for index in prange(TASKS):
+        task = np.int64(index)
+        for i in range(task * u.shape[1] // TASKS, (task + 1) * u.shape[1] // TASKS):
+            l2 = lam2[i] if lam2.size > 1 else lam2[0]
+            w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
+            a0, e0 = row_range(u, i, 0, dim, n0, geo)
+            a1, e1 = row_range(u, i, 1, dim, n1, geo)
+            a2, e2 = row_range(u, i, 2, dim, n2, geo)
+            for r0 in range(a0, e0):
+                for r1 in range(a1, e1):
+                    for r2 in range(a2, e2):
+                        row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
+                        if row >= 0 and row < out.shape[0]:
+                            k0, k1, k2 = np.float64(r0), np.float64(r1), np.float64(r2)
+                            lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
+                            v = w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                            for cell in range(lo, hi):
+                                x = np.float64(cell) - centre
+                                q1 = max(geo[A] * x * x + rest, 0.0) / l2
+                                atomic_add(out[row], cell, v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
+
+
+def direct_atomic_cuda(u, q, lam2, starts, geo, ints, out):
+    """The reference's way: thread per sample, which adds its box, or the crop of it, to zeros."""
+    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
+    for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
+        l2 = lam2[i] if lam2.size > 1 else lam2[0]
+        w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
+        a0, e0 = row_range(u, i, 0, dim, n0, geo)
+        a1, e1 = row_range(u, i, 1, dim, n1, geo)
+        a2, e2 = row_range(u, i, 2, dim, n2, geo)
+        for r0 in range(a0, e0):
+            for r1 in range(a1, e1):
+                for r2 in range(a2, e2):
+                    row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
+                    if row >= 0 and row < out.shape[0]:
+                        k0, k1, k2 = float(r0), float(r1), float(r2)
+                        lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
+                        v = w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                        for cell in range(lo, hi):
+                            x = float(cell) - centre
+                            q1 = max(geo[A] * x * x + rest, 0.0) / l2
+                            cuda.atomic.add(out, (row, cell), v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
+
+
+_TYPES = dict(signatures=lambda T: [(*sorted_samples(T), T[:, ::1])], dtypes=("float64",))
+DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, **_TYPES, bins_of=bins_of)
+DIRECT_ATOMIC = Kernel("kde.direct_atomic", direct_atomic_cpu, direct_atomic_cuda, **_TYPES, row_range=row_range)
