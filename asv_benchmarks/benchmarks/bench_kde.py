@@ -148,6 +148,8 @@ class Growth:
         times = [timing.ns(name) for name in calls]
         return float(np.polyfit(np.log([1, 2, 4]), np.log(times), 1)[0])
 
+    track_exponent.unit = "power of the size"
+
 
 class Memory:
     """Peak of what is allocated during a call, the result apart, in doubles per sample; 5 are allowed."""
@@ -169,6 +171,8 @@ class Memory:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return (peak - f.nbytes) / (8 * n)
+
+    track_doubles_per_sample.unit = "doubles per sample"
 
 
 class Threads:
@@ -192,6 +196,8 @@ class Threads:
 
         timing = interleave({"one": one, "two": shared if what == "one grid" else both}, 1)
         return timing.speedup("two", "one") * (1 if what == "one grid" else 2)
+
+    track_speedup.unit = "times one thread"
 
 
 class Error:
