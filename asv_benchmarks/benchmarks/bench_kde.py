@@ -148,20 +148,20 @@ class Growth:
         times = [timing.ns(name) for name in calls]
         return float(np.polyfit(np.log([1, 2, 4]), np.log(times), 1)[0])
 
+    track_exponent.unit = "exponent"
+
 
 class Memory:
     """Peak of what is allocated during a call, the result apart, in doubles per sample; 5 are allowed."""
 
-    params = [["rows-b", "rows-c", "cells"], [False, True]]
-    param_names = ["method", "weights"]
+    params = ["rows-b", "rows-b, weights", "rows-c", "cells"]
 
-    def track_doubles_per_sample(self, method, weighted):
+    def track_doubles_per_sample(self, what):
         import tracemalloc
 
         n = 1_000_000
-        x, w = lattice(n), np.random.default_rng(2).random(n) + 0.5 if weighted else None
-        if weighted and method != "rows-b":
-            return np.nan
+        x, (method, _, weighted) = lattice(n), what.partition(",")
+        w = np.random.default_rng(2).random(n) + 0.5 if weighted else None
         axes = span(x, 270, 280)
         ns.kde.grid(x, axes, weights=w, method=method, **ONE)
         tracemalloc.start()
@@ -169,6 +169,8 @@ class Memory:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return (peak - f.nbytes) / (8 * n)
+
+    track_doubles_per_sample.unit = "8 n bytes"
 
 
 class Threads:
@@ -192,6 +194,8 @@ class Threads:
 
         timing = interleave({"one": one, "two": shared if what == "one grid" else both}, 1)
         return timing.speedup("two", "one") * (1 if what == "one grid" else 2)
+
+    track_speedup.unit = "times one thread"
 
 
 class Error:
