@@ -61,7 +61,7 @@ def draw_points(x, count):
 class Plane:
     """Whole calls: moments, sort, rows."""
 
-    params = [["rows-c", "rows-b", "cells", "skde-row", "skde", "skde-atomic"], [20_000, 320_000]]
+    params = [["rows-c", "rows-b", "cells", "skde-row", "skde"], [20_000, 320_000]]
     param_names = ["method", "samples"]
 
     def setup(self, method, n):
@@ -73,6 +73,20 @@ class Plane:
         ns.kde.grid(self.x, self.axes, method=method, **ONE)
 
     def peakmem_280x270(self, method, n):
+        ns.kde.grid(self.x, self.axes, method=method, **ONE)
+
+
+class Atomics:
+    """S-KDE with rows owned by tasks, and with atomic additions."""
+
+    params = ["skde", "skde-atomic"]
+
+    def setup(self, method):
+        self.x = lattice(5000)
+        self.axes = span(self.x, 270, 280)
+        self.time_280x270(method)
+
+    def time_280x270(self, method):
         ns.kde.grid(self.x, self.axes, method=method, **ONE)
 
 
