@@ -61,7 +61,7 @@ def draw_points(x, count):
 class Plane:
     """Whole calls: moments, sort, rows."""
 
-    params = [["rows-c", "rows-b", "cells", "skde-row", "skde", "skde-atomic"], [20_000, 320_000]]
+    params = [["rows-c", "rows-b", "cells", "skde-row", "skde"], [20_000, 320_000]]
     param_names = ["method", "samples"]
 
     def setup(self, method, n):
@@ -73,6 +73,20 @@ class Plane:
         ns.kde.grid(self.x, self.axes, method=method, **ONE)
 
     def peakmem_280x270(self, method, n):
+        ns.kde.grid(self.x, self.axes, method=method, **ONE)
+
+
+class Atomics:
+    """S-KDE with rows owned by tasks, and with atomic additions."""
+
+    params = ["skde", "skde-atomic"]
+
+    def setup(self, method):
+        self.x = lattice(5000)
+        self.axes = span(self.x, 270, 280)
+        self.time_280x270(method)
+
+    def time_280x270(self, method):
         ns.kde.grid(self.x, self.axes, method=method, **ONE)
 
 
@@ -154,16 +168,14 @@ class Growth:
 class Memory:
     """Peak of what is allocated during a call, the result apart, in doubles per sample; 5 are allowed."""
 
-    params = [["rows-b", "rows-c", "cells"], [False, True]]
-    param_names = ["method", "weights"]
+    params = ["rows-b", "rows-b, weights", "rows-c", "cells"]
 
-    def track_doubles_per_sample(self, method, weighted):
+    def track_doubles_per_sample(self, what):
         import tracemalloc
 
         n = 1_000_000
-        x, w = lattice(n), np.random.default_rng(2).random(n) + 0.5 if weighted else None
-        if weighted and method != "rows-b":
-            return np.nan
+        x, (method, _, weighted) = lattice(n), what.partition(",")
+        w = np.random.default_rng(2).random(n) + 0.5 if weighted else None
         axes = span(x, 270, 280)
         ns.kde.grid(x, axes, weights=w, method=method, **ONE)
         tracemalloc.start()

@@ -17,6 +17,7 @@ from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.kernels import geometry as G
+from numbastats.kde.masses import marginal_cdf
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import collect, make_grid, quantise
 
@@ -120,22 +121,6 @@ def passes(model, boundary):
                 images.append((v, index))
             result.append((pick(base, images), axes))
     return [(dataclasses.replace(m, low=m.x.min(0), high=m.x.max(0)) if len(m.x) else m, f) for m, f in result]
-
-
-def marginal_cdf(model, u):
-    """Distribution function of one coordinate of the kernel, u in half boxes of the support."""
-    from scipy.special import betainc, ndtr
-
-    u = np.clip(np.asarray(u, float), -1.0, 1.0)
-    if model.power is not None:
-        a = model.power + (1.0 if model.product else (model.d + 1) / 2)
-        return betainc(a, a, 0.5 * (1 + u))
-    if model.kernel == "triangular":
-        return np.where(u < 0, 0.5 * (1 + u) ** 2, 1 - 0.5 * (1 - u) ** 2)
-    if model.kernel == "cosine":
-        return 0.5 * (1 + np.sin(0.5 * math.pi * u))
-    tau = math.sqrt(model.tau2)
-    return 0.5 + (ndtr(u * tau) - 0.5) / (1 - model.tail)
 
 
 def inside_mass(model, boundary, positions):

@@ -206,7 +206,7 @@ def _sorted(y, w, off, threads):
     if threads == 1 or y.size < 1 << 18:
         part(0, D)
     else:  # NumPy sorts without holding the interpreter
-        cuts = np.linspace(0, D, 4 * threads + 1).astype(int)
+        cuts = np.unique(np.linspace(0, D, 4 * threads + 1).astype(int))
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(part, cuts[:-1], cuts[1:]))
     return y, np.ones(y.size) if w is None else w, w is None
