@@ -13,7 +13,7 @@ import scipy.special
 import scipy.stats
 
 from numbastats import mixture
-from numbastats.mixture import kernels, pipeline
+from numbastats.mixture import kernels, layout, pipeline
 from numbastats.scalar import families as fam
 
 PUBLIC = Path(os.environ.get("MIXTURE_REFERENCE", Path(__file__).parents[2] / "shared" / "reference" / "mixture"))
@@ -320,6 +320,19 @@ def test_large_data_set_in_chunks(monkeypatch):
     assert abs(results[0].loglik / want.loglik - 1) < 1e-13 and results[0].status == 0
     parts = np.arange(21.0).reshape(7, 3)
     np.testing.assert_allclose(kernels.combine(parts), parts.sum(axis=0))
+
+
+@pytest.mark.parametrize("sets", [1, 3, 50])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_values_are_sorted_in_threads(sets, weighted):
+    rng = np.random.default_rng(3)
+    off = np.linspace(0, 300_000, sets + 1).astype(np.int64)
+    y, w = rng.random(300_000), rng.random(300_000) if weighted else None
+    pairs = dict(zip(y.tolist(), w.tolist(), strict=True)) if weighted else None
+    want = np.concatenate([np.sort(y[a:b]) for a, b in zip(off[:-1], off[1:], strict=True)])
+    got, weights, unit = layout._sorted(y, w, off, 2)
+    assert np.array_equal(got, want) and unit is not weighted
+    assert not weighted or weights.tolist() == [pairs[v] for v in want.tolist()]
 
 
 def test_layouts_agree():
