@@ -122,6 +122,46 @@ def test_distribution(law, p):
     assert float(mass) == pytest.approx(0.59, rel=1e-9)  # the quadrature's own error at a singular density
 
 
+@pytest.mark.parametrize("nu", [0.08, 0.3, 0.5, 0.9])
+def test_few_degrees_of_freedom(nu):
+    """Steep quantiles take more rows per octave."""
+    law = student_t(nu, base="uniform")
+    assert law.certificate.max_rel_err < 2e-14
+    u = np.array([1e-12, 1e-5, 0.013, 0.3, 0.45])
+    x = law.ppf(u)
+    with mpmath.workdps(40):
+        n = mpmath.mpf(nu)
+        got = [mpmath.betainc(n / 2, 0.5, 0, n / (n + mpmath.mpf(v) ** 2), regularized=True) / 2 for v in x]
+        error = [
+            float(abs(p / mpmath.mpf(float(w)) - 1) / (w * moves)) for p, w, moves in zip(got, u, _moves(nu, x), strict=True)
+        ]
+    assert max(error) < 2e-14  # observed 1.1e-14
+    assert same(law.isf(u), -x)
+
+
+def _moves(nu, x):
+    """|d log p / d log x| / p of Student's t."""
+    return np.abs(x) * student_t.pdf(x, nu) / student_t.cdf(x, nu) ** 2
+
+
+@pytest.mark.parametrize("lam", [0.006, 0.03, 0.1])
+def test_variance_gamma_of_small_shape(lam):
+    """Next to the pole the mass is C Gamma(1/2 - lam) (2/alpha)^(1/2 - lam) x^(2 lam)/(4 lam), C the constant of (90)."""
+    a, b = 1.5, 0.3
+    law = variance_gamma(lam, a, b)
+    assert law.certificate.max_rel_err < 2e-14
+    x = np.array([1e-80, 1e-60, 1e-40])
+    with mpmath.workdps(30):
+        lam, a, b = map(mpmath.mpf, (lam, a, b))
+        v = lam - 0.5
+        c = (a * a - b * b) ** lam / ((2 * a) ** v * mpmath.sqrt(mpmath.pi) * mpmath.gamma(lam))
+        mass = [c * mpmath.gamma(-v) * (2 / a) ** -v * mpmath.mpf(t) ** (2 * lam) / (4 * lam) for t in x]
+        right = mpmath.betainc(lam, lam, 0, (a + b) / (2 * a), regularized=True)
+        side, y, t = np.ones(3), np.array([float(m / right) for m in mass]), np.array([float(1 - m / right) for m in mass])
+    moved = 2 * float(lam) * np.log(law.ppf2(side, y, t) / x)  # as a relative error of the mass
+    np.testing.assert_allclose(moved, 0.0, atol=4e-14)  # SciPy's kve; observed 3e-14
+
+
 def test_student_closed_forms():
     u = np.array([1e-15, 1e-9, 0.1, 0.4999, 0.7, 0.99])
     want = np.where(u < 0.1, -1 / (np.pi * u), np.tan(np.pi * (u - 0.5)))
@@ -157,6 +197,22 @@ def test_out_of_domain(law, p):
     assert np.isnan(law.rvs(*p, size=2, rng=1)).all()
     with pytest.raises(ValueError, match="finite|must"):
         law(*p)
+
+
+def test_distribution_on_every_device(device):
+    nu = np.array([[1.0], [2.0], [-1.0]])
+    x = np.array([-math.inf, -1e30, -3.0, -1e-9, 0.0, 0.2, 1e12, math.inf, math.nan])
+    with np.errstate(invalid="ignore"):
+        tail = np.array([np.arctan2(1.0, np.abs(x)) / np.pi, 1 / (2 + x * x + np.abs(x) * np.sqrt(2 + x * x)), x * math.nan])
+    for upper, method in ((False, student_t.cdf), (True, student_t.sf)):
+        want = np.where((x > 0) == upper, tail, 1 - tail)
+        np.testing.assert_allclose(method(x, nu, **device), want, rtol=1e-14)  # observed 3e-15
+    out = np.empty(x.size, np.float32)
+    assert nig.cdf(x.astype(np.float32), 1.5, 0.3, 1.0, out=out, **device) is out
+    want = np.where(x == 1e12, 1.0, scipy.stats.norminvgauss.cdf(x, 1.5, 0.3))  # SciPy gives 0 there
+    np.testing.assert_allclose(out, want, rtol=1e-6)
+    moved = variance_gamma.sf(x + 2.0, 1.0, 1.5, 0.3, 2.0, **device)
+    np.testing.assert_allclose(moved[2:6], [1 - 0.4 * np.exp(-5.4), 1 - 0.4, 0.6, 0.6 * np.exp(-0.24)], rtol=3e-9)
 
 
 def test_special_values():

@@ -15,6 +15,7 @@ from numbastats.quantile import kernels
 
 from . import datasets
 from .common import FLOATS, LARGE, SMALL, Case
+from .quantile_peers import PEERS
 
 HYPERBOLIC, VG = (1.5, 0.3, 1.0), (0.8, 1.5, 0.3)
 SETS = int(os.environ.get("NUMBASTATS_SETS", 20))  # of parameters, in a batch
@@ -117,6 +118,34 @@ class Large:
         self.frozen.ppf(self.u, out=self.out, device="cpu", workers=workers)
 
 
+class Growth:
+    """Normals recycled into t(4), in slabs of 2^16 values: time in proportion to their number."""
+
+    params = [10_000, 1_000_000, 100_000_000]
+    param_names = ["values"]
+    number = 1
+
+    def setup(self, values):
+        self.z = np.random.default_rng(1).standard_normal(min(values, 1 << 16))
+        self.out = np.empty_like(self.z)
+        self.law = table("student_t", (4.0,), "normal")
+        self.time_streamed(self.z.size)
+
+    def time_streamed(self, values):
+        for first in range(0, values, self.z.size):
+            n = min(self.z.size, values - first)
+            self.law.transform(self.z[:n], out=self.out[:n], device="cpu", workers=1)
+
+    def track_nanoseconds_per_value(self, values):
+        calls = max(1, 1_000_000 // values)
+        start = time.process_time()
+        for _ in range(calls):
+            self.time_streamed(values)
+        return 1e9 * (time.process_time() - start) / calls / values
+
+    track_nanoseconds_per_value.unit = "ns"
+
+
 class TableSetup:
     params = [["hyperbolic", "variance_gamma", "nig"], [5, 7]]
     param_names = ["law", "degree"]
@@ -173,6 +202,9 @@ class Densities:
 
     def time_pdf(self, law):
         self.law.pdf(self.x, *self.parameters, device="cpu", workers=1)
+
+    def time_cdf(self, law):
+        self.law.cdf(self.x, *self.parameters, device="cpu", workers=1)
 
 
 class Error:
@@ -233,6 +265,14 @@ def _against_stdtrit():
     }
 
 
+def _against_the_paper():
+    u = datasets.probabilities(SMALL, np.float64)
+    arguments, out = datasets.ndtri_arguments(u, np.empty_like(u)), np.empty_like(u)
+    kernel = kernels.NDTRI["fast", "float64"].serial
+    peers = {name: functools.partial(peer, u, out) for name, peer in PEERS["float64"].items()}
+    return {"ours": lambda: kernel(*arguments), **peers}
+
+
 def _from_normal():
     z = np.random.default_rng(1).standard_normal(SMALL)
     ours, out = np.empty_like(z), np.empty_like(z)
@@ -259,6 +299,7 @@ def _batch():
 
 
 PEER_CASES = {
+    "ndtri fast float64, the peers of table 2": Case(SMALL, _against_the_paper, dict.fromkeys(PEERS["float64"])),
     "hyperbolic table, degree 5": Case(SMALL, _against_pinv(5), {"scipy PINV": 7.0}),
     "hyperbolic table, degree 7": Case(SMALL, _against_pinv(7), {"scipy PINV": 7.0}),
     "t(4) table, degree 5": Case(SMALL, _against_stdtrit, {"scipy.special.stdtrit": 20.0}),
@@ -310,11 +351,10 @@ def _exponentials(rng, dtype, n, edges):
 def _shares(degree):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("uniform", degree)
-        first = [np.full(n, h, dtype) for h in frozen._header(np.dtype(dtype), False)[4:]]
+        shares = [np.full(n, h, dtype) for h in frozen._shares(np.dtype(dtype))]
         y = rng.uniform(0.01, 0.99, n).astype(dtype)
         side = rng.choice([-1.0, 1.0], n).astype(dtype)
-        zeros = np.zeros(n, dtype)
-        return [side, y, dtype(1) - y, zeros, zeros, *first, *_as_arrays(frozen._integers(degree)), rows], None
+        return [side, y, dtype(1) - y, *shares, *_as_arrays(frozen._integers(degree)), rows], None
 
     return make
 
@@ -326,9 +366,9 @@ def _sided(degree):
         if edges:
             front = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1e-12, -40.0], dtype)
             v[: min(n, front.size)] = front[:n]
-        rates = [np.full(n, rate, dtype) for rate in (1.2, 1.8, 0.0, 0.0)]
-        first = [np.full(n, h, dtype) for h in frozen._header(np.dtype(dtype), False)[4:]]
-        return [v, *rates, *first, *_as_arrays(frozen._integers(degree)), rows], None
+        rates = [np.full(n, rate, dtype) for rate in (1.2, 1.8)]
+        shares = [np.full(n, h, dtype) for h in frozen._shares(np.dtype(dtype))]
+        return [v, *rates, *shares, *_as_arrays(frozen._integers(degree)), rows], None
 
     return make
 
@@ -338,7 +378,7 @@ def _signed(degree):
         frozen, rows = _rows("signed", degree, "normal")
         frozen.transform(np.zeros(1, dtype), device="cpu")  # makes the header
         header = [np.full(n, h, dtype) for h in frozen._heads["signed", np.dtype(dtype).name]]
-        octaves, limit, far, _ = frozen._signed_shape()
+        octaves, limit, far, _ = ns.quantile.building.base_shape(frozen.base)
         top = (127 if dtype == np.float32 else 1023) + int(np.log2(limit)) - 1
         near = octaves << 4
         z = rng.standard_normal(n).astype(dtype)
@@ -348,6 +388,15 @@ def _signed(degree):
         return [z, *header, *_as_arrays((top, near, far)), rows], None
 
     return make
+
+
+def _distribution(rng, dtype, n, edges):
+    rows, header = ns.quantile.laws._panels(ns.quantile.hyperbolic, (*HYPERBOLIC, 0.1))
+    x = (3 * rng.standard_normal(n)).astype(dtype)
+    if edges:
+        front = np.array([0, 0.1, np.nan, np.inf, -np.inf, 300.0, -1e-12], dtype)
+        x[: min(n, front.size)] = front[:n]
+    return [x, *(np.full(n, h, dtype) for h in header), np.array([1]), rows], None
 
 
 def _density(rng, dtype, n, edges):
@@ -377,6 +426,7 @@ GPU_MAKERS = {
     **{f"quantile.table_share_{d}": _shares(d) for d in (3, 5, 7)},
     **{f"quantile.table_sided_{d}": _sided(d) for d in (3, 5, 7)},
     **{f"quantile.table_signed_{d}": _signed(d) for d in (3, 7)},
+    "quantile.distribution": _distribution,
     "quantile.gh_pdf": _density,
     "quantile.gh_logpdf": _density,
     "quantile.gh_log_norm": _norms,
@@ -388,6 +438,7 @@ GPU_BOUNDS = {
     "quantile.table_exponential_*": _RELATIVE,
     "quantile.table_sided_*": _RELATIVE,
     "quantile.table_*": dict(ulp=4.0, floor=0.01, why="a product is fused into a difference that cancels at the zero crossing"),
+    "quantile.distribution": dict(ulp=64.0, why="an ulp of the logarithm is multiplied by how steep the tail is"),
     "quantile.gh_*": dict(ulp=256.0, floor=1.0, why="sums of up to 60 exponentials; an exponent of 10 multiplies its rounding"),
     "quantile.log_kve": dict(ulp=256.0, floor=1.0, why="a sum of up to 300 exponentials"),
     "quantile.student_*": dict(ulp=64.0, floor=0.01, why="the exponent multiplies its rounding"),

@@ -10,7 +10,18 @@ import numpy as np
 from numbastats.quantile.panels import Masses
 from numbastats.quantile.zones import Zones
 
-__all__ = ["TARGET", "Certificate", "One", "base_shape", "exp_of", "follows_base", "from_base", "make", "normal_density"]
+__all__ = [
+    "TARGET",
+    "Certificate",
+    "One",
+    "base_shape",
+    "exp_of",
+    "follows_base",
+    "from_base",
+    "make",
+    "normal_density",
+    "refusal",
+]
 
 TARGET = 2e-14  # relative error that a double table aims at
 REFUSED = 1e-8  # relative error beyond which there is no table
@@ -49,6 +60,7 @@ class One:
     masses: Masses | None = None
     base: Masses | None = None
     error: float = math.nan
+    coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
     calls: int = 0
     message: str = ""
 
@@ -106,7 +118,7 @@ def base_shape(base):
     return 130, 2.0**64, 0, 1
 
 
-def make(describe, values, base, degree, octaves, cdf):
+def make(describe, values, base, degree, octaves, bits, cdf):
     """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
 
     Raises ValueError for a density or parameters that there is no table of.
@@ -115,28 +127,31 @@ def make(describe, values, base, degree, octaves, cdf):
     density, options = describe(*values)
     counted = _Counted(density)
     mapped = follows_base(base)
-    masses = Masses(counted, depth="full" if 2.0 ** -(octaves + 1) < 1e-20 else "tail" if mapped else "table", **options)
-    zones = Zones(masses, degree, np.random.default_rng(5))
+    masses = Masses(counted, depth="full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table", **options)
+    zones = Zones(masses, degree, np.random.default_rng(5), bits)
     table = np.concatenate([zones.side(False, octaves), zones.side(True, octaves)])
-    one.masses, one.error, signed = masses, zones.error, None
+    one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
     if mapped:
         signed = from_base(one, base, 7, zones.rng)
     noise = max(side.noise for side in masses.sides if side is not None)
     one.error, one.calls = max(one.error, noise), counted.calls
-    if not one.error <= REFUSED:
-        alone = min(p for p in masses.p if p > 0)
-        raise ValueError(
-            f"the table's error is {one.error:.1e} relative: "
-            + (
-                f"only {alone:.1e} of the mass is on one side of the anchor {masses.anchor!r}. Move the anchor into the bulk"
-                if alone < 1e-12
-                else "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, or build one table "
-                "per mode"
-            )
-        )
     if cdf is not None:
         _check_cdf(cdf, masses, values)
     return one, table, signed
+
+
+def refusal(one):
+    """Why what was made is no table; empty where it is one."""
+    if one.masses is None or one.error <= REFUSED:
+        return ""
+    alone = min(p for p in one.masses.p if p > 0)
+    if alone < 1e-12:
+        where = f"only {alone:.1e} of the mass is on one side of the anchor {one.masses.anchor!r}. Move the anchor into the bulk"
+    else:
+        where = (
+            "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, or build one table per mode"
+        )
+    return f"the table's error is {one.error:.1e} relative: {where}"
 
 
 def _check_cdf(cdf, masses, values):

@@ -10,7 +10,7 @@ from numbastats._core.compile import Kernel
 from numbastats.scalar import hyperbolic, normal, tables
 from numbastats.scalar.bits import LANES, at, row_lanes
 
-__all__ = ["ANTITHETIC", "FROM_EXPONENTIAL", "GH", "GH_NORM", "LOG", "LOG_KVE", "NDTRI", "STUDENT", "TABLE"]
+__all__ = ["ANTITHETIC", "DISTRIBUTION", "FROM_EXPONENTIAL", "GH", "GH_NORM", "LOG", "LOG_KVE", "NDTRI", "STUDENT", "TABLE"]
 
 
 def _signatures(T):
@@ -60,12 +60,12 @@ ANTITHETIC = Kernel(
 # --- quantile tables: row and local variable in one vectorised pass, then eight rows of coefficients at a time ----------
 # On CUDA the rows of a degree-7 table are 64 bytes, so a value touches one cache line. All but the data, the integers and the
 # table may be numbers or arrays: every value may have a table of its own within `table`. What a way to address a table does
-# not need is 0.
+# not need is 0; `more` is the logarithm of the rows per octave, or the number of rows beyond the octaves.
 
 _head = _body = _lanes = None  # bound by build
 
 
-def lookup_cpu(x, a, b, c, d, first_left, first_right, top, near, far, table, out):
+def lookup_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
     for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
         row = np.zeros(templates.BLOCK, np.int64)  # the lanes beyond a short last block read row 0
         value = np.zeros(templates.BLOCK, out.dtype)
@@ -76,7 +76,7 @@ def lookup_cpu(x, a, b, c, d, first_left, first_right, top, near, far, table, ou
             for i in range(o.size):
                 j = lo + i
                 row[i], value[i] = _head(
-                    xb[i], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), top, near, far
+                    xb[i], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
                 )
             for i in range(0, o.size, LANES):
                 _lanes(table, row, value, i)
@@ -84,35 +84,31 @@ def lookup_cpu(x, a, b, c, d, first_left, first_right, top, near, far, table, ou
                 o[i] = value[i]
 
 
-def lookup_cuda(x, a, b, c, d, first_left, first_right, top, near, far, table, out):
+def lookup_cuda(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
     for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        row, local = _head(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), top, near, far)
+        row, local = _head(
+            x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
+        )
         out[j] = _body(table, row, local)
 
 
-_DEGREES = {  # what locates, what evaluates one row, what evaluates eight
-    3: (tables.HEADS3, tables.row3, row_lanes(4)),
-    5: (tables.HEADS5, tables.row5, row_lanes(6)),
-    7: (tables.HEADS7, tables.row7, row_lanes(8)),
-}
+_DEGREES = {3: (tables.row3, row_lanes(4)), 5: (tables.row5, row_lanes(6)), 7: (tables.row7, row_lanes(8))}  # one row, eight
 
 
 def _lookup(name, head, degree):
     """Kernels of one way to address a table: parameters as numbers, and as arrays."""
-    heads, row, lanes = _DEGREES[degree]
+    row, lanes = _DEGREES[degree]
+    dtype = "float32" if degree == 3 else "float64"
 
     def signatures(T):
         many, rest = T[::1], (types.int64, types.int64, types.int64, T[:, ::1], T[::1])
-        if name == "share":
-            return [(many, many, many, T, T, kind, kind, *rest) for kind in (T, many)]
-        if name == "sided":
-            return [(many, T, T, T, T, kind, kind, *rest) for kind in (T, many)]
-        return [(many, *[kind] * 6, *rest) for kind in (T, many)]
+        second = {"share": (many, many), "sided": (T, T)}.get(name)
+        return [(many, *(second or (kind, kind)), *[kind] * 4, *rest) for kind in (T, many)]
 
     return Kernel(
         f"quantile.table_{name}_{degree}", lookup_cpu, lookup_cuda, signatures,
-        dtypes=("float32" if degree == 3 else "float64",), cpu_only={"_lanes": lanes}, cuda_only={"_body": row},
-        _head=heads[head],
+        dtypes=(dtype,), cpu_only={"_lanes": lanes}, cuda_only={"_body": row},
+        _head=(tables.HEADS32 if degree == 3 else tables.HEADS)[head],
     )  # fmt: skip
 
 
@@ -122,6 +118,26 @@ TABLE = {
     for head, name in enumerate(("uniform", "exponential", "share", "sided", "signed"))
     if (name, degree) != ("signed", 5)  # maps from a base variable have rows of degree 7
 }
+
+# --- distribution functions of the laws: panels in the logarithm of the distance to an anchor ----------------------------
+
+
+def panels_cpu(x, a, b, c, d, first_left, first_right, upper, table, out):
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        first = np.int64(k) * templates.CHUNK
+        for j in range(first, min(first + templates.CHUNK, out.size)):
+            out[j] = _body(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), upper, table)
+
+
+def panels_cuda(x, a, b, c, d, first_left, first_right, upper, table, out):
+    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[j] = _body(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), upper, table)
+
+
+DISTRIBUTION = Kernel(
+    "quantile.distribution", panels_cpu, panels_cuda,
+    lambda T: [(T[::1], *[kind] * 6, types.int64, T[:, ::1], T[::1]) for kind in (T, T[::1])], _body=tables.tail_probability,
+)  # fmt: skip
 
 # --- densities of the laws ---------------------------------------------------------------------------------------------
 

@@ -13,7 +13,9 @@ import math
 
 import numpy as np
 
-__all__ = ["Masses", "Slope", "chebyshev_matrix", "chebyshev_points"]
+from numbastats.scalar.tables import SIDE_COLUMNS
+
+__all__ = ["Masses", "Slope", "chebyshev_matrix", "chebyshev_points", "scaling", "side_rows"]
 
 NODES = 16
 PANELS = 3000  # on one side; a density that needs more is refused
@@ -294,6 +296,26 @@ class Side:
         if outward < 0:  # t runs away from the anchor, so towards the end of the support
             centre, k, c, errors = centre[::-1], -k[::-1], c[::-1] * (-1.0) ** np.arange(NODES), errors[::-1]
         return np.full(k.size, origin), sign * centre, k, c, errors
+
+
+def scaling(p):
+    """The power of two that brings the mass p of a side into (1/2, 1], and that product: scaled shares have no rounding."""
+    mantissa, exponent = math.frexp(p)
+    return (2.0**-exponent, mantissa) if mantissa > 0.5 else (2.0 ** (1 - exponent), 1.0) if p else (1.0, 1.0)
+
+
+def side_rows(side, norm):
+    """The panels of a side that ends at infinity as rows of `numbastats.scalar.tables.tail_probability`."""
+    edges = np.abs(side.A) * np.exp(-side.k)
+    end = abs(side.A[-1]) * math.exp(side.k[-1])
+    rows = np.zeros((side.k.size + 2, SIDE_COLUMNS))
+    rows[0, 1:6] = edges[0], 0.0, side.total / norm, -side.inner / norm, side.power
+    rows[1:-1, :3] = np.stack([edges, np.abs(side.A), 1.0 / side.k], axis=1)
+    rows[1:-1, 3:] = -side.C / norm
+    rows[1:-1, 3] += (side.high[1:] + side.mass) / norm
+    # beyond the panels a power law is followed on, everything else has underflowed
+    rows[-1, :6] = end, end, 0.0, 0.0, side.outer / norm if end > 1e300 else 0.0, -side.fall
+    return rows
 
 
 class Slope:

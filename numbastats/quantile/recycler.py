@@ -19,14 +19,15 @@ from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import building, kernels, store
 from numbastats.quantile.building import TARGET, Certificate
-from numbastats.quantile.panels import Slope
+from numbastats.quantile.panels import Slope, scaling
 from numbastats.quantile.zones import Zones
-from numbastats.scalar.tables import OCTAVE, OCTAVE32, segment_bits
+from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32
 
 __all__ = ["Recycler", "check_base"]
 
 _TAIL = 2.0**-66
 _FULL = 1e-300
+_MOST_BITS = 9
 _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
 
@@ -84,8 +85,8 @@ class Recycler:
     accuracy : {"double", "full"}
         "full": ``tail=1e-300``, as far as the density does not underflow (pass `logpdf`).
     degree : {7, 5}
-        Rows of degree 7, 16 per octave (256 KiB); or of degree 5, 64 per octave (768 KiB), 10 % faster to evaluate and three
-        times slower to build. Maps from a base law have degree 7.
+        Rows of degree 7, 16 per octave (256 KiB); or of degree 5, 64 per octave (768 KiB), as fast to evaluate and three times
+        slower to build. Twice or more as many where the certificate would miss 2e-14. Maps from a base law have degree 7.
     device : {"auto", "cpu", "cuda"}, optional
         Where the methods compute unless they are told.
     workers : int or executor, optional
@@ -193,7 +194,7 @@ class Recycler:
         if not 1e-300 <= tail <= 0.125:
             raise ValueError(f"tail={tail!r} must be between 1e-300 and 1/8")
         self.base, self.degree, self.device, self.workers = base, degree, device, workers
-        self._octaves = math.ceil(-math.log2(tail)) - 1
+        self._octaves = math.ceil(-math.log2(tail))
         try:
             arrays = np.broadcast_arrays(*[np.asarray(p, dtype=np.float64) for p in params]) if params else []
         except ValueError:
@@ -203,14 +204,21 @@ class Recycler:
         self.params = tuple(arrays)
         sets = list(zip(*(a.ravel() for a in arrays), strict=True)) if arrays else [()]
         self._shift = np.zeros(self.shape) if shift is None else np.broadcast_to(np.asarray(shift, np.float64), self.shape)
-        work = functools.partial(self._make, describe)
-        if len(sets) > 1 and is_executor(workers):
-            made = list(workers.map(work, sets))
-        elif len(sets) > 1 and worker_count(workers) > 1:
-            with ThreadPoolExecutor(worker_count(workers)) as pool:
-                made = list(pool.map(work, sets))
-        else:
-            made = [work(s) for s in sets]
+        self._bits = 6 if degree == 5 else 4  # logarithm of the rows per octave
+        made = self._make_all(describe, sets)
+        while self._bits < _MOST_BITS and (coarse := max(m[0].coarse for m in made)) > TARGET:
+            self._bits += 1  # steep quantiles, like that of t with half a degree of freedom
+            finer = self._make_all(describe, sets)
+            if not max(m[0].coarse for m in finer) <= max(0.2 * coarse, TARGET):  # a kink: more rows do not help much
+                self._bits -= 1
+                break
+            made = finer
+        for i, (one, _, _) in enumerate(made):
+            message = building.refusal(one)
+            if message and self.shape == ():
+                raise ValueError(message)
+            if message:
+                made[i] = building.One(message=message), None, None
         self._sets = [m[0] for m in made]
         if self.shape == () and self._sets[0].masses is None:
             raise ValueError(self._sets[0].message)
@@ -235,7 +243,7 @@ class Recycler:
         if worst > TARGET and not getattr(self, "_quiet", False):
             warnings.warn(
                 f"a table has relative error {worst:.1e}, above the target {TARGET:.0e}; certificate.max_rel_err says which. "
-                "A kink of the density belongs at the anchor; degree=5 has four times as many rows",
+                "A kink of the density belongs at the anchor",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -256,10 +264,19 @@ class Recycler:
         """Bytes of the float64 tables."""
         return sum(t.nbytes for key, t in self._tables.items() if key[1] != 3)
 
+    def _make_all(self, describe, sets):
+        work, workers = functools.partial(self._make, describe), self.workers
+        if len(sets) > 1 and is_executor(workers):
+            return list(workers.map(work, sets))
+        if len(sets) > 1 and worker_count(workers) > 1:
+            with ThreadPoolExecutor(worker_count(workers)) as pool:
+                return list(pool.map(work, sets))
+        return [work(s) for s in sets]
+
     def _make(self, describe, values):
         """What belongs to one set of parameters; in a batch that has no table of them, what is wrong."""
         try:
-            return building.make(describe, values, self.base, self.degree, self._octaves, self._cdf)
+            return building.make(describe, values, self.base, self.degree, self._octaves, self._bits, self._cdf)
         except ValueError as error:
             if self.shape == ():
                 raise
@@ -316,7 +333,7 @@ class Recycler:
         """Tables of all sets, moved to their location, as one array; a set without a table is NaN."""
         degree = 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
         octaves, _, far, _ = building.base_shape(self.base)
-        rows = 4 * (self._length(degree) + 2) if kind == "uniform" else 2 * ((octaves << segment_bits(degree)) + far + 4)
+        rows = 4 * (self._length(degree) + 2) if kind == "uniform" else 2 * ((octaves << NEAR_BITS) + far + 4)
         size = rows, degree + 1
         full = [np.full(size, math.nan) if t is None else t for t in tables]
         for t, shift in zip(full, self._shift.ravel(), strict=True):
@@ -346,7 +363,7 @@ class Recycler:
                 continue
             rng = np.random.default_rng(5)
             if kind == "uniform":
-                zones = Zones(one.masses, 3, rng)
+                zones = Zones(one.masses, 3, rng, self._row_bits(3))
                 parts.append(np.concatenate([zones.side(False, self._octaves32), zones.side(True, self._octaves32)]))
             else:
                 parts.append(building.from_base(dataclasses.replace(one), self.base, 3, rng))
@@ -357,7 +374,10 @@ class Recycler:
         return min(self._octaves, 120)  # float32 has no smaller normal numbers
 
     def _length(self, degree):
-        return (self._octaves32 if degree == 3 else self._octaves) << segment_bits(degree)
+        return (self._octaves32 if degree == 3 else self._octaves) << self._row_bits(degree)
+
+    def _row_bits(self, degree):
+        return 5 if degree == 3 else self._bits
 
     def _header(self, dtype, upper):
         """The parameters of `uniform` kernels, as numbers or arrays of the parameters' shape."""
@@ -372,9 +392,17 @@ class Recycler:
                 high, rest = _two_parts(left, dtype)
                 first = 4 * i * zone
                 begins = (first + 2 * zone, first) if upper else (first, first + 2 * zone)
-                columns[:, i] = high, rest, 1 / left if left else 1.0, 1 / right if right else 1.0, *begins
+                columns[:, i] = high, rest, scaling(left)[0], scaling(right)[0], *begins
             self._heads[key] = self._selected(columns, dtype)
         return self._heads[key]
+
+    def _shares(self, dtype):
+        """What goes with shares of mass: the scaled masses of the sides, their first rows."""
+        key = ("shares", dtype.name)
+        if key not in self._heads:
+            masses = [one.masses.p if one.masses is not None else (0.5, 0.5) for one in self._sets]
+            self._heads[key] = self._selected(np.array([[scaling(q)[1] for q in p] for p in masses]).T, dtype)
+        return (*self._heads[key], *self._header(dtype, False)[4:])
 
     @property
     def table(self):
@@ -383,8 +411,8 @@ class Recycler:
 
     @property
     def header(self):
-        """The seven numbers that go with `table`."""
-        return np.array([*self._header(np.dtype(np.float64), False), self._length(self.degree)])
+        """The eight numbers that go with `table`."""
+        return np.array([*self._header(np.dtype(np.float64), False), self._length(self.degree), self._bits])
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
@@ -413,8 +441,8 @@ class Recycler:
         return self._evaluate(kind, (name,), (values,), header, self._integers, options, cost)
 
     def _integers(self, degree):
-        """What goes with the header of a `uniform` table: exponent bits of the first octave, rows of a zone, nothing."""
-        return OCTAVE32 if degree == 3 else OCTAVE, np.int64(self._length(degree)), np.int64(0)
+        """What goes with the header of a `uniform` table: exponent bits of the first octave, rows of a zone, and of an octave."""
+        return OCTAVE32 if degree == 3 else OCTAVE, np.int64(self._length(degree)), np.int64(self._row_bits(degree))
 
     def ppf(self, u, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Quantile at lower tail probability u.
@@ -469,9 +497,7 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         dtype = _float_type((side, y, t), dtype, several=True)
         options["dtype"] = dtype
-        zero = dtype.type(0.0)
-        header = (zero, zero, *self._header(dtype, False)[4:])
-        return self._evaluate("share", ("side", "y", "t"), (side, y, t), header, self._integers, options, 1.6)
+        return self._evaluate("share", ("side", "y", "t"), (side, y, t), self._shares(dtype), self._integers, options, 1.6)
 
     def transform(self, b, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Map values of the base law to this law, increasing: ``F^-1(G(b))``.
@@ -493,12 +519,10 @@ class Recycler:
             return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
         dtype = options["dtype"] = _float_type(b, dtype)
         if isinstance(self.base, tuple):
-            zero, rates = dtype.type(0.0), [dtype.type(rate) for rate in self.base[1]]
-            header = (*rates, zero, zero, *self._header(dtype, False)[4:])
+            header = (*(dtype.type(rate) for rate in self.base[1]), *self._shares(dtype))
             return self._evaluate("sided", ("b",), (b,), header, self._integers, options, 1.8)
         octaves, limit, far, per = building.base_shape(self.base)
-        degree = 3 if dtype == np.float32 else 7
-        near = octaves << segment_bits(degree)
+        near = octaves << NEAR_BITS
         side = near + far + 4
         key = ("signed", dtype.name)
         if key not in self._heads:

@@ -11,7 +11,7 @@ from numbastats.quantile.building import Certificate, One
 
 __all__ = ["Loaded", "load", "save"]
 
-_VERSION = 1
+_VERSION = 2
 
 
 class Loaded:
@@ -28,7 +28,7 @@ def save(table, path):
     for kind in {kind for kind, _ in table._tables}:
         table._table(kind, 3, "cpu")
     meta = dict(
-        base=table.base, degree=table.degree, octaves=table._octaves, shape=table.shape,
+        base=table.base, degree=table.degree, octaves=table._octaves, bits=table._bits, shape=table.shape,
         setup_seconds=table.setup_seconds, version=_VERSION,
     )  # fmt: skip
     p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in table._sets])
@@ -50,7 +50,8 @@ def load(path, kind):
             raise ValueError(f"{path} was written by another version of the library; build the table anew")
         base = meta["base"]
         table.base = base if isinstance(base, str) else (base[0], tuple(base[1]))
-        table.degree, table._octaves, table.setup_seconds = meta["degree"], meta["octaves"], meta["setup_seconds"]
+        table.degree, table._octaves, table._bits = meta["degree"], meta["octaves"], meta["bits"]
+        table.setup_seconds = meta["setup_seconds"]
         table.shape, table._shift = tuple(meta["shape"]), f["shift"]
         table._tables = {}
         for name in f.files:

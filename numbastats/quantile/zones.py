@@ -7,13 +7,14 @@ import math
 
 import numpy as np
 
-from numbastats.quantile.panels import chebyshev_matrix, chebyshev_points
-from numbastats.scalar.tables import segment_bits
+from numbastats.quantile.panels import chebyshev_matrix, chebyshev_points, scaling
+from numbastats.scalar.tables import NEAR_BITS
 
 __all__ = ["Zones"]
 
 _FIT = 24  # values per interpolation that the rows are cut from
 _FIT_TOLERANCE = 4e-15
+_LEAST = 1e-300  # smaller quantiles underflow
 
 
 @functools.cache
@@ -73,9 +74,9 @@ def _polynomial(rows, x):
 class Zones:
     """Rows of one law, zone by zone, and the error of each zone as it is made."""
 
-    def __init__(self, masses, degree, rng):
+    def __init__(self, masses, degree, rng, bits=NEAR_BITS):
         self.masses, self.degree, self.rng = masses, degree, rng
-        self.segments = 1 << segment_bits(degree)
+        self.segments = 1 << bits
         self.error = 0.0
 
     def _checked(self, function, residual, lo, width, count):
@@ -104,7 +105,7 @@ class Zones:
                 beyond = got if not inner else 1.0 - got
                 with np.errstate(all="ignore"):
                     factor = np.minimum(beyond, 0.5 / side_mass) / got if condition is None else 0.25 * condition[use]
-                    unit = np.maximum(np.abs(x[use]), np.where(moves > 0, 0.2 * factor * moves, 0.0))
+                    unit = np.maximum(np.maximum(np.abs(x[use]), _LEAST), np.where(moves > 0, 0.2 * factor * moves, 0.0))
                     error[use] = np.where(moves > 0, np.abs(np.log(got / share[use])) * moves / unit, 0.0 * x[use])
         return error
 
@@ -116,8 +117,9 @@ class Zones:
         return np.concatenate([flat, extra])
 
     def side(self, right, octaves):
-        """Tail zone and centre zone of one side."""
+        """Tail zone and centre zone of one side, by octaves of scaled masses."""
         m = self.masses
+        whole = scaling(m.p[1 if right else 0])[1]
         end, alone = m.support[1 if right else 0], m.p[0 if right else 1] == 0.0
         if m.p[1 if right else 0] == 0.0:
             return np.tile(
@@ -129,12 +131,19 @@ class Zones:
 
             def residual(w, x, inner=inner):
                 nan = np.full(w.size, math.nan)
-                return self._error(right, w if inner else nan, nan if inner else w, None, x)
+                return self._error(right, w / whole if inner else nan, nan if inner else w / whole, None, x)
+
+            def function(w, inner=inner):
+                return m.invert(right, inner, w / whole)
 
             known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
             rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
-            function = functools.partial(m.invert, right, inner)
-            rows[:known] = self._checked(function, residual, lo[:known], lo[:known], self.segments)
+            rows[1:known] = self._checked(function, residual, lo[1:known], lo[1:known], self.segments)
+            # of the first octave, as many quarters as reach half of the side: the other zone has the rest
+            quarters = min(int(4 * (2 * whole - 1)) + 1, 4)
+            first = lo[0] * (1 + 0.25 * np.arange(quarters))
+            made = self._checked(function, residual, first, np.full(quarters, 0.25 * lo[0]), self.segments // 4)
+            rows[0, : quarters * self.segments // 4] = made.reshape(-1, self.degree + 1)
             specials = (m.anchor, math.nan if alone else m.anchor) if inner else (end, math.nan)
             zones.append(self._descending(rows, specials))
         return np.concatenate(zones)

@@ -1,9 +1,9 @@
 """Quantile tables: rows of polynomial coefficients, found from the bits of a float, evaluated without any transcendental.
 
-A zone holds the rows of one side's centre or tail. For a share w in (0, 1/2) the octave is the exponent of w and the segment
-the top bits of its mantissa; rows stand in descending order of w, so that ``row = constant - (bits >> shift)``. The low
-mantissa bits, put under the exponent of 2, give the local variable in [-1, 1) exactly. The two rows after the last octave hold
-what belongs to w = 0 and to a positive w below the last octave.
+A zone holds the rows of one side's centre or tail, up to half of its mass. For a scaled mass w in (0, 1/2) the octave is the
+exponent of w and the segment the top bits of its mantissa; rows stand in descending order of w, so that ``row = constant -
+(bits >> shift)``. The low mantissa bits, put under the exponent of 2, give the local variable in [-1, 1) exactly. The two rows
+after the last octave hold what belongs to w = 0 and to a positive w below the last octave.
 """
 
 from __future__ import annotations
@@ -12,53 +12,49 @@ import numpy as np
 
 from numbastats._core.compile import array_function, device_function
 from numbastats.scalar.bits import from_bits, pairs, to_bits
-from numbastats.scalar.elementary import exp_neg, expm1
+from numbastats.scalar.elementary import exp, exp_neg, expm1, log
 
-__all__ = ["HEADS3", "HEADS5", "HEADS7", "OCTAVE", "OCTAVE32", "row3", "row5", "row7", "segment_bits", "table_eval1"]
+__all__ = [
+    "HEADS", "HEADS32", "NEAR_BITS", "OCTAVE", "OCTAVE32", "SIDE_COLUMNS", "row3", "row5", "row7", "table_eval1",
+    "tail_probability",
+]  # fmt: skip
 
+NEAR_BITS = 4  # logarithm of the rows per octave of a base variable
 OCTAVE, OCTAVE32 = np.int64(1021), np.int64(125)  # exponent bits of [1/4, 1/2)
 _BELOW_HALF, _BELOW_HALF32 = 0.49999999999999994, np.float32(0.49999997)
 
 
-def _by_bits64(segment_bits):
-    """Make the function (w, exponent of the first octave, number of rows) -> (row, local variable)."""
-    shift, low = np.int64(52 - segment_bits), np.int64((1 << (52 - segment_bits)) - 1)
-    bits, last = np.int64(segment_bits), np.int64((1 << segment_bits) - 1)
-
-    @device_function
-    def by_bits(w, top, length):
-        b = to_bits(w)
-        row = ((top << bits) + last) - (b >> shift)
-        row = row if row < length else (length if w == 0.0 else length + 1)
-        return row, from_bits(((b & low) << bits) | 0x4000000000000000) - 3.0
-
-    return by_bits
+@device_function
+def _by_bits64(w, top, bits, length):
+    """From w, the exponent of the first octave, the logarithm of the rows per octave, the number of rows: row, local variable."""
+    b = to_bits(w)
+    shift = 52 - bits
+    row = ((top + 1) << bits) - 1 - (b >> shift)
+    row = row if row < length else (length if w == 0.0 else length + 1)
+    return row, from_bits(((b & ((1 << shift) - 1)) << bits) | 0x4000000000000000) - 3.0
 
 
-def _by_bits32(segment_bits):
-    shift, low = np.int32(23 - segment_bits), np.int32((1 << (23 - segment_bits)) - 1)
-    bits, last = np.int32(segment_bits), np.int64((1 << segment_bits) - 1)
-
-    @device_function
-    def by_bits(w, top, length):
-        b = to_bits(w)
-        row = ((top << np.int64(segment_bits)) + last) - np.int64(np.int32(b >> shift))
-        row = row if row < length else (length if w == np.float32(0.0) else length + 1)
-        x = np.int32(np.int32(np.int32(b & low) << bits) | np.int32(0x40000000))
-        return row, from_bits(x) - np.float32(3.0)
-
-    return by_bits
+@device_function
+def _by_bits32(w, top, bits, length):
+    b = to_bits(w)
+    few = np.int32(bits)
+    shift = np.int32(np.int32(23) - few)
+    row = ((top + 1) << bits) - 1 - np.int64(np.int32(b >> shift))
+    row = row if row < length else (length if w == np.float32(0.0) else length + 1)
+    low = np.int32(np.int32(np.int32(1) << shift) - np.int32(1))
+    x = np.int32(np.int32(np.int32(b & low) << few) | np.int32(0x40000000))
+    return row, from_bits(x) - np.float32(3.0)
 
 
 def _in_zone(by_bits, half):
-    """Make the function (y, t, first row of the side, octave, rows per zone) -> (row, local variable); the tail stands first."""
+    """Make the function (y, t, first row of the side, `by_bits`' integers) -> (row, local variable); the tail stands first."""
 
     @device_function
-    def in_zone(y, t, first, top, length):
-        inner = y < type(y)(0.5)
+    def in_zone(y, t, first, top, bits, length):
+        inner = y < t
         w = y if inner else t
         w = w if w < half else half
-        row, x = by_bits(w, top, length)
+        row, x = by_bits(w, top, bits, length)
         return first + row + ((length + 2) if inner else 0), x
 
     return in_zone
@@ -67,20 +63,20 @@ def _in_zone(by_bits, half):
 def _pair_head(in_zone, split):
     """Make the function of (lower probability, upper probability, table) -> (row, local variable).
 
-    p + rest (only if `split`: float64 needs no rest) is the mass of the left side; left and right are the reciprocals of the
-    masses of the sides.
+    p + rest (only if `split`: float64 needs no rest) is the mass of the left side; left and right are powers of two that bring
+    the masses of the sides into (1/2, 1].
     """
 
     @device_function
-    def locate(lower, upper, p, rest, left, right, first_left, first_right, top, length):
+    def locate(lower, upper, p, rest, left, right, first_left, first_right, top, length, bits):
         T = type(lower)
         d = lower - p
         if split:
             d = d - rest
         side = d > T(0.0)
-        inverse = right if side else left
-        t = (upper if side else lower) * inverse
-        row, x = in_zone(abs(d) * inverse, t, np.int64(first_right if side else first_left), top, length)
+        scale = right if side else left
+        t = (upper if side else lower) * scale
+        row, x = in_zone(abs(d) * scale, t, np.int64(first_right if side else first_left), top, bits, length)
         return row, x if t >= T(0.0) else T(np.nan)  # out of [0, 1] is beyond the end of a side
 
     return locate
@@ -90,8 +86,8 @@ def _uniform_head(locate):
     """From a probability."""
 
     @device_function
-    def head(u, p, rest, left, right, first_left, first_right, top, length, far):
-        return locate(u, type(u)(1.0) - u, p, rest, left, right, first_left, first_right, top, length)
+    def head(u, p, rest, left, right, first_left, first_right, top, length, bits):
+        return locate(u, type(u)(1.0) - u, p, rest, left, right, first_left, first_right, top, length, bits)
 
     return head
 
@@ -108,20 +104,25 @@ def _exponential_head(locate):
     """From a standard exponential variate v >= 0: lower probability 1 - e^-v, upper e^-v."""
 
     @device_function
-    def head(v, p, rest, left, right, first_left, first_right, top, length, far):
+    def head(v, p, rest, left, right, first_left, first_right, top, length, bits):
         upper = _survival(v) if v >= type(v)(0.0) else type(v)(np.nan)
-        return locate(-expm1(-v), upper, p, rest, left, right, first_left, first_right, top, length)
+        return locate(-expm1(-v), upper, p, rest, left, right, first_left, first_right, top, length, bits)
 
     return head
 
 
 def _share_head(in_zone):
-    """From a side (> 0 right), the share y of its mass between the anchor and the result, and the share t beyond."""
+    """From a side (> 0 right), the share y of its mass between the anchor and the result, and the share t beyond.
+
+    left and right are the scaled masses of the sides.
+    """
 
     @device_function
-    def head(side, y, t, c, d, first_left, first_right, top, length, far):
+    def head(side, y, t, left, right, first_left, first_right, top, length, bits):
         T = type(y)
-        row, x = in_zone(y, t, np.int64(first_right if side > T(0.0) else first_left), top, length)
+        above = side > T(0.0)
+        whole = right if above else left
+        row, x = in_zone(y * whole, t * whole, np.int64(first_right if above else first_left), top, bits, length)
         good = y >= T(0.0) and t >= T(0.0) and y <= T(1.0) and t <= T(1.0) and (side > T(0.0) or side <= T(0.0))
         return row, x if good else T(np.nan)
 
@@ -129,14 +130,16 @@ def _share_head(in_zone):
 
 
 def _sided_head(in_zone):
-    """From a variate of two exponentials, rate `right` above 0 and `left` below: a side and the shares of its mass."""
+    """From a variate of two exponentials, rates `above` and `below` 0: a side and the shares of its mass."""
 
     @device_function
-    def head(v, right, left, c, d, first_left, first_right, top, length, far):
+    def head(v, above, below, left, right, first_left, first_right, top, length, bits):
         T = type(v)
-        above = v > T(0.0)
-        a = abs(v) * (right if above else left)
-        row, x = in_zone(abs(expm1(-a)), _survival(a), np.int64(first_right if above else first_left), top, length)
+        side = v > T(0.0)
+        a = abs(v) * (above if side else below)
+        whole = right if side else left
+        first = np.int64(first_right if side else first_left)
+        row, x = in_zone(abs(expm1(-a)) * whole, _survival(a) * whole, first, top, bits, length)
         return row, x if a >= T(0.0) else T(np.nan)
 
     return head
@@ -155,7 +158,7 @@ def _signed_head(by_bits):
         first = np.int64(first_right if d > T(0.0) else first_left)
         a = abs(d)
         close = a < limit
-        row, x = by_bits(a if close else limit * T(0.75), top, near)
+        row, x = by_bits(a if close else limit * T(0.75), top, np.int64(NEAR_BITS), near)
         steps = (a - limit) * per
         most = T(far)
         steps = steps if steps < most else most
@@ -177,15 +180,7 @@ def _heads(by_bits, half, split=False):
     return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _sided_head(in_zone), _signed_head(by_bits)
 
 
-def segment_bits(degree):
-    """Logarithm of the rows per octave; degree 3 is the float32 table."""
-    return 6 if degree == 5 else 4
-
-
-# heads by degree: from a probability, an exponential variate, a pair of shares, a signed base variable
-HEADS3 = _heads(_by_bits32(4), _BELOW_HALF32, split=True)
-HEADS5 = _heads(_by_bits64(6), _BELOW_HALF)
-HEADS7 = _heads(_by_bits64(4), _BELOW_HALF)
+HEADS, HEADS32 = _heads(_by_bits64, _BELOW_HALF), _heads(_by_bits32, _BELOW_HALF32, split=True)
 
 
 @device_function
@@ -229,12 +224,49 @@ def row7(table, row, x):
     )
 
 
-_uniform7 = HEADS7[0]
+_uniform = HEADS[0]
 
 
 @array_function
 def table_eval1(u, table, header):
     """Quantile at probability u from a degree-7 float64 table: `Recycler.table` and `Recycler.header`."""
-    length = np.int64(header[6])
-    row, x = _uniform7(u, header[0], header[1], header[2], header[3], header[4], header[5], OCTAVE, length, length)
+    h, length, bits = header, np.int64(header[6]), np.int64(header[7])
+    row, x = _uniform(u, h[0], h[1], h[2], h[3], h[4], h[5], OCTAVE, length, bits)
     return row7(table, row, x)
+
+
+SIDE_COLUMNS = 20  # beginning, centre and reciprocal half width of a panel in the logarithm, 17 Chebyshev coefficients
+
+
+@array_function
+def tail_probability(x, mu, anchor, left, right, first_left, first_right, upper, table):
+    """Lower (`upper` = 0) or upper tail probability at x from panels of its logarithmic distance s to the anchor.
+
+    The `left` or `right` rows of a side ascend in s. The first holds a power law next to the anchor, the last one beyond the
+    panels: what lies beyond x is c0 + c1 (s/centre)^c2.
+    """
+    T = type(mu)
+    d = (x - mu) - anchor
+    above = d > T(0.0)
+    s = abs(d)
+    lo = np.int64(first_right if above else first_left)
+    count = np.int64(right if above else left)
+    begin, last = lo, lo + count - 1
+    hi = last
+    while lo < hi:
+        middle = (lo + hi + 1) // 2
+        if table[middle, 0] <= s:
+            lo = middle
+        else:
+            hi = middle - 1
+    r = log(s / table[lo, 1])
+    if lo == begin or lo == last:
+        beyond = table[lo, 3] + (table[lo, 4] * exp(table[lo, 5] * r) if table[lo, 4] != T(0.0) else T(0.0))
+    else:
+        t = r * table[lo, 2]
+        twice, b1, b2 = t + t, T(0.0), T(0.0)
+        for k in range(SIDE_COLUMNS - 1, 3, -1):
+            b1, b2 = table[lo, k] + (twice * b1 - b2), b1
+        beyond = table[lo, 3] + (t * b1 - b2)
+    beyond = beyond if s >= T(0.0) else T(np.nan)
+    return beyond if above == (upper != 0) else T(1.0) - beyond
