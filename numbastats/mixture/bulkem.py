@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from numbastats.mixture.fitting import fit_many
 
 __all__ = ["bulkem"]
@@ -54,26 +56,25 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
         datasets, num_components, family="inverse_gaussian", method="bulkem", starts="subset", n_init=random_inits, tol=epsilon,
         max_iter=max_iters + 1, min_sd_ratio=0.0, min_count=0.0, rng=rng, device=device, workers=workers,
     )  # fmt: skip
-    out = []
-    starts = batch.starts.get(num_components)
-    for d in range(len(batch)):
-        K = num_components
-        best = None
-        if starts is not None and batch.status[d] in (0, 1, 2, 4):
-            best = int(abs(starts["loglik"][d] - batch.loglik[d]).argmin())
-        empty = batch.weights[d, :K] * float("nan")
+    K, starts = num_components, batch.starts.get(num_components)
+    best = None if starts is None else np.abs(starts["loglik"] - batch.loglik[:, None])
+    best = None if best is None else np.argmin(np.where(np.isnan(best), np.inf, best), axis=1)
+    nothing, out = np.full(K, np.nan), []
+    for d, status in enumerate(batch.status.tolist()):
+        found = best is not None and status in (0, 1, 2, 4)
+        first = {name: starts[name][d, best[d]] if found else nothing.copy() for name in ("params", "means", "weights")}
         out.append(
             {
                 "lambda": batch.params[d, :K],
                 "mu": batch.means[d, :K],
                 "alpha": batch.weights[d, :K],
-                "init_lambda": empty if best is None else starts["params"][d, best],
-                "init_mu": empty if best is None else starts["means"][d, best],
-                "init_alpha": empty if best is None else starts["weights"][d, best],
+                "init_lambda": first["params"],
+                "init_mu": first["means"],
+                "init_alpha": first["weights"],
                 "loglik": float(batch.loglik[d]),
                 "num_iterations": int(batch.n_iter[d]),
-                "fit_success": bool(batch.status[d] == 0),
-                "status": int(batch.status[d]),
+                "fit_success": status == 0,
+                "status": status,
                 "message": batch.message(d),
             }
         )

@@ -214,7 +214,7 @@ class Mixture:
         return float(price(x.size) * free - 2.0 * np.sum(self.score_samples(x)))
 
     def bic(self, X):
-        """Bayesian information criterion on X.
+        """Bayesian information criterion on X: ``p log(n) - 2 loglik``, less is better.
 
         Parameters
         ----------
@@ -223,11 +223,16 @@ class Mixture:
         Returns
         -------
         float
+            p is 3 K - 1, or 2 K - 1 for families of one parameter. As accurate as the sum of `logpdf`, 1e-13 relative.
+
+        References
+        ----------
+        G. Schwarz, "Estimating the dimension of a model", Annals of Statistics 6 (1978).
         """
         return self._criterion(X, np.log)
 
     def aic(self, X):
-        """Akaike information criterion on X.
+        """Akaike information criterion on X: ``2 p - 2 loglik``, less is better.
 
         Parameters
         ----------
@@ -236,6 +241,11 @@ class Mixture:
         Returns
         -------
         float
+            With p as in `bic`, and as accurate.
+
+        References
+        ----------
+        H. Akaike, "A new look at the statistical model identification", IEEE Transactions on Automatic Control 19 (1974).
         """
         return self._criterion(X, lambda n: 2.0)
 

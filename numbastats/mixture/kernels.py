@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, array_function, build
+from numbastats._core.compile import SIMULATED, Kernel, array_function, build
 from numbastats.mixture.climbing import (
     ANCHOR,
     AT_NEWTON,
@@ -68,10 +68,13 @@ from numbastats.mixture.starting import draw_start
 from numbastats.scalar import families as fam
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["CLIMB", "PREPARE", "SCORES", "STARTS", "SUMS", "combine", "on_host"]
+__all__ = [
+    "CLIMB", "CLIMB_SINGLE", "PREPARE", "SCORES", "STARTS", "STARTS_QUEUE", "STARTS_SINGLE", "SUMS", "combine", "on_host",
+]  # fmt: skip
 
 CHUNK = 65_536  # observations per task of a pass over a large data set
-MAX_CUDA_K = 8
+MAX_CUDA_K = 15  # local and shared arrays have this size
+WARPS, QUEUE_CELLS = 8, 512  # warps of a block that takes starts from a queue; cells that it keeps in shared memory
 CUTS, PAIRS, EM_SUMS = MAX_CUDA_K + 1, MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * MAX_CUDA_K + 1
 NSUM = EM_SUMS + 6 * PAIRS  # sums of a pass with its Hessian
 WIDTH = 32  # sums that a block reduces at a time
@@ -200,7 +203,7 @@ def starts_cpu(
 def starts_cuda(
     u1, u2, uw, cell, q, info, ids, kinds, family, shape, prior_n, prior_a, passes, k0, k1, stream, first, par, ll, flag
 ):
-    shared = cuda.shared.array((LANES, WIDTH), np.float64)
+    shared = cuda.shared.array((LANES, EM_SUMS), np.float64)
     P = cuda.shared.array((3, MAX_CUDA_K), np.float64)
     S = cuda.shared.array((3, MAX_CUDA_K), np.float64)
     cuts = cuda.shared.array(CUTS, np.float64)
@@ -249,8 +252,8 @@ def starts_cuda(
                     for j in range(sums):
                         shared[lane, j] = acc[j]
                 cuda.syncthreads()
-                if lane < sums:
-                    tot[lane] = column(shared, lane)
+                for j in range(lane, sums if lane < LANES else 0, LANES):
+                    tot[j] = column(shared, j)
                 cuda.syncthreads()
                 if lane == 0:
                     ll[d, r] = scatter(tot, S[:, :K], S[:, :K], False) + log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
@@ -261,6 +264,114 @@ def starts_cuda(
             cuda.syncthreads()
         if lane == 0:
             flag[d, r] = bad[0]
+        cuda.syncthreads()
+
+
+def starts_queue_cuda(
+    u1, u2, uw, cell, q, info, ids, kinds, family, shape, prior_n, prior_a, passes, k0, k1, stream, first, par, ll, flag
+):
+    """The same numbers from a layout for speed: a block per data set with its cells on chip, a warp per start from a queue.
+
+    The simulator has no operations within a warp: there a block is one warp, which adds as the other layout does.
+    """
+    cells = cuda.shared.array((3, QUEUE_CELLS), u1.dtype)
+    P = cuda.shared.array((WARPS, 3, MAX_CUDA_K), np.float64)
+    S = cuda.shared.array((WARPS, 3, MAX_CUDA_K), np.float64)
+    cuts = cuda.shared.array((WARPS, CUTS), np.float64)
+    centres = cuda.shared.array((WARPS, MAX_CUDA_K), np.float64)
+    tot = cuda.shared.array((WARPS, EM_SUMS), np.float64)
+    state = cuda.shared.array((WARPS, 2), np.int64)  # the start that a warp works at, whether it is lost
+    queue = cuda.shared.array(1, np.int64)
+    acc = cuda.local.array(EM_SUMS, np.float64)
+    e = cuda.local.array(MAX_CUDA_K, np.float64)
+    thread = cuda.threadIdx.x
+    warp, lane = thread // LANES, thread % LANES
+    R, K = ll.shape[1], par.shape[3]
+    sums = 3 * K + 1
+    for d in range(cuda.blockIdx.x, ll.shape[0], cuda.gridDim.x):
+        a, b = cell[d], cell[d + 1] - 1
+        m, row = b - a, info[d]
+        rounds = passes if row[COUNT] >= 512.0 else passes + passes // 2
+        x, y, w = u1[a:b], u2[a:b], uw[a:b]
+        if m <= QUEUE_CELLS:
+            for i in range(thread, m, cuda.blockDim.x):
+                cells[0, i], cells[1, i], cells[2, i] = x[i], y[i], w[i]
+            x, y, w = cells[0, :m], cells[1, :m], cells[2, :m]
+        if thread == 0:
+            queue[0] = 0
+        cuda.syncthreads()
+        working = warp < WARPS
+        while working:
+            if lane == 0:
+                r = cuda.atomic.add(queue, 0, 1)
+                state[warp, 0] = r
+                if r < R:
+                    good = draw_start(
+                        x,
+                        y,
+                        q[0, a : b + 1],
+                        q[1, a : b + 1],
+                        q[2, a : b + 1],
+                        par[d, r],
+                        cuts[warp],
+                        centres[warp],
+                        kinds[r],
+                        family,
+                        row,
+                        ids[d],
+                        first + np.uint32(r),
+                        stream,
+                        k0,
+                        k1,
+                    )
+                    state[warp, 1] = 0 if good else DEGENERATE
+                    ll[d, r] = -math.inf
+                    if good and rounds > 0:
+                        set_coefficients(P[warp, :, :K], par[d, r], family, shape, row[CENTRE])
+            if SIMULATED:
+                cuda.syncthreads()
+            else:
+                cuda.syncwarp()
+            r = state[warp, 0]
+            working = r < R
+            for _t in range(rounds if working else 0):
+                if state[warp, 1] == 0:
+                    lane_sums(x, y, w, lane, P[warp, :, :K], e, acc[:sums], False)
+                    if SIMULATED:
+                        shared = cuda.shared.array((LANES, EM_SUMS), np.float64)
+                        for j in range(sums):
+                            shared[lane, j] = acc[j]
+                        cuda.syncthreads()
+                        for j in range(lane, sums, LANES):
+                            tot[warp, j] = column(shared, j)
+                        cuda.syncthreads()
+                    else:
+                        for j in range(sums):
+                            v = acc[j]
+                            v += cuda.shfl_xor_sync(0xFFFFFFFF, v, 16)
+                            v += cuda.shfl_xor_sync(0xFFFFFFFF, v, 8)
+                            v += cuda.shfl_xor_sync(0xFFFFFFFF, v, 4)
+                            v += cuda.shfl_xor_sync(0xFFFFFFFF, v, 2)
+                            v += cuda.shfl_xor_sync(0xFFFFFFFF, v, 1)
+                            if lane == 0:
+                                tot[warp, j] = v
+                    if lane == 0:
+                        p, prior_d = par[d, r], row[PRIOR_D]
+                        ll[d, r] = scatter(tot[warp], S[warp, :, :K], S[warp, :, :K], False) + log_prior(
+                            p, family, prior_n, prior_d, prior_a
+                        )
+                        least = 2.0 * row[MASS] / row[COUNT]
+                        if m_step(S[warp, :, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, prior_d, prior_a, 0.0):
+                            set_coefficients(P[warp, :, :K], p, family, shape, row[CENTRE])
+                        else:
+                            state[warp, 1] = DEGENERATE
+                            ll[d, r] = -math.inf
+                if SIMULATED:
+                    cuda.syncthreads()
+                else:
+                    cuda.syncwarp()
+            if lane == 0 and working:
+                flag[d, r] = state[warp, 1]
         cuda.syncthreads()
 
 
@@ -486,23 +597,26 @@ PREPARE = Kernel(
     ],
     dtypes=("float64",), split=_split_prepare,
 )  # fmt: skip
-STARTS = Kernel(
-    "mixture.starts", starts_cpu, starts_cuda,
-    lambda T: [
-        (T[::1], T[::1], T[::1], _i[::1], _f[:, ::1], _f[:, ::1], _u[::1], _i[::1], _i, _f, _f, _f, _i, _u, _u, _u, _u,
-         _f[:, :, :, ::1],
-         _f[:, ::1], _i[:, ::1])
-    ],
-    f64_ok=_DOUBLE, split=_split_starts, draw_start=draw_start, m_step=m_step, cpu_sums=cpu_sums,
-)  # fmt: skip
-CLIMB = Kernel(
-    "mixture.climb", climb_cpu, climb_cuda,
-    lambda T: [
-        (T[::1], T[::1], T[::1], _i[::1], _f[:, ::1], _i[::1], _f[::1], _i, _f[:, :, :, ::1], _f[:, :, ::1], _f[:, :, :, ::1],
-         _f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, :, ::1])
-    ],
-    f64_ok=_DOUBLE, split=_split_climb, advance=advance, cpu_sums=cpu_sums,
-)  # fmt: skip
+
+
+def _start_types(T):
+    cells, arrays = (T[::1], T[::1], T[::1]), (_i[::1], _f[:, ::1], _f[:, ::1], _u[::1], _i[::1])
+    return [(*cells, *arrays, _i, _f, _f, _f, _i, _u, _u, _u, _u, _f[:, :, :, ::1], _f[:, ::1], _i[:, ::1])]
+
+
+def _climb_types(T):
+    data, work = (T[::1], T[::1], T[::1], _i[::1], _f[:, ::1], _i[::1]), (_f[:, :, :, ::1], _f[:, :, ::1], _f[:, :, :, ::1])
+    return [(*data, _f[::1], _i, *work, _f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, :, ::1])]
+
+
+_start = dict(split=_split_starts, draw_start=draw_start, m_step=m_step, cpu_sums=cpu_sums)
+_climb = dict(split=_split_climb, advance=advance, cpu_sums=cpu_sums)
+_double, _single = dict(dtypes=("float64",)), dict(dtypes=("float32",), f64_ok=_DOUBLE)
+STARTS = Kernel("mixture.starts", starts_cpu, starts_cuda, _start_types, **_double, **_start)
+STARTS_SINGLE = Kernel("mixture.starts_single", starts_cpu, starts_cuda, _start_types, **_single, **_start)
+STARTS_QUEUE = Kernel("mixture.starts_queue", starts_cpu, starts_queue_cuda, _start_types, **_double, **_start)
+CLIMB = Kernel("mixture.climb", climb_cpu, climb_cuda, _climb_types, **_double, **_climb)
+CLIMB_SINGLE = Kernel("mixture.climb_single", climb_cpu, climb_cuda, _climb_types, **_single, **_climb)
 SUMS = Kernel(
     "mixture.sums", sums_cpu, sums_cuda,
     lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],

@@ -269,8 +269,10 @@ def lane_sums(t1, t2, w, lane, P, e, acc, hessian):
 
 @_function
 def column(shared, j):
-    """Sum of a column of the lanes' shares: every lane adds one column, in lane order."""
-    total = 0.0
-    for i in range(LANES):
-        total += shared[i, j]
-    return total
+    """Sum of a column of the lanes' shares, pairwise as a warp does it by exchange; every lane adds one column."""
+    half = LANES // 2
+    while half > 0:
+        for i in range(half):
+            shared[i, j] += shared[i + half, j]
+        half //= 2
+    return shared[0, j]

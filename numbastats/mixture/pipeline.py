@@ -13,11 +13,13 @@ from numbastats._core.compile import SIMULATED
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import climbing as c
 from numbastats.mixture import kernels as k
-from numbastats.mixture import passes, starting
+from numbastats.mixture import starting
+from numbastats.mixture.passes import LANES
 from numbastats.scalar import families as fam
 
 __all__ = ["Options", "Prepared", "Result", "fit_k", "prepare"]
 
+LAYOUT = "block"  # of the starts on CUDA: "block" for each start, or "queue" for each data set, a warp per start
 LARGE = 4 * k.CHUNK  # observations from which the passes over one data set are parallel and the host drives them
 KINDS = {
     "portfolio": (starting.SUBSET, starting.QUANTILE_CUTS, starting.KMEANS_CUTS),
@@ -65,13 +67,13 @@ class Options:
         return opt
 
 
-def run(kernel, args, n, options, written, threads=passes.LANES, cost=1e4):
-    """Launch over n problems, a CUDA block each; arrays in `written` are read and written."""
+def run(kernel, args, n, options, written, threads=LANES, block=LANES, cost=1e4):
+    """Launch over n problems of so many CUDA threads each; arrays in `written` are read and written."""
     if options.device == "cpu":
         dispatch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
         return
     staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=passes.LANES)
+    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=block)
     for i in written:
         if isinstance(args[i], np.ndarray):
             staged[i].copy_to_host(args[i])
@@ -242,19 +244,25 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
     stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
     passes = 10 if options.method == "newton" and K > 1 else 0
 
-    def launch(data, kinds, passes):
+    def launch(kernel, data, kinds, passes):
         args = [*data, p.cell, p.q, info, p.ids, kinds, family, shape, options.prior_n, options.prior_a, passes, *options.key]
-        cost = 20.0 * passes * K * max(1, p.cell[-1] // max(1, ll.shape[0])) + 2000.0
-        run(k.STARTS, [*args, stream, np.uint32(0), par, ll, flag], ll.size, options, (17, 18, 19), cost=cost)
+        args += [stream, np.uint32(0), par, ll, flag]
+        if kernel is k.STARTS_QUEUE:
+            threads = k.WARPS * LANES
+            run(kernel, args, len(ll), options, (17, 18, 19), threads=threads, block=threads)
+        else:
+            cost = 20.0 * passes * K * max(1, p.cell[-1] // max(1, ll.shape[0])) + 2000.0
+            run(kernel, args, ll.size, options, (17, 18, 19), cost=cost)
 
     cells = (p.u1, p.u2, p.uw)
+    double = k.STARTS_QUEUE if options.device == "cuda" and LAYOUT == "queue" else k.STARTS
     if options.precision == "double" or not passes:
-        launch(cells, row, passes)
+        launch(double, cells, row, passes)
         return
-    launch(narrow(cells), row, passes)
+    launch(k.STARTS_SINGLE, narrow(cells), row, passes)
     void = flag != 0
     par[void] = 1.0
-    launch(cells, np.full(R, starting.GIVEN), 1)  # ranked, and moved once more, in double precision
+    launch(double, cells, np.full(R, starting.GIVEN), 1)  # ranked, and moved once more, in double precision
     flag[void] = c.DEGENERATE
 
 
@@ -304,20 +312,20 @@ def climb(p, info, owner, points, options):
         )
         cost = 50.0 * K * float(p.lengths[owner[small]].mean())
 
-        def launch(data, opt, part):
+        def launch(kernel, data, opt, part):
             args = [*data, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
-            run(k.CLIMB, args, small.size, options, (12, 13, 14), cost=cost)
+            run(kernel, args, small.size, options, (12, 13, 14), cost=cost)
 
         data = (p.t1, p.t2, p.w)
         if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
             rough = part.copy()
             single = opt.copy()
             single[c.TOL], single[c.NOISE] = max(1e-4, options.tol), 1e-6
-            launch(narrow(data), single, rough)
+            launch(k.CLIMB_SINGLE, narrow(data), single, rough)
             part = np.where((got[:, 4] == c.DEGENERATE)[:, None, None], part, rough)
             opt[c.WARM_PASSES] = 0.0
             before = got[:, 5].copy()
-        launch(data, opt, part)
+        launch(k.CLIMB, data, opt, part)
         if options.precision == "single":
             got[:, 5] += before
         points[small], outcome[small], hess[small] = part, got, h
