@@ -202,6 +202,8 @@ def test_cells(device):
         assert (got[want == 0] == 0).all()
         slabs = kde.grid_slabs(x[::-1], axes, H=H, method="cells", slab_rows=3, device="cpu", workers=2)
         assert np.array_equal(got, np.concatenate([f for _, f in slabs]))
+    with pytest.raises(ValueError, match="1000 positions"):
+        kde.grid(x, [(-0.1, 0.1, 5000)] * 2, H=H, method="cells", **CPU)
     many = rng.standard_normal((50_000, 2))
     fitted = kde.KDE(**CPU).fit(many)
     axes = [np.linspace(-2, 2, 101)] * 2

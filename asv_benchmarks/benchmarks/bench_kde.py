@@ -500,10 +500,13 @@ def gpu_time_grids(report, timed):
         ("5e5 samples, 220x1100x805", normal(500_000, 3), (220, 1100, 805)),
     ):
         axes = span(x, *shape)
-        for design in ("rows", "atomics"):
-            before, engine.CUDA_DESIGN = engine.CUDA_DESIGN, design
+        for design in ("rows", "atomics", "cells"):
+            if design == "cells" and (x.shape[1] != 2 or shape[0] > 1000):
+                continue
+            method = "cells" if design == "cells" else "rows"
+            before, engine.CUDA_DESIGN = engine.CUDA_DESIGN, "atomics" if design == "atomics" else "rows"
             try:
-                ms = timed(lambda x=x, axes=axes: ns.kde.grid(x, axes, device="cuda"))
+                ms = timed(lambda x=x, axes=axes, method=method: ns.kde.grid(x, axes, method=method, device="cuda"))
             finally:
                 engine.CUDA_DESIGN = before
             report.jobs.append((f"kde.grid {what}, design {design}", "float64", ms, "host arrays, sort on the host"))

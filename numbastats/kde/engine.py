@@ -27,6 +27,7 @@ GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde", "
 POINT_METHODS = ("auto", "cells", "ep")
 CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
 DENSE, WIDE = 3.0, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"
+LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
 LONG_ROW = 200.0  # half box in cells up to which the shorter arithmetic of variant c is exact enough
 SHARES = 8  # into which the samples of a line are split between threads
 BLOCKS = 1024  # row buffers on a GPU
@@ -256,6 +257,10 @@ class Estimate:
         if model.scale is not None:
             lam2 = model.scale**2
             weights = weights * model.scale ** -float(model.d + power)
+        if method == "cells" and grid.half.max() > LONGEST:
+            raise ValueError(
+                f"method='cells' is for half boxes of at most {LONGEST} positions, here {grid.half.max():.0f}; use 'auto'"
+            )
         lists = collect(model, grid, lam2, weights, self.workers, unit=method == "cells")
         if method == "cells":
             most = int(np.diff(lists["starts"]).max())
