@@ -119,7 +119,10 @@ class Large:
 
 
 class Growth:
-    """Normals recycled into t(4), in slabs of 2^16 values: time in proportion to their number."""
+    """Normals recycled into t(4), in slabs of 2^16 values: time in proportion to their number.
+
+    3.5 ns per value for 10^4 (1.5 of them the call), 2.04 for 10^6, 2.00 for 10^8 (2026-11-21, Zen 5, one thread).
+    """
 
     params = [10_000, 1_000_000, 100_000_000]
     param_names = ["values"]

@@ -11,17 +11,8 @@ from numbastats.quantile.panels import Masses
 from numbastats.quantile.zones import Zones
 
 __all__ = [
-    "TARGET",
-    "Certificate",
-    "One",
-    "base_shape",
-    "exp_of",
-    "follows_base",
-    "from_base",
-    "make",
-    "normal_density",
-    "refusal",
-]
+    "TARGET", "Certificate", "One", "base_shape", "exp_of", "follows_base", "from_base", "make", "normal_density", "refusal",
+]  # fmt: skip
 
 TARGET = 2e-14  # relative error that a double table aims at
 REFUSED = 1e-8  # relative error beyond which there is no table
@@ -62,7 +53,6 @@ class One:
     error: float = math.nan
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
     calls: int = 0
-    message: str = ""
 
 
 class _Counted:
@@ -129,7 +119,7 @@ def make(describe, values, base, degree, octaves, bits, cdf):
     mapped = follows_base(base)
     masses = Masses(counted, depth="full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table", **options)
     zones = Zones(masses, degree, np.random.default_rng(5), bits)
-    table = np.concatenate([zones.side(False, octaves), zones.side(True, octaves)])
+    table = zones.both(lambda right: zones.side(right, octaves))
     one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
     if mapped:
         signed = from_base(one, base, 7, zones.rng)
@@ -188,7 +178,12 @@ def from_base(one, base, degree, rng):
         anchor = _crossing(known, masses)
         density = next(side for side in known.sides if side is not None).density.density
         one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, symmetric=False)
-    rows = np.concatenate([zones.signed(right, one.base, *base_shape(base)) for right in (False, True)])
+    if not abs(one.base.p[0] - masses.p[0]) <= 1e-10:
+        raise ValueError(
+            f"the base law's mass on the left of its anchor {one.base.anchor!r} is {one.base.p[0]!r}, the target's is "
+            f"{masses.p[0]!r}; its density has features that the panels from there do not follow"
+        )
+    rows = zones.both(lambda right: zones.signed(right, one.base, *base_shape(base)), one.base.symmetric)
     one.error = max(one.error, zones.error)
     return rows
 

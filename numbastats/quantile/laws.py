@@ -16,7 +16,7 @@ from numbastats._core.broadcast import check_dtype, check_out, result_dtype, siz
 from numbastats._core.dispatch import elementwise
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
-from numbastats.quantile.recycler import Recycler
+from numbastats.quantile.recycler import Recycler, float_type
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = [
@@ -35,7 +35,8 @@ class _Student:
         self.shift = 2 ** math.floor(math.log2(_SCALE / max(nu, 2.0)))  # a power of two: its product with nu is exact
 
     def __call__(self, x):
-        return self.weighted(np.abs(x)) / np.abs(x)
+        s = np.maximum(np.abs(x), 1e-30)
+        return self.weighted(s) / s
 
     def weighted(self, s):
         q, n = s / self.root, self.nu
@@ -230,8 +231,7 @@ class Law:
             dtype=np.float64, device="cpu", workers=1,
         ).reshape(shape)  # fmt: skip
         names, values = ("x", "lam", "alpha", "beta", "delta", "mu", "norm"), (x, lam, alpha, beta, delta, mu, norm[()])
-        if _is_float32(x) and dtype is None and all(isinstance(p, float) or _is_float32(p) for p in params):
-            options["dtype"] = np.float32
+        options["dtype"] = float_type((x, *params), dtype, several=True)
         return elementwise(lambda d: kernels.GH[kind], names, values, cost=600.0, **options)
 
     def pdf(self, x, *params, out=None, dtype=None, device=None, workers=None, stream=None, **named):
@@ -277,8 +277,7 @@ class Law:
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
         header = header[index.reshape(arrays[0].shape)]
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
-        if _is_float32(x) and dtype is None and all(isinstance(p, (float, int)) or _is_float32(p) for p in params):
-            dtype = np.float32
+        dtype = float_type((x, *params), dtype, several=True)
         with np.errstate(over="ignore"):  # panels beyond the float32 range begin at inf
             return elementwise(
                 lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
@@ -496,10 +495,6 @@ class FrozenLaw(Recycler):
 
 def _as_float(p):
     return p if hasattr(p, "dtype") else np.asarray(p, dtype=np.float64)[()]
-
-
-def _is_float32(x):
-    return getattr(x, "dtype", None) == np.float32
 
 
 @functools.lru_cache(maxsize=256)

@@ -82,7 +82,7 @@ class Side:
     ----------
     density : callable
         Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would underflow, an
-        attribute `weighted(s)` gives density times distance s = |x - anchor| instead.
+        attribute `weighted(s)` gives density times distance s = |x| instead, for the anchor 0.
     anchor, end : float
         Where the side begins and ends; `end` may be infinite.
     scale : float
@@ -95,6 +95,7 @@ class Side:
 
     def __init__(self, density, anchor, end, scale, depth, singular=None):
         self.density, self.anchor, self.end = density, anchor, end
+        self.weighted = getattr(density, "weighted", None) if anchor == 0.0 else None
         self.sign = 1.0 if end > anchor else -1.0
         self.depth = depth
         chains = self._chains(scale)
@@ -105,6 +106,9 @@ class Side:
         first, last = self.c[0], self.c[-1]
         at_left = (first * (-1.0) ** np.arange(NODES)).sum()
         vanishes = not at_left > 1e-30 * first.sum()  # faster than any power
+        edge = abs(self.A[0]) * math.exp(-self.k[0])
+        # how far the density is 0 next to the anchor
+        self.gap = edge if vanishes and not self._weighted(anchor, self.sign, np.array([0.5 * edge]))[0] else 0.0
         slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
         if anchor != 0.0 and not vanishes:
             at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
@@ -165,10 +169,9 @@ class Side:
 
     def _weighted(self, origin, sign, s):
         """Density times the distance s from `origin`."""
-        weighted = getattr(self.density, "weighted", None)
-        if weighted is not None:
+        if self.weighted is not None:
             with np.errstate(all="ignore"):
-                return weighted(s.ravel()).reshape(s.shape)
+                return self.weighted(s.ravel()).reshape(s.shape)
         return self._values((origin + sign * s).ravel()).reshape(s.shape) * s
 
     def _chains(self, scale):
@@ -190,7 +193,7 @@ class Side:
             return self._weighted(origin, sign, s)
 
         def ended(s, v):
-            lost = v < FLOOR if hasattr(self.density, "weighted") else v < FLOOR * max(s, 1.0)
+            lost = v < FLOOR if self.weighted is not None else v < FLOOR * max(s, 1.0)
             return v <= TAIL[self.depth] * top or lost
 
         low, high = max(floor, scale * 2.0**-16), min(far, scale * 2.0**16)
@@ -205,7 +208,7 @@ class Side:
                     "its bulk, scale= to its width and support= to where it is positive"
                 )
             s = wide
-        power_law = hasattr(self.density, "weighted")  # such a density ends in an exact power, which may be followed on
+        power_law = self.weighted is not None  # such a density ends in an exact power, which may be followed on
         target, top = CENTRE[self.depth], v.max()
         while s[0] > floor and v[0] > target * v.max():
             more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
@@ -383,6 +386,12 @@ class Masses:
         left = None
         if lower < anchor and not symmetric:
             left = Side(density, anchor, lower, scale, depth, singular)
+        gap = max((s.gap for s in (left, right) if s is not None), default=0.0)
+        if left is not None and right is not None and gap > 1e-3 * scale:
+            raise ValueError(
+                f"the density is 0 from the anchor {anchor!r} to a distance of {gap:.3g}: a gap. Set anchor= where it is "
+                "positive on both sides, or build one table per mode"
+            )
         self.anchor, self.support, self.symmetric = anchor, support, symmetric
         self.sides = (left, right)
         if symmetric:

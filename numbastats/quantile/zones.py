@@ -116,6 +116,12 @@ class Zones:
         extra[:, 0] = specials
         return np.concatenate([flat, extra])
 
+    def both(self, make, mirrored=True):
+        """Rows of the left and the right side, made by `make(right)`; of a law that is symmetric about 0 the right ones only."""
+        right = make(True)
+        alike = mirrored and self.masses.symmetric and self.masses.anchor == 0.0
+        return np.concatenate([0.0 - right if alike else make(False), right])
+
     def side(self, right, octaves):
         """Tail zone and centre zone of one side, by octaves of scaled masses."""
         m = self.masses
@@ -170,14 +176,18 @@ class Zones:
         def residual(a, x):
             return self._error(right, *shares(a, moves=True), x)
 
+        # as far as the masses of both can be trusted
+        last = abs(base.invert(right, False, np.array([max(base.reach(right), m.reach(right))]))[0] - base.anchor)
         lo = limit * 2.0 ** -(np.arange(octaves) + 1.0)
-        rows = [self._descending(self._checked(function, residual, lo, lo, self.segments), (m.anchor, m.anchor))]
+        near = np.full((octaves, self.segments, self.degree + 1), math.nan)
+        known = 2 * lo <= last
+        near[known] = self._checked(function, residual, lo[known], lo[known], self.segments)
+        rows = [self._descending(near, (m.anchor, m.anchor))]
         extra = np.zeros((2, self.degree + 1))
         extra[:, 0] = math.nan, end
         if far:
             blocks, each = far // 16, 16
-            last = base.invert(right, False, np.array([max(base.reach(right), m.reach(right))]))[0]
-            known = max(0, min(blocks, int((abs(last - base.anchor) - limit) * per / each)))
+            known = max(0, min(blocks, int((last - limit) * per / each)))
             lo = limit + np.arange(known) * (each / per)
             rows.append(self._checked(function, residual, lo, np.full(known, each / per), each).reshape(-1, self.degree + 1))
             rows.append(np.full(((blocks - known) * each, self.degree + 1), math.nan))

@@ -73,7 +73,7 @@ def _pair_head(in_zone, split):
         d = lower - p
         if split:
             d = d - rest
-        side = d > T(0.0)
+        side = d > T(0.0) or upper == T(0.0)  # the end of a side too small to show
         scale = right if side else left
         t = (upper if side else lower) * scale
         row, x = in_zone(abs(d) * scale, t, np.int64(first_right if side else first_left), top, bits, length)
