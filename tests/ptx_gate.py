@@ -25,7 +25,8 @@ from numba import cuda
 sys.path.insert(0, str(Path(__file__).parent))
 
 ARCHITECTURES = ((8, 0), (9, 0))
-SPILL_BUDGET: dict[str, int] = {}  # kernel name -> bytes of spill stores and loads that were looked at and accepted
+# kernel name -> bytes of spill stores and loads that were looked at and accepted
+SPILL_BUDGET: dict[str, int] = {"stable.newton": 92, "stable.points": 160}
 
 
 def find_ptxas():

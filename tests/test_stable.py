@@ -174,6 +174,30 @@ def test_gauss_kronrod_of_the_reference(device):
             assert np.median(relative(got, want)) < limit
 
 
+def test_fourier_rule(rows, device):
+    """Absolute accuracy wherever it is defined: alpha from 0.5, and |x| <= 8 for alpha within 0.1 of 1."""
+    pick = slice(4, None, 8 if device["device"] == "cuda" else 1)
+    a, b, x = (rows[k][pick] for k in ("alpha", "beta", "x"))
+    inside = (a >= 0.5) & ((a <= 0.9) | (a >= 1.1) | (np.abs(x) <= 8.0))
+    for name, limit in (("pdf", 5e-14), ("cdf", 1e-14), ("sf", 1e-14)):  # observed 3.1e-14, 5.3e-15, 5.4e-15
+        got = getattr(stable, name)(x, a, b, method="fourier", **device)
+        assert np.abs(got - rows[name][pick])[inside].max() < limit, name
+    assert np.isnan(stable.pdf([0.5, 9.0], [0.4, 1.05], 0.3, method="fourier", **device)).all()
+
+
+def test_fourier_rule_between_the_reference_points():
+    rng = np.random.default_rng(8)
+    a, b, x = rng.uniform(0.5, 2.0, 200), rng.uniform(-1, 1, 200), rng.uniform(-8, 8, 200)
+    b[::9] = np.sign(b[::9])
+    for name in ("pdf", "cdf", "sf"):
+        got, other, integral = (
+            getattr(stable, name)(x, a, b, method=m, **SERIAL) for m in ("fourier", "quadrature", "gauss-kronrod")
+        )
+        small = other < 0.04  # where it takes no Fourier rule
+        assert small.sum() > 10 and np.abs(got - other)[small].max() < 5e-14, name  # observed 1e-14
+        assert np.median(np.abs(got - integral)) < 3e-15, name  # observed 1e-15
+
+
 def test_error_estimates(rows):
     normal = rows["logpdf"] > -230
     a, b, x = (rows[k][normal] for k in ("alpha", "beta", "x"))

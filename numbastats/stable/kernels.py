@@ -9,8 +9,9 @@ from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function
 from numbastats.scalar import stable as law
+from numbastats.scalar import stable_nodes
 from numbastats.scalar.bits import at
-from numbastats.scalar.elementary import exp, expm1, log
+from numbastats.scalar.elementary import exp, expm1, log, sincos
 from numbastats.scalar.philox import philox4x32
 from numbastats.stable.rules import kronrod
 
@@ -158,104 +159,245 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
         out[0], out[1], out[2] = 1.0, 1.0, L
 
 
+# --- one point -----------------------------------------------------------------------------------------------------------
+# Closed forms, series, a ray next to the Cauchy law, the Fourier rule, Zolotarev's integral: the first that is accurate.
+# What depends on alpha and beta alone is kept for the next point: the terms of both series, and the nodes of the rule.
+
+TERMS = 91  # of a series; number 0 counts those at hand
+SLOW = 0.85  # ratio of the fifth term to the fourth that would take too many
+_LOG_FACTORIAL = np.array([math.lgamma(k + 1.0) for k in range(TERMS)])
+_BANDS = [np.array(band).reshape(-1, 2) for band in (stable_nodes.LOW, stable_nodes.MIDDLE, stable_nodes.HIGH)]
+_FIRST = np.cumsum([0] + [len(band) for band in _BANDS])
+_U, _W = np.ascontiguousarray(np.concatenate(_BANDS).T)
+_LOG_U = np.log(_U)
+MOST_NODES = max(map(len, _BANDS))
+
+
 @array_function
-def point(x, a, b, loc, scale, s1, nodes, weights, lower, work, ends, sums):
+def more_terms(a, angle, at_zeta, terms):
+    """The next 16 terms of a series, into terms (2, TERMS)."""
+    first = int(terms[0, 0]) + 1
+    size, value, logs = terms[0, first : first + 16], terms[1, first : first + 16], _LOG_FACTORIAL[first - at_zeta :]
+    for i in range(size.size):
+        size[i], value[i] = law.series_term(float(first + i), logs[i], a, angle, at_zeta > 0)
+    terms[0, 0] += size.size
+
+
+@array_function
+def series_at_infinity(a, geometry, terms):
+    """(whether they are accurate, six numbers) for x1 > 0 by the expansion in x1^-a."""
+    b, x0, x1, m, h0, k1, L, eta = geometry
+    y, g, fine = law.power_at_infinity(x1, a, m)
+    small = k1 > 0.5 * math.pi
+    angle = a * L if small else k1
+    p, s, top, before, ok = 0.0, 0.0, 0.0, np.inf, False
+    power, step = exp(y + g), exp(y)
+    for k in range(1, TERMS if fine else 1):
+        if k > terms[0, 0]:
+            more_terms(a, angle, 0, terms)
+        if not (terms[0, k] < 1e200 and power < 1e100):
+            break
+        bound = terms[0, k] * power
+        if (a > 1.0 and bound > before) or (k == 5 and bound > SLOW * before):
+            break  # diverges, or would take too many terms
+        t = terms[1, k] * power
+        t = -t if small and k % 2 == 0 else t
+        p += t
+        s += t / (a * k)
+        top = max(top, bound * min(1.0, k * angle))
+        if bound * k < 2e-17 * min(p, s * a):
+            ok = top < 40.0 * min(p, s * a)
+            break
+        before = bound
+        power *= step
+    p, s = p / math.pi, s / math.pi
+    if g > 0.0:
+        return ok, (p, 1.0 - s * exp(-g), s, g + log(x1), 0.0, g)
+    return ok, (p / x1, 1.0 - s, s, 0.0, 0.0, 0.0)
+
+
+@array_function
+def series_at_zeta(a, geometry, terms):
+    """The same by the expansion in x1."""
+    b, x0, x1, m, h0, k1, L, eta = geometry
+    step, factor, fine = law.power_at_zeta(x1, a, m)
+    p, d, top, before, power, ok = 0.0, 0.0, 0.0, np.inf, 1.0, False
+    for k in range(1, TERMS if fine else 1):
+        if k > terms[0, 0]:
+            more_terms(a, h0, 1, terms)
+        if not (terms[0, k] < 1e200 and power < 1e100):
+            break
+        bound = terms[0, k] * power
+        if (a < 1.0 and bound > before) or (k == 5 and bound > SLOW * before):
+            break
+        t = terms[1, k] * power
+        p += t
+        d += t / k
+        top = max(top, bound * min(1.0, k * h0))
+        if bound < 2e-17 * p:
+            ok = top < 12.0 * p
+            break
+        before = bound
+        power *= step
+    d *= factor * x1
+    return ok and d < 0.3 * L / math.pi, (p * factor, h0 / math.pi + d, L / math.pi - d, 0.0, 0.0, 0.0)
+
+
+@array_function(fastmath=("contract", "reassoc"))
+def ray(x, a, b):
+    """Six numbers next to the Cauchy law, where `law.by_the_ray` says so."""
+    if abs(x) > 1e100:
+        return law.far_cauchy(x, b)
+    constants = law.ray_constants(x, a, b)
+    fr, fi, si = 0.0, 0.0, 0.0
+    for j in range(-164, 16):
+        r, i, s = law.ray_node(float(j), constants)
+        fr += r
+        fi += i
+        si += s
+    return law.from_ray(x, fr, fi, si)
+
+
+@array_function
+def without_integral(a, geometry, terms):
+    """(number for `law.exactly`, 0 if none holds; six numbers) by a series or the ray; terms (2, 2, TERMS)."""
+    b, x0 = geometry[0], geometry[1]
+    if a != 1.0:
+        ok, v = series_at_infinity(a, geometry, terms[0])
+        if not ok:
+            ok, v = series_at_zeta(a, geometry, terms[1])
+        if ok:
+            return 1, v
+    if law.by_the_ray(x0, a - 1.0, b):
+        return 2, ray(x0, a, b)
+    return 0, (np.nan, np.nan, np.nan, 0.0, 0.0, 0.0)
+
+
+@array_function
+def fourier_holds(a, geometry, reach):
+    """Whether the rule is good for the point."""
+    return law.fourier_band(a) >= 0 and abs(geometry[1] if a > 0.9 and a < 1.1 else geometry[2]) <= reach
+
+
+@array_function(fastmath=("contract", "reassoc"))
+def fourier_sums(a, geometry, nodes, fresh):
+    """The two sums of the rule; nodes (4, MOST_NODES) are those of alpha already unless fresh."""
+    band = law.fourier_band(a)
+    first, n = _FIRST[band], _FIRST[band + 1] - _FIRST[band]
+    t, bent, f, g = nodes[0, :n], nodes[1, :n], nodes[2, :n], nodes[3, :n]
+    if fresh:
+        u, log_u, w = _U[first : first + n], _LOG_U[first : first + n], _W[first : first + n]
+        for j in range(n):
+            t[j], bent[j], f[j], g[j] = law.fourier_node(u[j], log_u[j], w[j], a)
+    x, skew = law.fourier_phase(a, geometry)
+    density, half = 0.0, 0.0
+    for j in range(n):
+        sine, cosine = sincos(law.mul_add(skew, bent[j], x * t[j]))
+        density += f[j] * cosine
+        half += g[j] * sine
+    return density, half
+
+
+@array_function
+def scratch():
+    """Memory of a task: terms of the series on both sides, nodes of the rule, and what `known` keeps."""
+    return np.empty((2, 2, 2, TERMS)), np.empty((4, MOST_NODES)), np.full((3, 8), np.nan)
+
+
+@array_function
+def tangent(a, kept):
+    """`law.tangent`, kept in kept[2, :3]."""
+    if not (kept[2, 0] == a):
+        kept[2, 1], kept[2, 2] = law.tangent(a)
+        kept[2, 0] = a
+    return kept[2, 1], kept[2, 2]
+
+
+@array_function
+def geometry_of(a, flip, side, series, kept):
+    """The geometry of a point, kept with the terms for one law on each side, and the reach of the Fourier rule."""
+    b, x0, x1, m = side
+    own = kept[1 if flip else 0]
+    if not (own[0] == a and own[1] == b):
+        own[2], own[3], own[4], own[5] = law.angles(a, b, m)
+        own[0], own[1], own[6] = a, b, law.fourier_reach(a, m)
+        terms = series[1 if flip else 0]
+        terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
+    return (b, x0, x1, m, own[2], own[3], own[4], own[5]), own[6]
+
+
+@array_function
+def point(x, a, b, loc, scale, s1, rule, weights, lower, work, ends, sums, series, nodes, kept):
     """Six numbers of one point and three error estimates; work is a 4 x (PANELS nodes) scratch array."""
-    z = law.standardise(x, a, b, loc, scale, s1)
-    done, v, flip, L, lowest, q = law.without_quadrature(z, a, b, s1, False)
+    th, tl = tangent(a, kept)
+    done, v, flip, side = law.start(law.standardise(x, a, b, loc, scale, s1), a, b, s1, th, tl)
+    if done > 0:
+        return law.exactly(v, done)
+    geometry, reach = geometry_of(a, flip, side, series, kept)
+    done, v = without_integral(a, geometry, series[1 if flip else 0])
+    if done == 0 and fourier_holds(a, geometry, reach):
+        density, half = fourier_sums(a, geometry, nodes, not (kept[2, 3] == a))
+        kept[2, 3] = a
+        if law.fourier_accurate(a, density, half):
+            done, v = 3, law.from_fourier(density, half)
+    if done > 0:
+        return law.exactly(law.reflect(flip, v), done)
+    L, lowest, q = law.zolotarev(a, geometry)
+    n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
+    integrate(n, L, lowest, q, ends, rule, weights, lower, work[0], work[1], work[2], work[3], sums)
+    return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
+
+
+@array_function
+def deal_terms(lane, lanes, a, geometry, terms, acc):
+    """One lane's share of the terms of both series and of the sums of the Fourier rule."""
+    b, x0, x1, m, h0, k1, L, eta = geometry
+    for k in range(1 + lane, TERMS, lanes):
+        angle = a * L if k1 > 0.5 * math.pi else k1
+        terms[0, 0, k], terms[0, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
+        terms[1, 0, k], terms[1, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k - 1], a, h0, True)
+    if lane == 0:
+        terms[0, 0, 0], terms[1, 0, 0] = TERMS - 1.0, TERMS - 1.0
+    holds = fourier_holds(a, geometry, law.fourier_reach(a, m))
+    acc[0], acc[1] = fourier_share(lane, lanes, a, geometry) if holds else (0.0, 0.5)
+
+
+@array_function
+def fourier_share(lane, lanes, a, geometry):
+    """One lane's share of the two sums of the rule."""
+    band = law.fourier_band(a)
+    x, skew = law.fourier_phase(a, geometry)
+    density, half = 0.0, 0.0
+    for j in range(_FIRST[band] + lane, _FIRST[band + 1], lanes):
+        t, bent, f, g = law.fourier_node(_U[j], _LOG_U[j], _W[j], a)
+        sine, cosine = sincos(law.mul_add(skew, bent, x * t))
+        density += f * cosine
+        half += g * sine
+    return density, half
+
+
+@array_function
+def settle(lanes, a, geometry, terms, acc, samples, ends):
+    """Number of the ends of Zolotarev's panels; or minus the number for `law.exactly`, with the point in acc[0]."""
+    done, v = without_integral(a, geometry, terms)
     if done == 0:
-        n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
-        integrate(n, L, lowest, q, ends, nodes, weights, lower, work[0], work[1], work[2], work[3], sums)
-        return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
-    return law.exactly(v, done)
-
-
-def points_cpu(x, a, b, loc, scale, code, s1, out):
-    for k in prange((out.size + TASK - 1) // TASK):
-        work, ends, sums = np.empty((4, PANELS * _NODES.size)), np.empty(PANELS), np.empty(6)
-        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
-            sc = np.float64(at(scale, i))
-            v, e = point(
-                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
-                _NODES, _WEIGHTS, _NONE, work, ends, sums,
-            )  # fmt: skip
-            out[i] = law.pick(int(code), v, sc)
-
-
-def points_cuda(x, a, b, loc, scale, code, s1, out):
-    # One block per point: the nodes of all panels are dealt to its threads.
-    samples = cuda.shared.array((4, SAMPLES), np.float64)
-    ends = cuda.shared.array(PANELS, np.float64)
-    count = cuda.shared.array(1, np.int64)
-    acc = cuda.shared.array((LANES, 6), np.float64)
-    t = cuda.threadIdx.x
-    lanes = min(cuda.blockDim.x, LANES)
-    for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
-        sc = np.float64(at(scale, i))
-        z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
-        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0, False)
-        if done == 0:
-            if t == 0:
-                count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
-            cuda.syncthreads()
-            if t < lanes:
-                deal(t, lanes, count[0], L, lowest, q, ends, _NODES, _WEIGHTS, _NONE, acc[t])
-            cuda.syncthreads()
-            if t == 0:
-                v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
-            cuda.syncthreads()
-        if t == 0:
-            out[i] = law.pick(int(code), v, sc)
-
-
-def triples_cpu(x, a, b, loc, scale, logs, s1, p, c, s, pe, ce, se):
-    for k in prange((p.size + TASK - 1) // TASK):
-        work, ends, sums = np.empty((4, PANELS * KRONROD.size)), np.empty(PANELS), np.empty(6)
-        for i in range(k * TASK, min(k * TASK + TASK, p.size)):
-            sc = np.float64(at(scale, i))
-            v, e = point(
-                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
-                KRONROD if pe.size > 0 else _NODES, KRONROD_WEIGHTS if pe.size > 0 else _WEIGHTS,
-                KRONROD_LOWER if pe.size > 0 else _NONE, work, ends, sums,
-            )  # fmt: skip
-            j = 1 if logs > 0 else 0
-            p[i], c[i], s[i] = law.pick(j, v, sc), law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
-            if pe.size > 0:
-                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
-
-
-def triples_cuda(x, a, b, loc, scale, logs, s1, p, c, s, pe, ce, se):
-    samples = cuda.shared.array((4, SAMPLES), np.float64)
-    ends = cuda.shared.array(PANELS, np.float64)
-    count = cuda.shared.array(1, np.int64)
-    acc = cuda.shared.array((LANES, 6), np.float64)
-    t = cuda.threadIdx.x
-    lanes = min(cuda.blockDim.x, LANES)
-    for i in range(cuda.blockIdx.x, p.size, cuda.gridDim.x):
-        sc = np.float64(at(scale, i))
-        z = law.standardise(np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0)
-        done, v, flip, L, lowest, q = law.without_quadrature(z, np.float64(at(a, i)), np.float64(at(b, i)), s1 > 0, False)
-        v, e = law.exactly(v, done)
-        if done == 0:
-            if t == 0:
-                count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
-            cuda.syncthreads()
-            if t < lanes:
-                deal(t, lanes, count[0], L, lowest, q, ends, KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER, acc[t])
-            cuda.syncthreads()
-            if t == 0:
-                v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
-            cuda.syncthreads()
-        if t == 0:
-            j = 1 if logs > 0 else 0
-            p[i], c[i], s[i] = law.pick(j, v, sc), law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
-            if pe.size > 0:
-                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+        for lane in range(1, lanes):
+            acc[0, 0] += acc[lane, 0]
+            acc[0, 1] += acc[lane, 1]
+        if law.fourier_accurate(a, acc[0, 0], acc[0, 1]):
+            done, v = 3, law.from_fourier(acc[0, 0], acc[0, 1])
+    if done == 0:
+        L, lowest, q = law.zolotarev(a, geometry)
+        return crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
+    acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3], acc[0, 4], acc[0, 5] = v
+    return -done
 
 
 @array_function
 def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
     """One lane's share of the three integrals, panel by panel, and of the differences of the two rules."""
+    if n < 0:
+        return
     sign = 1.0 if q[0] <= 1.0 else -1.0
     low = exp(lowest)
     per = nodes.size
@@ -280,7 +422,9 @@ def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
 
 @array_function
 def gather(lanes, acc, n, L, lowest, q, flip, ends):
-    """A point from the shares of all lanes."""
+    """A point from the shares of all lanes, or from what `settle` left."""
+    if n < 0:
+        return law.exactly(law.reflect(flip, (acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3], acc[0, 4], acc[0, 5])), -n)
     for lane in range(1, lanes):
         for j in range(6):
             acc[0, j] += acc[lane, j]
@@ -296,17 +440,122 @@ def gather(lanes, acc, n, L, lowest, q, flip, ends):
     return law.from_sums(sums[0], sums[1], rest, sums[3], sums[4], sums[5], lowest, q, L, flip)
 
 
+def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
+    # Value number `code`, see `law.pick`; or with code -2 and -1 the values and the logarithms of pdf, cdf and sf.
+    for k in prange((p.size + TASK - 1) // TASK):
+        work, ends, sums = np.empty((4, PANELS * KRONROD.size)), np.empty(PANELS), np.empty(6)
+        series, nodes, kept = scratch()
+        rough = pe.size == 0
+        for i in range(k * TASK, min(k * TASK + TASK, p.size)):
+            sc = np.float64(at(scale, i))
+            v, e = point(
+                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
+                _NODES if rough else KRONROD, _WEIGHTS if rough else KRONROD_WEIGHTS, _NONE if rough else KRONROD_LOWER,
+                work, ends, sums, series, nodes, kept,
+            )  # fmt: skip
+            j = int(code) if code >= 0 else int(code) + 2
+            p[i] = law.pick(j, v, sc)
+            if code < 0:
+                c[i], s[i] = law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
+            if not rough:
+                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+
+
+def points_cuda(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
+    # One block per point: the terms of the series and the nodes of the rules are dealt to its threads.
+    samples = cuda.shared.array((4, SAMPLES), np.float64)
+    terms = cuda.shared.array((2, 2, TERMS), np.float64)
+    ends = cuda.shared.array(PANELS, np.float64)
+    count = cuda.shared.array(1, np.int64)
+    acc = cuda.shared.array((LANES, 6), np.float64)
+    t = cuda.threadIdx.x
+    lanes = min(cuda.blockDim.x, LANES)
+    rough = pe.size == 0
+    rule, weights, lower = _NODES if rough else KRONROD, _WEIGHTS if rough else KRONROD_WEIGHTS, _NONE if rough else KRONROD_LOWER
+    for i in range(cuda.blockIdx.x, p.size, cuda.gridDim.x):
+        al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
+        z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
+        th, tl = law.tangent(al)
+        done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
+        v, e = law.exactly(v, done)
+        if done == 0:
+            geometry = law.geometry(al, side)
+            if t < lanes:
+                deal_terms(t, lanes, al, geometry, terms, acc[t])
+            cuda.syncthreads()
+            if t == 0:
+                count[0] = settle(lanes, al, geometry, terms, acc, samples, ends)
+            cuda.syncthreads()
+            L, lowest, q = law.zolotarev(al, geometry)
+            if t < lanes:
+                deal(t, lanes, count[0], L, lowest, q, ends, rule, weights, lower, acc[t])
+            cuda.syncthreads()
+            if t == 0:
+                v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
+            cuda.syncthreads()
+        if t == 0:
+            j = int(code) if code >= 0 else int(code) + 2
+            p[i] = law.pick(j, v, sc)
+            if code < 0:
+                c[i], s[i] = law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
+            if not rough:
+                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+
+
 _DOUBLE = "points are evaluated in double precision and rounded once"
 POINTS = Kernel(
     "stable.points", points_cpu, points_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=_DOUBLE,
-)  # fmt: skip
-TRIPLES = Kernel(
-    "stable.triples", triples_cpu, triples_cuda,
     lambda T: [
         (T[::1], T, T, T, T, T, T, *[T[::1]] * 6),
         (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6),
     ], f64_ok=_DOUBLE,
+)  # fmt: skip
+
+
+# --- the Fourier rule by itself ----------------------------------------------------------------------------------------
+
+
+def fourier_cpu(x, a, b, loc, scale, code, s1, out):
+    for k in prange((out.size + TASK - 1) // TASK):
+        series, nodes, kept = scratch()
+        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
+            al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
+            z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
+            th, tl = tangent(al, kept)
+            done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
+            if done == 0:
+                geometry, reach = geometry_of(al, flip, side, series, kept)
+                if fourier_holds(al, geometry, reach):
+                    density, half = fourier_sums(al, geometry, nodes, not (kept[2, 3] == al))
+                    kept[2, 3] = al
+                    v = law.reflect(flip, law.from_fourier(density, half))
+                else:
+                    ok = law.fourier_band(al) == 0 or law.fourier_band(al) == 2
+                    if ok:
+                        ok, v = series_at_infinity(al, geometry, series[1 if flip else 0, 0])
+                    v = law.reflect(flip, v if ok else law.beyond_fourier(al, geometry))
+            out[i] = law.pick(int(code), v, sc)
+
+
+def fourier_cuda(x, a, b, loc, scale, code, s1, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
+        z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
+        th, tl = law.tangent(al)
+        done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
+        if done == 0:
+            geometry = law.geometry(al, side)
+            if fourier_holds(al, geometry, law.fourier_reach(al, side[3])):
+                density, half = fourier_share(0, 1, al, geometry)
+                v = law.reflect(flip, law.from_fourier(density, half))
+            else:
+                v = law.reflect(flip, law.beyond_fourier(al, geometry))
+        out[i] = law.pick(int(code), v, sc)
+
+
+FOURIER = Kernel(
+    "stable.fourier", fourier_cpu, fourier_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=_DOUBLE,
 )  # fmt: skip
 
 
@@ -547,8 +796,11 @@ def kronrod_cpu(x, a, b, loc, scale, code, s1, out):
         for i in range(k * TASK, min(k * TASK + TASK, out.size)):
             al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
             z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
-            done, v, flip, L, lowest, q = law.without_quadrature(z, al, be, s1 > 0, True)
+            th, tl = law.tangent(al)
+            done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
             if done == 0:
+                geometry = law.geometry(al, side)
+                L, lowest, q = law.zolotarev(al, geometry)
                 low = exp(lowest)
                 span[0], span[1], span[2] = 0.0, L, 0.0
                 sums[:] = 0.0
@@ -576,8 +828,11 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
     for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
         al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
         z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
-        done, v, flip, L, lowest, q = law.without_quadrature(z, al, be, s1 > 0, True)
+        th, tl = law.tangent(al)
+        done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
         if done == 0:
+            geometry = law.geometry(al, side)
+            L, lowest, q = law.zolotarev(al, geometry)
             low = exp(lowest)
             if t == 0:
                 span[0], span[1], span[2], over[0] = 0.0, L, 0.0, 0
@@ -624,15 +879,27 @@ GAUSS_KRONROD = Kernel(
 # With one (alpha, beta) the nodes are shared: g(w; x1) = g(w; 1) x1^(a/(a - 1)). See `law.sweep_node`.
 
 
-def nodes_cpu(w, a, h0, k1, L, log_c, lg, jac, near, far):
-    for k in prange((lg.size + TASK - 1) // TASK):
-        for i in range(k * TASK, min(k * TASK + TASK, lg.size)):
-            lg[i], jac[i], near[i], far[i] = law.sweep_node(w[i], a, h0, k1, L, log_c)
+def nodes_cpu(first, step, wide, a, h0, k1, L, log_c, g, weights):
+    # One row of weights: a light law.
+    for k in prange((g.size + TASK - 1) // TASK):
+        lo, hi = k * TASK, min(k * TASK + TASK, g.size)
+        start, o, u = step * (first + lo), g[lo:hi], weights[0, lo:hi]
+        if weights.shape[0] == 1:
+            for i in range(o.size):
+                o[i], u[i] = law.light_node(start + step * i, step, a, h0, k1, L, log_c)
+        else:
+            v, w = weights[1, lo:hi], weights[2, lo:hi]
+            for i in range(o.size):
+                o[i], u[i], v[i], w[i] = law.sweep_node(start + step * i, step, wide, a, h0, k1, L, log_c)
 
 
-def nodes_cuda(w, a, h0, k1, L, log_c, lg, jac, near, far):
-    for i in range(cuda.grid(1), lg.size, cuda.gridsize(1)):
-        lg[i], jac[i], near[i], far[i] = law.sweep_node(w[i], a, h0, k1, L, log_c)
+def nodes_cuda(first, step, wide, a, h0, k1, L, log_c, g, weights):
+    for i in range(cuda.grid(1), g.size, cuda.gridsize(1)):
+        t = step * (first + i)
+        if weights.shape[0] == 1:
+            g[i], weights[0, i] = law.light_node(t, step, a, h0, k1, L, log_c)
+        else:
+            g[i], weights[0, i], weights[1, i], weights[2, i] = law.sweep_node(t, step, wide, a, h0, k1, L, log_c)
 
 
 @array_function
@@ -647,24 +914,26 @@ def bisect(lg, low, high, value):
     return low
 
 
-@array_function
-def window(scale, top, low, g):
-    """The nodes that count, first and end. g rises with their number.
+MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
+EARLY = 0.02
 
-    Left of the middle, where w = 0, the integrands fall with g; right of it g and d theta/d w work against each other, and only
-    g < low is negligible.
-    """
+
+@array_function
+def early(scale, moments, start):
+    """Sum over the nodes before start, where g scale < EARLY: moments (MOMENTS, nodes + 1) are sums of weights g^(m + 1)."""
+    total = 0.0
+    for m in range(MOMENTS - 1, 0, -1):
+        total = (moments[m, start] + total) * (-scale / m)
+    return (moments[0, start] + total) * scale
+
+
+@array_function(fastmath=("contract", "reassoc"))
+def sweep(scale, top, g, weights, moments, work):
+    """Sums of g e^-g times each of the three rows of weights; g rises with the nodes."""
     end = bisect(g, 0, g.size, top / scale)
-    start = bisect(g, 0, end, 5e-19 / scale)
-    return start if start <= g.size // 2 else bisect(g, 0, start, low / scale), end
-
-
-@array_function
-def sweep(scale, top, low, g, jac, near, far, work, sums):
-    """Sums of g e^-g times jac, near and far over the nodes that count."""
-    start, end = window(scale, top, low, g)
+    start = bisect(g, 0, end, EARLY / scale)
     n = end - start
-    first, j, u, v = g[start:end], jac[start:end], near[start:end], far[start:end]
+    first, j, u, v = g[start:end], weights[0, start:end], weights[1, start:end], weights[2, start:end]
     for i in range(n):
         t = first[i] * scale
         work[i] = t * exp(-t)
@@ -673,28 +942,31 @@ def sweep(scale, top, low, g, jac, near, far, work, sums):
         p += work[i] * j[i]
         c += work[i] * u[i]
         s += work[i] * v[i]
-    sums[0], sums[1], sums[2] = p, c, s
+    return p + early(scale, moments[0], start), c + early(scale, moments[1], start), s + early(scale, moments[2], start)
 
 
-def sweep_cpu(x, ratio, factor, top, low, share, rising, g, jac, near, far, p, c, s):
+def sweep_cpu(x, ratio, factor, top, share, rising, g, weights, moments, p, c, s):
     for k in prange((x.size + TASK - 1) // TASK):
-        work, sums = np.empty(g.size), np.empty(3)
+        work = np.empty(g.size)
         for i in range(k * TASK, min(k * TASK + TASK, x.size)):
-            sweep(x[i] ** ratio, top, low, g, jac, near, far, work, sums)
-            p[i], c[i], s[i] = law.from_sweep(sums[0], sums[1], sums[2], factor / x[i], share, rising > 0)
+            density, lower, upper = sweep(x[i] ** ratio, top, g, weights, moments, work)
+            p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
 
 
-def sweep_cuda(x, ratio, factor, top, low, share, rising, g, jac, near, far, p, c, s):
+def sweep_cuda(x, ratio, factor, top, share, rising, g, weights, moments, p, c, s):
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
         scale = x[i] ** ratio
-        start, end = window(scale, top, low, g)
-        density, lower, upper = 0.0, 0.0, 0.0
+        end = bisect(g, 0, g.size, top / scale)
+        start = bisect(g, 0, end, EARLY / scale)
+        density = early(scale, moments[0], start)
+        lower = early(scale, moments[1], start)
+        upper = early(scale, moments[2], start)
         for j in range(start, end):
             t = g[j] * scale
             t *= exp(-t)
-            density += t * jac[j]
-            lower += t * near[j]
-            upper += t * far[j]
+            density += t * weights[0, j]
+            lower += t * weights[1, j]
+            upper += t * weights[2, j]
         p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
 
 
@@ -746,10 +1018,11 @@ def light_cuda(x, ratio, factor, lowest, share, rising, excess, jac, beyond, p, 
         )
 
 
-NODES = Kernel("stable.nodes", nodes_cpu, nodes_cuda, lambda T: [(T[::1], *[T] * 5, *[T[::1]] * 4)], dtypes=("float64",))
+NODES = Kernel("stable.nodes", nodes_cpu, nodes_cuda, lambda T: [(*[T] * 8, T[::1], T[:, ::1])], dtypes=("float64",))
 SWEEP = Kernel(
     "stable.sweep", sweep_cpu, sweep_cuda,
-    lambda T: [(T[::1], *[T] * 6, *[T[::1]] * 7)], dtypes=("float64",), fastmath=("reassoc", "contract"),
+    lambda T: [(T[::1], *[T] * 5, T[::1], T[:, ::1], T[:, :, ::1], *[T[::1]] * 3)],
+    dtypes=("float64",), fastmath=("reassoc", "contract"),
 )  # fmt: skip
 LIGHT = Kernel(
     "stable.light", light_cpu, light_cuda,
@@ -859,6 +1132,7 @@ def newton_start(p, upper, state):
 def newton_cpu(p, a, b, loc, scale, upper, s1, out):
     for k in prange((out.size + TASK - 1) // TASK):
         work, ends, sums, state = np.empty((4, PANELS * _NODES.size)), np.empty(PANELS), np.empty(6), np.empty(5)
+        series, nodes, kept = scratch()
         for i in range(k * TASK, min(k * TASK + TASK, out.size)):
             al, be = np.float64(at(a, i)), np.float64(at(b, i))
             code, target, over = newton_start(np.float64(p[i]), upper > 0, state)
@@ -867,13 +1141,16 @@ def newton_cpu(p, a, b, loc, scale, upper, s1, out):
                 if over:
                     break
                 x = math.copysign(expm1(abs(state[0])), state[0])
-                v, e = point(x, al, be, 0.0, 1.0, centred, _NODES, _WEIGHTS, _NONE, work, ends, sums)
+                v, e = point(
+                    x, al, be, 0.0, 1.0, centred, _NODES, _WEIGHTS, _NONE, work, ends, sums, series, nodes, kept
+                )  # fmt: skip
                 over = newton_step(state, code, target, law.pick(1, v, 1.0), law.pick(code, v, 1.0))
             out[i] = law.newton_place(state[0], al, be, np.float64(at(loc, i)), np.float64(at(scale, i)), s1 > 0)
 
 
 def newton_cuda(p, a, b, loc, scale, upper, s1, out):
     # One block per point, as in `points_cuda`; thread 0 keeps the iteration.
+    terms = cuda.shared.array((2, 2, TERMS), np.float64)
     samples = cuda.shared.array((4, SAMPLES), np.float64)
     ends = cuda.shared.array(PANELS, np.float64)
     count = cuda.shared.array(1, np.int64)
@@ -892,13 +1169,18 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
             if state[3] > 0.0:
                 break
             x = math.copysign(expm1(abs(state[0])), state[0])
-            done, v, flip, L, lowest, q = law.without_quadrature(
-                law.standardise(x, al, be, 0.0, 1.0, al < 0.9), al, be, al < 0.9, False
-            )
+            centred = al < 0.9
+            th, tl = law.tangent(al)
+            done, v, flip, side = law.start(law.standardise(x, al, be, 0.0, 1.0, centred), al, be, centred, th, tl)
             if done == 0:
-                if t == 0:
-                    count[0] = crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
+                geometry = law.geometry(al, side)
+                if t < lanes:
+                    deal_terms(t, lanes, al, geometry, terms, acc[t])
                 cuda.syncthreads()
+                if t == 0:
+                    count[0] = settle(lanes, al, geometry, terms, acc, samples, ends)
+                cuda.syncthreads()
+                L, lowest, q = law.zolotarev(al, geometry)
                 if t < lanes:
                     deal(t, lanes, count[0], L, lowest, q, ends, _NODES, _WEIGHTS, _NONE, acc[t])
                 cuda.syncthreads()
