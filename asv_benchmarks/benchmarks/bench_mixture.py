@@ -226,10 +226,10 @@ def _one(*values):
 
 def gpu_prepare(rng, dtype, n, edges):
     p, data = prepared(_gpu_sets(n))
-    D, cells = p.info.shape[0], p.cell[-1]
+    cells = p.cell[-1]
     inputs = [data.y, data.w, p.off, p.cell, data.power, pipeline.cell_sizes(p.lengths, True), *_one(0, 1.0)]
     outputs = [np.zeros(data.y.size) for _ in range(2)] + [np.zeros(cells) for _ in range(3)]
-    return inputs, [*outputs, np.zeros((3, cells + D)), np.zeros((D, climbing.INFO))]
+    return inputs, [*outputs, np.zeros((3, cells)), np.zeros((p.info.shape[0], climbing.INFO))]
 
 
 def gpu_starts(rng, dtype, n, edges):
