@@ -91,7 +91,6 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
     n = y.size
     if n == 0:
         info[SCALE] = 1.0
-        q0[0], q1[0], q2[0] = 0.0, 0.0, 0.0
         return
     mass, total, distinct = 0.0, 0.0, 1
     for i in range(n):
@@ -140,23 +139,29 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
     info[SPREAD], info[DISTINCT], info[COUNT], info[PRIOR_D] = spread, distinct, n, 0.0
     _mean, whole = fam.maximise(family, mass, s1, s2, c, 0.0, 0.0)
     info[FLOOR] = 1e-6 * whole if family <= fam.GAMMA else 0.0
-    q0[0], q1[0], q2[0] = 0.0, 0.0, 0.0
+    c0, c1, c2 = 0.0, 0.0, 0.0
     for j in range(u1.size):
         b, b1, b2 = 0.0, 0.0, 0.0
         for i in range(j * m, min(j * m + m, n)):
             b += w[i]
             b1 += w[i] * t1[i]
             b2 += w[i] * t2[i]
-        uw[j], u1[j], u2[j] = b, b1 / b, b2 / b
-        q0[j + 1], q1[j + 1], q2[j + 1] = q0[j] + b, q1[j] + b1, q2[j] + b2
+        if m > 1:  # else the cells may be the observations themselves
+            uw[j], u1[j], u2[j] = b, b1 / b, b2 / b
+        else:
+            uw[j], u1[j], u2[j] = w[j], t1[j], t2[j]
+        c0 += b
+        c1 += b1
+        c2 += b2
+        q0[j], q1[j], q2[j] = c0, c1, c2
 
 
 def prepare_cpu(y, w, off, cell, power, m, family, shape, t1, t2, u1, u2, uw, q, info):
     for d in range(off.size - 1):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
         _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p : e - 1], u2[p : e - 1],
-            uw[p : e - 1], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
+            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p:e], u2[p:e],
+            uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
         )  # fmt: skip
 
 
@@ -164,8 +169,8 @@ def prepare_cuda(y, w, off, cell, power, m, family, shape, t1, t2, u1, u2, uw, q
     for d in range(cuda.grid(1), off.size - 1, cuda.gridsize(1)):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
         _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p : e - 1], u2[p : e - 1],
-            uw[p : e - 1], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
+            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p:e], u2[p:e],
+            uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
         )  # fmt: skip
 
 
@@ -179,10 +184,10 @@ def starts_cpu(
     cuts, centres = np.empty(K + 1), np.empty(K)
     for item in range(D * R):
         d, r = item // R, item % R
-        a, b = cell[d], cell[d + 1] - 1
+        a, b = cell[d], cell[d + 1]
         row, p = info[d], par[d, r]
         x, y, w = u1[a:b], u2[a:b], uw[a:b]
-        q0, q1, q2 = q[0, a : b + 1], q[1, a : b + 1], q[2, a : b + 1]
+        q0, q1, q2 = q[0, a:b], q[1, a:b], q[2, a:b]
         good = draw_start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1)
         bad = 0 if good else DEGENERATE
         value = -math.inf
@@ -217,10 +222,10 @@ def starts_cuda(
     sums = 3 * K + 1
     for item in range(cuda.blockIdx.x, ll.shape[0] * R, cuda.gridDim.x):
         d, r = item // R, item % R
-        a, b = cell[d], cell[d + 1] - 1
+        a, b = cell[d], cell[d + 1]
         row, p = info[d], par[d, r]
         if lane == 0:
-            q0, q1, q2 = q[0, a : b + 1], q[1, a : b + 1], q[2, a : b + 1]
+            q0, q1, q2 = q[0, a:b], q[1, a:b], q[2, a:b]
             good = draw_start(
                 u1[a:b],
                 u2[a:b],
@@ -289,7 +294,7 @@ def starts_queue_cuda(
     R, K = ll.shape[1], par.shape[3]
     sums = 3 * K + 1
     for d in range(cuda.blockIdx.x, ll.shape[0], cuda.gridDim.x):
-        a, b = cell[d], cell[d + 1] - 1
+        a, b = cell[d], cell[d + 1]
         m, row = b - a, info[d]
         rounds = passes if row[COUNT] >= 512.0 else passes + passes // 2
         x, y, w = u1[a:b], u2[a:b], uw[a:b]
@@ -309,9 +314,9 @@ def starts_queue_cuda(
                     good = draw_start(
                         x,
                         y,
-                        q[0, a : b + 1],
-                        q[1, a : b + 1],
-                        q[2, a : b + 1],
+                        q[0, a:b],
+                        q[1, a:b],
+                        q[2, a:b],
                         par[d, r],
                         cuts[warp],
                         centres[warp],

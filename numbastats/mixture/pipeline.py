@@ -117,9 +117,10 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     y, w, off = data.y[a:b], data.w[a:b], data.off[lo : hi + 1] - a
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
-    cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m) + 1)]).astype(np.int64)  # and one more: q starts at 0
+    cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
     t1, t2 = np.empty(n), np.empty(n)
-    u1, u2, uw = np.zeros(cell[-1]), np.zeros(cell[-1]), np.zeros(cell[-1])
+    whole = cell[-1] == n  # every cell is an observation
+    u1, u2, uw = (t1, t2, w) if whole else (np.empty(cell[-1]), np.empty(cell[-1]), np.empty(cell[-1]))
     q, info = np.empty((3, cell[-1])), np.zeros((D, c.INFO))
     args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, u1, u2, uw, q, info]
     if D:

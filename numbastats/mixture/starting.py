@@ -26,11 +26,11 @@ def _words(start, dataset, draw, stream, k0, k1):  # not inlined, for the sake o
 @_function
 def _index(q0, n, word):
     """The cell that holds the share (word + 1/2) 2^-32 of the mass."""
-    target = (np.float64(word) + 0.5) * 2.3283064365386963e-10 * q0[n]
+    target = (np.float64(word) + 0.5) * 2.3283064365386963e-10 * q0[n - 1]
     lo, hi = 0, n - 1
     while lo < hi:
         mid = (lo + hi) // 2
-        if q0[mid + 1] > target:
+        if q0[mid] > target:
             hi = mid
         else:
             lo = mid + 1
@@ -48,15 +48,22 @@ def _segment(par, k, s0, s1, s2, share, family, info):
 
 
 @_function
+def _below(q, j):
+    """Sum over the first j cells."""
+    return q[j - 1] if j > 0 else 0.0
+
+
+@_function
 def _cut_start(par, cuts, q0, q1, q2, family, info):
     """Maximum likelihood of the segments between sorted cuts."""
     K = par.shape[1]
     for k in range(K):
         a, b = int(cuts[k]), int(cuts[k + 1])
-        s0 = q0[b] - q0[a]
+        s0 = _below(q0, b) - _below(q0, a)
         if b == a or not s0 * info[COUNT] >= 2.0 * info[MASS]:
             return False
-        if not _segment(par, k, s0, q1[b] - q1[a], q2[b] - q2[a], s0 / info[MASS], family, info):
+        s1, s2 = _below(q1, b) - _below(q1, a), _below(q2, b) - _below(q2, a)
+        if not _segment(par, k, s0, s1, s2, s0 / info[MASS], family, info):
             return False
     return True
 
