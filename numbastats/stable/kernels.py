@@ -1042,7 +1042,7 @@ def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
         start = np.int64(k) * CHUNK
         e, recip, power, bte = law.variate_constants(np.float64(at(a, start)), np.float64(at(b, start)))
         for lo in range(start, min(start + CHUNK, out.size), BLOCK):
-            item = np.int64(first) * BLOCK + lo
+            item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             for i in range(BLOCK):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
@@ -1073,7 +1073,7 @@ def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
 
 def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        item = first * BLOCK + i
+        item = first + i
         r0, r1, r2, r3 = philox4x32(np.uint32(item), np.uint32(item >> 32), np.uint32(0), stream, k0, k1)
         e, recip, power, bte = law.variate_constants(np.float64(at(a, i)), np.float64(at(b, i)))
         u, w = law.uniform_and_exponential(r0, r1, r2, r3)
