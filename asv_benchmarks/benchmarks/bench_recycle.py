@@ -170,8 +170,8 @@ class TableSetup:
 class Batch:
     """Tables of many sets of parameters on one core, degree 7.
 
-    NUMBASTATS_SETS=1000 in the environment sets their number: 8.2 ms each for the hyperbolic law, 8.7 for variance gamma, 7.8
-    for NIG (2026-11-21, Zen 5, processor time); the goal is 10.
+    NUMBASTATS_SETS=1000 in the environment sets their number: 8.3 ms each for the hyperbolic law, 9.7 for variance gamma, 9.6
+    for NIG (2026-11-21, Zen 5, processor time, on a machine that was shared); the goal is 10.
     """
 
     params = ["hyperbolic", "variance_gamma", "nig"]

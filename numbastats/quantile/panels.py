@@ -193,8 +193,7 @@ class Side:
             return self._weighted(origin, sign, s)
 
         def ended(s, v):
-            lost = v < FLOOR if self.weighted is not None else v < FLOOR * max(s, 1.0)
-            return v <= TAIL[self.depth] * top or lost
+            return v <= np.maximum(TAIL[self.depth] * top, FLOOR if self.weighted is not None else FLOOR * np.maximum(s, 1.0))
 
         low, high = max(floor, scale * 2.0**-16), min(far, scale * 2.0**16)
         s = np.geomspace(low, high, max(8, int(math.log(high / low, step)) + 1)) if high > low else np.array([low, high])
@@ -234,7 +233,7 @@ class Side:
                     f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
                     f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
                 )
-            keep = np.flatnonzero([not ended(*p) for p in zip(s, v, strict=True)])[-1] + 2
+            keep = np.flatnonzero(~ended(s, v))[-1] + 2
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
             probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 400)

@@ -31,16 +31,24 @@ def _monomials(degree):
     return np.linalg.inv(np.vander(chebyshev_points(degree + 1), degree + 1, increasing=True)).T.copy()
 
 
-def _rows(function, lo, width, count, degree, centred=True):
+def _rows(function, lo, width, count, degree, centred=True, quarters=4):
     """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
 
-    Differences from a value in the middle go through the matrices: the rounding is theirs, not that of x.
+    Of the first interval that many `quarters` only; the other rows are NaN. Differences from a value in the middle go through
+    the matrices: the rounding is theirs, not that of x.
     """
-    out = np.empty((lo.size, count, degree + 1))
+    out = np.full((lo.size, count, degree + 1), math.nan)
     tolerance = _FIT_TOLERANCE if centred else 0.3 * _FIT_TOLERANCE
     points, coefficients = 0.5 * (chebyshev_points(_FIT) + 1), chebyshev_matrix(_FIT)[-2:].T
     block, first, size = np.arange(lo.size), np.zeros(lo.size, np.int64), count
-    while block.size:
+    if quarters < 4:
+        block, first = block[1:], first[1:]
+    while block.size or (quarters < 4 and size >= count // 4):
+        if quarters < 4 and size == count // 4:
+            block, first = np.append(block, np.zeros(quarters, np.int64)), np.append(first, size * np.arange(quarters))
+        if not block.size:
+            size //= 2
+            continue
         part = width[block] / count
         nodes = (lo[block] + part * first)[:, None] + (part * size)[:, None] * points
         values = function(nodes.ravel()).reshape(nodes.shape)
@@ -79,14 +87,16 @@ class Zones:
         self.segments = 1 << bits
         self.error = 0.0
 
-    def _checked(self, function, residual, lo, width, count):
+    def _checked(self, function, residual, lo, width, count, quarters=4):
         """Rows of intervals, after a comparison at two random places of every row."""
-        rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0)
+        rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0, quarters)
         flat = np.repeat(rows.reshape(-1, self.degree + 1), 2, axis=0)
         x = self.rng.uniform(-1, 1, flat.shape[0])
         part = np.repeat(width / count, 2 * count)
         left = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel().repeat(2)
-        error = residual(left + part * (0.5 * (x + 1)), _polynomial(flat, x))
+        made = np.ones(x.size, bool)
+        made[2 * quarters * count // 4 : 2 * count] = False
+        error = residual((left + part * (0.5 * (x + 1)))[made], _polynomial(flat[made], x[made]))
         self.error = max(self.error, float(np.max(error, initial=0.0)) if not np.isnan(error).any() else math.inf)
         return rows
 
@@ -144,12 +154,9 @@ class Zones:
 
             known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
             rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
-            rows[1:known] = self._checked(function, residual, lo[1:known], lo[1:known], self.segments)
             # of the first octave, as many quarters as reach half of the side: the other zone has the rest
             quarters = min(int(4 * (2 * whole - 1)) + 1, 4)
-            first = lo[0] * (1 + 0.25 * np.arange(quarters))
-            made = self._checked(function, residual, first, np.full(quarters, 0.25 * lo[0]), self.segments // 4)
-            rows[0, : quarters * self.segments // 4] = made.reshape(-1, self.degree + 1)
+            rows[:known] = self._checked(function, residual, lo[:known], lo[:known], self.segments, quarters)
             specials = (m.anchor, math.nan if alone else m.anchor) if inner else (end, math.nan)
             zones.append(self._descending(rows, specials))
         return np.concatenate(zones)
