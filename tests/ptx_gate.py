@@ -26,7 +26,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 ARCHITECTURES = ((8, 0), (9, 0))
 # kernel name -> bytes of spill stores and loads that were looked at and accepted
-SPILL_BUDGET: dict[str, int] = {"stable.newton": 92, "stable.points": 160}
+SPILL_BUDGET: dict[str, int] = {
+    "mixture.starts_queue": 40,  # sm_90: start, M-step and coefficients in one function, run by one lane
+    "stable.newton": 92,
+    "stable.points": 160,
+}
 
 
 def find_ptxas():

@@ -279,7 +279,9 @@ def starts_queue_cuda(
 
     The simulator has no operations within a warp: there a block is one warp, which adds as the other layout does.
     """
-    cells = cuda.shared.array((3, QUEUE_CELLS), u1.dtype)
+    near_x = cuda.shared.array(QUEUE_CELLS, np.float64)
+    near_y = cuda.shared.array(QUEUE_CELLS, np.float64)
+    near_w = cuda.shared.array(QUEUE_CELLS, np.float64)
     P = cuda.shared.array((WARPS, 3, MAX_CUDA_K), np.float64)
     S = cuda.shared.array((WARPS, 3, MAX_CUDA_K), np.float64)
     cuts = cuda.shared.array((WARPS, CUTS), np.float64)
@@ -300,8 +302,8 @@ def starts_queue_cuda(
         x, y, w = u1[a:b], u2[a:b], uw[a:b]
         if m <= QUEUE_CELLS:
             for i in range(thread, m, cuda.blockDim.x):
-                cells[0, i], cells[1, i], cells[2, i] = x[i], y[i], w[i]
-            x, y, w = cells[0, :m], cells[1, :m], cells[2, :m]
+                near_x[i], near_y[i], near_w[i] = x[i], y[i], w[i]
+            x, y, w = near_x[:m], near_y[:m], near_w[:m]
         if thread == 0:
             queue[0] = 0
         cuda.syncthreads()
@@ -331,8 +333,6 @@ def starts_queue_cuda(
                     )
                     state[warp, 1] = 0 if good else DEGENERATE
                     ll[d, r] = -math.inf
-                    if good and rounds > 0:
-                        set_coefficients(P[warp, :, :K], par[d, r], family, shape, row[CENTRE])
             if SIMULATED:
                 cuda.syncthreads()
             else:
@@ -340,6 +340,12 @@ def starts_queue_cuda(
             r = state[warp, 0]
             working = r < R
             for _t in range(rounds if working else 0):
+                if lane == 0 and state[warp, 1] == 0:
+                    set_coefficients(P[warp, :, :K], par[d, r], family, shape, row[CENTRE])
+                if SIMULATED:
+                    cuda.syncthreads()
+                else:
+                    cuda.syncwarp()
                 if state[warp, 1] == 0:
                     lane_sums(x, y, w, lane, P[warp, :, :K], e, acc[:sums], False)
                     if SIMULATED:
@@ -366,9 +372,7 @@ def starts_queue_cuda(
                             p, family, prior_n, prior_d, prior_a
                         )
                         least = 2.0 * row[MASS] / row[COUNT]
-                        if m_step(S[warp, :, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, prior_d, prior_a, 0.0):
-                            set_coefficients(P[warp, :, :K], p, family, shape, row[CENTRE])
-                        else:
+                        if not m_step(S[warp, :, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, prior_d, prior_a, 0.0):
                             state[warp, 1] = DEGENERATE
                             ll[d, r] = -math.inf
                 if SIMULATED:
@@ -377,6 +381,10 @@ def starts_queue_cuda(
                     cuda.syncwarp()
             if lane == 0 and working:
                 flag[d, r] = state[warp, 1]
+            if SIMULATED:
+                cuda.syncthreads()
+            else:
+                cuda.syncwarp()
         cuda.syncthreads()
 
 

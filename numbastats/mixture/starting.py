@@ -54,21 +54,6 @@ def _below(q, j):
 
 
 @_function
-def _cut_start(par, cuts, q0, q1, q2, family, info):
-    """Maximum likelihood of the segments between sorted cuts."""
-    K = par.shape[1]
-    for k in range(K):
-        a, b = int(cuts[k]), int(cuts[k + 1])
-        s0 = _below(q0, b) - _below(q0, a)
-        if b == a or not s0 * info[COUNT] >= 2.0 * info[MASS]:
-            return False
-        s1, s2 = _below(q1, b) - _below(q1, a), _below(q2, b) - _below(q2, a)
-        if not _segment(par, k, s0, s1, s2, s0 / info[MASS], family, info):
-            return False
-    return True
-
-
-@_function
 def _sort(x):
     for i in range(1, x.size):
         v = x[i]
@@ -92,22 +77,12 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
         return above_floor(par, 0.0, family)
     draw = np.uint32(0)
     members = 3 if family <= fam.GAMMA else 2
-    for _attempt in range(64):
-        good = True
-        if kind == SUBSET:  # the maximum likelihood of p + 1 observations each, drawn without replacement
-            for k in range(K):
-                w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
-                draw = np.uint32(draw + np.uint32(1))
-                a, b, c = _index(q0, n, w0), _index(q0, n, w1), _index(q0, n, w2)
-                s1, s2 = u1[a] + u1[b], u2[a] + u2[b]
-                if members == 3:
-                    s1 += u1[c]
-                    s2 += u2[c]
-                distinct = a != b and (members == 2 or (c != a and c != b))
-                if not (distinct and _segment(par, k, float(members), s1, s2, 1.0 / K, family, info)):
-                    good = False
-                    break
-        else:
+    for attempt in range(65):
+        subset, equal = kind == SUBSET and attempt < 64, attempt == 64
+        if equal:
+            for k in range(K + 1):
+                cuts[k] = float(k * n // K)
+        elif not subset:
             cuts[0], cuts[K] = 0.0, float(n)
             if kind == QUANTILE_CUTS:
                 for k in range(1, K):
@@ -146,9 +121,25 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
                             hi = mid
                     cuts[k] = float(lo)
             _sort(cuts[1:K])
-            good = _cut_start(par, cuts, q0, q1, q2, family, info)
+        good = True
+        for k in range(K):
+            if subset:  # the maximum likelihood of p + 1 observations each, drawn without replacement
+                w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
+                draw = np.uint32(draw + np.uint32(1))
+                a, b, c = _index(q0, n, w0), _index(q0, n, w1), _index(q0, n, w2)
+                s0, s1, s2, share = float(members), float(u1[a] + u1[b]), float(u2[a] + u2[b]), 1.0 / K
+                if members == 3:
+                    s1 += u1[c]
+                    s2 += u2[c]
+                enough = a != b and (members == 2 or (c != a and c != b))
+            else:  # of the segments between cuts
+                a, b = int(cuts[k]), int(cuts[k + 1])
+                s0, s1, s2 = _below(q0, b) - _below(q0, a), _below(q1, b) - _below(q1, a), _below(q2, b) - _below(q2, a)
+                share = s0 / info[MASS]
+                enough = b > a and s0 * info[COUNT] >= 2.0 * info[MASS]
+            if not (enough and _segment(par, k, s0, s1, s2, share, family, info)):
+                good = False
+                break
         if good:
             return True
-    for k in range(K + 1):
-        cuts[k] = float(k * n // K)
-    return _cut_start(par, cuts, q0, q1, q2, family, info)
+    return False
