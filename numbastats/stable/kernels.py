@@ -15,6 +15,10 @@ from numbastats.scalar.elementary import exp, expm1, log, sincos
 from numbastats.scalar.philox import philox4x32
 from numbastats.stable.rules import kronrod
 
+# Only jitted code calls these functions of arrays; those that sum may do so in any order.
+_shared = array_function(host=False)
+_summing = array_function(host=False, fastmath=("contract", "reassoc"))
+
 # --- one point by Zolotarev's integral --------------------------------------------------------------------------------
 # int g e^-g, int e^-g and int (1 - e^-g) over theta, in w = log(d0/d1), by Gauss-Legendre on panels whose ends are fixed
 # points in w and level sets of log g.
@@ -37,7 +41,7 @@ CHUNK, BLOCK = 4096, 64  # table look-ups per task and per pass
 LANES = 64  # threads of a CUDA block that share a point
 
 
-@array_function
+@_shared
 def fill_log_g(w, n, L, q, d0, jac, lg):
     """log g, d0 and d theta/d w at n places w."""
     if q[11] == 2.0:
@@ -54,7 +58,7 @@ def fill_log_g(w, n, L, q, d0, jac, lg):
             d0[i], jac[i], lg[i] = u, j, law.log_g(u, v, w[i], q)
 
 
-@array_function
+@_shared
 def crossings(L, lowest, q, w, d0, jac, lg, ends):
     """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
     if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
@@ -120,7 +124,7 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
     return n
 
 
-@array_function
+@_shared
 def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out):
     """The three integrals into out[:3], and into out[3:] the sums over the panels of |rule - lower rule|."""
     sign = 1.0 if q[0] <= 1.0 else -1.0
@@ -173,7 +177,7 @@ _LOG_U = np.log(_U)
 MOST_NODES = max(map(len, _BANDS))
 
 
-@array_function
+@_shared
 def more_terms(a, angle, at_zeta, terms):
     """The next 16 terms of a series, into terms (2, TERMS)."""
     first = int(terms[0, 0]) + 1
@@ -183,7 +187,7 @@ def more_terms(a, angle, at_zeta, terms):
     terms[0, 0] += size.size
 
 
-@array_function
+@_shared
 def series_at_infinity(a, geometry, terms):
     """(whether they are accurate, six numbers) for x1 > 0 by the expansion in x1^-a."""
     b, x0, x1, m, h0, k1, L, eta = geometry
@@ -216,7 +220,7 @@ def series_at_infinity(a, geometry, terms):
     return ok, (p / x1, 1.0 - s, s, 0.0, 0.0, 0.0)
 
 
-@array_function
+@_shared
 def series_at_zeta(a, geometry, terms):
     """The same by the expansion in x1."""
     b, x0, x1, m, h0, k1, L, eta = geometry
@@ -243,7 +247,7 @@ def series_at_zeta(a, geometry, terms):
     return ok and d < 0.3 * L / math.pi, (p * factor, h0 / math.pi + d, L / math.pi - d, 0.0, 0.0, 0.0)
 
 
-@array_function(fastmath=("contract", "reassoc"))
+@_summing
 def ray(x, a, b):
     """Six numbers next to the Cauchy law, where `law.by_the_ray` says so."""
     if abs(x) > 1e100:
@@ -258,7 +262,7 @@ def ray(x, a, b):
     return law.from_ray(x, fr, fi, si)
 
 
-@array_function
+@_shared
 def without_integral(a, geometry, terms):
     """(number for `law.exactly`, 0 if none holds; six numbers) by a series or the ray; terms (2, 2, TERMS)."""
     b, x0 = geometry[0], geometry[1]
@@ -273,13 +277,13 @@ def without_integral(a, geometry, terms):
     return 0, (np.nan, np.nan, np.nan, 0.0, 0.0, 0.0)
 
 
-@array_function
+@_shared
 def fourier_holds(a, geometry, reach):
     """Whether the rule is good for the point."""
     return law.fourier_band(a) >= 0 and abs(geometry[1] if a > 0.9 and a < 1.1 else geometry[2]) <= reach
 
 
-@array_function(fastmath=("contract", "reassoc"))
+@_summing
 def fourier_sums(a, geometry, nodes, fresh):
     """The two sums of the rule; nodes (4, MOST_NODES) are those of alpha already unless fresh."""
     band = law.fourier_band(a)
@@ -298,13 +302,16 @@ def fourier_sums(a, geometry, nodes, fresh):
     return density, half
 
 
-@array_function
+@_shared
 def scratch():
-    """Memory of a task: terms of the series on both sides, nodes of the rule, and what `known` keeps."""
+    """Memory of a task: terms of the series on both sides, nodes of the rule, and what `tangent` and `geometry_of` keep.
+
+    In the third, kept[2, 3] is the alpha of the nodes.
+    """
     return np.empty((2, 2, 2, TERMS)), np.empty((4, MOST_NODES)), np.full((3, 8), np.nan)
 
 
-@array_function
+@_shared
 def tangent(a, kept):
     """`law.tangent`, kept in kept[2, :3]."""
     if not (kept[2, 0] == a):
@@ -313,7 +320,7 @@ def tangent(a, kept):
     return kept[2, 1], kept[2, 2]
 
 
-@array_function
+@_shared
 def geometry_of(a, flip, side, series, kept):
     """The geometry of a point, kept with the terms for one law on each side, and the reach of the Fourier rule."""
     b, x0, x1, m = side
@@ -326,7 +333,7 @@ def geometry_of(a, flip, side, series, kept):
     return (b, x0, x1, m, own[2], own[3], own[4], own[5]), own[6]
 
 
-@array_function
+@_shared
 def point(x, a, b, loc, scale, s1, rule, weights, lower, work, ends, sums, series, nodes, kept):
     """Six numbers of one point and three error estimates; work is a 4 x (PANELS nodes) scratch array."""
     th, tl = tangent(a, kept)
@@ -341,14 +348,15 @@ def point(x, a, b, loc, scale, s1, rule, weights, lower, work, ends, sums, serie
         if law.fourier_accurate(a, density, half):
             done, v = 3, law.from_fourier(density, half)
     if done > 0:
-        return law.exactly(law.reflect(flip, v), done)
+        v = law.reflect(flip, v)
+        return law.exactly(v, done) if lower.size > 0 else (v, (0.0, 0.0, 0.0))
     L, lowest, q = law.zolotarev(a, geometry)
     n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
     integrate(n, L, lowest, q, ends, rule, weights, lower, work[0], work[1], work[2], work[3], sums)
     return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
 
 
-@array_function
+@_shared
 def deal_terms(lane, lanes, a, geometry, terms, acc):
     """One lane's share of the terms of both series and of the sums of the Fourier rule."""
     b, x0, x1, m, h0, k1, L, eta = geometry
@@ -362,7 +370,7 @@ def deal_terms(lane, lanes, a, geometry, terms, acc):
     acc[0], acc[1] = fourier_share(lane, lanes, a, geometry) if holds else (0.0, 0.5)
 
 
-@array_function
+@_shared
 def fourier_share(lane, lanes, a, geometry):
     """One lane's share of the two sums of the rule."""
     band = law.fourier_band(a)
@@ -376,7 +384,7 @@ def fourier_share(lane, lanes, a, geometry):
     return density, half
 
 
-@array_function
+@_shared
 def settle(lanes, a, geometry, terms, acc, samples, ends):
     """Number of the ends of Zolotarev's panels; or minus the number for `law.exactly`, with the point in acc[0]."""
     done, v = without_integral(a, geometry, terms)
@@ -393,7 +401,7 @@ def settle(lanes, a, geometry, terms, acc, samples, ends):
     return -done
 
 
-@array_function
+@_shared
 def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
     """One lane's share of the three integrals, panel by panel, and of the differences of the two rules."""
     if n < 0:
@@ -420,7 +428,7 @@ def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
         acc[5] += abs(sd)
 
 
-@array_function
+@_shared
 def gather(lanes, acc, n, L, lowest, q, flip, ends):
     """A point from the shares of all lanes, or from what `settle` left."""
     if n < 0:
@@ -453,10 +461,15 @@ def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
                 _NODES if rough else KRONROD, _WEIGHTS if rough else KRONROD_WEIGHTS, _NONE if rough else KRONROD_LOWER,
                 work, ends, sums, series, nodes, kept,
             )  # fmt: skip
-            j = int(code) if code >= 0 else int(code) + 2
-            p[i] = law.pick(j, v, sc)
-            if code < 0:
-                c[i], s[i] = law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
+            first = int(code) if code >= 0 else int(code) + 2
+            for r in range(1 if code >= 0 else 3):
+                value = law.pick(first + 2 * r, v, sc)
+                if r == 0:
+                    p[i] = value
+                elif r == 1:
+                    c[i] = value
+                else:
+                    s[i] = value
             if not rough:
                 pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
 
@@ -494,10 +507,15 @@ def points_cuda(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
                 v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
             cuda.syncthreads()
         if t == 0:
-            j = int(code) if code >= 0 else int(code) + 2
-            p[i] = law.pick(j, v, sc)
-            if code < 0:
-                c[i], s[i] = law.pick(2 + j, v, sc), law.pick(4 + j, v, sc)
+            first = int(code) if code >= 0 else int(code) + 2
+            for r in range(1 if code >= 0 else 3):
+                value = law.pick(first + 2 * r, v, sc)
+                if r == 0:
+                    p[i] = value
+                elif r == 1:
+                    c[i] = value
+                else:
+                    s[i] = value
             if not rough:
                 pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
 
@@ -565,7 +583,7 @@ FOURIER = Kernel(
 BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow outwards
 
 
-@array_function
+@_shared
 def polynomial(cells, rows, cell, u):
     """The table's polynomial at u: that of the cell's panel or of the next one."""
     k = cells[cell, 0]
@@ -581,7 +599,7 @@ def polynomial(cells, rows, cell, u):
     return law.mul_add(y, odd, even)
 
 
-@array_function
+@_shared
 def beyond(code, cell, side):
     """The logarithm where the table has no panel: the density and one tail are 0."""
     if cell == -3:
@@ -656,7 +674,7 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
         out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d), sc)
 
 
-@array_function
+@_shared
 def quantile(p, upper, info, lower_tail, upper_tail):
     """(side, u): where the tail probability is p, as a place in the table. u is NaN or +-inf at the ends."""
     if not (p >= 0.0 and p <= 1.0):
@@ -753,7 +771,7 @@ _GK_WEIGHTS = np.append(kronrod(15)[1], 0.0)
 _ROUNDS = 40
 
 
-@array_function
+@_shared
 def contributing(parts, range_, a, length, sums):
     """Add up the subintervals' integrals parts (3, 16), or narrow the range; returns whether it is done.
 
@@ -902,7 +920,7 @@ def nodes_cuda(first, step, wide, a, h0, k1, L, log_c, g, weights):
             g[i], weights[0, i], weights[1, i], weights[2, i] = law.sweep_node(t, step, wide, a, h0, k1, L, log_c)
 
 
-@array_function
+@_shared
 def bisect(lg, low, high, value):
     """Number of the first of the rising lg[low:high] that is not below the value."""
     while low < high:
@@ -918,7 +936,7 @@ MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for
 EARLY = 0.02
 
 
-@array_function
+@_shared
 def early(scale, moments, start):
     """Sum over the nodes before start, where g scale < EARLY: moments (MOMENTS, nodes + 1) are sums of weights g^(m + 1)."""
     total = 0.0
@@ -927,7 +945,7 @@ def early(scale, moments, start):
     return (moments[0, start] + total) * scale
 
 
-@array_function(fastmath=("contract", "reassoc"))
+@_summing
 def sweep(scale, top, g, weights, moments, work):
     """Sums of g e^-g times each of the three rows of weights; g rises with the nodes."""
     end = bisect(g, 0, g.size, top / scale)
@@ -1096,7 +1114,7 @@ RVS = {
 # Newton's method on the logarithm of the smaller tail, in v with x - centre = sign expm1(|v|), inside a bracket.
 
 
-@array_function
+@_shared
 def newton_step(state, code, target, p_log, v_log):
     """One step of the bracketed iteration; returns whether it is over. state: v, left, right, unused, number of steps."""
     v, left, right = state[0], state[1], state[2]
@@ -1118,7 +1136,7 @@ def newton_step(state, code, target, p_log, v_log):
     return over
 
 
-@array_function
+@_shared
 def newton_start(p, upper, state):
     """(code of the tail, log of its probability, whether there is nothing to iterate)."""
     state[0], state[1], state[2], state[4] = 0.0, -709.9, 709.9, 0.0

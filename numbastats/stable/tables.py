@@ -127,8 +127,9 @@ class _Sweep:
         shift = abs(ratio) * np.array([-5.0, 3.0] if a >= 0.5 else [-10.0 / a, 5.0 / a])
         middle = math.log(law.sweep_node(0.0, step, wide, a, h0, k1, length, log_c)[0])
         slope = min(steep, flat * wide)
-        right = min(most, math.ceil((max(top + shift.max() - middle, 0.0) / slope + 10.0) / step))
-        left = min(most, math.ceil((max(middle + 42.0 * max(a, 1.0 / a) + shift.max(), 0.0) / slope + 10.0) / step))
+        beyond = max(middle + 42.0 + shift.max(), 42.0 * max(a, 1.0 / a))
+        right = min(most, math.ceil((max(top + shift.max() - middle, 0.0) / slope + 4.0) / step))
+        left = min(most, math.ceil((beyond / slope + 4.0) / step))
         g, weights = np.empty(left + right + 1), np.empty((3, left + right + 1))
         kernels.NODES.serial(float(-left), step, wide, a, h0, k1, length, log_c, g, weights)
         # log x1 for which the window lies inside the nodes
@@ -243,7 +244,7 @@ def table(a, b):
         np.concatenate([np.full(e.size - 1, s) for e, s in zip(edges, sides, strict=True)]),
         np.concatenate([e[:-1] for e in edges]),
         np.concatenate([e[1:] for e in edges]),
-        5e-14 if abs(b) == 1.0 and abs(a - 1.0) < 0.08 else 1e-14,  # the noise of the integral in light tails next to 1
+        4e-14 if abs(b) == 1.0 or abs(a - 1.0) < 0.08 else 1e-14,  # light tails and integrals next to 1 have more noise
     )
     if b == 0.0:
         side, lo, hi, c = np.append(side, -side), np.append(lo, lo), np.append(hi, hi), np.append(c, c[[0, 2, 1]], axis=1)
