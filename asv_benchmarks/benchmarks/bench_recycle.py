@@ -170,8 +170,8 @@ class TableSetup:
 class Batch:
     """Tables of many sets of parameters on one core, degree 7.
 
-    NUMBASTATS_SETS=1000 in the environment sets their number: 8.3 ms each for the hyperbolic law, 9.7 for variance gamma, 9.6
-    for NIG (2026-11-21, Zen 5, processor time, on a machine that was shared); the goal is 10.
+    NUMBASTATS_SETS=1000 in the environment sets their number. 2026-11-21, Zen 5: 7.0 to 7.3 ms each for the hyperbolic law
+    (10.1 and 10.8 in slow phases of the machine), 8.6 to 8.9 for variance gamma, 7.4 to 7.6 for NIG; the goal is 10.
     """
 
     params = ["hyperbolic", "variance_gamma", "nig"]
