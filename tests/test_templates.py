@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from numbastats._core import templates
+from numbastats._core.compile import build, device_function
 from numbastats._core.dispatch import launch
 
 rng = np.random.default_rng(0)
@@ -14,6 +15,21 @@ rng = np.random.default_rng(0)
 
 def run(kernel, args, n, device, outputs=(-1,)):
     launch(kernel, args, n, outputs=outputs, **device)
+
+
+@device_function
+def between(x, a, b):
+    return x * a - b
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("target", ["serial", "parallel", "cuda"])
+def test_map_of_three(dtype, target):
+    n = 70 if target == "cuda" else 5000
+    x, a, b, out = rng.integers(-9, 9, n).astype(dtype), dtype(3.0), rng.integers(-9, 9, n).astype(dtype), np.empty(n, dtype)
+    kernel = build(templates.map3_cuda if target == "cuda" else templates.map3_cpu, target, _f=between)
+    (kernel[2, 32] if target == "cuda" else kernel)(x, a, b, out)
+    assert np.array_equal(out, 3 * x - b)  # small integers: exact
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

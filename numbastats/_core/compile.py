@@ -47,7 +47,7 @@ _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its
 def _load_registries():
     """Load Numba's typing and lowering registries now: 0.15 s of the import instead of the first call.
 
-    One of them asks whether SciPy has BLAS by importing scipy.linalg, a third of all import time. SciPy is required here, and
+    One of them asks whether SciPy has BLAS by importing scipy.linalg, a fifth of all import time. SciPy is required here, and
     Numba asks again where BLAS is used, so the answer is given for it.
     """
     import numpy.ma  # noqa: F401  the first call of a jitted function asks for it

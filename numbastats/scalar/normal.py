@@ -83,9 +83,6 @@ def _correction32(r):
     return _N32(r) / _D32(r)
 
 
-_correction = by_dtype(_correction64, _correction32)
-
-
 @device_function
 def _r_form64(v, r):
     q = v / r

@@ -1066,27 +1066,12 @@ def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 u[i], w[i] = law.uniform_and_exponential(r0, r1, r2, r3)
             o = out[lo : lo + BLOCK]
-            if _ARRAYS:
-                for i in range(o.size):
-                    e, recip, power, bte = law.variate_constants(np.float64(at(a, lo + i)), np.float64(at(b, lo + i)))
-                    o[i] = law.scaled(
-                        law.variate(u[i], w[i], e, recip, power, bte, _S1),
-                        e,
-                        bte,
-                        np.float64(at(loc, lo + i)),
-                        np.float64(at(scale, lo + i)),
-                        _S1,
-                    )
-            else:
-                for i in range(o.size):
-                    o[i] = law.scaled(
-                        law.variate(u[i], w[i], e, recip, power, bte, _S1),
-                        e,
-                        bte,
-                        np.float64(at(loc, lo + i)),
-                        np.float64(at(scale, lo + i)),
-                        _S1,
-                    )
+            for i in range(o.size):
+                j = lo + i
+                if _ARRAYS:
+                    e, recip, power, bte = law.variate_constants(np.float64(at(a, j)), np.float64(at(b, j)))
+                z = law.variate(u[i], w[i], e, recip, power, bte, _S1)
+                o[i] = law.scaled(z, e, bte, np.float64(at(loc, j)), np.float64(at(scale, j)), _S1)
 
 
 def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):

@@ -105,13 +105,18 @@ class _Points:
         return np.stack([p, c, s])
 
 
+def _angles(a, b):
+    """Angles of the law, and minus the logarithm of its scale in Zolotarev's form."""
+    m = b * law.tan_half_pi(a)[0]
+    h0, k1, length, _ = law.angles(a, b, m)
+    return h0, k1, length, -0.5 * math.log1p(m * m)
+
+
 class _Sweep:
     """Log pdf, cdf, sf of low < x1 < high by equal steps in w, with nodes that all points share."""
 
     def __init__(self, a, b):
-        m = b * law.tan_half_pi(a)[0]
-        h0, k1, length, _ = law.angles(a, b, m)
-        log_c = -0.5 * math.log1p(m * m)
+        h0, k1, length, log_c = _angles(a, b)
         p = a - 1.0
         steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
         step = 0.25 / steep
@@ -153,9 +158,7 @@ class _Light:
     """The same for light laws: beta = 1 for alpha < 1, beta = -1 for alpha > 1."""
 
     def __init__(self, a, b):
-        m = b * law.tan_half_pi(a)[0]
-        h0, k1, length, _ = law.angles(a, b, m)
-        log_c = -0.5 * math.log1p(m * m)
+        h0, k1, length, log_c = _angles(a, b)
         p = a - 1.0
         step = 0.25 / max(max(a, 1.0) / abs(p), 2.0)
         first, last = math.floor(-8.0 / step), math.ceil(45.0 / step)
