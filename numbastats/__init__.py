@@ -32,10 +32,10 @@ with _collector_paused():
 
 __version__ = "0.1.0"
 
-_LAZY = ("interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
+_LAZY = ("bayes", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable",
+    "ConvergenceWarning", "DeviceNotAvailable", "bayes", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable",
     "testing", "warmup",
 ]  # fmt: skip
 

@@ -25,6 +25,7 @@ class Purpose(enum.IntEnum):
     MIXTURE_START = 48
     MIXTURE_SAMPLE = 49
     STABLE = 50
+    BAYES = 51
 
 
 def normalise_rng(rng) -> np.uint64:

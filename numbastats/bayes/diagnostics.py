@@ -1,0 +1,236 @@
+"""Convergence of Markov chains and the predictive accuracy of posterior draws."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+__all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
+
+
+def _chains(x):
+    x = np.asarray(x, np.float64)
+    if x.ndim == 1:
+        x = x[None]
+    if x.ndim > 3 or x.ndim == 0:
+        raise ValueError(f"x has shape {x.shape}; draws have shape (draws,), (chains, draws) or (chains, draws, k)")
+    if x.shape[1] < 4:
+        raise ValueError(f"x has {x.shape[1]} draws per chain; at least 4 are needed")
+    return x if x.ndim == 3 else x[:, :, None]
+
+
+def _result(x, values):
+    return values if np.ndim(x) == 3 else float(values[0])
+
+
+def _split(x):
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _ranks(x):
+    """Normal scores of the pooled ranks, column by column."""
+    n = x.shape[0] * x.shape[1]
+    r = rankdata(x.reshape(n, -1), axis=0).reshape(x.shape)
+    return ndtri((r - 0.375) / (n + 0.25))
+
+
+def _variances(x):
+    """Mean variance within chains, and the estimate of the whole variance."""
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean(axis=0)
+    return within, within * (n - 1) / n + x.mean(axis=1).var(axis=0, ddof=1)
+
+
+def _plain_rhat(x):
+    within, total = _variances(x)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(within > 0, np.sqrt(total / within), np.where(total > 0, np.inf, 1.0))
+
+
+def _plain_ess(x):
+    """Effective sample size by Geyer's initial monotone sequence."""
+    m, n, k = x.shape
+    centred = x - x.mean(axis=1, keepdims=True)
+    f = np.fft.rfft(centred, 2 * n, axis=1)
+    covariance = np.fft.irfft(f * np.conj(f), 2 * n, axis=1)[:, :n].mean(axis=0) / n
+    within, total = _variances(x)
+    out = np.full(k, float(m * n))
+    for j in np.flatnonzero(total > 0):
+        rho = 1.0 - (within[j] - covariance[:, j] * n / (n - 1)) / total[j]
+        rho[0] = 1.0
+        pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)
+        negative = np.flatnonzero(pairs < 0)
+        pairs = np.minimum.accumulate(pairs[: negative[0] if negative.size else pairs.size])
+        time = max(2.0 * pairs.sum() - 1.0, 1.0 / np.log10(m * n))
+        out[j] = m * n / time
+    return out
+
+
+def rhat(x):
+    """Rank-normalised split R-hat: the larger of the bulk and the folded one.
+
+    Parameters
+    ----------
+    x : array_like, shape (draws,), (chains, draws) or (chains, draws, k)
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (k,)
+        Near 1 where the chains agree; 1 for constant draws.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 4 draws per chain or another number of axes.
+
+    References
+    ----------
+    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Buerkner, "Rank-normalization, folding, and localization: an improved
+    R-hat", Bayesian Analysis 16 (2021).
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.bayes.rhat(ns.random.normal(size=(4, 1000), rng=1)) < 1.01
+    True
+    """
+    draws = _split(_chains(x))
+    folded = abs(draws - np.median(draws.reshape(-1, draws.shape[2]), axis=0))
+    return _result(x, np.maximum(_plain_rhat(_ranks(draws)), _plain_rhat(_ranks(folded))))
+
+
+def ess_bulk(x):
+    """Effective sample size of the rank-normalised draws.
+
+    Parameters
+    ----------
+    x : array_like, shape (draws,), (chains, draws) or (chains, draws, k)
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (k,)
+
+    Raises
+    ------
+    ValueError
+        As `rhat`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> 3500 < ns.bayes.ess_bulk(ns.random.normal(size=(4, 1000), rng=1)) < 4500
+    True
+    """
+    return _result(x, _plain_ess(_ranks(_split(_chains(x)))))
+
+
+def ess_tail(x):
+    """The smaller effective sample size of the indicators below the 5 % and the 95 % quantile.
+
+    Parameters
+    ----------
+    x : array_like, shape (draws,), (chains, draws) or (chains, draws, k)
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (k,)
+
+    Raises
+    ------
+    ValueError
+        As `rhat`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> 3000 < ns.bayes.ess_tail(ns.random.normal(size=(4, 1000), rng=1)) < 4500
+    True
+    """
+    draws = _split(_chains(x))
+    flat = draws.reshape(-1, draws.shape[2])
+    sizes = [_plain_ess((draws <= np.quantile(flat, q, axis=0)).astype(np.float64)) for q in (0.05, 0.95)]
+    return _result(x, np.minimum(*sizes))
+
+
+def mcse(x):
+    """Monte Carlo standard error of the mean.
+
+    Parameters
+    ----------
+    x : array_like, shape (draws,), (chains, draws) or (chains, draws, k)
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (k,)
+
+    Raises
+    ------
+    ValueError
+        As `rhat`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(ns.bayes.mcse(ns.random.normal(size=(4, 2500), rng=1)), 3)
+    0.01
+    """
+    draws = _chains(x)
+    sd = draws.reshape(-1, draws.shape[2]).std(axis=0, ddof=1)
+    return _result(x, sd / np.sqrt(_plain_ess(_split(draws))))
+
+
+def psis(log_weights):
+    """Smooth the largest importance weights of every row by a generalised Pareto law.
+
+    Parameters
+    ----------
+    log_weights : numpy.ndarray, shape (rows, draws)
+
+    Returns
+    -------
+    tuple
+        Smoothed log weights, normalised per row, and the Pareto shape k per row (above 0.7: not to be trusted).
+
+    References
+    ----------
+    A. Vehtari, D. Simpson, A. Gelman, Y. Yao, J. Gabry, "Pareto smoothed importance sampling", JMLR 25 (2024).
+    J. Zhang, M. A. Stephens, "A new and efficient estimation method for the generalized Pareto distribution",
+    Technometrics 51 (2009).
+    """
+    w = np.array(log_weights, np.float64)
+    w -= w.max(axis=1, keepdims=True)
+    rows, draws = w.shape
+    tail = int(np.ceil(min(0.2 * draws, 3.0 * np.sqrt(draws))))
+    shape = np.full(rows, np.inf)
+    if tail >= 5:
+        order = np.argsort(w, axis=1)[:, -tail - 1 :]
+        for i in range(rows):
+            cut, top = w[i, order[i, 0]], order[i, 1:]
+            excess = np.exp(w[i, top]) - np.exp(cut)
+            if excess[-1] <= 0.0:  # all equal: nothing to smooth
+                shape[i] = -np.inf
+                continue
+            k, sigma = _generalised_pareto(excess)
+            k = (tail * k + 5.0) / (tail + 10.0)
+            p = (np.arange(tail) + 0.5) / tail
+            quantile = -sigma * np.log1p(-p) if abs(k) < 1e-12 else sigma * np.expm1(-k * np.log1p(-p)) / k
+            w[i, top] = np.minimum(np.log(quantile + np.exp(cut)), 0.0)
+            shape[i] = k
+    w -= np.log(np.exp(w).sum(axis=1, keepdims=True))
+    return w, shape
+
+
+def _generalised_pareto(x):
+    """Shape and scale by Zhang and Stephens; x > 0 ascending."""
+    n = x.size
+    m = 30 + int(np.sqrt(n))
+    b = 1.0 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))
+    b = b / (3.0 * x[int(n / 4 + 0.5) - 1]) + 1.0 / x[-1]
+    k = np.log1p(-b[:, None] * x).mean(axis=1)
+    profile = n * (np.log(-b / k) - k - 1.0)
+    weight = 1.0 / np.exp(profile[:, None] - profile).sum(axis=0)
+    b = float(b @ (weight / weight.sum()))
+    k = float(np.log1p(-b * x).mean())
+    return k, -k / b

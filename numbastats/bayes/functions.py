@@ -1,0 +1,127 @@
+"""Elementwise functions and draws around the probit model."""
+
+from __future__ import annotations
+
+from numbastats import random
+from numbastats._core.dispatch import elementwise
+from numbastats.bayes import kernels as k
+
+__all__ = ["inv_mills", "log_exe1", "log_ndtr", "truncnorm_rvs"]
+
+
+def _evaluate(name, x, cost, options):
+    return elementwise(lambda dtype: k.ELEMENTWISE[name], ("x",), (x,), cost=cost, **options)
+
+
+def log_ndtr(x, *, out=None, dtype=None, device=None, workers=None, stream=None):
+    """Logarithm of the standard normal distribution function.
+
+    Parameters
+    ----------
+    x : array_like
+    out : array, optional
+    dtype : {"float64", "float32"}, optional
+    device : {"auto", "cpu", "cuda"}, optional
+    workers : int or executor, optional
+    stream : CUDA stream, optional
+
+    Returns
+    -------
+    array or scalar
+        Of the shape of `x`. -inf at -inf, 0 at inf, NaN for NaN.
+
+    Raises
+    ------
+    TypeError
+        For inputs that are not real numbers of single or double precision.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.bayes.log_ndtr([-40.0, 0.0]).round(6)
+    array([-804.608442,   -0.693147])
+    """
+    return _evaluate("log_ndtr", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+
+
+def inv_mills(x, *, out=None, dtype=None, device=None, workers=None, stream=None):
+    """phi(x)/Phi(x), the derivative of `log_ndtr`.
+
+    Parameters
+    ----------
+    x : array_like
+    out, dtype, device, workers, stream
+        As in `log_ndtr`.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape of `x`; about -x far to the left.
+
+    Raises
+    ------
+    TypeError
+        As in `log_ndtr`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.bayes.inv_mills([-10.0, 0.0, 10.0]).round(6)
+    array([10.098093,  0.797885,  0.      ])
+    """
+    return _evaluate("inv_mills", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+
+
+def log_exe1(x, *, out=None, dtype=None, device=None, workers=None, stream=None):
+    """log(e^x E1(x)), E1 the exponential integral: the log density of a horseshoe coefficient, but for constants.
+
+    Parameters
+    ----------
+    x : array_like
+    out, dtype, device, workers, stream
+        As in `log_ndtr`.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape of `x`. inf at 0, -inf at inf, NaN for x < 0.
+
+    Raises
+    ------
+    TypeError
+        As in `log_ndtr`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.bayes.log_exe1([1e-300, 1.0, 1e6]).round(6)
+    array([  6.536965,  -0.517369, -13.815512])
+    """
+    return _evaluate("log_exe1", x, 4.0, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+
+
+def truncnorm_rvs(mu, *, rng=None, size=None, dtype=None, out=None, device=None, workers=None, stream=None):
+    """Draws of N(mu, 1) restricted to (0, inf): the latent variable of a probit model.
+
+    Parameters
+    ----------
+    mu : array_like
+    rng : None, int, SeedSequence or Generator
+    size, dtype, out, device, workers, stream
+        As in `numbastats.random.truncnorm`, which this calls.
+
+    Returns
+    -------
+    numpy.ndarray or scalar
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> z = ns.bayes.truncnorm_rvs([-50.0, 0.0], size=(1000, 2), rng=1)
+    >>> bool((z > 0).all()), z.mean(axis=0).round(2)
+    (True, array([0.02, 0.8 ]))
+    """
+    infinite = float("inf")
+    return random.truncnorm(
+        mu, 1.0, 0.0, infinite, size, rng=rng, dtype=dtype, out=out, device=device, workers=workers, stream=stream
+    )

@@ -1,0 +1,281 @@
+"""The samplers: the paper's Gibbs sampler, the same with parameter expansion, split Hamiltonian steps, a Gaussian surrogate.
+
+All chains advance together: a pass over X serves them all. The state is a dictionary of arrays, so that it can be saved and
+resumed exactly: what an iteration draws depends on the key, the chain and the iteration alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from numbastats._core.dispatch import launch
+from numbastats._core.random import Purpose, stream_word
+from numbastats.bayes import kernels as k
+from numbastats.bayes.passes import Rows
+
+__all__ = ["SAMPLERS", "Chains", "surrogate_sweeps"]
+
+SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
+_ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
+_TRIES = 50  # surrogate proposals by which "auto" decides
+
+
+def surrogate_sweeps(n, p):
+    """Sweeps under the surrogate per pass over the data: balances p^3/3 of a factorisation and n p of a pass."""
+    return int(min(max(round(5.0 * n / max(p, 1) ** 2), 1), 10))
+
+
+def _factor(H, d):
+    """Lower Cholesky factor of H + diag(d), Fortran order; its upper triangle is rubbish."""
+    for low, high in ((0.0, math.inf), (1e-9, 1e200), (1e-6, 1e100)):
+        A = H.copy(order="F")
+        A[np.diag_indices_from(A)] += np.clip(d, low, high)
+        L, info = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return L
+    raise RuntimeError("the Cholesky factorisation of X'X + diag(d) failed three times; are there non-finite or huge columns in X?")
+
+
+def _solve(L, v, transposed=False):
+    return blas.dtrsv(L, v, lower=1, trans=int(transposed))
+
+
+class Chains:
+    """A number of chains of one sampler on one data set.
+
+    Parameters
+    ----------
+    rows : Rows
+    skip : int
+        Number of leading columns that are not shrunk: 1 with an intercept.
+    prior : {"horseshoe", "ridge", "lasso"}
+    kind : str
+        One of `SAMPLERS`, or "auto".
+    chains, warmup : int
+    key : tuple of two uint32
+    tau_scale : float
+        Scale of the half-Cauchy prior of tau.
+    tau : float or None
+        A fixed tau.
+    slab : float or None
+        Standard deviation of the slab.
+    intercept_precision : float
+    sweeps : int or None
+        Sweeps of the surrogate.
+    """
+
+    def __init__(self, rows, *, skip, prior, kind, chains, warmup, key, tau_scale, tau, slab, intercept_precision, sweeps):
+        self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
+        self.n, self.p = rows.X.shape
+        self.scale, self.fixed = float(tau_scale), tau is not None
+        self.slab = 0.0 if slab is None else 1.0 / float(slab) ** 2
+        self.wide = self.p > self.n
+        self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
+        self.kind = ("px-gibbs" if self.wide else "split-hmc") if kind == "auto" else kind
+        self.choosing = kind == "auto" and not self.wide
+        numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(chains)
+        self.streams = np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
+        shape = (chains, self.p)
+        D = np.ones(shape)
+        D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
+        self.state = s = {
+            "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0, "clock": 0,
+            "angle": _ANGLE, "accepted": 0.0, "offered": 0, "nonfinite": 0, "kind": self.kind,
+        }  # fmt: skip
+        self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
+        if self.kind in ("gibbs", "px-gibbs"):
+            s["T"][:] = 0.0 if tau is None else math.log(tau)
+            s["V"] = np.ones((chains, 2, self.p))
+            s["W"] = np.column_stack([np.exp(-2.0 * s["T"]), np.ones(chains)])
+            if not self.wide:
+                s["H"] = rows.gram()
+            else:
+                self._identity = Rows(np.eye(self.n), rows.device, rows.workers)
+        else:
+            self._start()
+
+    # --- common steps ---
+
+    def _step(self, part=0):
+        """Counter word of a step: `part` numbers the sweeps within an iteration."""
+        return np.uint32((self.state["clock"] * (self.sweeps + 1) + part) & 0xFFFFFFFF)
+
+    def _draws(self, part=0):
+        """Normals (chains, p), and per chain two uniforms and a Gamma(n/2) draw."""
+        k.DRAWS.serial(*self.key, self.streams, self._step(part), 0.5 * self.n, self._Z, self._U)
+        return self._Z, self._U
+
+    def _scales(self, B, T, D, part=0):
+        """Draw log tau and the local scales given B, in place of T and D."""
+        cost = 40.0 * max(self.p - self.skip, 1) + 1000.0
+        options = (np.int64(self.skip), self.scale, self.fixed, self.slab, *self.key, self.streams, self._step(part))
+        launch(k.SCALES[self.prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
+
+    def _start(self):
+        """Newton's method to the mode under a standard normal prior, chains drawn from its normal approximation."""
+        s = self.state
+        b = np.zeros(self.p)
+        d = np.ones(self.p)
+        d[: self.skip] = s["D"][0, : self.skip]
+        for _ in range(6):
+            H, h = self.rows.curvature(b)
+            L = _factor(H, d)
+            b = _solve(L, _solve(L, h), True)
+        z = self._draws()[0]
+        s["B"] = np.array([b + _solve(L, v, True) for v in z])
+        s["H"], s["h"] = self.rows.curvature(b)
+        s["mean"], s["count"] = b.copy(), 0
+        self._restart()
+
+    def _restart(self):
+        s = self.state
+        s["loglik"], s["gradient"] = self.rows.loglik(s["B"])
+
+    def advance(self):
+        """One iteration of all chains; during warmup also adaptation."""
+        step = {"gibbs": self._gibbs, "px-gibbs": self._gibbs, "split-hmc": self._rotate, "surrogate": self._propose}
+        chance = step[self.kind]()
+        s = self.state
+        i = s["iteration"]
+        if i < self.warmup:
+            if self.kind in ("split-hmc", "surrogate"):
+                self._adapt(i, chance)
+        else:
+            s["accepted"] += chance
+            s["offered"] += 1
+        s["iteration"], s["clock"] = i + 1, s["clock"] + 1
+
+    # --- Gibbs sampling through the latent variables ---
+
+    def _gibbs(self):
+        s = self.state
+        B, T, D = s["B"], s["T"], s["D"]
+        stage, step = self.streams[k.LATENT_STAGE], self._step()
+        if self.wide:
+            z, zz = self._identity.latent(self.rows.margins(B), self.key, stage, step)
+        else:
+            w, zz = self.rows.latent(B, self.key, stage, step)
+        if self.prior == "horseshoe" and self.kind == "gibbs":
+            options = (np.int64(self.skip), self.scale, self.fixed, self.slab, *self.key, self.streams, step)
+            k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
+        else:
+            self._scales(B, T, D)
+        Z, U = self._draws()
+        expanded = self.kind == "px-gibbs"
+        for c in range(B.shape[0]):
+            if self.wide:
+                B[c] = self._wide_draw(z[c], D[c], Z[c], U[c, 2] if expanded else None)
+                continue
+            L = _factor(s["H"], D[c])
+            v = _solve(L, w[c])
+            g = math.sqrt(2.0 * U[c, 2] / (zz[c] - v @ v)) if expanded else 1.0
+            B[c] = _solve(L, g * v + Z[c, : self.p], True)
+        return 1.0
+
+    def _wide_draw(self, z, d, normals, gamma):
+        """Bhattacharya, Chakraborty and Mallick (2016): one n x n factorisation."""
+        X = self.rows.X
+        u = normals[: self.p] / np.sqrt(d)
+        L = _factor(np.asfortranarray((X / d) @ X.T, np.float64), np.ones(self.n))
+        g = 1.0
+        if gamma is not None:
+            v = _solve(L, z)
+            g = math.sqrt(2.0 * gamma / (v @ v))
+        rest = g * z - X @ u - normals[self.p :]
+        return u + (X.T @ _solve(L, _solve(L, rest), True)) / d
+
+    # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by what it leaves -------
+
+    def _rotate(self):
+        s = self.state
+        B, T, D = s["B"], s["T"], s["D"]
+        self._scales(B, T, D)
+        Z, U = self._draws()
+        chains = B.shape[0]
+        factors, shifts, new = [], [], np.empty_like(B)
+        energy, momenta, angles = np.empty(chains), np.empty_like(B), s["angle"] * (0.8 + 0.4 * U[:, 1])
+        rotated = np.empty_like(B)
+        for c in range(chains):
+            b, d, v = B[c], D[c], Z[c]
+            L = _factor(s["H"], d)
+            shift = _solve(L, s["h"])
+            q = blas.dtrmv(L, b, lower=1, trans=1) - shift
+            pull = _solve(L, d * b - s["gradient"][c]) - q
+            energy[c] = -s["loglik"][c] + 0.5 * (d * b) @ b + 0.5 * v @ v
+            a = angles[c]
+            v = v - 0.5 * a * pull
+            rotated[c] = q * math.cos(a) + v * math.sin(a)
+            momenta[c] = v * math.cos(a) - q * math.sin(a)
+            new[c] = _solve(L, rotated[c] + shift, True)
+            factors.append(L)
+            shifts.append(shift)
+        loglik, gradient = self.rows.loglik(new)
+        chance = 0.0
+        for c in range(chains):
+            b, d = new[c], D[c]
+            v = momenta[c] - 0.5 * angles[c] * (_solve(factors[c], d * b - gradient[c]) - rotated[c])
+            gain = energy[c] - (-loglik[c] + 0.5 * (d * b) @ b + 0.5 * v @ v)
+            chance += self._decide(gain, U[c, 0], {"B": (c, b), "loglik": (c, loglik[c]), "gradient": (c, gradient[c])})
+        return chance / chains
+
+    def _decide(self, gain, u, updates):
+        """Accept with probability min(1, e^gain); returns that probability."""
+        if not math.isfinite(gain):
+            self.state["nonfinite"] += 1
+            return 0.0
+        if math.log(u) < gain:
+            for name, (c, value) in updates.items():
+                self.state[name][c] = value
+        return math.exp(min(0.0, gain))
+
+    # --- a Gaussian surrogate of the likelihood: sweeps without the data, then one exact acceptance ----------------------
+
+    def _surrogate_loglik(self, B):
+        return B @ self.state["h"] - 0.5 * np.einsum("cp,cp->c", B @ self.state["H"], B)
+
+    def _propose(self):
+        s = self.state
+        B, T, D = s["B"].copy(), s["T"].copy(), s["D"].copy()
+        for sweep in range(self.sweeps):
+            self._scales(B, T, D, sweep)
+            Z, _ = self._draws(sweep)
+            for c in range(B.shape[0]):
+                L = _factor(s["H"], D[c])
+                B[c] = _solve(L, _solve(L, s["h"]) + Z[c], True)
+        self._scales(B, T, D, self.sweeps)
+        U = self._draws(self.sweeps)[1]
+        loglik, gradient = self.rows.loglik(B)
+        gains = (loglik - self._surrogate_loglik(B)) - (s["loglik"] - self._surrogate_loglik(s["B"]))
+        chance = 0.0
+        for c in range(B.shape[0]):
+            new = {"B": B[c], "T": T[c], "D": D[c], "loglik": loglik[c], "gradient": gradient[c]}
+            chance += self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
+        return chance / B.shape[0]
+
+    # --- warmup ---
+
+    def _adapt(self, i, chance):
+        s = self.state
+        s["count"] += 1
+        s["mean"] = s["mean"] + (s["B"].mean(axis=0) - s["mean"]) / s["count"]
+        shares = (0.1, 0.3, 0.6) if self.kind == "split-hmc" else (0.5,)
+        if i in [int(share * self.warmup) for share in shares]:
+            s["H"], s["h"] = self.rows.curvature(s["mean"])
+            s["count"] = 0
+        if self.kind == "split-hmc" and i > 30:
+            s["angle"] = min(_LARGEST, max(0.05, s["angle"] * math.exp((chance - 0.8) / math.sqrt(i - 29))))
+        if self.choosing and i == int(0.8 * self.warmup):
+            self._choose()
+
+    def _choose(self):
+        """Try surrogate proposals; the state they leave belongs to the posterior as well."""
+        self.choosing = False
+        total = 0.0
+        for _ in range(_TRIES):
+            total += self._propose()
+            self.state["clock"] += 1
+        if total / _TRIES > 0.6:
+            self.kind = self.state["kind"] = "surrogate"
