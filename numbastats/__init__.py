@@ -35,8 +35,8 @@ __version__ = "0.1.0"
 _LAZY = ("bayes", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "bayes", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable",
-    "testing", "warmup",
+    "ConvergenceWarning", "DeviceNotAvailable", "bayes", "config", "interop", "kde", "mixture", "quantile", "random", "scalar",
+    "stable", "testing", "warmup",
 ]  # fmt: skip
 
 

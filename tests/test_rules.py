@@ -94,8 +94,8 @@ def test_public_names_exist_and_are_documented():
     import inspect
 
     modules = (
-        numbastats, numbastats.config, numbastats.interop, numbastats.kde, numbastats.kde.bandwidth, numbastats.mixture,
-        numbastats.quantile, numbastats.random, numbastats.scalar, numbastats.stable, numbastats.testing,
+        numbastats, numbastats.bayes, numbastats.config, numbastats.interop, numbastats.kde, numbastats.kde.bandwidth,
+        numbastats.mixture, numbastats.quantile, numbastats.random, numbastats.scalar, numbastats.stable, numbastats.testing,
     )  # fmt: skip
     for module in modules:
         for name in module.__all__:

@@ -5,5 +5,6 @@ from numbastats.bayes.functions import inv_mills, log_exe1, log_ndtr, truncnorm_
 from numbastats.bayes.probit import BayesProbit, HorseshoeProbit
 
 __all__ = [
-    "BayesProbit", "HorseshoeProbit", "ess_bulk", "ess_tail", "inv_mills", "log_exe1", "log_ndtr", "mcse", "rhat", "truncnorm_rvs",
+    "BayesProbit", "HorseshoeProbit", "ess_bulk", "ess_tail", "inv_mills", "log_exe1", "log_ndtr", "mcse", "rhat",
+    "truncnorm_rvs",
 ]  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import rankdata
+
+from numbastats.quantile import ndtri
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
 
@@ -31,6 +31,8 @@ def _split(x):
 
 def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
+    from scipy.stats import rankdata  # here: it takes a second to import
+
     n = x.shape[0] * x.shape[1]
     r = rankdata(x.reshape(n, -1), axis=0).reshape(x.shape)
     return ndtri((r - 0.375) / (n + 0.25))

@@ -14,8 +14,17 @@ from numbastats.scalar.elementary import exp
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.samplers import gamma1, normal_from_words
 from numbastats.scalar.shrinkage import (
-    DONE, auxiliary, bounded, global_precision, item_of, local_precision, log_prior_tau, slice_step, truncnorm_right,
-    truncnorm_right_far, uniform_pair,
+    DONE,
+    auxiliary,
+    bounded,
+    global_precision,
+    item_of,
+    local_precision,
+    log_prior_tau,
+    slice_step,
+    truncnorm_right,
+    truncnorm_right_far,
+    uniform_pair,
 )  # fmt: skip
 from numbastats.scalar.special import log_ndtr_ratio
 
@@ -394,4 +403,5 @@ ELEMENTWISE = {
     "log_ndtr": _map("log_ndtr", special.log_ndtr),
     "inv_mills": _map("inv_mills", shrinkage.inv_mills),
     "log_exe1": _map("log_exe1", shrinkage.log_exe1),
+    "ndtr": _map("ndtr", special.ndtr),
 }

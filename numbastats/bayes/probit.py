@@ -9,12 +9,12 @@ import time
 import warnings
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
 from numbastats._core.broadcast import check_dtype, unmasked
-from numbastats._core.dispatch import choose_device
+from numbastats._core.dispatch import choose_device, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.random import key_words, normalise_rng
+from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat
 from numbastats.bayes.passes import Rows
 from numbastats.bayes.samplers import SAMPLERS, Chains
@@ -31,6 +31,11 @@ def _free_memory():
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return math.inf
+
+
+def _apply(name, x, workers=None):
+    """An elementwise function of the room on a host array."""
+    return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 
 class _Moments:
@@ -390,8 +395,8 @@ class BayesProbit:
         need = 8.0 * self.chains * draws * (self.n_features_in_ + 2) * (2 if self.keep == "all" else 1)
         if need > 0.5 * _free_memory():
             raise MemoryError(
-                f"{self.chains} chains of {draws} draws of {self.n_features_in_} coefficients take {need / 2**30:.1f} GiB, more than "
-                "half of the free memory; use keep='moments', fewer draws or a larger thin"
+                f"{self.chains} chains of {draws} draws of {self.n_features_in_} coefficients take {need / 2**30:.1f} GiB, more "
+                "than half of the free memory; use keep='moments', fewer draws or a larger thin"
             )
 
     def _run(self, until):
@@ -448,7 +453,11 @@ class BayesProbit:
         self.draws_ = {}
         if "B" in self._kept:
             B = self._kept["B"] @ change.T
-            self.draws_ = {"beta": B[:, :, skip:], "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]), "log_tau": self._kept["T"]}
+            self.draws_ = {
+                "beta": B[:, :, skip:],
+                "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
+                "log_tau": self._kept["T"],
+            }
             if skip:
                 self.moments_["positive"] = (B > 0).mean(axis=(0, 1))
                 if spread.ndim == 1:
@@ -556,14 +565,15 @@ class BayesProbit:
             if self.fit_intercept:
                 X = np.column_stack([np.ones(len(X)), X])
             variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
-            p = ndtr(X @ self.moments_["mean"] / np.sqrt(1.0 + variance))
+            p = _apply("ndtr", X @ self.moments_["mean"] / np.sqrt(1.0 + variance))
             return np.column_stack([1.0 - p, p])
         n = np.shape(X)[0]
         p, ends = np.empty((n, 2)), np.empty((2, n))
         for part, m in self._predictors(X, draws):
-            p[part, 1], p[part, 0] = ndtr(m).mean(axis=1), ndtr(-m).mean(axis=1)
+            p[part, 1] = _apply("ndtr", m, self.workers).mean(axis=1)
+            p[part, 0] = _apply("ndtr", -m, self.workers).mean(axis=1)
             if interval is not None:
-                ends[:, part] = ndtr(np.quantile(m, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=1))
+                ends[:, part] = _apply("ndtr", np.quantile(m, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=1))
         return p if interval is None else (p, *ends)
 
     def predict(self, X):
@@ -639,7 +649,8 @@ class BayesProbit:
         lower, upper = np.quantile(flat, [0.5 - 0.5 * prob, 0.5 + 0.5 * prob], axis=0)
         return {
             "name": np.array(names), "mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1), "lower": lower, "upper": upper,
-            "positive": (flat > 0).mean(axis=0), "rhat": rhat(x), "ess_bulk": ess_bulk(x), "ess_tail": ess_tail(x), "mcse": mcse(x),
+            "positive": (flat > 0).mean(axis=0), "rhat": rhat(x), "ess_bulk": ess_bulk(x), "ess_tail": ess_tail(x),
+            "mcse": mcse(x),
         }  # fmt: skip
 
     def _log_likelihoods(self, X, y):
@@ -650,7 +661,7 @@ class BayesProbit:
             raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {np.shape(X)[0]} rows of X")
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         for part, m in self._predictors(X):
-            yield log_ndtr(m * signs[part, None])
+            yield _apply("log_ndtr", m * signs[part, None], self.workers)
 
     def waic(self, X, y):
         """Widely applicable information criterion of the rows.

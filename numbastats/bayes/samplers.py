@@ -36,7 +36,9 @@ def _factor(H, d):
         L, info = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             return L
-    raise RuntimeError("the Cholesky factorisation of X'X + diag(d) failed three times; are there non-finite or huge columns in X?")
+    raise RuntimeError(
+        "the Cholesky factorisation of X'X + diag(d) failed three times; are there non-finite or huge columns in X?"
+    )
 
 
 def _solve(L, v, transposed=False):
@@ -72,18 +74,19 @@ class Chains:
         self.n, self.p = rows.X.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
         self.slab = 0.0 if slab is None else 1.0 / float(slab) ** 2
-        self.wide = self.p > self.n
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
-        self.kind = ("px-gibbs" if self.wide else "split-hmc") if kind == "auto" else kind
-        self.choosing = kind == "auto" and not self.wide
+        more_columns = self.p > self.n
+        self.kind = ("px-gibbs" if more_columns else "split-hmc") if kind == "auto" else kind
+        self.choosing = kind == "auto" and not more_columns
+        self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
         numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(chains)
         self.streams = np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
         shape = (chains, self.p)
         D = np.ones(shape)
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
         self.state = s = {
-            "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0, "clock": 0,
-            "angle": _ANGLE, "accepted": 0.0, "offered": 0, "nonfinite": 0, "kind": self.kind,
+            "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0,
+            "clock": 0, "angle": _ANGLE, "accepted": 0.0, "offered": 0, "nonfinite": 0, "kind": self.kind,
         }  # fmt: skip
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
         if self.kind in ("gibbs", "px-gibbs"):
