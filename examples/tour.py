@@ -16,7 +16,7 @@ from pathlib import Path
 import numbastats as ns
 from numbastats._core.compile import real_gpu
 
-PARTS = ("normality", "risk", "stable", "kde", "mixture")
+PARTS = ("normality", "risk", "stable", "kde", "mixture", "bayes")
 
 
 def main():

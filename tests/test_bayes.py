@@ -694,6 +694,15 @@ def test_pareto_shape(k):
     np.testing.assert_allclose(np.exp(smoothed).sum(axis=1), 1.0, rtol=1e-12)
 
 
+def test_weights_that_cannot_be_smoothed():
+    equal, one, few = np.zeros(1000), np.full(1000, -1e4), np.full(1000, -1e4)
+    one[7], few[:20] = 0.0, np.linspace(-1.0, 0.0, 20)
+    smoothed, shape = psis(np.array([equal, one, few]))
+    assert np.isfinite(np.exp(smoothed)).all() and shape[0] == -np.inf and shape[1] == shape[2] == np.inf
+    np.testing.assert_allclose(np.exp(smoothed).sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(smoothed[0], -np.log(1000), rtol=1e-12)
+
+
 def test_surrogate_rule():
     assert [surrogate_sweeps(*s) for s in ((1000, 100), (10_000, 100), (10_000, 10), (100, 0))] == [1, 5, 10, 10]
 

@@ -211,9 +211,10 @@ def psis(log_weights):
         for i in range(rows):
             cut, top = w[i, order[i, 0]], order[i, 1:]
             excess = np.exp(w[i, top]) - np.exp(cut)
-            if excess[-1] <= 0.0:  # all equal: nothing to smooth
-                shape[i] = -np.inf
-                continue
+            if excess[int(tail / 4 + 0.5) - 1] <= 0.0:
+                if excess[-1] <= 0.0:  # all equal: nothing to smooth
+                    shape[i] = -np.inf
+                continue  # else a few draws have nearly all the weight: k stays inf
             k, sigma = _generalised_pareto(excess)
             k = (tail * k + 5.0) / (tail + 10.0)
             p = (np.arange(tail) + 0.5) / tail

@@ -1,0 +1,235 @@
+"""Speed and mixing of the probit samplers."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+
+import numpy as np
+import scipy.special
+
+import numbastats as ns
+from numbastats.bayes import kernels as k
+from numbastats.bayes.passes import Rows
+
+from .common import Case
+
+SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"
+SAMPLERS = ["gibbs", "px-gibbs", "split-hmc", "surrogate"]
+KEY = np.uint32(1), np.uint32(2)
+
+
+@functools.cache
+def synthetic(n, p):
+    """The design of Terenin, Dong and Draper: standard normal columns, six coefficients of size 1 to 5."""
+    rng = np.random.default_rng(1)
+    X, b = rng.standard_normal((n, p)), np.zeros(p)
+    b[:6] = [1.3, 4.0, -1.0, 1.6, 5.0, -2.0]
+    return X, X @ b + rng.standard_normal(n) > 0, b
+
+
+def signed(n, p, dtype):
+    """Rows of the synthetic design times the sign of their outcome."""
+    X, y, b = synthetic(n, p)
+    return np.ascontiguousarray(X * np.where(y, 1.0, -1.0)[:, None], dtype), b
+
+
+def model(kind, **options):
+    """A model with one chain per call of the benchmark's size."""
+    return ns.bayes.BayesProbit(fit_intercept=False, sampler=kind, rng=1, workers=1, **options)
+
+
+class Pass:
+    """One pass over the rows for one chain and for four."""
+
+    params = [["float64", "float32"], [(10_000, 100), (100_000, 100), (10_000, 1000)], [1, 4]]
+    param_names = ["dtype", "rows, columns", "chains"]
+
+    def setup(self, dtype, size, chains):
+        X, b = signed(*size, dtype)
+        self.rows, self.B = Rows(X, "cpu", 1), np.repeat(b[None], chains, axis=0)
+        self.streams = np.arange(chains, dtype=np.uint32)
+        self.time_loglik(dtype, size, chains)
+        self.time_latent(dtype, size, chains)
+
+    def time_loglik(self, dtype, size, chains):
+        self.rows.loglik(self.B)
+
+    def time_latent(self, dtype, size, chains):
+        self.rows.latent(self.B, KEY, self.streams, 1)
+
+
+class Sampling:
+    """Effective draws per second of the slowest coefficient, and time of an iteration."""
+
+    params = [SAMPLERS, [(1000, 100), (10_000, 100)]]
+    param_names = ["sampler", "rows, columns"]
+    number = 1
+
+    def setup(self, kind, size):
+        self.X, self.y, _ = synthetic(*size)
+        self.draws = 20 if SMOKE else 600
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model(kind, chains=1, warmup=50, draws=5).fit(self.X, self.y)
+            self.fitted = model(kind, warmup=60 if SMOKE else 300, draws=self.draws).fit(self.X, self.y)
+
+    def track_milliseconds_per_iteration_and_chain(self, kind, size):
+        return self.fitted.stats_["ms_per_iteration"] / 4
+
+    def track_effective_draws_per_second(self, kind, size):
+        f = self.fitted
+        share = ns.bayes.ess_bulk(f.draws_["beta"]).min() / f.draws_["log_tau"].size
+        return 4e3 * share / f.stats_["ms_per_iteration"]
+
+    track_milliseconds_per_iteration_and_chain.unit = "ms"
+    track_effective_draws_per_second.unit = "effective draws / s"
+
+
+class Functions:
+    """The elementwise functions and the diagnostics."""
+
+    def setup(self):
+        self.x = np.random.default_rng(1).uniform(-9.0, 9.0, 16384)
+        self.draws = np.random.default_rng(2).standard_normal((4, 1000, 20))
+        for call in (self.time_log_ndtr, self.time_inv_mills, self.time_log_exe1, self.time_truncnorm_rvs):
+            call()
+
+    def time_log_ndtr(self):
+        ns.bayes.log_ndtr(self.x)
+
+    def time_inv_mills(self):
+        ns.bayes.inv_mills(self.x)
+
+    def time_log_exe1(self):
+        ns.bayes.log_exe1(abs(self.x))
+
+    def time_truncnorm_rvs(self):
+        ns.bayes.truncnorm_rvs(self.x, rng=1)
+
+    def time_diagnostics_of_20_coefficients(self):
+        ns.bayes.rhat(self.draws), ns.bayes.ess_bulk(self.draws), ns.bayes.ess_tail(self.draws), ns.bayes.mcse(self.draws)
+
+
+# --- peers ---------------------------------------------------------------------------------------------------------------
+
+
+def _numpy_pass(n, p, dtype):
+    def make():
+        X, b = signed(n, p, dtype)
+        rows, B, narrow = Rows(X, "cpu", 1), b[None], b.astype(dtype)
+
+        def peer():
+            m = (X @ narrow).astype(np.float64)
+            value = scipy.special.log_ndtr(m)
+            return value.sum(), X.T @ np.exp(-0.5 * m * m - 0.9189385332046727 - value).astype(dtype)
+
+        return {"ours": lambda: rows.loglik(B), "NumPy and SciPy": peer}
+
+    return make
+
+
+def _mixing():
+    """Calls that each give one effective draw of the slowest coefficient: their ratio is one of effective draws per second."""
+    X, y, _ = synthetic(2000, 50) if SMOKE else synthetic(10_000, 100)
+    calls = {}
+    for name, kind, draws in (("ours", "surrogate", 300), ("the paper's sampler", "gibbs", 4000)):
+        draws = 20 if SMOKE else draws
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            m = model(kind, warmup=60 if SMOKE else 300, draws=draws).fit(X, y)
+        chains = m._chains
+        share = ns.bayes.ess_bulk(m.draws_["beta"]).min() / m.draws_["log_tau"].size
+        wanted = max(1, round(1.0 / (4.0 * share)))  # iterations of four chains
+        calls[name] = functools.partial(_advance, chains, wanted)
+    return calls
+
+
+def _advance(chains, iterations):
+    for _ in range(iterations):
+        chains.advance()
+
+
+PEER_CASES = {
+    "probit log-likelihood and gradient, 10^5 x 100": Case(10**5, _numpy_pass(100_000, 100, "float64"), {"NumPy and SciPy": 1.4}),
+    "probit pass in float32, 10^4 x 1000": Case(10**4, _numpy_pass(10_000, 1000, "float32"), {"NumPy and SciPy": 1.4}),
+    "probit posterior, an effective draw, 10^4 x 100": Case(1, _mixing, {"the paper's sampler": 100.0}),
+}
+
+# --- CUDA ----------------------------------------------------------------------------------------------------------------
+
+
+def _one(*values):
+    return [np.array([v]) for v in values]
+
+
+def gpu_pass(rng, dtype, n, edges):
+    columns = 8 if n < 1000 else 128
+    rows = max(300, n // columns)
+    X = np.ascontiguousarray(rng.standard_normal((rows, columns)), dtype)
+    B = np.ascontiguousarray(0.3 * rng.standard_normal((2, columns)), dtype)
+    chunk = 64 if n < 1000 else 1024
+    chunks = -(-rows // chunk)
+    inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), 0, chunk, 64)]
+    return inputs, [np.zeros((chunks, 2, columns), dtype), np.zeros((chunks, 2))]
+
+
+def _chains(n):
+    chains, p = (3, 20) if n < 1000 else (max(8, n // 10_000), 1000)
+    streams = np.arange(k.STAGES * chains, dtype=np.uint32).reshape(k.STAGES, chains)
+    return chains, p, [*_one(*KEY), streams, *_one(np.uint32(3))]
+
+
+def gpu_scales(rng, dtype, n, edges):
+    chains, p, random = _chains(n)
+    inputs = [rng.standard_normal((chains, p)), *_one(1, 1.0, False, 0.25), *random]
+    return inputs, [np.full(chains, -1.0), np.ones((chains, p))]
+
+
+def gpu_conditionals(rng, dtype, n, edges):
+    inputs, outputs = gpu_scales(rng, dtype, n, edges)
+    chains, p = inputs[0].shape
+    return inputs, [np.ones((chains, 2, p)), np.ones((chains, 2)), *outputs]
+
+
+def gpu_draws(rng, dtype, n, edges):
+    chains, p, random = _chains(n)
+    return [*random, *_one(500.0)], [np.zeros((chains, p)), np.zeros((chains, 3))]
+
+
+def gpu_map(low, high):
+    return lambda rng, dtype, n, edges: ([rng.uniform(low, high, n).astype(dtype)], None)
+
+
+GPU_MAKERS = {
+    "bayes.latent": gpu_pass,
+    "bayes.loglik": gpu_pass,
+    "bayes.scales_*": gpu_scales,
+    "bayes.conditionals": gpu_conditionals,
+    "bayes.draws": gpu_draws,
+    "bayes.log_exe1": gpu_map(1.0, 30.0),
+    "bayes.*": gpu_map(-30.0, 9.0),
+}
+_ORDER = "another order of summation"
+GPU_BOUNDS = {
+    "bayes.latent": dict(ulp=65536.0, floor=100.0, why=_ORDER),
+    "bayes.loglik": dict(ulp=65536.0, floor=100.0, why=_ORDER),
+    "bayes.scales_*": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the density of tau, on which all scales depend"),
+    "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the law of tau"),
+    "bayes.draws": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),
+}
+
+
+def whole_job(report, timed):
+    """The public call on the device."""
+    X, y, _ = synthetic(200_000, 200)
+    fit = lambda: ns.bayes.HorseshoeProbit(chains=4, warmup=60, draws=20, dtype="float32", device="cuda", rng=1).fit(X, y)  # noqa: E731
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report.jobs.append(
+            ("bayes.HorseshoeProbit, 200000 x 200, 80 iterations of 4 chains", "float32", timed(fit), "host arrays in")
+        )
+
+
+GPU_JOBS = (whole_job,)
