@@ -566,6 +566,20 @@ def test_parameters_and_clones():
         model.predict_proba(np.zeros((1, 1)))
 
 
+def test_inside_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = _data()
+    model = _quick(warmup=50, draws=20)
+    assert clone(model).get_params() == model.get_params() and is_classifier(model)
+    search = GridSearchCV(make_pipeline(StandardScaler(), model), {"bayesprobit__prior": ["ridge", "horseshoe"]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.6
+
+
 def test_accepted_inputs():
     X, y = _data()
     base = _quick().fit(X, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 import time
@@ -13,6 +12,7 @@ import numpy as np
 from numbastats._core.broadcast import check_dtype, unmasked
 from numbastats._core.dispatch import choose_device, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.estimator import Estimator
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat
@@ -63,7 +63,7 @@ class _Moments:
         return mean, (self.squares.sum(axis=0) + n * cross) / max(chains * n - 1, 1), self.positive.sum(axis=0) / (chains * n)
 
 
-class BayesProbit:
+class BayesProbit(Estimator):
     """Probit regression ``P(y = 1 | x) = Phi(a + x'b)`` with a shrinkage prior of b, by Markov chain Monte Carlo.
 
     Parameters
@@ -142,6 +142,8 @@ class BayesProbit:
     [1, -1, 0, 0, 0, 0, 0, 0]
     """
 
+    _estimator_type = "classifier"
+
     def __init__(
         self,
         prior="horseshoe",
@@ -172,45 +174,6 @@ class BayesProbit:
         self.inner_sweeps, self.standardize = inner_sweeps, standardize
         self.callback, self.callback_every = callback, callback_every
         self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
-
-    def __repr__(self):
-        defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
-        changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and v != defaults[n]}
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
-
-    def get_params(self, deep=True):
-        """Parameters of the constructor by name.
-
-        Parameters
-        ----------
-        deep : bool
-            For scikit-learn; there is nothing deeper.
-
-        Returns
-        -------
-        dict
-        """
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params):
-        """Set parameters of the constructor.
-
-        Parameters
-        ----------
-        **params
-            By name.
-
-        Returns
-        -------
-        BayesProbit
-            The estimator itself.
-        """
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(f"{name!r} is not a parameter of {type(self).__name__}; use one of {', '.join(known)}")
-            setattr(self, name, value)
-        return self
 
     # --- validation ---
 
@@ -291,8 +254,9 @@ class BayesProbit:
         self._shift, self._scale = np.zeros(p), np.ones(p)
         if p:
             sd = X.std(axis=0, dtype=np.float64)
-            if self.fit_intercept and (sd == 0).any():
-                warnings.warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept", stacklevel=4)
+            constant = X.max(axis=0) == X.min(axis=0)
+            if self.fit_intercept and constant.any():
+                warnings.warn(f"column {int(np.argmax(constant))} of X is constant: it competes with the intercept", stacklevel=4)
             if self.standardize:
                 self._scale = np.where(sd > 0, sd, 1.0)
                 if self.fit_intercept:

@@ -1,0 +1,69 @@
+"""The manners of scikit-learn's estimators, without scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+__all__ = ["Estimator"]
+
+
+class Estimator:
+    """Parameters by name, a short repr, and what scikit-learn's clone, pipelines and searches ask for.
+
+    The constructor only stores its arguments, under their own names.
+    """
+
+    _estimator_type = None
+
+    def __repr__(self):
+        defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
+        changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and not np.array_equal(v, defaults[n])}
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
+
+    def get_params(self, deep=True):
+        """Parameters of the constructor by name.
+
+        Parameters
+        ----------
+        deep : bool
+            For scikit-learn; there is nothing deeper.
+
+        Returns
+        -------
+        dict
+        """
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params):
+        """Set parameters of the constructor.
+
+        Parameters
+        ----------
+        **params
+            By name.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For a name that the constructor does not know.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"{name!r} is not a parameter of {type(self).__name__}; use one of {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        classifier = ClassifierTags() if self._estimator_type == "classifier" else None
+        target = TargetTags(required=self._estimator_type == "classifier")
+        return Tags(estimator_type=self._estimator_type, target_tags=target, classifier_tags=classifier, input_tags=InputTags())
