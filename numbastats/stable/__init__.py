@@ -1,6 +1,16 @@
-"""Alpha-stable laws: density, distribution, quantile and sampling, with relative accuracy everywhere."""
+"""Alpha-stable laws: density, distribution, quantile, sampling and estimation, with relative accuracy everywhere."""
 
 from numbastats.stable.distribution import Stable
+from numbastats.stable.fitting import (
+    StableFit,
+    StableFits,
+    fisher_information,
+    fit,
+    fit_ecf,
+    fit_many,
+    fit_quantile,
+    fit_small_alpha,
+)
 from numbastats.stable.functions import (
     cdf,
     convert,
@@ -18,5 +28,6 @@ from numbastats.stable.functions import (
 )
 
 __all__ = [
-    "Stable", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
+    "Stable", "StableFit", "StableFits", "cdf", "convert", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile",
+    "fit_small_alpha", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
 ]  # fmt: skip

@@ -1,0 +1,950 @@
+"""Estimation of the four parameters of a stable law.
+
+Everything works on data standardised by median and half interquartile range, in the parameterisation S0, in which the law is
+continuous in all parameters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import warnings
+
+import numpy as np
+
+from numbastats._core.broadcast import unmasked
+from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.parallel import is_executor
+from numbastats.stable.functions import convert, isf, logpdf, ppf, score
+
+__all__ = [
+    "StableFit", "StableFits", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha",
+]  # fmt: skip
+
+NAMES = ("alpha", "beta", "loc", "scale")
+_METHODS = ("ml", "quantile", "ecf", "small", "grid")
+_LOWEST, _HIGHEST = 0.1, 2.0 - 1e-6
+_CUSP = 0.5  # below, the cusp of the density holds most of the information about loc
+_EULER = 0.5772156649015329
+_SIDE, _SHRINK = 5, 0.6  # points per side of the contracting grid and what a step leaves of its width
+
+
+@dataclasses.dataclass(frozen=True)
+class StableFit:
+    """Result of a fit.
+
+    Attributes
+    ----------
+    params : numpy.ndarray, shape (4,)
+        alpha, beta, loc, scale in `param`.
+    se : numpy.ndarray, shape (4,)
+        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, methods other than "ml").
+    cov : numpy.ndarray, shape (4, 4)
+    loglik : float
+    n_iter, n_eval : int
+        Iterations, and evaluations of the likelihood of all data.
+    converged : bool
+    message, method, param : str
+    start : numpy.ndarray, shape (4,)
+        Where the search began.
+    """
+
+    params: np.ndarray
+    se: np.ndarray
+    cov: np.ndarray
+    loglik: float
+    n_iter: int
+    n_eval: int
+    converged: bool
+    message: str
+    method: str
+    param: str
+    start: np.ndarray
+
+    @property
+    def law(self):
+        """The frozen law `Stable` with these parameters."""
+        from numbastats.stable.distribution import Stable
+
+        return Stable(*self.params, param=self.param)
+
+
+@dataclasses.dataclass(frozen=True)
+class StableFits:
+    """Results of many fits: the fields of `StableFit` with a first axis of data sets.
+
+    A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
+    """
+
+    params: np.ndarray
+    se: np.ndarray
+    cov: np.ndarray
+    loglik: np.ndarray
+    n_iter: np.ndarray
+    n_eval: np.ndarray
+    converged: np.ndarray
+    message: list
+    method: str
+    param: str
+    start: np.ndarray
+
+    def __len__(self):
+        return self.params.shape[0]
+
+    def __getitem__(self, i):
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
+        return StableFit(**{n: v if isinstance(v, str) else v[i] for n, v in values.items()})
+
+
+# --- data --------------------------------------------------------------------------------------------------------------
+
+
+def _data(x, weights, nan_policy):
+    """Finite values and their weights (None: all 1); ValueError where nothing can be estimated."""
+    choice("nan_policy", nan_policy, ("raise", "omit"))
+    x = unmasked(x).astype(np.float64).reshape(-1)
+    w = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
+    if w is not None:
+        if w.shape != x.shape:
+            raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
+        if not (w >= 0).all() or not np.isfinite(w).all():
+            raise ValueError("weights must be finite and >= 0")
+    bad = ~np.isfinite(x)
+    if bad.any():
+        if nan_policy == "raise":
+            raise ValueError(f"x holds {int(bad.sum())} values that are NaN or infinite; drop them, or pass nan_policy='omit'")
+        x, w = x[~bad], None if w is None else w[~bad]
+    if w is not None:
+        x, w = x[w > 0], w[w > 0]
+    if x.size < 5:
+        raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
+    low, middle, high = _quantiles(x, w, (0.25, 0.5, 0.75))
+    if not high > low:
+        raise ValueError("no spread: half of the values are equal, and the likelihood is unbounded")
+    return x, w, middle, 0.5 * (high - low)
+
+
+def _quantiles(x, w, p):
+    """Quantiles of weighted values."""
+    if w is None:
+        return np.quantile(x, p, method="hazen")
+    order = np.argsort(x)
+    mass = np.cumsum(w[order]) - 0.5 * w[order]
+    return np.interp(p, mass / w.sum(), x[order])
+
+
+def _mean(values, w):
+    return values.mean(axis=-1) if w is None else values @ w / w.sum()
+
+
+def _converted(p, to):
+    return np.array([float(v) for v in convert(*p, to=to)])
+
+
+# --- simple estimators: (alpha, beta, loc, scale) in S0 of standardised data ----------------------------------------------
+
+_ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98, 2.0]])
+_BETAS = np.linspace(0.0, 1.0, 11)
+
+
+@functools.cache
+def _quantile_tables():
+    """McCulloch's ratios on a grid of (alpha, beta), from our own quantile function, as splines."""
+    from scipy.interpolate import RectBivariateSpline
+
+    q = np.array([[ppf(np.array([0.05, 0.25, 0.5, 0.75, 0.95]), a, b, workers=1) for b in _BETAS] for a in _ALPHAS])
+    q05, q25, q50, q75, q95 = np.moveaxis(q, 2, 0)
+    spread = q95 - q05
+    ratios = (spread / (q75 - q25), (q95 + q05 - 2.0 * q50) / spread, q75 - q25, q50)
+    return [RectBivariateSpline(_ALPHAS, _BETAS, r, kx=3, ky=3) for r in ratios]
+
+
+def _by_quantiles(x, w=None, alpha=None, beta=None):
+    """McCulloch (1986), with alpha or beta given if they are."""
+    q05, q25, q50, q75, q95 = _quantiles(x, w, (0.05, 0.25, 0.5, 0.75, 0.95))
+    width, skew, quartiles, median = _quantile_tables()
+    v, u = (q95 - q05) / (q75 - q25), (q95 + q05 - 2.0 * q50) / (q95 - q05)
+    sign = math.copysign(1.0, u if beta is None else beta)
+    if alpha is None or beta is None:
+        A = _ALPHAS if alpha is None else np.array([np.clip(alpha, 0.5, 2.0)])
+        B = _BETAS if beta is None else np.array([abs(beta)])
+        for _ in range(12):  # a grid around the best cell, ever finer
+            miss = (np.log(width(A, B)) - math.log(v)) ** 2 + (skew(A, B) - abs(u)) ** 2
+            i, j = np.unravel_index(np.argmin(miss), miss.shape)
+            a, b = A[i], B[j]
+            da = (A[-1] - A[0]) / max(A.size - 1, 1)
+            db = (B[-1] - B[0]) / max(B.size - 1, 1)
+            A = np.unique(np.clip(np.linspace(a - da, a + da, 7), 0.5, 2.0)) if alpha is None else A
+            B = np.unique(np.clip(np.linspace(b - db, b + db, 7), 0.0, 1.0)) if beta is None else B
+    else:
+        a, b = np.clip(alpha, 0.5, 2.0), abs(beta)
+    scale = (q75 - q25) / float(quartiles(a, b)[0, 0])
+    return float(a), float(sign * b), float(q50 - sign * scale * median(a, b)[0, 0]), scale
+
+
+def _by_characteristic_function(x, w=None, alpha=None, beta=None):
+    """Koutrouvelis (1980), Kogon and Williams (1998): regressions on the logarithm of the empirical characteristic function."""
+    a, b, m, s = 1.5, 0.0, 0.0, 1.0
+    t = np.linspace(0.1, 1.0, 10)
+    for _ in range(3):  # standardised anew each time
+        y = (x - m) / s
+        phi = _mean(np.exp(1j * t[:, None] * y), w)
+        size = np.clip(abs(phi), 1e-12, 1.0 - 1e-12)
+        response = np.log(-2.0 * np.log(size))
+        if alpha is None:
+            a, c = np.polyfit(np.log(t), response, 1)
+            a = float(np.clip(a, 0.2, 2.0))
+        else:
+            a = alpha
+        c = float(np.mean(response - a * np.log(t)))
+        s1 = math.exp((c - math.log(2.0)) / a)
+        if a == 1.0:
+            shape = -(2.0 / math.pi) * s1 * t * np.log(s1 * t)
+        else:
+            shape = math.tan(0.5 * math.pi * a) * ((s1 * t) ** a - s1 * t)
+        angle = np.unwrap(np.angle(phi))
+        if beta is None and abs(shape).max() > 1e-9:
+            (m1, b), *_ = np.linalg.lstsq(np.column_stack([t, shape]), angle, rcond=None)
+            b = float(np.clip(b, -1.0, 1.0))
+        else:
+            b = 0.0 if beta is None else beta
+        m1 = float(t @ (angle - b * shape) / (t @ t))
+        m, s = m + s * m1, s * s1
+    return a, b, m, s
+
+
+def _half_sample_mode(x):
+    """Robertson and Cryer (1974): the densest half, again and again; x sorted."""
+    while x.size > 3:
+        half = (x.size + 1) // 2
+        i = int(np.argmin(x[half - 1 :] - x[: x.size - half + 1]))
+        x = x[i : i + half]
+        if x[0] == x[-1]:
+            return float(x[0])
+    if x.size == 3:
+        x = x[:2] if x[1] - x[0] < x[2] - x[1] else x[1:]
+    return float(x.mean())
+
+
+def _by_logarithms(x, w=None, alpha=None, beta=None):
+    """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
+    mode = _half_sample_mode(np.sort(x))
+    keep = x != mode
+    y = x[keep] - mode
+    v = None if w is None else w[keep]
+    logs = np.log(abs(y))
+    centre = _mean(logs, v)
+    theta = math.pi * (float(_mean((y > 0).astype(np.float64), v)) - 0.5)
+    variance = float(_mean((logs - centre) ** 2, v))
+    if alpha is None:
+        a = math.sqrt(math.pi**2 / 6.0 / max(variance - math.pi**2 / 12.0 + theta**2, 1e-3))
+        a = min(max(a, _LOWEST), 0.99)
+    else:
+        a = alpha
+    if beta is None:
+        angle = min(max(a * theta, -0.5 * math.pi * min(a, 0.999)), 0.5 * math.pi * min(a, 0.999))
+        b = min(max(math.tan(angle) / math.tan(0.5 * math.pi * a), -1.0), 1.0) if a < 1.0 else 0.0
+    else:
+        b = beta
+    cosine = max(math.cos(a * theta), 1e-9)
+    s = math.exp(centre - _EULER * (1.0 / a - 1.0) + math.log(cosine) / a)
+    return tuple(_converted((a, b, mode, s), "S0"))
+
+
+_SIMPLE = {"quantile": _by_quantiles, "ecf": _by_characteristic_function, "small": _by_logarithms}
+
+
+# --- likelihood --------------------------------------------------------------------------------------------------------
+
+
+class _Likelihood:
+    """Log-likelihood of standardised data and its score, with a count of evaluations; parameters in `form`."""
+
+    def __init__(self, x, w, options):
+        self.x, self.w, self.options, self.count, self.form, self.stopped = x, w, options, 0, "S0", False
+
+    def values(self, p, shift=0.0):
+        """Log density of every observation; `shift` moves the standardised values."""
+        self.count += 1
+        z = (self.x - p[2]) / p[3]
+        return logpdf(z + shift, p[0], p[1], param=self.form, **self.options) - math.log(p[3])
+
+    def total(self, values):
+        return float(values.sum() if self.w is None else values @ self.w)
+
+    def __call__(self, p):
+        return self.total(self.values(p))
+
+    def scores(self, p, base, free):
+        """Derivatives of the log densities by the free parameters, shape (len(free), n), by central differences."""
+        a, b, _, s = p
+        rows = {}
+        if 0 in free:
+            h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7))
+            rows[0] = (self.values((a + h, *p[1:])) - self.values((a - h, *p[1:]))) / (2.0 * h)
+        if 1 in free:
+            up, down = min(b + 2e-4, 1.0), max(b - 2e-4, -1.0)
+            rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
+        if 2 in free or 3 in free:
+            z = (self.x - p[2]) / s
+            h = 1e-5 * (min(1.0, a) + 0.2 * abs(z))
+            slope = (self.values(p, h) - self.values(p, -h)) / (2.0 * h)
+            rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
+        return np.array([rows[i] for i in free])
+
+
+def _inward(p, bounds):
+    """Parameters moved inside the bounds."""
+    (a0, a1), (b0, b1) = bounds
+    return np.array([min(max(p[0], a0), a1), min(max(p[1], b0), b1), p[2], max(p[3], 1e-12)])
+
+
+def _climb(likelihood, start, free, bounds, callback):
+    """Quasi-Newton steps from the outer product of the scores, damped, within the bounds.
+
+    A parameter at its bound whose score points outside rests. Ends where the expected gain of a step is below 1e-9.
+    """
+    p = _inward(np.array(start, np.float64), bounds)
+    values = likelihood.values(p)
+    best, damping, iterations, gain = likelihood.total(values), 1e-3, 0, 0.0
+    J = before = None
+    while free and iterations < 100:
+        iterations += 1
+        D = likelihood.scores(p, values, free)
+        D = np.where(np.isfinite(D), D, 0.0)
+        g = D.sum(axis=1) if likelihood.w is None else D @ likelihood.w
+        outer = D @ D.T if likelihood.w is None else (D * likelihood.w) @ D.T
+        J = outer if J is None else _updated(J, *before, p[free], g, outer)
+        ends = [bounds[i] if i < 2 else (-math.inf, math.inf) for i in free]
+        moving = [
+            j for j, i in enumerate(free) if not ((p[i] <= ends[j][0] and g[j] < 0.0) or (p[i] >= ends[j][1] and g[j] > 0.0))
+        ]
+        if not moving:
+            gain = 0.0
+            break
+        scale = np.sqrt(np.maximum(np.diag(J), 1e-300))[moving]
+        scaled = J[np.ix_(moving, moving)] / scale[:, None] / scale
+        trial, fresh, total = p, values, -math.inf
+        while damping < 1e8:
+            step = np.linalg.lstsq(scaled + damping * np.eye(len(moving)), g[moving] / scale, rcond=None)[0] / scale
+            gain = 0.5 * float(g[moving] @ step)
+            trial = _inward(_moved(p, np.array(free)[moving], step), bounds)
+            fresh = likelihood.values(trial)
+            total = likelihood.total(fresh)
+            if total >= best - 1e-12 * abs(best) or gain < 1e-9:
+                break
+            damping = max(4.0 * damping, 1e-2)
+        if not total >= best - 1e-12 * abs(best):
+            break
+        improved = total - best
+        before = p[free], g
+        p, values, best = trial, fresh, max(total, best)
+        damping = max(0.2 * damping, 1e-9)
+        if callback is not None and callback(iterations, p.copy(), best):
+            likelihood.stopped = True
+            break
+        if gain < 1e-9 or (gain < 1e-6 and improved < 1e-9):
+            break
+    return p, best, iterations, gain
+
+
+def _updated(J, p0, g0, p1, g1, outer):
+    """The BFGS update of the information; the outer product of the scores where the curvature has the wrong sign."""
+    s, y = p1 - p0, g0 - g1
+    curvature, length = float(s @ y), float(s @ J @ s)
+    if not (curvature > 1e-12 * length > 0.0):
+        return outer
+    v = J @ s
+    return J - np.outer(v, v) / length + np.outer(y, y) / curvature
+
+
+def _moved(p, indices, step):
+    """Parameters after a step that keeps alpha and scale within reason."""
+    p = p.copy()
+    for i, change in zip(indices, step, strict=True):
+        if i == 3:
+            change = p[3] * math.expm1(min(max(change / p[3], -1.0), 1.0))
+        elif i == 0:
+            change = min(max(change, -0.3 * p[0]), 0.3 * p[0])
+        p[i] += change
+    return p
+
+
+def _starts(x, w, known, given):
+    """Points to climb from: a start by the user, else simple estimators."""
+    if given is not None:
+        return [np.array(given, np.float64)]
+    starts = []
+    for name in ("ecf", "quantile", "small"):
+        p = np.array(_SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
+        if name == "small" and "alpha" not in known and p[0] > 0.8:
+            continue
+        starts.append(p)
+    return starts
+
+
+def _spiky(likelihood, begin, free, limits, callback):
+    """A climb from a start with alpha < 1, where the likelihood has a local maximum in loc next to every observation.
+
+    In S1 the density has its cusp at loc, whatever the other parameters: loc is chosen among the gaps around the mode, the
+    others climb with it held, loc is chosen again, and all climb.
+    """
+    likelihood.form = "S1"
+    p = _converted(_inward(begin, limits), "S1")
+    smooth = [i for i in free if i != 2]
+    mode = _half_sample_mode(np.sort(likelihood.x))
+    near = np.sort(likelihood.x[np.argsort(abs(likelihood.x - mode))[:12]])
+    below_one = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
+    iterations = 0
+    for _ in range(2):
+        places = np.concatenate([[p[2]], 0.5 * (near[1:] + near[:-1])])
+        p[2] = max(places, key=lambda m, p=p: likelihood((p[0], p[1], m, p[3])))
+        p, total, steps, gain = _climb(likelihood, p, smooth, below_one, callback)
+        iterations += steps
+    p, best = _converted(p, "S0"), total
+    likelihood.form = "S0"
+    q, total, steps, last = _climb(likelihood, p, free, limits, callback)
+    if total > best:
+        p, best, gain = q, total, min(gain, last)
+    return p, best, iterations + steps, gain
+
+
+def _grid_search(likelihood, start, free, bounds, profile, x, w, known):
+    """The contracting grid of the reference: recentre on the best point, shrink unless it lies on the edge."""
+    centre = _inward(np.array(start), bounds)
+    half = np.array([0.3, 0.5, 0.4 * centre[3], 0.4 * centre[3]])
+    outer = [i for i in free if i < 2]
+    inner = [] if profile else [i for i in free if i >= 2]
+    best, iterations = likelihood(centre), 0
+    steps = np.linspace(-1.0, 1.0, _SIDE)
+    while iterations < 60 and (half[[i for i in free]] > 1e-6).any():
+        iterations += 1
+        found, lowest, where = (best, centre.copy()), math.inf, None
+        for shape in np.ndindex(*[_SIDE] * len(outer)):
+            p = centre.copy()
+            for i, k in zip(outer, shape, strict=True):
+                p[i] += half[i] * steps[k]
+            p = _inward(p, bounds)
+            if profile:
+                p[2:] = _by_quantiles(x, w, p[0], p[1])[2:]
+                for i, name in ((2, "loc"), (3, "scale")):
+                    p[i] = known.get(name, p[i])
+            cells = list(np.ndindex(*[_SIDE] * len(inner)))
+            points = np.repeat(p[None], len(cells), axis=0)
+            for r, cell in enumerate(cells):
+                for i, k in zip(inner, cell, strict=True):
+                    points[r, i] += half[i] * steps[k]
+            points[:, 3] = np.maximum(points[:, 3], 1e-9)
+            z = (x - points[:, 2:3]) / points[:, 3:]
+            values = logpdf(z, p[0], p[1], **likelihood.options) - np.log(points[:, 3:])
+            likelihood.count += len(cells)
+            totals = values.sum(axis=1) if w is None else values @ w
+            lowest = min(lowest, float(totals.min()))
+            r = int(np.argmax(totals))
+            if totals[r] > found[0]:
+                found, where = (float(totals[r]), points[r]), (shape, cells[r])
+        on_edge = where is not None and any(k in (0, _SIDE - 1) for k in (*where[0], *where[1]))
+        best, centre = found
+        if not on_edge:
+            half = half * _SHRINK
+        if best - lowest < 1e-8 * max(1.0, abs(best)):
+            break
+    return centre, best, iterations
+
+
+# --- standard errors ------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=64)
+def _unit_information(alpha, beta, form):
+    """Expected information of one observation at loc 0, scale 1: Gauss-Legendre in the probability, panels towards its ends."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    edges = np.concatenate([[0.0], 0.5 ** np.arange(40, 0, -1.0)])
+    u = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
+    w = (np.diff(edges)[:, None] * weights / 2.0).ravel()
+    x = np.concatenate([f(u, alpha, beta, param=form, workers=1) for f in (ppf, isf)])
+    D = score(x, alpha, beta, param=form, workers=1)
+    keep = np.isfinite(D).all(axis=1)
+    D, w = D[keep], np.concatenate([w, w])[keep]
+    J = (D * w[:, None]).T @ D
+    return 0.5 * (J + J.T)
+
+
+def fisher_information(alpha, beta, scale=1.0):
+    """Expected information of one observation about (alpha, beta, loc, scale) in S0.
+
+    Parameters
+    ----------
+    alpha : float
+        In [0.1, 2).
+    beta : float
+        In (-1, 1).
+    scale : float
+
+    Returns
+    -------
+    numpy.ndarray, shape (4, 4)
+        Symmetric; its inverse over n is the asymptotic covariance of maximum likelihood.
+
+    Raises
+    ------
+    ValueError
+        Outside these ranges: at alpha = 2 and beta = +-1 there is no regular information.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.stable.fisher_information(1.0, 0.0)[2:, 2:].round(6)  # Cauchy: 1/2
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    if not (_LOWEST <= alpha < 2.0 and -1.0 < beta < 1.0 and 0.0 < scale < math.inf):
+        raise ValueError(
+            f"alpha={alpha!r}, beta={beta!r}, scale={scale!r}: use alpha in [{_LOWEST}, 2), beta in (-1, 1) and a positive scale"
+        )
+    units = np.array([1.0, 1.0, 1.0 / scale, 1.0 / scale])
+    return _unit_information(float(alpha), float(beta), "S0") * units[:, None] * units
+
+
+def _covariance(p, free, mass, kind, likelihood):
+    """Covariance of the estimates in S0, NaN where there is none."""
+    cov = np.full((4, 4), np.nan)
+    free = [i for i in free if not (i == 1 and abs(p[1]) > 1.0 - 1e-9)]
+    if not free:
+        return cov
+    if p[0] >= _HIGHEST:  # a Gaussian: variance 2 scale^2; alpha and beta have no standard error
+        for i, value in ((2, 2.0 * p[3] ** 2 / mass), (3, 0.5 * p[3] ** 2 / mass)):
+            if i in free:
+                cov[i, i] = value
+        return cov
+    if kind == "expected":
+        b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
+        if p[0] < _CUSP:
+            return _around_a_cusp(p, b, [i for i in free if i != 2], mass, cov)
+        J = mass * fisher_information(p[0], b, p[3])[np.ix_(free, free)]
+    else:
+        J = _hessian(likelihood, p, free)
+    try:
+        inverse = np.linalg.inv(J)
+    except np.linalg.LinAlgError:
+        return cov
+    if (np.diag(inverse) > 0).all():
+        cov[np.ix_(free, free)] = inverse
+    return cov
+
+
+def _around_a_cusp(p, b, free, mass, cov):
+    """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given."""
+    units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
+    J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(free, free)]
+    held = np.zeros((4, 4))
+    held[np.ix_(free, free)] = np.linalg.inv(J)
+    q = _converted(p, "S1")
+    slopes = _slopes(q, "S0")
+    out = slopes @ held @ slopes.T
+    rows = [*free, 2]
+    cov[np.ix_(rows, rows)] = out[np.ix_(rows, rows)]
+    return cov
+
+
+def _slopes(params, to):
+    """Derivatives of the converted parameters by the given ones."""
+    steps = 1e-6 * np.maximum(abs(params), 1e-3)
+    J = np.eye(4)
+    for i in range(4):
+        up, down = params.copy(), params.copy()
+        up[i], down[i] = up[i] + steps[i], down[i] - steps[i]
+        up[0], up[1], down[1] = min(up[0], 2.0), min(up[1], 1.0), max(down[1], -1.0)
+        J[:, i] = (_converted(up, to) - _converted(down, to)) / (up[i] - down[i])
+    return J
+
+
+def _hessian(likelihood, p, free):
+    """Minus the matrix of second differences of the log-likelihood."""
+    steps = np.array([1e-3 * min(p[0], 2.0 - p[0]), 2e-3 * max(1.0 - abs(p[1]), 1e-3), 2e-3 * p[3] * min(1.0, p[0]), 2e-3 * p[3]])
+    k = len(free)
+    J, middle = np.empty((k, k)), likelihood(p)
+    at = lambda *moves: likelihood(p + sum((steps[i] * m * np.eye(4)[i] for i, m in moves), np.zeros(4)))  # noqa: E731
+    for r, i in enumerate(free):
+        J[r, r] = -(at((i, 1)) - 2.0 * middle + at((i, -1))) / steps[i] ** 2
+        for c, j in enumerate(free[:r]):
+            mixed = at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))
+            J[r, c] = J[c, r] = -mixed / (4.0 * steps[i] * steps[j])
+    return J
+
+
+# --- the public functions ------------------------------------------------------------------------------------------------
+
+
+def _fixed_values(fixed):
+    known = dict(fixed or {})
+    for name, value in known.items():
+        if name not in NAMES:
+            raise ValueError(f"fixed holds {name!r}; it may hold {', '.join(NAMES)}")
+        allowed = {"alpha": 0.0 < value <= 2.0, "beta": -1.0 <= value <= 1.0, "scale": 0.0 < value < math.inf}
+        if not allowed.get(name, math.isfinite(value)):
+            ranges = {"alpha": "(0, 2]", "beta": "[-1, 1]", "loc": "finite numbers", "scale": "positive numbers"}
+            raise ValueError(f"fixed {name}={value!r} is out of range; use {ranges[name]}")
+    return {n: float(v) for n, v in known.items()}
+
+
+def _bounds(bounds, known):
+    both = {"alpha": (_LOWEST, 2.0), "beta": (-1.0, 1.0)} | dict(bounds or {})
+    for name, (low, high) in both.items():
+        if name not in ("alpha", "beta"):
+            raise ValueError(f"bounds holds {name!r}; it may hold alpha and beta")
+        least, most = (0.0, 2.0) if name == "alpha" else (-1.0, 1.0)
+        if not (least <= low <= high <= most) or (name == "alpha" and low <= 0.0):
+            raise ValueError(f"bounds of {name} are {(low, high)!r}; use low <= high within {(least, most)}")
+    a = (known["alpha"],) * 2 if "alpha" in known else both["alpha"]
+    b = (known["beta"],) * 2 if "beta" in known else both["beta"]
+    return a, b
+
+
+def fit(
+    x,
+    method="ml",
+    *,
+    start=None,
+    fixed=None,
+    bounds=None,
+    weights=None,
+    param="S0",
+    se="expected",
+    profile=False,
+    nan_policy="raise",
+    callback=None,
+    device=None,
+    workers=None,
+):
+    """Estimate the parameters of a stable law.
+
+    Parameters
+    ----------
+    x : array_like
+        Observations, any shape; at least 5.
+    method : {"ml", "quantile", "ecf", "small", "grid"}
+        Maximum likelihood; McCulloch's quantiles (alpha from 0.5 on); regression on the empirical characteristic function;
+        moments of logarithms (alpha below about 0.5); the reference's contracting grid.
+    start : sequence of 4 floats, optional
+        alpha, beta, loc, scale to begin with, in `param`; by default the simple estimators are tried.
+    fixed : dict, optional
+        Values of parameters that are known, by name.
+    bounds : dict, optional
+        Ranges of "alpha" and "beta", by default (0.1, 2) and (-1, 1).
+    weights : array_like, optional
+        Weights of the observations, >= 0.
+    param : {"S0", "S1"}
+        Parameterisation of the result, of `start` and of `fixed`.
+    se : {"expected", "observed"}
+        Which information gives the standard errors of "ml".
+    profile : bool
+        With "grid": location and scale follow from the quartiles for every (alpha, beta).
+    nan_policy : {"raise", "omit"}
+    callback : callable, optional
+        Called with (iteration, parameters in S0 of the standardised data, log-likelihood); the search ends when it returns True.
+    device, workers
+        As in `pdf`.
+
+    Returns
+    -------
+    StableFit
+
+    Raises
+    ------
+    ValueError
+        For fewer than 5 observations, no spread, infinite values, or options out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the search did not converge; the best point is returned.
+
+    Notes
+    -----
+    Maximum likelihood climbs by Fisher scoring from each start and keeps the best. Below alpha = 1 the likelihood has a local
+    maximum next to every observation, and it is unbounded as alpha tends to 0: then the location is searched among the gaps
+    around the mode, and the result is the best one found, not proved to be the largest.
+
+    References
+    ----------
+    J. H. McCulloch, Commun. Statist. Simula. 15 (1986); I. A. Koutrouvelis, JASA 75 (1980); J. Julian-Moreno and others,
+    "Fast parallel alpha-stable distribution function evaluation and parameter estimation using OpenCL in GPGPUs" (2016).
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.stable.rvs(1.6, 0.4, loc=3.0, scale=2.0, size=2000, rng=1)
+    >>> found = ns.stable.fit(x)
+    >>> found.converged, bool((abs(found.params - [1.6, 0.4, 3.0, 2.0]) < 4 * found.se).all())
+    (True, True)
+    """
+    choice("method", method, _METHODS)
+    choice("param", param, ("S0", "S1"))
+    choice("se", se, ("expected", "observed"))
+    known = _fixed_values(fixed)
+    limits = _bounds(bounds, known)
+    x, w, centre, unit = _data(x, weights, nan_policy)
+    if param == "S1" and "loc" in known:
+        raise ValueError("a fixed loc needs param='S0': in S1 the location depends on the other parameters")
+    y = (x - centre) / unit
+    inner = dict(known)
+    if "loc" in inner:
+        inner["loc"] = (inner["loc"] - centre) / unit
+    if "scale" in inner:
+        inner["scale"] = inner["scale"] / unit
+    if start is not None:
+        start = np.array(start, np.float64)
+        if start.shape != (4,) or not (0 < start[0] <= 2 and abs(start[1]) <= 1 and start[3] > 0 and np.isfinite(start).all()):
+            raise ValueError(
+                f"start={start!r} is not a law; use alpha in (0, 2], beta in [-1, 1], a finite loc, a positive scale"
+            )
+        if param == "S1":
+            start = _converted(start, "S0")
+        start = np.array([start[0], start[1], (start[2] - centre) / unit, start[3] / unit])
+    for i, name in enumerate(NAMES):
+        if start is not None and name in inner:
+            start[i] = inner[name]
+    free = [i for i, name in enumerate(NAMES) if name not in known]
+    likelihood = _Likelihood(y, w, dict(device=device, workers=workers))
+    message, iterations, converged = "", 0, True
+    if method in _SIMPLE:
+        p = np.array(_SIMPLE[method](y, w, inner.get("alpha"), inner.get("beta")))
+        for i, name in enumerate(NAMES):
+            p[i] = inner.get(name, p[i])
+        begin, p = p.copy(), _inward(p, limits)
+        best = likelihood(p)
+    else:
+        if method == "grid":
+            begin = start if start is not None else np.array(_by_quantiles(y, w, inner.get("alpha"), inner.get("beta")))
+            for i, name in enumerate(NAMES):
+                begin[i] = inner.get(name, begin[i])
+            p, best, iterations = _grid_search(likelihood, begin, free, limits, profile, y, w, inner)
+        else:
+            p, best, iterations, gain, begin = _maximise(likelihood, y, w, inner, start, free, limits, callback)
+            converged = gain < 1e-3 and not likelihood.stopped
+        if 0 in free and limits[0][1] == 2.0 and p[0] > 1.95:
+            p, best = _gaussian_end(likelihood, p, best, y, w, inner)
+    if likelihood.stopped:
+        message = f"stopped by the callback after {iterations} iterations"
+    elif not converged:
+        message = f"not converged after {iterations} iterations: a step would still gain about {gain:.1e}"
+        warnings.warn(f"stable.fit: {message}; pass another start, or more data", ConvergenceWarning, stacklevel=2)
+    mass = float(x.size if w is None else w.sum())
+    notes = [message] if message else []
+    if x.size <= 20:
+        notes.append("few points")
+    if p[0] >= _HIGHEST and 0 in free:
+        p[0], p[1] = 2.0, p[1] if 1 not in free else 0.0
+        notes.append("alpha = 2: a Gaussian, beta has no meaning")
+    elif abs(p[1]) >= 1.0 - 1e-9 and 1 in free:
+        p[1] = math.copysign(1.0, p[1])
+        notes.append("boundary: beta = +-1")
+    if p[0] < 0.5 and np.unique(x).size < 0.99 * x.size:
+        notes.append("ties")
+        warnings.warn(
+            "stable.fit: more than 1 % of the values are tied and alpha is small: rounded data make the likelihood infinite",
+            stacklevel=2,
+        )
+    cov = _covariance(p, free, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
+    if p[0] == 2.0 and 1 in free and method == "ml":
+        cov[1, 1] = np.inf
+    units = np.array([1.0, 1.0, unit, unit])
+    params = p * units + [0.0, 0.0, centre, 0.0]
+    origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
+    cov = cov * units[:, None] * units
+    if param == "S1":
+        cov = _to_s1(params, cov)
+        params, origin = _converted(params, "S1"), _converted(origin, "S1")
+    with np.errstate(invalid="ignore"):
+        errors = np.sqrt(np.diag(cov))
+    return StableFit(
+        params, errors, cov, best - mass * math.log(unit), iterations, likelihood.count, converged, "; ".join(notes) or "ok",
+        method, param, origin,
+    )  # fmt: skip
+
+
+def _maximise(likelihood, y, w, inner, start, free, limits, callback):
+    """The best of the climbs from all starts."""
+    best = None
+    for begin in _starts(y, w, inner, start):
+        for i, name in enumerate(NAMES):
+            begin[i] = inner.get(name, begin[i])
+        begin = _inward(begin, limits)
+        if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
+            continue  # another start of the same kind, and a worse one
+        climb = _spiky if begin[0] < 0.9 and 2 in free else _climb
+        p, total, iterations, gain = climb(likelihood, begin, free, limits, callback)
+        if best is None or total > best[1] + 1e-9:
+            best = p, total, iterations, gain, begin
+        if best[0][0] > 1.1 and best[3] < 1e-6:
+            break  # regular: one maximum
+    return best
+
+
+def _gaussian_end(likelihood, p, best, y, w, inner):
+    """Whether the Gaussian is as likely as what was found."""
+    mean = float(_mean(y, w))
+    q = np.array([2.0, 0.0, mean, math.sqrt(0.5 * float(_mean((y - mean) ** 2, w)))])
+    for i, name in enumerate(NAMES[1:], 1):
+        q[i] = inner.get(name, q[i])
+    total = likelihood(q)
+    return (q, total) if total >= best - 1e-7 else (p, best)
+
+
+def _to_s1(params, cov):
+    """Covariance by the delta method."""
+    J = _slopes(params, "S1")
+    known = np.isfinite(np.diag(cov))
+    both = np.outer(known, known)
+    return np.where(both, J @ np.where(both, cov, 0.0) @ J.T, np.nan)
+
+
+def _simple(name, x, options):
+    return fit(x, name, **options)
+
+
+def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
+    """McCulloch's estimate from five quantiles; for alpha >= 0.5.
+
+    Parameters
+    ----------
+    x, fixed, weights, param, nan_policy
+        As in `fit`.
+
+    Returns
+    -------
+    StableFit
+
+    Raises
+    ------
+    ValueError
+        As `fit`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.stable.rvs(1.5, 0.0, size=20_000, rng=1)
+    >>> float(ns.stable.fit_quantile(x).params[0].round(1))
+    1.5
+    """
+    return _simple("quantile", x, dict(fixed=fixed, weights=weights, param=param, nan_policy=nan_policy))
+
+
+def fit_ecf(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
+    """Estimate from the empirical characteristic function, by regression.
+
+    Parameters
+    ----------
+    x, fixed, weights, param, nan_policy
+        As in `fit`.
+
+    Returns
+    -------
+    StableFit
+
+    Raises
+    ------
+    ValueError
+        As `fit`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.stable.rvs(1.5, 0.0, size=20_000, rng=1)
+    >>> float(ns.stable.fit_ecf(x).params[0].round(1))
+    1.5
+    """
+    return _simple("ecf", x, dict(fixed=fixed, weights=weights, param=param, nan_policy=nan_policy))
+
+
+def fit_small_alpha(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
+    """Estimate from moments of log|x - mode|, for alpha below about 0.5, where the other simple estimators fail.
+
+    Parameters
+    ----------
+    x, fixed, weights, param, nan_policy
+        As in `fit`.
+
+    Returns
+    -------
+    StableFit
+
+    Raises
+    ------
+    ValueError
+        As `fit`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.stable.rvs(0.3, 0.5, size=20_000, rng=1)
+    >>> float(ns.stable.fit_small_alpha(x).params[0].round(1))
+    0.3
+    """
+    return _simple("small", x, dict(fixed=fixed, weights=weights, param=param, nan_policy=nan_policy))
+
+
+def _fit_one(job):
+    """One data set of many, with its reason if it cannot be fitted. Module-level, so that it pickles."""
+    x, method, options = job
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return fit(x, method, **options)
+    except ValueError as error:
+        none = np.full(4, np.nan)
+        return StableFit(none, none, np.full((4, 4), np.nan), math.nan, 0, 0, False, str(error), method, options["param"], none)
+
+
+def fit_many(data, method="ml", *, workers=None, param="S0", **options):
+    """Fit many data sets.
+
+    Parameters
+    ----------
+    data : sequence of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
+    method : str
+        As in `fit`.
+    workers : executor, optional
+        An object with a ``map`` method; by default one data set after another.
+    param : {"S0", "S1"}
+    **options
+        Of `fit`, the same for all: fixed, bounds, se, profile.
+
+    Returns
+    -------
+    StableFits
+        Never fails as a whole: a data set that cannot be fitted carries its reason in ``message``.
+
+    Raises
+    ------
+    ValueError
+        For options that `fit` does not know.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.stable.rvs(1.7, 0.0, size=(3, 500), rng=1)
+    >>> ns.stable.fit_many(x, "ecf").params.shape
+    (3, 4)
+    """
+    choice("method", method, _METHODS)
+    choice("param", param, ("S0", "S1"))
+    _bounds(options.get("bounds"), _fixed_values(options.get("fixed")))
+    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
+        values, offsets = np.asarray(data[0], np.float64), np.asarray(data[1])
+        if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
+            raise ValueError(f"offsets must rise from 0 to {values.size}, the number of values")
+        sets = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
+    elif getattr(data, "ndim", None) == 2:
+        sets = [row[~np.isnan(row)] for row in unmasked(data).astype(np.float64)]
+    else:
+        sets = [unmasked(x).astype(np.float64).reshape(-1) for x in data]
+    jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
+    found = list(workers.map(_fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
+    stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
+    return StableFits(
+        stack("params", (4,)), stack("se", (4,)), stack("cov", (4, 4)), stack("loglik", ()), stack("n_iter", ()),
+        stack("n_eval", ()), stack("converged", ()), [f.message for f in found], method, param, stack("start", (4,)),
+    )  # fmt: skip

@@ -1,0 +1,281 @@
+"""Estimation of stable laws: recovery, optimality, equivariance, standard errors, bad input."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+
+import numbastats as ns
+
+fit = ns.stable.fit
+
+
+def draw(alpha, beta, n=1000, seed=1, loc=7.0, scale=3.0):
+    return ns.stable.rvs(alpha, beta, loc, scale, n, rng=seed)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [(1.5, 0.5), (1.2, 0.0), (1.8, -0.5), (1.0, 0.3), (0.9, -0.6), (0.6, 0.5), (1.05, 0.9), (1.95, 0.0)]
+)
+def test_maximum_likelihood_recovers_the_law(alpha, beta):
+    truth = np.array([alpha, beta, 7.0, 3.0])
+    for seed in (1, 2):
+        x = draw(alpha, beta, seed=seed)
+        found = fit(x)
+        assert found.converged and found.message == "ok" and found.method == "ml"
+        assert (abs(found.params - truth) < 4.0 * found.se).all()
+        assert found.loglik >= ns.stable.loglik(x, *truth)
+        np.testing.assert_allclose(found.loglik, ns.stable.loglik(x, *found.params), rtol=1e-12)
+        # the score vanishes, judged by the information
+        D = ns.stable.score(x, *found.params)
+        g = D.sum(axis=0)
+        assert g @ np.linalg.solve(D.T @ D, g) < 1e-5
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.4, 0.3), (0.8, -0.4)])
+def test_another_optimiser_finds_nothing_better(alpha, beta):
+    x = draw(alpha, beta, 400)
+    found = fit(x)
+    loss = lambda p: -ns.stable.loglik(x, p[0], p[1], p[2], p[3]) if 0.1 < p[0] < 2 and abs(p[1]) < 1 and p[3] > 0 else 1e9  # noqa: E731
+    simplex = found.params + np.vstack([np.zeros(4), np.diag(0.3 * found.se)])
+    best = scipy.optimize.minimize(loss, found.params, method="Nelder-Mead", options=dict(initial_simplex=simplex, maxfev=400))
+    assert -best.fun <= found.loglik + 1e-6
+
+
+@pytest.mark.parametrize(("alpha", "beta", "sd"), [(0.2, 0.9, 0.007), (0.3, -0.5, 0.009), (0.45, 0.0, 0.016)])
+def test_small_alpha(alpha, beta, sd):
+    """Where the reference cannot fit at all; `sd` is the spread of the simple estimator for 1000 values."""
+    x = draw(alpha, beta)
+    found = fit(x)
+    assert found.converged and abs(found.params[0] - alpha) < 4 * sd and abs(found.params[1] - beta) < 0.1
+    assert abs(found.params[2] - 7.0) < 5 * found.se[2] and abs(math.log(found.params[3] / 3.0)) < 0.4
+    assert (abs(found.params - [alpha, beta, 7.0, 3.0]) < 4.5 * found.se).all()
+    simple = ns.stable.fit_small_alpha(x)
+    assert abs(simple.params[0] - alpha) < 4 * sd and found.loglik > simple.loglik
+
+
+def test_simple_estimators_are_consistent():
+    for alpha, beta in ((1.7, 0.3), (1.3, -0.6), (0.8, 0.4)):
+        x = draw(alpha, beta, 40_000)
+        quantile, ecf = ns.stable.fit_quantile(x), ns.stable.fit_ecf(x)
+        np.testing.assert_allclose(quantile.params, [alpha, beta, 7.0, 3.0], atol=0.12)
+        np.testing.assert_allclose(ecf.params, [alpha, beta, 7.0, 3.0], atol=0.15)
+        assert quantile.method == "quantile" and np.isnan(quantile.se).all()
+    for alpha, beta in ((0.2, 0.5), (0.4, -0.3)):
+        small = ns.stable.fit_small_alpha(draw(alpha, beta, 40_000))
+        assert abs(small.params[0] - alpha) < 0.02 and abs(small.params[1] - beta) < 0.1
+
+
+def test_exact_quantiles_give_the_law():
+    """McCulloch's inversion is the inverse of the quantile function, off its grid as well."""
+    from numbastats.stable.fitting import _by_quantiles
+
+    p = (np.arange(20_001) + 0.5) / 20_001
+    for alpha, beta in ((1.63, 0.37), (0.87, -0.83), (1.0, 0.5), (1.47, 0.0)):
+        x = 2.0 * ns.stable.ppf(p, alpha, beta) - 1.0
+        a, b, m, s = _by_quantiles(x)
+        np.testing.assert_allclose([a, b, m, s], [alpha, beta, -1.0, 2.0], atol=6e-3)  # observed 3e-3
+
+
+@pytest.mark.parametrize("profile", [False, True])
+def test_the_contracting_grid(profile):
+    x = draw(1.5, 0.4, 300)
+    best, grid = fit(x), fit(x, "grid", profile=profile)
+    assert grid.converged and grid.n_iter > 5
+    assert best.loglik - (1.0 if profile else 1e-3) < grid.loglik <= best.loglik + 1e-6
+    if not profile:
+        np.testing.assert_allclose(grid.params, best.params, atol=0.02)
+
+
+def test_equivariance_and_parameterisations():
+    x = draw(1.3, 0.6, 500)
+    a, b = fit(x), fit(5.0 - 1e-6 * x)
+    np.testing.assert_allclose(b.params, [a.params[0], -a.params[1], 5.0 - 1e-6 * a.params[2], 1e-6 * a.params[3]], rtol=2e-4)
+    np.testing.assert_allclose(b.se * [1, 1, 1e6, 1e6], a.se, rtol=1e-3)
+    s1 = fit(x, param="S1")
+    np.testing.assert_allclose(s1.params, [float(v) for v in ns.stable.convert(*a.params, to="S1")], rtol=1e-9)
+    assert s1.law.pdf(1.0) == pytest.approx(a.law.pdf(1.0), rel=1e-9)
+    assert s1.se[2] > a.se[2] and s1.se[0] == pytest.approx(a.se[0])
+    restarted = fit(x, param="S1", start=s1.params)
+    np.testing.assert_allclose(restarted.params, s1.params, rtol=1e-4)
+
+
+def test_weights_are_repetitions():
+    x = draw(1.6, 0.2, 300)
+    counts = np.random.default_rng(1).integers(0, 4, x.size)
+    a, b = fit(np.repeat(x, counts)), fit(x, weights=counts)
+    np.testing.assert_allclose(b.params, a.params, rtol=1e-4)
+    np.testing.assert_allclose(b.loglik, a.loglik, rtol=1e-9)
+    np.testing.assert_allclose(b.se, a.se, rtol=1e-3)
+
+
+def test_fixed_parameters():
+    x = draw(1.0, 0.0, 500, loc=-2.0, scale=0.5)
+    cauchy = fit(x, fixed={"alpha": 1.0, "beta": 0.0})
+    loc, scale = scipy.stats.cauchy.fit(x)
+    np.testing.assert_allclose(cauchy.params, [1.0, 0.0, loc, scale], rtol=1e-4)
+    np.testing.assert_allclose(cauchy.se[2:], scale * math.sqrt(2 / 500), rtol=0.02)
+    assert np.isnan(cauchy.se[:2]).all()
+    whole = fit(x)
+    assert cauchy.loglik <= whole.loglik
+    for name, value in (("beta", 0.3), ("loc", -2.1), ("scale", 0.6)):
+        held = fit(x, fixed={name: value})
+        assert held.params[ns.stable.fitting.NAMES.index(name)] == pytest.approx(value, rel=1e-12) and held.loglik <= whole.loglik
+    for method in ("quantile", "ecf", "small", "grid"):
+        assert fit(x, method, fixed={"beta": 0.25}).params[1] == 0.25
+    everything = fit(x, fixed=dict(alpha=1.2, beta=0.1, loc=0.0, scale=2.0))
+    assert everything.params.tolist() == [1.2, 0.1, 0.0, 2.0]
+
+
+def test_gaussian_data():
+    x = np.random.default_rng(3).normal(4.0, 2.0, 800)
+    found = fit(x)
+    if found.params[0] == 2.0:
+        assert found.params[1] == 0.0 and found.se[1] == np.inf and "Gaussian" in found.message
+        np.testing.assert_allclose(found.params[2:], [x.mean(), x.std() / math.sqrt(2)], rtol=1e-9)
+        np.testing.assert_allclose(found.se[2], x.std() / math.sqrt(800), rtol=1e-6)
+    sure = fit(ns.quantile.ndtri((np.arange(500) + 0.5) / 500))  # lighter tails than any sample of a stable law
+    assert sure.params[0] == 2.0 and sure.params[1] == 0.0
+
+
+def test_beta_on_its_boundary():
+    x = draw(1.5, 1.0)
+    found = fit(x)
+    assert (
+        found.params[1] == 1.0
+        and "boundary" in found.message
+        and np.isnan(found.se[1])
+        and np.isfinite(found.se[[0, 2, 3]]).all()
+    )
+    mirrored = fit(-x)
+    assert mirrored.params[1] == -1.0 and mirrored.loglik == pytest.approx(found.loglik, rel=1e-9)
+    positive = draw(0.5, 1.0, loc=3.0)  # Levy: S0 loc 3 is the end point 0
+    assert abs(fit(positive, fixed={"alpha": 0.5, "beta": 1.0}, param="S1").params[2]) < 0.1
+
+
+def test_information():
+    J = ns.stable.fisher_information(1.0, 0.0)
+    np.testing.assert_allclose(J, J.T, rtol=1e-12)
+    np.testing.assert_allclose(J[2:, 2:], 0.5 * np.eye(2), atol=1e-6)
+    np.testing.assert_allclose(J[[0, 1], [2, 0]], [0.0, 0.0], atol=1e-6)  # by symmetry
+    np.testing.assert_allclose(ns.stable.fisher_information(1.0, 0.0, 4.0)[3, 3], 0.5 / 16, rtol=1e-5)
+    for alpha, beta in ((1.5, 0.5), (0.7, -0.4)):
+        x = ns.stable.rvs(alpha, beta, size=20_000, rng=3)
+        D = ns.stable.score(x, alpha, beta)
+        products = D[:, :, None] * D[:, None, :]
+        error = products.std(axis=0) / math.sqrt(x.size)
+        assert (abs(products.mean(axis=0) - ns.stable.fisher_information(alpha, beta)) < 4.5 * error).all()
+    for bad in ((2.0, 0.0), (1.5, 1.0), (1.5, 0.0, -1.0)):
+        with pytest.raises(ValueError, match="use alpha"):
+            ns.stable.fisher_information(*bad)
+
+
+def test_standard_errors_match_the_spread_of_estimates():
+    """60 data sets: the mean squared z-score of each parameter is near 1."""
+    x = ns.stable.rvs(1.4, 0.2, size=(60, 400), rng=9)
+    fits = ns.stable.fit_many(x)
+    assert fits.converged.all() and len(fits) == 60
+    z = (fits.params - [1.4, 0.2, 0.0, 1.0]) / fits.se
+    square = (z**2).mean(axis=0)
+    assert (square > 0.45).all() and (
+        square < 1.9
+    ).all()  # chi-square with 60 degrees of freedom, 99.9 %: 0.53 to 1.66; a little more for 400 values
+    observed = fit(x[0], se="observed")
+    np.testing.assert_allclose(observed.se, fits.se[0], rtol=0.35)
+
+
+def test_many_data_sets():
+    sets = [draw(1.5, 0.0, 200, 1), draw(0.7, 0.3, 150, 2), np.array([1.0, 2.0]), draw(1.9, 0.0, 60, 3), np.full(30, 2.0)]
+    fits = ns.stable.fit_many(sets)
+    assert fits.params.shape == (5, 4) and fits.cov.shape == (5, 4, 4)
+    for i in (0, 1, 3):
+        one = fit(sets[i], workers=1)
+        assert (fits.params[i] == one.params).all() and fits.loglik[i] == one.loglik and fits[i].message == one.message
+    assert np.isnan(fits.params[[2, 4]]).all() and not fits.converged[[2, 4]].any()
+    assert "at least 5" in fits.message[2] and "no spread" in fits.message[4]
+    offsets = np.cumsum([0] + [len(s) for s in sets])
+    again = ns.stable.fit_many((np.concatenate(sets), offsets))
+    np.testing.assert_array_equal(again.params, fits.params)
+    with ThreadPoolExecutor(2) as pool:
+        np.testing.assert_array_equal(ns.stable.fit_many(sets, workers=pool).params, fits.params)
+    ragged = np.full((2, 200), np.nan)
+    ragged[0], ragged[1, :150] = sets[0], sets[1]
+    np.testing.assert_array_equal(ns.stable.fit_many(ragged).params, fits.params[:2])
+    assert len(ns.stable.fit_many([])) == 0
+    with pytest.raises(ValueError, match="offsets"):
+        ns.stable.fit_many((sets[0], np.array([0, 5])))
+
+
+def test_callback_stops():
+    seen = []
+    found = fit(draw(1.5, 0.3, 300), callback=lambda i, p, total: seen.append((i, total)) or i == 2)
+    assert not found.converged and "callback" in found.message
+    assert [i for i, _ in seen][:2] == [1, 2] and seen[1][1] >= seen[0][1] and found.params.shape == (4,)
+
+
+def test_awkward_data():
+    few = fit(draw(1.5, 0.0, 12))
+    assert "few points" in few.message
+    far = np.append(draw(1.5, 0.0, 300), [1e250, -1e200])
+    assert np.isfinite(fit(far).params).all()
+    tiny = fit(1e-200 * draw(1.5, 0.0, 300))
+    assert 1e-201 < tiny.params[3] < 1e-198
+    with pytest.warns(UserWarning, match="tied"):
+        fit(np.round(draw(0.3, 0.0, 300), 0))
+    x = draw(1.5, 0.0, 100)
+    same = fit(np.append(x, [np.nan, np.inf]), nan_policy="omit")
+    np.testing.assert_array_equal(same.params, fit(x).params)
+    np.testing.assert_array_equal(fit(x.reshape(10, 10)).params, fit(x).params)
+    np.testing.assert_array_equal(
+        fit(np.ma.array(np.append(x, 1e9), mask=[False] * 100 + [True]), nan_policy="omit").params, fit(x).params
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda x: x[:4], {}, "at least 5"),
+        (lambda x: np.append(x, [np.nan, np.inf]), {}, "2 values"),
+        (lambda x: np.where(np.arange(x.size) < 80, 1.0, x), {}, "no spread"),
+        (None, dict(method="mle"), "'ml'"),
+        (None, dict(param="S2"), "'S1'"),
+        (None, dict(se="robust"), "'observed'"),
+        (None, dict(nan_policy="propagate"), "'omit'"),
+        (None, dict(fixed={"alpha": 2.5}), r"\(0, 2\]"),
+        (None, dict(fixed={"beta": -1.1}), r"\[-1, 1\]"),
+        (None, dict(fixed={"scale": 0.0}), "positive"),
+        (None, dict(fixed={"gamma": 1.0}), "may hold"),
+        (None, dict(fixed={"loc": 0.0}, param="S1"), "S0"),
+        (None, dict(bounds={"alpha": (1.5, 1.0)}), "bounds"),
+        (None, dict(bounds={"scale": (0.0, 1.0)}), "bounds"),
+        (None, dict(start=(1.5, 0.0, 0.0)), "start"),
+        (None, dict(start=(1.5, 0.0, 0.0, -1.0)), "start"),
+        (None, dict(weights=np.ones(3)), "weights"),
+        (None, dict(weights=-np.ones(100)), "weights"),
+    ],
+)  # fmt: skip
+def test_bad_input(change, options, message):
+    x = draw(1.5, 0.0, 100)
+    with pytest.raises(ValueError, match=message):
+        fit(x if change is None else change(x), **options)
+
+
+def test_bounds():
+    x = draw(1.5, 0.3, 300)
+    found = fit(x, bounds={"alpha": (1.0, 1.4), "beta": (-0.2, 0.1)})
+    assert found.params[0] <= 1.4 and found.params[1] <= 0.1 and found.converged
+
+
+def test_no_convergence_is_said(monkeypatch):
+    monkeypatch.setattr("numbastats.stable.fitting._climb", lambda likelihood, p, *rest: (np.array(p), likelihood(p), 100, 1.0))
+    with pytest.warns(ns.ConvergenceWarning, match="not converged"):
+        assert not fit(draw(1.5, 0.0, 100)).converged
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not ns.stable.fit_many([draw(1.5, 0.0, 100)]).converged[0]
