@@ -311,7 +311,8 @@ def _climb(likelihood, start, free, bounds, callback):
     J = before = None
     while free and iterations < 100:
         iterations += 1
-        D = likelihood.scores(p, values, free)
+        with np.errstate(invalid="ignore"):  # -inf beyond the end of a support
+            D = likelihood.scores(p, values, free)
         D = np.where(np.isfinite(D), D, 0.0)
         g = D.sum(axis=1) if likelihood.w is None else D @ likelihood.w
         outer = D @ D.T if likelihood.w is None else (D * likelihood.w) @ D.T

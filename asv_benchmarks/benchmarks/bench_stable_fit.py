@@ -1,0 +1,82 @@
+"""Speed and error of the estimators of stable laws."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import scipy.stats
+
+import numbastats as ns
+
+from .common import Case
+
+SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"
+
+
+class Fit:
+    """One data set."""
+
+    params = [["ml", "quantile", "ecf", "small"], [200, 1000, 5000]]
+    param_names = ["method", "values"]
+    number = 1
+
+    def setup(self, method, n):
+        self.x = ns.stable.rvs(0.4 if method == "small" else 1.5, 0.3, size=n, rng=1)
+        self.time_fit(method, n)
+
+    def time_fit(self, method, n):
+        ns.stable.fit(self.x, method, workers=1)
+
+
+class Grid:
+    """The reference's contracting grid, with location and scale from the quartiles."""
+
+    number = 1
+
+    def setup(self):
+        self.x = ns.stable.rvs(1.5, 0.3, size=100 if SMOKE else 1000, rng=1)
+        ns.stable.fit(self.x[:50], "grid", profile=True, workers=1)
+
+    def time_profile(self):
+        ns.stable.fit(self.x, "grid", profile=True, workers=1)
+
+
+class Recovery:
+    """Root mean squared error of alpha in units of its asymptotic standard error: 1 where all information is used."""
+
+    params = [[1.3, 1.7, 0.7]]
+    param_names = ["alpha"]
+
+    def setup(self, alpha):
+        self.x = ns.stable.rvs(alpha, 0.3, size=(4 if SMOKE else 50, 1000), rng=1)
+
+    def track_error_of_alpha(self, alpha):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fits = ns.stable.fit_many(self.x)
+        expected = np.sqrt(np.linalg.inv(1000 * ns.stable.fisher_information(alpha, 0.3))[0, 0])
+        return float(np.sqrt(np.mean((fits.params[:, 0] - alpha) ** 2)) / expected)
+
+    track_error_of_alpha.unit = "standard errors"
+
+
+def _one_likelihood():
+    x = ns.stable.rvs(1.5, 0.3, size=100 if SMOKE else 1000, rng=1)
+    peer = scipy.stats.levy_stable
+    return {
+        "ours": lambda: ns.stable.fit(x, workers=1),
+        "one SciPy log-likelihood": lambda: np.log(peer.pdf(x[: 20 if SMOKE else 1000], 1.5, 0.3)).sum(),
+    }
+
+
+def _quantiles():
+    x = ns.stable.rvs(1.5, 0.3, size=1000, rng=1)
+    return {"ours": lambda: ns.stable.fit_quantile(x), "SciPy's starting values": lambda: scipy.stats.levy_stable._fitstart(x)}
+
+
+PEER_CASES = {
+    "stable.fit, 1000 values, maximum likelihood": Case(1, _one_likelihood, {"one SciPy log-likelihood": None}),
+    "stable.fit_quantile, 1000 values": Case(1, _quantiles, {"SciPy's starting values": None}),
+}
