@@ -22,7 +22,7 @@ from numbastats.scalar import families as fam
 
 __all__ = ["MixtureBatch", "MixtureFit", "fit", "fit_many"]
 
-IN_FLIGHT = 1 << 22  # observations prepared at a time: 64 bytes each
+IN_FLIGHT = 1 << 20  # observations prepared at a time, 64 bytes each; with more the system's fresh memory costs a third again
 
 STATUS = {
     0: "certified optimum",
@@ -156,9 +156,8 @@ class MixtureBatch:
 
     def message(self, i) -> str:
         """What the status of data set i means."""
-        i = range(len(self))[i]
-        code = int(self.status[i])
-        return self.notes.get(i, STATUS[code])
+        i = range(self.status.size)[i]
+        return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
 
     def __getitem__(self, i) -> MixtureFit:
         i = range(len(self))[i]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from numbastats._core.broadcast import result_dtype, unmasked
+from numbastats._core.parallel import in_threads
 
 __all__ = ["Data", "arrange"]
 
@@ -126,8 +126,7 @@ def arrange(data, offsets, weights, family, threads=1) -> Data:
             NONFINITE,
             "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
         )
-    with np.errstate(over="ignore", invalid="ignore"):
-        clean = bool(np.isfinite(x.sum())) and not family.discrete and (x.size == 0 or x.min() > family.minimum)
+    clean = not family.discrete and _all_within(x, family.minimum, threads)
     drop = None if w is None else w == 0.0
     if not clean:
         missing, infinite = np.isnan(x), np.isinf(x)
@@ -202,11 +201,23 @@ def _sorted(y, w, off, threads):
                 order = np.argsort(y[a:b], kind="stable")
                 y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
 
-    D = lengths.size
-    if threads == 1 or y.size < 1 << 18:
-        part(0, D)
-    else:  # NumPy sorts without holding the interpreter
-        cuts = np.unique(np.linspace(0, D, 4 * threads + 1).astype(int))
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, cuts[:-1], cuts[1:]))
+    in_threads(part, _parts(lengths.size, y.size, threads), threads)  # NumPy sorts without holding the interpreter
     return y, np.ones(y.size) if w is None else w, w is None
+
+
+def _parts(n, cost, threads):
+    """Ranges (lo, hi) of n items for threads to share, one where the values, `cost`, are few."""
+    cuts = np.linspace(0, n, (1 if threads == 1 or cost < 1 << 18 else 8 * threads) + 1).astype(int).tolist()
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def _all_within(x, minimum, threads):
+    """Whether every value is finite and above `minimum`."""
+    found = []
+
+    def part(lo, hi):
+        v = x[lo:hi]
+        found.append(v.size == 0 or bool(v.min() > minimum and v.max() < np.inf))  # False where there is a NaN
+
+    in_threads(part, _parts(x.size, x.size, threads), threads)
+    return all(found)
