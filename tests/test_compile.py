@@ -208,6 +208,34 @@ def test_collector_is_on_again_after_compiling():
     assert gc.isenabled()
 
 
+def test_kernels_call_their_own_copies_of_functions(monkeypatch):
+    """Else a process that compiles a kernel would run other code than one that loads it, and round differently."""
+    monkeypatch.setenv("NUMBASTATS_CACHE", "0")
+
+    @compiling.array_function(host=False)
+    def inner(x):
+        total = 0.0
+        while total * total < x[0]:
+            total += 1.0
+        return total
+
+    def outer(x):
+        x[1] = inner(x) + inner(x[1:])
+
+    kernel = compiling.build(outer, "serial", inner=inner)
+    x = np.array([90.0, 80.0])
+    kernel(x)
+    assert x[1] == 19.0
+    (compiled,) = kernel.overloads.values()
+    (part,) = inner.overloads.values()
+    found = {f.name: f.linkage.name for f in compiled.library.get_defined_functions()}
+    assert "linkonce_odr" not in found.values(), found
+    name = part.fndesc.llvm_func_name
+    assert found.get(name, "private") == "private"
+    engine = compiled.library.codegen._engine
+    assert engine.is_symbol_defined(compiled.fndesc.llvm_func_name) and not part.library.get_pointer_to_function(name)
+
+
 def test_import_budget_of_modules(run_python):
     """No heavy or optional package is loaded by the import, and nothing is compiled."""
     code = """

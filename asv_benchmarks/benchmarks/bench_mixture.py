@@ -10,7 +10,7 @@ import numpy as np
 import numbastats as ns
 from numbastats.mixture import climbing, kernels, pipeline, starting
 from numbastats.mixture.families import family_of
-from numbastats.mixture.layout import arrange
+from numbastats.mixture.layout import arrange, flatten
 
 from .common import Case, interleave
 
@@ -36,7 +36,7 @@ def options(**changes):
 def prepared(x, family="inverse_gaussian", **changes):
     """Statistics of data sets as the kernels take them."""
     law, opt = family_of(family), options(**changes)
-    data = arrange(x, None, None, law)
+    data = arrange(flatten(x, None, None), law)
     return pipeline.prepare(data, 0, data.count, np.arange(data.count), law, opt, opt.method == "newton"), data
 
 

@@ -16,18 +16,24 @@ import functools
 import gc
 import hashlib
 import importlib
+import math
 import os
 import sys
 import types
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 from numba import cuda, njit
+from numba.core import codegen, compiler
 from numba.core.registry import cpu_target
 
-__all__ = ["REGISTRY", "SIMULATED", "Kernel", "array_function", "build", "device_function", "real_gpu", "set_plain", "warmup"]
+from numbastats._core.parallel import in_threads
+
+__all__ = [
+    "REGISTRY", "SIMULATED", "InThreads", "Kernel", "array_function", "build", "device_function", "real_gpu", "set_plain",
+    "warmup",
+]  # fmt: skip
 
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 
@@ -39,7 +45,8 @@ REGISTRY: dict[str, Kernel] = {}
 _SCALAR_FLAGS = frozenset({"contract"})
 _ALLOWED_FLAGS = frozenset({"contract", "reassoc", "nsz", "arcp", "afn"})
 
-PARTS = 4  # per thread, where threads call a serial twin: they share uneven problems better
+PARTS = 24  # per thread at most, where threads call a serial twin: a part that ends late leaves the others waiting
+PART = 1e6  # nanoseconds that a part lasts at least: one costs some 30 us
 
 _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its plain Python version)
 
@@ -66,6 +73,54 @@ def _load_registries():
 _load_registries()
 
 
+class _ClosedLibrary(codegen.JITCodeLibrary):
+    """Machine code of a kernel, which calls its own copies of the functions that were linked into it.
+
+    Numba leaves these copies replaceable. Where a function had been compiled before, on its own or in another kernel, the
+    linker takes that code, which was optimised in other surroundings and rounds differently; a process that loads the kernel
+    from the disk cache has only the kernel's copy. The last bits of results would depend on the cache.
+    """
+
+    def _optimize_final_module(self):
+        for f in self._final_module.functions:
+            if not f.is_declaration and f.linkage == codegen.ll.Linkage.linkonce_odr:
+                f.linkage = "private"  # "internal" names would still hide those of other modules from the linker
+        super()._optimize_final_module()
+
+
+class _PartLibrary(codegen.JITCodeLibrary):
+    """A function that only jitted code calls: it is optimised and turned into machine code within the kernels, not here."""
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        self._finalized = True
+
+    def get_pointer_to_function(self, name):
+        return 0
+
+    @property
+    def codegen(self):  # there is no machine code that could take an environment
+        return types.SimpleNamespace(set_env=lambda name, environment: None)
+
+
+def _compiler(library):
+    """Numba's compiler with another class for the code it makes."""
+
+    class Compiler(compiler.Compiler):
+        def define_pipelines(self):
+            state = self.state
+            state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+            return super().define_pipelines()
+
+    return Compiler
+
+
+_KERNEL_COMPILER, _PART_COMPILER = _compiler(_ClosedLibrary), _compiler(_PartLibrary)
+
+
 def device_function(f):
     """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
     return njit(error_model="numpy", nogil=True, forceinline=True, fastmath=set(_SCALAR_FLAGS))(f)
@@ -75,11 +130,14 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True):
     """Compile a shared function that takes arrays; the simulator gets the plain version.
 
     With ``host=False`` only jitted code may call it (a call from Python crashes): the wrappers that unbox arrays are left
-    out, up to half of the compile time. `build` makes a version for the host where one is needed after all.
+    out, and machine code is made in the kernels alone, up to half of the compile time. It must not raise. `build` makes a
+    version for the host where one is needed after all.
     """
     if f is None:
         return functools.partial(array_function, fastmath=fastmath, host=host)
-    options = {} if host else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {}
+    if not host:
+        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PART_COMPILER}
     compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
     set_plain(compiled, f)
     return compiled
@@ -214,7 +272,9 @@ def build(template, target: str, *, fastmath=(), **scalars):
         return cuda.jit(f)
     if target == "cuda":
         return _cached(cuda.jit, f)
-    jit = functools.partial(njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags))
+    jit = functools.partial(
+        njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags), pipeline_class=_KERNEL_COMPILER
+    )
     compiled = _cached(jit, f)
     compiled.compile = _uncollected(compiled.compile)
     return compiled
@@ -301,7 +361,7 @@ class Kernel:
     def parallel(self):
         """The CPU twin, same source, `prange` in parallel; with `split` in threads."""
         if self._split is not None:
-            return _InThreads(self.serial, self._split)
+            return InThreads(self.serial, self._split)
         return build(self._cpu, "parallel", fastmath=self._fastmath, **self._cpu_scalars)
 
     @functools.cached_property
@@ -314,18 +374,16 @@ class Kernel:
         return [(d, s) for d in self.dtypes for s in self.signatures(getattr(numba.types, d))]
 
 
-class _InThreads:
+class InThreads:
     """A serial twin called on parts of its problems, by as many threads as Numba would use here."""
 
     def __init__(self, serial, split):
         self._serial, self._split, self.compile = serial, split, serial.compile
 
-    def __call__(self, *args):
+    def __call__(self, *args, nanoseconds=math.inf):
         threads = numba.get_num_threads()
-        parts = self._split(args, PARTS * threads)
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(lambda part: self._serial(*part), parts):
-                pass  # an exception of a thread is raised here
+        parts = max(1, int(min(PARTS * threads, nanoseconds / PART)))
+        in_threads(self._serial, self._split(args, parts) if parts > 1 else [args], threads)
 
 
 def _registered(module, name):

@@ -10,7 +10,7 @@ from numba import cuda
 
 from numbastats import config
 from numbastats._core.broadcast import as_host, check_dtype, check_out, dtype_of, flatten, result_dtype, total
-from numbastats._core.compile import SIMULATED, real_gpu
+from numbastats._core.compile import SIMULATED, InThreads, real_gpu
 from numbastats._core.errors import DeviceNotAvailable, choice
 from numbastats._core.parallel import is_executor, parallel_region, worker_count
 
@@ -177,7 +177,9 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
             kernel.serial(*args)
         else:
             with parallel_region(count) as allowed:
-                (kernel.parallel if allowed else kernel.serial)(*args)
+                twin = kernel.parallel if allowed else kernel.serial
+                options = {"nanoseconds": n * cost} if isinstance(twin, InThreads) else {}
+                twin(*args, **options)
         return
     written = {i % len(args) for i in outputs}
     staged, back = [], []

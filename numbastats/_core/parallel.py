@@ -7,16 +7,18 @@ threads enter it. In both, `parallel_allowed` says no and the serial twin runs i
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 
 from numbastats import config
 
-__all__ = ["is_executor", "parallel_region", "threading_layer", "worker_count"]
+__all__ = ["in_threads", "is_executor", "parallel_region", "threading_layer", "worker_count"]
 
 _forked = False  # this process is the child of one that had already started its thread pool
 _workqueue_lock = threading.Lock()
@@ -83,3 +85,29 @@ def parallel_region(threads: int):
             numba.set_num_threads(before)
         if guarded:
             _workqueue_lock.release()
+
+
+def in_threads(call, parts, threads):
+    """``call(*part)`` for every part, in their order, by whichever of `threads` Python threads is free, the caller's among them.
+
+    For calls that let go of the interpreter: serial kernels, NumPy's sort.
+    """
+    waiting = collections.deque(parts)
+
+    def work():
+        while True:
+            try:
+                part = waiting.popleft()
+            except IndexError:
+                return
+            call(*part)
+
+    helpers = min(threads, len(waiting)) - 1
+    if helpers < 1:
+        work()
+        return
+    with ThreadPoolExecutor(helpers) as pool:
+        others = [pool.submit(work) for _ in range(helpers)]
+        work()
+        for other in others:
+            other.result()  # an exception of a thread is raised here

@@ -8,6 +8,11 @@ from numbastats.mixture.fitting import fit_many
 
 __all__ = ["bulkem"]
 
+_FIELDS = (
+    "lambda", "mu", "alpha", "init_lambda", "init_mu", "init_alpha", "loglik", "num_iterations", "fit_success", "status",
+    "message",
+)  # fmt: skip
+
 
 def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e-6, *, rng=None, device=None, workers=None):
     """Inverse Gaussian mixtures by the EM algorithm of the R package bulkem.
@@ -56,26 +61,17 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
         datasets, num_components, family="inverse_gaussian", method="bulkem", starts="subset", n_init=random_inits, tol=epsilon,
         max_iter=max_iters + 1, min_sd_ratio=0.0, min_count=0.0, rng=rng, device=device, workers=workers,
     )  # fmt: skip
-    K, starts = num_components, batch.starts.get(num_components)
-    best = None if starts is None else np.abs(starts["loglik"] - batch.loglik[:, None])
-    best = None if best is None else np.argmin(np.where(np.isnan(best), np.inf, best), axis=1)
-    nothing, out = np.full(K, np.nan), []
-    for d, status in enumerate(batch.status.tolist()):
-        found = best is not None and status in (0, 1, 2, 4)
-        first = {name: starts[name][d, best[d]] if found else nothing.copy() for name in ("params", "means", "weights")}
-        out.append(
-            {
-                "lambda": batch.params[d, :K],
-                "mu": batch.means[d, :K],
-                "alpha": batch.weights[d, :K],
-                "init_lambda": first["params"],
-                "init_mu": first["means"],
-                "init_alpha": first["weights"],
-                "loglik": float(batch.loglik[d]),
-                "num_iterations": int(batch.n_iter[d]),
-                "fit_success": status == 0,
-                "status": status,
-                "message": batch.message(d),
-            }
-        )
-    return out
+    K, D = num_components, len(batch)
+    kept = batch.starts.get(K)
+    first = {name: np.full((D, K), np.nan) for name in ("params", "means", "weights")}
+    if kept is not None:
+        miss = np.abs(kept["loglik"] - batch.loglik[:, None])
+        best = np.argmin(np.where(np.isnan(miss), np.inf, miss), axis=1)
+        found = np.nonzero(np.isin(batch.status, (0, 1, 2, 4)))[0]
+        for name, values in first.items():
+            values[found] = kept[name][found, best[found]]
+    rows = zip(
+        batch.params[:, :K], batch.means[:, :K], batch.weights[:, :K], *first.values(), batch.loglik.tolist(),
+        batch.n_iter.tolist(), (batch.status == 0).tolist(), batch.status.tolist(), map(batch.message, range(D)), strict=True,
+    )  # fmt: skip
+    return [dict(zip(_FIELDS, row, strict=True)) for row in rows]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -17,12 +19,13 @@ from numbastats.mixture import climbing, pipeline
 from numbastats.mixture.climbing import COUNT, MASS
 from numbastats.mixture.families import Family, family_of
 from numbastats.mixture.kernels import MAX_CUDA_K
-from numbastats.mixture.layout import arrange
+from numbastats.mixture.layout import arrange, flatten
 from numbastats.scalar import families as fam
 
 __all__ = ["MixtureBatch", "MixtureFit", "fit", "fit_many"]
 
-IN_FLIGHT = 1 << 22  # observations prepared at a time: 64 bytes each
+IN_FLIGHT = 1 << 20  # observations prepared at a time, 64 bytes each; with more the system's fresh memory costs a third again
+CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 
 STATUS = {
     0: "certified optimum",
@@ -156,9 +159,8 @@ class MixtureBatch:
 
     def message(self, i) -> str:
         """What the status of data set i means."""
-        i = range(len(self))[i]
-        code = int(self.status[i])
-        return self.notes.get(i, STATUS[code])
+        i = range(self.status.size)[i]
+        return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
 
     def __getitem__(self, i) -> MixtureFit:
         i = range(len(self))[i]
@@ -309,10 +311,10 @@ def fit_many(
         pool, workers = workers, 1
     else:
         pool, workers = None, worker_count(workers)
-    arranged = arrange(data, offsets, weights, law, workers)
-    D = arranged.count
+    values = flatten(data, offsets, weights)
+    D = values.count
     candidates, per_set = _candidates(n_components, D)
-    where = choose_device(device, work=arranged.y.size * 200.0 * max(candidates))
+    where = choose_device(device, work=values.x.size * 200.0 * max(candidates))
     if where == "cuda" and max(candidates) > MAX_CUDA_K:
         raise ValueError(
             f"n_components={max(candidates)} is more than the {MAX_CUDA_K} that device='cuda' takes; use device='cpu'"
@@ -332,19 +334,26 @@ def fit_many(
     job = _Job(
         law, candidates, per_set, options, criterion, bool(se), bool(cov), keep_starts or method == "bulkem", dataset_index
     )
-    parts = []
-    limit = IN_FLIGHT if pool is None else min(IN_FLIGHT, max(65_536, arranged.y.size // 16))
-    chunks = _chunks(arranged, limit)
-    results = (map if pool is None else pool.map)(job, (_cut(arranged, given, *bounds) for bounds in chunks))
-    stopped = False
-    done = 0
-    for (_lo, hi), part in zip(chunks, results, strict=False):
-        parts.append(part)
-        done = hi
-        if callback is not None and callback(types.SimpleNamespace(done=hi, total=D, status=part["status"])) is True:
-            stopped = done < D
-            break
-    return _assemble(parts, arranged, family, candidates, done if stopped else D, options)
+    parts, done, stopped = [], 0, False
+    with contextlib.ExitStack() as stack:
+        if pool is not None:
+            chunks = _chunks(values, min(IN_FLIGHT, max(65_536, values.x.size // 16)))
+        elif where == "cpu" and _many(values, workers):  # whole chunks by threads, which never wait for each other
+            chunks = _chunks(values, IN_FLIGHT, workers)
+            pool = stack.enter_context(ThreadPoolExecutor(workers))
+            job = dataclasses.replace(job, options=dataclasses.replace(options, workers=1))
+        else:
+            chunks = _chunks(values, IN_FLIGHT)
+        cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
+        results = (map if pool is None else pool.map)(job, cuts)
+        for (_lo, done), part in zip(chunks, results, strict=False):
+            parts.append(part)
+            if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
+                stopped = done < D
+                break
+        if stopped and pool is not None and hasattr(results, "close"):
+            results.close()  # chunks that no thread has begun are not fitted
+    return _assemble(parts, values, family, candidates, done if stopped else D)
 
 
 def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights=None, **options) -> MixtureFit:
@@ -425,19 +434,30 @@ def _candidates(n_components, D):
     return tuple(ks), per_set
 
 
-def _cut(data, given, lo, hi):
-    """What the fit of data sets lo to hi needs; pickles, so that executors of processes can run it."""
-    a, b = data.off[lo], data.off[hi]
-    changes = {name: getattr(data, name)[lo:hi] for name in ("dropped", "status", "power", "factor")}
-    part = dataclasses.replace(data, y=data.y[a:b], w=data.w[a:b], off=data.off[lo : hi + 1] - a, notes={}, **changes)
-    return part, lo, None if given is None else given[lo:hi]
+def _costs(data):
+    """Cost of all data sets before each one, in that of an observation; a set costs as much as 1000 of them besides."""
+    return data.off + 1000 * np.arange(data.count + 1)
 
 
-def _chunks(data, limit):
-    """Ranges of data sets with at most `limit` observations, one data set at least."""
+def _many(data, workers):
+    """Whether the data sets are so many, and none so long, that threads should take whole chunks of them."""
+    cost = _costs(data)
+    return workers > 1 and cost[-1] >= 2 * CHUNK_COST and np.diff(cost).max() * 4 * workers <= cost[-1]
+
+
+def _chunks(data, limit, workers=1):
+    """Ranges of data sets with at most `limit` observations, one data set at least.
+
+    For more than one worker they become shorter towards the end, so that all end at about the same time.
+    """
+    cost = _costs(data)
+    least = max(CHUNK_COST, cost[-1] // (16 * workers))
     chunks, lo = [], 0
     while lo < data.count:
         hi = int(np.searchsorted(data.off, data.off[lo] + limit, side="right")) - 1
+        if workers > 1:
+            share = max(least, (cost[-1] - cost[lo]) // (2 * workers))
+            hi = min(hi, int(np.searchsorted(cost, cost[lo] + share, side="right")) - 1)
         hi = min(max(hi, lo + 1), data.count)
         chunks.append((lo, hi))
         lo = hi
@@ -459,8 +479,9 @@ class _Job:
     first: int
 
     def __call__(self, chunk):
-        data, lo, starts = chunk
+        values, lo, starts = chunk
         family, options = self.family, self.options
+        data = arrange(values, family, worker_count(options.workers))
         D, nk, width = data.count, len(self.candidates), max(self.candidates)
         ids = np.arange(self.first + lo, self.first + lo + D)
         p = pipeline.prepare(data, 0, D, ids, family, options, options.method == "newton")
@@ -507,6 +528,7 @@ class _Job:
             out["weights"][rows, :K], out["means"][rows, :K], out["params"][rows, :K] = w, m, v
             if side:
                 _covariances(cov, r, rows, p, m, v)
+        out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in data.notes.items()}
         out["status"] = np.where(bad != 0, bad, out["status"]).astype(np.int8)
         lost = (bad != 0) | np.isin(out["status"], (3, 5))
         for name in ("weights", "means", "params"):
@@ -630,7 +652,7 @@ def _kept(r, p):
     }  # fmt: skip
 
 
-def _assemble(parts, data, family, candidates, done, options):
+def _assemble(parts, data, family, candidates, done):
     """One batch from the chunks; data sets that were not reached are STOPPED."""
     D, width = data.count, max(candidates)
     law = family_of(family)
@@ -670,4 +692,6 @@ def _assemble(parts, data, family, candidates, done, options):
         for j, K in enumerate(candidates):
             starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
     values["converged"] = np.isin(values["status"], (0, 4))
-    return MixtureBatch(family=family, n_dropped=data.dropped, candidates=candidates, notes=data.notes, starts=starts, **values)
+    values["n_dropped"] = joined("dropped", np.int64(0))
+    notes = {d: note for part in parts for d, note in part["notes"].items()}
+    return MixtureBatch(family=family, candidates=candidates, notes=notes, starts=starts, **values)

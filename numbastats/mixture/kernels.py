@@ -79,13 +79,13 @@ CUTS, PAIRS, EM_SUMS = MAX_CUDA_K + 1, MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * M
 NSUM = EM_SUMS + 6 * PAIRS  # sums of a pass with its Hessian
 WIDTH = 32  # sums that a block reduces at a time
 
-_function = array_function(fastmath=(), host=False)
+_summing = array_function(fastmath=FAST, host=False)
 
 
 # --- prepare: scaling, statistics, cells ----------------------------------------------------------------------------------------
 
 
-@_function
+@_summing
 def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info):
     """One data set: y ascending, all in the support, w > 0. `power` is a power of two that brings the largest |y| near 1."""
     n = y.size
@@ -96,8 +96,9 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
     for i in range(n):
         mass += w[i]
         total += w[i] * (y[i] * power)
-        if i > 0 and y[i] != y[i - 1]:
-            distinct += 1
+    above = y[1:]
+    for i in range(n - 1):
+        distinct += 1 if above[i] != y[i] else 0
     mean = total / mass
     shift, scale = 0.0, 1.0
     if family == fam.GAUSSIAN:
@@ -117,20 +118,25 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
         t1[i] = v
         total += w[i] * v
     c = total / mass
-    s1, s2, spread, logs, seen, low, high = 0.0, 0.0, 0.0, 0.0, 0.0, t1[0], t1[0]
+    seen, low, high = 0.0, t1[0], t1[0]
     for i in range(n):
-        v = t1[i]
-        low = v if seen < 0.25 * mass else low
-        high = v if seen < 0.75 * mass else high
+        if not seen < 0.75 * mass:
+            break
+        high = t1[i]
+        low = high if seen < 0.25 * mass else low
         seen += w[i]
-        t1[i] = v - c
-        t2[i] = fam.deviance(family, v, c)
-        s1 += w[i] * t1[i]
-        s2 += w[i] * t2[i]
-        spread += w[i] * t1[i] * t1[i]
+    logs = 0.0
     if family != fam.GAUSSIAN and family < fam.POISSON:
         for i in range(n):
-            logs += w[i] * log(t1[i] + c)
+            logs += w[i] * log(t1[i])
+    s1, s2, spread = 0.0, 0.0, 0.0
+    for i in range(n):
+        t2[i] = fam.deviance(family, t1[i], c)
+        e = t1[i] - c
+        t1[i] = e
+        s1 += w[i] * e
+        s2 += w[i] * t2[i]
+        spread += w[i] * e * e
     info[CENTRE], info[MASS], info[SUM1], info[SUM2] = c, mass, s1, s2
     info[SCALE], info[SHIFT], info[LOGS] = scale, shift, logs
     spread = math.sqrt(spread / mass)
@@ -141,15 +147,17 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
     info[FLOOR] = 1e-6 * whole if family <= fam.GAMMA else 0.0
     c0, c1, c2 = 0.0, 0.0, 0.0
     for j in range(u1.size):
-        b, b1, b2 = 0.0, 0.0, 0.0
-        for i in range(j * m, min(j * m + m, n)):
-            b += w[i]
-            b1 += w[i] * t1[i]
-            b2 += w[i] * t2[i]
-        if m > 1:  # else the cells may be the observations themselves
-            uw[j], u1[j], u2[j] = b, b1 / b, b2 / b
-        else:
+        if m == 1:  # the cells may be the observations themselves
+            b, b1, b2 = w[j], w[j] * t1[j], w[j] * t2[j]
             uw[j], u1[j], u2[j] = w[j], t1[j], t2[j]
+        else:
+            b, b1, b2 = 0.0, 0.0, 0.0
+            wj, x, z = w[j * m : j * m + m], t1[j * m : j * m + m], t2[j * m : j * m + m]
+            for i in range(x.size):
+                b += wj[i]
+                b1 += wj[i] * x[i]
+                b2 += wj[i] * z[i]
+            uw[j], u1[j], u2[j] = b, b1 / b, b2 / b
         c0 += b
         c1 += b1
         c2 += b2

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from numbastats._core.broadcast import result_dtype, unmasked
+from numbastats._core.parallel import in_threads
 
-__all__ = ["Data", "arrange"]
+__all__ = ["Data", "Values", "arrange", "flatten"]
 
 OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
 
 
 @dataclasses.dataclass
+class Values:
+    """Values x and weights w (None: all 1) of data sets in a row, as they were passed; set d is off[d] to off[d + 1]."""
+
+    x: np.ndarray
+    w: np.ndarray | None
+    off: np.ndarray
+    unit: bool  # whether all weights above 0 are 1, in the whole call
+    dtype: np.dtype  # of the results
+
+    @property
+    def count(self):
+        """Number of data sets."""
+        return self.off.size - 1
+
+    def cut(self, lo, hi):
+        """Data sets lo to hi; shares memory."""
+        a, b = self.off[lo], self.off[hi]
+        w = None if self.w is None else self.w[a:b]
+        return dataclasses.replace(self, x=self.x[a:b], w=w, off=self.off[lo : hi + 1] - a)
+
+
+@dataclasses.dataclass
 class Data:
-    """Data sets of one call.
+    """Data sets ready for the kernels.
 
     Attributes
     ----------
@@ -34,8 +56,6 @@ class Data:
         Powers of two that bring the largest |y| near 1.
     factor : numpy.ndarray, shape (D,)
         What turns true values of g(x) into ``power * y``.
-    dtype : numpy.dtype
-        Of the results.
     """
 
     y: np.ndarray
@@ -47,7 +67,6 @@ class Data:
     notes: dict
     power: np.ndarray
     factor: np.ndarray
-    dtype: np.dtype
 
     @property
     def count(self):
@@ -96,17 +115,24 @@ def _per_set(mask, off):
     return np.diff(np.concatenate([[0], np.cumsum(mask)])[off])
 
 
-def arrange(data, offsets, weights, family, threads=1) -> Data:
-    """Check, drop, transform and sort."""
+def flatten(data, offsets, weights) -> Values:
+    """A copy of the data sets in a row."""
     x, off, dtype = _flatten(data, offsets, "data")
-    D = off.size - 1
+    if weights is None:
+        return Values(x, None, off, True, dtype)
+    w, woff, _ = _flatten(weights, offsets, "weights")
+    if woff.size != off.size or (woff != off).any():
+        raise ValueError("weights must have the layout of data: the same number of data sets, each of the same length")
+    return Values(x, w, off, bool(((w == 1.0) | ~(w > 0.0)).all()), dtype)
+
+
+def arrange(values, family, threads=1) -> Data:
+    """Check, drop, transform and sort. The memory of `values` is used up."""
+    x, w, off = values.x, values.w, values.off
+    D = values.count
     status, notes = np.zeros(D, np.int8), {}
-    w = None
     bad_weight = None
-    if weights is not None:
-        w, woff, _ = _flatten(weights, offsets, "weights")
-        if woff.size != off.size or (woff != off).any():
-            raise ValueError("weights must have the layout of data: the same number of data sets, each of the same length")
+    if w is not None:
         bad_weight = ~(w >= 0) | np.isinf(w)
         w[bad_weight] = 0.0
 
@@ -126,8 +152,7 @@ def arrange(data, offsets, weights, family, threads=1) -> Data:
             NONFINITE,
             "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
         )
-    with np.errstate(over="ignore", invalid="ignore"):
-        clean = bool(np.isfinite(x.sum())) and not family.discrete and (x.size == 0 or x.min() > family.minimum)
+    clean = not family.discrete and _all_within(x, family.minimum, threads)
     drop = None if w is None else w == 0.0
     if not clean:
         missing, infinite = np.isnan(x), np.isinf(x)
@@ -160,15 +185,18 @@ def arrange(data, offsets, weights, family, threads=1) -> Data:
         w = w[keep] if w is not None else None
         off = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     lengths = np.diff(off)
+    if values.unit:
+        w = None
     if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
         before = _powers(x, off)
         y = family.forward(x * np.repeat(before, lengths))
         power, factor = np.ones(D), before ** (family.constant if family.transform == "power" else 2.0)
-        y, w, unit = _sorted(y, w, off, threads)
+        _sort(y, w, off, threads)
     else:
-        y, w, unit = _sorted(family.forward(x), w, off, threads)
+        y = family.forward(x)
+        _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, True)
-    return Data(y, w, off, unit, dropped, status, notes, power, factor, dtype)
+    return Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
 
 
 def _powers(y, off, ascending=False):
@@ -184,10 +212,8 @@ def _powers(y, off, ascending=False):
     return np.ldexp(1.0, np.clip(-e, -1022, 1022))
 
 
-def _sorted(y, w, off, threads):
-    """Ascending within each data set; weights follow. Unit weights when there are none."""
-    if w is not None and (w == 1.0).all():
-        w = None
+def _sort(y, w, off, threads):
+    """Ascending within each data set; weights follow."""
     lengths = np.diff(off)
     even = w is None and y.size > 0 and bool((lengths == lengths[0]).all())
 
@@ -202,11 +228,22 @@ def _sorted(y, w, off, threads):
                 order = np.argsort(y[a:b], kind="stable")
                 y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
 
-    D = lengths.size
-    if threads == 1 or y.size < 1 << 18:
-        part(0, D)
-    else:  # NumPy sorts without holding the interpreter
-        cuts = np.unique(np.linspace(0, D, 4 * threads + 1).astype(int))
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, cuts[:-1], cuts[1:]))
-    return y, np.ones(y.size) if w is None else w, w is None
+    in_threads(part, _parts(lengths.size, y.size, threads), threads)  # NumPy sorts without holding the interpreter
+
+
+def _parts(n, cost, threads):
+    """Ranges (lo, hi) of n items for threads to share, one where the values, `cost`, are few."""
+    cuts = np.unique(np.linspace(0, n, (1 if threads == 1 or cost < 1 << 18 else 8 * threads) + 1).astype(int)).tolist()
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def _all_within(x, minimum, threads):
+    """Whether every value is finite and above `minimum`."""
+    found = []
+
+    def part(lo, hi):
+        v = x[lo:hi]
+        found.append(v.size == 0 or bool(v.min() > minimum and v.max() < np.inf))  # False where there is a NaN
+
+    in_threads(part, _parts(x.size, x.size, threads), threads)
+    return all(found)

@@ -252,7 +252,7 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
             threads = k.WARPS * LANES
             run(kernel, args, len(ll), options, (17, 18, 19), threads=threads, block=threads)
         else:
-            cost = 20.0 * passes * K * max(1, p.cell[-1] // max(1, ll.shape[0])) + 2000.0
+            cost = 1.2 * passes * K * (p.cell[-1] / ll.shape[0]) + 1000.0
             run(kernel, args, ll.size, options, (17, 18, 19), cost=cost)
 
     cells = (p.u1, p.u2, p.uw)
@@ -275,21 +275,25 @@ def narrow(arrays):
 def _best_few(ll, par, usable, top):
     """The best starts that differ in log-likelihood by more than 1e-3 or in their means; and how many starts each covers."""
     D, R = ll.shape
-    open_ = usable.copy()
-    value = np.where(usable & np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
-    means = np.sort(par[:, :, 1, :], axis=2)
+    value = np.where(np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
+    value[~usable] = -math.inf
+    means = np.sort(par[:, :, 1, :], axis=2).transpose(2, 0, 1).copy()  # short axes go first
     picks, cover = np.full((D, top), -1, np.int64), np.zeros((D, top), np.int64)
     rows = np.arange(D)
     for t in range(top):
-        best = np.argmax(np.where(open_, value, -math.inf), axis=1)
-        alive = open_[rows, best]
-        near = open_ & (np.abs(value - value[rows, best][:, None]) <= 1e-3)
-        chosen = means[rows, best][:, None, :]
-        near &= (np.abs(means - chosen) <= 0.05 * (np.abs(chosen) + 1e-3)).all(axis=2)
-        near[rows, best] = True
-        picks[alive, t] = best[alive]
-        cover[alive, t] = near.sum(axis=1)[alive]
-        open_ &= ~near
+        best = np.argmax(value, axis=1)
+        highest = value[rows, best]
+        alive = np.nonzero(highest > -math.inf)[0]
+        if not alive.size:
+            break
+        b = best[alive]
+        near = value[alive] >= highest[alive, None] - 1e-3
+        for m in means:
+            chosen = m[alive, b][:, None]
+            near &= np.abs(m[alive] - chosen) <= 0.05 * (np.abs(chosen) + 1e-3)
+        near[np.arange(alive.size), b] = True
+        picks[alive, t], cover[alive, t] = b, near.sum(axis=1)
+        value[alive] = np.where(near, -math.inf, value[alive])
     return picks, cover
 
 
@@ -311,7 +315,7 @@ def climb(p, info, owner, points, options):
             np.zeros((blocks, 3, n, n)),
             np.zeros((blocks, k.NSUM)),
         )
-        cost = 50.0 * K * float(p.lengths[owner[small]].mean())
+        cost = 15.0 * K * float(p.lengths[owner[small]].mean())
 
         def launch(kernel, data, opt, part):
             args = [*data, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
@@ -435,27 +439,23 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     r.par[~enough] = np.nan
     ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :]))
     if K > 1:
-        r.hess = _reordered(r.hess, r.par, ascending, q)
+        r.hess = _reordered(r.hess, ascending)
         r.par = np.take_along_axis(r.par, ascending[:, None, :], axis=2)
     return r
 
 
-def _reordered(hess, par, order, q):
+def _reordered(hess, order):
     """Hessians of components in another order: log al_k/al_K changes its base too."""
+    D, K = order.shape
     n = hess.shape[1]
-    K = order.shape[1]
-    out = hess.copy()
-    patterns, kind = np.unique(order, axis=0, return_inverse=True)
-    for o, rows in ((o, np.nonzero(kind.reshape(-1) == i)[0]) for i, o in enumerate(patterns)):
-        # the old theta as a linear map of the new one: z_old_j = z_new_at(j) - z_new_at(K - 1), where z_new_(K - 1) = 0
-        at = np.argsort(o)
-        M = np.zeros((n, n))
-        for j in range(K - 1):
-            if at[j] < K - 1:
-                M[j, at[j]] += 1.0
-            if at[K - 1] < K - 1:
-                M[j, at[K - 1]] -= 1.0
-        for j in range(q * K):
-            M[K - 1 + j, K - 1 + j // K * K + at[j % K]] = 1.0
-        out[rows] = M.T @ hess[rows] @ M
-    return out
+    # the old theta as a linear map of the new one: z_old_j = z_new_at(j) - z_new_at(K - 1), where z_new_(K - 1) = 0
+    at = np.argsort(order, axis=1)
+    rows, j = np.arange(D)[:, None], np.arange(K - 1)
+    weights = np.zeros((D, K - 1, K))
+    weights[rows, j, at[:, :-1]] = 1.0
+    weights[rows, j, at[:, -1:]] -= 1.0
+    M = np.zeros((D, n, n))
+    M[:, : K - 1, : K - 1] = weights[:, :, :-1]
+    for s in range(K - 1, n, K):
+        M[rows, s + np.arange(K), s + at] = 1.0
+    return np.swapaxes(M, 1, 2) @ hess @ M

@@ -10,6 +10,7 @@ from numbastats._core.compile import array_function
 from numbastats.mixture.climbing import CENTRE, COUNT, FLOOR, MASS, above_floor
 from numbastats.scalar import families as fam
 from numbastats.scalar.philox import philox4x32
+from numbastats.scalar.search import lower_bound
 
 __all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "SUBSET", "draw_start"]
 
@@ -27,14 +28,7 @@ def _words(start, dataset, draw, stream, k0, k1):  # not inlined, for the sake o
 def _index(q0, n, word):
     """The cell that holds the share (word + 1/2) 2^-32 of the mass."""
     target = (np.float64(word) + 0.5) * 2.3283064365386963e-10 * q0[n - 1]
-    lo, hi = 0, n - 1
-    while lo < hi:
-        mid = (lo + hi) // 2
-        if q0[mid] > target:
-            hi = mid
-        else:
-            lo = mid + 1
-    return lo
+    return lower_bound(q0, 0, n - 1, target)
 
 
 @_function
@@ -112,14 +106,7 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
                 _sort(centres[:K])
                 for k in range(1, K):
                     middle = 0.5 * (centres[k] + centres[k - 1])
-                    lo, hi = 0, n
-                    while lo < hi:
-                        mid = (lo + hi) // 2
-                        if u1[mid] < middle:
-                            lo = mid + 1
-                        else:
-                            hi = mid
-                    cuts[k] = float(lo)
+                    cuts[k] = float(lower_bound(u1, 0, n, middle))
             _sort(cuts[1:K])
         good = True
         for k in range(K):
