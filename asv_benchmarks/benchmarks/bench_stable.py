@@ -266,23 +266,6 @@ def _quantile(rng, dtype, n, edges):
     return [_probabilities(rng, n, dtype, edges), *_place(rng, n, dtype), *numbers, t.info, t.panels[1], t.panels[2]], None
 
 
-def _nodes(rng, dtype, n, edges):
-    constants = [np.array([v]) for v in (-0.5 * n, 40.0 / n, 1.5, 1.5, 1.2, 1.1, 1.36, -0.2)]
-    return constants, [np.zeros(n), np.zeros((3, n))]
-
-
-def _sweep(rng, dtype, n, edges):
-    sweep = tables._Sweep(1.5, 0.5)
-    x = np.exp(rng.uniform(-5.0, 3.0, n))
-    return [x, *(np.array([v]) for v in sweep.numbers), *sweep.nodes], [np.zeros(n) for _ in range(3)]
-
-
-def _light(rng, dtype, n, edges):
-    light = tables._Light(1.5, -1.0)
-    x = np.exp(rng.uniform(-5.0, 3.0, n))
-    return [x, *(np.array([v]) for v in light.numbers), *light.nodes], [np.zeros(n) for _ in range(3)]
-
-
 def _rvs(rng, dtype, n, edges):
     key = [np.array([w]) for w in (0x9E3779B9, 0x12345678, 5, 1 << 28)]
     return [*key, *_laws(rng, n, dtype), *_place(rng, n, dtype)], None
@@ -295,9 +278,6 @@ GPU_MAKERS = {
     "stable.newton": _newton,
     "stable.table": _table,
     "stable.quantile": _quantile,
-    "stable.nodes": _nodes,
-    "stable.sweep": _sweep,
-    "stable.light": _light,
     "stable.rvs*": _rvs,
 }
 _ORDER = "another order of summation, and rounding of log g that 1/(alpha - 1) multiplies; 4096 ulp are 9e-13"
@@ -308,9 +288,6 @@ GPU_BOUNDS = {
     "stable.newton": dict(ulp=4096.0, floor=1.0, why="quantiles near 0 are differences"),
     "stable.table": dict(ulp=64.0, why="the logarithm's error in ulp is multiplied by the logarithm"),
     "stable.quantile": dict(ulp=1024.0, floor=1.0, why="quantiles near 0 are differences"),
-    "stable.nodes": dict(ulp=1024.0, why="differences of large numbers where log g crosses 0"),
-    "stable.sweep": dict(ulp=1024.0, floor=1.0, why="another order of summation"),
-    "stable.light": dict(ulp=1024.0, floor=1.0, why="another order of summation, and rounding of a power that g multiplies"),
     "stable.rvs*": dict(
         ulp=1024.0, floor=1.0, why="1/alpha multiplies the logarithms' errors; S0 variates near 0 are differences"
     ),

@@ -218,8 +218,9 @@ def launch_slabs(executor, kernel, slab_args, out):
 
 
 def elementwise(
-    pick, names, values, constants=None, *, extras=None, out=None, dtype=None, device=None, workers=None, stream=None, cost=1.0
-):
+    pick, names, values, constants=None, *, extras=None, out=None, dtype=None, device=None, workers=None, stream=None, cost=1.0,
+    outputs=1, threads=256,
+):  # fmt: skip
     """Evaluate an elementwise kernel on broadcast inputs.
 
     Parameters
@@ -238,10 +239,14 @@ def elementwise(
         As in every public function.
     cost : float
         Nanoseconds per element on one core.
+    outputs : int
+        Number of arrays that the kernel writes, its last arguments. More than one take neither `out` nor an executor.
+    threads : int
+        Threads per CUDA block.
 
     Returns
     -------
-    array or scalar
+    array or scalar, or a tuple of `outputs`
         Of the inputs' kind and broadcast shape; a NumPy scalar when all inputs are scalars.
     """
     kinds = [_device_kind(v) for v in values]
@@ -249,7 +254,10 @@ def elementwise(
     if kind is None and any(_is_torch(v) for v in values):
         values = [_torch_to_numpy(v, n) for v, n in zip(values, names, strict=True)]
         options = {"extras": extras, "dtype": dtype, "device": device, "workers": workers, "stream": stream, "cost": cost}
+        options.update(outputs=outputs, threads=threads)
         result = elementwise(pick, names, values, constants, out=_torch_to_numpy(out, "out"), **options)
+        if outputs > 1:
+            return tuple(map(_numpy_to_torch, result))
         return _numpy_to_torch(result) if out is None else out
     values = [v if k else as_host(v) for v, k in zip(values, kinds, strict=True)]
     dtype = result_dtype(names, [_numpy_dtype(v) for v in values]) if dtype is None else _cast_dtype(names, values, dtype)
@@ -261,21 +269,22 @@ def elementwise(
     n = total(shape)
     where = choose_device(device, on_device=kind is not None, work=n * cost)
     kernel = pick(dtype)
-    if kind is not None:
-        if out is None:
-            result, flat_out = _device_output(next(v for v, k in zip(values, kinds, strict=True) if k), kind, shape, dtype)
-        else:
-            _check_device_out(out, kind, shape, dtype)
-            result, flat_out = out, _flat_output(out, kind)
+    if outputs > 1 and (out is not None or is_executor(workers)):
+        raise ValueError("several results take neither out nor an executor; leave out=None and give workers as a number")
+    if out is None and kind is not None:
+        like = next(v for v, k in zip(values, kinds, strict=True) if k)
+        results, flat = zip(*(_device_output(like, kind, shape, dtype) for _ in range(outputs)), strict=True)
+    elif out is None:
+        results = tuple(np.empty(shape, dtype) for _ in range(outputs))
+        flat = tuple(r.reshape(-1) for r in results)
+    elif kind is not None:
+        _check_device_out(out, kind, shape, dtype)
+        results, flat = (out,), (_flat_output(out, kind),)
     else:
-        if out is None:
-            result = np.empty(shape, dtype)
-        else:
-            check_out(out, shape, dtype)
-            result = out
-        flat_out = result.reshape(-1)
+        check_out(out, shape, dtype)
+        results, flat = (out,), (out.reshape(-1),)
     if n == 0:
-        return result
+        return results if outputs > 1 else results[0]
     args = [
         _device_input(v, k, name, shape, dtype) if k else flatten(v, shape, dtype)
         for v, k, name in zip(values, kinds, names, strict=True)
@@ -283,16 +292,21 @@ def elementwise(
     if not kinds[0] and not isinstance(args[0], np.ndarray):
         args[0] = np.full(n, args[0])
     if out is not None and kind is None:
-        args = [a.copy() if _overlaps(a, flat_out) else a for a in args]
+        args = [a.copy() if _overlaps(a, flat[0]) else a for a in args]
     if constants is not None:
         args += [dtype.type(c) for c in constants(dtype)]
     extra = () if extras is None else tuple(extras(where, dtype))
     if where == "cpu" and is_executor(workers):
         slab = lambda lo, hi: (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)  # noqa: E731
-        launch_slabs(workers, kernel, slab, flat_out)
+        launch_slabs(workers, kernel, slab, flat[0])
     else:
-        launch(kernel, (*args, *extra, flat_out), n, device=where, workers=workers, cost=cost, stream=stream)
-    return result[()] if out is None and kind is None and result.ndim == 0 else result
+        launch(
+            kernel, (*args, *extra, *flat), n, device=where, workers=workers, cost=cost, outputs=range(-outputs, 0),
+            threads=threads, stream=stream,
+        )  # fmt: skip
+    if out is None and kind is None and not shape:
+        results = tuple(r[()] for r in results)
+    return results if outputs > 1 else results[0]
 
 
 def _overlaps(a, out) -> bool:

@@ -20,7 +20,7 @@ import math
 from fractions import Fraction
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import fma, muladd
+from numbastats.scalar.bits import fma, horner, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, sin, sincos, sincospi
 from numbastats.scalar.philox import uniform52
 from numbastats.scalar.special import erf, erfcx, gammaln
@@ -198,6 +198,18 @@ def log_g_any(w, L, q):
     return d0, jac, log_g(d0, d1, w, q)
 
 
+_COT_REST = horner(
+    1 / 3, 1 / 45, 2 / 945, 1 / 4725, 2 / 93555, 2.1644042808063985e-06, 2.192594785187379e-07, 2.221460878997969e-08,
+    2.250784651680901e-09,
+)  # fmt: skip
+
+
+@device_function
+def _cot_rest(x):
+    """1/x - cot x for |x| < 0.45."""
+    return x * _COT_REST(x * x)
+
+
 @device_function
 def sweep_node(t, step, wide, a, h0, k1, L, log_c):
     """(g at x1 = 1, weights of g e^-g in the integrals of g e^-g, e^-g, 1 - e^-g) for a != 1.
@@ -213,20 +225,25 @@ def sweep_node(t, step, wide, a, h0, k1, L, log_c):
     w = w if a < 1.0 else -w
     d0, d1, jac = lengths(w, L)
     right = w >= 0.0
-    s1, c1 = sincos(d1 if right else h0 + d0)
-    s2, c2 = sincos(k1 + p * d1 if a > 1.0 else h0 - p * d0)
-    s3, c3 = sincos(k1 + a * d1 if right and a > 1.0 else a * d0)
-    c1 = c1 if right else -c1  # c1/s1 is the tangent of theta, c3/s3 the cotangent of a(theta0 + theta)
-    c3 = -c3 if right and a > 1.0 else c3
+    above = right and a > 1.0
+    y1, y2, y3 = d1 if right else h0 + d0, k1 + p * d1 if a > 1.0 else h0 - p * d0, k1 + a * d1 if above else a * d0
+    s1, c1 = sincos(y1)
+    s2, c2 = sincos(y2)
+    s3, c3 = sincos(y3)
     lg = a / p * log(s1 / s3) + (log(s2 / s1) + log_c / p)
+    # p (log g)' is a sum of cotangents of y1, y2, y3, whose poles cancel where all three are small
+    r1, r2, r3 = 1.0 if right else -1.0, p * p, -a * a if above else a * a
+    small = max(y1, y3) < 0.45
+    poles = k1 * k1 / (d1 * y2 * y3) if a > 1.0 else a * h0 * h0 / (d0 * y1 * y2)
+    smooth = poles - (r1 * _cot_rest(y1) + r2 * _cot_rest(y2) + r3 * _cot_rest(y3))
     jac *= step
-    slope = abs(jac / p * (c1 / s1 + a * a * (c3 / s3) + p * p * (c2 / s2)))
+    slope = abs(jac / p * (smooth if small and right == (a > 1.0) else r1 * (c1 / s1) + r2 * (c2 / s2) + r3 * (c3 / s3)))
     return exp(min(max(lg, -700.0), 700.0)), jac, d0 * slope, d1 * slope
 
 
 @device_function
-def light_node(t, step, a, h0, k1, L, log_c):
-    """(g/low - 1, weight) for a light law, g >= low; see `light_cpu`.
+def light_node(t, step, a, h0, k1, L, log_c, lowest):
+    """(g/low - 1, weight) for a light law, g >= low; `lowest` is log low at x1 = 1.
 
     Where log g is at its minimum only d theta/d w is left, which equal steps in t make fall twice exponentially.
     """
@@ -234,8 +251,11 @@ def light_node(t, step, a, h0, k1, L, log_c):
     bent = exp(-(t + 4.0))
     w = t - bent if a < 1.0 else bent - t
     d0, d1, jac = lengths(w, L)
-    lowest = a / p * (log_c - log(a)) + log(abs(p)) - log_c
-    lg = log_g(d0, d1, w, (a, p, h0, k1, log_c, exp(log_c), a / p))
+    right = w >= 0.0
+    sd = sin(d1 if right else h0 + d0)
+    cc = sin(k1 + p * d1 if a > 1.0 else h0 - p * d0)
+    sa = sin(k1 + a * d1 if right and a > 1.0 else a * d0)
+    lg = a / p * log(sd / sa) + (log(cc / sd) + log_c / p)
     return expm1(min(max(lg - lowest, 0.0), 700.0)), jac * (step * (1.0 + bent))
 
 

@@ -71,7 +71,7 @@ class Stable:
     def _at(self, name, x, options):
         if self.table is not True:
             options = {"method": "auto" if self.table == "auto" else "quadrature", **options}
-        elif 0.1 <= self.alpha < 2.0 and not (name.startswith("log") and abs(self.beta) == 1.0):
+        elif 0.1 <= self.alpha < 2.0 and not (abs(self.beta) == 1.0 and hasattr(x, "__cuda_array_interface__")):
             options = {"method": "table", **options}
         return getattr(functions, name)(x, *self._parameters, param=self.param, **options)
 

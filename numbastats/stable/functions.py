@@ -8,8 +8,8 @@ import math
 import numpy as np
 from numba import cuda
 
-from numbastats._core.broadcast import as_host, check_dtype, flatten, result_dtype, total
-from numbastats._core.dispatch import choose_device, elementwise, launch
+from numbastats._core.broadcast import as_host, check_dtype, dtype_of, result_dtype, total
+from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
 from numbastats.random import _draw
@@ -102,19 +102,34 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
     if error:
         return _with_error(name, x, alpha, beta, loc, scale, s1, options)
     ab = _shared(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else None
-    if ab is not None and abs(ab[1]) == 1.0 and name.startswith("log"):
-        ab = None  # the logarithm goes on where the table ends
+    ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
+    if ends and _on_device((x, loc, scale)):
+        ab = None
     if method == "table" and ab is None:
         raise ValueError(
-            f"method='table' needs one alpha in [0.1, 2) and one beta in [-1, 1] for all points (inside (-1, 1) for logarithms); "
-            f"got alpha={alpha!r}, beta={beta!r}. Use method='auto'"
+            f"method='table' needs one alpha in [0.1, 2) and one beta in [-1, 1] for all points (inside (-1, 1) for logarithms "
+            f"of arrays on the device); got alpha={alpha!r}, beta={beta!r}. Use method='auto'"
         )
     if ab is not None and (method == "table" or max(_size(v) for v in (x, loc, scale)) >= _TABLE_FROM):
         t = tables.table(*ab)
         bound = _Bound(kernels.TABLE, (*_origin(t, ab, s1), t.info, t.cells, t.panels[int(code) // 2]))
-        return elementwise(lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **options)
-    kernel, cost = _KERNELS.get(method, (_point_kernel, 3_000.0))
-    return elementwise(kernel, _NAMES, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=cost, **options)
+        values = elementwise(lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **options)
+        return _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options) if ends else values
+    kernel, cost, threads = _KERNELS.get(method, (_point_kernel, 3_000.0, kernels.LANES))
+    return elementwise(
+        kernel, _NAMES, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=cost, threads=threads, **options
+    )
+
+
+def _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options):
+    """Point by point what lies beyond the end of a light tail's table; the rest of the values as they are."""
+    host = np.array(values, ndmin=1) if isinstance(values, np.generic) else np.asarray(values)
+    places = [np.broadcast_to(as_host(v), host.shape) for v in (x, loc, scale)]
+    lost = np.isneginf(host) & np.isfinite(places[0])
+    if lost.any():
+        x, loc, scale = (v[lost] for v in places)
+        host[lost] = _value(name, x, alpha, beta, loc, scale, param, "quadrature", False, {**options, "out": None})
+    return host[0] if isinstance(values, np.generic) else values
 
 
 def _point_kernel(dtype):
@@ -122,40 +137,34 @@ def _point_kernel(dtype):
 
 
 _KERNELS = {
-    "gauss-kronrod": (lambda dtype: kernels.GAUSS_KRONROD, 20_000.0),
-    "fourier": (lambda dtype: kernels.FOURIER, 500.0),
+    "gauss-kronrod": (lambda dtype: kernels.GAUSS_KRONROD, 20_000.0, 256),
+    "fourier": (lambda dtype: kernels.FOURIER, 500.0, 256),
 }
 
 
 def _with_error(name, x, alpha, beta, loc, scale, s1, options):
     """(value, error estimate) of pdf, cdf or sf; name None gives all three values, then their errors."""
-    values = [as_host(v) for v in (x, alpha, beta, loc, scale)]
-    if any(hasattr(v, "__cuda_array_interface__") and not isinstance(v, np.ndarray) for v in (x, alpha, beta, loc, scale)):
-        raise TypeError("error estimates are made from host arrays; copy the inputs to the host, or leave error=False")
     if options["out"] is not None:
         raise ValueError("error=True returns several arrays; leave out=None")
-    dtype = (
-        check_dtype(options["dtype"]) if options["dtype"] else result_dtype(_NAMES, [getattr(v, "dtype", None) for v in values])
-    )
-    shape = np.broadcast_shapes(*[np.shape(v) for v in values])
-    n = total(shape)
-    results = [np.empty(shape, dtype) for _ in range(6)]
-    if n:
-        args = [flatten(v, shape, dtype) for v in values]
-        if any(isinstance(a, np.ndarray) for a in args[1:]):  # two variants of the kernel: all arrays or all numbers
-            args = [a if isinstance(a, np.ndarray) else np.full(n, a) for a in args]
-        elif not isinstance(args[0], np.ndarray):
-            args[0] = np.full(n, args[0])
-        where = choose_device(options["device"], work=n * 3500.0)
-        launch(
-            kernels.POINTS, (*args, dtype.type(-2), dtype.type(s1), *(r.reshape(-1) for r in (*results[1:], results[0]))), n,
-            device=where, workers=options["workers"], cost=3500.0, outputs=range(7, 13), threads=64, stream=options["stream"],
-        )  # fmt: skip
-    results = [r[()] if r.ndim == 0 else r for r in results]
+    values = [x, alpha, beta, loc, scale]
+    if not _on_device(values) and any(_size(v) > 1 for v in values[1:]):  # two variants of the kernel: all arrays or all numbers
+        host = [as_host(v) for v in values]
+        dtype = options["dtype"] or result_dtype(_NAMES, [dtype_of(v) for v in host])
+        shape = np.broadcast_shapes(*map(np.shape, host))
+        values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
+    c, s, pe, ce, se, p = elementwise(
+        lambda dtype: kernels.POINTS, _NAMES, values, lambda dtype: (-2.0, float(s1)), outputs=6, threads=kernels.LANES,
+        cost=3500.0, **{k: v for k, v in options.items() if k != "out"},
+    )  # fmt: skip
+    results = p, c, s, pe, ce, se
     if name is None:
-        return tuple(results)
+        return results
     k = _CODES[name] // 2
     return results[k], results[3 + k]
+
+
+def _on_device(values):
+    return any(hasattr(v, "__cuda_array_interface__") for v in values)
 
 
 def _function(name, what, extra=""):
@@ -191,7 +200,7 @@ def _function(name, what, extra=""):
 
 
 _ERROR_DOC = """    error : bool
-        Also return an estimate of the absolute error (from quadrature with Gauss and Kronrod rules; host arrays only).
+        Also return an estimate of the absolute error (from quadrature with Gauss and Kronrod rules).
 """
 _RETURNS_DOC = ", or a pair (value, error estimate) with ``error=True``"
 _DOC = """{what} of alpha-stable laws.
@@ -290,7 +299,7 @@ def pdf_cdf(
     options = dict(out=None, dtype=dtype, device=device, workers=workers, stream=stream)
     s1 = choice("param", param, ("S0", "S1")) == "S1"
     choice("method", method, _METHODS)
-    on_device = any(hasattr(v, "__cuda_array_interface__") for v in (x, alpha, beta, loc, scale))
+    on_device = _on_device((x, alpha, beta, loc, scale))
     shared = _shared(alpha, beta, (x, loc, scale), dtype) is not None
     table = method == "table" or (method == "auto" and shared and _size(x) >= _TABLE_FROM)
     if not error and (on_device or table or method in _KERNELS):
@@ -310,7 +319,7 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     else:
         x = elementwise(
             lambda d: kernels.NEWTON, ("p", *_NAMES[1:]), (p, alpha, beta, loc, scale), lambda d: (float(upper), float(s1)),
-            cost=30000.0, **options,
+            cost=30000.0, threads=kernels.LANES, **options,
         )  # fmt: skip
         certificate = 1e-13
     if not error:

@@ -25,6 +25,7 @@ _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 WIDEST = 115.0
 _GRID = np.array([-110.0, -75.0, -55.0, -40.0, -24.0, -14.0, -7.0, -3.0, 0.0, 3.0, 7.0, 14.0, 24.0, 40.0, 55.0, 75.0, 110.0])
+_BEND_GRID = np.array([-9.0, -4.0, -1.5, 1.5, 4.0, 9.0])
 _LEVELS = np.array(
     [-38.0, -24.0, -15.0, -9.0, -5.5, -3.0, -1.5, -0.5, 0.3, 1.0, 1.6, 2.2, 2.8, 3.3, 3.75]
     + [4.1, 4.4, 4.7, 5.0, 5.4, 5.8, 6.2, 6.6, 7.0]
@@ -34,7 +35,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _NONE = np.empty(0)
 KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER = kronrod(7)
 SAMPLES = 32  # places at which log g is looked at to find its level sets
-PANELS = 44  # at most
+PANELS = 60  # at most
 TASK = 64  # points per task
 COEFFICIENTS = 14  # of a table's polynomials
 CHUNK, BLOCK = 4096, 64  # table look-ups per task and per pass
@@ -59,6 +60,28 @@ def fill_log_g(w, n, L, q, d0, jac, lg):
 
 
 @_shared
+def almost_light(q):
+    """Whether log g has a level stretch, which it leaves where the distance to one end is as small as k1 or h0."""
+    small = q[3] if q[0] > 1.0 else q[2]
+    return small > 0.0 and small < 0.2 and q[0] != 1.0
+
+
+@_shared
+def grid_with_bend(q, L, grid):
+    """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
+    level = almost_light(q)
+    bend = log((q[3] if q[0] > 1.0 else q[2]) / L) if level else 0.0
+    n, extra = 0, 0
+    for k in range(_GRID.size):
+        while level and extra < _BEND_GRID.size and bend + _BEND_GRID[extra] < _GRID[k]:
+            grid[n] = bend + _BEND_GRID[extra]
+            n, extra = n + 1, extra + 1
+        grid[n] = _GRID[k]
+        n += 1
+    return n
+
+
+@_shared
 def crossings(L, lowest, q, w, d0, jac, lg, ends):
     """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
     if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
@@ -73,7 +96,17 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         peak = -log(r) / r - 1.0 / r
         while levels < _LEVELS.size and _LEVELS[levels - 1] / r - exp(_LEVELS[levels - 1]) > peak - 42.0:
             levels += 1
-    top = log(low + _SHIFTS[-1]) if shifted else _LEVELS[levels - 1]
+    # The levels from number `split` on go by what is left above the minimum, or above the level stretch of an almost light law.
+    stretch = q[6] * log(q[5] / q[0]) + log(abs(q[1])) - q[4] if almost_light(q) else -np.inf
+    split = levels
+    if shifted:
+        split, levels = 0, _SHIFTS.size
+    elif stretch > -3.0 and stretch < 6.0:
+        low = exp(stretch)
+        while split > 0 and _LEVELS[split - 1] >= stretch:
+            split -= 1
+        levels = split + _SHIFTS.size
+    top = log(low + _SHIFTS[-1]) if split < levels else _LEVELS[levels - 1]
     bottom = log(low + _SHIFTS[0]) if shifted else max(_LEVELS[0], lowest + 0.02)
     left, right = -WIDEST, WIDEST
     for turn in range(8):
@@ -95,30 +128,31 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         if right - left <= 1e-15 * max(abs(left), abs(right)):
             break
     # the samples bracket the levels: merge interpolated crossings with the fixed grid
+    grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
     n, g, i = 0, 0, 0
     while i + 1 < SAMPLES and lg[i + 1] < bottom:
         i += 1
-    while g + 1 < _GRID.size and _GRID[g + 1] < min(sign * w[i], 0.0) - 40.0:  # d theta/d w is below e^-40 there
+    while g + 1 < places and grid[g + 1] < min(sign * w[i], 0.0) - 40.0:  # d theta/d w is below e^-40 there
         g += 1
     i = 0
     for k in range(levels):
-        level = log(low + _SHIFTS[k]) if shifted else _LEVELS[k]
-        while i + 1 < SAMPLES and lg[i + 1] < level:
+        height = log(low + _SHIFTS[k - split]) if k >= split else _LEVELS[k]
+        while i + 1 < SAMPLES and lg[i + 1] < height:
             i += 1
-        if i + 1 == SAMPLES or not (lg[i] < level):
+        if i + 1 == SAMPLES or not (lg[i] < height):
             continue
-        t = (level - lg[i]) / (lg[i + 1] - lg[i])
+        t = (height - lg[i]) / (lg[i + 1] - lg[i])
         t = t if t >= 0.0 and t <= 1.0 else 0.5
         v = sign * (w[i] + t * (w[i + 1] - w[i]))
-        while g < _GRID.size and _GRID[g] < v:
-            ends[n] = _GRID[g]
+        while g < places and grid[g] < v:
+            ends[n] = grid[g]
             n += 1
             g += 1
         ends[n] = v
         n += 1
     if lg[SAMPLES - 1] < top:
-        while g < _GRID.size:
-            ends[n] = _GRID[g]
+        while g < places:
+            ends[n] = grid[g]
             n += 1
             g += 1
     return n
@@ -585,10 +619,10 @@ BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow ou
 
 @_shared
 def polynomial(cells, rows, cell, u):
-    """The table's polynomial at u: that of the cell's panel or of the next one."""
+    """The table's polynomial at u: that of the cell's panel or of one that follows."""
     k = cells[cell, 0]
     y = (u - rows[k, 0]) * rows[k, 1]
-    if y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > rows[k, 0]:
+    while y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > rows[k, 0]:
         k += 1
         y = (u - rows[k, 0]) * rows[k, 1]
     row = rows[k]
@@ -890,161 +924,6 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
 GAUSS_KRONROD = Kernel(
     "stable.gauss_kronrod", kronrod_cpu, kronrod_cuda,
     lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=_DOUBLE,
-)  # fmt: skip
-
-
-# --- many points of one law: equal steps in w --------------------------------------------------------------------------
-# With one (alpha, beta) the nodes are shared: g(w; x1) = g(w; 1) x1^(a/(a - 1)). See `law.sweep_node`.
-
-
-def nodes_cpu(first, step, wide, a, h0, k1, L, log_c, g, weights):
-    # One row of weights: a light law.
-    for k in prange((g.size + TASK - 1) // TASK):
-        lo, hi = k * TASK, min(k * TASK + TASK, g.size)
-        start, o, u = step * (first + lo), g[lo:hi], weights[0, lo:hi]
-        if weights.shape[0] == 1:
-            for i in range(o.size):
-                o[i], u[i] = law.light_node(start + step * i, step, a, h0, k1, L, log_c)
-        else:
-            v, w = weights[1, lo:hi], weights[2, lo:hi]
-            for i in range(o.size):
-                o[i], u[i], v[i], w[i] = law.sweep_node(start + step * i, step, wide, a, h0, k1, L, log_c)
-
-
-def nodes_cuda(first, step, wide, a, h0, k1, L, log_c, g, weights):
-    for i in range(cuda.grid(1), g.size, cuda.gridsize(1)):
-        t = step * (first + i)
-        if weights.shape[0] == 1:
-            g[i], weights[0, i] = law.light_node(t, step, a, h0, k1, L, log_c)
-        else:
-            g[i], weights[0, i], weights[1, i], weights[2, i] = law.sweep_node(t, step, wide, a, h0, k1, L, log_c)
-
-
-@_shared
-def bisect(lg, low, high, value):
-    """Number of the first of the rising lg[low:high] that is not below the value."""
-    while low < high:
-        middle = (low + high) // 2
-        if lg[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
-EARLY = 0.02
-
-
-@_shared
-def early(scale, moments, start):
-    """Sum over the nodes before start, where g scale < EARLY: moments (MOMENTS, nodes + 1) are sums of weights g^(m + 1)."""
-    total = 0.0
-    for m in range(MOMENTS - 1, 0, -1):
-        total = (moments[m, start] + total) * (-scale / m)
-    return (moments[0, start] + total) * scale
-
-
-@_summing
-def sweep(scale, top, g, weights, moments, work):
-    """Sums of g e^-g times each of the three rows of weights; g rises with the nodes."""
-    end = bisect(g, 0, g.size, top / scale)
-    start = bisect(g, 0, end, EARLY / scale)
-    n = end - start
-    first, j, u, v = g[start:end], weights[0, start:end], weights[1, start:end], weights[2, start:end]
-    for i in range(n):
-        t = first[i] * scale
-        work[i] = t * exp(-t)
-    p, c, s = 0.0, 0.0, 0.0
-    for i in range(n):
-        p += work[i] * j[i]
-        c += work[i] * u[i]
-        s += work[i] * v[i]
-    return p + early(scale, moments[0], start), c + early(scale, moments[1], start), s + early(scale, moments[2], start)
-
-
-def sweep_cpu(x, ratio, factor, top, share, rising, g, weights, moments, p, c, s):
-    for k in prange((x.size + TASK - 1) // TASK):
-        work = np.empty(g.size)
-        for i in range(k * TASK, min(k * TASK + TASK, x.size)):
-            density, lower, upper = sweep(x[i] ** ratio, top, g, weights, moments, work)
-            p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
-
-
-def sweep_cuda(x, ratio, factor, top, share, rising, g, weights, moments, p, c, s):
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        scale = x[i] ** ratio
-        end = bisect(g, 0, g.size, top / scale)
-        start = bisect(g, 0, end, EARLY / scale)
-        density = early(scale, moments[0], start)
-        lower = early(scale, moments[1], start)
-        upper = early(scale, moments[2], start)
-        for j in range(start, end):
-            t = g[j] * scale
-            t *= exp(-t)
-            density += t * weights[0, j]
-            lower += t * weights[1, j]
-            upper += t * weights[2, j]
-        p[i], c[i], s[i] = law.from_sweep(density, lower, upper, factor / x[i], share, rising > 0)
-
-
-# Light laws: g falls to a minimum at one end of theta, `lowest` for x1 = 1 and low = lowest x1^ratio. The nodes rise with g: they
-# hold excess = g/low - 1, whatever x1, the weights jac, and in `beyond` the sums of all weights from a node on.
-
-
-def light_cpu(x, ratio, factor, lowest, share, rising, excess, jac, beyond, p, c, s):
-    for k in prange((x.size + TASK - 1) // TASK):
-        work = np.empty(excess.size)
-        for i in range(k * TASK, min(k * TASK + TASK, x.size)):
-            low = min(lowest * x[i] ** ratio, 1e9)  # beyond, all is below the smallest double
-            end = bisect(excess, 0, excess.size, 42.0 / low)
-            e, j = excess[:end], jac[:end]
-            density, tail, rest = 0.0, 0.0, 0.0
-            if low < 1.0:
-                for n in range(end):
-                    work[n] = expm1(-low * e[n])
-                for n in range(end):
-                    t = j[n] * (1.0 + work[n])
-                    tail += t
-                    density += t * e[n]
-                    rest -= j[n] * work[n]
-            else:
-                for n in range(end):
-                    work[n] = exp(-low * e[n])
-                for n in range(end):
-                    t = j[n] * work[n]
-                    tail += t
-                    density += t * e[n]
-            p[i], c[i], s[i] = law.from_light_sweep(
-                density, tail, rest, low, beyond[0], beyond[end], factor / x[i], share, rising > 0
-            )
-
-
-def light_cuda(x, ratio, factor, lowest, share, rising, excess, jac, beyond, p, c, s):
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        low = min(lowest * x[i] ** ratio, 1e9)
-        end = bisect(excess, 0, excess.size, 42.0 / low)
-        density, tail, rest = 0.0, 0.0, 0.0
-        for n in range(end):
-            work = expm1(-low * excess[n]) if low < 1.0 else exp(-low * excess[n])
-            t = jac[n] * (1.0 + work if low < 1.0 else work)
-            tail += t
-            density += t * excess[n]
-            rest -= jac[n] * work
-        p[i], c[i], s[i] = law.from_light_sweep(
-            density, tail, rest, low, beyond[0], beyond[end], factor / x[i], share, rising > 0
-        )
-
-
-NODES = Kernel("stable.nodes", nodes_cpu, nodes_cuda, lambda T: [(*[T] * 8, T[::1], T[:, ::1])], dtypes=("float64",))
-SWEEP = Kernel(
-    "stable.sweep", sweep_cpu, sweep_cuda,
-    lambda T: [(T[::1], *[T] * 5, T[::1], T[:, ::1], T[:, :, ::1], *[T[::1]] * 3)],
-    dtypes=("float64",), fastmath=("reassoc", "contract"),
-)  # fmt: skip
-LIGHT = Kernel(
-    "stable.light", light_cpu, light_cuda,
-    lambda T: [(T[::1], *[T] * 5, *[T[::1]] * 6)], dtypes=("float64",), fastmath=("reassoc", "contract"),
 )  # fmt: skip
 
 

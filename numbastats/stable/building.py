@@ -1,0 +1,622 @@
+"""The table of one law, made in one compiled call.
+
+Panels in u are halved until the last Chebyshev coefficients are negligible. The values at the nodes of a panel come from the
+first of these that is accurate: the series at infinity and at zeta, for all places of a panel at once, and equal steps along
+Zolotarev's integral with nodes that all points of a side share. Where none holds the caller fills in.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from numbastats._core.compile import array_function
+from numbastats.scalar import stable as law
+from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.stable.kernels import BEND, COEFFICIENTS, TERMS, more_terms
+
+__all__ = ["GENERATION", "MOST", "PLACES", "make_table"]
+
+_shared = array_function(host=False)
+_summing = array_function(host=False, fastmath=("contract", "reassoc"))
+
+DEGREE = COEFFICIENTS - 1
+PLACES = 16  # of a panel: the nodes and two check points
+MOST = 512  # panels, the halved ones included
+GENERATION = 256  # panels at once
+MOST_CELLS = 512  # of a side
+_FINEST = 1 / 128
+_LOWEST = -1e3  # instead of the logarithm of 0
+_LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
+_EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 40, 64, 128])
+_FINER = np.array(  # where a density that falls fast needs it
+    [0.0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 40, 64, 128]
+)
+_FAR = 3.0  # log x1 from which the power of x1 stays outside the sums, so that no digits of the logarithm are lost
+_LOG_LARGEST = math.log(1e300)
+
+
+def _matrices():
+    """Places on [-1, 1]; from values to Chebyshev coefficients and misfits at the check points; from those to a table's row."""
+    nodes = np.cos(np.pi * (np.arange(COEFFICIENTS) + 0.5) / COEFFICIENTS)[::-1]
+    checks = np.array([-0.97, 0.06])
+    to_chebyshev = np.linalg.inv(chebyshev.chebvander(nodes, DEGREE))
+    fit = np.zeros((PLACES, PLACES))
+    fit[:COEFFICIENTS, :COEFFICIENTS] = to_chebyshev.T
+    fit[:COEFFICIENTS, COEFFICIENTS:] = (chebyshev.chebvander(checks, DEGREE) @ to_chebyshev).T
+    fit[COEFFICIENTS:, COEFFICIENTS:] = -np.eye(checks.size)
+    row = np.zeros((COEFFICIENTS, PLACES))  # the value at the start, the polynomial, and zeros
+    row[:, 0] = (-1.0) ** np.arange(COEFFICIENTS)
+    for k in range(COEFFICIENTS):
+        row[k, 1 : k + 2] = chebyshev.cheb2poly(np.eye(COEFFICIENTS)[k])[: k + 1]
+    return np.concatenate([nodes, checks]), fit, row
+
+
+_PLACES, _FIT, _TO_ROW = _matrices()
+
+# --- series at all places of a panel ----------------------------------------------------------------------------------
+
+# Rows of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
+_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _WANTED = (PLACES * k for k in range(9))
+
+
+@_shared
+def sum_series(a, angle, twist, at_zeta, terms, worst, w):
+    """Sums of a series' terms into rows _P and, each over its number, _Q, and the last terms into _POWER.
+
+    Returns whether they are accurate at the place `worst`, of the largest step; where the step is smaller they are more so. The
+    conditions are those of `kernels.series_at_infinity` and `series_at_zeta`.
+    """
+    asymptotic = a < 1.0 if at_zeta else a > 1.0
+    limit = 12.0 if at_zeta else 40.0
+    for i in range(PLACES):
+        w[_P + i], w[_Q + i] = 0.0, 0.0
+    power, step, top, before = w[_POWER + worst], w[_STEP + worst], 0.0, np.inf
+    for k in range(1, TERMS):
+        if k > terms[0, 0]:
+            more_terms(a, angle, 1 if at_zeta else 0, terms)
+        size, value, over = terms[0, k], terms[1, k], 1.0 / k
+        bound = size * power
+        if not (size < 1e200 and bound < 1e100) or (asymptotic and bound > before):
+            return False
+        value = -value if twist and k % 2 == 0 else value
+        for i in range(PLACES):
+            t = value * w[_POWER + i]
+            w[_P + i] += t
+            w[_Q + i] += t * over
+            w[_POWER + i] *= w[_STEP + i]
+        top = max(top, bound * min(1.0, k * angle))
+        least = w[_P + worst] if at_zeta else min(w[_P + worst], w[_Q + worst])
+        if bound * (1.0 if at_zeta else k) < 2e-17 * least:
+            for i in range(PLACES):
+                w[_POWER + i] *= size
+            return top < limit * least
+        before = bound
+        power *= step
+    return False
+
+
+@_shared
+def by_series(a, own, at_zeta, sign, terms, failed, w, f):
+    """Logarithms of pdf, cdf, sf by one series into f (3, PLACES) at the wanted places; those leave row _WANTED.
+
+    `failed` is the largest x1 at which the series at infinity, or the smallest at which that at zeta, was not accurate; what
+    it is now is returned.
+    """
+    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
+    small = k1 > 0.5 * math.pi
+    angle = h0 if at_zeta else (a * L if small else k1)
+    scale = math.exp(log_c / a)
+    up, down = (1, 2) if sign > 0.0 else (2, 1)
+    for _attempt in range(3):
+        worst, best = -1, -1
+        for i in range(PLACES):
+            x1 = w[_X1 + i]
+            live = w[_WANTED + i] > 0.0 and (x1 < failed if at_zeta else x1 > failed)
+            w[_LIVE + i] = 1.0 if live else 0.0
+            if live:
+                worst = i if worst < 0 or (x1 > w[_X1 + worst]) == at_zeta else worst
+                best = i if best < 0 or (x1 < w[_X1 + best]) == at_zeta else best
+        if worst < 0:
+            return failed
+        if at_zeta:
+            for i in range(PLACES):
+                w[_POWER + i], w[_STEP + i] = w[_LIVE + i], w[_X1 + i] * scale
+        else:
+            for i in range(PLACES):
+                y = -log_c - a * w[_LX + i]
+                w[_STEP + i] = exp(y)
+                w[_POWER + i] = w[_LIVE + i] * exp(-log_c if w[_LX + i] > _FAR else y)
+        if sum_series(a, angle, small and not at_zeta, at_zeta, terms, worst, w):
+            break
+        failed = w[_X1 + worst]
+        middle = math.sqrt(failed * w[_X1 + best])  # the places nearer to the better end
+        failed = min(failed, middle) if at_zeta else max(failed, middle)
+    else:
+        return failed
+    if at_zeta:
+        for i in range(PLACES):
+            d = w[_Q + i] * (scale / (a * math.pi)) * w[_X1 + i]
+            w[_R + i] = L / math.pi - d
+            w[_Q + i] = log(h0 / math.pi + d)
+            w[_LIVE + i] *= 1.0 if w[_POWER + i] < 1e-16 * w[_P + i] and d < 0.3 * L / math.pi else 0.0
+            w[_P + i] = log(w[_P + i] * (scale / (a * math.pi)))
+            w[_R + i] = log(w[_R + i])
+    else:
+        for i in range(PLACES):
+            g = a * w[_LX + i] if w[_LX + i] > _FAR else 0.0
+            s = w[_Q + i] / (a * math.pi)
+            c = -s * exp(-g)
+            fine = w[_POWER + i] < 1e-16 * min(w[_P + i], w[_Q + i]) and c > -0.7
+            w[_LIVE + i] *= 1.0 if fine else 0.0
+            w[_P + i] = log(w[_P + i] / math.pi) - (w[_LX + i] + g)
+            w[_R + i] = log(s) - g
+            w[_Q + i] = log1p(c)
+    for i in range(PLACES):
+        if w[_LIVE + i] > 0.0:
+            f[0, i], f[up, i], f[down, i] = w[_P + i], w[_Q + i], w[_R + i]
+            w[_WANTED + i] = 0.0
+    return failed
+
+
+# --- equal steps in w, nodes shared ----------------------------------------------------------------------------------------
+# With one (alpha, beta) g(w; x1) = g(w; 1) x1^(a/(a - 1)): see `law.sweep_node` and, for light laws, `law.light_node`.
+
+MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
+EARLY = 0.02
+_KIND, _LOW, _HIGH, _TOP_G = 6, 7, 8, 9  # in `own`, after b, m, h0, k1, L, log_c
+
+
+@_shared
+def lower_bound(values, low, high, value):
+    """Number of the first of the rising values[low:high] that is not below the value."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_shared
+def sweep_nodes(a, own):
+    """(g at x1 = 1, three rows of weights, their moments) of the nodes for all x1 > 0; into own what `swept` needs."""
+    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
+    p = a - 1.0
+    steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
+    step = 0.25 / steep
+    ratio = a / p
+    top = 3.9
+    if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
+        while top / flat - math.exp(top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
+            top += 0.1
+    # equal steps in t; wider ones in w where log g has the smaller slope and d theta/d w is all but e^w
+    half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
+    level = max(-math.log(h0 if a < 1.0 else k1), 0.0)  # where log g is nearly level in between: almost light tails
+    most = math.ceil((8.0 + (half + level) / wide) / step)
+    # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1
+    lowest, highest = (-7.0, 4.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
+    middle = math.log(law.sweep_node(0.0, step, wide, a, h0, k1, L, log_c)[0])
+    slope = min(steep, flat * wide)
+    beyond = max(middle + 42.0 + abs(ratio) * highest, 42.0 * max(a, 1.0 / a))
+    right = int(min(most, math.ceil((max(top + abs(ratio) * highest - middle, 0.0) / slope + 4.0) / step)))
+    left = int(min(most, math.ceil((beyond / slope + 4.0 + level) / step)))
+    n = left + right + 1
+    g, weights = np.empty(n), np.empty((3, n))
+    near, early, late = weights[0], weights[1], weights[2]
+    for i in range(n):
+        g[i], near[i], early[i], late[i] = law.sweep_node(step * (i - left), step, wide, a, h0, k1, L, log_c)
+    # log x1 for which the window lies inside the nodes
+    u, v = (top - math.log(g[n - 1]) + 1.0) / ratio, (-42.0 - math.log(g[0])) / ratio
+    own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
+    own[_LOW], own[_HIGH] = math.exp(max(min(u, v), lowest)), math.exp(min(max(u, v), highest))
+    moments = np.empty((n + 1, 3, MOMENTS))
+    for r in range(3):
+        for k in range(MOMENTS):
+            moments[0, r, k] = 0.0
+    for i in range(n):
+        t = min(g[i], math.exp(80.0))  # larger ones lie right of all windows
+        for r in range(3):
+            v = weights[r, i] * t
+            for k in range(MOMENTS):
+                moments[i + 1, r, k] = moments[i, r, k] + v
+                v *= t
+    return g, weights, moments
+
+
+@_shared
+def early_share(scale, moments):
+    """Sum over the nodes where g scale < EARLY, from the sums of weights g^(m + 1)."""
+    total = 0.0
+    for m in range(MOMENTS - 1, 0, -1):
+        total = (moments[m] + total) * (-scale / m)
+    return (moments[0] + total) * scale
+
+
+@_summing
+def window_sums(scale, g, j, u, v, work):
+    """Sums of t e^-t times each row of weights, t = g scale."""
+    n = g.size
+    for i in range(n):
+        t = g[i] * scale
+        work[i] = t * exp(-t)
+    p, c, s = 0.0, 0.0, 0.0
+    for i in range(n):
+        p += work[i] * j[i]
+        c += work[i] * u[i]
+        s += work[i] * v[i]
+    return p, c, s
+
+
+@_shared
+def by_sweep(a, own, sign, g, weights, moments, work, w, f):
+    """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED."""
+    ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
+    end = -1
+    for i in range(PLACES):
+        x1 = w[_X1 + i]
+        mine = w[_WANTED + i] > 0.0 and x1 > own[_LOW] and x1 < own[_HIGH]
+        w[_LIVE + i] = 1.0 if mine else 0.0
+        w[_P + i], w[_Q + i], w[_R + i] = 1.0, 1.0, 1.0
+        if not mine:
+            continue
+        scale = x1**ratio
+        if end < 0:
+            end = lower_bound(g, 0, g.size, own[_TOP_G] / scale)
+            start = lower_bound(g, 0, end, EARLY / scale)
+        else:  # the places follow each other
+            while end < g.size and g[end] * scale < own[_TOP_G]:
+                end += 1
+            while end > 0 and not g[end - 1] * scale < own[_TOP_G]:
+                end -= 1
+            while start < end and g[start] * scale < EARLY:
+                start += 1
+            while start > 0 and not g[start - 1] * scale < EARLY:
+                start -= 1
+        first = max(end - (end - start + 7) // 8 * 8, 0)  # whole vectors
+        p, c, s = window_sums(scale, g[first:end], weights[0, first:end], weights[1, first:end], weights[2, first:end], work)
+        below = moments[first]
+        w[_P + i] = p + early_share(scale, below[0])
+        w[_Q + i] = c + early_share(scale, below[1])
+        w[_R + i] = s + early_share(scale, below[2])
+    if end < 0:
+        return
+    up, down = (1, 2) if sign > 0.0 else (2, 1)
+    for i in range(PLACES):
+        log_p, log_c, log_s = law.from_sweep(w[_P + i], w[_Q + i], w[_R + i], factor / w[_X1 + i], share, a < 1.0)
+        if w[_LIVE + i] > 0.0:
+            f[0, i], f[up, i], f[down, i] = log_p, log_c, log_s
+            w[_WANTED + i] = 0.0
+
+
+# Light laws: g falls to a minimum at one end of theta, `lowest` for x1 = 1 and low = lowest x1^ratio. The nodes rise with g: they
+# hold excess = g/low - 1, whatever x1, the weights, and in `moments` the sums of all weights from a node on.
+
+
+@_shared
+def light_nodes(a, own):
+    """(excess, one row of weights, their sums) for all x1 > 0; into own what `by_light` needs."""
+    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
+    p = a - 1.0
+    step = 0.25 / max(max(a, 1.0) / abs(p), 2.0)
+    first, last = math.floor(-8.0 / step), math.ceil(45.0 / step)
+    n = int(last - first)
+    g, weights, moments = np.empty(n), np.empty((1, n)), np.empty((n + 1, 1, 1))
+    w = weights[0]
+    lowest = a / p * (log_c - math.log(a)) + math.log(abs(p)) - log_c
+    for i in range(n):
+        g[i], w[i] = law.light_node(step * (first + i), step, a, h0, k1, L, log_c, lowest)
+    moments[n, 0, 0] = 0.0
+    for i in range(n - 1, -1, -1):
+        moments[i, 0, 0] = moments[i + 1, 0, 0] + w[i]
+    own[_KIND], own[_TOP_G] = 2.0, math.exp(lowest)
+    # the series are as fast outside
+    own[_LOW], own[_HIGH] = (0.0, math.exp(3.0 if a >= 0.5 else 5.0 / a)) if a < 1.0 else (1e-9, np.inf)
+    return g, weights, moments
+
+
+@_summing
+def light_sums(low, excess, j, work):
+    """Sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g), the last for low < 1."""
+    density, tail, rest = 0.0, 0.0, 0.0
+    n = excess.size
+    if low < 1.0:
+        for i in range(n):
+            work[i] = expm1(-low * excess[i])
+        for i in range(n):
+            t = j[i] * (1.0 + work[i])
+            tail += t
+            density += t * excess[i]
+            rest -= j[i] * work[i]
+    else:
+        for i in range(n):
+            work[i] = exp(-low * excess[i])
+        for i in range(n):
+            t = j[i] * work[i]
+            tail += t
+            density += t * excess[i]
+    return density, tail, rest
+
+
+@_shared
+def by_light(a, own, sign, excess, weights, moments, work, w, f):
+    """As `by_sweep` for a light law."""
+    ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
+    up, down = (1, 2) if sign > 0.0 else (2, 1)
+    for i in range(PLACES):
+        x1 = w[_X1 + i]
+        if w[_WANTED + i] > 0.0 and x1 > own[_LOW] and x1 < own[_HIGH]:
+            low = min(own[_TOP_G] * x1**ratio, 1e9)  # beyond, all is below the smallest double
+            end = lower_bound(excess, 0, excess.size, 42.0 / low)
+            density, tail, rest = light_sums(low, excess[:end], weights[0, :end], work)
+            f[0, i], f[up, i], f[down, i] = law.from_light_sweep(
+                density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / x1, share, a < 1.0
+            )
+            w[_WANTED + i] = 0.0
+
+
+# --- panels ------------------------------------------------------------------------------------------------------------------
+
+
+@_shared
+def side_of(a, b, m, own, terms):
+    """The side x1 > 0 of a law: its angles into own, no series terms yet, and the nodes of its sweep. m = b T."""
+    h0, k1, L, eta = law.angles(a, b, m)
+    own[0], own[1], own[2], own[3], own[4], own[5], own[_KIND] = b, m, h0, k1, L, -0.5 * math.log1p(m * m), 0.0
+    terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
+    # not where log g is ill-conditioned (alpha near 1) or almost light
+    if (b == -1.0 and a >= 1.08) or (b == 1.0 and a <= 0.92):
+        return light_nodes(a, own)
+    if abs(a - 1.0) >= 0.08 and (h0 if a < 1.0 else k1) > (1e-6 if a >= 0.5 else 1e-3):
+        return sweep_nodes(a, own)
+    return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
+
+
+@_shared
+def light_end(a, m):
+    """Where a light law's density has underflowed: (|x0| of the light tail, log x1)."""
+    if a == 1.0:
+        return (2.0 / math.pi) * (math.log(_LIGHT_END * 0.5 * math.pi) + 1.0), 0.0
+    p = a - 1.0
+    log_c = -0.5 * math.log1p(m * m)
+    r = p / a * (math.log(_LIGHT_END / abs(p)) + log_c)  # log x1 c/a
+    half = math.sin(0.25 * math.pi * abs(p))
+    return abs(a * math.expm1(r) + p + 2.0 * half * half) / math.sin(0.5 * math.pi * abs(p)), r + math.log(a) - log_c
+
+
+@_shared
+def first_panels(edges, side, begin, end, spans, count):
+    """Cut [begin, end] of one side at the fixed edges and their negatives; returns the number of panels so far."""
+    at = begin
+    for k in range(-edges.size + 1, edges.size):
+        edge = edges[k] if k >= 0 else -edges[-k]
+        if edge > at and edge < end:
+            spans[count, 0], spans[count, 1], spans[count, 2] = side, at, edge
+            at, count = edge, count + 1
+    spans[count, 0], spans[count, 1], spans[count, 2] = side, at, end
+    return count + 1
+
+
+@_shared
+def cusp_width(a, b, m):
+    """Width of the cusp at zeta; for small alpha, where it has none, what is flat in doubles. m = b T."""
+    if a >= 0.9 or abs(b) == 1.0:
+        return 1.0
+    log_width = math.lgamma(1.0 / a) - math.lgamma(2.0 / a) + 0.5 / a * math.log1p(m * m)
+    return math.exp(log_width) * (1.0 if a >= 0.5 else 1e-13)
+
+
+@_shared
+def fit(values, c):
+    """Chebyshev coefficients and misfits c (3, PLACES) of a panel's values; returns (largest last one, largest misfit)."""
+    last, misfit = 0.0, 0.0
+    for r in range(3):
+        for j in range(PLACES):
+            c[r, j] = 0.0
+        for i in range(PLACES):
+            v = values[r, i] if values[r, i] > -np.inf else _LOWEST
+            for j in range(PLACES):
+                c[r, j] += v * _FIT[i, j]
+        scale = 1.0 / (1.0 + 0.01 * abs(c[r, 0]))
+        last = max(last, max(abs(c[r, DEGREE - 1]), abs(c[r, DEGREE])) * scale)
+        misfit = max(misfit, max(abs(c[r, COEFFICIENTS]), abs(c[r, COEFFICIENTS + 1])) * scale)
+    return last, misfit
+
+
+@_shared
+def keep(c, lo, hi, row):
+    """The rows of a panel from its Chebyshev coefficients."""
+    for r in range(3):
+        row[r, 0], row[r, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
+        for j in range(PLACES):
+            row[r, 2 + j] = 0.0
+        for i in range(COEFFICIENTS):
+            for j in range(PLACES):
+                row[r, 2 + j] += c[r, i] * _TO_ROW[i, j]
+
+
+def make_table(a, b, x, f, spans, rows, state):
+    """(info, cells, panels) of `tables.Table`.
+
+    A value that is missing is NaN in f (GENERATION, 3, PLACES), and its place stands in x: then panels is empty, and the caller
+    fills in and calls again. The rest is memory that calls share; spans: side, ends and number of the kept row (-1: none) of
+    every panel; state, of zeros at first: first panel of the generation, panels so far, panels kept, whether f is full,
+    certificate.
+    """
+    centred = a < 0.9
+    light = abs(b) == 1.0
+    m = b * law.tangent(a)[0]
+    delta = cusp_width(a, b, m)
+    log_delta = log(delta)
+    from_zero = not (centred and light)
+    top = _LOG_LARGEST - log_delta
+    if state[1] == 0.0:
+        count = 0
+        for s in range(2):
+            side = 1.0 - 2.0 * s
+            if (side < 0.0 and b == 0.0) or (centred and side * b == -1.0):  # the mirror image, or outside the support
+                continue
+            begin, end = 0.0, top
+            if light:
+                far, near = light_end(a, m)
+                if centred:
+                    begin = near
+                elif side * b == -1.0:
+                    end = math.log1p(far)
+            count = first_panels(_FINER if a > 1.15 else _EDGES, side, begin, end, spans, count)
+        state[0], state[1], state[2], state[3], state[4] = 0.0, count, 0.0, 0.0, 0.0
+    own, terms, failed = np.empty((2, 10)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
+    failed[0, 0], failed[0, 1], failed[1, 0], failed[1, 1] = 0.0, np.inf, 0.0, np.inf
+    g0, weights0, moments0 = side_of(a, b, m, own[0], terms[0])
+    g1, weights1, moments1 = side_of(a, -b, -m, own[1], terms[1])
+    w, c, work = np.empty(9 * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
+    near_one = abs(a - 1.0) < 0.08
+    zeta = 0.0 if centred or near_one else -own[0, 1]
+    tolerance = 4e-14 if light or near_one else 1e-14  # light tails and integrals next to 1 have more noise
+    while True:
+        first, count = int(state[0]), int(state[1])
+        if state[3] == 0.0:
+            missing = 0.0
+            for k in range(first, count):
+                side, mid, half = spans[k, 0], 0.5 * (spans[k, 1] + spans[k, 2]), 0.5 * (spans[k, 2] - spans[k, 1])
+                values, places = f[k - first], x[k - first]
+                for i in range(PLACES):
+                    u = mid + half * _PLACES[i]
+                    small = min(u, 30.0)
+                    t = delta * (expm1(small) if from_zero else exp(small))
+                    places[i] = side * (t if u < 30.0 else exp(u + log_delta))
+                if near_one:
+                    for i in range(PLACES):
+                        values[0, i] = np.nan
+                    missing += 1.0
+                    continue
+                low, high = min(places[0], places[COEFFICIENTS - 1]) < zeta, max(places[0], places[COEFFICIENTS - 1]) > zeta
+                left = 0.0
+                for s in range(2):
+                    sign = 1.0 - 2.0 * s
+                    rest = -(sign * zeta / delta) - (1.0 if from_zero else 0.0)
+                    if not (high if s == 0 else low):
+                        continue
+                    for i in range(PLACES):
+                        x1 = sign * (places[i] - zeta)
+                        w[_WANTED + i] = 1.0 if x1 > 0.0 else 0.0
+                        w[_X1 + i] = x1 if x1 > 0.0 else 1.0
+                        if mid < 4.0:
+                            w[_LX + i] = log(w[_X1 + i])
+                        else:  # without the rounding of x
+                            u = mid + half * _PLACES[i]
+                            w[_LX + i] = u + log_delta + log1p(max(rest * exp(-u), -0.9))
+                    for j in range(2):
+                        failed[s, j] = by_series(a, own[s], j == 1, sign, terms[s, j], failed[s, j], w, values)
+                    if own[s, _KIND] == 1.0:
+                        by_sweep(
+                            a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
+                            moments0 if s == 0 else moments1, work, w, values,
+                        )  # fmt: skip
+                    elif own[s, _KIND] == 2.0:
+                        by_light(
+                            a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
+                            moments0 if s == 0 else moments1, work, w, values,
+                        )  # fmt: skip
+                    for i in range(PLACES):
+                        if w[_WANTED + i] > 0.0:
+                            values[0, i], left = np.nan, 1.0
+                missing += left
+            if missing > 0.0:
+                state[3] = 1.0
+                return np.empty((0, 0)), np.empty((0, 1), np.int64), np.empty((0, 0, 0))
+        state[3] = 0.0
+        total = count
+        for k in range(first, count):
+            side, lo, hi = spans[k, 0], spans[k, 1], spans[k, 2]
+            values = f[k - first]
+            finite = True
+            for r in range(3):
+                for i in range(PLACES):
+                    finite = finite and values[r, i] > -np.inf
+            last, misfit = fit(values, c)
+            full = total + 2 > MOST or total + 2 - count > GENERATION
+            spans[k, 3] = -1.0
+            if (last < tolerance and finite) or 0.5 * (hi - lo) <= _FINEST or full:
+                kept = int(state[2])
+                keep(c, lo, hi, rows[kept])
+                spans[k, 3], state[2] = kept, kept + 1.0
+                if finite:
+                    state[4] = max(state[4], misfit)
+            else:
+                middle = 0.5 * (lo + hi)
+                spans[total, 0], spans[total, 1], spans[total, 2] = side, lo, middle
+                spans[total + 1, 0], spans[total + 1, 1], spans[total + 1, 2] = side, middle, hi
+                total += 2
+        state[0], state[1] = count, total
+        if total == count:
+            info, cells, panels = finish(b, not centred, spans[:total], rows)
+            info[0, 0], info[0, 1] = 1.0 / delta, 1.0 if from_zero else 0.0
+            return info, cells, panels
+
+
+@_shared
+def finish(b, heavy, spans, rows):
+    """(info, cells, panels) of `tables.Table` from the kept panels."""
+    kept = 0
+    order = np.empty(spans.shape[0], np.int64)
+    for k in range(spans.shape[0]):  # sorted: the right side first, then by u
+        if spans[k, 3] < 0.0:
+            continue
+        i = kept
+        while i > 0 and (
+            spans[order[i - 1], 0] < spans[k, 0]
+            or (spans[order[i - 1], 0] == spans[k, 0] and spans[order[i - 1], 1] > spans[k, 1])
+        ):
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = k
+        kept += 1
+    mirrored = b == 0.0
+    count = 2 * kept if mirrored else kept
+    panels = np.empty((3, count, 3 + COEFFICIENTS))
+    for i in range(kept):
+        k = int(spans[order[i], 3])
+        for r in range(3):
+            for j in range(panels.shape[2]):
+                panels[r, i, j] = rows[k, r, j]
+                if mirrored:
+                    panels[(3 - r) % 3, kept + i, j] = rows[k, r, j]
+    info = np.zeros((3, 7))
+    info[1, 1], info[2, 1] = -np.inf, -np.inf
+    size = 0
+    starts, ends = np.empty(2, np.int64), np.empty(2, np.int64)
+    split = 0
+    while split < kept and spans[order[split], 0] > 0.0:
+        split += 1
+    for s in range(2):
+        lo, hi = (0, split) if s == 0 or mirrored else (split, kept)
+        starts[s], ends[s] = lo, hi
+        if hi == lo:
+            continue
+        begin, end = spans[order[lo], 1], spans[order[hi - 1], 2]
+        narrowest = np.inf
+        for i in range(lo, hi):
+            v, u = spans[order[i], 1] - begin, spans[order[i], 2] - begin
+            narrowest = min(narrowest, u / (u + BEND) - v / (v + BEND))
+        length = end - begin
+        whole = length / (length + BEND)
+        cells = min(math.ceil(whole / narrowest), MOST_CELLS)
+        tail = heavy and (1.0 - 2.0 * s) * b == -1.0
+        info[1 + s, 0], info[1 + s, 1], info[1 + s, 2] = begin, end if tail else np.inf, cells / whole
+        info[1 + s, 3], info[1 + s, 4] = size, cells
+        info[1 + s, 5], info[1 + s, 6] = (kept if mirrored and s == 1 else lo), hi - lo
+        size += int(cells)
+    cells = np.empty((size, 1), np.int64)
+    for s in range(2):
+        begin, i = info[1 + s, 0], starts[s]
+        for k in range(int(info[1 + s, 4])):
+            bent = k / info[1 + s, 2]
+            where = begin + BEND * bent / (1.0 - min(bent, 0.9999))
+            while i + 1 < ends[s] and spans[order[i + 1], 1] <= where:
+                i += 1
+            cells[int(info[1 + s, 3]) + k, 0] = i + int(info[1 + s, 5]) - starts[s]
+    return info, cells, panels
