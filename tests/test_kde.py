@@ -15,6 +15,9 @@ from numbastats.kde import engine
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import geometry as G
 
+# integers wrap modulo 2^64 on purpose; the simulator's are NumPy scalars, which say so
+WRAPS = pytest.mark.filterwarnings("ignore:overflow encountered in scalar:RuntimeWarning")
+pytestmark = WRAPS
 FOLDER = Path(__file__).parent / "reference" / "kde"
 CASES = list(csv.DictReader((FOLDER / "cases.csv").read_text().splitlines()))
 CPU = {"device": "cpu", "workers": 1}

@@ -8,11 +8,13 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import betainc
-from test_kde import CPU, PROFILE, constant, mesh, naive, small
+from test_kde import CPU, PROFILE, WRAPS, constant, mesh, naive, small
 
 from numbastats import kde
 from numbastats._core.errors import ConvergenceWarning
 from numbastats.kde import bandwidth
+
+pytestmark = WRAPS
 
 # --- points ---
 

@@ -354,20 +354,19 @@ def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
         grid, lists = engine.Estimate(model, workers=1).plan(model, axes, (), method, None)
         inputs = [lists["u"], lists["w"], lists["lam2"], lists["starts"], grid.geo, grid.ints]
         lines, length = grid.lines, grid.row_length
-        width = 1 if grid.variant == "c" else 4 if grid.variant == "a" else 2 * (model.power or 0) + 1
-        return inputs, (lines, length, width)
+        return inputs, (lines, length, model.power, grid)
 
     return make
 
 
 def _with_buffers(make, kind):
     def full(rng, dtype, n, edges):
-        inputs, (lines, length, width) = make(rng, dtype, n, edges)
-        buffer = np.float64 if kind == "a" else np.int64
+        inputs, (lines, length, power, grid) = make(rng, dtype, n, edges)
         if kind == "state":
-            return inputs, [np.zeros((lines, (length + G.PAD) * width), np.int64)]
+            return inputs, [np.zeros((lines, grid.state_size(power)), np.int64)]
         if kind == "direct":
             return inputs, [np.zeros((lines, length))]
+        width, buffer = (4, np.float64) if kind == "a" else (K.STRIDE[power], np.int64)
         return inputs, [np.zeros((min(lines, 8), (length + G.PAD) * width), buffer), np.zeros((lines, length))]
 
     return full
@@ -375,8 +374,8 @@ def _with_buffers(make, kind):
 
 def _finished(make, name):
     def full(rng, dtype, n, edges):
-        inputs, (lines, length, width) = make(rng, dtype, n, edges)
-        state = np.zeros((lines, (length + G.PAD) * width), np.int64)
+        inputs, (lines, length, power, grid) = make(rng, dtype, n, edges)
+        state = np.zeros((lines, grid.state_size(power)), np.int64)
         K.ACCUMULATE[name].serial(*inputs, state)
         return [inputs[4], inputs[5], state], [np.zeros((lines, length))]
 
@@ -429,15 +428,16 @@ def _exhaustive(rng, dtype, n, edges):
     return [y, c.y, c.w, c.inverse, options, constant, decay], [np.zeros(len(y))]
 
 
-_PLAIN, _HEAVY = _rows("rows-c"), _rows("rows-b", "triweight", weighted=True)
+_STATES = {
+    "c": _rows("rows-c"),
+    **{p: _rows("rows-b", k, weighted=True) for p, k in enumerate(("uniform", "epanechnikov", "biweight", "triweight"))},
+}
 GPU_MAKERS = {
-    "kde.rows_c": _with_buffers(_rows("rows-c", dimension=3), "rows"),
-    "kde.rows_b": _with_buffers(_HEAVY, "rows"),
+    **{f"kde.rows_{p}": _with_buffers(make, "rows") for p, make in _STATES.items() if p != "c"},
+    **{f"kde.accumulate_{p}": _with_buffers(make, "state") for p, make in _STATES.items()},
+    **{f"kde.finish_{p}": _finished(make, p) for p, make in _STATES.items()},
+    "kde.rows_1": _with_buffers(_rows("rows-c", dimension=3), "rows"),
     "kde.rows_a": _with_buffers(_rows("rows-a"), "a"),
-    "kde.accumulate_c": _with_buffers(_PLAIN, "state"),
-    "kde.accumulate_b": _with_buffers(_HEAVY, "state"),
-    "kde.finish_c": _finished(_PLAIN, "c"),
-    "kde.finish_b": _finished(_HEAVY, "b"),
     "kde.direct": _with_buffers(_rows("skde-row", "triangular"), "direct"),
     "kde.direct_atomic": _with_buffers(_rows("skde-atomic", "triangular"), "direct"),
     "kde.cells_scatter": _cells_scatter,

@@ -309,17 +309,16 @@ class Estimate:
             scratch = np.zeros((min(G.TASKS, lines), (length + G.PAD) * 4))
             launch(K.ROWS_A, (*arrays, scratch, out), lines, threads=64, **options)
         elif variant in ("b", "c"):
-            width = 1 if variant == "c" else 2 * self.model.power + 1
-            on_gpu = device == "cuda"
+            on_gpu, power = device == "cuda", self.model.power
             if (on_gpu and CUDA_DESIGN == "atomics") or (
                 not on_gpu and grid.ints[G.DIM] == 1 and kept > max(50_000, 4 * length) and worker_count(self.workers) > 1
             ):
-                state = self.accumulate(grid, lists, ints, lines, width, device)
-                launch(K.FINISH[variant], (geo, ints, state, out), lines, threads=64, **options)
+                state = self.accumulate(grid, lists, ints, lines, device)
+                launch(K.FINISH["c" if variant == "c" else power], (geo, ints, state, out), lines, threads=64, **options)
                 return
-            blocks = min(BLOCKS if on_gpu else G.TASKS, lines)
-            scratch = np.zeros((blocks, (length + G.PAD) * width), np.int64)
-            launch(K.ROWS[variant], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
+            tasks = BLOCKS if on_gpu else G.TASKS if worker_count(self.workers) > 1 else 1
+            scratch = np.zeros((min(tasks, lines), (length + G.PAD) * K.STRIDE[power]), np.int64)
+            launch(K.ROWS[power], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
                    workers=self.workers, cost=cost)  # fmt: skip
         elif variant == "skde-atomic" or (device == "cuda" and variant in ("skde", "skde-crop")):
             out[...] = 0.0
@@ -348,16 +347,16 @@ class Estimate:
         launch(K.cells.SCATTER, (*args, state), bands, device=device, workers=self.workers, cost=cost)
         return band, state
 
-    def accumulate(self, grid, lists, ints, lines, width, device):
+    def accumulate(self, grid, lists, ints, lines, device):
         """Scatter the samples into a state of integers, (lines, cells of a row's buffer)."""
-        size = (grid.row_length + G.PAD) * width
+        size, kernel = grid.state_size(self.model.power), K.ACCUMULATE["c" if grid.variant == "c" else self.model.power]
         arrays = (lists["u"], lists["w"], lists["lam2"])
         if device == "cuda":
             state = cuda.to_device(np.zeros((lines, size), np.int64))
             if ints[G.FIRST_ROW]:
                 raise ValueError("the atomic design has no slabs; use CUDA_DESIGN = 'rows'")
             args = (*arrays, lists["starts"], grid.geo, ints, state)
-            launch(K.ACCUMULATE[grid.variant], args, lists["u"].shape[1], device=device, outputs=(), threads=64)
+            launch(kernel, args, lists["u"].shape[1], device=device, outputs=(), threads=64)
             return state.copy_to_host()
         shares = SHARES if grid.ints[G.DIM] == 1 else 1
         ints = ints.copy()
@@ -368,7 +367,7 @@ class Estimate:
         state = np.zeros((lines * shares, size), np.int64)
         args = (*arrays, starts, grid.geo, ints, state)
         cost = 3.0 * max(lists["kept"], 1) * _share(grid)
-        launch(K.ACCUMULATE[grid.variant], args, lines * shares, device=device, workers=self.workers, cost=cost)
+        launch(kernel, args, lines * shares, device=device, workers=self.workers, cost=cost)
         return state.sum(0, keepdims=True) if shares > 1 else state
 
     def grid(self, axes, method, *, derivative=None, device="cpu", out):

@@ -531,13 +531,12 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
         raise ValueError("samples must be finite, and weights finite and >= 0")
     model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0)) if len(x) else m
     g = dataclasses.replace(g, geo=g.geo.copy(), ints=g.ints.copy())
-    width = 1 if g.variant == "c" else 2 * m.power + 1
     if not len(x):
-        return np.zeros((g.lines, (g.row_length + G.PAD) * width), np.int64)
+        return np.zeros((g.lines, g.state_size(m.power)), np.int64)
     lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
     lists["w"] = np.rint(lists["w"] * g.q)
     e = Estimate(model, workers=workers)
-    return e.accumulate(g, lists, g.ints, g.lines, width, choose_device(device))
+    return e.accumulate(g, lists, g.ints, g.lines, choose_device(device))
 
 
 def combine(*states):
@@ -601,14 +600,14 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
 
     g = plan.grid
     natural = [int(g.length[a]) for a in g.order]
-    width = 1 if g.variant == "c" else 2 * plan.model.power + 1
-    wanted = (g.lines, (natural[-1] + G.PAD) * width)
+    wanted = (g.lines, g.state_size(plan.model.power))
     if not isinstance(state, np.ndarray) or state.shape != wanted or state.dtype != np.int64:
         raise ValueError(f"state must be the int64 array of shape {wanted} that kde.partial gives for this plan")
     out = allocate(natural, np.float64)
     geo = g.geo.copy()
     if total_weight is not None:
         geo[G.SCALE] *= plan.model.total / float(total_weight)
-    launch(K.FINISH[g.variant], (geo, g.ints, state, out.reshape(-1, natural[-1])), g.lines, device=choose_device(device),
-           workers=workers, cost=2.0 * natural[-1] * width, threads=64)  # fmt: skip
+    kernel = K.FINISH["c" if g.variant == "c" else plan.model.power]
+    launch(kernel, (geo, g.ints, state, out.reshape(-1, natural[-1])), g.lines, device=choose_device(device), workers=workers,
+           cost=2.0 * wanted[1], threads=64)  # fmt: skip
     return np.ascontiguousarray(np.moveaxis(out, -1, g.order[-1]))

@@ -343,6 +343,10 @@ class Grid:
         """Cells in a row."""
         return int(self.length[self.order[-1]])
 
+    def state_size(self, power):
+        """Numbers that the associative form keeps of a row: third differences for variant c, else coefficients."""
+        return (self.row_length + G.PAD) * (1 if self.variant == "c" else 2 * power + 1)
+
 
 def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
     """Geometry of a model on a grid.
@@ -474,8 +478,6 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
         grid.q = 2.0 ** min(1000, math.floor(62 - math.log2(weight * top)))
         unit = rho ** (2 * p)
         error = 0.5 * sum((rho + 0.5) ** k for k in range(2 * p + 1)) / (grid.q * unit)
-        if p == 1:  # its coefficients stand about the block of the interval's start
-            error = (rho + 1) / (grid.q * unit)
         error += 0.5 / grid.q if weighted else 0.0
         horner = (2 * p + 2) * 2.0**-53 * weight * top / unit
         factor = (a * block * block) ** p / grid.q

@@ -13,7 +13,9 @@ from numba.np import arrayobj
 
 from numbastats._core.compile import set_plain
 
-__all__ = ["LANES", "at", "atomic_add", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "row_lanes", "to_bits"]
+__all__ = [
+    "LANES", "add_ends", "at", "atomic_add", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "row_lanes", "to_bits",
+]  # fmt: skip
 
 LANES = 8  # rows that `row_lanes` evaluates at once
 
@@ -52,6 +54,29 @@ def atomic_add(typingctx, a, i, v):
         return context.get_dummy_value()
 
     return types.none(a, i, v), codegen
+
+
+@intrinsic
+def add_ends(typingctx, a, lo, hi, pairs, i, third):
+    """``a[lo:lo+4] += v; a[hi:hi+4] -= v`` with v = (pairs[i], pairs[i+1], third, 0); int64, a vector each, no checks."""
+
+    def codegen(context, builder, sig, args):
+        data, source = [arrayobj.make_array(sig.args[k])(context, builder, args[k]).data for k in (0, 3)]
+        two, four = [ir.VectorType(ir.IntType(64), n) for n in (2, 4)]
+
+        def vector(pointer, index, kind):
+            return builder.bitcast(builder.gep(pointer, [index]), ir.PointerType(kind))
+
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), list(range(4)))
+        high = builder.insert_element(ir.Constant(two, [0, 0]), args[5], ir.Constant(ir.IntType(32), 0))
+        v = builder.shuffle_vector(builder.load(vector(source, args[4], two), align=8), high, lanes)
+        for index, change in ((args[1], builder.add), (args[2], builder.sub)):
+            target = vector(data, index, four)
+            builder.store(change(builder.load(target, align=8), v), target, align=8)
+        return context.get_dummy_value()
+
+    numbers = types.Array(types.int64, 1, "C")
+    return types.none(numbers, types.intp, types.intp, numbers, types.intp, types.int64), codegen
 
 
 @intrinsic

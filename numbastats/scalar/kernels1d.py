@@ -18,7 +18,8 @@ from numbastats.scalar.elementary import cos_abs, exp
 __all__ = [
     "COSINE", "GAUSSIAN", "TRIANGULAR",
     "ceiling", "cell_sample", "cell_value", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight",
-    "floor", "fused", "kernel_value", "power_biweight", "power_epanechnikov", "power_triweight", "product", "rint_i64",
+    "floor", "fused", "kernel_value", "power_biweight", "power_epanechnikov", "power_triweight", "power_value",
+    "product", "rint_i64",
     "row_interval", "row_interval_strict", "shift2", "shift4", "shift6", "taylor5", "third_difference",
 ]  # fmt: skip
 
@@ -68,14 +69,14 @@ def ceiling(x):
 
 @device_function
 def row_interval(t, centre, length):
-    """First cell and end of |x - centre| <= sqrt(t), clipped to [0, length]; the centre is never clipped. Empty for t <= 0."""
+    """First cell and end of |x - centre| < sqrt(t), clipped to [0, length]; the centre is never clipped. Empty for t <= 0."""
     r = math.sqrt(t if t > 0.0 else 0.0)
     lo = np.int64(math.ceil(centre - r))
-    hi = np.int64(math.floor(centre + r)) + 1
+    hi = np.int64(math.ceil(centre + r))
     lo = 0 if lo < 0 else lo
     lo = length if lo > length else lo
+    hi = 0 if hi < 0 else hi
     hi = length if hi > length else hi
-    hi = lo if (hi < lo or t <= 0.0) else hi
     return lo, hi
 
 
@@ -277,21 +278,22 @@ def taylor5(c0, c1, c2, c3, c4, c5, x):
 
 
 @device_function
+def power_value(kind, q, decay):
+    """Unnormalised power kernel number `kind` at q, 0 for q >= 1; `decay` is there for `kernel_value`."""
+    t = 1.0 - q
+    v = 1.0 if kind == 0 else t if kind == 1 else t * t if kind == 2 else t * t * t
+    return v if t > 0.0 else 0.0
+
+
+@device_function
 def kernel_value(kind, q, decay):
     """Unnormalised kernel number `kind` at q; exp(-decay q) for the Gaussian; 0 for q >= 1."""
-    t = 1.0 - q
     if kind == TRIANGULAR:
         v = 1.0 - math.sqrt(q)
     elif kind == COSINE:
         v = cos_abs(1.5707963267948966 * math.sqrt(q))
     elif kind == GAUSSIAN:
         v = exp(-decay * q)
-    elif kind == 0:
-        v = 1.0
-    elif kind == 1:
-        v = t
-    elif kind == 2:
-        v = t * t
     else:
-        v = t * t * t
-    return v if t > 0.0 else 0.0
+        v = power_value(kind, q, decay)
+    return v if q < 1.0 else 0.0

@@ -24,8 +24,8 @@ from numbastats.kde.kernels.geometry import (
     SCALE,
     TASKS,
     A,
+    any_factor,
     bins_of,
-    outer_factor,
     position,
     row_range,
     run_of,
@@ -135,7 +135,7 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
                         lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
                         w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
                         if separable:
-                            w *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                            w *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                         add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
 
 
@@ -159,7 +159,7 @@ def direct_cuda(u, q, lam2, starts, geo, ints, out):
                     x = float(cell) - (u[dim - 1, i] if separable else centre)
                     rest = 0.0 if separable else l2 - geo[A] * t
                     v = kernel_value(kind, max(geo[A] * x * x + rest, 0.0) / l2, geo[DECAY])
-                    v *= outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                    v *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                     total += (q[i] if q.size > 1 else q[0]) * v
         out[row, cell] = total * geo[SCALE]
 
@@ -181,7 +181,7 @@ def direct_atomic_cpu(u, q, lam2, starts, geo, ints, out):
                         if row >= 0 and row < out.shape[0]:
                             k0, k1, k2 = np.float64(r0), np.float64(r1), np.float64(r2)
                             lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
-                            v = w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                            v = w * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                             for cell in range(lo, hi):
                                 x = np.float64(cell) - centre
                                 q1 = max(geo[A] * x * x + rest, 0.0) / l2
@@ -204,7 +204,7 @@ def direct_atomic_cuda(u, q, lam2, starts, geo, ints, out):
                     if row >= 0 and row < out.shape[0]:
                         k0, k1, k2 = float(r0), float(r1), float(r2)
                         lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
-                        v = w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                        v = w * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                         for cell in range(lo, hi):
                             x = float(cell) - centre
                             q1 = max(geo[A] * x * x + rest, 0.0) / l2

@@ -14,9 +14,9 @@ from numba import types
 
 from numbastats._core.compile import array_function, device_function
 from numbastats.scalar.bits import fma
-from numbastats.scalar.kernels1d import ceiling, floor, kernel_value, product, rint_i64
+from numbastats.scalar.kernels1d import ceiling, floor, kernel_value, power_value, product, rint_i64
 
-CHUNK = 1024  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; a call costs 0.2 us
+CHUNK = 128  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; both stay in the cache
 TASKS = 64  # tasks that share the rows
 PAD = 3  # cells of a row's buffer behind its end
 THREADS = 64  # most threads of a block that share one row
@@ -91,31 +91,28 @@ def position(u, i, l2, r0, r1, r2, dim, geo):
     )  # fmt: skip
 
 
-@array_function
-def positions(u, first, m, l2, r0, r1, r2, dim, geo, t, centre):
-    """`position` of m samples from `first` on: a loop per dimension, so that each vectorises."""
+@device_function
+def positions(u, first, m, l2, at, r0, r1, r2, dim, geo, t, centre):
+    """`position` of m samples from `first` on, put from place `at` on, where l2 stands: a loop per dimension vectorises."""
     inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
     s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
-    x = u[u.shape[0] - 1][first : first + m]
+    i, k, x, one = np.uint64(first), np.uint64(at), np.uint64(u.shape[0] - 1), np.uint64(1)
+    y, z = x - one, x - one - one
     if dim == 1:
-        for j in range(m):
-            t[j], centre[j] = position1(x[j], l2[j], inv_a)
+        for j in range(np.uint64(m)):
+            t[k + j], centre[k + j] = position1(u[x, i + j], l2[k + j], inv_a)
     elif dim == 2:
-        y = u[0][first : first + m]
-        for j in range(m):
-            t[j], centre[j] = position2(r2 - y[j], x[j], l2[j], inv_a, b2, s22)
+        for j in range(np.uint64(m)):
+            t[k + j], centre[k + j] = position2(r2 - u[y, i + j], u[x, i + j], l2[k + j], inv_a, b2, s22)
     elif dim == 3:
-        y = u[1][first : first + m]
-        z = u[0][first : first + m]
-        for j in range(m):
-            t[j], centre[j] = position3(r1 - z[j], r2 - y[j], x[j], l2[j], inv_a, b1, b2, s11, s12, s22)
+        for j in range(np.uint64(m)):
+            dz, dy = r1 - u[z, i + j], r2 - u[y, i + j]
+            t[k + j], centre[k + j] = position3(dz, dy, u[x, i + j], l2[k + j], inv_a, b1, b2, s11, s12, s22)
     else:
-        y = u[2][first : first + m]
-        z = u[1][first : first + m]
-        w = u[0][first : first + m]
-        for j in range(m):
-            t[j], centre[j] = position4(
-                r0 - w[j], r1 - z[j], r2 - y[j], x[j], l2[j], inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22
+        for j in range(np.uint64(m)):
+            dw, dz, dy = r0 - u[z - one, i + j], r1 - u[z, i + j], r2 - u[y, i + j]
+            t[k + j], centre[k + j] = position4(
+                dw, dz, dy, u[x, i + j], l2[k + j], inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22
             )
 
 
@@ -202,29 +199,36 @@ def bins_of(geo, ints, axis, r):
 
 
 @device_function
-def _along(kind, z, s, inv_l2, decay):
-    """Kernel number `kind` along one axis, z cells from the sample; the same bits on every device."""
-    return kernel_value(kind, product(product(s, product(z, z)), inv_l2), decay)
+def _squared(z, s, inv_l2):
+    """q along one axis, z cells from the sample; the same bits on every device."""
+    return product(product(s, product(z, z)), inv_l2)
 
 
-@array_function
-def outer_factor(u, i, inv_l2, k0, k1, k2, geo, ints):
-    """Product of the kernels along the outer axes: 1 for a radial kernel."""
-    kind, dim, factor = ints[KIND] - PRODUCT, ints[DIM], 1.0
-    if kind >= 0:
-        if dim > 1:
-            factor *= _along(kind, k2 - u[dim - 2, i], geo[S + 5], inv_l2, geo[DECAY])
-        if dim > 2:
-            factor *= _along(kind, k1 - u[dim - 3, i], geo[S + 3], inv_l2, geo[DECAY])
-        if dim > 3:
-            factor *= _along(kind, k0 - u[0, i], geo[S], inv_l2, geo[DECAY])
-    return factor
+def outer_factor(value):
+    """A function for the product of the kernels `value` along the outer axes; 1 for a radial kernel."""
+
+    def factor(u, i, inv_l2, k0, k1, k2, geo, ints):
+        kind, dim, f = ints[KIND] - PRODUCT, ints[DIM], 1.0
+        if kind >= 0:
+            if dim > 1:
+                f *= value(kind, _squared(k2 - u[dim - 2, i], geo[S + 5], inv_l2), geo[DECAY])
+            if dim > 2:
+                f *= value(kind, _squared(k1 - u[dim - 3, i], geo[S + 3], inv_l2), geo[DECAY])
+            if dim > 3:
+                f *= value(kind, _squared(k0 - u[0, i], geo[S], inv_l2), geo[DECAY])
+        return f
+
+    factor.__name__ = factor.__qualname__ = f"factor_{value.__name__}"  # the disk cache knows functions by their names
+    return array_function(factor)
+
+
+power_factor, any_factor = outer_factor(power_value), outer_factor(kernel_value)
 
 
 @array_function
 def product_weight(w, u, i, l2, k0, k1, k2, geo, ints):
-    """Weight in quanta of sample i on a row, the kernels along the outer axes included; a whole number."""
-    return np.float64(rint_i64(w * outer_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)))
+    """Weight in quanta of sample i on a row, the power kernels along the outer axes included; a whole number."""
+    return np.float64(rint_i64(w * power_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)))
 
 
 @array_function

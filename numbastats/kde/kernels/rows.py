@@ -7,6 +7,7 @@ from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function
 from numbastats.kde.kernels.geometry import (
+    BINS,
     CHUNK,
     DIM,
     FIRST_ROW,
@@ -22,60 +23,47 @@ from numbastats.kde.kernels.geometry import (
     run_of,
     sorted_samples,
 )
-from numbastats.kde.kernels.variants import (
-    advance_b,
-    advance_c,
-    emit_b,
-    emit_c,
-    jump_b,
-    jump_c,
-    pick,
-    sample_on_row,
-    scatter_b,
-    scatter_c,
-    update_b,
-    update_c,
-)
+from numbastats.kde.kernels.variants import PARTS, advance, pick, sample_on_row
 from numbastats.scalar.kernels1d import row_interval
 
 __all__ = ["ACCUMULATE", "FINISH", "ROWS", "ROWS_A"]
 
 # --- rows: a task owns rows, walks over the samples that touch them, and writes each row once -------------------------
-# `_scatter`, `_emit` ... are bound to one of the variants. `scratch` holds one buffer per task (CPU) or block (CUDA), zeros.
+# `_scatter`, `_emit`, `_update` are bound to those of one power. `scratch` holds a buffer per task (CPU) or block (CUDA), zeros.
 
-_scatter = _emit = _advance = _jump = _update = None
+_scatter = _emit = _update = None
+
+
+@array_function
+def buffers(q, lam2, ints):
+    """Scratch of a task: t, centre, weights and squared scales of a chunk; integers; pairs of them; runs of samples."""
+    n = CHUNK + 24  # neighbours must not lie a page apart
+    f, i = np.zeros(4 * n), np.zeros(10 * n, np.int64)
+    f[2 * n : 3 * n] = q[0]
+    f[3 * n :] = lam2[0]
+    runs = np.empty((2, ints[BINS] * ints[BINS + 1]), np.int64)
+    return f[:n], f[n : 2 * n], f[2 * n : 3 * n], f[3 * n :], i[:n], i[n : 2 * n], i[2 * n : 3 * n], i[3 * n :], runs
+
+
+@array_function
+def share_of(task, tasks):
+    """Which share of the rows a task takes: neighbours in time are apart in space, for equal loads."""
+    return (task * 37) % tasks if tasks % 37 else task
 
 
 def rows_cpu(u, q, lam2, starts, geo, ints, scratch, out):
     tasks = scratch.shape[0]
     for index in prange(tasks):
-        task = np.int64(index)
-        share = (task * 37) % tasks if tasks % 37 else task  # neighbours in time are apart in space: equal loads
-        fb = np.empty((5, CHUNK))
-        fb[2, :] = lam2[0]
-        fb[3, :] = q[0]
-        ib = np.empty((9, CHUNK), np.int64)
-        s = np.zeros(8, np.int64)
-        acc = scratch[share]
-        n1, n2 = ints[LINES + 1], ints[LINES + 2]
+        share = share_of(np.int64(index), tasks)
+        t, centre, weights, scales, lo, hi, top, pairs, runs = buffers(q, lam2, ints)
+        s, acc = np.zeros(8, np.int64), scratch[share]
+        stride = acc.size // (out.shape[1] + PAD)
         for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
             line = row + ints[FIRST_ROW]
-            k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
-            touched = False
-            a0, e0 = bins_of(geo, ints, 0, k0)
-            a1, e1 = bins_of(geo, ints, 1, k1)
-            for c0 in range(a0, e0):
-                for c1 in range(a1, e1):
-                    first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-                    while first < last:
-                        m = min(CHUNK, last - first)
-                        _scatter(u, q, lam2, first, m, k0, k1, k2, geo, ints, fb, ib, acc)
-                        first += m
-                        touched = True
-            if touched:
+            if _scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc):
                 s[:] = 0
-                _emit(acc, 0, out.shape[1], ints, geo, s, out[row])
-                acc[acc.size // (out.shape[1] + PAD) * out.shape[1] :] = 0
+                _emit(acc, 0, out.shape[1], stride, ints, geo, s, out[row])
+                acc[:] = 0
             else:
                 out[row, :] = 0.0
 
@@ -87,6 +75,7 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
     blocks = min(cuda.gridDim.x, scratch.shape[0])
     acc = scratch[min(cuda.blockIdx.x, blocks - 1)]
     length = out.shape[1]
+    stride = scratch.shape[1] // (length + PAD)
     n1, n2 = ints[LINES + 1], ints[LINES + 2]
     for row in range(cuda.blockIdx.x if cuda.blockIdx.x < blocks else out.shape[0], out.shape[0], blocks):
         line = row + ints[FIRST_ROW]
@@ -98,34 +87,30 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
                 first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
                 for i in range(first + thread, last, cuda.blockDim.x):
                     t, centre, w = sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints)
-                    lo, hi, n, apart, at_lo, at_hi = _update(t, centre, w, geo, ints)
+                    lo, hi, n, at_lo, at_hi = _update(t, centre, w, geo, ints)
                     for j in range(n if hi > lo else 0):
-                        cuda.atomic.add(acc, lo * apart + j, pick(at_lo, j))
-                        cuda.atomic.add(acc, hi * apart + j, -pick(at_hi, j))
+                        cuda.atomic.add(acc, lo * stride + j, pick(at_lo, j))
+                        cuda.atomic.add(acc, hi * stride + j, -pick(at_hi, j))
         cuda.syncthreads()
         share = (length + threads - 1) // threads
         lo, hi = min(length, thread * share), min(length, (thread + 1) * share)
         if thread < threads:
             for j in range(8):
                 state[thread, j] = 0
-            _advance(acc, lo, hi, ints, state[thread])
+            advance(acc, lo, hi, stride, min(stride, 7), state[thread])
         cuda.syncthreads()
         if thread == 0:
-            start = cuda.local.array(8, np.int64)
-            new = cuda.local.array(8, np.int64)
-            for j in range(8):
-                start[j] = 0
-            for other in range(threads):
-                for j in range(8):
-                    new[j] = state[other, j]
-                    state[other, j] = start[j]
-                _jump(start, min(length, other * share), min(length, (other + 1) * share), ints, new)
-                for j in range(8):
-                    start[j] = new[j]
+            for j in range(7):
+                total = state[0, j] * 0
+                for other in range(threads):
+                    own = state[other, j]
+                    state[other, j] = total
+                    total += own
         cuda.syncthreads()
         if thread < threads:
-            _emit(acc, lo, hi, ints, geo, state[thread], out[row])
-        for i in range(scratch.shape[1] // (length + PAD) * length + thread, scratch.shape[1], cuda.blockDim.x):
+            _emit(acc, lo, hi, stride, ints, geo, state[thread], out[row])
+        cuda.syncthreads()
+        for i in range(thread, scratch.shape[1], cuda.blockDim.x):
             acc[i] = 0
         cuda.syncthreads()
 
@@ -136,30 +121,20 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
 def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
     tasks = min(TASKS, state.shape[0])
     for index in prange(tasks):
-        task = np.int64(index)
-        share = (task * 37) % tasks if tasks % 37 else task
-        fb = np.empty((5, CHUNK))
-        fb[2, :] = lam2[0]
-        fb[3, :] = q[0]
-        ib = np.empty((9, CHUNK), np.int64)
-        n1, n2 = ints[LINES + 1], ints[LINES + 2]
+        share = share_of(np.int64(index), tasks)
+        t, centre, weights, scales, lo, hi, top, pairs, runs = buffers(q, lam2, ints)
+        stride = state.shape[1] // (ints[LENGTH] + PAD)
         for row in range(share * state.shape[0] // tasks, (share + 1) * state.shape[0] // tasks):
-            k0, k1, k2 = np.float64(row // n2 // n1), np.float64(row // n2 % n1), np.float64(row % n2)
             acc = state[row]
-            a0, e0 = bins_of(geo, ints, 0, k0)
-            a1, e1 = bins_of(geo, ints, 1, k1)
-            for c0 in range(a0, e0):
-                for c1 in range(a1, e1):
-                    first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-                    while first < last:
-                        m = min(CHUNK, last - first)
-                        _scatter(u, q, lam2, first, m, k0, k1, k2, geo, ints, fb, ib, acc)
-                        first += m
+            _scatter(
+                u, q, lam2, starts, geo, ints, np.int64(row), stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc
+            )
 
 
 def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
     """Thread per sample; the samples need not be sorted. A line has one row here."""
     n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
+    stride = state.shape[1] // (ints[LENGTH] + PAD)
     for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
         a0, e0 = row_range(u, i, 0, dim, n0, geo)
         a1, e1 = row_range(u, i, 1, dim, n1, geo)
@@ -169,30 +144,30 @@ def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
                 for r2 in range(a2, e2):
                     acc = state[(r0 * n1 + r1) * n2 + r2]
                     t, centre, w = sample_on_row(u, i, q, lam2, float(r0), float(r1), float(r2), geo, ints)
-                    lo, hi, n, apart, at_lo, at_hi = _update(t, centre, w, geo, ints)
+                    lo, hi, n, at_lo, at_hi = _update(t, centre, w, geo, ints)
                     for j in range(n if hi > lo else 0):
-                        cuda.atomic.add(acc, lo * apart + j, pick(at_lo, j))
-                        cuda.atomic.add(acc, hi * apart + j, -pick(at_hi, j))
+                        cuda.atomic.add(acc, lo * stride + j, pick(at_lo, j))
+                        cuda.atomic.add(acc, hi * stride + j, -pick(at_hi, j))
 
 
 def finish_cpu(geo, ints, state, out):
     tasks = min(TASKS, out.shape[0])
     for index in prange(tasks):
         task = np.int64(index)
-        s = np.zeros(8, np.int64)
+        s, stride = np.zeros(8, np.int64), state.shape[1] // (out.shape[1] + PAD)
         for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
-            acc = state[row].copy()
             s[:] = 0
-            _emit(acc, 0, out.shape[1], ints, geo, s, out[row])
+            _emit(state[row], 0, out.shape[1], stride, ints, geo, s, out[row])
 
 
 def finish_cuda(geo, ints, state, out):
-    """Thread per row; the state is used up."""
+    """Thread per row."""
     s = cuda.local.array(8, np.int64)
+    stride = state.shape[1] // (out.shape[1] + PAD)
     for row in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
         for j in range(8):
             s[j] = 0
-        _emit(state[row], 0, out.shape[1], ints, geo, s, out[row])
+        _emit(state[row], 0, out.shape[1], stride, ints, geo, s, out[row])
 
 
 # --- variant a: doubles, origin moved every 64 cells; Epanechnikov ----------------------------------------------------
@@ -274,35 +249,33 @@ def rows_a_cuda(u, q, lam2, starts, geo, ints, scratch, out):
 _I = types.int64[::1]
 _I2 = types.int64[:, ::1]
 _DOUBLE = ("float64",)  # densities are summed in int64 or float64 and rounded to float32 once, on the host
-_C = dict(_scatter=scatter_c, _emit=emit_c)
-_B = dict(_scatter=scatter_b, _emit=emit_b)
 _GEOMETRY = dict(bins_of=bins_of)  # a bound function's file is part of the key of the disk cache
 
 
-def _rows(name, cpu, advance, jump, update):
+def _rows(power):
+    scatter, emit, update = PARTS[power]
     return Kernel(
-        f"kde.rows_{name}", rows_cpu, rows_cuda, lambda T: [(*sorted_samples(T), _I2, T[:, ::1])], dtypes=_DOUBLE,
-        cpu_only={"_scatter": cpu["_scatter"]}, cuda_only={"_advance": advance, "_jump": jump, "_update": update},
-        _emit=cpu["_emit"], **_GEOMETRY,
+        f"kde.rows_{power}", rows_cpu, rows_cuda, lambda T: [(*sorted_samples(T), _I2, T[:, ::1])], dtypes=_DOUBLE,
+        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, _emit=emit, **_GEOMETRY,
     )  # fmt: skip
 
 
-def _accumulate(name, cpu, update):
+def _accumulate(name):
+    scatter, _, update = PARTS[name]
     return Kernel(
         f"kde.accumulate_{name}", accumulate_cpu, accumulate_cuda, lambda T: [(*sorted_samples(T), _I2)], dtypes=_DOUBLE,
-        cpu_only={"_scatter": cpu["_scatter"]}, cuda_only={"_update": update}, **_GEOMETRY,
+        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, **_GEOMETRY,
     )  # fmt: skip
 
 
-def _finish(name, cpu):
+def _finish(name):
     return Kernel(
         f"kde.finish_{name}", finish_cpu, finish_cuda, lambda T: [(T[::1], _I, _I2, T[:, ::1])], dtypes=_DOUBLE,
-        _emit=cpu["_emit"], **_GEOMETRY,
+        _emit=PARTS[name][1], **_GEOMETRY,
     )  # fmt: skip
 
 
-ROWS = {"c": _rows("c", _C, advance_c, jump_c, update_c), "b": _rows("b", _B, advance_b, jump_b, update_b)}
-ACCUMULATE = {"c": _accumulate("c", _C, update_c), "b": _accumulate("b", _B, update_b)}
-FINISH = {"c": _finish("c", _C), "b": _finish("b", _B)}
+ROWS = {power: _rows(power) for power in (0, 1, 2, 3)}
+ACCUMULATE, FINISH = {name: _accumulate(name) for name in PARTS}, {name: _finish(name) for name in PARTS}
 ROWS_A = Kernel("kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*sorted_samples(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE,
                 **_GEOMETRY)  # fmt: skip

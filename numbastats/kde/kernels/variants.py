@@ -1,38 +1,38 @@
 """Difference rows in integers: what a sample adds to a row, and what the running sums of it are.
 
-Variant c keeps the third difference of every row as one int64 per cell, variant b the coefficients of the polynomial in the
-block coordinate, 2p + 1 int64 per cell. Both are exact sums of integers, so no order of samples, threads or devices matters.
+On a row a sample is one polynomial between two cells. Its coefficients about cell 0 are added where it starts and taken off
+where it ends; running sums of them, shifted to the place of a cell, give the density. They are rounded about the block of cells
+where the sample's centre lies, and shifted from block to block as integers modulo 2^64, which loses nothing: exact sums of
+integers, so no order of samples, threads or devices matters. Blocks of one cell are variant c, whose states may instead keep the
+third difference of every row, 8 bytes a cell; longer blocks are variant b.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from numbastats._core.compile import array_function, device_function
 from numbastats.kde.kernels.geometry import (
-    BETA,
+    CHUNK,
     DIM,
     INV_A,
     INV_BLOCK,
     KIND,
     LENGTH,
+    LINES,
     LOG_BLOCK,
     MODE,
     PRODUCT,
     SCALE,
-    S,
+    bins_of,
     position,
     position1,
-    position2,
-    position3,
-    position4,
     positions,
     product_weight,
+    run_of,
 )
 from numbastats.scalar import kernels1d as forms
-from numbastats.scalar.bits import fma
+from numbastats.scalar.bits import add_ends
 from numbastats.scalar.kernels1d import (
     fused,
     product,
@@ -45,382 +45,305 @@ from numbastats.scalar.kernels1d import (
     third_difference,
 )
 
-# --- variant c: third differences ------------------------------------------------------------------------------------
+STRIDE = (1, 4, 5, 7)  # int64 per cell of a row's buffer, by the kernel's power: 2p + 1 coefficients, one vector for p = 1
+
+# --- one sample on one row: interval, and coefficients about cell 0 ------------------------------------------------------
 
 
 @device_function
-def quantise_c(t, centre, q, length):
-    """Interval, value F at its start and slope G: F + G j - q j^2 at start + j."""
+def _block(t, centre, inv_block):
+    """Block border nearest to the centre, distance from it and t, both in blocks."""
+    x = product(centre, inv_block)
+    block = rint_i64(x)
+    return block, x - np.float64(block), product(t, product(inv_block, inv_block))
+
+
+@device_function
+def density1(t, centre, q, length, inv_block):
+    """Degree 2; the last coefficient is -q."""
     lo, hi = row_interval(t, centre, length)
-    w = centre - np.float64(lo)
-    return lo, hi, rint_i64(product(fma(-w, w, t), q)), rint_i64(product(2.0 * w, q))
+    block, w, tb = _block(t, centre, inv_block)
+    c0, c1 = forms.power_epanechnikov(w, tb)
+    a, b, _ = shift2(rint_i64(product(c0, q)), rint_i64(product(c1, q)), -np.int64(q), -block)
+    return lo, hi, a, b
 
 
-@array_function
-def _intervals_c(u, first, m, r0, r1, r2, geo, ints, q, lo, hi, f, g):
-    """`quantise_c` of m samples from `first` on: a loop per dimension, so that each vectorises."""
-    inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
-    s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
-    dim, length = ints[DIM], ints[LENGTH]
-    x = u[dim - 1][first : first + m]
-    if dim == 1:
-        for j in range(m):
-            lo[j], hi[j], f[j], g[j] = quantise_c(inv_a, x[j], q, length)
-    elif dim == 2:
-        y = u[0][first : first + m]
-        for j in range(m):
-            t, centre = position2(r2 - y[j], x[j], 1.0, inv_a, b2, s22)
-            lo[j], hi[j], f[j], g[j] = quantise_c(t, centre, q, length)
-    elif dim == 3:
-        y = u[1][first : first + m]
-        z = u[0][first : first + m]
-        for j in range(m):
-            t, centre = position3(r1 - z[j], r2 - y[j], x[j], 1.0, inv_a, b1, b2, s11, s12, s22)
-            lo[j], hi[j], f[j], g[j] = quantise_c(t, centre, q, length)
+@device_function
+def slope1(t, centre, q, length, inv_block):
+    """Its derivative; the last coefficient is 0."""
+    lo, hi = row_interval(t, centre, length)
+    block, w, tb = _block(t, centre, inv_block)
+    c0, c1 = forms.derivative_epanechnikov(w, tb)
+    a, b, _ = shift2(rint_i64(product(c0, q)), rint_i64(product(c1, q)), np.int64(0), -block)
+    return lo, hi, a, b
+
+
+@device_function
+def quantise2(t, centre, q, length, inv_block, derivative):
+    """Degree 4, or the derivative of that."""
+    lo, hi = row_interval(t, centre, length)
+    block, w, tb = _block(t, centre, inv_block)
+    c0, c1, c2, c3 = forms.derivative_biweight(w, tb) if derivative else forms.power_biweight(w, tb)
+    a, b, c, d, e = shift4(
+        rint_i64(product(c0, q)), rint_i64(product(c1, q)), rint_i64(product(c2, q)), rint_i64(product(c3, q)),
+        np.int64(0) if derivative else np.int64(q), -block,
+    )  # fmt: skip
+    return lo, hi, a, b, c, d, e
+
+
+@device_function
+def quantise3(t, centre, q, length, inv_block, derivative):
+    """Degree 6, or the derivative of that."""
+    lo, hi = row_interval(t, centre, length)
+    block, w, tb = _block(t, centre, inv_block)
+    c0, c1, c2, c3, c4, c5 = forms.derivative_triweight(w, tb) if derivative else forms.power_triweight(w, tb)
+    a, b, c, d, e, f, g = shift6(
+        rint_i64(product(c0, q)), rint_i64(product(c1, q)), rint_i64(product(c2, q)), rint_i64(product(c3, q)),
+        rint_i64(product(c4, q)), rint_i64(product(c5, q)), np.int64(0) if derivative else -np.int64(q), -block,
+    )  # fmt: skip
+    return lo, hi, a, b, c, d, e, f, g
+
+
+# --- many samples on one row, CPU: a vectorised pass computes, a second adds ------------------------------------------------
+# t, centre, weights hold CHUNK samples of which the first m count; `stride` numbers of `acc` belong to a cell; lo, hi, top, pairs
+# are scratch. All arrays are whole: a slice in these loops would cost more than their work.
+
+
+@device_function
+def add0(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+    """Power 0: counts."""
+    length = ints[LENGTH]
+    for j in range(CHUNK):
+        lo[j], hi[j] = row_interval_strict(t[j], centre[j], length)
+    for j in range(m):
+        acc[np.uint64(lo[j])] += np.int64(weights[j])
+        acc[np.uint64(hi[j])] -= np.int64(weights[j])
+
+
+@device_function
+def _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs):
+    length, inv_block = ints[LENGTH], geo[INV_BLOCK]
+    if ints[MODE] == 1:
+        for j in range(CHUNK):
+            a, b, pairs[2 * j], pairs[2 * j + 1] = density1(t[j], centre[j], weights[j], length, inv_block)
+            lo[j], hi[j], top[j] = stride * a, stride * b, -np.int64(weights[j])
     else:
-        y = u[2][first : first + m]
-        z = u[1][first : first + m]
-        w = u[0][first : first + m]
-        for j in range(m):
-            t, centre = position4(r0 - w[j], r1 - z[j], r2 - y[j], x[j], 1.0, inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22)
-            lo[j], hi[j], f[j], g[j] = quantise_c(t, centre, q, length)
+        for j in range(CHUNK):
+            a, b, pairs[2 * j], pairs[2 * j + 1] = slope1(t[j], centre[j], weights[j], length, inv_block)
+            lo[j], hi[j], top[j] = stride * a, stride * b, 0
 
 
-@array_function
-def _add_c(lo, hi, f, g, m, q, acc):
+@device_function
+def add1(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+    """Power 1, and the derivative."""
+    _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs)
+    for j in range(m):
+        add_ends(acc, lo[j], hi[j], pairs, 2 * j, top[j])
+
+
+@device_function
+def add_third(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+    """`add1` for blocks of one cell and a buffer of third differences."""
+    _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs)
     one, two = np.uint64(1), np.uint64(2)
     for j in range(m):
+        q = np.int64(weights[j])
         i, e = np.uint64(lo[j]), np.uint64(hi[j])
-        a, b, c = third_difference(f[j], g[j], q, np.int64(0))
+        a, b, c = third_difference(pairs[2 * j], pairs[2 * j + 1], q, lo[j])
         acc[i] += a
         acc[i + one] += b
         acc[i + two] += c
-        a, b, c = third_difference(f[j], g[j], q, hi[j] - lo[j])
+        a, b, c = third_difference(pairs[2 * j], pairs[2 * j + 1], q, hi[j])
         acc[e] -= a
         acc[e + one] -= b
         acc[e + two] -= c
 
 
-@array_function
-def scatter_c(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
-    """Add the third differences of m samples on one row."""
-    _intervals_c(u, first, m, r0, r1, r2, geo, ints, q[0], ib[0], ib[1], ib[2], ib[3])
-    _add_c(ib[0], ib[1], ib[2], ib[3], m, np.int64(q[0]), acc)
-
-
-@array_function
-def advance_c(acc, lo, hi, ints, s):
-    """Running sums over the cells [lo, hi), from those in s, which is updated."""
-    s1, s2, s3 = s[0], s[1], s[2]
-    for k in range(lo, hi):
-        s1 += acc[k]
-        s2 += s1
-        s3 += s2
-    s[0], s[1], s[2] = s1, s2, s3
-
-
-@array_function
-def jump_c(start, lo, hi, ints, s):
-    """Add to the sums in s, which began at zero at cell lo, what those in `start` become at cell hi."""
-    m = np.int64(hi - lo)
-    s[2] += start[2] + m * start[1] + (m * (m + 1) // 2) * start[0]
-    s[1] += start[1] + m * start[0]
-    s[0] += start[0]
-
-
-@array_function
-def emit_c(acc, lo, hi, ints, geo, s, row):
-    """Write the values of the cells [lo, hi), and clear the buffer."""
-    s1, s2, s3 = s[0], s[1], s[2]
-    scale = geo[SCALE]
-    for k in range(lo, hi):
-        s1 += acc[k]
-        s2 += s1
-        s3 += s2
-        acc[k] = 0
-        row[k] = scale * (s3 if s3 > 0 else 0)
-
-
-# --- variant b: coefficients in the block coordinate -----------------------------------------------------------------
+@device_function
+def _add_channels(lo, hi, pairs, channels, m, acc):
+    for j in range(m):
+        i, e = np.uint64(lo[j]), np.uint64(hi[j])
+        for c in range(channels):
+            acc[i + np.uint64(c)] += pairs[c * CHUNK + j]
+        for c in range(channels):
+            acc[e + np.uint64(c)] -= pairs[c * CHUNK + j]
 
 
 @device_function
-def _block(t, centre, inv_block):
-    """Block of the centre, distance from its middle and t, both in blocks."""
-    x = product(centre, inv_block)
-    block = np.int64(math.floor(x))
-    return block, (x - np.float64(block)) - 0.5, product(product(t, inv_block), inv_block)
-
-
-@device_function
-def quantise0(t, centre, length):
-    """Interval of the uniform kernel."""
-    return row_interval_strict(t, centre, length)
-
-
-@device_function
-def quantise1(t, centre, q, length, inv_block, log_block, derivative):
-    """Interval and the first two coefficients of degree 2 about the middle of the block of `lo`; the last is -q, or 0."""
-    lo, hi = row_interval(t, centre, length)
-    w = (product(centre, inv_block) - np.float64(lo >> log_block)) - 0.5
-    tb = product(product(t, inv_block), inv_block)
-    c0, c1 = forms.power_epanechnikov(w, tb)
-    d0, d1 = forms.derivative_epanechnikov(w, tb)
-    return (
-        lo, hi,
-        rint_i64(product(d0 if derivative else c0, q)), rint_i64(product(d1 if derivative else c1, q)),
-    )  # fmt: skip
-
-
-@device_function
-def quantise2(t, centre, q, length, inv_block, derivative):
-    """The same of degree 4: four coefficients, and q or 0."""
-    lo, hi = row_interval(t, centre, length)
-    block, w, tb = _block(t, centre, inv_block)
-    c0, c1, c2, c3 = forms.derivative_biweight(w, tb) if derivative else forms.power_biweight(w, tb)
-    return (
-        lo, hi, block,
-        rint_i64(product(c0, q)), rint_i64(product(c1, q)), rint_i64(product(c2, q)), rint_i64(product(c3, q)),
-    )  # fmt: skip
-
-
-@device_function
-def quantise3(t, centre, q, length, inv_block, derivative):
-    """The same of degree 6: six coefficients, and -q or 0."""
-    lo, hi = row_interval(t, centre, length)
-    block, w, tb = _block(t, centre, inv_block)
-    c0, c1, c2, c3, c4, c5 = forms.derivative_triweight(w, tb) if derivative else forms.power_triweight(w, tb)
-    return (
-        lo, hi, block,
-        rint_i64(product(c0, q)), rint_i64(product(c1, q)), rint_i64(product(c2, q)),
-        rint_i64(product(c3, q)), rint_i64(product(c4, q)), rint_i64(product(c5, q)),
-    )  # fmt: skip
-
-
-@array_function
-def _add0(t, centre, q, m, length, lo, hi, acc):
-    for j in range(m):
-        lo[j], hi[j] = quantise0(t[j], centre[j], length)
-    for j in range(m):
-        acc[np.uint64(lo[j])] += np.int64(q[j])
-        acc[np.uint64(hi[j])] -= np.int64(q[j])
-
-
-@array_function
-def _intervals1(u, first, m, l2, q, r0, r1, r2, geo, ints, derivative, lo, hi, c0, c1):
-    """`quantise1` of m samples from `first` on."""
-    inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
-    s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
-    dim, length, inv_block = 1 if ints[KIND] >= PRODUCT else ints[DIM], ints[LENGTH], geo[INV_BLOCK]
-    x = u[u.shape[0] - 1][first : first + m]
-    if dim == 1:
-        for j in range(m):
-            lo[j], hi[j], c0[j], c1[j] = quantise1(l2[j] * inv_a, x[j], q[j], length, inv_block, ints[LOG_BLOCK], derivative)
-    elif dim == 2:
-        y = u[0][first : first + m]
-        for j in range(m):
-            t, centre = position2(r2 - y[j], x[j], l2[j], inv_a, b2, s22)
-            lo[j], hi[j], c0[j], c1[j] = quantise1(t, centre, q[j], length, inv_block, ints[LOG_BLOCK], derivative)
-    elif dim == 3:
-        y = u[1][first : first + m]
-        z = u[0][first : first + m]
-        for j in range(m):
-            t, centre = position3(r1 - z[j], r2 - y[j], x[j], l2[j], inv_a, b1, b2, s11, s12, s22)
-            lo[j], hi[j], c0[j], c1[j] = quantise1(t, centre, q[j], length, inv_block, ints[LOG_BLOCK], derivative)
-    else:
-        y = u[2][first : first + m]
-        z = u[1][first : first + m]
-        w = u[0][first : first + m]
-        for j in range(m):
-            t, centre = position4(r0 - w[j], r1 - z[j], r2 - y[j], x[j], l2[j], inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22)
-            lo[j], hi[j], c0[j], c1[j] = quantise1(t, centre, q[j], length, inv_block, ints[LOG_BLOCK], derivative)
-
-
-@array_function
-def _ends1(lo, hi, c0, c1, q, m, top, log_block, c2, e0, e1):
-    """Last coefficient, and the first two about the block of `hi`."""
-    for j in range(m):
-        c2[j] = top * np.int64(q[j])
-        e0[j], e1[j], _ = shift2(c0[j], c1[j], c2[j], (hi[j] >> log_block) - (lo[j] >> log_block))
-
-
-@array_function
-def _scatter1(lo, hi, c0, c1, c2, e0, e1, m, acc):
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    for j in range(m):
-        i, e = three * np.uint64(lo[j]), three * np.uint64(hi[j])
-        acc[i] += c0[j]
-        acc[i + one] += c1[j]
-        acc[i + two] += c2[j]
-        acc[e] -= e0[j]
-        acc[e + one] -= e1[j]
-        acc[e + two] -= c2[j]
-
-
-@array_function
-def _add2(t, centre, q, m, length, inv_block, derivative, top, log_block, ib, acc):
-    lo, hi, block, c0, c1, c2, c3 = ib[0], ib[1], ib[2], ib[3], ib[4], ib[5], ib[6]
-    for j in range(m):
-        lo[j], hi[j], block[j], c0[j], c1[j], c2[j], c3[j] = quantise2(t[j], centre[j], q[j], length, inv_block, derivative)
-    for j in range(m):
-        b0 = lo[j] >> log_block
-        a0, a1, a2, a3, a4 = shift4(c0[j], c1[j], c2[j], c3[j], top * np.int64(q[j]), b0 - block[j])
-        i = np.uint64(5 * lo[j])
-        acc[i] += a0
-        acc[i + np.uint64(1)] += a1
-        acc[i + np.uint64(2)] += a2
-        acc[i + np.uint64(3)] += a3
-        acc[i + np.uint64(4)] += a4
-        a0, a1, a2, a3, a4 = shift4(a0, a1, a2, a3, a4, (hi[j] >> log_block) - b0)
-        i = np.uint64(5 * hi[j])
-        acc[i] -= a0
-        acc[i + np.uint64(1)] -= a1
-        acc[i + np.uint64(2)] -= a2
-        acc[i + np.uint64(3)] -= a3
-        acc[i + np.uint64(4)] -= a4
-
-
-@array_function
-def _add3(t, centre, q, m, length, inv_block, derivative, top, log_block, ib, acc):
-    lo, hi, block, c0, c1, c2, c3, c4, c5 = ib[0], ib[1], ib[2], ib[3], ib[4], ib[5], ib[6], ib[7], ib[8]
-    for j in range(m):
-        lo[j], hi[j], block[j], c0[j], c1[j], c2[j], c3[j], c4[j], c5[j] = quantise3(
-            t[j], centre[j], q[j], length, inv_block, derivative
+def add2(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+    """Power 2, and the derivative."""
+    length, inv_block, derivative = ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3
+    for j in range(CHUNK):
+        a, b, pairs[j], pairs[CHUNK + j], pairs[2 * CHUNK + j], pairs[3 * CHUNK + j], pairs[4 * CHUNK + j] = quantise2(
+            t[j], centre[j], weights[j], length, inv_block, derivative
         )
+        lo[j], hi[j] = stride * a, stride * b
+    _add_channels(lo, hi, pairs, 5, m, acc)
+
+
+@device_function
+def add3(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+    """Power 3, and the derivative."""
+    length, inv_block, derivative = ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3
+    for j in range(CHUNK):
+        (
+            a, b, pairs[j], pairs[CHUNK + j], pairs[2 * CHUNK + j], pairs[3 * CHUNK + j], pairs[4 * CHUNK + j],
+            pairs[5 * CHUNK + j], pairs[6 * CHUNK + j],
+        ) = quantise3(t[j], centre[j], weights[j], length, inv_block, derivative)  # fmt: skip
+        lo[j], hi[j] = stride * a, stride * b
+    _add_channels(lo, hi, pairs, 7, m, acc)
+
+
+@array_function
+def runs_of(starts, geo, ints, k0, k1, k2, runs):
+    """Runs of samples that can touch a row, first and end; their number."""
+    count = 0
+    a0, e0 = bins_of(geo, ints, 0, k0)
+    a1, e1 = bins_of(geo, ints, 1, k1)
+    for c0 in range(a0, e0):
+        for c1 in range(a1, e1):
+            first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
+            if first < last:
+                runs[0, count], runs[1, count] = first, last
+                count += 1
+    return count
+
+
+@device_function
+def _copy(source, first, target, at, m):
+    i, k = np.uint64(first), np.uint64(at)
+    for j in range(np.uint64(m)):
+        target[k + j] = source[i + j]
+
+
+@array_function
+def _weigh(u, q, first, m, l2, at, k0, k1, k2, geo, ints, weights):
+    """Weights of the product form on a row."""
     for j in range(m):
-        b0 = lo[j] >> log_block
-        a0, a1, a2, a3, a4, a5, a6 = shift6(c0[j], c1[j], c2[j], c3[j], c4[j], c5[j], top * np.int64(q[j]), b0 - block[j])
-        i = np.uint64(7 * lo[j])
-        acc[i] += a0
-        acc[i + np.uint64(1)] += a1
-        acc[i + np.uint64(2)] += a2
-        acc[i + np.uint64(3)] += a3
-        acc[i + np.uint64(4)] += a4
-        acc[i + np.uint64(5)] += a5
-        acc[i + np.uint64(6)] += a6
-        a0, a1, a2, a3, a4, a5, a6 = shift6(a0, a1, a2, a3, a4, a5, a6, (hi[j] >> log_block) - b0)
-        i = np.uint64(7 * hi[j])
-        acc[i] -= a0
-        acc[i + np.uint64(1)] -= a1
-        acc[i + np.uint64(2)] -= a2
-        acc[i + np.uint64(3)] -= a3
-        acc[i + np.uint64(4)] -= a4
-        acc[i + np.uint64(5)] -= a5
-        acc[i + np.uint64(6)] -= a6
+        w = q[first + j] if q.size > 1 else q[0]
+        weights[at + j] = product_weight(w, u, first + j, l2[at + j], k0, k1, k2, geo, ints)
+
+
+def row_scatter(add):
+    """A function that adds, by `add`, all samples that touch a row to its buffer, and says whether there were any."""
+
+    def scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc):
+        n1, n2 = ints[LINES + 1], ints[LINES + 2]
+        k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
+        separable = ints[KIND] >= PRODUCT
+        dim = np.int64(1) if separable else ints[DIM]
+        count, run = runs_of(starts, geo, ints, k0, k1, k2, runs), 0
+        while run < count:
+            m = 0
+            while m < CHUNK and run < count:  # short runs share a chunk
+                first = runs[0, run]
+                take = min(CHUNK - m, runs[1, run] - first)
+                if lam2.size > 1:
+                    _copy(lam2, first, scales, m, take)
+                if separable:
+                    _weigh(u, q, first, take, scales, m, k0, k1, k2, geo, ints, weights)
+                elif q.size > 1:
+                    _copy(q, first, weights, m, take)
+                positions(u, first, take, scales, m, k0, k1, k2, dim, geo, t, centre)
+                m += take
+                runs[0, run] += take
+                run += 1 if runs[0, run] == runs[1, run] else 0
+            add(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc)
+        return count > 0
+
+    scatter.__name__ = scatter.__qualname__ = f"scatter_{add.__name__}"  # the disk cache knows functions by their names
+    return array_function(scatter)
+
+
+# --- running sums ------------------------------------------------------------------------------------------------------------
+# s: sums over the cells before `lo`, updated. Values of [lo, hi) go to `row`.
 
 
 @array_function
-def scatter_b(u, q, lam2, first, m, r0, r1, r2, geo, ints, fb, ib, acc):
-    """Add the polynomials of m samples on one row; mode p = 0..3 is the density, 4..6 the derivative of p = 1..3."""
-    l2 = lam2[first : first + m] if lam2.size > 1 else fb[2][:m]
-    qs = q[first : first + m] if q.size > 1 else fb[3][:m]
-    t, centre, dim = fb[0], fb[1], ints[DIM]
-    if ints[KIND] >= PRODUCT:
-        qs, dim = fb[4], 1
-        for j in range(m):
-            w = q[first + j] if q.size > 1 else q[0]
-            qs[j] = product_weight(w, u, first + j, l2[j], r0, r1, r2, geo, ints)
-    mode, length, log_block, inv_block = ints[MODE], ints[LENGTH], ints[LOG_BLOCK], geo[INV_BLOCK]
-    if mode == 1 or mode == 4:
-        _intervals1(u, first, m, l2, qs, r0, r1, r2, geo, ints, mode == 4, ib[0], ib[1], ib[2], ib[3])
-        top = np.int64(-1 if mode == 1 else 0)
-        _ends1(ib[0], ib[1], ib[2], ib[3], qs, m, top, log_block, ib[4], ib[5], ib[6])
-        _scatter1(ib[0], ib[1], ib[2], ib[3], ib[4], ib[5], ib[6], m, acc)
-        return
-    positions(u, first, m, l2, r0, r1, r2, dim, geo, t, centre)
-    if mode == 0:
-        _add0(t, centre, qs, m, length, ib[0], ib[1], acc)
-    elif mode == 2 or mode == 5:
-        _add2(t, centre, qs, m, length, inv_block, mode == 5, np.int64(1 if mode == 2 else 0), log_block, ib, acc)
-    else:
-        _add3(t, centre, qs, m, length, inv_block, mode == 6, np.int64(-1 if mode == 3 else 0), log_block, ib, acc)
+def advance(acc, lo, hi, stride, channels, s):
+    """Running sums over the cells [lo, hi)."""
+    for k in range(lo, hi):
+        for c in range(channels):
+            s[c] += acc[k * stride + c]
+
+
+@device_function
+def _place(k, log_block, inv_block):
+    """Block border nearest to cell k, and the distance from it in blocks, exact."""
+    block = (k + ((1 << log_block) >> 1)) >> log_block
+    return block, np.float64(k - (block << log_block)) * inv_block
 
 
 @array_function
-def channels(ints):
-    """Coefficients per cell of variant b."""
-    mode = ints[MODE]
-    return 2 * (mode if mode < 4 else mode - 3) + 1
-
-
-@array_function
-def _shift(s, n, ints):
-    mode = ints[MODE]
-    if mode == 1 or mode == 4:
-        s[0], s[1], s[2] = shift2(s[0], s[1], s[2], n)
-    elif mode == 2 or mode == 5:
-        s[0], s[1], s[2], s[3], s[4] = shift4(s[0], s[1], s[2], s[3], s[4], n)
-    elif mode == 3 or mode == 6:
-        s[0], s[1], s[2], s[3], s[4], s[5], s[6] = shift6(s[0], s[1], s[2], s[3], s[4], s[5], s[6], n)
-
-
-@array_function
-def advance_b(acc, lo, hi, ints, s):
-    """Running coefficients over the cells [lo, hi), from those in s, which is updated."""
-    width, log_block = channels(ints), ints[LOG_BLOCK]
-    k = lo
-    while k < hi:
-        end = min(hi, ((k >> log_block) + 1) << log_block)
-        for i in range(k, end):
-            for c in range(width):
-                s[c] += acc[i * width + c]
-        if end == ((k >> log_block) + 1) << log_block:
-            _shift(s, np.int64(1), ints)
-        k = end
-
-
-@array_function
-def jump_b(start, lo, hi, ints, s):
-    """Add to the coefficients in s, which began at zero at cell lo, what those in `start` become at cell hi."""
-    _shift(start, np.int64((hi >> ints[LOG_BLOCK]) - (lo >> ints[LOG_BLOCK])), ints)
-    for c in range(channels(ints)):
-        s[c] += start[c]
-
-
-@array_function
-def _emit3(acc, lo, hi, x0, inv_block, scale, clamp, s, row):
-    s0, s1, s2 = s[0], s[1], s[2]
-    r = row[lo:hi]
-    a = acc[3 * lo : 3 * hi]
+def emit0(acc, lo, hi, stride, ints, geo, s, row):
+    """Counts."""
+    total, r, a = s[0], row[lo:hi], acc[lo:hi]
     for i in range(r.size):
-        s0 += a[3 * i]
-        s1 += a[3 * i + 1]
-        s2 += a[3 * i + 2]
-        a[3 * i] = 0
-        a[3 * i + 1] = 0
-        a[3 * i + 2] = 0
-        x = np.float64(i) * inv_block + x0  # exact
-        v = fused(fused(np.float64(s2), x, np.float64(s1)), x, np.float64(s0))
+        total += a[i]
+        r[i] = geo[SCALE] * np.float64(total)
+    s[0] = total
+
+
+@array_function
+def emit1(acc, lo, hi, stride, ints, geo, s, row):
+    """Degree 2."""
+    s0, s1, s2 = s[0], s[1], s[2]
+    log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
+    r, a = row[lo:hi], acc[stride * lo : stride * hi]
+    for i in range(r.size):
+        s0 += a[stride * i]
+        s1 += a[stride * i + 1]
+        s2 += a[stride * i + 2]
+        block, x = _place(lo + i, log_block, inv_block)
+        c0, c1, c2 = shift2(s0, s1, s2, block)
+        v = fused(fused(np.float64(c2), x, np.float64(c1)), x, np.float64(c0))
         r[i] = scale * (0.0 if clamp and v < 0.0 else v)
     s[0], s[1], s[2] = s0, s1, s2
 
 
 @array_function
-def emit_b(acc, lo, hi, ints, geo, s, row):
-    """Write the values of the cells [lo, hi), and clear the buffer."""
-    width, log_block, inv_block, scale = channels(ints), ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE]
-    clamp = ints[MODE] < 4
-    k = lo
-    while k < hi:
-        start = (k >> log_block) << log_block
-        end = min(hi, start + (1 << log_block))
-        if width == 3:
-            _emit3(acc, k, end, np.float64(k - start) * inv_block - 0.5, inv_block, scale, clamp, s, row)
-        else:
-            for i in range(k, end):
-                x = np.float64(i - start) * inv_block - 0.5  # exact
-                v = 0.0
-                for c in range(width - 1, -1, -1):
-                    s[c] += acc[i * width + c]
-                    acc[i * width + c] = 0
-                    v = fused(v, x, np.float64(s[c]))
-                row[i] = scale * (0.0 if clamp and v < 0.0 else v)
-        if end == start + (1 << log_block):
-            _shift(s, np.int64(1), ints)
-        k = end
+def emit_third(acc, lo, hi, stride, ints, geo, s, row):
+    """From third differences."""
+    s1, s2, s3 = s[0], s[1], s[2]
+    scale, r, a = geo[SCALE], row[lo:hi], acc[lo:hi]
+    for i in range(r.size):
+        s1 += a[i]
+        s2 += s1
+        s3 += s2
+        r[i] = scale * (s3 if s3 > 0 else 0)
+    s[0], s[1], s[2] = s1, s2, s3
 
 
-# --- one sample on one row, for the GPU ---------------------------------------------------------------------------
+@array_function
+def emit2(acc, lo, hi, stride, ints, geo, s, row):
+    """Degree 4."""
+    log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
+    for k in range(lo, hi):
+        for c in range(5):
+            s[c] += acc[k * stride + c]
+        block, x = _place(k, log_block, inv_block)
+        c0, c1, c2, c3, c4 = shift4(s[0], s[1], s[2], s[3], s[4], block)
+        v = fused(fused(np.float64(c4), x, np.float64(c3)), x, np.float64(c2))
+        v = fused(fused(v, x, np.float64(c1)), x, np.float64(c0))
+        row[k] = scale * (0.0 if clamp and v < 0.0 else v)
+
+
+@array_function
+def emit3(acc, lo, hi, stride, ints, geo, s, row):
+    """Degree 6."""
+    log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
+    for k in range(lo, hi):
+        for c in range(7):
+            s[c] += acc[k * stride + c]
+        block, x = _place(k, log_block, inv_block)
+        c0, c1, c2, c3, c4, c5, c6 = shift6(s[0], s[1], s[2], s[3], s[4], s[5], s[6], block)
+        v = fused(fused(np.float64(c6), x, np.float64(c5)), x, np.float64(c4))
+        v = fused(fused(v, x, np.float64(c3)), x, np.float64(c2))
+        v = fused(fused(v, x, np.float64(c1)), x, np.float64(c0))
+        row[k] = scale * (0.0 if clamp and v < 0.0 else v)
+
+
+# --- one sample on one row, for the GPU: interval, number of channels, what to add at the start and to take off at the end ---
 
 
 @device_function
@@ -428,35 +351,6 @@ def pick(numbers, j):
     """The j-th of seven numbers."""
     a, b, c, d, e, f, g = numbers
     return a if j == 0 else b if j == 1 else c if j == 2 else d if j == 3 else e if j == 4 else f if j == 5 else g
-
-
-@device_function
-def shift_any(a, b, c, d, e, f, g, n, width):
-    """Taylor shift of `width` coefficients."""
-    if width == 3:
-        a, b, c = shift2(a, b, c, n)
-    elif width == 5:
-        a, b, c, d, e = shift4(a, b, c, d, e, n)
-    elif width == 7:
-        a, b, c, d, e, f, g = shift6(a, b, c, d, e, f, g, n)
-    return a, b, c, d, e, f, g
-
-
-@array_function
-def coefficients(t, centre, q, ints, geo):
-    """Interval, block of the centre and up to seven coefficients, any mode."""
-    mode, length, inv_block, zero, top = ints[MODE], ints[LENGTH], geo[INV_BLOCK], np.int64(0), np.int64(q)
-    if mode == 0:
-        lo, hi = quantise0(t, centre, length)
-        return lo, hi, zero, top, zero, zero, zero, zero, zero, zero
-    if mode == 1 or mode == 4:
-        lo, hi, a, b = quantise1(t, centre, q, length, inv_block, ints[LOG_BLOCK], mode == 4)
-        return lo, hi, lo >> ints[LOG_BLOCK], a, b, -top if mode == 1 else zero, zero, zero, zero, zero
-    if mode == 2 or mode == 5:
-        lo, hi, block, a, b, c, d = quantise2(t, centre, q, length, inv_block, mode == 5)
-        return lo, hi, block, a, b, c, d, top if mode == 2 else zero, zero, zero
-    lo, hi, block, a, b, c, d, e, f = quantise3(t, centre, q, length, inv_block, mode == 6)
-    return lo, hi, block, a, b, c, d, e, f, -top if mode == 3 else zero
 
 
 @array_function
@@ -472,19 +366,60 @@ def sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints):
 
 
 @array_function
-def update_c(t, centre, w, geo, ints):
-    """What variant c adds for a sample on a row: where, how many numbers, how far apart cells are, the numbers at both ends."""
-    lo, hi, f, g = quantise_c(t, centre, w, ints[LENGTH])
-    z, zero = np.int64(w), np.int64(0)
-    a, b, c = third_difference(f, g, z, zero)
-    d, e, f = third_difference(f, g, z, np.int64(hi - lo))
-    return lo, hi, 3, 1, (a, b, c, zero, zero, zero, zero), (d, e, f, zero, zero, zero, zero)
+def update0(t, centre, w, geo, ints):
+    """Power 0."""
+    zero = np.int64(0)
+    lo, hi = row_interval_strict(t, centre, ints[LENGTH])
+    numbers = np.int64(w), zero, zero, zero, zero, zero, zero
+    return lo, hi, 1, numbers, numbers
 
 
 @array_function
-def update_b(t, centre, w, geo, ints):
-    """The same for variant b."""
-    lo, hi, block, a, b, c, d, e, f, g = coefficients(t, centre, w, ints, geo)
-    n, log_block = channels(ints), ints[LOG_BLOCK]
-    a, b, c, d, e, f, g = shift_any(a, b, c, d, e, f, g, (lo >> log_block) - block, n)
-    return lo, hi, n, n, (a, b, c, d, e, f, g), shift_any(a, b, c, d, e, f, g, (hi >> log_block) - (lo >> log_block), n)
+def update1(t, centre, w, geo, ints):
+    """Power 1, and the derivative."""
+    zero = np.int64(0)
+    if ints[MODE] == 1:
+        lo, hi, a, b = density1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
+        c = -np.int64(w)
+    else:
+        lo, hi, a, b = slope1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
+        c = zero
+    numbers = a, b, c, zero, zero, zero, zero
+    return lo, hi, 3, numbers, numbers
+
+
+@array_function
+def update_third(t, centre, w, geo, ints):
+    """Power 1, third differences."""
+    lo, hi, value, rise = density1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
+    q, zero = np.int64(w), np.int64(0)
+    a, b, c = third_difference(value, rise, q, lo)
+    d, e, f = third_difference(value, rise, q, hi)
+    return lo, hi, 3, (a, b, c, zero, zero, zero, zero), (d, e, f, zero, zero, zero, zero)
+
+
+@array_function
+def update2(t, centre, w, geo, ints):
+    """Power 2, and the derivative."""
+    zero = np.int64(0)
+    lo, hi, a, b, c, d, e = quantise2(t, centre, w, ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3)
+    numbers = a, b, c, d, e, zero, zero
+    return lo, hi, 5, numbers, numbers
+
+
+@array_function
+def update3(t, centre, w, geo, ints):
+    """Power 3, and the derivative."""
+    lo, hi, a, b, c, d, e, f, g = quantise3(t, centre, w, ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3)
+    numbers = a, b, c, d, e, f, g
+    return lo, hi, 7, numbers, numbers
+
+
+# what the kernels of rows.py are bound to, by the kernel's power; "c" keeps third differences
+PARTS = {
+    "c": (row_scatter(add_third), emit_third, update_third),
+    0: (row_scatter(add0), emit0, update0),
+    1: (row_scatter(add1), emit1, update1),
+    2: (row_scatter(add2), emit2, update2),
+    3: (row_scatter(add3), emit3, update3),
+}
