@@ -122,6 +122,21 @@ def test_distribution(law, p):
     assert float(mass) == pytest.approx(0.59, rel=1e-9)  # the quadrature's own error at a singular density
 
 
+@pytest.mark.parametrize(("law", "p"), [(hyperbolic, (25.0, 20.0, 4.0)), (variance_gamma, (20.0, 2.0, 1.8))])
+def test_lower_tail_beyond_the_anchor(law, p):
+    """Next to all of the mass is above mu (p- is 1e-19, 2e-17), and the lower tail beyond mu keeps its digits; observed 6e-15."""
+    u = np.array([2e-17, 1e-15, 1e-12, 1e-8, 1e-3])
+    x = law.ppf(u, *p)
+    with mpmath.workdps(30):
+        steps = np.array([0, *np.geomspace(0.01, 1, 12)])
+        for at, share in zip(x, u, strict=True):
+            down = [mpmath.mpf(float(at)) * (1 - mpmath.mpf(float(s))) for s in steps]
+            far = [-mpmath.mpf(k) / sum(p[1 if law is variance_gamma else 0 :][:2]) for k in (1, 3, 8, 20, 50)]
+            mass = mpmath.quad(lambda t: exact_pdf(law, p, t), [*far[::-1], *down[::-1]])
+            assert law.cdf(at, *p) == pytest.approx(float(mass), rel=2e-14)
+            assert share == pytest.approx(float(mass), rel=2e-13)  # the table's error and the conditioning
+
+
 @pytest.mark.parametrize("nu", [0.08, 0.3, 0.5, 0.9])
 def test_few_degrees_of_freedom(nu):
     """Steep quantiles take more rows per octave."""

@@ -505,7 +505,7 @@ def _panels(law, values):
     density, options = law._one(*values)
     mu = values[law.names.index("mu")] if "mu" in law.names else 0.0
     masses = Masses(density, depth="tail", **options)
-    sides = [side_rows(side, masses.norm) for side in masses.sides if side is not None]
+    sides = [side_rows(side, masses.norm, p) for side, p in zip(masses.sides, masses.p[::-1], strict=True) if side is not None]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
 

@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import size_to_shape
+from numbastats._core.broadcast import check_dtype, size_to_shape
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import building, kernels, store
 from numbastats.quantile.building import TARGET, Certificate
 from numbastats.quantile.panels import Slope, scaling
-from numbastats.quantile.zones import Zones
+from numbastats.quantile.zones import Zones, halved
 from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32
 
 __all__ = ["Recycler", "check_base", "float_type"]
@@ -328,7 +328,14 @@ class Recycler:
         other.shape, other._index = (len(tables),), np.arange(len(tables))
         other._heads, other._on_device, other._others = {}, {}, {}
         other._shift = np.array([float(t._shift) for t in tables])
-        other._tables = {k: np.concatenate([t._tables[k] for t in tables]) for k in first._tables if k[1] != 3}
+        other._bits = max(t._bits for t in tables)
+        if building.follows_base(first.base):
+            key = ("signed", 7)
+            parts = [t._tables[key] for t in tables]
+        else:
+            key = ("uniform", first.degree)
+            parts = [halved(t._tables[key], other._bits - t._bits) for t in tables]
+        other._tables = {key: np.concatenate(parts)}
         return other
 
     def _assemble(self, tables, signed):
@@ -667,7 +674,7 @@ class Recycler:
 def float_type(values, dtype, several=False):
     """The float type of a call that the data alone decide: headers are float64 and must not widen float32 data."""
     if dtype is not None:
-        return np.dtype(dtype)
+        return check_dtype(dtype)
     from numbastats._core.dispatch import _numpy_dtype
 
     types = []
