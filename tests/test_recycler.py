@@ -410,6 +410,17 @@ def test_draws(table, dtype):
     assert np.isscalar(table.rvs(rng=3)[()])
 
 
+def test_recycling_takes_what_ndtri_takes():
+    want = ns.quantile.ndtri([-1.0, -2.0], log=True, tail="upper")
+    for x in ([1, 2], (1.0, 2.0), np.array([1, 2], np.uint8), np.array([1, 2], ">f8")):
+        assert same(recycle(x, "exponential", "normal"), want)
+    assert recycle(np.array([True]), "exponential", "normal") == want[0]
+    with pytest.raises(TypeError, match="astype"):
+        recycle("1", "exponential", "normal")
+    with pytest.raises(ValueError, match="a sequence of them"):
+        recycle([0.5], "uniform", 3)
+
+
 def test_columns_with_tables_of_different_sizes():
     """Steep laws have more rows per octave; laws may come with different bases of their own."""
     laws = [ns.quantile.student_t(4.0), ns.quantile.student_t(0.5), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]

@@ -55,9 +55,14 @@ def as_host(value):
     """A NumPy array or a Python number; array-likes go through `numpy.asarray`."""
     if type(value) in _WEAK or type(value) is np.ndarray:
         return value
+    refuse_mask(value)
+    return np.asarray(value)
+
+
+def refuse_mask(value):
+    """Raise for a masked array, whose mask `numpy.asarray` would drop."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
-    return np.asarray(value)
 
 
 def unmasked(value):

@@ -236,7 +236,7 @@ class Side:
             keep = np.flatnonzero(~ended(s, v))[-1] + 2
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
-            probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 400)
+            probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
             risen = (h(probe) > 1e-20 * top) & (not power_law)
             if risen.any():
                 raise ValueError(

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import check_dtype, size_to_shape
+from numbastats._core.broadcast import check_dtype, refuse_mask, size_to_shape
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
@@ -195,12 +195,16 @@ class Recycler:
             raise ValueError(f"tail={tail!r} must be between 1e-300 and 1/8")
         self.base, self.degree, self.device, self.workers = base, degree, device, workers
         self._octaves = math.ceil(-math.log2(tail))
+        for p in params:
+            refuse_mask(p)
         try:
             arrays = np.broadcast_arrays(*[np.asarray(p, dtype=np.float64) for p in params]) if params else []
         except ValueError:
             shapes = ", ".join(str(np.shape(p)) for p in params)
             raise ValueError(f"the parameters do not broadcast: shapes {shapes}") from None
         self.shape = arrays[0].shape if arrays else ()
+        if 0 in self.shape:
+            raise ValueError(f"the parameters have shape {self.shape}, which holds no law; pass at least one set")
         self.params = tuple(arrays)
         sets = list(zip(*(a.ravel() for a in arrays), strict=True)) if arrays else [()]
         self._shift = np.zeros(self.shape) if shift is None else np.broadcast_to(np.asarray(shift, np.float64), self.shape)
