@@ -457,7 +457,11 @@ def test_scalar_for_user_code(table):
         return total / u.size
 
     u = np.array([0.1, 0.5, 0.8])
-    assert mean(u, table.table, table.header) == pytest.approx(table.ppf(u).mean(), rel=1e-15)
+    batch = ns.quantile.student_t([4.0, 0.5], base="uniform")
+    for law in (table, Recycler(logistic, degree=5)):
+        assert mean(u, law.table, law.header) == pytest.approx(law.ppf(u).mean(), rel=1e-15)
+    for i in range(2):
+        assert mean(u, batch.table, batch.header[i]) == pytest.approx(batch.ppf(u[:, None])[:, i].mean(), rel=1e-14)
 
 
 def test_copulas():

@@ -431,8 +431,9 @@ class Recycler:
 
     @property
     def header(self):
-        """The eight numbers that go with `table`."""
-        return np.array([*self._header(np.dtype(np.float64), False), self._length(self.degree), self._bits])
+        """The eight numbers that go with `table`; for a batch, along the last axis of an array of the parameters' shape."""
+        numbers = (*self._header(np.dtype(np.float64), False), self._length(self.degree), self._bits)
+        return np.stack(np.broadcast_arrays(*numbers), axis=-1).astype(np.float64)
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 

@@ -229,10 +229,10 @@ _uniform = HEADS[0]
 
 @array_function
 def table_eval1(u, table, header):
-    """Quantile at probability u from a degree-7 float64 table: `Recycler.table` and `Recycler.header`."""
+    """Quantile at probability u, from `Recycler.table` and `Recycler.header` (its row `[i]` for one set of a batch)."""
     h, length, bits = header, np.int64(header[6]), np.int64(header[7])
     row, x = _uniform(u, h[0], h[1], h[2], h[3], h[4], h[5], OCTAVE, length, bits)
-    return row7(table, row, x)
+    return row7(table, row, x) if table.shape[1] == 8 else row5(table, row, x)
 
 
 # beginning, centre and reciprocal half width of a panel in the logarithm, 17 Chebyshev coefficients of the mass beyond x, and
