@@ -26,20 +26,23 @@ def _check(name, value):
     if name == "device":
         return choice("device", value, DEVICES)
     if name == "workers":
-        if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != -1):
+        if isinstance(value, bool) or not hasattr(value, "__index__") or (value < 1 and value != -1):
             raise ValueError(f"workers={value!r} is not a worker count; use a positive integer, or -1 for all cores")
-        return value
+        return int(value)
     raise ValueError(f"unknown option {name!r}; the options are 'device' and 'workers'")
 
 
 def _from_environment():
-    device = os.environ.get("NUMBASTATS_DEVICE", "auto").lower()
-    workers = os.environ.get("NUMBASTATS_WORKERS", "-1")
+    device = os.environ.get("NUMBASTATS_DEVICE") or "auto"  # an empty variable counts as none
+    workers = os.environ.get("NUMBASTATS_WORKERS") or "-1"
     try:
         workers = int(workers)
     except ValueError:
         raise ValueError(f"NUMBASTATS_WORKERS={workers!r} is not an integer; use a positive one, or -1 for all cores") from None
-    return {"device": _check("device", device), "workers": _check("workers", workers)}
+    try:
+        return {"device": _check("device", device.lower()), "workers": _check("workers", workers)}
+    except ValueError as error:
+        raise ValueError(f"the environment variables NUMBASTATS_DEVICE and NUMBASTATS_WORKERS: {error}") from None
 
 
 _process = _from_environment()

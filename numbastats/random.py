@@ -116,8 +116,9 @@ def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     Returns
     -------
     numpy.ndarray or scalar
-        ``low + (high - low) (k + 1/2) 2^-52`` with 52 random bits k (float32: 23 bits): with the default ends never 0 and
-        never 1. NaN where an end is NaN.
+        ``low + (high - low) (k + 1/2) 2^-52`` with 52 random bits k (float32: 23 bits), rounded: never outside the interval,
+        with low = 0 and a normal `high` never an end of it (the default: never 0 and never 1), else an end where the floats next
+        to it are too far apart. NaN where an end is NaN; inf or NaN where ``high - low`` overflows.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     Notes
     -----
     A sign bit and a tail probability ``t = (k + 1/2) 2^-53`` with 52 bits k, then the quantile at t: symmetric, and the
-    tails reach 8.21 (float32: 31 bits, 6.34).
+    tails reach 8.29 (float32: 31 bits, 6.34).
 
     References
     ----------
@@ -181,7 +182,8 @@ def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=
     Returns
     -------
     numpy.ndarray or scalar
-        ``-scale log u``, u of 52 bits (float32: 31): between 2^-53 and 36.7 times the scale. NaN where scale < 0 or NaN.
+        ``-scale log u``, u of 52 bits: between 2^-53 and 36.7 times the scale (float32: 32 bits, 2^-33 and 22.9). NaN
+        where scale < 0 or NaN.
 
     Examples
     --------

@@ -130,6 +130,7 @@ class ElementwiseContract:
         with pytest.raises(TypeError, match="float64"):
             self.function(x, dtype="float16")
         assert self.function(np.array([0, 1], np.int32)).dtype == np.float64
+        assert same(self.function(x.astype(">f8")), self.function(x))  # the other byte order
         if np.float32 in self.dtypes:
             narrow = self.function(x, dtype=np.float32)
             assert narrow.dtype == np.float32 and same(narrow, self.function(x.astype(np.float32)))

@@ -122,6 +122,44 @@ def test_distribution(law, p):
     assert float(mass) == pytest.approx(0.59, rel=1e-9)  # the quadrature's own error at a singular density
 
 
+def test_parameters_of_other_kinds():
+    masked = np.ma.array([4.0, 5.0], mask=[False, True])
+    for call in (
+        student_t,
+        lambda nu: student_t.pdf(1.0, nu),
+        lambda nu: student_t.cdf(1.0, nu),
+        lambda nu: student_t.ppf(0.3, nu),
+    ):
+        with pytest.raises(TypeError, match="masked"):
+            call(masked)
+    with pytest.raises(ValueError, match="no law"):
+        student_t(np.empty(0))
+    assert student_t.ppf(0.3, np.empty(0)).shape == student_t.rvs(np.empty(0)).shape == (0,)
+
+
+def test_many_sets_keep_the_kind():
+    """More sets than tables are held at a time."""
+    torch = pytest.importorskip("torch")
+    nu = np.linspace(1.0, 9.0, 70)
+    x = student_t.ppf(torch.full((70,), 0.1, dtype=torch.float64), nu)
+    assert isinstance(x, torch.Tensor) and same(x.numpy(), student_t.ppf(0.1, nu))
+
+
+@pytest.mark.parametrize(("law", "p"), [(hyperbolic, (25.0, 20.0, 4.0)), (variance_gamma, (20.0, 2.0, 1.8))])
+def test_lower_tail_beyond_the_anchor(law, p):
+    """Next to all of the mass is above mu (p- is 1e-19, 2e-17), and the lower tail beyond mu keeps its digits; observed 6e-15."""
+    u = np.array([2e-17, 1e-15, 1e-12, 1e-8, 1e-3])
+    x = law.ppf(u, *p)
+    with mpmath.workdps(30):
+        steps = np.array([0, *np.geomspace(0.01, 1, 12)])
+        for at, share in zip(x, u, strict=True):
+            down = [mpmath.mpf(float(at)) * (1 - mpmath.mpf(float(s))) for s in steps]
+            far = [-mpmath.mpf(k) / sum(p[1 if law is variance_gamma else 0 :][:2]) for k in (1, 3, 8, 20, 50)]
+            mass = mpmath.quad(lambda t: exact_pdf(law, p, t), [*far[::-1], *down[::-1]])
+            assert law.cdf(at, *p) == pytest.approx(float(mass), rel=2e-14)
+            assert share == pytest.approx(float(mass), rel=2e-13)  # the table's error and the conditioning
+
+
 @pytest.mark.parametrize("nu", [0.08, 0.3, 0.5, 0.9])
 def test_few_degrees_of_freedom(nu):
     """Steep quantiles take more rows per octave."""

@@ -264,9 +264,19 @@ def test_antithetic(dtype, device):
     out = np.empty(3, dtype), np.empty(3, dtype)
     result = ns.quantile.antithetic(np.array([0.1, 0.2, 0.3], dtype), out=out, **device)
     assert result[0] is out[0] and result[1] is out[1]
+    for place in (0, 1):  # in place, in either
+        u = np.array([0.1, 0.2, 0.3], dtype)
+        out = (u, np.empty(3, dtype)) if place == 0 else (np.empty(3, dtype), u)
+        assert all(same(a, b) for a, b in zip(ns.quantile.antithetic(u, out=out, **device), result, strict=True))
     with pytest.raises(TypeError, match="tuple of two"):
         ns.quantile.antithetic(0.5, out=np.empty(1))
     assert isinstance(ns.quantile.antithetic(0.5)[0], np.float64)
+
+
+def test_antithetic_of_subnormal_numbers(device):
+    u = np.array([5e-324, 1.5e-323, 2.2250738585072e-308])
+    exact = [-exact_quantile(mpmath.log(mpmath.mpf(float(t)) / 2)) for t in u]
+    assert_matches(-ns.quantile.antithetic(u, **device)[0], exact, ulp=3.0)
 
 
 @pytest.mark.parametrize("method", ["fast", "accurate", "exp1313", "t2"])

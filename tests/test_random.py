@@ -70,6 +70,11 @@ class TestGamma(RandomContract):
         assert scipy.stats.kstest(x[x > 0], scipy.stats.gamma(shape).cdf).pvalue > 1e-3
         assert np.mean(x == 0) <= (0 if dtype == np.float64 else 0.02)  # float32 underflows at 1e-45: for shape 0.05 rarely
 
+    def test_largest_shapes(self, device):
+        """A shape whose product with 3 overflows used to be rejected for ever."""
+        assert (ns.random.gamma(1.7e308, 1.0, 3, rng=1, **device) == 1.7e308).all()
+        np.testing.assert_allclose(ns.random.gamma(3e38, 1.0, 3, rng=1, dtype=np.float32, **device), 3e38, rtol=1e-6)
+
     def test_limits(self, device):
         assert (ns.random.gamma(0.0, 1.0, 3, rng=1, **device) == 0).all()
         assert (ns.random.gamma(2.0, 0.0, 3, rng=1, **device) == 0).all()
@@ -137,6 +142,22 @@ def test_purposes_are_registered_once():
     assert len({int(p) for p in Purpose}) == len(Purpose)
     with pytest.raises(ValueError, match="2\\*\\*24"):
         stream_word(Purpose.NORMAL, 1 << 24)
+
+
+def test_bit_generators_give_64_bits():
+    """Those that make 32 bits at a time as well; the same key as the generator around them."""
+    for kind in (np.random.PCG64, np.random.MT19937):
+        assert normalise_rng(kind(1)) == normalise_rng(np.random.Generator(kind(1))) > 2**33
+
+
+def test_size_may_be_an_array():
+    assert ns.random.uniform(size=np.array([2, 3])).shape == ns.random.uniform(0.0, np.ones(3), (2, 3)).shape == (2, 3)
+    assert ns.random.uniform(np.zeros((1, 1)), size=(0, 2)).shape == (0, 2)
+    for bad in ("3", [2, "a"], (None,), np.array([1.5])):
+        with pytest.raises(TypeError, match="integers"):
+            ns.random.uniform(size=bad)
+    with pytest.raises(ValueError, match="cannot hold"):
+        ns.random.uniform(np.zeros(3), size=(3, 1))
 
 
 def test_parameters_are_checked():

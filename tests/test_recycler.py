@@ -204,6 +204,15 @@ def test_upper_tail_and_pairs(table, device):
     assert np.isnan(table.ppf2([1, math.nan, 1], [math.nan, 0.5, -0.1], [0.5, 0.5, 1.1], **device)).all()
 
 
+def test_far_below_the_density_at_its_peak():
+    """What lies next to the anchor where no power law holds: the lognormal law down to the last octave; observed 8e-16."""
+    u = np.array([1.5e-20, 1e-18, 1e-15, 1e-10, 1e-3])
+    z = np.array([float(mpmath.findroot(lambda t, p=p: mpmath.ncdf(t) / p - 1, scipy.special.ndtri(p))) for p in u])
+    for s in (0.1, 1.0, 3.0):
+        table = Recycler.from_scipy(scipy.stats.lognorm(s))
+        np.testing.assert_allclose(table.ppf(u), np.exp(s * z), rtol=5e-15)
+
+
 def test_full_accuracy():
     full = Recycler(logpdf=lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))), accuracy="full")
     assert full.certificate.max_rel_err < 2e-14
@@ -401,6 +410,40 @@ def test_draws(table, dtype):
     assert np.isscalar(table.rvs(rng=3)[()])
 
 
+def test_recycling_takes_what_ndtri_takes():
+    want = ns.quantile.ndtri([-1.0, -2.0], log=True, tail="upper")
+    for x in ([1, 2], (1.0, 2.0), np.array([1, 2], np.uint8), np.array([1, 2], ">f8")):
+        assert same(recycle(x, "exponential", "normal"), want)
+    assert recycle(np.array([True]), "exponential", "normal") == want[0]
+    with pytest.raises(TypeError, match="astype"):
+        recycle("1", "exponential", "normal")
+    with pytest.raises(ValueError, match="a sequence of them"):
+        recycle([0.5], "uniform", 3)
+
+
+def test_columns_with_tables_of_different_sizes():
+    """Steep laws have more rows per octave; laws may come with different bases of their own."""
+    laws = [ns.quantile.student_t(4.0), ns.quantile.student_t(0.5), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    assert len({law._bits for law in laws}) > 1
+    u = np.random.default_rng(3).uniform(0.01, 0.99, (300, 3))
+    for base, x in (("uniform", u), ("exponential", -np.log1p(-u)), ("uniform", u.astype(np.float32))):
+        got = recycle(x, base, laws)
+        for i, law in enumerate(laws):
+            np.testing.assert_allclose(got[:, i], recycle(x[:, i], base, law), rtol=3e-15)  # observed 8e-16
+
+
+def test_laws_with_an_end():
+    """From normals to laws on a half line, and back to one from another; no half-done map."""
+    z = np.array([-20.0, -8.0, -3.0, -0.1, 0.0, 0.5, 4.0, 8.0])
+    law = Recycler.from_scipy(scipy.stats.lognorm(0.1))  # a wide one warns: it misses the target beyond z = -36
+    np.testing.assert_allclose(recycle(z, "normal", law), np.exp(0.1 * z), rtol=2e-14)  # observed 9e-16
+    gamma = [Recycler.from_scipy(scipy.stats.gamma(a)) for a in (2.5, 5.0)]
+    u = np.array([1e-9, 0.01, 0.3, 0.9, 1 - 1e-9])
+    np.testing.assert_allclose(recycle(gamma[1].ppf(u), gamma[1], gamma[0]), gamma[0].ppf(u), rtol=1e-13)
+    with pytest.raises(ValueError, match="through probabilities"):
+        recycle(gamma[0].ppf(u), gamma[0], "normal")  # used to be NaN for a percent of the samples
+
+
 def test_scalar_for_user_code(table):
     import numba
 
@@ -414,7 +457,11 @@ def test_scalar_for_user_code(table):
         return total / u.size
 
     u = np.array([0.1, 0.5, 0.8])
-    assert mean(u, table.table, table.header) == pytest.approx(table.ppf(u).mean(), rel=1e-15)
+    batch = ns.quantile.student_t([4.0, 0.5], base="uniform")
+    for law in (table, Recycler(logistic, degree=5)):
+        assert mean(u, law.table, law.header) == pytest.approx(law.ppf(u).mean(), rel=1e-15)
+    for i in range(2):
+        assert mean(u, batch.table, batch.header[i]) == pytest.approx(batch.ppf(u[:, None])[:, i].mean(), rel=1e-14)
 
 
 def test_copulas():

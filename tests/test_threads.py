@@ -133,9 +133,13 @@ def test_config_workers_and_device(monkeypatch):
 def test_environment_variables(run_python):
     code = "import numbastats as ns; print(ns.config.get('device'), ns.config.get('workers'))"
     assert run_python(code, NUMBASTATS_DEVICE="cpu", NUMBASTATS_WORKERS="3").split() == ["cpu", "3"]
-    for bad in ({"NUMBASTATS_DEVICE": "gpu"}, {"NUMBASTATS_WORKERS": "many"}):
-        done = run_python(code, check=False, **bad)
-        assert done.returncode != 0 and "ValueError" in done.stderr
+    assert run_python(code, NUMBASTATS_DEVICE="", NUMBASTATS_WORKERS="").split() == ["auto", "-1"]
+    for name, value in (("NUMBASTATS_DEVICE", "gpu"), ("NUMBASTATS_WORKERS", "many"), ("NUMBASTATS_WORKERS", "0")):
+        done = run_python(code, check=False, **{name: value})
+        last = done.stderr.strip().splitlines()[-1]
+        assert done.returncode != 0 and last.startswith("ValueError") and name in last
+    done = run_python(code, check=False, NUMBA_DISABLE_JIT="1")
+    assert "does not run uncompiled" in done.stderr
 
 
 def test_cuda_without_a_gpu_is_an_error_with_the_fix(run_python):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -14,8 +15,11 @@ _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
 
 def check_dtype(dtype) -> np.dtype:
     """Return the float dtype asked for, or raise a TypeError that lists the allowed ones."""
-    d = np.dtype(dtype)
-    if d != _F32 and d != _F64:
+    try:
+        d = np.dtype(dtype)
+    except TypeError:
+        d = None
+    if d is None or (d != _F32 and d != _F64):
         raise TypeError(f"dtype={dtype!r} is not supported; use 'float64' or 'float32'")
     return d
 
@@ -34,9 +38,9 @@ def result_dtype(names, dtypes) -> np.dtype:
     for name, d in zip(names, dtypes, strict=True):
         if d is None:
             continue
-        if d == _F64 or d.kind in "iub":
+        if d.kind in "iub" or (d.kind == "f" and d.itemsize == 8):  # of either byte order
             result = _F64
-        elif d == _F32:
+        elif d.kind == "f" and d.itemsize == 4:
             result = result or _F32
         else:
             raise TypeError(
@@ -51,9 +55,14 @@ def as_host(value):
     """A NumPy array or a Python number; array-likes go through `numpy.asarray`."""
     if type(value) in _WEAK or type(value) is np.ndarray:
         return value
+    refuse_mask(value)
+    return np.asarray(value)
+
+
+def refuse_mask(value):
+    """Raise for a masked array, whose mask `numpy.asarray` would drop."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
-    return np.asarray(value)
 
 
 def unmasked(value):
@@ -88,16 +97,13 @@ def size_to_shape(size, shapes) -> tuple:
     if size is None:
         return shape
     try:
-        asked = (int(size.__index__()),) if hasattr(size, "__index__") else tuple(int(n.__index__()) for n in size)
-    except (TypeError, AttributeError):
+        asked = (operator.index(size),) if np.ndim(size) == 0 else tuple(operator.index(n) for n in size)
+    except (TypeError, ValueError):
         raise TypeError(f"size={size!r} is not a shape; use None, an integer or a tuple of integers") from None
     if min(asked, default=0) < 0:
         raise ValueError(f"size={size!r} has a negative entry; use lengths >= 0")
-    try:
-        fits = np.broadcast_shapes(shape, asked) == asked
-    except ValueError:
-        fits = False
-    if not fits:
+    ends = zip(reversed(shape), reversed(asked), strict=False)
+    if len(shape) > len(asked) or not all(have in (1, wanted) for have, wanted in ends):
         raise ValueError(
             f"size={size!r} cannot hold parameters of shape {shape}; leave size=None or use a shape they broadcast to"
         )

@@ -35,6 +35,12 @@ __all__ = [
     "warmup",
 ]  # fmt: skip
 
+if numba.config.DISABLE_JIT:
+    raise ImportError(
+        "NUMBA_DISABLE_JIT=1 is set, and numbastats does not run uncompiled: bit casts and fused multiply-adds have no Python "
+        "version. Unset it; your own functions may be called as f.py_func instead"
+    )
+
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 
 REGISTRY: dict[str, Kernel] = {}

@@ -5,6 +5,8 @@ Kind in, kind out: NumPy, torch, CuPy and Numba device arrays give their own kin
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numba import cuda
 
@@ -14,7 +16,7 @@ from numbastats._core.compile import SIMULATED, InThreads, real_gpu
 from numbastats._core.errors import DeviceNotAvailable, choice
 from numbastats._core.parallel import is_executor, parallel_region, worker_count
 
-__all__ = ["choose_device", "elementwise", "launch", "launch_slabs", "place_out"]
+__all__ = ["choose_device", "copied", "elementwise", "launch", "launch_slabs", "place_out"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
@@ -323,6 +325,16 @@ def _cast_dtype(names, values, dtype):
     return check_dtype(dtype)
 
 
+def copied(x):
+    """A copy of an input of any kind: for a function that reads it again after it has written a result."""
+    kind = _device_kind(x)
+    if kind == "numba":
+        y = cuda.device_array_like(x)
+        y.copy_to_device(x)
+        return y
+    return x.clone() if _is_torch(x) else copy.copy(x if kind else as_host(x))
+
+
 def _numpy_to_torch(x):
     import torch
 
@@ -334,4 +346,9 @@ def _torch_to_numpy(x, name):
         return x
     if x.requires_grad:
         raise TypeError(f"{name} requires gradients, which numbastats does not compute; pass {name}.detach()")
-    return x.numpy()
+    try:
+        return x.numpy()
+    except TypeError:  # bfloat16, sparse
+        raise TypeError(
+            f"{name} is a {x.layout} tensor of {x.dtype}, which NumPy cannot read; pass {name}.to_dense().double()"
+        ) from None

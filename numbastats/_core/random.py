@@ -47,7 +47,7 @@ def normalise_rng(rng) -> np.uint64:
     if isinstance(rng, np.random.Generator):
         return np.uint64(rng.integers(0, 2**64, dtype=np.uint64, endpoint=False))
     if isinstance(rng, np.random.BitGenerator):
-        return np.uint64(rng.random_raw())
+        return normalise_rng(np.random.Generator(rng))  # 64 bits, also of those that give 32 at a time
     if not isinstance(rng, np.random.SeedSequence):
         if rng is not None:
             if isinstance(rng, bool) or not hasattr(rng, "__index__"):

@@ -163,6 +163,8 @@ def _check_cdf(cdf, masses, values):
 def from_base(one, base, degree, rng):
     """Rows in the variable of a base law; its masses, anchored where the target's anchor falls, go into `one` if not there."""
     masses = one.masses
+    if 0.0 in masses.p and (base == "normal" or base._sets[0].masses.p != masses.p):
+        masses = _cut_at_median(masses)
     zones = Zones(masses, degree, rng)
     if one.base is not None:
         pass
@@ -186,6 +188,13 @@ def from_base(one, base, degree, rng):
     rows = zones.both(lambda right: zones.signed(right, one.base, *base_shape(base)), one.base.symmetric)
     one.error = max(one.error, zones.error)
     return rows
+
+
+def _cut_at_median(masses):
+    """A law on one side of its anchor, cut inside: its end is no value of a base that goes on there."""
+    right = masses.p[1] > 0
+    low, median, high = masses.invert(right, True, np.array([0.25, 0.5, 0.75]))
+    return Masses(masses.sides[1 if right else 0].density, median, masses.support, abs(high - low), depth="tail")
 
 
 def _crossing(known, masses):

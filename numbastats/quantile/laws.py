@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import check_dtype, check_out, result_dtype, size_to_shape
-from numbastats._core.dispatch import elementwise
+from numbastats._core.broadcast import as_host, check_dtype, check_out, dtype_of, refuse_mask, result_dtype, size_to_shape
+from numbastats._core.dispatch import _is_torch, _numpy_to_torch, _torch_to_numpy, elementwise
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
 from numbastats.quantile.recycler import Recycler, float_type
@@ -204,6 +204,8 @@ class Law:
         missing = [n for n in self.names if n not in values]
         if missing:
             raise TypeError(f"{self.__name__} misses {', '.join(missing)}; it takes {', '.join(self.names)}")
+        for value in values.values():
+            refuse_mask(value)
         return tuple(values[n] for n in self.names)
 
     def _one(self, *params):
@@ -339,9 +341,11 @@ class Law:
         index = index.reshape(arrays[0].shape)
         if 0 < len(sets) <= _BATCH:
             return getattr(self._tables(tuple(map(tuple, sets)))._select(index), method)(u, out=out, dtype=dtype, **options)
-        u = np.asarray(u)
-        dtype = result_dtype(("u",), (u.dtype,)) if dtype is None else check_dtype(dtype)
-        shape = np.broadcast_shapes(u.shape, index.shape)
+        if out is None and _is_torch(u):
+            return _numpy_to_torch(self._quantile(method, _torch_to_numpy(u, "u"), params, None, dtype, device, workers))
+        u = as_host(u)
+        dtype = result_dtype(("u",), (dtype_of(u),)) if dtype is None else check_dtype(dtype)
+        shape = np.broadcast_shapes(np.shape(u), index.shape)
         result = np.empty(shape, dtype) if out is None else out
         check_out(result, shape, dtype)
         u, index = np.broadcast_to(u, shape), np.broadcast_to(index, shape)
@@ -505,7 +509,7 @@ def _panels(law, values):
     density, options = law._one(*values)
     mu = values[law.names.index("mu")] if "mu" in law.names else 0.0
     masses = Masses(density, depth="tail", **options)
-    sides = [side_rows(side, masses.norm) for side in masses.sides if side is not None]
+    sides = [side_rows(side, masses.norm, p) for side, p in zip(masses.sides, masses.p[::-1], strict=True) if side is not None]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
 

@@ -25,7 +25,7 @@ TAIL = {
     "tail": 1e-320,
     "full": 1e-320,
 }  # density times distance at which a side ends, as a share of its largest value
-CENTRE = {"table": 1e-22, "tail": 1e-38, "full": 1e-302}
+CENTRE = {"table": 1e-38, "tail": 1e-38, "end": 1e-280, "full": 1e-302}  # the same at the anchor; in a tail with a finite end
 FLOOR = 1e-290  # densities below it are close to underflow and have lost digits
 FAR = 1e305
 
@@ -180,10 +180,10 @@ class Side:
             return [(self.anchor, self.sign, 1.0, self._edges(self.anchor, self.sign, scale, math.inf))]
         half = 0.5 * abs(self.end - self.anchor)
         inner = self._edges(self.anchor, self.sign, min(scale, half), half)
-        outer = self._edges(self.end, -self.sign, min(scale, half), half)
+        outer = self._edges(self.end, -self.sign, min(scale, half), half, tail=True)
         return [(self.anchor, self.sign, 1.0, inner), (self.end, -self.sign, -1.0, outer)]
 
-    def _edges(self, origin, sign, scale, far):
+    def _edges(self, origin, sign, scale, far, tail=False):
         """Distances from `origin` at which panels begin, ascending, from a scan of the density."""
         # below 2^-51 x does not differ from its origin, and before that a power law follows the density better than its values
         floor = max(abs(origin) * 2.0**-51, min(abs(origin) * 2.0**-36, scale * 1e-8))
@@ -208,7 +208,7 @@ class Side:
                 )
             s = wide
         power_law = self.weighted is not None  # such a density ends in an exact power, which may be followed on
-        target, top = CENTRE[self.depth], v.max()
+        target, top = CENTRE["end" if tail and self.depth == "tail" else self.depth], v.max()
         while s[0] > floor and v[0] > target * v.max():
             more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
             if s[0] < 1e-290:
@@ -236,7 +236,7 @@ class Side:
             keep = np.flatnonzero(~ended(s, v))[-1] + 2
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
-            probe = s[-1] * np.geomspace(1.0, min(1e4, FAR / s[-1]), 400)
+            probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
             risen = (h(probe) > 1e-20 * top) & (not power_law)
             if risen.any():
                 raise ValueError(
@@ -306,17 +306,18 @@ def scaling(p):
     return (2.0**-exponent, mantissa) if mantissa > 0.5 else (2.0 ** (1 - exponent), 1.0) if p else (1.0, 1.0)
 
 
-def side_rows(side, norm):
-    """The panels of a side that ends at infinity as rows of `numbastats.scalar.tables.tail_probability`."""
+def side_rows(side, norm, other):
+    """Panels of a side that ends at infinity as rows of `scalar.tables.tail_probability`; `other` is the other side's mass."""
     edges = np.abs(side.A) * np.exp(-side.k)
     end = abs(side.A[-1]) * math.exp(side.k[-1])
     rows = np.zeros((side.k.size + 2, SIDE_COLUMNS))
     rows[0, 1:6] = edges[0], 0.0, side.total / norm, -side.inner / norm, side.power
     rows[1:-1, :3] = np.stack([edges, np.abs(side.A), 1.0 / side.k], axis=1)
-    rows[1:-1, 3:] = -side.C / norm
+    rows[1:-1, 3:-1] = -side.C / norm
     rows[1:-1, 3] += (side.high[1:] + side.mass) / norm
     # beyond the panels a power law is followed on, everything else has underflowed
     rows[-1, :6] = end, end, 0.0, 0.0, side.outer / norm if end > 1e300 else 0.0, -side.fall
+    rows[:, -1] = other, *(other + (side.low[:-1] + side.C[:, 0]) / norm), 1.0
     return rows
 
 

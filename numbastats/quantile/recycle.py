@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 
+from numbastats._core.broadcast import as_host, dtype_of, result_dtype
+from numbastats._core.dispatch import _device_kind, _is_torch
 from numbastats._core.errors import choice
 from numbastats.quantile.building import normal_density
 from numbastats.quantile.normal import ndtri
@@ -17,6 +20,16 @@ __all__ = ["recycle"]
 @functools.cache
 def _normal(degree):
     return Recycler(normal_density, degree=degree)
+
+
+def _signed(samples):
+    """Samples that can be negated: no integers, which wrap around, and no lists."""
+    if _device_kind(samples) or _is_torch(samples):
+        return samples
+    samples = as_host(samples)
+    dtype = dtype_of(samples)
+    result_dtype(("samples",), (dtype,))
+    return samples if dtype is None or dtype.kind == "f" else samples.astype(np.float64)
 
 
 def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers=None, stream=None):
@@ -46,9 +59,9 @@ def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers
 
     Notes
     -----
-    The map from a normal or another law is a table of its own, in the base variable, built on first use (10-60 ms) and kept:
-    one pass, no probability in between, so that small values and both tails keep their relative accuracy. A target built with
-    ``base="normal"`` reaches |z| = 37, others about 9.
+    The map from a normal or another law is a table of its own, in the base variable, built on first use (10-60 ms; laws with an
+    end up to 0.5 s) and kept: one pass, no probability in between, so that small values and both tails keep their relative
+    accuracy. A target built with ``base="normal"`` reaches |z| = 37, others about 9.
 
     References
     ----------
@@ -70,15 +83,10 @@ def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers
         if base == "uniform":
             return ndtri(samples, **options)
         if base == "exponential":
-            return ndtri(
-                -np.asarray(samples) if isinstance(samples, (float, int, list, tuple)) else -samples,
-                log=True,
-                tail="upper",
-                **options,
-            )
+            return ndtri(-_signed(samples), log=True, tail="upper", **options)
         target = _normal(base.degree if isinstance(base, Recycler) else 7)
     elif not isinstance(target, Recycler):
-        laws = list(target)
+        laws = list(target) if isinstance(target, Iterable) else []
         if not laws or not all(isinstance(t, Recycler) for t in laws):
             raise ValueError("target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them")
         columns = np.shape(samples)[-1:]

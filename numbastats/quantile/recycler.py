@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import size_to_shape
+from numbastats._core.broadcast import check_dtype, refuse_mask, size_to_shape
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import building, kernels, store
 from numbastats.quantile.building import TARGET, Certificate
 from numbastats.quantile.panels import Slope, scaling
-from numbastats.quantile.zones import Zones
+from numbastats.quantile.zones import Zones, halved
 from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32
 
 __all__ = ["Recycler", "check_base", "float_type"]
@@ -195,12 +195,16 @@ class Recycler:
             raise ValueError(f"tail={tail!r} must be between 1e-300 and 1/8")
         self.base, self.degree, self.device, self.workers = base, degree, device, workers
         self._octaves = math.ceil(-math.log2(tail))
+        for p in params:
+            refuse_mask(p)
         try:
             arrays = np.broadcast_arrays(*[np.asarray(p, dtype=np.float64) for p in params]) if params else []
         except ValueError:
             shapes = ", ".join(str(np.shape(p)) for p in params)
             raise ValueError(f"the parameters do not broadcast: shapes {shapes}") from None
         self.shape = arrays[0].shape if arrays else ()
+        if 0 in self.shape:
+            raise ValueError(f"the parameters have shape {self.shape}, which holds no law; pass at least one set")
         self.params = tuple(arrays)
         sets = list(zip(*(a.ravel() for a in arrays), strict=True)) if arrays else [()]
         self._shift = np.zeros(self.shape) if shift is None else np.broadcast_to(np.asarray(shift, np.float64), self.shape)
@@ -328,7 +332,14 @@ class Recycler:
         other.shape, other._index = (len(tables),), np.arange(len(tables))
         other._heads, other._on_device, other._others = {}, {}, {}
         other._shift = np.array([float(t._shift) for t in tables])
-        other._tables = {k: np.concatenate([t._tables[k] for t in tables]) for k in first._tables if k[1] != 3}
+        other._bits = max(t._bits for t in tables)
+        if building.follows_base(first.base):
+            key = ("signed", 7)
+            parts = [t._tables[key] for t in tables]
+        else:
+            key = ("uniform", first.degree)
+            parts = [halved(t._tables[key], other._bits - t._bits) for t in tables]
+        other._tables = {key: np.concatenate(parts)}
         return other
 
     def _assemble(self, tables, signed):
@@ -420,8 +431,9 @@ class Recycler:
 
     @property
     def header(self):
-        """The eight numbers that go with `table`."""
-        return np.array([*self._header(np.dtype(np.float64), False), self._length(self.degree), self._bits])
+        """The eight numbers that go with `table`; for a batch, along the last axis of an array of the parameters' shape."""
+        numbers = (*self._header(np.dtype(np.float64), False), self._length(self.degree), self._bits)
+        return np.stack(np.broadcast_arrays(*numbers), axis=-1).astype(np.float64)
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
@@ -667,7 +679,7 @@ class Recycler:
 def float_type(values, dtype, several=False):
     """The float type of a call that the data alone decide: headers are float64 and must not widen float32 data."""
     if dtype is not None:
-        return np.dtype(dtype)
+        return check_dtype(dtype)
     from numbastats._core.dispatch import _numpy_dtype
 
     types = []

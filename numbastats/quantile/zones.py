@@ -10,7 +10,7 @@ import numpy as np
 from numbastats.quantile.panels import chebyshev_matrix, chebyshev_points, scaling
 from numbastats.scalar.tables import NEAR_BITS
 
-__all__ = ["Zones"]
+__all__ = ["Zones", "halved"]
 
 _FIT = 24  # values per interpolation that the rows are cut from
 _FIT_TOLERANCE = 4e-15
@@ -68,6 +68,20 @@ def _rows(function, lo, width, count, degree, centred=True, quarters=4):
         bad, size = ~good, max(size // 2, 1)
         block, first = np.repeat(block[bad], 2), (first[bad][:, None] + np.array([0, size])).ravel()
     return out
+
+
+def halved(table, times):
+    """The four zones of a table with every row cut into two, `times` times: the same polynomials."""
+    degree = table.shape[1] - 1
+    upper, lower = (
+        np.array([[math.comb(k, j) * sign ** (k - j) / 2**k for j in range(degree + 1)] for k in range(degree + 1)])
+        for sign in (1.0, -1.0)
+    )
+    for _ in range(times):
+        zones = table.reshape(4, -1, degree + 1)
+        rows = np.stack([zones[:, :-2] @ upper, zones[:, :-2] @ lower], axis=2).reshape(4, -1, degree + 1)
+        table = np.concatenate([rows, zones[:, -2:]], axis=1).reshape(-1, degree + 1)
+    return table
 
 
 def _polynomial(rows, x):
@@ -165,6 +179,10 @@ class Zones:
         """Near zone (octaves of the distance to the base's anchor) and far zone of one side."""
         m = self.masses
         end = m.support[1 if right else 0]
+        if m.p[1 if right else 0] == 0.0:
+            rows = np.full((octaves * self.segments + far + 4, self.degree + 1), math.nan)
+            rows[octaves * self.segments :][:2] = m.anchor, *[0.0] * self.degree
+            return rows
 
         def shares(a, moves=False):
             x = base.anchor + (a if right else -a)
@@ -189,6 +207,12 @@ class Zones:
         near = np.full((octaves, self.segments, self.degree + 1), math.nan)
         known = 2 * lo <= last
         near[known] = self._checked(function, residual, lo[known], lo[known], self.segments)
+        lost = 0.0 if far else base.share(right, False, np.array([base.anchor + (2 * lo[known][0] * (1 if right else -1))]))[0][0]
+        if not lost < 1e-12:
+            raise ValueError(
+                f"the map from the base law is too steep next to its end {base.support[1 if right else 0]!r}: {lost:.1g} of the "
+                f"mass on that side of {base.anchor!r} would be lost. Go through probabilities: target.ppf of the base law's cdf"
+            )
         rows = [self._descending(near, (m.anchor, m.anchor))]
         extra = np.zeros((2, self.degree + 1))
         extra[:, 0] = math.nan, end

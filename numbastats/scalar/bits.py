@@ -8,6 +8,7 @@ import re
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -56,6 +57,11 @@ def atomic_add(typingctx, a, i, v):
     return types.none(a, i, v), codegen
 
 
+def _floating(kind):
+    if not isinstance(kind, types.Float):
+        raise TypingError(f"a scalar function got {kind}; it takes float64 and float32. Convert with float(...)")
+
+
 @intrinsic
 def add_ends(typingctx, a, lo, hi, pairs, i, third):
     """``a[lo:lo+4] += v; a[hi:hi+4] -= v`` with v = (pairs[i], pairs[i+1], third, 0); int64, a vector each, no checks."""
@@ -82,12 +88,14 @@ def add_ends(typingctx, a, lo, hi, pairs, i, third):
 @intrinsic
 def fma(typingctx, a, b, c):
     """``a*b + c`` rounded once, on every processor (a slow library call where there is no such instruction)."""
+    _floating(a)
     return a(a, a, a), lambda context, builder, sig, args: builder.fma(*args)
 
 
 @intrinsic
 def muladd(typingctx, a, b, c):
     """``a*b + c``: one rounding where the processor can, two elsewhere. For polynomials, not for exact residuals."""
+    _floating(a)
     return a(a, a, a), lambda context, builder, sig, args: _emit_muladd(context, builder, *args)
 
 
@@ -108,6 +116,8 @@ def horner(*coefficients):
 
     @intrinsic
     def polynomial(typingctx, x):
+        _floating(x)
+
         def codegen(context, builder, sig, args):
             value = ir.Constant(args[0].type, coefficients[-1])
             for c in coefficients[-2::-1]:

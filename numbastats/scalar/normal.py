@@ -281,12 +281,11 @@ def norm_from_exp1(v):
 
 @device_function
 def antithetic_fused(u, sign):
-    """Sign * z with upper tail probability u/2, u in (0, 1]; u/2 is exact."""
+    """Sign * z with upper tail probability u/2, u in (0, 1], without forming u/2."""
     T = type(u)
-    t = T(0.5) * u
-    v = neg_log_2t(t)
+    v = -log(u)
     z = r_form(v, T(math.sqrt(v + T(LN2))))
-    z = z if t > T(0.0) else (T(np.inf) if t == T(0.0) else T(np.nan))
+    z = z if u > T(0.0) else (T(np.inf) if u == T(0.0) else T(np.nan))
     return sign * (z if u <= T(1.0) else T(np.nan))
 
 

@@ -204,11 +204,11 @@ def _drop(t, m, d):
 
 
 @device_function
-def _exponential_quantile(v, w, e1):
-    """``-log(1 - v (1 - exp(-g)))`` from v, w = 1 - v and e1 = expm1(-g), accurate for small and for large results."""
+def _exponential_quantile(v, w, g):
+    """``-log(1 - v (1 - exp(-g)))`` from v, w = 1 - v and g >= 0, accurate for small and for large results."""
     T = type(v)
-    y = muladd(v, T(1.0) + e1, w)
-    return -(log(y) if y < T(0.5) else log1p(v * e1))
+    y = muladd(v, exp(-g), w)
+    return -(log(y) if y < T(0.5) else log1p(v * expm1(-g)))
 
 
 @device_function
@@ -220,7 +220,7 @@ def _tail_offset(t, width, v, w):
     """
     T = type(t)
     m = mills_right(t)
-    s = _exponential_quantile(v, w, expm1(-_drop(t, m, width)))
+    s = _exponential_quantile(v, w, _drop(t, m, width))
     h = T(1.0) / m
     d = T(2.0) * s / (h + T(math.sqrt(muladd(h, h, s + s))))
     for _ in range(2):
@@ -234,7 +234,7 @@ def _narrow_offset(rate, width, v, w):
     T = type(rate)
     z = rate * width
     flat = z < T(1e-12)
-    s = _exponential_quantile(v, w, expm1(-(T(1.0) if flat else z)))
+    s = _exponential_quantile(v, w, T(1.0) if flat else z)
     return width * v if flat else s / rate
 
 
@@ -348,7 +348,7 @@ def gamma_from_normal(z, e, shape):
     rest = log1p(y if inside else T(0.0)) - y * muladd(y, muladd(y, T(1.0 / 3.0), T(-0.5)), T(1.0))
     rest = series if y2 < T(1e-5) else rest
     v = T(1.0) + y
-    accept = inside and (e > T(-3.0) * d * rest)
+    accept = inside and (e > d * (T(-3.0) * rest))  # in this order no shape overflows
     return d * (v * v * v) if accept else T(-1.0)
 
 

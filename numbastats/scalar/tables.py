@@ -229,13 +229,15 @@ _uniform = HEADS[0]
 
 @array_function
 def table_eval1(u, table, header):
-    """Quantile at probability u from a degree-7 float64 table: `Recycler.table` and `Recycler.header`."""
+    """Quantile at probability u, from `Recycler.table` and `Recycler.header` (its row `[i]` for one set of a batch)."""
     h, length, bits = header, np.int64(header[6]), np.int64(header[7])
     row, x = _uniform(u, h[0], h[1], h[2], h[3], h[4], h[5], OCTAVE, length, bits)
-    return row7(table, row, x)
+    return row7(table, row, x) if table.shape[1] == 8 else row5(table, row, x)
 
 
-SIDE_COLUMNS = 20  # beginning, centre and reciprocal half width of a panel in the logarithm, 17 Chebyshev coefficients
+# beginning, centre and reciprocal half width of a panel in the logarithm, 17 Chebyshev coefficients of the mass beyond x, and
+# what replaces the first of them for the mass on this side of x: neither is 1 minus the other
+SIDE_COLUMNS = 21
 
 
 @array_function
@@ -261,12 +263,12 @@ def tail_probability(x, mu, anchor, left, right, first_left, first_right, upper,
             hi = middle - 1
     r = log(s / table[lo, 1])
     if lo == begin or lo == last:
-        beyond = table[lo, 3] + (table[lo, 4] * exp(table[lo, 5] * r) if table[lo, 4] != T(0.0) else T(0.0))
+        mass = table[lo, 4] * exp(table[lo, 5] * r) if table[lo, 4] != T(0.0) else T(0.0)
     else:
         t = r * table[lo, 2]
         twice, b1, b2 = t + t, T(0.0), T(0.0)
-        for k in range(SIDE_COLUMNS - 1, 3, -1):
+        for k in range(SIDE_COLUMNS - 2, 3, -1):
             b1, b2 = table[lo, k] + (twice * b1 - b2), b1
-        beyond = table[lo, 3] + (t * b1 - b2)
-    beyond = beyond if s >= T(0.0) else T(np.nan)
-    return beyond if above == (upper != 0) else T(1.0) - beyond
+        mass = t * b1 - b2
+    mass = mass if s >= T(0.0) else T(np.nan)
+    return table[lo, 3] + mass if above == (upper != 0) else table[lo, SIDE_COLUMNS - 1] - mass
