@@ -566,7 +566,7 @@ def test_parameters_and_clones():
         model.predict_proba(np.zeros((1, 1)))
 
 
-def test_inside_scikit_learn():
+def test_inside_scikit_learn():  # Mixture and KDE share the mechanism
     pytest.importorskip("sklearn")
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import GridSearchCV

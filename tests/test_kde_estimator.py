@@ -84,13 +84,28 @@ def test_scikit_learn_protocol():
     fitted = kde.KDE(kernel="biweight", h=0.4)
     assert fitted.get_params()["h"] == 0.4 and repr(fitted) == "KDE(kernel='biweight', h=0.4)"
     assert fitted.set_params(h=0.5) is fitted and fitted.h == 0.5
-    with pytest.raises(ValueError, match="not an option"):
+    with pytest.raises(ValueError, match="not a parameter"):
         fitted.set_params(width=1)
     with pytest.raises(ValueError, match="fit"):
         fitted.grid([(0, 1, 2)])
     base = pytest.importorskip("sklearn.base")
     copy = base.clone(fitted)
     assert copy is not fitted and copy.get_params() == fitted.get_params()
+    from sklearn.model_selection import GridSearchCV
+
+    x = np.random.default_rng(4).standard_normal((300, 1))
+    search = GridSearchCV(kde.KDE(kernel="gaussian", bw_convention="std"), {"h": [0.4, 3.0]}, cv=3).fit(x)
+    assert search.best_params_ == {"h": 0.4}
+
+
+def test_log_densities_of_the_estimator():
+    x = np.random.default_rng(4).standard_normal((200, 2))
+    fitted = kde.KDE(h=0.8).fit(x)
+    new = np.array([[0.0, 0.1], [0.5, -0.5], [90.0, 0.0]])
+    logs = fitted.score_samples(new)
+    np.testing.assert_allclose(np.exp(logs), fitted.points(new), rtol=1e-14)
+    assert logs[2] == -np.inf and np.isfinite(logs[:2]).all()
+    assert fitted.score(new[:2]) == pytest.approx(logs[:2].sum(), rel=1e-14)
 
 
 def test_densities_of_the_estimator():

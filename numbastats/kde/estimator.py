@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import math
 
 import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import check_dtype
+from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.engine import Estimate
@@ -21,7 +21,7 @@ from numbastats.kde.problem import make_model, parse_axes
 __all__ = ["KDE"]
 
 
-class KDE:
+class KDE(Estimator):
     """Kernel density estimate with the manners of scikit-learn.
 
     Parameters
@@ -49,6 +49,8 @@ class KDE:
     ('rows-c', True)
     """
 
+    _estimator_type = "density_estimator"
+
     def __init__(
         self, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9", bw_convention="support", boundary=None,
         adaptive=None, tail=1e-10, nan_policy="raise", dtype=None, device=None, workers=None, form="radial",
@@ -63,28 +65,6 @@ class KDE:
         )
         self.boundary, self.adaptive, self.tail, self.nan_policy = boundary, adaptive, tail, nan_policy
         self.dtype, self.device, self.workers, self.form = dtype, device, workers, form
-
-    # --- scikit-learn's protocol
-
-    def get_params(self, deep=True):
-        """Return the options by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"}
-
-    def set_params(self, **params):
-        """Change options; returns self."""
-        allowed = self.get_params()
-        for name, value in params.items():
-            if name not in allowed:
-                raise ValueError(f"{name!r} is not an option of KDE; use one of {', '.join(allowed)}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self):
-        defaults = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items() if n != "self"}
-        changed = [
-            f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n] and not np.array_equal(v, defaults[n])
-        ]
-        return f"KDE({', '.join(changed)})"
 
     def fit(self, samples, sample_weight=None):
         """Fix the kernel matrix; returns self.
@@ -141,6 +121,20 @@ class KDE:
         return result
 
     pdf = points
+
+    def score(self, X, y=None):
+        """Sum of the log densities at points, as scikit-learn's KernelDensity gives it.
+
+        Parameters
+        ----------
+        X : (m, d) or (m,) array_like
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(np.sum(self.score_samples(X)))
 
     def logpdf(self, points, *, method="auto", out=None):
         """Logarithm of the density at listed points, -inf where it is 0."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 
 from numbastats._core.broadcast import unmasked
+from numbastats._core.estimator import Estimator
 from numbastats.mixture import distribution
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
@@ -14,7 +13,7 @@ from numbastats.mixture.fitting import fit
 __all__ = ["Mixture"]
 
 
-class Mixture:
+class Mixture(Estimator):
     """One-dimensional mixture model.
 
     Parameters
@@ -44,6 +43,8 @@ class Mixture:
     ([-2.0, 3.0], [0, 1])
     """
 
+    _estimator_type = "density_estimator"
+
     def __init__(
         self,
         n_components=2,
@@ -63,45 +64,6 @@ class Mixture:
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.rng, self.device, self.workers = rng, device, workers
-
-    def __repr__(self):
-        defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
-        changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and v != defaults[n]}
-        return f"Mixture({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
-
-    def get_params(self, deep=True):
-        """Parameters of the constructor by name.
-
-        Parameters
-        ----------
-        deep : bool
-            For scikit-learn; there is nothing deeper.
-
-        Returns
-        -------
-        dict
-        """
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params):
-        """Set parameters of the constructor.
-
-        Parameters
-        ----------
-        **params
-            By name.
-
-        Returns
-        -------
-        Mixture
-            The estimator itself.
-        """
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(f"{name!r} is not a parameter of Mixture; use one of {', '.join(known)}")
-            setattr(self, name, value)
-        return self
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the mixture.
