@@ -188,19 +188,20 @@ def arrange(values, family, threads=1) -> Data:
     if values.unit:
         w = None
     if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
-        before = _powers(x, off)
+        degree = family.constant if family.transform == "power" else 2.0
+        before = _powers(x, off, limit=int(1022 / max(1.0, degree)))
         y = family.forward(x * np.repeat(before, lengths))
-        power, factor = np.ones(D), before ** (family.constant if family.transform == "power" else 2.0)
+        power, factor = np.ones(D), before**degree
         _sort(y, w, off, threads)
     else:
         y = family.forward(x)
         _sort(y, w, off, threads)
-        power = factor = np.ones(D) if family.discrete else _powers(y, off, True)
+        power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
     return Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
 
 
-def _powers(y, off, ascending=False):
-    """2^-e with 2^e above the largest |y| of each data set, kept finite."""
+def _powers(y, off, *, ascending=False, limit=1022):
+    """2^-e with 2^e above the largest |y| of each data set, |e| <= limit."""
     D = off.size - 1
     top = np.ones(D)
     full = np.diff(off) > 0
@@ -209,7 +210,7 @@ def _powers(y, off, ascending=False):
     elif full.any():
         top[full] = np.maximum.reduceat(np.abs(y), off[:-1][full])
     _, e = np.frexp(top)
-    return np.ldexp(1.0, np.clip(-e, -1022, 1022))
+    return np.ldexp(1.0, np.clip(-e, -limit, limit))
 
 
 def _sort(y, w, off, threads):
