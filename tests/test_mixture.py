@@ -696,6 +696,19 @@ def test_callback_stops():
     assert batch.message(5) == "stopped by the callback"
 
 
+def test_callback_stops_threads(monkeypatch):
+    x = paper_data(40, 100)
+    x[:, 3] = np.nan
+    x[1, 7] = -1.0
+    monkeypatch.setattr("numbastats.mixture.fitting.CHUNK_COST", 1)
+    seen = []
+    whole = mixture.fit_many(x, 2, rng=1, device="cpu", workers=2, callback=lambda state: seen.append(state.done))
+    assert seen[-1] == 40 and seen == sorted(seen) and len(seen) > 4 and (whole.n_dropped == 1).all()
+    assert whole.status[1] == 6 and "index 7" in whole.message(1)
+    part = mixture.fit_many(x, 2, rng=1, device="cpu", workers=2, callback=lambda state: state.done >= seen[1])
+    assert (part.status[seen[1] :] == 9).all() and part.means[: seen[1]].tobytes() == whole.means[: seen[1]].tobytes()
+
+
 # --- distribution and estimator -----------------------------------------------------------------------------------------------
 
 W = np.array([0.3, 0.7])

@@ -24,7 +24,7 @@ from numbastats.scalar import families as fam
 
 __all__ = ["MixtureBatch", "MixtureFit", "fit", "fit_many"]
 
-IN_FLIGHT = 1 << 20  # observations prepared at a time, 64 bytes each; with more the system's fresh memory costs a third again
+IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 
 STATUS = {
