@@ -346,7 +346,7 @@ def fit_many(
             pool = stack.enter_context(ThreadPoolExecutor(workers))
             job = dataclasses.replace(job, options=dataclasses.replace(options, workers=1))
         else:
-            chunks = _chunks(values, IN_FLIGHT)
+            chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
         cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
         results = (map if pool is None else pool.map)(job, cuts)
         for (_lo, done), part in zip(chunks, results, strict=False):
