@@ -355,6 +355,16 @@ def test_many_values_are_sorted_in_threads(sets, weighted):
     assert not weighted or w.tolist() == [pairs[v] for v in want.tolist()]
 
 
+def test_data_are_left_alone():
+    x, w = paper_data(2, 60), np.random.default_rng(1).random((2, 60))
+    for a in (x, w):
+        a.setflags(write=False)
+    for family in ("inverse_gaussian", "rayleigh"):
+        mixture.fit_many(x, 2, family=family, weights=w, n_init=2, rng=1, device="cpu")
+        mixture.fit_many(x.reshape(-1), 2, family=family, offsets=[0, 60, 120], n_init=2, rng=1, device="cpu")
+        mixture.fit_many(list(x), 2, family=family, n_init=2, rng=1, device="cpu")
+
+
 def test_layouts_agree():
     sets = [small_data(i, 30 + 7 * i) for i in range(4)]
     want = mixture.fit_many(sets, 2, rng=1, device="cpu")

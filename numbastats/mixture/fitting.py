@@ -459,7 +459,7 @@ def _chunks(data, limit, workers=1):
     while lo < data.count:
         hi = int(np.searchsorted(data.off, data.off[lo] + limit, side="right")) - 1
         if workers > 1:
-            share = max(least, (cost[-1] - cost[lo]) // (2 * workers))
+            share = max(least, (cost[-1] - cost[lo]) * 2 // (3 * workers))
             hi = min(hi, int(np.searchsorted(cost, cost[lo] + share, side="right")) - 1)
         hi = min(max(hi, lo + 1), data.count)
         chunks.append((lo, hi))
@@ -686,10 +686,9 @@ def _assemble(parts, data, family, candidates, done):
 
     def joined(name, empty):
         arrays = [part[name] for part in parts]
-        missing = np.broadcast_to(np.asarray(empty), (D - done, *np.shape(empty)))
-        return (
-            np.concatenate([*arrays, missing]) if arrays or done < D else np.empty((0, *np.shape(empty)), np.asarray(empty).dtype)
-        )
+        if done < D or not parts:
+            arrays.append(np.full((D - done, *np.shape(empty)), empty))
+        return np.concatenate(arrays)
 
     row = np.full(width, np.nan)
     values = {name: joined(name, row) for name in ("weights", "means", "params")}

@@ -75,7 +75,7 @@ class Data:
 
 
 def _flatten(data, offsets, name):
-    """Flat float64 copy, offsets and dtype."""
+    """Flat float64 values, which may be the caller's, offsets and dtype."""
     if offsets is not None:
         x = unmasked(data)
         off = np.asarray(offsets)
@@ -107,7 +107,7 @@ def _flatten(data, offsets, name):
         off = np.arange(x.shape[0] + 1, dtype=np.int64) * x.shape[1]
         x = x.reshape(-1)
     dtype = result_dtype([name], [x.dtype])
-    return x.astype(np.float64), off, dtype
+    return x.astype(np.float64, copy=False), off, dtype
 
 
 def _per_set(mask, off):
@@ -116,7 +116,7 @@ def _per_set(mask, off):
 
 
 def flatten(data, offsets, weights) -> Values:
-    """A copy of the data sets in a row."""
+    """The data sets in a row, float64."""
     x, off, dtype = _flatten(data, offsets, "data")
     if weights is None:
         return Values(x, None, off, True, dtype)
@@ -127,8 +127,8 @@ def flatten(data, offsets, weights) -> Values:
 
 
 def arrange(values, family, threads=1) -> Data:
-    """Check, drop, transform and sort. The memory of `values` is used up."""
-    x, w, off = values.x, values.w, values.off
+    """Check, drop, transform and sort copies."""
+    x, w, off = values.x.copy(), None if values.w is None else values.w.copy(), values.off
     D = values.count
     status, notes = np.zeros(D, np.int8), {}
     bad_weight = None
