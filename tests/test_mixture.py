@@ -355,6 +355,16 @@ def test_many_values_are_sorted_in_threads(sets, weighted):
     assert not weighted or w.tolist() == [pairs[v] for v in want.tolist()]
 
 
+def test_data_are_left_alone():
+    x, w = paper_data(2, 60), np.random.default_rng(1).random((2, 60))
+    for a in (x, w):
+        a.setflags(write=False)
+    for family in ("inverse_gaussian", "rayleigh"):
+        mixture.fit_many(x, 2, family=family, weights=w, n_init=2, rng=1, device="cpu")
+        mixture.fit_many(x.reshape(-1), 2, family=family, offsets=[0, 60, 120], n_init=2, rng=1, device="cpu")
+        mixture.fit_many(list(x), 2, family=family, n_init=2, rng=1, device="cpu")
+
+
 def test_layouts_agree():
     sets = [small_data(i, 30 + 7 * i) for i in range(4)]
     want = mixture.fit_many(sets, 2, rng=1, device="cpu")
@@ -565,6 +575,44 @@ def test_bad_data_get_a_status_and_harm_nobody(device):
     assert "index 80" in batch.message(1 + names.index("zero"))
 
 
+FAMILIES = [*TWO, *OTHERS, ("pareto", 1e-3), "exponential", "poisson", "geometric"]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_no_extreme_data_harm_a_batch(family, recwarn):
+    """Every result is a fit whose parameters have the log-likelihood that is stated, or says that it is none."""
+    good = np.round(GOOD) if family in ("poisson", "geometric") else GOOD
+    pairs = [good * 1e-200, good * 1e150, good * 1e300, good * 1e-308, np.append(good, 1.7e308), np.append(good, 5e-324)]
+    pairs += [np.logspace(-300, 300, 80), np.logspace(-30, 30, 80), np.concatenate([good, good * 1e12]), np.append(good, 1e15)]
+    pairs += [np.append(good, 1e6), np.append(good, [0.0, -1.0]), np.full(40, 3e-200), good[:5], good]
+    for options in (dict(se=True), dict(precision="single"), dict(method="em", n_init=3, max_iter=100)):
+        for K in (1, 2):
+            batch = mixture.fit_many(pairs, K, family=family, rng=1, device="cpu", workers=1, **options)
+            assert batch.status[-1] in (0, 2, 3) and (K > 1 or batch.status[-1] == 0)
+            for i, x in enumerate(pairs):
+                r = batch[i]
+                if r.status in (3, 5, 6, 7, 8):
+                    assert np.isnan(r.means).all() and r.message
+                    continue
+                assert np.isfinite(r.loglik) and np.isfinite(r.weights).all() and np.isfinite(r.means).all()
+                two = np.isfinite(r.params).all()
+                if r.status == 0 and not (family == "gaussian" and (r.params == 0).any()):  # variances of 1e-400 are 0
+                    ll = mixture.logpdf(x, r.weights, r.means, r.params if two else None, family=family, device="cpu").sum()
+                    assert abs(ll - r.loglik) < 1e-6 * max(1.0, abs(ll)), (i, K, options)  # the bound of `pipeline._blur`
+                    assert all(np.isfinite(s).all() for name, s in r.se.items() if two or name != "params") or i == 4
+    assert not recwarn.list, [str(w.message) for w in recwarn.list]
+
+
+def test_density_at_extreme_scales():
+    x = np.array([0.5, 1.0, 3.0])
+    for family, power in (("inverse_gaussian", 1), ("gaussian", 2), ("gamma", 0)):
+        want = mixture.logpdf(x, W, [1.0, 3.0], [4.0, 2.0], family=family, device="cpu")
+        for exponent in (500, -500):
+            s = 2.0**exponent
+            got = mixture.logpdf(x * s, W, [s, 3.0 * s], np.array([4.0, 2.0]) * s**power, family=family, device="cpu")
+            np.testing.assert_allclose(got + exponent * np.log(2.0), want, rtol=0, atol=1e-12)
+
+
 def test_one_data_set_raises_unless_asked_not_to():
     for name in ("zero", "empty", "inf", "equal"):
         with pytest.raises(ValueError, match="cannot be fitted"):
@@ -656,6 +704,19 @@ def test_callback_stops():
     assert seen == [(2, 6), (4, 6)]
     assert batch.status.tolist()[4:] == [9, 9] and (batch.status[:4] == 0).all() and np.isnan(batch.means[4:]).all()
     assert batch.message(5) == "stopped by the callback"
+
+
+def test_callback_stops_threads(monkeypatch):
+    x = paper_data(40, 100)
+    x[:, 3] = np.nan
+    x[1, 7] = -1.0
+    monkeypatch.setattr("numbastats.mixture.fitting.CHUNK_COST", 1)
+    seen = []
+    whole = mixture.fit_many(x, 2, rng=1, device="cpu", workers=2, callback=lambda state: seen.append(state.done))
+    assert seen[-1] == 40 and seen == sorted(seen) and len(seen) > 4 and (whole.n_dropped == 1).all()
+    assert whole.status[1] == 6 and "index 7" in whole.message(1)
+    part = mixture.fit_many(x, 2, rng=1, device="cpu", workers=2, callback=lambda state: state.done >= seen[1])
+    assert (part.status[seen[1] :] == 9).all() and part.means[: seen[1]].tobytes() == whole.means[: seen[1]].tobytes()
 
 
 # --- distribution and estimator -----------------------------------------------------------------------------------------------

@@ -50,6 +50,18 @@ def _values(x):
     return x.astype(np.float64), dtype
 
 
+def _scale(law, par):
+    """A power of two that brings the means near 1 where third powers of them would not be finite."""
+    size = float(np.abs(par[1]).max())
+    exponent = 0 if law.discrete else math.frexp(size)[1]
+    return math.ldexp(1.0, max(-1022, min(1022, -exponent))) if abs(exponent) > 300 else 1.0
+
+
+def _rescaled(law, v, scale):
+    """Dispersions of values times `scale`."""
+    return v / scale if law.base == fam.INVERSE_GAUSSIAN else v * scale * scale if law.base == fam.GAUSSIAN else v
+
+
 def _scores(x, law, par, wanted, device, workers, stats=None):
     """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
 
@@ -61,6 +73,8 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     y = np.ascontiguousarray(law.forward(np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)))
     K, n = par.shape[1], y.size
     used = par[:, par[0] > 0]
+    scale = _scale(law, used) if stats is None else 1.0
+    used = np.stack([used[0], used[1] * scale, _rescaled(law, used[2], scale)])
     c = float(used[0] @ used[1])
     P = np.empty((3, used.shape[1]))
     k.on_host.set_coefficients(P, used, law.base, float(law.shape), c)
@@ -68,10 +82,20 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     stats = np.empty((0, n)) if stats is None else stats
     where = choose_device(device, work=5.0 * n * K)
     if n:
-        launch(k.SCORES, (y, c, law.base, P, out, resp, stats), n, device=where, workers=workers, cost=5.0 * K, outputs=(4, 5, 6))
+        launch(
+            k.SCORES,
+            (y * scale, c, law.base, P, out, resp, stats),
+            n,
+            device=where,
+            workers=workers,
+            cost=5.0 * K,
+            outputs=(4, 5, 6),
+        )
     power, add = fam.log_base(law.base, float(law.shape))
     j0, j1, j2 = law.jacobian
     out += add + j0 + j2 * y
+    if scale != 1.0:
+        out += (1.0 + power) * math.log(scale)
     if power + j1 != 0.0:
         out += (power + j1) * np.log(y)
     if law.base == fam.POISSON:

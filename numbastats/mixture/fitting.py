@@ -24,19 +24,22 @@ from numbastats.scalar import families as fam
 
 __all__ = ["MixtureBatch", "MixtureFit", "fit", "fit_many"]
 
-IN_FLIGHT = 1 << 20  # observations prepared at a time, 64 bytes each; with more the system's fresh memory costs a third again
+IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 
 STATUS = {
     0: "certified optimum",
     1: "the budget of passes was spent before the decrement test was met; the best point is returned",
-    2: "stationary, but not a certified maximum: a redundant component or a saddle; fewer components will do",
+    2: (
+        "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
+        "components so far apart in scale that double precision does not resolve them"
+    ),
     3: "every start collapsed onto too few values; try fewer components, more starts or a prior",
     4: "a certified optimum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
     5: "too few distinct values for this number of components",
     6: "values outside the support of the family",
     7: "no observation left",
-    8: "infinite values or invalid weights",
+    8: "infinite values or invalid weights, or results beyond the range of double precision",
     9: "stopped by the callback",
 }
 
@@ -343,7 +346,7 @@ def fit_many(
             pool = stack.enter_context(ThreadPoolExecutor(workers))
             job = dataclasses.replace(job, options=dataclasses.replace(options, workers=1))
         else:
-            chunks = _chunks(values, IN_FLIGHT)
+            chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
         cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
         results = (map if pool is None else pool.map)(job, cuts)
         for (_lo, done), part in zip(chunks, results, strict=False):
@@ -456,7 +459,7 @@ def _chunks(data, limit, workers=1):
     while lo < data.count:
         hi = int(np.searchsorted(data.off, data.off[lo] + limit, side="right")) - 1
         if workers > 1:
-            share = max(least, (cost[-1] - cost[lo]) // (2 * workers))
+            share = max(least, (cost[-1] - cost[lo]) * 2 // (3 * workers))
             hi = min(hi, int(np.searchsorted(cost, cost[lo] + share, side="right")) - 1)
         hi = min(max(hi, lo + 1), data.count)
         chunks.append((lo, hi))
@@ -478,6 +481,7 @@ class _Job:
     keep_starts: bool
     first: int
 
+    @np.errstate(all="ignore")  # extreme data get a status, not a warning
     def __call__(self, chunk):
         values, lo, starts = chunk
         family, options = self.family, self.options
@@ -521,25 +525,28 @@ class _Job:
             )
         names = ("weights", "means", "params") if family.two else ("weights", "means")
         side = size * width if self.se or self.cov else 0
-        cov = np.full((D, side, side), np.nan)
+        cov, se = np.full((D, side, side), np.nan), np.full((D, side), np.nan)
         for j, (K, r) in enumerate(zip(self.candidates, results, strict=True)):
             rows = np.nonzero(pick == j)[0]
             w, m, v = _in_units(r.par[rows], p, rows)
             out["weights"][rows, :K], out["means"][rows, :K], out["params"][rows, :K] = w, m, v
             if side:
-                _covariances(cov, r, rows, p, m, v)
-        out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in data.notes.items()}
+                _covariances(cov, se, r, rows, p, m, v)
         out["status"] = np.where(bad != 0, bad, out["status"]).astype(np.int8)
-        lost = (bad != 0) | np.isin(out["status"], (3, 5))
+        notes = dict(data.notes)
+        for d in np.nonzero(_unusable(out, family))[0]:
+            out["status"][d], notes[int(d)] = 8, _BEYOND
+        lost = (bad != 0) | np.isin(out["status"], (3, 5, 8))
         for name in ("weights", "means", "params"):
             out[name][lost] = np.nan
+        out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
         out["n_components"] = np.asarray(self.candidates, np.int64)[pick]
         out["n_used"] = np.where(bad != 0, 0, p.info[:, COUNT]).astype(np.int64)
         out["mass"], out["criteria_"], out["cov"] = p.info[:, MASS], criteria, cov if self.cov else cov[:, :0, :0]
         out["se"] = {}
         if self.se:
-            root = np.sqrt(np.maximum(np.diagonal(cov, axis1=1, axis2=2), 0.0)).reshape(D, size, width)
-            out["se"] = {name: root[:, q] for q, name in enumerate(names)}
+            se = se.reshape(D, size, width)
+            out["se"] = {name: se[:, q] for q, name in enumerate(names)}
             out["se"].setdefault("params", np.full((D, width), np.nan))
         out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
         return out
@@ -595,7 +602,7 @@ def _scaled_starts(given, p):
     return out
 
 
-def _covariances(cov, r, rows, p, mean, second):
+def _covariances(cov, se, r, rows, p, mean, second):
     """Fill in certified fits: the observed information in theta, carried to (weights, means, params)."""
     K, width = r.par.shape[2], cov.shape[1] // (3 if p.family.two else 2)
     good = np.nonzero(r.status[rows] == 0)[0]
@@ -603,18 +610,38 @@ def _covariances(cov, r, rows, p, mean, second):
         return
     at, n = rows[good], r.hess.shape[1]
     al = r.par[at, 0]
-    J = np.zeros((good.size, n + 1, n))
+    J, unit = np.zeros((good.size, n + 1, n)), np.ones((good.size, n + 1))
     for j in range(K - 1):  # log-odds against the last component: d al_i / d z_j = al_i (delta_ij - al_j)
         J[:, :K, j] = -al * al[:, [j]]
         J[:, j, j] += al[:, j]
-    unit = p.info[at, climbing.SCALE][:, None] / p.factor[at][:, None]
     k = np.arange(K)
-    J[:, K + k, K - 1 + k] = unit if p.family.base == fam.GAUSSIAN else mean[good]
+    J[:, K + k, K - 1 + k] = 1.0
+    scale = p.info[at, climbing.SCALE][:, None] / p.factor[at][:, None]
+    unit[:, K : 2 * K] = scale if p.family.base == fam.GAUSSIAN else mean[good]
     if p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
-        sign = 1.0 if p.family.base == fam.GAUSSIAN else -1.0
-        J[:, 2 * K + k, 2 * K - 1 + k] = sign * second[good]
+        J[:, 2 * K + k, 2 * K - 1 + k] = 1.0 if p.family.base == fam.GAUSSIAN else -1.0
+        unit[:, 2 * K :] = second[good]
+    whole = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
     places = (np.arange((n + 1) // K)[:, None] * width + k).reshape(-1)
-    cov[at[:, None, None], places[:, None], places] = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
+    cov[at[:, None, None], places[:, None], places] = whole * unit[:, :, None] * unit[:, None, :]
+    se[at[:, None], places] = np.sqrt(np.maximum(np.diagonal(whole, axis1=1, axis2=2), 0.0)) * unit
+
+
+_BEYOND = (
+    "the log-likelihood or the parameters are beyond the range of double precision numbers; bring the data to a scale near 1, "
+    "or drop extreme values"
+)
+
+
+def _unusable(out, family):
+    """Which fits have a log-likelihood or parameters that overflowed, or means that vanished."""
+    lost = ~np.isfinite(out["loglik"])
+    for name in ("weights", "means", "params") if family.two else ("weights", "means"):
+        used = ~np.isnan(out["weights"])
+        lost |= (used & ~np.isfinite(out[name])).any(axis=1)
+    if not family.discrete and family.base != fam.GAUSSIAN:
+        lost |= (out["means"] == 0.0).any(axis=1)
+    return lost & np.isin(out["status"], (0, 1, 2, 4))
 
 
 def _entropy(p, r, options):
@@ -659,10 +686,9 @@ def _assemble(parts, data, family, candidates, done):
 
     def joined(name, empty):
         arrays = [part[name] for part in parts]
-        missing = np.broadcast_to(np.asarray(empty), (D - done, *np.shape(empty)))
-        return (
-            np.concatenate([*arrays, missing]) if arrays or done < D else np.empty((0, *np.shape(empty)), np.asarray(empty).dtype)
-        )
+        if done < D or not parts:
+            arrays.append(np.full((D - done, *np.shape(empty)), empty))
+        return np.concatenate(arrays)
 
     row = np.full(width, np.nan)
     values = {name: joined(name, row) for name in ("weights", "means", "params")}

@@ -75,7 +75,7 @@ class Data:
 
 
 def _flatten(data, offsets, name):
-    """Flat float64 copy, offsets and dtype."""
+    """Flat float64 values, which may be the caller's, offsets and dtype."""
     if offsets is not None:
         x = unmasked(data)
         off = np.asarray(offsets)
@@ -107,7 +107,7 @@ def _flatten(data, offsets, name):
         off = np.arange(x.shape[0] + 1, dtype=np.int64) * x.shape[1]
         x = x.reshape(-1)
     dtype = result_dtype([name], [x.dtype])
-    return x.astype(np.float64), off, dtype
+    return x.astype(np.float64, copy=False), off, dtype
 
 
 def _per_set(mask, off):
@@ -116,7 +116,7 @@ def _per_set(mask, off):
 
 
 def flatten(data, offsets, weights) -> Values:
-    """A copy of the data sets in a row."""
+    """The data sets in a row, float64."""
     x, off, dtype = _flatten(data, offsets, "data")
     if weights is None:
         return Values(x, None, off, True, dtype)
@@ -127,8 +127,8 @@ def flatten(data, offsets, weights) -> Values:
 
 
 def arrange(values, family, threads=1) -> Data:
-    """Check, drop, transform and sort. The memory of `values` is used up."""
-    x, w, off = values.x, values.w, values.off
+    """Check, drop, transform and sort copies."""
+    x, w, off = values.x.copy(), None if values.w is None else values.w.copy(), values.off
     D = values.count
     status, notes = np.zeros(D, np.int8), {}
     bad_weight = None
@@ -188,19 +188,20 @@ def arrange(values, family, threads=1) -> Data:
     if values.unit:
         w = None
     if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
-        before = _powers(x, off)
+        degree = family.constant if family.transform == "power" else 2.0
+        before = _powers(x, off, limit=int(1022 / max(1.0, degree)))
         y = family.forward(x * np.repeat(before, lengths))
-        power, factor = np.ones(D), before ** (family.constant if family.transform == "power" else 2.0)
+        power, factor = np.ones(D), before**degree
         _sort(y, w, off, threads)
     else:
         y = family.forward(x)
         _sort(y, w, off, threads)
-        power = factor = np.ones(D) if family.discrete else _powers(y, off, True)
+        power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
     return Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
 
 
-def _powers(y, off, ascending=False):
-    """2^-e with 2^e above the largest |y| of each data set, kept finite."""
+def _powers(y, off, *, ascending=False, limit=1022):
+    """2^-e with 2^e above the largest |y| of each data set, |e| <= limit."""
     D = off.size - 1
     top = np.ones(D)
     full = np.diff(off) > 0
@@ -209,7 +210,7 @@ def _powers(y, off, ascending=False):
     elif full.any():
         top[full] = np.maximum.reduceat(np.abs(y), off[:-1][full])
     _, e = np.frexp(top)
-    return np.ldexp(1.0, np.clip(-e, -1022, 1022))
+    return np.ldexp(1.0, np.clip(-e, -limit, limit))
 
 
 def _sort(y, w, off, threads):

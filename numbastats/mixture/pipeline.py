@@ -383,6 +383,24 @@ def _sd(par, family):
         return np.sqrt(m) if family.base == fam.POISSON else np.sqrt(m * (1.0 + m))
 
 
+def _blur(par, p, info):
+    """Error of the log-likelihood by rounding, roughly: the logits of an observation are differences of A and B t1 + C t2."""
+    family, mass = p.family, info[:, c.MASS]
+    m, v, centre = par[:, 1], par[:, 2], info[:, [c.CENTRE]]
+    e = centre - m
+    if family.base == fam.INVERSE_GAUSSIAN:
+        size = 0.5 * e * e / (v * m * m * centre)
+    elif family.base == fam.GAUSSIAN:
+        size = 0.5 * e * e / v
+    elif family.base == fam.POISSON:
+        size = centre * np.abs(np.log(m)) + m
+    elif family.base == fam.GEOMETRIC:
+        size = centre * np.log1p(1.0 / m)
+    else:
+        size = centre / m * (1.0 / v if family.two else family.shape)
+    return 2.0**-52 * mass * size.max(axis=1)
+
+
 def split_starts(par, family):
     """Starts (1, 2 K, 3, K + 1) that split each component of a fit (3, K) in two, half and one standard deviation apart."""
     K = par.shape[1]
@@ -405,6 +423,8 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
     status = np.where((status != c.DEGENERATE) & ~np.isfinite(outcome[:, 0]), c.DEGENERATE, status)
     info = p.info[owner]
+    blurred = ~(_blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
+    status[(status == 0) & blurred] = c.NOT_CERTIFIED
     keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, c.SPREAD][:, None]).all(axis=1)
     keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
