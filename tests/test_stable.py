@@ -376,6 +376,19 @@ def test_score_matches_exact_derivatives():
     assert stable.loglik(x, 1.5, 0.2) == pytest.approx(stable.logpdf(x, 1.5, 0.2).sum(), rel=1e-14)
 
 
+@pytest.mark.parametrize(
+    "a, b, x, want",
+    [
+        (1.9, 0.2, -6.0, (-9.664573794743962, -1.3050772691872505, -0.7185900034592334, 3.3115400207554)),
+        (1.2, -0.8, 4.0, (-0.55600573763249, 5.106798987397241, 0.6495252328212462, 1.5981009312849848)),
+        (0.7, 0.3, 0.3, (0.4632992469806934, -0.43197039106247415, 1.1029887228762663, -0.6691033831371201)),
+    ],
+)
+def test_score_between_the_closed_forms(a, b, x, want):
+    """Derivatives of the Fourier integral on a turned ray, 40 digits."""
+    np.testing.assert_allclose(stable.score(x, a, b, **SERIAL), want, rtol=0, atol=1e-9)  # observed 1e-10
+
+
 class TestFrozen:
     def test_methods_are_the_functions(self):
         law = stable.Stable(1.6, -0.4, 0.5, 2.0, "S1")

@@ -186,9 +186,20 @@ def _source_file(value) -> str | None:
     return f.__code__.co_filename if isinstance(f, types.FunctionType) else None
 
 
+def _called(f: types.FunctionType, found: set) -> set:
+    """The jitted functions that f calls by name, and those that they call."""
+    for name in f.__code__.co_names:
+        g = getattr(f.__globals__.get(name), "py_func", None)
+        if isinstance(g, types.FunctionType) and g not in found:
+            found.add(g)
+            _called(g, found)
+    return found
+
+
 def _digest(template, target, flags, scalars) -> str:
     h = hashlib.sha256(_library_digest())
-    h.update(_file_digest(template.__code__.co_filename))
+    for path in sorted({f.__code__.co_filename for f in _called(template, {template})}):
+        h.update(_file_digest(path))
     h.update(repr((target, sorted(flags))).encode())
     for name, value in sorted(scalars.items()):
         path = _source_file(value)
@@ -198,22 +209,35 @@ def _digest(template, target, flags, scalars) -> str:
     return h.hexdigest()[:16]
 
 
-def _plain_globals(code: types.CodeType, glb: dict, done: dict) -> dict:
-    """Globals of a simulated kernel: array functions replaced by plain Python, recursively."""
+class _KernelCuda:
+    """The module `cuda` for what a simulated kernel calls: the simulator swaps it among the kernel's own globals alone."""
+
+    def __init__(self, kernel):
+        self._kernel = kernel
+
+    def __getattr__(self, name):
+        return getattr(self._kernel["cuda"], name)
+
+
+def _plain_globals(code: types.CodeType, glb: dict, done: dict, kernel: dict | None = None) -> dict:
+    """Globals of a simulated kernel: array functions replaced by plain Python, recursively, which see the kernel's `cuda`."""
     out = dict(glb)
     for name in code.co_names:
         value = glb.get(name)
         if id(value) in _PLAIN:
-            out[name] = _plain_version(value, done)
+            out[name] = _plain_version(value, done, out if kernel is None else kernel)
     return out
 
 
-def _plain_version(compiled, done: dict):
+def _plain_version(compiled, done: dict, kernel: dict):
     if id(compiled) not in done:
         f = _PLAIN[id(compiled)][1]
         glb = dict(f.__globals__)
         done[id(compiled)] = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, f.__closure__)
-        glb.update(_plain_globals(f.__code__, glb, done))  # after the entry in `done`: functions may call each other
+        # after the entry in `done`: functions may call each other
+        glb.update(_plain_globals(f.__code__, glb, done, kernel))
+        if glb.get("cuda") is cuda:
+            glb["cuda"] = _KernelCuda(kernel)
     return done[id(compiled)]
 
 

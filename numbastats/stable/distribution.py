@@ -29,7 +29,7 @@ class Stable:
     param : {"S0", "S1"}
         Parameterisation of `loc`; see `numbastats.stable.pdf`.
     table : {"auto", True, False}
-        Whether points are looked up in tables: always, never, or from 1500 points on.
+        Whether points are looked up in tables: always, never, or where there are enough of them (see `numbastats.stable.pdf`).
 
     Raises
     ------

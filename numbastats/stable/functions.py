@@ -23,7 +23,6 @@ __all__ = [
 _CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
 _NAMES = ("x", "alpha", "beta", "loc", "scale")
 _METHODS = ("auto", "table", "quadrature", "fourier", "gauss-kronrod")
-_TABLE_FROM = 1500  # points of one law from which making a table pays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +88,12 @@ def _origin(table, ab, s1):
     return (high, low, 0.0) if table.centred else (-high, -low, 0.0)
 
 
+def _table_pays(ab, *values):
+    """Whether there are enough points for a table of the law: where the integral has to fill in, making one takes longer."""
+    few = ab[0] >= 0.5 and abs(ab[0] - 1.0) >= 0.08
+    return max(map(_size, values)) >= (400 if few else 1500)
+
+
 def _size(value):
     shape = getattr(value, "shape", None)
     return total(shape) if shape is not None else np.size(value)
@@ -110,7 +115,7 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
             f"method='table' needs one alpha in [0.1, 2) and one beta in [-1, 1] for all points (inside (-1, 1) for logarithms "
             f"of arrays on the device); got alpha={alpha!r}, beta={beta!r}. Use method='auto'"
         )
-    if ab is not None and (method == "table" or max(_size(v) for v in (x, loc, scale)) >= _TABLE_FROM):
+    if ab is not None and (method == "table" or _table_pays(ab, x, loc, scale)):
         t = tables.table(*ab)
         bound = _Bound(kernels.TABLE, (*_origin(t, ab, s1), t.info, t.cells, t.panels[int(code) // 2]))
         values = elementwise(lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **options)
@@ -222,7 +227,8 @@ _DOC = """{what} of alpha-stable laws.
         (closed forms, series, the Fourier rule where the values are large, Zolotarev's integral); "fourier": the Fourier rule
         and, beyond its radius, the series at infinity, with absolute accuracy of 4e-14 (pdf) and 6e-15 (cdf, sf) for alpha >=
         0.5, and NaN for alpha < 0.5 or |x| > 8 and alpha within 0.1 of 1; "gauss-kronrod": the second reference's quadrature,
-        for comparison. "auto" makes a table for 1500 points or more that share alpha and beta, else it is "quadrature".
+        for comparison. "auto" makes a table for 400 points or more that share alpha and beta (1500 for alpha < 0.5 or within 0.08
+        of 1), else it is "quadrature".
 {error}    out : array, optional
         Array for the result, of the result's shape and dtype, C-contiguous.
     dtype : {{"float64", "float32"}}, optional
@@ -247,8 +253,9 @@ _DOC = """{what} of alpha-stable laws.
     Notes
     -----
     Standard S0 law: characteristic function exp(-|t|^a [1 + i b tan(pi a/2) sgn t (|t|^(1-a) - 1)]); loc + scale Z. On the 856
-    reference points with log density above -230 the relative errors are below 1e-13 on 99.5 % (pdf) and 99.8 % (cdf, sf) and
-    nowhere above 6e-12. Tables agree with the points to 5e-13 where the density is above 1e-300, mostly to 2e-14.{extra}
+    reference points with log density above -230 the relative errors are below 1e-13 on 99.8 % (pdf) and 99.9 % (cdf, sf) and
+    nowhere above 1.4e-13, point by point and by tables. Tables agree with the points to 1e-12 where the density is above 1e-290,
+    mostly to 2e-14.{extra}
 
     References
     ----------
@@ -300,8 +307,8 @@ def pdf_cdf(
     s1 = choice("param", param, ("S0", "S1")) == "S1"
     choice("method", method, _METHODS)
     on_device = _on_device((x, alpha, beta, loc, scale))
-    shared = _shared(alpha, beta, (x, loc, scale), dtype) is not None
-    table = method == "table" or (method == "auto" and shared and _size(x) >= _TABLE_FROM)
+    ab = _shared(alpha, beta, (x, loc, scale), dtype)
+    table = method == "table" or (method == "auto" and ab is not None and _table_pays(ab, x, loc, scale))
     if not error and (on_device or table or method in _KERNELS):
         return tuple(_value(name, x, alpha, beta, loc, scale, param, method, False, options) for name in ("pdf", "cdf", "sf"))
     values = _with_error(None, x, alpha, beta, loc, scale, s1, options)
@@ -496,7 +503,8 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     Notes
     -----
     Differences of sixth order of `logpdf` (one-sided at the ends of the domain) in alpha, beta and x; with z = (x - loc)/scale
-    the derivatives by loc and scale follow from that by x.
+    the derivatives by loc and scale follow from that by x. Absolute errors against 40-digit integrals at alpha = 0.7, 1.2, 1.5,
+    1.6, 1.9 and 1.98, |x| <= 6: up to 1e-10 (alpha), 4e-10 (beta, at beta = 0.97), 5e-11 (loc) and 3e-10 (scale).
 
     Examples
     --------
@@ -516,9 +524,12 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     result = np.empty((*x.shape, 4))
     if not x.size:
         return result
-    width = 4e-3 * np.minimum(a, 1.0)
+    # tails of alpha next to 2 or beta next to +-1 go with the distance to the end
+    width = np.minimum(4e-3 * np.minimum(a, 1.0), np.where(a < 2.0, np.maximum(0.012 * (2.0 - a), 1e-7), 1.0))
     result[..., 0] = _difference(lambda h: at(a + h, b, x), width, a, 0.0, 2.0)
-    result[..., 1] = _difference(lambda h: at(a, b + h, x), np.full_like(b, 8e-3), b, -1.0, 1.0)
+    room = 1.0 - np.abs(b)
+    width = np.minimum(8e-3, np.where(room > 0.0, np.maximum(0.012 * room, 1e-7), 1.0))
+    result[..., 1] = _difference(lambda h: at(a, b + h, x), width, b, -1.0, 1.0)
     z = (x - m) / s
     step = 4e-3 * s * (np.minimum(1.0, a) + 0.2 * np.abs(z))
     slope = _difference(lambda h: at(a, b, x + h), step, x, -np.inf, np.inf)

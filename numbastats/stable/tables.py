@@ -3,7 +3,7 @@
 Variable: u = log(t + shift) with t = |x - centre|/delta, on either side of the centre. For alpha < 0.9 the centre is zeta, where
 the density has its cusp or the support its end, and delta the width of the cusp; else it is 0. The shift is 1, or 0 where the
 support begins at the centre. Panels are bisected until the last Chebyshev coefficients are negligible; check points between
-the nodes give the certificate; see building.py. `cells` finds the panel of a u: cells uniform in a bent u.
+the nodes give the certificate; see kernels/building.py. `cells` finds the panel of a u: cells uniform in a bent u.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import functools
 import numpy as np
 
 from numbastats._core.compile import build
-from numbastats.stable import building, kernels
+from numbastats.stable import kernels
+from numbastats.stable.kernels import building
 
 __all__ = ["Table", "table"]
 
-DEGREE = kernels.COEFFICIENTS - 1
+DEGREE = building.DEGREE
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ from numpy.polynomial import chebyshev
 from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, expm1, log, log1p
-from numbastats.stable.kernels import BEND, COEFFICIENTS, TERMS, more_terms
+from numbastats.stable.kernels.points import TERMS, more_terms
+from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
 __all__ = ["GENERATION", "MOST", "PLACES", "make_table"]
 
@@ -67,7 +68,7 @@ def sum_series(a, angle, twist, at_zeta, terms, worst, w):
     """Sums of a series' terms into rows _P and, each over its number, _Q, and the last terms into _POWER.
 
     Returns whether they are accurate at the place `worst`, of the largest step; where the step is smaller they are more so. The
-    conditions are those of `kernels.series_at_infinity` and `series_at_zeta`.
+    conditions are those of `points.series_at_infinity` and `series_at_zeta`.
     """
     asymptotic = a < 1.0 if at_zeta else a > 1.0
     limit = 12.0 if at_zeta else 40.0

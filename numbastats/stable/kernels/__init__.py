@@ -1,0 +1,9 @@
+"""Kernels of the stable laws, by subject."""
+
+from numbastats.stable.kernels.methods import FOURIER, GAUSS_KRONROD
+from numbastats.stable.kernels.points import LANES, POINTS
+from numbastats.stable.kernels.quantiles import NEWTON
+from numbastats.stable.kernels.sampling import RVS
+from numbastats.stable.kernels.tables import QUANTILE, TABLE
+
+__all__ = ["FOURIER", "GAUSS_KRONROD", "LANES", "NEWTON", "POINTS", "QUANTILE", "RVS", "TABLE"]

@@ -1,0 +1,185 @@
+"""One point by Zolotarev's integral."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats._core.compile import array_function
+from numbastats.scalar import stable as law
+from numbastats.scalar.elementary import exp, log
+from numbastats.stable.rules import kronrod
+
+_shared = array_function(host=False)
+
+
+# int g e^-g, int e^-g and int (1 - e^-g) over theta, in w = log(d0/d1), by Gauss-Legendre on panels whose ends are fixed
+# points in w and level sets of log g.
+
+WIDEST = 115.0
+_GRID = np.array([-110.0, -75.0, -55.0, -40.0, -24.0, -14.0, -7.0, -3.0, 0.0, 3.0, 7.0, 14.0, 24.0, 40.0, 55.0, 75.0, 110.0])
+_BEND_GRID = np.array([-9.0, -4.0, -1.5, 1.5, 4.0, 9.0])
+_LEVELS = np.array(
+    [-38.0, -24.0, -15.0, -9.0, -5.5, -3.0, -1.5, -0.5, 0.3, 1.0, 1.6, 2.2, 2.8, 3.3, 3.75]
+    + [4.1, 4.4, 4.7, 5.0, 5.4, 5.8, 6.2, 6.6, 7.0]
+)
+_SHIFTS = np.array([0.003, 0.02, 0.08, 0.2, 0.5, 1.0, 2.0, 3.5, 5.5, 8.0, 11.0, 15.0, 20.0, 27.0, 40.0])
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+NONE = np.empty(0)
+KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER = kronrod(7)
+SAMPLES = 32  # places at which log g is looked at to find its level sets
+PANELS = 60  # at most
+
+
+@_shared
+def fill_log_g(w, n, L, q, d0, jac, lg):
+    """log g, d0 and d theta/d w at n places w."""
+    if q[11] == 2.0:
+        for i in range(n):
+            u, v, j = law.lengths(w[i], L)
+            d0[i], jac[i], lg[i] = u, j, law.log_g_one(u, v, w[i], q)
+    elif q[11] == 1.0:
+        for i in range(n):
+            u, v, j = law.lengths(w[i], L)
+            d0[i], jac[i], lg[i] = u, j, law.log_g_near_one(u, v, w[i], q)
+    else:
+        for i in range(n):
+            u, v, j = law.lengths(w[i], L)
+            d0[i], jac[i], lg[i] = u, j, law.log_g(u, v, w[i], q)
+
+
+@_shared
+def almost_light(q):
+    """Whether log g has a level stretch, which it leaves where the distance to one end is as small as k1 or h0."""
+    small = q[3] if q[0] > 1.0 else q[2]
+    return small > 0.0 and small < 0.2 and q[0] != 1.0
+
+
+@_shared
+def grid_with_bend(q, L, grid):
+    """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
+    level = almost_light(q)
+    bend = log((q[3] if q[0] > 1.0 else q[2]) / L) if level else 0.0
+    n, extra = 0, 0
+    for k in range(_GRID.size):
+        while level and extra < _BEND_GRID.size and bend + _BEND_GRID[extra] < _GRID[k]:
+            grid[n] = bend + _BEND_GRID[extra]
+            n, extra = n + 1, extra + 1
+        grid[n] = _GRID[k]
+        n += 1
+    return n
+
+
+@_shared
+def crossings(L, lowest, q, w, d0, jac, lg, ends):
+    """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
+    if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
+        return 0
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    low = exp(lowest)
+    shifted = low >= 0.05
+    # For small alpha the integrands are e^(v - g) with g = e^(r v), r = a/(1 - a): the peak is at g = 1/r.
+    levels = _SHIFTS.size
+    if q[0] < 0.5 and not shifted:
+        r = q[0] / (1.0 - q[0])
+        peak = -log(r) / r - 1.0 / r
+        while levels < _LEVELS.size and _LEVELS[levels - 1] / r - exp(_LEVELS[levels - 1]) > peak - 42.0:
+            levels += 1
+    # The levels from number `split` on go by what is left above the minimum, or above the level stretch of an almost light law.
+    stretch = q[6] * log(q[5] / q[0]) + log(abs(q[1])) - q[4] if almost_light(q) else -np.inf
+    split = levels
+    if shifted:
+        split, levels = 0, _SHIFTS.size
+    elif stretch > -3.0 and stretch < 6.0:
+        low = exp(stretch)
+        while split > 0 and _LEVELS[split - 1] >= stretch:
+            split -= 1
+        levels = split + _SHIFTS.size
+    top = log(low + _SHIFTS[-1]) if split < levels else _LEVELS[levels - 1]
+    bottom = log(low + _SHIFTS[0]) if shifted else max(_LEVELS[0], lowest + 0.02)
+    left, right = -WIDEST, WIDEST
+    for turn in range(8):
+        for i in range(SAMPLES):
+            t = 2.0 * i / (SAMPLES - 1.0) - 1.0
+            v = WIDEST * t * abs(t) if turn == 0 else 0.5 * ((right + left) + (right - left) * t)
+            w[i] = sign * v
+        fill_log_g(w, SAMPLES, L, q, d0, jac, lg)
+        i, j = 0, SAMPLES - 1
+        while i + 1 < SAMPLES and lg[i + 1] < bottom:
+            i += 1
+        while j > 0 and not (lg[j - 1] < top):
+            j -= 1
+        j = max(j, i + 1)
+        i, j = min(i, SAMPLES - 2), min(j, SAMPLES - 1)
+        if turn > 0 and j - i > SAMPLES // 3:
+            break
+        left, right = sign * w[i], sign * w[j]
+        if right - left <= 1e-15 * max(abs(left), abs(right)):
+            break
+    # the samples bracket the levels: merge interpolated crossings with the fixed grid
+    grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
+    n, g, i = 0, 0, 0
+    while i + 1 < SAMPLES and lg[i + 1] < bottom:
+        i += 1
+    while g + 1 < places and grid[g + 1] < min(sign * w[i], 0.0) - 40.0:  # d theta/d w is below e^-40 there
+        g += 1
+    i = 0
+    for k in range(levels):
+        height = log(low + _SHIFTS[k - split]) if k >= split else _LEVELS[k]
+        while i + 1 < SAMPLES and lg[i + 1] < height:
+            i += 1
+        if i + 1 == SAMPLES or not (lg[i] < height):
+            continue
+        t = (height - lg[i]) / (lg[i + 1] - lg[i])
+        t = t if t >= 0.0 and t <= 1.0 else 0.5
+        v = sign * (w[i] + t * (w[i + 1] - w[i]))
+        while g < places and grid[g] < v:
+            ends[n] = grid[g]
+            n += 1
+            g += 1
+        ends[n] = v
+        n += 1
+    if lg[SAMPLES - 1] < top:
+        while g < places:
+            ends[n] = grid[g]
+            n += 1
+            g += 1
+    return n
+
+
+@_shared
+def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out):
+    """The three integrals into out[:3], and into out[3:] the sums over the panels of |rule - lower rule|."""
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    low = exp(lowest)
+    per = nodes.size
+    m = per * (n - 1)
+    for k in range(n - 1):
+        half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
+        part = w[k * per : (k + 1) * per]
+        for j in range(per):
+            part[j] = sign * (mid + half * nodes[j])
+    fill_log_g(w, m, L, q, d0, jac, lg)
+    for i in range(m):
+        lg[i], jac[i], d0[i] = law.integrands(lg[i], jac[i], low)
+    for j in range(6):
+        out[j] = 0.0
+    for k in range(n - 1):
+        half = 0.5 * (ends[k + 1] - ends[k])
+        p, c, s, pl, cl, sl = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(per):
+            i = k * per + j
+            p, c, s = p + weights[j] * lg[i], c + weights[j] * jac[i], s + weights[j] * d0[i]
+            if lower.size > 0:
+                pl, cl, sl = pl + lower[j] * lg[i], cl + lower[j] * jac[i], sl + lower[j] * d0[i]
+        out[0] += half * p
+        out[1] += half * c
+        out[2] += half * s
+        if lower.size > 0:
+            out[3] += half * abs(p - pl)
+            out[4] += half * abs(c - cl)
+            out[5] += half * abs(s - sl)
+    if n > 0:  # beyond the last end e^-g is 0
+        near, far, unused = law.lengths(sign * ends[n - 1], L)
+        out[2] += far if sign > 0.0 else near
+    else:
+        out[0], out[1], out[2] = 1.0, 1.0, L

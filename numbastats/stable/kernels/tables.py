@@ -1,0 +1,199 @@
+"""Look-ups in a law's table, see tables.py one level up: values, and quantiles by inversion.
+
+`centre` (two doubles) and `turn` (times log scale) lead from the standardised x to the variable of the table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, prange, types
+
+from numbastats._core.compile import Kernel, array_function
+from numbastats.scalar import stable as law
+from numbastats.scalar.bits import at
+from numbastats.scalar.elementary import exp, log
+from numbastats.stable.kernels.points import DOUBLE, TASK
+
+_shared = array_function(host=False)
+
+COEFFICIENTS = 14  # of the polynomials
+CHUNK, BLOCK = 4096, 64  # look-ups per task and per pass
+
+BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow outwards
+
+
+@_shared
+def polynomial(cells, rows, cell, u):
+    """The table's polynomial at u: that of the cell's panel or of one that follows."""
+    k = cells[cell, 0]
+    y = (u - rows[k, 0]) * rows[k, 1]
+    while y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > rows[k, 0]:
+        k += 1
+        y = (u - rows[k, 0]) * rows[k, 1]
+    row = rows[k]
+    z = y * y
+    even, odd = row[COEFFICIENTS + 1], row[COEFFICIENTS + 2]
+    for j in range(COEFFICIENTS - 1, 2, -2):
+        even, odd = law.mul_add(even, z, row[j]), law.mul_add(odd, z, row[j + 1])
+    return law.mul_add(y, odd, even)
+
+
+@_shared
+def beyond(code, cell, side):
+    """The logarithm where the table has no panel: the density and one tail are 0."""
+    if cell == -3:
+        return np.nan
+    right = (side > 0.0) == (cell == -1)  # towards +inf
+    zero = code < 2 or (code < 4) != right
+    return -np.inf if zero else 0.0
+
+
+def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        u, d, where = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+        first = np.int64(k) * CHUNK
+        what = int(code)
+        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
+            xb = x[lo : lo + BLOCK]
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                d[i] = law.from_centre(
+                    np.float64(xb[i]), np.float64(at(loc, lo + i)), np.float64(at(scale, lo + i)), centre, centre_lo, turn
+                )
+            for i in range(o.size):
+                u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
+            for i in range(o.size):
+                where[i] = law.cell(
+                    d[i],
+                    u[i],
+                    info[1, 0],
+                    info[1, 1],
+                    info[1, 2],
+                    info[1, 3],
+                    info[1, 4],
+                    info[2, 0],
+                    info[2, 1],
+                    info[2, 2],
+                    info[2, 3],
+                    info[2, 4],
+                )
+            for i in range(o.size):
+                c = int(where[i])
+                u[i] = polynomial(cells, rows, c, u[i]) if c >= 0 else beyond(what, c, d[i])
+            if what == 0:
+                for i in range(o.size):
+                    o[i] = exp(u[i]) / np.float64(at(scale, lo + i))
+            else:
+                for i in range(o.size):
+                    o[i] = law.from_log(what, u[i], np.float64(at(scale, lo + i)))
+
+
+def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, out):
+    what = int(code)
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        sc = np.float64(at(scale, i))
+        d = law.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
+        u = log(abs(d) * info[0, 0] + info[0, 1])
+        c = int(
+            law.cell(
+                d,
+                u,
+                info[1, 0],
+                info[1, 1],
+                info[1, 2],
+                info[1, 3],
+                info[1, 4],
+                info[2, 0],
+                info[2, 1],
+                info[2, 2],
+                info[2, 3],
+                info[2, 4],
+            )
+        )
+        out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d), sc)
+
+
+@_shared
+def quantile(p, upper, info, lower_tail, upper_tail):
+    """(side, u): where the tail probability is p, as a place in the table. u is NaN or +-inf at the ends."""
+    if not (p >= 0.0 and p <= 1.0):
+        return 1, np.nan
+    if p == 0.0 or p == 1.0:
+        right = (p == 1.0) != upper  # the right end of the support
+        if right:
+            return (1, np.inf) if info[1, 6] > 0.0 else (2, -np.inf)
+        return (2, np.inf) if info[2, 6] > 0.0 else (1, -np.inf)
+    from_left = (p <= 0.5) != upper
+    rows = lower_tail if from_left else upper_tail
+    target = log(p) if p <= 0.5 else log(1.0 - p)
+    side = 1
+    if info[1, 6] == 0.0:
+        side = 2
+    elif info[2, 6] > 0.0 and (rows[int(info[1, 5]), 2] > target) == from_left:
+        side = 2
+    sign = 1.0 if from_left == (side == 1) else -1.0  # the logarithm rises with u
+    target *= sign
+    first, count = int(info[side, 5]), int(info[side, 6])
+    lo, hi = 0, count  # the last panel whose start does not lie beyond
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if sign * rows[first + middle, 2] <= target:
+            lo = middle
+        else:
+            hi = middle
+    row = rows[first + lo]
+    left, right = -1.0, 1.0 if lo + 1 < count else 1e3
+    low = sign * row[2]
+    y = 0.0
+    if lo + 1 < count:
+        high = sign * rows[first + lo + 1, 2]
+        y = min(max(2.0 * (target - low) / (high - low) - 1.0, -1.0), 1.0) if high > low else 0.0
+    for _ in range(40):
+        f, d = row[row.size - 1], 0.0
+        for j in range(row.size - 2, 2, -1):
+            d = d * y + f
+            f = f * y + row[j]
+        f, d = sign * f - target, sign * d
+        if f > 0.0:
+            right = y
+        else:
+            left = y
+        step = f / d if d > 0.0 else 2.0 * (right - left)
+        done = abs(step) <= 3e-16 * (1.0 + abs(y)) or right - left <= 3e-16
+        y -= step
+        if done:
+            break
+        if not (y > left and y < right):
+            y = 0.5 * (left + right)
+    return side, row[0] + y / row[1]
+
+
+def quantile_cpu(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail, upper_tail, out):
+    for k in prange((out.size + TASK - 1) // TASK):
+        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
+            side, u = quantile(np.float64(p[i]), upper > 0, info, lower_tail, upper_tail)
+            out[i] = law.place(
+                u, side, info[0, 0], info[0, 1], centre, centre_lo, turn, np.float64(at(loc, i)), np.float64(at(scale, i))
+            )
+
+
+def quantile_cuda(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail, upper_tail, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        side, u = quantile(np.float64(p[i]), upper > 0, info, lower_tail, upper_tail)
+        out[i] = law.place(
+            u, side, info[0, 0], info[0, 1], centre, centre_lo, turn, np.float64(at(loc, i)), np.float64(at(scale, i))
+        )
+
+
+_F8, _TABLE = types.float64, types.float64[:, ::1]
+
+
+def _with_table(*tables):
+    return lambda T: [
+        (T[::1], T, T, T, _F8, _F8, _F8, *tables, T[::1]),
+        (T[::1], T[::1], T[::1], T, _F8, _F8, _F8, *tables, T[::1]),
+    ]
+
+
+TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.int64[:, ::1], _TABLE), f64_ok=DOUBLE)
+QUANTILE = Kernel("stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=DOUBLE)
