@@ -301,7 +301,8 @@ def compile_before_simulating(kernel, inputs, outputs):
     four times as long.
     """
     f = kernel.cuda.fn
-    if "cuda.shared" in inspect.getsource(f) or any(o.ndim != 1 for o in outputs):
+    source = inspect.getsource(f)
+    if "cuda.shared" in source or "cuda.blockIdx" in source or any(o.ndim != 1 for o in outputs):
         return
     one_thread = types.SimpleNamespace(grid=lambda dimensions: 0, gridsize=lambda dimensions: 1)
     plain = types.FunctionType(f.__code__, {**f.__globals__, "cuda": one_thread}, f.__name__)
