@@ -34,7 +34,7 @@ __all__ = ["ACCUMULATE", "FINISH", "ROWS", "ROWS_A"]
 _scatter = _emit = _update = None
 
 
-@array_function
+@array_function(host=False)
 def buffers(q, lam2, ints):
     """Scratch of a task: t, centre, weights and squared scales of a chunk; integers; pairs of them; runs of samples."""
     n = CHUNK + 24  # neighbours must not lie a page apart
@@ -46,7 +46,7 @@ def buffers(q, lam2, ints):
     return f[:n], f[n : 2 * n], f[2 * n : 3 * n], f[3 * n :], i[:n], i[n : 2 * n], i[2 * n : 3 * n], i[3 * n :], runs
 
 
-@array_function
+@array_function(host=False)
 def share_of(task, tasks):
     """Which share of the rows a task takes: neighbours in time are apart in space, for equal loads."""
     return (task * 37) % tasks if tasks % 37 else task
