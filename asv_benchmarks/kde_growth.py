@@ -19,8 +19,8 @@ TEXT = """# Growth of `kde.grid`
 Written {day} by `asv_benchmarks/kde_growth.py` on {processor}; {versions}.
 
 Method "rows-c", two dimensions, one thread, whole calls: the fastest of many in milliseconds, the three sizes in turn. One of
-samples, rows per sample (by the bandwidth h) and positions doubles twice while the others stay. The last column is the least-squares
-exponent: 1 is linear, and less where what does not grow counts.
+samples, rows per sample (by the bandwidth h) and positions doubles twice while the others stay. The last column is the
+least-squares exponent: 1 is linear, and less where what does not grow counts.
 
 | what grows | samples, h, grid | 1 | 2 | 4 | exponent |
 |---|---|---|---|---|---|
