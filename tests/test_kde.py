@@ -237,6 +237,65 @@ def test_long_rows_choose_variant_b():
     assert fitted.method_used_ == "rows-c"
 
 
+@pytest.mark.parametrize("kernel", ["epanechnikov", "biweight", "triweight"])
+def test_far_along_a_long_row(kernel):
+    """Coefficients about cell 0 wrap modulo 2^64 a hundred thousand cells away; what is left of them there is exact."""
+    rng = np.random.default_rng(16)
+    x, w = rng.uniform(0, 1, 300), rng.uniform(0.1, 1, 300)
+    at = np.linspace(0, 1, 300_001)
+    got = kde.grid(x, at, weights=w, kernel=kernel, H=[[0.0004]], method="rows-b", **CPU)
+    some = np.r_[0:2000:40, 280_000:300_001:40]
+    want = naive(x, at[some], np.array([[0.0004]]), kernel, weights=w)
+    assert np.abs(got[some] - want).max() <= 1e-12 * want.max()  # seen 2.4e-13
+    assert (got[some][want == 0] == 0).all()
+
+
+@pytest.mark.parametrize("correlation", [0.9, 0.999])
+def test_strong_correlation(correlation):
+    """The quantum goes by the longest interval of a row, not by the box; "auto" leaves method "cells", which loses 5.6e-12."""
+    x = np.random.default_rng(17).standard_normal((2000, 2))
+    axes = [np.linspace(-3, 3, 17), np.linspace(-3, 3, 19)]
+    H = 4 * np.array([[1, correlation], [correlation, 1]])
+    fitted = kde.KDE(H=H, **CPU).fit(x)
+    want = naive(x, mesh(axes), H).reshape(17, 19)
+    for method, most in (("auto", 1e-13), ("rows-b", 1e-13), ("rows-c", 1e-13), ("cells", 1e-11)):  # seen 2e-14, 5e-12
+        error = np.abs(fitted.grid(axes, method=method) - want).max()
+        assert error <= most * want.max() and error <= fitted.error_bound_ * want.max()
+
+
+@pytest.mark.parametrize("method", ["auto", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "ep"])
+def test_odd_calls(method):
+    """One sample, equal samples, supports that just touch the grid or hold no position, axes of one position."""
+    rng = np.random.default_rng(18)
+    x, H = rng.standard_normal((20, 2)), np.array([[0.5, 0.2], [0.2, 0.7]])
+    axes = [np.linspace(-3, 3, 13), np.linspace(-3, 3, 16)]
+    touching = np.array([[-3 - math.sqrt(0.5), 0.0], [3 + math.sqrt(0.5), 0], [0, -3 - math.sqrt(0.7)], [0, 3 + math.sqrt(0.7)]])
+    lattice = [np.linspace(-4, 4, 9)] * 2
+    for samples, where, matrix in (
+        (x[:1], axes, H), (np.repeat(x[:1], 20, 0), axes, H), (touching, axes, H), (x, axes, 1e-6 * H), (x, axes, 300 * H),
+        (np.array([[0.0, 0], [2, 1], [-2, 1]]), lattice, 4 * np.eye(2)),  # positions exactly on the edge of a support
+        (x, [np.zeros(1), axes[1]], H), (x, [axes[0], np.zeros(1)], H), (x, [np.zeros(1), np.zeros(1)], H),
+    ):  # fmt: skip
+        got = kde.grid(samples, where, H=matrix, method=method, **CPU)
+        want = naive(samples, mesh(where), matrix).reshape(got.shape)
+        assert np.abs(got - want).max() <= 1e-13 * want.max()  # seen 2.8e-14
+        assert (got[want == 0] == 0).all()
+
+
+def test_kinds_of_samples():
+    x, axes, H = small(2)
+    want = kde.grid(x, axes, H=H, **CPU)
+    for same in (np.asfortranarray(x), np.repeat(x, 3, 0)[::3], x[:, ::-1].copy()[:, ::-1], x.tolist()):
+        assert np.array_equal(kde.grid(same, axes, H=H, **CPU), want)
+    whole = np.round(x).astype(int)
+    assert np.array_equal(kde.grid(whole, axes, H=H, **CPU), kde.grid(whole.astype(float), axes, H=H, **CPU))
+    w = np.where(np.arange(len(x)) % 3 == 0, 0.0, 1.0)
+    want = naive(x, mesh(axes), H, weights=w).reshape(want.shape)
+    for size in (1.0, 1e300, 1e-300):
+        got = kde.grid(x, axes, H=H, weights=size * w, **CPU)
+        assert np.abs(got - want).max() <= 1e-14 * want.max()
+
+
 # --- bandwidth matrices, weights, borders ---
 
 
@@ -551,6 +610,12 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
         (GOOD, {"bandwidth": "magic"}, "'eq9'"),
         (GOOD, {"bandwidth": "isj"}, "d = 1"),
         (GOOD, {"sigma": "full"}, "'cov'"),
+        (GOOD, {"h": 1e-200}, "1e-200 to 1e200"),
+        (GOOD, {"h": 1e200}, "1e-200 to 1e200"),
+        (GOOD, {"H": 1e250 * np.eye(2)}, "1e-200 to 1e200"),
+        (1e200 * GOOD, {}, "larger than 1e100"),
+        (1e-200 * GOOD, {}, "too small"),
+        (GOOD, {"boundary": [1]}, "dict"),
         (GOOD, {"sigma": [1.0, -1.0]}, "> 0"),
         (GOOD, {"method": "fft"}, "'rows-b'"),
         (GOOD, {"method": "skde-crop"}, "d >= 3"),
@@ -585,6 +650,7 @@ def test_bad_input(samples, options, message):
         ([(0, 0, 3), AXES[1]], "lo < hi"),
         ([(0, 1, 1), AXES[1]], "lo = hi"),
         ([AXES[0]], "1 axes for samples of 2"),
+        (None, "per column"),
     ],
 )
 def test_bad_axes(axes, message):

@@ -185,6 +185,36 @@ def test_boxes_of_other_estimates():
     assert kde.KDE(**CPU).fit(x).box_probability(-np.inf, np.inf) == pytest.approx(1, abs=1e-3)  # a quadrature
 
 
+@pytest.mark.parametrize("kernel", ["uniform", "epanechnikov", "triweight", "triangular"])
+def test_quadrature_in_space(kernel):
+    """Boxes against a midpoint sum over 60^3 positions, half spaces against the marginal's closed form, both within the bound."""
+    rng = np.random.default_rng(3)
+    x, w, scale = rng.standard_normal((6, 3)), rng.uniform(0.1, 1, 6), rng.uniform(0.7, 1.5, 6)
+    H = np.array([[0.6, 0.4, -0.2], [0.4, 0.7, 0.1], [-0.2, 0.1, 0.9]])
+    lo, hi = np.array([-0.5, -0.6, -0.9]), np.array([0.7, 0.4, 0.8])
+    fitted = kde.KDE(kernel=kernel, H=H, adaptive=scale, **CPU).fit(x, w)
+    axes = [a + (b - a) * (np.arange(60) + 0.5) / 60 for a, b in zip(lo, hi, strict=True)]
+    want = naive(x, mesh(axes), H, kernel, w, scale).mean() * np.prod(hi - lo)
+    bounds = []
+    for shape in (9, 17):
+        error = abs(fitted.box_probability(lo, hi, shape=shape) - want)
+        bounds.append(fitted.quadrature_error_)
+        assert error <= bounds[-1] and error <= 1e-3  # seen 8e-4 for the uniform kernel, 3e-4 for the others
+    assert bounds[0] / bounds[1] == pytest.approx(2 if kernel == "uniform" else 4)
+    if kernel != "triangular":
+        power = {"uniform": 0, "epanechnikov": 1, "triweight": 3}[kernel]
+        for axis in range(3):
+            at = np.full(3, 9.0)
+            at[axis] = 0.3
+            u = np.clip((0.3 - x[:, axis]) / (scale * math.sqrt(H[axis, axis])), -1, 1)
+            want = betainc(power + 2, power + 2, (1 + u) / 2) @ w / w.sum()
+            error = abs(fitted.cdf([at])[0] - want)
+            assert error <= fitted.quadrature_error_ and error <= 1.5e-3
+    plane = kde.KDE(H=H[:2, :2], **CPU).fit(x[:, :2])
+    plane.cdf([[0.0, 0.0]])
+    assert plane.quadrature_error_ == 0
+
+
 def test_probabilities_in_the_plane():
     x, _, H = small(2)
     fitted = kde.KDE(H=H, kernel="biweight", **CPU).fit(x)

@@ -26,9 +26,10 @@ __all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "pars
 GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep")
 POINT_METHODS = ("auto", "cells", "ep")
 CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
-DENSE, WIDE = 3.0, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"
+DENSE, WIDE = 4.5, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"
+NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which loses its square in accuracy
 LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
-LONG_ROW = 200.0  # half box in cells up to which the shorter arithmetic of variant c is exact enough
+LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
 BLOCKS = 1024  # row buffers on a GPU
 
@@ -39,6 +40,8 @@ BLOCKS = 1024  # row buffers on a GPU
 def parse_boundary(boundary, model):
     """Check {axis: (kind, lo, hi)}; open sides become infinite."""
     checked = {}
+    if boundary and not hasattr(boundary, "items"):
+        raise ValueError(f"boundary={boundary!r}; it must be a dict {{axis: (kind, lo, hi)}}")
     for axis, rule in (boundary or {}).items():
         if not hasattr(axis, "__index__") or not 0 <= axis < model.d:
             raise ValueError(f"boundary axis {axis!r} does not exist; the samples have axes 0 to {model.d - 1}")
@@ -244,12 +247,13 @@ class Estimate:
             raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
         grid = make_grid(model, axes, row_axis=row_axis, keep_first=keep_first, flips=flips)
         if (
-            method == "auto" and derivative is None and grid.half[-1] < 0.5
+            method == "auto" and derivative is None and grid.chord < 0.5
         ):  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
             method = "skde-row"
         plain = model.power == 1 and model.weights is None and model.scale is None and derivative is None and not model.product
         if method == "auto" and plain and model.d == 2 and WIDE <= grid.half.min() and grid.half.max() <= LONG_ROW:
-            method = "cells" if len(model.x) >= DENSE * math.prod(int(m) for m in axes[2]) else method
+            if grid.half[-1] < NEEDLE * grid.chord and len(model.x) >= DENSE * math.prod(int(m) for m in axes[2]):
+                method = "cells"
         direct = not (method in ("auto", "rows", "cells") or method.startswith("rows-"))
         power = 0 if direct else 2 * model.power
         weights = np.ones(1) if model.weights is None else model.weights
@@ -275,7 +279,7 @@ class Estimate:
             weighted = weights.size > 1
             variant = method[-1] if method.startswith("rows-") else None
             if variant is None:
-                variant = "c" if plain and grid.half[-1] <= LONG_ROW else "b"
+                variant = "c" if plain and grid.chord <= LONG_ROW else "b"
             mode = model.power if derivative is None else model.power + 3
             grid.ints[G.BOUNDS] = 1 if model.product else 0  # whose rows are those of the box
             quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted or model.product)
@@ -317,7 +321,7 @@ class Estimate:
                 launch(K.FINISH["c" if variant == "c" else power], (geo, ints, state, out), lines, threads=64, **options)
                 return
             tasks = BLOCKS if on_gpu else G.TASKS if worker_count(self.workers) > 1 else 1
-            scratch = np.zeros((min(tasks, lines), (length + G.PAD) * K.STRIDE[power]), np.int64)
+            scratch = _aligned((min(tasks, lines), (length + G.PAD) * K.STRIDE[power]))
             launch(K.ROWS[power], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
                    workers=self.workers, cost=cost)  # fmt: skip
         elif variant == "skde-atomic" or (device == "cuda" and variant in ("skde", "skde-crop")):
@@ -463,6 +467,14 @@ def _share(grid):
     outer = grid.half[:-1]
     lengths = grid.length[grid.order[:-1]]
     return float(np.prod(np.minimum(1.0, 2 * outer / np.maximum(lengths, 1)))) if len(outer) else 1.0
+
+
+def _aligned(shape):
+    """Integer zeros from the start of a cache line on: the vector of a cell must not lie across two, 20 % of the time."""
+    size = math.prod(shape)
+    zeros = np.zeros(size + 7, np.int64)
+    first = -(zeros.ctypes.data // 8) % 8
+    return zeros[first : first + size].reshape(shape)
 
 
 def allocate(shape, dtype):

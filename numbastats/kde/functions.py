@@ -85,7 +85,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
         data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
     method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others.
-        Where a plane grid has fewer positions than a third of the samples it takes "cells" for the Epanechnikov kernel: moments
+        Where a plane grid has 4.5 samples or more per position it takes "cells" for the Epanechnikov kernel: moments
         of the samples nearest to a position where the support holds them all, single samples in its ring.
         "skde" is the bounding box of the reference, rows owned by threads, "skde-atomic" the same with atomic additions (not the
         same bits twice), "skde-crop" its chop-and-crop for d >= 3, "ep" brute force. On a GPU all of "skde*" but "skde-row" add
@@ -481,7 +481,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     choice("form", form, ("radial", "product"))
     s = summary if isinstance(summary, Summary) else summarise(summary)
     d = len(s.mean)
-    moments = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2)
+    moments = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2, low=s.low, high=s.high)
     n_eff = s.W**2 / s.W2
     stand_in = np.broadcast_to(np.zeros(d), (s.n, d))  # only its shape is used
     matrix, factor, spread = _kernel_matrix(
@@ -492,7 +492,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
               product=product)  # fmt: skip
     g = make_grid(m, parse_axes(axes, d))
     g.ints[G.BOUNDS] = product
-    short = not weighted and not product and kernel == "epanechnikov" and g.half[-1] <= LONG_ROW
+    short = not weighted and not product and kernel == "epanechnikov" and g.chord <= LONG_ROW
     quantise(m, g, "c" if short else "b", m.power, s.W, float(s.n), weighted or product)
     return Plan(m, g)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats.kde import bandwidth as rules
 
-__all__ = ["box_mass", "marginal_cdf"]
+__all__ = ["box_mass", "marginal_cdf", "trapezoid_error"]
 
 NODES = 24  # Gauss-Legendre on pieces on which the integrand is a trigonometric polynomial of degree 8 at most
 CHUNK = 4000  # samples at a time
@@ -59,6 +59,20 @@ def box_mass(model, lo, hi, flips=()):
     else:
         return None
     return float(mass.sum() if model.weights is None else mass @ model.weights) / model.total
+
+
+def trapezoid_error(model, steps):
+    """Bound on the error of the trapezoid rule on a regular grid, to leading order in the steps; see `KDE.box_probability`."""
+    d, steps = model.d, np.asarray(steps, float)
+    curvature = np.diag(np.linalg.inv(model.H)) * steps**2
+    inverse, w = 1.0 if model.scale is None else 1 / model.scale, 1.0 if model.weights is None else model.weights
+    inverse, w = np.broadcast_arrays(inverse, w)
+    if model.power == 0:
+        ball = math.gamma(d / 2 + 1) / (math.gamma((d + 1) / 2) * math.sqrt(math.pi))  # c_(d-1) / c_d
+        return float(np.sqrt(curvature).sum() * ball * np.average(inverse, weights=w))
+    total = {"triangular": 2 * (d + 1), "gaussian": 4 * math.exp(-0.5) / math.sqrt(2 * math.pi) / (1 - model.tail)}
+    variation = 2 * d + 4 * model.power if model.power else total[model.kernel]
+    return float(variation / 8 * curvature.sum() * np.average(inverse**2, weights=w))
 
 
 def _ellipse(support, p, lo, hi):

@@ -48,6 +48,8 @@ def parse_axes(axes, d):
     single = isinstance(axes, np.ndarray) and axes.ndim == 1
     if d == 1 and (single or (isinstance(axes, (list, tuple)) and len(axes) > 0 and np.ndim(axes[0]) == 0)):
         axes = (axes,)
+    if not hasattr(axes, "__iter__"):
+        raise ValueError(f"axes={axes!r}; pass one array or tuple (lo, hi, m) per column of the samples")
     axes = tuple(axes)
     if len(axes) != d:
         raise ValueError(f"{len(axes)} axes for samples of {d} dimensions; give one axis per column of the samples")
@@ -241,6 +243,12 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
         else:
             matrix = _covariance(m, n, n_eff, w is not None)
             constant = np.flatnonzero(~(np.diag(matrix) > 0))
+            if not (np.abs(m["high"]) < 1e100).all() or not (np.abs(m["low"]) < 1e100).all():
+                raise ValueError("the samples are larger than 1e100, and their covariance is not a number; rescale them")
+            if constant.size and (m["high"] > m["low"])[constant].any():
+                raise ValueError(
+                    f"the spread of axis {constant[0]} is too small for its square to be a number; rescale the samples"
+                )
             if constant.size:
                 raise ValueError(
                     f"axis {constant[0]} is constant{' (one sample)' if n == 1 else ''}, so its spread is 0; pass H= or "
@@ -290,6 +298,7 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
             raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
         if convention == "std" and kernel != "gaussian":
             h /= math.sqrt(rules.roughness(kernel, d, form)[1])
+    check_size(h * h * matrix, f"h^2 Sigma, with h = {h:.3g},")
     return h * h * matrix, h, matrix
 
 
@@ -302,13 +311,25 @@ def _covariance(m, n, n_eff, weighted):
 
 
 def check_matrix(matrix, name):
-    """Raise unless symmetric to 1e-12 and positive definite."""
+    """Raise unless symmetric to 1e-12, positive definite, and of a size whose products and inverses are numbers."""
     size = np.abs(matrix).max()
     if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > 1e-12 * size:
         raise ValueError(f"{name} is not a finite symmetric matrix; pass 0.5 * ({name} + {name}.T)")
     diagonal = np.diag(matrix)
+    if (diagonal > 0).all():
+        check_size(matrix, name)
     if not (diagonal > 0).all() or np.linalg.eigvalsh(matrix / np.sqrt(np.outer(diagonal, diagonal)))[0] <= 1e-14:
         raise ValueError(f"{name} is not positive definite; every kernel matrix must be")
+
+
+def check_size(matrix, name):
+    """Raise if double precision cannot hold what is made of a kernel matrix."""
+    diagonal = np.diag(matrix)
+    if not ((diagonal >= 1e-200) & (diagonal <= 1e200)).all():
+        raise ValueError(
+            f"{name} has {diagonal.min():.3g} to {diagonal.max():.3g} on its diagonal, allowed is 1e-200 to 1e200; rescale the "
+            "samples and the bandwidth"
+        )
 
 
 # --- a grid ------------------------------------------------------------------------------------------------------------------
@@ -342,6 +363,11 @@ class Grid:
     def row_length(self):
         """Cells in a row."""
         return int(self.length[self.order[-1]])
+
+    @property
+    def chord(self):
+        """Half of the longest interval of a row, in cells; the half box where the axes are not correlated."""
+        return math.sqrt(float(self.geo[G.LAMBDA2] / self.geo[G.A]))
 
     def state_size(self, power):
         """Numbers that the associative form keeps of a row: third differences for variant c, else coefficients."""
@@ -447,16 +473,15 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
 def quantise(model, grid, variant, mode, weight, count, weighted):
     """Choose quantum and block so that nothing overflows; set the final factor and the a-priori error bound.
 
-    A sample's error in quanta is divided by its peak in quanta, which is Q/A, or (A B^2)^p for variant b; half^2 equals 1/A only
-    where the axes are not correlated.
+    A sample's error in quanta is divided by its peak in quanta, which is Q/A, or (A B^2)^p for variant b.
     """
-    half, a = float(grid.half[-1]), float(grid.geo[G.A])
+    half, a = grid.chord, float(grid.geo[G.A])
     p = mode if mode < 4 else mode - 3
     weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
     largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
     coordinate = float((largest / np.sqrt(np.diag(model.support))).max())
-    stretch = (a * half * half / float(grid.geo[G.LAMBDA2])) ** max(p, 0)
-    rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1)  # of coordinates, t and the coefficients, per sample and peak
+    tilt = float(grid.half[-1]) / half  # what correlated axes make of a rounded coordinate
+    rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1) * tilt  # of coordinates, t and the coefficients, per sample and peak
     if variant == "c":
         grid.q = 2.0 ** min(1000, math.floor(61 - math.log2(weight * (half + 2) ** 2)))
         error = (0.5 + half) / (grid.q * half**2)
@@ -488,4 +513,4 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
     grid.geo[G.SCALE] = factor * model.constant
     grid.geo[G.INV_BLOCK] = 2.0**-grid.log_block
     grid.ints[G.LOG_BLOCK], grid.ints[G.MODE] = grid.log_block, mode
-    grid.bound = peak * (stretch * (count * error + horner) + weight * rounding)
+    grid.bound = peak * (count * error + horner + weight * rounding)

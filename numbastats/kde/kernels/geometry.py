@@ -74,7 +74,7 @@ def position4(dw, dz, dy, x, l2, inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22
     return fma(-s, dy, rest) * inv_a, fma(-b2, dy, fma(-b1, dz, fma(-b0, dw, x)))
 
 
-@array_function
+@array_function(host=False)
 def position(u, i, l2, r0, r1, r2, dim, geo):
     """(t, centre) of sample i on row (r0, r1, r2), any dimension."""
     if dim == 1:
@@ -147,7 +147,7 @@ def cell_of(x, origin, inv_width, cells):
     return np.int64(last if c > last else c)
 
 
-@array_function
+@array_function(host=False)
 def run_of(starts, geo, ints, r0, r1, r2, c0, c1):
     """Samples [a, b) of bin (c0, c1) that can touch row (r0, r1, r2)."""
     bin_start = (c0 * ints[BINS + 1] + c1) * ints[BINS + 2]
@@ -180,7 +180,7 @@ def run_of(starts, geo, ints, r0, r1, r2, c0, c1):
     return starts[bin_start + first], starts[bin_start + last + 1]
 
 
-@array_function
+@array_function(host=False)
 def bins_of(geo, ints, axis, r):
     """First bin and end of a bin axis that row coordinate r can touch."""
     cells = ints[BINS + axis]
@@ -219,19 +219,19 @@ def outer_factor(value):
         return f
 
     factor.__name__ = factor.__qualname__ = f"factor_{value.__name__}"  # the disk cache knows functions by their names
-    return array_function(factor)
+    return array_function(factor, host=False)
 
 
 power_factor, any_factor = outer_factor(power_value), outer_factor(kernel_value)
 
 
-@array_function
+@array_function(host=False)
 def product_weight(w, u, i, l2, k0, k1, k2, geo, ints):
     """Weight in quanta of sample i on a row, the power kernels along the outer axes included; a whole number."""
     return np.float64(rint_i64(w * power_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)))
 
 
-@array_function
+@array_function(host=False)
 def row_range(u, i, axis, dim, lines, geo):
     """First row and end of one outer axis that the box of sample i touches."""
     if dim < 4 - axis:

@@ -34,18 +34,19 @@ __all__ = ["ACCUMULATE", "FINISH", "ROWS", "ROWS_A"]
 _scatter = _emit = _update = None
 
 
-@array_function
+@array_function(host=False)
 def buffers(q, lam2, ints):
     """Scratch of a task: t, centre, weights and squared scales of a chunk; integers; pairs of them; runs of samples."""
     n = CHUNK + 24  # neighbours must not lie a page apart
-    f, i = np.zeros(4 * n), np.zeros(10 * n, np.int64)
+    f, i = np.zeros(4 * n + 8), np.zeros(10 * n + 8, np.int64)
+    f, i = f[-(f.ctypes.data >> 3) & 7 :], i[-(i.ctypes.data >> 3) & 7 :]  # vectors must not lie across cache lines
     f[2 * n : 3 * n] = q[0]
-    f[3 * n :] = lam2[0]
+    f[3 * n : 4 * n] = lam2[0]
     runs = np.empty((2, ints[BINS] * ints[BINS + 1]), np.int64)
     return f[:n], f[n : 2 * n], f[2 * n : 3 * n], f[3 * n :], i[:n], i[n : 2 * n], i[2 * n : 3 * n], i[3 * n :], runs
 
 
-@array_function
+@array_function(host=False)
 def share_of(task, tasks):
     """Which share of the rows a task takes: neighbours in time are apart in space, for equal loads."""
     return (task * 37) % tasks if tasks % 37 else task

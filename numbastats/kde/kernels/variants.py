@@ -194,7 +194,7 @@ def add3(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
     _add_channels(lo, hi, pairs, 7, m, acc)
 
 
-@array_function
+@array_function(host=False)
 def runs_of(starts, geo, ints, k0, k1, k2, runs):
     """Runs of samples that can touch a row, first and end; their number."""
     count = 0
@@ -216,7 +216,7 @@ def _copy(source, first, target, at, m):
         target[k + j] = source[i + j]
 
 
-@array_function
+@array_function(host=False)
 def _weigh(u, q, first, m, l2, at, k0, k1, k2, geo, ints, weights):
     """Weights of the product form on a row."""
     for j in range(m):
@@ -252,14 +252,14 @@ def row_scatter(add):
         return count > 0
 
     scatter.__name__ = scatter.__qualname__ = f"scatter_{add.__name__}"  # the disk cache knows functions by their names
-    return array_function(scatter)
+    return array_function(scatter, host=False)
 
 
 # --- running sums ------------------------------------------------------------------------------------------------------------
 # s: sums over the cells before `lo`, updated. Values of [lo, hi) go to `row`.
 
 
-@array_function
+@array_function(host=False)
 def advance(acc, lo, hi, stride, channels, s):
     """Running sums over the cells [lo, hi)."""
     for k in range(lo, hi):
@@ -274,7 +274,7 @@ def _place(k, log_block, inv_block):
     return block, np.float64(k - (block << log_block)) * inv_block
 
 
-@array_function
+@array_function(host=False)
 def emit0(acc, lo, hi, stride, ints, geo, s, row):
     """Counts."""
     total, r, a = s[0], row[lo:hi], acc[lo:hi]
@@ -284,7 +284,7 @@ def emit0(acc, lo, hi, stride, ints, geo, s, row):
     s[0] = total
 
 
-@array_function
+@array_function(host=False)
 def emit1(acc, lo, hi, stride, ints, geo, s, row):
     """Degree 2."""
     s0, s1, s2 = s[0], s[1], s[2]
@@ -301,7 +301,7 @@ def emit1(acc, lo, hi, stride, ints, geo, s, row):
     s[0], s[1], s[2] = s0, s1, s2
 
 
-@array_function
+@array_function(host=False)
 def emit_third(acc, lo, hi, stride, ints, geo, s, row):
     """From third differences."""
     s1, s2, s3 = s[0], s[1], s[2]
@@ -314,7 +314,7 @@ def emit_third(acc, lo, hi, stride, ints, geo, s, row):
     s[0], s[1], s[2] = s1, s2, s3
 
 
-@array_function
+@array_function(host=False)
 def emit2(acc, lo, hi, stride, ints, geo, s, row):
     """Degree 4."""
     log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
@@ -328,7 +328,7 @@ def emit2(acc, lo, hi, stride, ints, geo, s, row):
         row[k] = scale * (0.0 if clamp and v < 0.0 else v)
 
 
-@array_function
+@array_function(host=False)
 def emit3(acc, lo, hi, stride, ints, geo, s, row):
     """Degree 6."""
     log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
@@ -353,7 +353,7 @@ def pick(numbers, j):
     return a if j == 0 else b if j == 1 else c if j == 2 else d if j == 3 else e if j == 4 else f if j == 5 else g
 
 
-@array_function
+@array_function(host=False)
 def sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints):
     """(t, centre), weight in quanta of sample i on a row."""
     l2 = lam2[i] if lam2.size > 1 else lam2[0]
@@ -365,7 +365,7 @@ def sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints):
     return t, centre, product_weight(w, u, i, l2, k0, k1, k2, geo, ints)
 
 
-@array_function
+@array_function(host=False)
 def update0(t, centre, w, geo, ints):
     """Power 0."""
     zero = np.int64(0)
@@ -374,7 +374,7 @@ def update0(t, centre, w, geo, ints):
     return lo, hi, 1, numbers, numbers
 
 
-@array_function
+@array_function(host=False)
 def update1(t, centre, w, geo, ints):
     """Power 1, and the derivative."""
     zero = np.int64(0)
@@ -388,7 +388,7 @@ def update1(t, centre, w, geo, ints):
     return lo, hi, 3, numbers, numbers
 
 
-@array_function
+@array_function(host=False)
 def update_third(t, centre, w, geo, ints):
     """Power 1, third differences."""
     lo, hi, value, rise = density1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
@@ -398,7 +398,7 @@ def update_third(t, centre, w, geo, ints):
     return lo, hi, 3, (a, b, c, zero, zero, zero, zero), (d, e, f, zero, zero, zero, zero)
 
 
-@array_function
+@array_function(host=False)
 def update2(t, centre, w, geo, ints):
     """Power 2, and the derivative."""
     zero = np.int64(0)
@@ -407,7 +407,7 @@ def update2(t, centre, w, geo, ints):
     return lo, hi, 5, numbers, numbers
 
 
-@array_function
+@array_function(host=False)
 def update3(t, centre, w, geo, ints):
     """Power 3, and the derivative."""
     lo, hi, a, b, c, d, e, f, g = quantise3(t, centre, w, ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3)
