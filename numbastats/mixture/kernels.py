@@ -118,6 +118,9 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
         total += w[i] * v
     c = total / mass
     s1, s2, spread, logs, seen, low, high = 0.0, 0.0, 0.0, 0.0, 0.0, t1[0], t1[0]
+    if family != fam.GAUSSIAN and family < fam.POISSON:
+        for i in range(n):
+            logs += w[i] * log(t1[i])
     for i in range(n):
         v = t1[i]
         low = v if seen < 0.25 * mass else low
@@ -128,9 +131,6 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
         s1 += w[i] * t1[i]
         s2 += w[i] * t2[i]
         spread += w[i] * t1[i] * t1[i]
-    if family != fam.GAUSSIAN and family < fam.POISSON:
-        for i in range(n):
-            logs += w[i] * log(t1[i] + c)
     info[CENTRE], info[MASS], info[SUM1], info[SUM2] = c, mass, s1, s2
     info[SCALE], info[SHIFT], info[LOGS] = scale, shift, logs
     spread = math.sqrt(spread / mass)
