@@ -21,15 +21,12 @@ Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 
 
 from __future__ import annotations
 
-import numpy as np
 from numba import types
 
 from numbastats._core import templates
-from numbastats._core.broadcast import as_host, check_dtype, flatten, result_dtype, size_to_shape, total
 from numbastats._core.compile import Kernel
-from numbastats._core.dispatch import choose_device, launch, launch_slabs, place_out
-from numbastats._core.parallel import is_executor
-from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
+from numbastats._core.dispatch import draw
+from numbastats._core.random import Purpose
 from numbastats.scalar import samplers
 
 __all__ = ["exponential", "gamma", "normal", "truncnorm", "uniform"]
@@ -73,33 +70,6 @@ _TRUNCNORM = _items(
 )  # fmt: skip
 
 
-def _draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost):
-    """Broadcast, key, launch: the common body of every random function."""
-    parameters = [as_host(p) for p in parameters]
-    result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
-    dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
-    if size is None and out is not None:
-        size = getattr(out, "shape", None)
-    shape = size_to_shape(size, [np.shape(p) for p in parameters])
-    result, flat, on_device = place_out(out, shape, dtype)
-    key = key_words(normalise_rng(rng))
-    n = total(shape)
-    where = choose_device(device, on_device=on_device, work=n * cost)
-    if n:
-        kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
-        args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
-        fixed = (*key, stream_word(purpose, 0 if dtype == np.float64 else 1))
-
-        def slab(lo, hi):
-            return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
-
-        if where == "cpu" and is_executor(workers):
-            launch_slabs(workers, kernel, slab, flat)
-        else:
-            launch(kernel, (*slab(0, n), flat), n, device=where, workers=workers, cost=cost, stream=stream)
-    return result[()] if out is None and size is None and not shape else result
-
-
 def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Uniform draws between `low` and `high`.
 
@@ -132,7 +102,7 @@ def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     >>> u.shape, bool((u > 0).all() and (u < 1).all())
     ((2, 3), True)
     """
-    return _draw(_UNIFORM, Purpose.UNIFORM, ("low", "high"), (low, high), 2, size, rng, dtype, out, device, workers, stream, 0.7)
+    return draw(_UNIFORM, Purpose.UNIFORM, ("low", "high"), (low, high), 2, size, rng, dtype, out, device, workers, stream, 0.7)
 
 
 def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
@@ -166,7 +136,7 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     >>> abs(x.mean(axis=0)).round(1)
     array([  0., 100.])
     """
-    return _draw(_NORMAL, Purpose.NORMAL, ("loc", "scale"), (loc, scale), 2, size, rng, dtype, out, device, workers, stream, 2.0)
+    return draw(_NORMAL, Purpose.NORMAL, ("loc", "scale"), (loc, scale), 2, size, rng, dtype, out, device, workers, stream, 2.0)
 
 
 def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
@@ -191,7 +161,7 @@ def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=
     >>> float(ns.random.exponential(2.0, 100_000, rng=5).mean().round(1))
     2.0
     """
-    return _draw(_EXPONENTIAL, Purpose.EXPONENTIAL, ("scale",), (scale,), 2, size, rng, dtype, out, device, workers, stream, 1.2)
+    return draw(_EXPONENTIAL, Purpose.EXPONENTIAL, ("scale",), (scale,), 2, size, rng, dtype, out, device, workers, stream, 1.2)
 
 
 def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
@@ -224,7 +194,7 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
     >>> float(ns.random.gamma(3.0, 2.0, 100_000, rng=5).mean().round(1))
     6.0
     """
-    return _draw(
+    return draw(
         _GAMMA, Purpose.GAMMA, ("shape", "scale"), (shape, scale), 4, size, rng, dtype, out, device, workers, stream, 15.0
     )
 
@@ -259,6 +229,6 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     (True, 8.1)
     """
     names = ("mu", "sigma", "lo", "hi")
-    return _draw(
+    return draw(
         _TRUNCNORM, Purpose.TRUNCNORM, names, (mu, sigma, lo, hi), 4, size, rng, dtype, out, device, workers, stream, 20.0
     )

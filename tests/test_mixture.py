@@ -828,3 +828,14 @@ def test_em_in_pieces(family):
     if family != "gaussian":
         with pytest.raises(ValueError, match="support"):
             mixture.partial_stats([-1.0, 2.0], *now, family=family)
+
+
+def test_gamma_values_far_below_the_mean():
+    """Shape 0.05: values of 1e-70 beside a mean of 1. Their logarithms used to be NaN, the log-likelihood infinite."""
+    x = np.maximum(scipy.stats.gamma(0.05, scale=20.0).ppf(np.linspace(1e-4, 0.999, 300)), 1e-60)
+    k, mean = 0.05, 1.3
+    got = mixture.logpdf(x, [1.0], [mean], [k], family="gamma")
+    np.testing.assert_allclose(got, scipy.stats.gamma(k, scale=mean / k).logpdf(x), rtol=1e-14, atol=2e-15)  # observed 9e-16
+    fit = mixture.fit(x, 1, family="gamma", rng=0)
+    want = scipy.stats.gamma(fit.params[0], scale=fit.means[0] / fit.params[0]).logpdf(x).sum()
+    assert fit.loglik == pytest.approx(want, rel=1e-12)

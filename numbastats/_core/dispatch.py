@@ -11,12 +11,22 @@ import numpy as np
 from numba import cuda
 
 from numbastats import config
-from numbastats._core.broadcast import as_host, check_dtype, check_out, dtype_of, flatten, result_dtype, total
+from numbastats._core.broadcast import (
+    as_host,
+    check_dtype,
+    check_out,
+    dtype_of,
+    flatten,
+    result_dtype,
+    size_to_shape,
+    total,
+)  # fmt: skip
 from numbastats._core.compile import SIMULATED, InThreads, real_gpu
 from numbastats._core.errors import DeviceNotAvailable, choice
 from numbastats._core.parallel import is_executor, parallel_region, worker_count
+from numbastats._core.random import key_words, normalise_rng, stream_word
 
-__all__ = ["choose_device", "copied", "elementwise", "launch", "launch_slabs", "place_out"]
+__all__ = ["choose_device", "copied", "draw", "elementwise", "launch", "launch_slabs", "place_out"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
@@ -352,3 +362,33 @@ def _torch_to_numpy(x, name):
         raise TypeError(
             f"{name} is a {x.layout} tensor of {x.dtype}, which NumPy cannot read; pass {name}.to_dense().double()"
         ) from None
+
+
+# --- random draws ---------------------------------------------------------------------------------------------
+
+
+def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost):
+    """Broadcast, key, launch: the common body of every random function."""
+    parameters = [as_host(p) for p in parameters]
+    result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
+    dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
+    if size is None and out is not None:
+        size = getattr(out, "shape", None)
+    shape = size_to_shape(size, [np.shape(p) for p in parameters])
+    result, flat, on_device = place_out(out, shape, dtype)
+    key = key_words(normalise_rng(rng))
+    n = total(shape)
+    where = choose_device(device, on_device=on_device, work=n * cost)
+    if n:
+        kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
+        args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
+        fixed = (*key, stream_word(purpose, 0 if dtype == np.float64 else 1))
+
+        def slab(lo, hi):
+            return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
+
+        if where == "cpu" and is_executor(workers):
+            launch_slabs(workers, kernel, slab, flat)
+        else:
+            launch(kernel, (*slab(0, n), flat), n, device=where, workers=workers, cost=cost, stream=stream)
+    return result[()] if out is None and size is None and not shape else result

@@ -207,7 +207,8 @@ class Zones:
         near = np.full((octaves, self.segments, self.degree + 1), math.nan)
         known = 2 * lo <= last
         near[known] = self._checked(function, residual, lo[known], lo[known], self.segments)
-        lost = 0.0 if far else base.share(right, False, np.array([base.anchor + (2 * lo[known][0] * (1 if right else -1))]))[0][0]
+        edge = base.anchor + 2 * lo[known].max(initial=0.0) * (1 if right else -1)
+        lost = 0.0 if far else base.share(right, False, np.array([edge]))[0][0]
         if not lost < 1e-12:
             raise ValueError(
                 f"the map from the base law is too steep next to its end {base.support[1 if right else 0]!r}: {lost:.1g} of the "

@@ -74,7 +74,8 @@ def deviance(family, y, m):
     if family == GAUSSIAN:
         return e * e
     if family == GAMMA:
-        return e / m - math.log1p(e / m)
+        r = e / m
+        return r - (math.log1p(r) if r > -0.5 else math.log(y / m))  # 1 + r would lose the digits of a small y
     return 0.0
 
 

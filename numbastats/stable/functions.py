@@ -9,10 +9,9 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.broadcast import as_host, check_dtype, dtype_of, result_dtype, total
-from numbastats._core.dispatch import elementwise
+from numbastats._core.dispatch import draw, elementwise
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
-from numbastats.random import _draw
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels, tables
 
@@ -444,7 +443,7 @@ def rvs(
     """
     choice("param", param, ("S0", "S1"))
     arrays = any(np.size(v) != 1 for v in (alpha, beta, loc, scale))
-    return _draw(
+    return draw(
         kernels.RVS[param, arrays], Purpose.STABLE, _NAMES[1:], (alpha, beta, loc, scale), 4, size, rng, dtype, out, device,
         workers, stream, 15.0,
     )  # fmt: skip

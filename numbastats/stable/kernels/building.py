@@ -15,6 +15,7 @@ from numpy.polynomial import chebyshev
 from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import TERMS, more_terms
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
@@ -168,18 +169,6 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
 MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
 EARLY = 0.02
 _KIND, _LOW, _HIGH, _TOP_G = 6, 7, 8, 9  # in `own`, after b, m, h0, k1, L, log_c
-
-
-@_shared
-def lower_bound(values, low, high, value):
-    """Number of the first of the rising values[low:high] that is not below the value."""
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @_shared
