@@ -171,3 +171,13 @@ def test_float32_and_float64_parameters():
     a = ns.random.normal(np.float32(1.0), np.array([1, 2], np.int32), (3, 2), rng=1)
     assert a.dtype == np.float64
     assert same(a, ns.random.normal(1.0, [1.0, 2.0], (3, 2), rng=1))
+
+
+def test_out_may_overlap_a_parameter():
+    for function in (ns.random.gamma, ns.random.normal):
+        want = function(np.arange(1.0, 8.0), 1.0, rng=1)
+        base = np.arange(1.0, 9.0)
+        function(base[:7], 1.0, out=base[1:], rng=1)
+        assert (base[1:] == want).all()
+        base = np.arange(1.0, 8.0)
+        assert (function(base, 1.0, out=base, rng=1) == want).all()

@@ -382,6 +382,8 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
     if n:
         kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
         args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
+        if out is not None and not on_device:
+            args = [a.copy() if _overlaps(a, flat) else a for a in args]
         fixed = (*key, stream_word(purpose, 0 if dtype == np.float64 else 1))
 
         def slab(lo, hi):
