@@ -839,3 +839,20 @@ def test_gamma_values_far_below_the_mean():
     fit = mixture.fit(x, 1, family="gamma", rng=0)
     want = scipy.stats.gamma(fit.params[0], scale=fit.means[0] / fit.params[0]).logpdf(x).sum()
     assert fit.loglik == pytest.approx(want, rel=1e-12)
+
+
+def test_densities_at_the_ends_of_their_range():
+    """At 0 where the density is finite there, and where squares or reciprocals of values leave the range of doubles."""
+    one = ([1.0], [1.0])
+    assert mixture.pdf(0.0, *one, family="exponential") == 1.0
+    np.testing.assert_allclose(mixture.pdf(0.0, *one, family="half_normal"), scipy.stats.halfnorm.pdf(0.0), rtol=1e-14)
+    assert mixture.pdf(0.0, *one, family="rayleigh") == 0.0 and mixture.pdf(-1e-300, *one, family="exponential") == 0.0
+    np.testing.assert_allclose(mixture.logpdf(1e160, *one, [1.0]), -0.5e160, rtol=1e-14)
+    np.testing.assert_allclose(mixture.logpdf(1e-200, *one, [1.0], family="reciprocal_inverse_gaussian"), -0.5e200, rtol=1e-14)
+    np.testing.assert_allclose(mixture.logpdf(1e-200, *one, family="rayleigh"), np.log(1e-200), rtol=1e-14)
+    a, b = mixture.logpdf([1e-100, 1e-200], *one, family="maxwell")  # x^2 times a constant
+    np.testing.assert_allclose(b - a, 2.0 * np.log(1e-100), rtol=1e-13)
+    for family in ("gaussian", "rayleigh", "maxwell", "half_normal"):
+        params = [[1.0]] if family == "gaussian" else []
+        assert mixture.logpdf(1e300, *one, *params, family=family) == -np.inf
+        assert mixture.pdf(1e160, *one, *params, family=family) == 0.0

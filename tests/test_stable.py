@@ -512,3 +512,32 @@ def test_draws_are_continuous_at_one():
             np.testing.assert_allclose(
                 stable.rvs(1.0 + d, b, size=2000, rng=2), middle, rtol=1e-5 if abs(d) > 1e-12 else 1e-9, atol=1e-7
             )
+
+
+def test_next_to_the_end_of_an_almost_one_sided_law():
+    """alpha = 1 - 4e-12, beta = 1 - 1e-7: the other range of the integral is 1e-18 wide, and must not round to 0."""
+    a, b = 0.9999999999963399, 0.9999998691704045
+    x = -15.60862760677623
+    p, c, s = (f(x, a, b, param="S1") for f in (stable.pdf, stable.cdf, stable.sf))
+    # the tail of the law beyond zeta: cdf(0) in S1 is L/pi, L = (atan t - atan b t)/alpha, t = tan(pi alpha/2)
+    with mpmath.workdps(50):
+        t = mpmath.tan(mpmath.pi * mpmath.mpf(a) / 2)
+        whole = (mpmath.atan(t) - mpmath.atan(mpmath.mpf(b) * t)) / mpmath.mpf(a) / mpmath.pi
+    assert 0.99 < c / float(whole) <= 1.0 and s == 1.0 and 0.0 < p < 1e-27
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        a = 1.0 + rng.choice([-1, 1]) * 10 ** rng.uniform(-13, -2)
+        b = rng.choice([-1, 1]) * (1.0 - 10 ** rng.uniform(-9, -0.3))
+        zeta = -float(stable.convert(a, b, to="S0")[2])
+        x = zeta + rng.choice([-1, 1]) * 10 ** rng.uniform(-3, np.log10(abs(zeta) + 10))
+        c, s = stable.cdf(x, a, b), stable.sf(x, a, b)
+        assert abs(c + s - 1.0) < 1e-12 and stable.pdf(x, a, b) >= 0.0
+
+
+def test_levy_law_at_tiny_arguments():
+    x = np.array([5e-324, 1e-310, 2e-308, 1e-250, 1e-150])
+    assert (stable.pdf(x, 0.5, 1.0, param="S1") == 0.0).all()
+    want = -0.5 / x[3:] - 1.5 * np.log(x[3:]) - 0.5 * np.log(2 * np.pi)
+    got = stable.logpdf(x, 0.5, 1.0, param="S1")
+    np.testing.assert_allclose(got[3:], want, rtol=1e-14)
+    assert got[0] == -np.inf and got[2] == pytest.approx(-2.5e307, rel=1e-12)

@@ -69,8 +69,12 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     """
     flat = x.reshape(-1)
     outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
+    if law.closed:
+        outside &= flat != 0.0
     bad = outside | np.isnan(flat)
-    y = np.ascontiguousarray(law.forward(np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)))
+    inside = np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)
+    with np.errstate(over="ignore", under="ignore"):
+        y = np.ascontiguousarray(law.forward(inside))
     K, n = par.shape[1], y.size
     used = par[:, par[0] > 0]
     scale = _scale(law, used) if stats is None else 1.0
@@ -93,11 +97,13 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
         )
     power, add = fam.log_base(law.base, float(law.shape))
     j0, j1, j2 = law.jacobian
-    out += add + j0 + j2 * y
-    if scale != 1.0:
-        out += (1.0 + power) * math.log(scale)
-    if power + j1 != 0.0:
-        out += (power + j1) * np.log(y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        out += add + j0 + j2 * y
+        if scale != 1.0:
+            out += (1.0 + power) * math.log(scale)
+        if power + j1 != 0.0:
+            out += (power + j1) * law.log_forward(inside)
+    out[np.isnan(out)] = -math.inf  # so far out that the exponent overflows
     if law.base == fam.POISSON:
         from scipy.special import gammaln
 

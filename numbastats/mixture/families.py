@@ -66,6 +66,25 @@ class Family:
             return (x < 0) | (x != np.floor(x))
         return x < self.constant if self.transform == "log_ratio" else x <= 0
 
+    @property
+    def closed(self):
+        """Whether the density is positive and finite at the end of the support, 0."""
+        return self.name in ("exponential", "half_normal")
+
+    def log_forward(self, x):
+        """log g(x), also where g(x) over- or underflows."""
+        if self.transform == "identity":
+            return np.log(x)
+        if self.transform == "reciprocal":
+            return -np.log(x)
+        if self.transform == "half_square":
+            return 2.0 * np.log(x) - math.log(2.0)
+        if self.transform == "square":
+            return 2.0 * np.log(x)
+        if self.transform == "power":
+            return self.constant * np.log(x)
+        return np.log(self.forward(x))
+
     def forward(self, x):
         """y = g(x)."""
         if self.transform == "identity":

@@ -70,7 +70,8 @@ def deviance(family, y, m):
     """Unit deviance of y about m; 0 for families of one parameter."""
     e = y - m
     if family == INVERSE_GAUSSIAN:
-        return e * e / (m * m * y)
+        r = e / m
+        return r * (r / y)  # nothing overflows before the result
     if family == GAUSSIAN:
         return e * e
     if family == GAMMA:

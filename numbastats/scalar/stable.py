@@ -132,7 +132,7 @@ def angles(a, b, m):
     if a < 1.0:
         h0 = math.atan2(t * (1.0 - b), 1.0 + b * t * t) / a
         k1 = a * h0 - p * _PI
-        L = _PI - h0 if b != -1.0 else 0.0
+        L = _PI - h0 if b >= 0.0 else math.atan2(t * (1.0 + b), 1.0 - b * t * t) / a  # atan t - atan |b| t
     else:
         k1 = math.atan2(-t * (1.0 + b), 1.0 - b * t * t)
         L = math.atan2(-t * (1.0 + b), b * t * t - 1.0) / a if b > 0.0 else (_PI - k1) / a
@@ -489,9 +489,9 @@ def levy(x1):
     t = math.sqrt(0.5 * r)
     g = 0.5 * r
     lx = log(x1)
-    big = lx > 150.0
-    p = 0.3989422804014327 if big else 0.3989422804014327 * r * math.sqrt(r)
-    return p, erfcx(t), erf(t), g + (1.5 * lx if big else 0.0), g, 0.0
+    extreme = abs(lx) > 150.0
+    p = 0.3989422804014327 if extreme else 0.3989422804014327 * r * math.sqrt(r)
+    return p, erfcx(t), erf(t), g + (1.5 * lx if extreme else 0.0), g, 0.0
 
 
 # --- one point ---------------------------------------------------------------------------------------------------------------
