@@ -512,7 +512,8 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     array([ 0.5, -0.5])
     """
     choice("param", param, ("S0", "S1"))
-    x, a, b, m, s = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, alpha, beta, loc, scale)))
+    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, alpha, beta, loc, scale)))
+    x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(_one(v) is not None for v in (alpha, beta))
     options = dict(param=param, device=device, workers=workers)
 
