@@ -37,7 +37,7 @@ def exact_log_exe1(x):
 
 class TestLogExe1(ElementwiseContract):
     function = staticmethod(ns.bayes.log_exe1)
-    limit = {np.float64: 3.0, np.float32: 4.0}  # away from the zero at 0.435; observed 1.6, 2.3
+    limit = {np.float64: 3.0, np.float32: 4.0}  # away from the zero at 0.435; observed 1.6, 3.9
     edges = [(0.0, np.inf), (np.inf, -np.inf), (-1.0, np.nan), (np.nan, np.nan), (-np.inf, np.nan)]
 
     def sample(self, dtype):
@@ -63,7 +63,7 @@ def test_log_exe1_absolute_error():
 
 class TestLogNdtr(ElementwiseContract):
     function = staticmethod(ns.bayes.log_ndtr)
-    limit = {np.float64: 4.0, np.float32: 4.0}
+    limit = {np.float64: 4.0, np.float32: 4.0}  # observed 2.6, 1.6
     edges = [(np.inf, -0.0), (-np.inf, -np.inf), (np.nan, np.nan)]
 
     def sample(self, dtype):
@@ -75,7 +75,7 @@ class TestLogNdtr(ElementwiseContract):
 
 class TestInvMills(ElementwiseContract):
     function = staticmethod(ns.bayes.inv_mills)
-    limit = {np.float64: 6.0, np.float32: 4.0}
+    limit = {np.float64: 6.0, np.float32: 4.0}  # observed 2.0, 2.0
     edges = [(np.inf, 0.0), (np.nan, np.nan)]
 
     def sample(self, dtype):
@@ -105,7 +105,7 @@ def test_truncated_normal_quantile():
             start = float(scipy.stats.norm.isf(float(upper)))
             want = m + mp.findroot(lambda x, upper=upper: mp.log(mp.ncdf(-x)) - mp.log(upper), start)
             worst = max(worst, abs(float(got - want)) / max(1.0, abs(m)))
-    assert worst < 2e-15  # observed 9e-16
+    assert worst < 2e-15  # observed 5.9e-16
 
 
 STREAM = np.uint32(5)
@@ -357,7 +357,7 @@ def public():
 @pytest.mark.filterwarnings("ignore:the chains have not converged")
 @pytest.mark.parametrize("kind", SAMPLERS)
 def test_reference_posterior(kind, public):
-    """8 x 100,000 draws of the plain sampler; observed max |z| 2.2, standard deviations within 1.7 %."""
+    """8 x 100,000 draws of the plain sampler; runs of 24,000 to 48,000 draws gave |z| <= 2.2."""
     X, y, truth = public
     draws = 5000 if kind in ("gibbs", "px-gibbs") else 3000
     model = ns.bayes.BayesProbit(fit_intercept=False, sampler=kind, chains=4, warmup=600, draws=draws, keep="all", rng=5).fit(
@@ -425,8 +425,8 @@ def test_one_coefficient_against_quadrature(kind):
             b, w = _grid_posterior(X[rest], y[rest], 1.5)
             exact += math.log(w @ scipy.special.ndtr(s[i] * X[i] * b))
         loo, waic = model.loo(X, y), model.waic(X, y)
-        assert abs(loo["elpd"] - exact) < 0.05 and loo["bad"] == 0  # observed 0.003
-        assert abs(waic["elpd"] - exact) < 0.1
+        assert abs(loo["elpd"] - exact) < 0.05 and loo["bad"] == 0  # observed 2.0e-4
+        assert abs(waic["elpd"] - exact) < 0.1  # observed 0.010
         assert 0.3 < loo["p"] < 2.0 and loo["pointwise"].shape == (30,)
         b, w = _grid_posterior(X, y, 1.5)
         new = np.array([[-2.0], [0.3], [1.0]])
@@ -731,4 +731,4 @@ def test_log_exe1_in_float32():
     out = np.empty_like(x)
     build(templates.map1_cpu, "serial", _f=_log_exe1)(x, out)
     error = max(abs(float(mp.mpf(float(g)) - exact_log_exe1(v))) / max(1.0, abs(float(g))) for v, g in zip(x, out, strict=True))
-    assert error < 4e-7  # observed 2.4e-7
+    assert error < 4e-7  # observed 2.1e-7

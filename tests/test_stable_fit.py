@@ -80,7 +80,7 @@ def test_exact_quantiles_give_the_law():
     for alpha, beta in ((1.63, 0.37), (0.87, -0.83), (1.0, 0.5), (1.47, 0.0)):
         x = 2.0 * ns.stable.ppf(p, alpha, beta) - 1.0
         a, b, m, s = _by_quantiles(x)
-        np.testing.assert_allclose([a, b, m, s], [alpha, beta, -1.0, 2.0], atol=6e-3)  # observed 3e-3
+        np.testing.assert_allclose([a, b, m, s], [alpha, beta, -1.0, 2.0], atol=6e-3)  # observed 2.0e-3
 
 
 @pytest.mark.parametrize("profile", [False, True])
@@ -134,12 +134,11 @@ def test_fixed_parameters():
 
 
 def test_gaussian_data():
-    x = np.random.default_rng(3).normal(4.0, 2.0, 800)
+    x = np.random.default_rng(2).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)
-    if found.params[0] == 2.0:
-        assert found.params[1] == 0.0 and found.se[1] == np.inf and "Gaussian" in found.message
-        np.testing.assert_allclose(found.params[2:], [x.mean(), x.std() / math.sqrt(2)], rtol=1e-9)
-        np.testing.assert_allclose(found.se[2], x.std() / math.sqrt(800), rtol=1e-6)
+    assert found.params[0] == 2.0 and found.params[1] == 0.0 and found.se[1] == np.inf and "Gaussian" in found.message
+    np.testing.assert_allclose(found.params[2:], [x.mean(), x.std() / math.sqrt(2)], rtol=1e-9)
+    np.testing.assert_allclose(found.se[2], x.std() / math.sqrt(800), rtol=1e-6)
     sure = fit(ns.quantile.ndtri((np.arange(500) + 0.5) / 500))  # lighter tails than any sample of a stable law
     assert sure.params[0] == 2.0 and sure.params[1] == 0.0
 
@@ -208,6 +207,9 @@ def test_many_data_sets():
     ragged[0], ragged[1, :150] = sets[0], sets[1]
     np.testing.assert_array_equal(ns.stable.fit_many(ragged).params, fits.params[:2])
     assert len(ns.stable.fit_many([])) == 0
+    for wrong in (dict(se="robust"), dict(nan_policy="drop"), dict(fixed={"beta": 2.0})):
+        with pytest.raises(ValueError, match="use"):
+            ns.stable.fit_many(sets, **wrong)
     with pytest.raises(ValueError, match="offsets"):
         ns.stable.fit_many((sets[0], np.array([0, 5])))
 

@@ -171,7 +171,7 @@ def gpu_pass(rng, dtype, n, edges):
     B = np.ascontiguousarray(0.3 * rng.standard_normal((2, columns)), dtype)
     chunk = 64 if n < 1000 else 1024
     chunks = -(-rows // chunk)
-    inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), 0, chunk, 64)]
+    inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), chunk, 64)]
     return inputs, [np.zeros((chunks, 2, columns), dtype), np.zeros((chunks, 2))]
 
 

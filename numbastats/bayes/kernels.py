@@ -155,7 +155,7 @@ def loglik_rows(k0, k1, stream, step, row, m, u, r):
 _words = _rows = _row = _density = _local = None  # bound by build
 
 
-def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
+def pass_cpu(X, B, k0, k1, streams, step, chunk, tile, G, S):
     for c in prange(S.shape[0]):
         u = np.empty((B.shape[0], GROUP))
         m, r, dot = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP, B.dtype)
@@ -171,15 +171,15 @@ def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
                 x, mm, rr, dd = X[lo : lo + n], m[:n], r[:n], dot[:n]
                 for q in range(B.shape[0]):
                     if lo == group:
-                        _words(k0, k1, streams[q], step, (first + group) // GROUP, u[q])
+                        _words(k0, k1, streams[q], step, group // GROUP, u[q])
                     dots(x, B[q], dd)
                     for i in range(n):
                         mm[i] = dd[i]
-                    S[c, q] += _rows(k0, k1, streams[q], step, first + lo, mm, u[q, lo - group : lo - group + n], rr)
+                    S[c, q] += _rows(k0, k1, streams[q], step, lo, mm, u[q, lo - group : lo - group + n], rr)
                     transposed(x, rr, G[c, q])
 
 
-def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
+def pass_cuda(X, B, k0, k1, streams, step, chunk, tile, G, S):
     # A block takes a chunk and a chain, a thread a row of a group; the second reading of the group's rows comes from a cache.
     r = cuda.shared.array(GROUP, np.float64)
     v = cuda.shared.array(GROUP, np.float64)
@@ -197,7 +197,7 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
                 dot = B[q, 0] * X[group + i, 0]
                 for j in range(1, B.shape[1]):
                     dot += B[q, j] * X[group + i, j]
-                r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot))
+                r[i], v[i] = _row(k0, k1, streams[q], step, group + i, np.float64(dot))
             cuda.syncthreads()
             for j in range(t, B.shape[1], cuda.blockDim.x):
                 s = G[c, q, j]
@@ -363,7 +363,7 @@ _DOUBLE = "row functions and sums are double: what they add up decides whether a
 def _pass(name, words, rows, row):
     return Kernel(
         f"bayes.{name}", pass_cpu, pass_cuda,
-        lambda T: [(T[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, T[:, :, ::1], _f[:, ::1])],
+        lambda T: [(T[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, T[:, :, ::1], _f[:, ::1])],
         f64_ok=_DOUBLE, cpu_only={"_words": words, "_rows": rows}, cuda_only={"_row": row},
     )  # fmt: skip
 

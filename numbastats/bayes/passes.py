@@ -40,7 +40,7 @@ class Rows:
         (n, p), chains = self.X.shape, B.shape[0]
         chunks = -(-n // self.chunk)
         G, S = np.empty((chunks, chains, p), self.X.dtype), np.empty((chunks, chains))
-        args = (self._placed, np.ascontiguousarray(B, self.X.dtype), *key, streams, np.uint32(step), np.int64(0))
+        args = (self._placed, np.ascontiguousarray(B, self.X.dtype), *key, streams, np.uint32(step))
         items = chunks * chains * k.GROUP
         cost = n * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
         launch(
@@ -68,7 +68,7 @@ class Rows:
         return [slice(lo, lo + rows) for lo in range(0, self.X.shape[0], rows)]
 
     def gram(self):
-        """X'X in double precision, Fortran order."""
+        """X'X, Fortran order: products in the precision of X within blocks of rows, added in double."""
         H = np.zeros((self.X.shape[1],) * 2, order="F")
         for rows in self._blocks():
             x = self.X[rows]

@@ -82,7 +82,8 @@ class BayesProbit(Estimator):
         Prior standard deviation of the intercept; may be inf.
     sampler : {"auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"}
         "gibbs" is the sampler of the reference, corrected; "px-gibbs" adds parameter expansion. The other two need one pass
-        over the data per iteration and mix 50 to 300 times faster in the slowest coefficients; "surrogate" wants many rows.
+        over the data per iteration; "surrogate" wants many rows. Effective draws per second of the slowest coefficient against
+        "gibbs", measured: 181 times with "surrogate" at 10^4 x 100, 3.5 times with "split-hmc" for 569 nearly separable rows.
         "auto" takes "px-gibbs" for more columns than rows, else decides between the last two at the end of the warmup.
     chains, warmup, draws, thin : int
         A chain runs ``warmup + draws * thin`` iterations.

@@ -86,7 +86,7 @@ class Chains:
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
         self.state = s = {
             "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0,
-            "clock": 0, "angle": _ANGLE, "accepted": 0.0, "offered": 0, "nonfinite": 0, "kind": self.kind,
+            "clock": 0, "angle": _ANGLE, "accepted": 0.0, "offered": 0, "nonfinite": 0,
         }  # fmt: skip
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
         if self.kind in ("gibbs", "px-gibbs"):
@@ -198,7 +198,7 @@ class Chains:
         self._scales(B, T, D)
         Z, U = self._draws()
         chains = B.shape[0]
-        factors, shifts, new = [], [], np.empty_like(B)
+        factors, new = [], np.empty_like(B)
         energy, momenta, angles = np.empty(chains), np.empty_like(B), s["angle"] * (0.8 + 0.4 * U[:, 1])
         rotated = np.empty_like(B)
         for c in range(chains):
@@ -214,7 +214,6 @@ class Chains:
             momenta[c] = v * math.cos(a) - q * math.sin(a)
             new[c] = _solve(L, rotated[c] + shift, True)
             factors.append(L)
-            shifts.append(shift)
         loglik, gradient = self.rows.loglik(new)
         chance = 0.0
         for c in range(chains):
@@ -281,4 +280,4 @@ class Chains:
             total += self._propose()
             self.state["clock"] += 1
         if total / _TRIES > 0.6:
-            self.kind = self.state["kind"] = "surrogate"
+            self.kind = "surrogate"

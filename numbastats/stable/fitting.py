@@ -24,6 +24,7 @@ __all__ = [
 
 NAMES = ("alpha", "beta", "loc", "scale")
 _METHODS = ("ml", "quantile", "ecf", "small", "grid")
+_INFORMATION, _NAN_POLICIES = ("expected", "observed"), ("raise", "omit")
 _LOWEST, _HIGHEST = 0.1, 2.0 - 1e-6
 _CUSP = 0.5  # below, the cusp of the density holds most of the information about loc
 _EULER = 0.5772156649015329
@@ -102,7 +103,7 @@ class StableFits:
 
 def _data(x, weights, nan_policy):
     """Finite values and their weights (None: all 1); ValueError where nothing can be estimated."""
-    choice("nan_policy", nan_policy, ("raise", "omit"))
+    choice("nan_policy", nan_policy, _NAN_POLICIES)
     x = unmasked(x).astype(np.float64).reshape(-1)
     w = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
     if w is not None:
@@ -682,7 +683,7 @@ def fit(
     """
     choice("method", method, _METHODS)
     choice("param", param, ("S0", "S1"))
-    choice("se", se, ("expected", "observed"))
+    choice("se", se, _INFORMATION)
     known = _fixed_values(fixed)
     limits = _bounds(bounds, known)
     x, w, centre, unit = _data(x, weights, nan_policy)
@@ -801,10 +802,6 @@ def _to_s1(params, cov):
     return np.where(both, J @ np.where(both, cov, 0.0) @ J.T, np.nan)
 
 
-def _simple(name, x, options):
-    return fit(x, name, **options)
-
-
 def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
     """McCulloch's estimate from five quantiles; for alpha >= 0.5.
 
@@ -829,7 +826,7 @@ def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise")
     >>> float(ns.stable.fit_quantile(x).params[0].round(1))
     1.5
     """
-    return _simple("quantile", x, dict(fixed=fixed, weights=weights, param=param, nan_policy=nan_policy))
+    return fit(x, "quantile", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
 def fit_ecf(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
@@ -856,7 +853,7 @@ def fit_ecf(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
     >>> float(ns.stable.fit_ecf(x).params[0].round(1))
     1.5
     """
-    return _simple("ecf", x, dict(fixed=fixed, weights=weights, param=param, nan_policy=nan_policy))
+    return fit(x, "ecf", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
 def fit_small_alpha(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
@@ -883,7 +880,7 @@ def fit_small_alpha(x, *, fixed=None, weights=None, param="S0", nan_policy="rais
     >>> float(ns.stable.fit_small_alpha(x).params[0].round(1))
     0.3
     """
-    return _simple("small", x, dict(fixed=fixed, weights=weights, param=param, nan_policy=nan_policy))
+    return fit(x, "small", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
 def _fit_one(job):
@@ -920,7 +917,9 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     Raises
     ------
     ValueError
-        For options that `fit` does not know.
+        For values of options, or offsets, that are not understood.
+    TypeError
+        For options that `fit` does not have.
 
     Examples
     --------
@@ -931,6 +930,8 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     """
     choice("method", method, _METHODS)
     choice("param", param, ("S0", "S1"))
+    choice("se", options.get("se", "expected"), _INFORMATION)
+    choice("nan_policy", options.get("nan_policy", "raise"), _NAN_POLICIES)
     _bounds(options.get("bounds"), _fixed_values(options.get("fixed")))
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
         values, offsets = np.asarray(data[0], np.float64), np.asarray(data[1])

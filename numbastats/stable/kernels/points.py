@@ -351,8 +351,23 @@ def block_value(x, a, b, loc, scale, s1, rule, weights, lower):
     return v, e
 
 
+@_shared
+def store(i, code, scale, v, e, p, c, s, pe, ce, se):
+    """Value number `code` of a point, see `law.pick`; or with code -2 and -1 the values and the logarithms of pdf, cdf and sf."""
+    first = int(code) if code >= 0 else int(code) + 2
+    for r in range(1 if code >= 0 else 3):
+        value = law.pick(first + 2 * r, v, scale)
+        if r == 0:
+            p[i] = value
+        elif r == 1:
+            c[i] = value
+        else:
+            s[i] = value
+    if pe.size > 0:
+        pe[i], ce[i], se[i] = e[0] / scale, e[1], e[2]
+
+
 def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
-    # Value number `code`, see `law.pick`; or with code -2 and -1 the values and the logarithms of pdf, cdf and sf.
     for k in prange((p.size + TASK - 1) // TASK):
         work, ends, sums = np.empty((4, PANELS * KRONROD.size)), np.empty(PANELS), np.empty(6)
         series, nodes, kept = scratch()
@@ -364,17 +379,7 @@ def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
                 NODES if rough else KRONROD, WEIGHTS if rough else KRONROD_WEIGHTS, NONE if rough else KRONROD_LOWER,
                 work, ends, sums, series, nodes, kept,
             )  # fmt: skip
-            first = int(code) if code >= 0 else int(code) + 2
-            for r in range(1 if code >= 0 else 3):
-                value = law.pick(first + 2 * r, v, sc)
-                if r == 0:
-                    p[i] = value
-                elif r == 1:
-                    c[i] = value
-                else:
-                    s[i] = value
-            if not rough:
-                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+            store(i, code, sc, v, e, p, c, s, pe, ce, se)
 
 
 def points_cuda(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
@@ -387,17 +392,7 @@ def points_cuda(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
             np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0, rule, weights, lower
         )
         if cuda.threadIdx.x == 0:
-            first = int(code) if code >= 0 else int(code) + 2
-            for r in range(1 if code >= 0 else 3):
-                value = law.pick(first + 2 * r, v, sc)
-                if r == 0:
-                    p[i] = value
-                elif r == 1:
-                    c[i] = value
-                else:
-                    s[i] = value
-            if not rough:
-                pe[i], ce[i], se[i] = e[0] / sc, e[1], e[2]
+            store(i, code, sc, v, e, p, c, s, pe, ce, se)
 
 
 DOUBLE = "points are evaluated in double precision and rounded once"
