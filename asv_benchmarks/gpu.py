@@ -31,6 +31,7 @@ from pathlib import Path
 SIMULATE = "--simulate" in sys.argv[1:]
 if SIMULATE:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
+    sys.setswitchinterval(1e-4)  # the simulator polls a block's threads, and by default keeps the interpreter 5 ms each time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the package is not installed
 
@@ -312,7 +313,7 @@ def compile_before_simulating(kernel, inputs, outputs):
 
 def run(kernel, staged, n):
     """Launch the CUDA twin on device arrays as the library does."""
-    threads = 64 if kernel.name in ("demo.sum_of_squares", "demo.moments") else 256
+    threads = 64 if kernel.name in ("demo.sum_of_squares", "demo.moments") else 32 if SIMULATED else 256
     launch(kernel, tuple(staged), n, device="cuda", outputs=(), threads=threads)
 
 

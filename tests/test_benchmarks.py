@@ -13,41 +13,28 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "asv_benchmarks"
 REPORT = FOLDER / "GPU.md"
 
-SMOKE = """
-import importlib, inspect, itertools, pkgutil, sys
+SHAPE = """
+import importlib, inspect, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 import benchmarks
 
-def first_that_exists(case, params):
-    for values in itertools.product(*params):
-        try:
-            getattr(case, "setup", lambda *a: None)(*values)
-            return values
-        except NotImplementedError:
-            pass
-    raise AssertionError(f"{case} exists for no parameters")
-
+BENCHMARK = ("time_", "track_", "peakmem_", "timeraw_")
 for info in pkgutil.iter_modules(benchmarks.__path__):
     module = importlib.import_module(f"benchmarks.{info.name}")
     # asv takes such names at module level for benchmarks or for the set-up of all of them
     taken = [n for n in vars(module) if n.lower() in ("setup", "setup_cache", "teardown")]
     functions = [n for n, _ in inspect.getmembers(module, inspect.isfunction)]
-    taken += [n for n in functions if n.startswith(("time_", "track_", "peakmem_", "mem_", "timeraw_"))]
+    taken += [n for n in functions if n.startswith((*BENCHMARK, "mem_"))]
     assert not taken, (info.name, taken)
     for _, cls in inspect.getmembers(module, inspect.isclass):
-        methods = [m for m in dir(cls) if m.startswith(("time_", "track_", "peakmem_", "timeraw_"))]
+        methods = [m for m in dir(cls) if m.startswith(BENCHMARK)]
         if cls.__module__ != module.__name__ or not methods:
             continue
         params = getattr(cls, "params", [])
-        case = cls()
-        values = first_that_exists(case, [params] if params and not isinstance(params[0], list) else params)
+        columns = len(params) if params and isinstance(params[0], (list, tuple)) else bool(params)
         for method in methods:
-            result = getattr(case, method)(*values)
-            if method.startswith("track_"):
-                assert result >= 0 and getattr(cls, method).unit, (cls, method)
-            if method.startswith("timeraw_"):
-                code, setup = result if isinstance(result, tuple) else (result, "")
-                exec(setup + chr(10) + code, {})
+            assert len(inspect.signature(getattr(cls, method)).parameters) == 1 + columns, (cls, method, "takes its parameters")
+            assert not method.startswith("track_") or getattr(cls, method).unit, (cls, method, "has a unit")
             print(info.name, cls.__name__, method)
 """
 
@@ -64,8 +51,9 @@ def run(environment, *arguments):
     return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=600)
 
 
-def test_every_benchmark_runs(environment):
-    done = run(environment | {"NUMBASTATS_SMOKE": "1"}, "-c", SMOKE, FOLDER)
+def test_every_benchmark_is_what_asv_expects(environment):
+    """That all of them run is shown by `asv run --quick` in .ci/run, which ends with status 2 otherwise."""
+    done = run(environment, "-c", SHAPE, FOLDER)
     assert done.returncode == 0, done.stderr
     modules = {line.split()[0] for line in done.stdout.splitlines()}
     assert modules == {path.stem for path in (FOLDER / "benchmarks").glob("bench_*.py")} | {"vs_peers"}
