@@ -151,13 +151,20 @@ def lengths(w, L):
 
 
 @device_function
+def _sines(d0, d1, a, p, h0, k1):
+    """sin(h0 + d0), sin(h0 - p d0) and sin(a d0), each of the angle or of what it lacks to pi, which has all its digits."""
+    return (
+        sin(min(h0 + d0, d1)),
+        sin(min(k1 + p * d1 if a > 1.0 else h0 - p * d0, a * d0 + d1)),
+        sin(min(a * d0, k1 + a * d1)),
+    )
+
+
+@device_function
 def log_g(d0, d1, w, q):
     """log g at a point of the range of integration, from its distances to both ends. a != 1, away from a = 1."""
     a, p, h0, k1, log_c, x1c, ratio = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
-    right = w >= 0.0
-    sd = sin(d1 if right else h0 + d0)
-    cc = sin(k1 + p * d1 if a > 1.0 else h0 - p * d0)
-    sa = sin(k1 + a * d1 if right and a > 1.0 else a * d0)
+    sd, cc, sa = _sines(d0, d1, a, p, h0, k1)
     return ratio * log(x1c * sd / sa) + (log(cc / sd) - log_c)
 
 
@@ -165,11 +172,8 @@ def log_g(d0, d1, w, q):
 def log_g_near_one(d0, d1, w, q):
     """log g for a next to 1 and b T > 0: the logarithm that 1/(a - 1) multiplies is formed term by term."""
     a, p, h0, k1, log_c, x1c, ratio = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
-    right = w >= 0.0
-    sd = sin(d1 if right else h0 + d0)
-    cc = sin(k1 + p * d1 if a > 1.0 else h0 - p * d0)
-    sa = sin(k1 + a * d1 if right and a > 1.0 else a * d0)
-    e = p * d1 + q[9] if right else h0 - p * d0
+    sd, cc, sa = _sines(d0, d1, a, p, h0, k1)
+    e = p * d1 + q[9] if w >= 0.0 else h0 - p * d0
     half, whole = sincos(0.5 * e), sincos(d1 + 0.5 * e)
     n = sd * q[10] - 2.0 * whole[1] * half[0]
     r = x1c * sd / sa
@@ -224,20 +228,21 @@ def sweep_node(t, step, wide, a, h0, k1, L, log_c):
     step *= 1.0 + (wide - 1.0) * (slow if t > -8.0 else 1.0) / (1.0 + slow)
     w = w if a < 1.0 else -w
     d0, d1, jac = lengths(w, L)
-    right = w >= 0.0
-    above = right and a > 1.0
-    y1, y2, y3 = d1 if right else h0 + d0, k1 + p * d1 if a > 1.0 else h0 - p * d0, k1 + a * d1 if above else a * d0
+    y1, y2, y3 = h0 + d0, k1 + p * d1 if a > 1.0 else h0 - p * d0, a * d0
+    z1, z2, z3 = d1, a * d0 + d1, k1 + a * d1  # what they lack to pi
+    turned1, turned2, turned3 = z1 < y1, z2 < y2, z3 < y3
+    y1, y2, y3 = min(y1, z1), min(y2, z2), min(y3, z3)
     s1, c1 = sincos(y1)
     s2, c2 = sincos(y2)
     s3, c3 = sincos(y3)
     lg = a / p * log(s1 / s3) + (log(s2 / s1) + log_c / p)
     # p (log g)' is a sum of cotangents of y1, y2, y3, whose poles cancel where all three are small
-    r1, r2, r3 = 1.0 if right else -1.0, p * p, -a * a if above else a * a
-    small = max(y1, y3) < 0.45
+    r1, r2, r3 = 1.0 if turned1 else -1.0, -p * p if turned2 else p * p, -a * a if turned3 else a * a
+    small = max(y1, y3) < 0.45 and not turned2 and turned1 == (a > 1.0) and turned3 == (a > 1.0)
     poles = k1 * k1 / (d1 * y2 * y3) if a > 1.0 else a * h0 * h0 / (d0 * y1 * y2)
     smooth = poles - (r1 * _cot_rest(y1) + r2 * _cot_rest(y2) + r3 * _cot_rest(y3))
     jac *= step
-    slope = abs(jac / p * (smooth if small and right == (a > 1.0) else r1 * (c1 / s1) + r2 * (c2 / s2) + r3 * (c3 / s3)))
+    slope = abs(jac / p * (smooth if small else r1 * (c1 / s1) + r2 * (c2 / s2) + r3 * (c3 / s3)))
     return exp(min(max(lg, -700.0), 700.0)), jac, d0 * slope, d1 * slope
 
 
@@ -251,12 +256,24 @@ def light_node(t, step, a, h0, k1, L, log_c, lowest):
     bent = exp(-(t + 4.0))
     w = t - bent if a < 1.0 else bent - t
     d0, d1, jac = lengths(w, L)
-    right = w >= 0.0
-    sd = sin(d1 if right else h0 + d0)
-    cc = sin(k1 + p * d1 if a > 1.0 else h0 - p * d0)
-    sa = sin(k1 + a * d1 if right and a > 1.0 else a * d0)
+    sd, cc, sa = _sines(d0, d1, a, p, h0, k1)
     lg = a / p * log(sd / sa) + (log(cc / sd) + log_c / p)
     return expm1(min(max(lg - lowest, 0.0), 700.0)), jac * (step * (1.0 + bent))
+
+
+@device_function
+def crossing(height, x0, f0, x1, f1, x2, f2):
+    """Where a rising function reaches `height`, f0 <= height <= f2, from its values at two places and one between them."""
+    left = f1 < height
+    lo, f_lo = (x1, f1) if left else (x0, f0)
+    hi, f_hi = (x2, f2) if left else (x1, f1)
+    t = (height - f_lo) / (f_hi - f_lo)
+    line = lo + (t if t >= 0.0 and t <= 1.0 else 0.5) * (hi - lo)
+    a = (height - f1) * (height - f2) / ((f0 - f1) * (f0 - f2))
+    b = (height - f0) * (height - f2) / ((f1 - f0) * (f1 - f2))
+    c = (height - f0) * (height - f1) / ((f2 - f0) * (f2 - f1))
+    parabola = a * x0 + b * x1 + c * x2
+    return parabola if (parabola - lo) * (parabola - hi) <= 0.0 else line
 
 
 @device_function
@@ -398,6 +415,9 @@ _INVERSE = tuple(1.0 / max(k, 1) for k in range(16))
 # the Cauchy density on the ray where e^(-z t) decays fastest. Zolotarev's integrand is a spike of width max(|a - 1|, |b|) there.
 
 
+FAR = 50.0
+
+
 @device_function
 def ray_constants(x, a, b):
     """What the nodes of a point share: p, p and -b p T (E = s/z times them times the logarithm), log |z| and arg z, 1/z."""
@@ -431,6 +451,37 @@ def ray_node(j, constants):
     return weight * s * dr, weight * s * di, weight * di
 
 
+# Far out on the imaginary axis t = -i s the real part of the exponent is all but -x s, and the sine holds the weight 1 + b of the
+# tail as a factor: f = int e^(-x s - c s^a + b T (S s^a - s)) sin(S (1 + b) s^a) ds/pi with S, c, T = sin, cos, tan of pi a/2.
+# For b < 0 the integrand grows again from s = e^(pi x/(2 |b|)) on, where it has long underflowed: that part is left out.
+
+
+@device_function
+def far_constants(x, a, b):
+    """What the nodes of a point x > 0 share, next to alpha = 1."""
+    p = a - 1.0
+    angle = 0.5 * _PI * p
+    sine = math.cos(angle)
+    skew = b * (2.0 / _PI if p == 0.0 else p / math.tan(angle))
+    level = 0.0 if p == 0.0 else 2.0 * b * math.sin(0.5 * angle) ** 2 / math.tan(angle)
+    return p, sine * skew, math.sin(angle), level, sine * (1.0 + b), log(x)
+
+
+@device_function
+def far_node(j, constants):
+    """Terms of node number j of pi x f and pi times the tail."""
+    p, skew, minus_c, level, weight, lx = constants
+    v = 0.25 * j
+    xs = exp(v)
+    log_s = v - lx
+    s = exp(log_s)
+    grown = expm1(p * log_s)
+    bent = grown / p if p != 0.0 else log_s
+    power = s * (1.0 + grown)
+    term = 0.25 * exp(-xs + minus_c * power + s * (level - skew * bent)) * sin(weight * power)
+    return xs * term, term
+
+
 @device_function
 def far_cauchy(x, b):
     """The law of alpha = 1 for huge |x|: the correction is what is left of the law of large numbers, a factor 1 +- beta."""
@@ -449,9 +500,9 @@ def from_ray(x, fr, fi, si):
 
 @device_function
 def by_the_ray(x, p, b):
-    """Whether the ray holds: the correction is small next to the Cauchy law or, near alpha = 1, far out in a heavy tail."""
-    near = (abs(p) < 0.01) & (abs(b) < 0.01)
-    far = (abs(x) > 50.0) & (1.0 + (b if x > 0.0 else -b) > 0.01)
+    """Whether a ray holds: the correction is small next to the Cauchy law or, near alpha = 1, x is far out in a heavy tail."""
+    near = (abs(p) < 0.01) & (abs(b) < 0.05)
+    far = (abs(x) > FAR) & (1.0 + (b if x > 0.0 else -b) > 0.0)
     return (near | far) & (abs(p) * (41.0 + log(1.0 + abs(x))) < 0.8)
 
 
@@ -568,7 +619,7 @@ def zolotarev(a, geometry):
     p = a - 1.0
     if a == 1.0:
         lowest = log(2.0 / _PI) - 1.0 - (0.5 * _PI) * x0 if b == 1.0 else -_INF
-        return L, lowest, (a, p, 0.0, 0.0, 0.0, 0.0, 0.0, b, x0, 0.0, 0.0, 2.0)
+        return L, lowest, (a, p, 0.0, 0.0, 0.0, 0.0, 0.0, b, x0, (0.5 * _PI) * (1.0 - b), 0.0, 2.0)
     log_c = -0.5 * log1p(m * m)
     x1c = x1 * exp(log_c)
     n, mode = 0.0, 0.0

@@ -29,12 +29,22 @@ PLACES = 16  # of a panel: the nodes and two check points
 MOST = 512  # panels, the halved ones included
 GENERATION = 256  # panels at once
 MOST_CELLS = 512  # of a side
-_FINEST = 1 / 128
+_FINEST = 1 / 512
 _LOWEST = -1e3  # instead of the logarithm of 0
 _LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
 _EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 40, 64, 128])
 _FINER = np.array(  # where a density that falls fast needs it
-    [0.0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 40, 64, 128]
+    [0.0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 16, 24, 64]
+)
+_FINE = np.array(  # where a Gaussian core turns into a heavy tail
+    [0.0, 0.25, 0.5, 0.75, 1, 1.125, 1.25, 1.375, 1.5, 1.625, 1.75, 1.8125, 1.875, 1.9375, 2, 2.0625, 2.125, 2.25, 2.375, 2.5]
+    + [2.75, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 10, 12, 16, 20, 24, 64]
+)
+_NEAR_ONE = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 24, 64])
+_TURN = np.array(  # where an almost light tail turns into a heavy one
+    [0.0, 0.25, 0.5, 0.625, 0.75, 0.84375, 0.921875, 1, 1.0625, 1.125, 1.15625, 1.1875, 1.203125, 1.21875, 1.234375, 1.25]
+    + [1.265625, 1.28125, 1.296875, 1.3125, 1.328125, 1.34375, 1.375, 1.40625, 1.4375, 1.5, 1.625, 1.75, 2, 2.25, 2.5, 3, 3.5]
+    + [4, 5, 6, 8, 10, 12, 16, 24, 64]
 )
 _FAR = 3.0  # log x1 from which the power of x1 stays outside the sums, so that no digits of the logarithm are lost
 _LOG_LARGEST = math.log(1e300)
@@ -360,7 +370,7 @@ def side_of(a, b, m, own, terms):
     # not where log g is ill-conditioned (alpha near 1) or almost light
     if (b == -1.0 and a >= 1.08) or (b == 1.0 and a <= 0.92):
         return light_nodes(a, own)
-    if abs(a - 1.0) >= 0.08 and (h0 if a < 1.0 else k1) > (1e-6 if a >= 0.5 else 1e-3):
+    if abs(a - 1.0) >= 0.08 and (h0 if a < 1.0 else k1) > (1e-7 if a >= 0.5 else 1e-5):
         return sweep_nodes(a, own)
     return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
 
@@ -410,9 +420,9 @@ def fit(values, c):
             v = values[r, i] if values[r, i] > -np.inf else _LOWEST
             for j in range(PLACES):
                 c[r, j] += v * _FIT[i, j]
-        scale = 1.0 / (1.0 + 0.01 * abs(c[r, 0]))
-        last = max(last, max(abs(c[r, DEGREE - 1]), abs(c[r, DEGREE])) * scale)
-        misfit = max(misfit, max(abs(c[r, COEFFICIENTS]), abs(c[r, COEFFICIENTS + 1])) * scale)
+        size = abs(c[r, 0])
+        last = max(last, max(abs(c[r, DEGREE - 1]), abs(c[r, DEGREE])) / (1.0 + 0.03 * size))  # more is rounding
+        misfit = max(misfit, max(abs(c[r, COEFFICIENTS]), abs(c[r, COEFFICIENTS + 1])) / (1.0 + 0.01 * size))
     return last, misfit
 
 
@@ -438,6 +448,7 @@ def make_table(a, b, x, f, spans, rows, state):
     """
     centred = a < 0.9
     light = abs(b) == 1.0
+    near_one = abs(a - 1.0) < 0.08
     m = b * law.tangent(a)[0]
     delta = cusp_width(a, b, m)
     log_delta = log(delta)
@@ -456,14 +467,17 @@ def make_table(a, b, x, f, spans, rows, state):
                     begin = near
                 elif side * b == -1.0:
                     end = math.log1p(far)
-            count = first_panels(_FINER if a > 1.15 else _EDGES, side, begin, end, spans, count)
+            if near_one:
+                edges = _TURN if side * b < -0.85 and not light else _NEAR_ONE
+            else:
+                edges = _FINE if a > 1.75 and not light else _FINER if a > 1.15 else _EDGES
+            count = first_panels(edges, side, begin, end, spans, count)
         state[0], state[1], state[2], state[3], state[4] = 0.0, count, 0.0, 0.0, 0.0
     own, terms, failed = np.empty((2, 10)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
     failed[0, 0], failed[0, 1], failed[1, 0], failed[1, 1] = 0.0, np.inf, 0.0, np.inf
     g0, weights0, moments0 = side_of(a, b, m, own[0], terms[0])
     g1, weights1, moments1 = side_of(a, -b, -m, own[1], terms[1])
     w, c, work = np.empty(9 * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
-    near_one = abs(a - 1.0) < 0.08
     zeta = 0.0 if centred or near_one else -own[0, 1]
     tolerance = 4e-14 if light or near_one else 1e-14  # light tails and integrals next to 1 have more noise
     while True:
@@ -528,7 +542,8 @@ def make_table(a, b, x, f, spans, rows, state):
                 for i in range(PLACES):
                     finite = finite and values[r, i] > -np.inf
             last, misfit = fit(values, c)
-            full = total + 2 > MOST or total + 2 - count > GENERATION
+            parts = max(2, min(int(math.ceil((last / tolerance) ** (1.0 / DEGREE))), 4)) if finite else 2
+            full = total + parts > MOST or total + parts - count > GENERATION
             spans[k, 3] = -1.0
             if (last < tolerance and finite) or 0.5 * (hi - lo) <= _FINEST or full:
                 kept = int(state[2])
@@ -537,10 +552,11 @@ def make_table(a, b, x, f, spans, rows, state):
                 if finite:
                     state[4] = max(state[4], misfit)
             else:
-                middle = 0.5 * (lo + hi)
-                spans[total, 0], spans[total, 1], spans[total, 2] = side, lo, middle
-                spans[total + 1, 0], spans[total + 1, 1], spans[total + 1, 2] = side, middle, hi
-                total += 2
+                width = (hi - lo) / parts
+                for j in range(parts):
+                    end = lo + (j + 1) * width if j + 1 < parts else hi
+                    spans[total, 0], spans[total, 1], spans[total, 2] = side, lo + j * width, end
+                    total += 1
         state[0], state[1] = count, total
         if total == count:
             info, cells, panels = finish(b, not centred, spans[:total], rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from numbastats._core.compile import array_function
@@ -27,6 +29,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 NONE = np.empty(0)
 KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER = kronrod(7)
 SAMPLES = 32  # places at which log g is looked at to find its level sets
+ROOM = SAMPLES + _LEVELS.size + _SHIFTS.size  # and one more for each level
 PANELS = 60  # at most
 
 
@@ -48,21 +51,29 @@ def fill_log_g(w, n, L, q, d0, jac, lg):
 
 
 @_shared
-def almost_light(q):
-    """Whether log g has a level stretch, which it leaves where the distance to one end is as small as k1 or h0."""
-    small = q[3] if q[0] > 1.0 else q[2]
-    return small > 0.0 and small < 0.2 and q[0] != 1.0
+def bend(q):
+    """Distance to one end at which the log g of an almost light law leaves a level stretch; 0 where it has none."""
+    small = q[9] if q[0] == 1.0 else (q[3] if q[0] > 1.0 else q[2]) * max(abs(q[6]), 1.0)
+    return small if small < 0.2 else 0.0
+
+
+@_shared
+def level_stretch(q):
+    """Height of that stretch."""
+    if q[0] == 1.0:
+        return log(q[7] / (0.5 * math.pi)) - (1.0 + 0.5 * math.pi * q[8] / q[7])
+    return q[6] * log(q[5] / q[0]) + log(abs(q[1])) - q[4]
 
 
 @_shared
 def grid_with_bend(q, L, grid):
     """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
-    level = almost_light(q)
-    bend = log((q[3] if q[0] > 1.0 else q[2]) / L) if level else 0.0
+    level = bend(q) > 0.0
+    where = log(bend(q) / L) if level else 0.0
     n, extra = 0, 0
     for k in range(_GRID.size):
-        while level and extra < _BEND_GRID.size and bend + _BEND_GRID[extra] < _GRID[k]:
-            grid[n] = bend + _BEND_GRID[extra]
+        while level and extra < _BEND_GRID.size and where + _BEND_GRID[extra] < _GRID[k]:
+            grid[n] = where + _BEND_GRID[extra]
             n, extra = n + 1, extra + 1
         grid[n] = _GRID[k]
         n += 1
@@ -85,7 +96,7 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         while levels < _LEVELS.size and _LEVELS[levels - 1] / r - exp(_LEVELS[levels - 1]) > peak - 42.0:
             levels += 1
     # The levels from number `split` on go by what is left above the minimum, or above the level stretch of an almost light law.
-    stretch = q[6] * log(q[5] / q[0]) + log(abs(q[1])) - q[4] if almost_light(q) else -np.inf
+    stretch = level_stretch(q) if bend(q) > 0.0 else -np.inf
     split = levels
     if shifted:
         split, levels = 0, _SHIFTS.size
@@ -115,7 +126,16 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         left, right = sign * w[i], sign * w[j]
         if right - left <= 1e-15 * max(abs(left), abs(right)):
             break
-    # the samples bracket the levels: merge interpolated crossings with the fixed grid
+    # The samples bracket the levels. Where log g bends between two of them, straight lines are levels off, and what lies beyond
+    # the last one would be lost: a look at where they cross makes them parabolas.
+    i, heights, crossed, there = 0, d0, w[SAMPLES:], lg[SAMPLES:]
+    for k in range(levels):
+        heights[k] = log(low + _SHIFTS[k - split]) if k >= split else _LEVELS[k]
+        while i + 2 < SAMPLES and lg[i + 1] < heights[k]:
+            i += 1
+        crossed[k] = law.crossing(heights[k], w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
+    fill_log_g(crossed, levels, L, q, d0[SAMPLES:], jac[SAMPLES:], there)
+    # merge the crossings with the fixed grid
     grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
     n, g, i = 0, 0, 0
     while i + 1 < SAMPLES and lg[i + 1] < bottom:
@@ -124,14 +144,12 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         g += 1
     i = 0
     for k in range(levels):
-        height = log(low + _SHIFTS[k - split]) if k >= split else _LEVELS[k]
-        while i + 1 < SAMPLES and lg[i + 1] < height:
+        while i + 1 < SAMPLES and lg[i + 1] < heights[k]:
             i += 1
-        if i + 1 == SAMPLES or not (lg[i] < height):
+        if i + 1 == SAMPLES or not (lg[i] < heights[k]):
             continue
-        t = (height - lg[i]) / (lg[i + 1] - lg[i])
-        t = t if t >= 0.0 and t <= 1.0 else 0.5
-        v = sign * (w[i] + t * (w[i + 1] - w[i]))
+        v = sign * law.crossing(heights[k], w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
+        v = max(v, ends[n - 1]) if n > 0 else v
         while g < places and grid[g] < v:
             ends[n] = grid[g]
             n += 1

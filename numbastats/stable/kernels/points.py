@@ -19,7 +19,7 @@ from numbastats.stable.kernels.integral import (
     NODES,
     NONE,
     PANELS,
-    SAMPLES,
+    ROOM,
     WEIGHTS,
     crossings,
     integrate,
@@ -118,9 +118,18 @@ def series_at_zeta(a, geometry, terms):
 
 @_summing
 def ray(x, a, b):
-    """Six numbers next to the Cauchy law, where `law.by_the_ray` says so."""
+    """Six numbers next to the Cauchy law or far out next to alpha = 1, where `law.by_the_ray` says so."""
     if abs(x) > 1e100:
         return law.far_cauchy(x, b)
+    if abs(x) > law.FAR:
+        constants = law.far_constants(abs(x), a, b if x > 0.0 else -b)
+        density, tail = 0.0, 0.0
+        for j in range(-164, 16):
+            d, s = law.far_node(float(j), constants)
+            density += d
+            tail += s
+        density, tail = density / (math.pi * abs(x)), tail / math.pi
+        return density, 1.0 - tail if x > 0.0 else tail, tail if x > 0.0 else 1.0 - tail, 0.0, 0.0, 0.0
     constants = law.ray_constants(x, a, b)
     fr, fi, si = 0.0, 0.0, 0.0
     for j in range(-164, 16):
@@ -323,7 +332,7 @@ def block_value(x, a, b, loc, scale, s1, rule, weights, lower):
 
     All of them call; thread 0 has the result.
     """
-    samples = cuda.shared.array((4, SAMPLES), np.float64)
+    samples = cuda.shared.array((4, ROOM), np.float64)
     terms = cuda.shared.array((2, 2, TERMS), np.float64)
     ends = cuda.shared.array(PANELS, np.float64)
     count = cuda.shared.array(1, np.int64)
