@@ -68,16 +68,22 @@ def level_stretch(q):
 @_shared
 def grid_with_bend(q, L, grid):
     """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
-    level = bend(q) > 0.0
-    where = log(bend(q) / L) if level else 0.0
+    bent = bend(q) > 0.0
+    where = log(bend(q) / L) if bent else 0.0
     n, extra = 0, 0
     for k in range(_GRID.size):
-        while level and extra < _BEND_GRID.size and where + _BEND_GRID[extra] < _GRID[k]:
+        while bent and extra < _BEND_GRID.size and where + _BEND_GRID[extra] < _GRID[k]:
             grid[n] = where + _BEND_GRID[extra]
             n, extra = n + 1, extra + 1
         grid[n] = _GRID[k]
         n += 1
     return n
+
+
+@_shared
+def level(k, split, low):
+    """Height of level set number k."""
+    return log(low + _SHIFTS[k - split]) if k >= split else _LEVELS[k]
 
 
 @_shared
@@ -128,12 +134,12 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
             break
     # The samples bracket the levels. Where log g bends between two of them, straight lines are levels off, and what lies beyond
     # the last one would be lost: a look at where they cross makes them parabolas.
-    i, heights, crossed, there = 0, d0, w[SAMPLES:], lg[SAMPLES:]
+    i, crossed, there = 0, w[SAMPLES:], lg[SAMPLES:]
     for k in range(levels):
-        heights[k] = log(low + _SHIFTS[k - split]) if k >= split else _LEVELS[k]
-        while i + 2 < SAMPLES and lg[i + 1] < heights[k]:
+        height = level(k, split, low)
+        while i + 2 < SAMPLES and lg[i + 1] < height:
             i += 1
-        crossed[k] = law.crossing(heights[k], w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
+        crossed[k] = law.crossing(height, w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
     fill_log_g(crossed, levels, L, q, d0[SAMPLES:], jac[SAMPLES:], there)
     # merge the crossings with the fixed grid
     grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
@@ -144,11 +150,12 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         g += 1
     i = 0
     for k in range(levels):
-        while i + 1 < SAMPLES and lg[i + 1] < heights[k]:
+        height = level(k, split, low)
+        while i + 1 < SAMPLES and lg[i + 1] < height:
             i += 1
-        if i + 1 == SAMPLES or not (lg[i] < heights[k]):
+        if i + 1 == SAMPLES or not (lg[i] < height):
             continue
-        v = sign * law.crossing(heights[k], w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
+        v = sign * law.crossing(height, w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
         v = max(v, ends[n - 1]) if n > 0 else v
         while g < places and grid[g] < v:
             ends[n] = grid[g]
