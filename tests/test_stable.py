@@ -73,11 +73,11 @@ def zolotarev_at_one(x, b):
 
 @pytest.mark.parametrize("b", [0.6, 0.9, 0.99, 0.999, 1 - 1e-6])
 def test_alpha_one_against_equal_steps(b):
-    """Around x = 22 a level of the integrand's logarithm was once missed by a whole unit: 7e-7."""
-    x = np.concatenate([np.linspace(-2.5, 40.0, 120), np.linspace(21.5, 23.5, 40)])
+    """Around x = 22 a level of the integrand's logarithm was once missed by a whole unit: 7e-7. From 50 on the far rule."""
+    x = np.concatenate([np.linspace(-2.5, 40.0 if b < 0.9 else 80.0, 120), np.linspace(21.5, 23.5, 40)])
     want = np.array([zolotarev_at_one(v, b) for v in x])
-    np.testing.assert_allclose(stable.pdf(x, 1.0, b, method="quadrature", **SERIAL), want[:, 0], rtol=1e-13)
-    np.testing.assert_allclose(stable.cdf(x, 1.0, b, method="quadrature", **SERIAL), want[:, 1], rtol=1e-13)
+    np.testing.assert_allclose(stable.pdf(x, 1.0, b, method="quadrature", **SERIAL), want[:, 0], rtol=1e-13)  # observed 6.2e-14
+    np.testing.assert_allclose(stable.cdf(x, 1.0, b, method="quadrature", **SERIAL), want[:, 1], rtol=1e-14)  # observed 5.6e-15
 
 
 def far_tail(x, a, b):
@@ -102,7 +102,7 @@ def test_far_out_next_to_one_against_mpmath(a):
             density, tail = far_tail(abs(x), a, b if x > 0 else -b)
             got = stable.pdf(x, a, b, method="quadrature"), (stable.sf if x > 0 else stable.cdf)(x, a, b, method="quadrature")
             assert abs(got[0] / density - 1) < 1e-14 and abs(got[1] / tail - 1) < 1e-14  # observed 3e-15
-    assert abs(stable.pdf(-1e30, 1.0, 0.999) * 1e60 * math.pi / (1 - 0.999) - 1) < 1e-13
+    assert abs(stable.pdf(-1e30, 1.0, 0.999) * 1e60 * math.pi / (1 - 0.999) - 1) < 1e-14  # observed 2.0e-15
 
 
 def test_next_to_the_cauchy_law_against_mpmath():
@@ -132,7 +132,7 @@ def test_tables_of_awkward_laws():
         assert made.certificate < 1e-12, (a, b, made.certificate)  # observed 4.1e-13 next to alpha = 2, else 4e-14
         x = np.concatenate([s * np.exp(np.linspace(-2.0, 12.0, 60)) for s in (-1.0, 1.0)]) + 1e-3
         by_table, by_point = (stable.logpdf(x, a, b, method=m) for m in ("table", "quadrature"))
-        assert (np.abs(by_table - by_point) < 2e-12 * (1 + 0.01 * np.abs(by_point))).all(), (a, b)
+        assert (np.abs(by_table - by_point) < 3e-13 * (1 + 0.01 * np.abs(by_point))).all(), (a, b)  # observed 1.0e-13
 
 
 def test_reference_logarithms(rows, device):

@@ -151,20 +151,23 @@ def lengths(w, L):
 
 
 @device_function
-def _sines(d0, d1, a, p, h0, k1):
-    """sin(h0 + d0), sin(h0 - p d0) and sin(a d0), each of the angle or of what it lacks to pi, which has all its digits."""
-    return (
-        sin(min(h0 + d0, d1)),
-        sin(min(k1 + p * d1 if a > 1.0 else h0 - p * d0, a * d0 + d1)),
-        sin(min(a * d0, k1 + a * d1)),
-    )
+def _three_angles(d0, d1, a, p, h0, k1):
+    """h0 + d0, h0 - p d0 and a d0, then what each lacks to pi: the smaller one has all its digits."""
+    return h0 + d0, k1 + p * d1 if a > 1.0 else h0 - p * d0, a * d0, d1, a * d0 + d1, k1 + a * d1
+
+
+@device_function
+def _three_sines(d0, d1, a, p, h0, k1):
+    """Their sines."""
+    y1, y2, y3, z1, z2, z3 = _three_angles(d0, d1, a, p, h0, k1)
+    return sin(min(y1, z1)), sin(min(y2, z2)), sin(min(y3, z3))
 
 
 @device_function
 def log_g(d0, d1, w, q):
     """log g at a point of the range of integration, from its distances to both ends. a != 1, away from a = 1."""
     a, p, h0, k1, log_c, x1c, ratio = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
-    sd, cc, sa = _sines(d0, d1, a, p, h0, k1)
+    sd, cc, sa = _three_sines(d0, d1, a, p, h0, k1)
     return ratio * log(x1c * sd / sa) + (log(cc / sd) - log_c)
 
 
@@ -172,7 +175,7 @@ def log_g(d0, d1, w, q):
 def log_g_near_one(d0, d1, w, q):
     """log g for a next to 1 and b T > 0: the logarithm that 1/(a - 1) multiplies is formed term by term."""
     a, p, h0, k1, log_c, x1c, ratio = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
-    sd, cc, sa = _sines(d0, d1, a, p, h0, k1)
+    sd, cc, sa = _three_sines(d0, d1, a, p, h0, k1)
     e = p * d1 + q[9] if w >= 0.0 else h0 - p * d0
     half, whole = sincos(0.5 * e), sincos(d1 + 0.5 * e)
     n = sd * q[10] - 2.0 * whole[1] * half[0]
@@ -228,8 +231,7 @@ def sweep_node(t, step, wide, a, h0, k1, L, log_c):
     step *= 1.0 + (wide - 1.0) * (slow if t > -8.0 else 1.0) / (1.0 + slow)
     w = w if a < 1.0 else -w
     d0, d1, jac = lengths(w, L)
-    y1, y2, y3 = h0 + d0, k1 + p * d1 if a > 1.0 else h0 - p * d0, a * d0
-    z1, z2, z3 = d1, a * d0 + d1, k1 + a * d1  # what they lack to pi
+    y1, y2, y3, z1, z2, z3 = _three_angles(d0, d1, a, p, h0, k1)
     turned1, turned2, turned3 = z1 < y1, z2 < y2, z3 < y3
     y1, y2, y3 = min(y1, z1), min(y2, z2), min(y3, z3)
     s1, c1 = sincos(y1)
@@ -256,14 +258,14 @@ def light_node(t, step, a, h0, k1, L, log_c, lowest):
     bent = exp(-(t + 4.0))
     w = t - bent if a < 1.0 else bent - t
     d0, d1, jac = lengths(w, L)
-    sd, cc, sa = _sines(d0, d1, a, p, h0, k1)
+    sd, cc, sa = _three_sines(d0, d1, a, p, h0, k1)
     lg = a / p * log(sd / sa) + (log(cc / sd) + log_c / p)
     return expm1(min(max(lg - lowest, 0.0), 700.0)), jac * (step * (1.0 + bent))
 
 
 @device_function
 def crossing(height, x0, f0, x1, f1, x2, f2):
-    """Where a rising function reaches `height`, f0 <= height <= f2, from its values at two places and one between them."""
+    """Where a rising function reaches `height`, f0 <= height <= f2: by a parabola, or by a line where that fails or x1 = x0."""
     left = f1 < height
     lo, f_lo = (x1, f1) if left else (x0, f0)
     hi, f_hi = (x2, f2) if left else (x1, f1)
@@ -416,6 +418,13 @@ _INVERSE = tuple(1.0 / max(k, 1) for k in range(16))
 
 
 FAR = 50.0
+FIRST_NODE, END_NODE, _NODE_STEP = -164, 16, 0.25  # of both rays, in the logarithm
+
+
+@device_function
+def _minus_b_p_t(p, b):
+    """-b (a - 1) T, T = tan(pi a/2), from p = a - 1."""
+    return b * (2.0 / _PI if p == 0.0 else p / math.tan(0.5 * _PI * p))
 
 
 @device_function
@@ -423,15 +432,14 @@ def ray_constants(x, a, b):
     """What the nodes of a point share: p, p and -b p T (E = s/z times them times the logarithm), log |z| and arg z, 1/z."""
     p = a - 1.0
     n2 = 1.0 + x * x
-    skew = b * (2.0 / _PI if p == 0.0 else p / math.tan(0.5 * _PI * p))
-    return p, skew, 0.5 * log1p(x * x), math.atan(x), 1.0 / n2, -x / n2
+    return p, _minus_b_p_t(p, b), 0.5 * log1p(x * x), math.atan(x), 1.0 / n2, -x / n2
 
 
 @device_function
 def ray_node(j, constants):
     """Terms of node number j: of s times (real part, imaginary part) and of the imaginary part of e^-s (e^-E - 1)."""
     p, skew, lam, phi, zr, zi = constants
-    v = 0.25 * j
+    v = _NODE_STEP * j
     s = exp(v)
     ur, ui = p * (v - lam), -p * phi
     # (e^u - 1)/u by its series, |u| < 1
@@ -447,7 +455,7 @@ def ray_node(j, constants):
     half, whole = sin(0.5 * ei), sin(ei)
     grow = expm1(-er)
     dr, di = grow - 2.0 * half * half * (grow + 1.0), -(grow + 1.0) * whole
-    weight = 0.25 * exp(-s)
+    weight = _NODE_STEP * exp(-s)
     return weight * s * dr, weight * s * di, weight * di
 
 
@@ -462,23 +470,22 @@ def far_constants(x, a, b):
     p = a - 1.0
     angle = 0.5 * _PI * p
     sine = math.cos(angle)
-    skew = b * (2.0 / _PI if p == 0.0 else p / math.tan(angle))
     level = 0.0 if p == 0.0 else 2.0 * b * math.sin(0.5 * angle) ** 2 / math.tan(angle)
-    return p, sine * skew, math.sin(angle), level, sine * (1.0 + b), log(x)
+    return p, sine * _minus_b_p_t(p, b), math.sin(angle), level, sine * (1.0 + b), log(x)
 
 
 @device_function
 def far_node(j, constants):
     """Terms of node number j of pi x f and pi times the tail."""
     p, skew, minus_c, level, weight, lx = constants
-    v = 0.25 * j
+    v = _NODE_STEP * j
     xs = exp(v)
     log_s = v - lx
     s = exp(log_s)
     grown = expm1(p * log_s)
     bent = grown / p if p != 0.0 else log_s
     power = s * (1.0 + grown)
-    term = 0.25 * exp(-xs + minus_c * power + s * (level - skew * bent)) * sin(weight * power)
+    term = _NODE_STEP * exp(-xs + minus_c * power + s * (level - skew * bent)) * sin(weight * power)
     return xs * term, term
 
 

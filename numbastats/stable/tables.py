@@ -2,7 +2,7 @@
 
 Variable: u = log(t + shift) with t = |x - centre|/delta, on either side of the centre. For alpha < 0.9 the centre is zeta, where
 the density has its cusp or the support its end, and delta the width of the cusp; else it is 0. The shift is 1, or 0 where the
-support begins at the centre. Panels are bisected until the last Chebyshev coefficients are negligible; check points between
+support begins at the centre. Panels are cut until the last Chebyshev coefficients are negligible; check points between
 the nodes give the certificate; see kernels/building.py. `cells` finds the panel of a u: cells uniform in a bent u.
 """
 

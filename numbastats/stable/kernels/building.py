@@ -1,8 +1,8 @@
 """The table of one law, made in one compiled call.
 
-Panels in u are halved until the last Chebyshev coefficients are negligible. The values at the nodes of a panel come from the
-first of these that is accurate: the series at infinity and at zeta, for all places of a panel at once, and equal steps along
-Zolotarev's integral with nodes that all points of a side share. Where none holds the caller fills in.
+Panels in u are cut into two to four until the last Chebyshev coefficients are negligible. The values at the nodes of a panel
+come from the first of these that is accurate: the series at infinity and at zeta, for all places of a panel at once, and equal
+steps along Zolotarev's integral with nodes that all points of a side share. Where none holds the caller fills in.
 """
 
 from __future__ import annotations
@@ -26,22 +26,24 @@ _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 DEGREE = COEFFICIENTS - 1
 PLACES = 16  # of a panel: the nodes and two check points
-MOST = 512  # panels, the halved ones included
+MOST = 512  # panels, those that were cut included
 GENERATION = 256  # panels at once
 MOST_CELLS = 512  # of a side
 _FINEST = 1 / 512
 _LOWEST = -1e3  # instead of the logarithm of 0
 _LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
+AT_ONE = 0.08  # for |alpha - 1| below, log g is ill-conditioned at nodes that all points share
+# Where panels begin at first, and the negatives of these: as few as are cut again as possible.
 _EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 40, 64, 128])
-_FINER = np.array(  # where a density that falls fast needs it
+_EDGES_STEEP = np.array(  # where a density that falls fast needs it
     [0.0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 16, 24, 64]
 )
-_FINE = np.array(  # where a Gaussian core turns into a heavy tail
+_EDGES_GAUSSIAN = np.array(  # where a Gaussian core turns into a heavy tail
     [0.0, 0.25, 0.5, 0.75, 1, 1.125, 1.25, 1.375, 1.5, 1.625, 1.75, 1.8125, 1.875, 1.9375, 2, 2.0625, 2.125, 2.25, 2.375, 2.5]
     + [2.75, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 10, 12, 16, 20, 24, 64]
 )
-_NEAR_ONE = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 24, 64])
-_TURN = np.array(  # where an almost light tail turns into a heavy one
+_EDGES_AT_ONE = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 24, 64])
+_EDGES_TURN = np.array(  # where an almost light tail turns into a heavy one
     [0.0, 0.25, 0.5, 0.625, 0.75, 0.84375, 0.921875, 1, 1.0625, 1.125, 1.15625, 1.1875, 1.203125, 1.21875, 1.234375, 1.25]
     + [1.265625, 1.28125, 1.296875, 1.3125, 1.328125, 1.34375, 1.375, 1.40625, 1.4375, 1.5, 1.625, 1.75, 2, 2.25, 2.5, 3, 3.5]
     + [4, 5, 6, 8, 10, 12, 16, 24, 64]
@@ -370,7 +372,7 @@ def side_of(a, b, m, own, terms):
     # not where log g is ill-conditioned (alpha near 1) or almost light
     if (b == -1.0 and a >= 1.08) or (b == 1.0 and a <= 0.92):
         return light_nodes(a, own)
-    if abs(a - 1.0) >= 0.08 and (h0 if a < 1.0 else k1) > (1e-7 if a >= 0.5 else 1e-5):
+    if abs(a - 1.0) >= AT_ONE and (h0 if a < 1.0 else k1) > (1e-7 if a >= 0.5 else 1e-5):
         return sweep_nodes(a, own)
     return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
 
@@ -448,7 +450,7 @@ def make_table(a, b, x, f, spans, rows, state):
     """
     centred = a < 0.9
     light = abs(b) == 1.0
-    near_one = abs(a - 1.0) < 0.08
+    near_one = abs(a - 1.0) < AT_ONE
     m = b * law.tangent(a)[0]
     delta = cusp_width(a, b, m)
     log_delta = log(delta)
@@ -468,9 +470,9 @@ def make_table(a, b, x, f, spans, rows, state):
                 elif side * b == -1.0:
                     end = math.log1p(far)
             if near_one:
-                edges = _TURN if side * b < -0.85 and not light else _NEAR_ONE
+                edges = _EDGES_TURN if side * b < -0.85 and not light else _EDGES_AT_ONE
             else:
-                edges = _FINE if a > 1.75 and not light else _FINER if a > 1.15 else _EDGES
+                edges = _EDGES_GAUSSIAN if a > 1.75 and not light else _EDGES_STEEP if a > 1.15 else _EDGES
             count = first_panels(edges, side, begin, end, spans, count)
         state[0], state[1], state[2], state[3], state[4] = 0.0, count, 0.0, 0.0, 0.0
     own, terms, failed = np.empty((2, 10)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))

@@ -68,11 +68,11 @@ def level_stretch(q):
 @_shared
 def grid_with_bend(q, L, grid):
     """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
-    bent = bend(q) > 0.0
-    where = log(bend(q) / L) if bent else 0.0
+    small = bend(q)
+    where = log(small / L) if small > 0.0 else np.inf
     n, extra = 0, 0
     for k in range(_GRID.size):
-        while bent and extra < _BEND_GRID.size and where + _BEND_GRID[extra] < _GRID[k]:
+        while extra < _BEND_GRID.size and where + _BEND_GRID[extra] < _GRID[k]:
             grid[n] = where + _BEND_GRID[extra]
             n, extra = n + 1, extra + 1
         grid[n] = _GRID[k]

@@ -1,4 +1,4 @@
-"""One point: closed forms, series, a ray next to the Cauchy law, the Fourier rule, Zolotarev's integral."""
+"""One point: closed forms, series, rays next to the Cauchy law and far out, the Fourier rule, Zolotarev's integral."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def ray(x, a, b):
     if abs(x) > law.FAR:
         constants = law.far_constants(abs(x), a, b if x > 0.0 else -b)
         density, tail = 0.0, 0.0
-        for j in range(-164, 16):
+        for j in range(law.FIRST_NODE, law.END_NODE):
             d, s = law.far_node(float(j), constants)
             density += d
             tail += s
@@ -132,7 +132,7 @@ def ray(x, a, b):
         return density, 1.0 - tail if x > 0.0 else tail, tail if x > 0.0 else 1.0 - tail, 0.0, 0.0, 0.0
     constants = law.ray_constants(x, a, b)
     fr, fi, si = 0.0, 0.0, 0.0
-    for j in range(-164, 16):
+    for j in range(law.FIRST_NODE, law.END_NODE):
         r, i, s = law.ray_node(float(j), constants)
         fr += r
         fi += i
