@@ -156,6 +156,40 @@ def test_unwritable_cache_folder_warns_once_and_works(project):
     assert result["serial "][0] == pytest.approx(2 * np.linspace(0.5, 2, 100).sum() + 100)
 
 
+RACE = """
+import json
+import numpy as np
+from numbastats._core import templates
+from numbastats._core.compile import build
+import formulas
+x = {np.dtype(t): np.linspace(0.5, 2.0, 100, dtype=t) for t in ("f4", "f8")}
+def kernel():
+    return build(templates.map1_cpu, "serial", _f=formulas.f)
+def total(k, t):
+    out = np.zeros(100, t)
+    k(x[out.dtype], out)
+    return float(out.sum()), sum(k.stats.cache_hits.values())
+first, second, third = kernel(), kernel(), kernel()
+files = [k._cache._cache_file for k in (first, second)]
+files[1]._load_index = dict  # the second process read the index before the first one wrote it
+save = files[0]._save_data
+def overtaken(name, data):
+    total(second, "f4")
+    save(name, data)
+files[0]._save_data = overtaken
+total(first, "f8")
+print(json.dumps([total(third, "f4"), total(third, "f8")]))
+"""
+
+
+def test_processes_that_compile_at_once_do_not_mix_their_files(project):
+    """Numba reads and writes the index of a kernel's cache without a lock; here one process overtakes the other."""
+    (project.folder / "probe.py").write_text(RACE)
+    (single, hit), (double, _) = project()
+    assert hit == 1  # of the entry written by the second
+    assert single == pytest.approx(350, rel=1e-6) and double == pytest.approx(350, rel=1e-12)
+
+
 def test_build_checks_its_arguments():
     with pytest.raises(ValueError, match="nnan"):
         compiling.build(templates.map1_cpu, "serial", fastmath=("nnan",), _f=abs)

@@ -20,6 +20,7 @@ import math
 import os
 import sys
 import types
+import uuid
 import warnings
 from pathlib import Path
 
@@ -244,6 +245,19 @@ def _plain_version(compiled, done: dict, kernel: dict):
 _cache_warned = False
 
 
+def _named_once(dispatcher):
+    """Give every entry of the disk cache a file name that no other process takes.
+
+    Numba numbers the files of a kernel by its index, which it reads and writes without a lock: two processes that compile two
+    signatures at the same moment would write one file, and a third would load machine code of other types. Entries that a
+    race drops from the index are only compiled again.
+    """
+    file = dispatcher._cache._cache_file
+    stem = file._data_name_pattern.partition(".{number")[0]
+    file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex[:16]}.nbc"
+    return dispatcher
+
+
 def _cached(jit, f):
     """Jit with the disk cache, or without it and one warning when no cache folder can be written."""
     global _cache_warned
@@ -251,7 +265,7 @@ def _cached(jit, f):
     if not has_source or os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return jit(f)
     try:
-        return jit(f, cache=True)
+        return _named_once(jit(f, cache=True))
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
