@@ -7,6 +7,9 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -232,6 +235,27 @@ def test_split_kernel_calls_its_serial_twin_on_parts(monkeypatch):
     assert kernel.parallel.compile == kernel.serial.compile  # warmup compiles nothing twice
     with pytest.raises(numba.TypingError):  # of a thread
         kernel.parallel(x.astype(complex), out)
+
+
+@pytest.mark.skipif(not compiling.SIMULATED, reason="shared arrays of the simulator")
+def test_threads_of_a_simulated_block_share_their_arrays():
+    """All arrive before the first one has its array."""
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+    class Slow:
+        def __index__(self):
+            time.sleep(0.01)
+            return 3
+
+    shared, together = FakeCUDAShared(0), threading.Barrier(4)
+
+    def kernel(_):
+        together.wait()
+        return shared.array(Slow(), np.float64)
+
+    with ThreadPoolExecutor(4) as pool:
+        arrays = list(pool.map(kernel, range(4)))
+    assert len({id(a) for a in arrays}) == 1 and arrays[0].shape == (3,)
 
 
 def test_collector_is_on_again_after_compiling():

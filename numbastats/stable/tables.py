@@ -2,8 +2,8 @@
 
 Variable: u = log(t + shift) with t = |x - centre|/delta, on either side of the centre. For alpha < 0.9 the centre is zeta, where
 the density has its cusp or the support its end, and delta the width of the cusp; else it is 0. The shift is 1, or 0 where the
-support begins at the centre. Panels are cut until the last Chebyshev coefficients are negligible; check points between
-the nodes give the certificate; see kernels/building.py. `cells` finds the panel of a u: cells uniform in a bent u.
+support begins at the centre. Panels are so narrow that the last Chebyshev coefficients are negligible; check points
+between the nodes give the certificate; see kernels/building.py. `cells` finds the panel of a u: cells uniform in a bent u.
 """
 
 from __future__ import annotations
@@ -61,14 +61,19 @@ def _make_table():
 @functools.lru_cache(maxsize=16)
 def table(a, b):
     """The `Table` of the standard law (alpha, beta)."""
-    x, f = np.empty((building.GENERATION, building.PLACES)), np.empty((building.GENERATION, 3, building.PLACES))
-    spans, rows, state = np.empty((building.MOST, 4)), np.empty((building.MOST, 3, 2 + building.PLACES)), np.zeros(5)
+    x, f = np.empty((building.MARCHES, building.PLACES)), np.empty((building.MARCHES, 3, building.PLACES))
+    marches, spans, rows = (
+        np.empty((building.MARCHES, 5)),
+        np.empty((building.MOST, 3)),
+        np.empty((building.MOST, 3, 2 + building.PLACES)),
+    )
+    state = np.zeros(5)
     make, centred = _make_table(), a < 0.9
     while True:
-        info, cells, panels = make(a, b, x, f, spans, rows, state)
+        info, cells, panels = make(a, b, x, f, marches, spans, rows, state)
         if panels.size:
-            return Table(info, cells, panels, float(state[4]), centred)
-        _fill(a, b, centred, x[: int(state[1] - state[0])], f)
+            return Table(info, cells, panels, float(state[3]), centred)
+        _fill(a, b, centred, x[: int(state[0])], f)
 
 
 def _fill(a, b, centred, x, f):

@@ -1,8 +1,9 @@
 """The table of one law, made in one compiled call.
 
-Panels in u are cut into two to four until the last Chebyshev coefficients are negligible. The values at the nodes of a panel
-come from the first of these that is accurate: the series at infinity and at zeta, for all places of a panel at once, and equal
-steps along Zolotarev's integral with nodes that all points of a side share. Where none holds the caller fills in.
+Panels follow each other in u, each as wide as the Chebyshev coefficients of the one before let expect; one whose last are not
+negligible is tried again, narrower. The values at the nodes of a panel come from the first of these that is accurate: the series
+at infinity and at zeta, for all places of a panel at once, and equal steps along Zolotarev's integral with nodes that all points
+of a side share. Where none holds the caller fills in.
 """
 
 from __future__ import annotations
@@ -14,40 +15,28 @@ from numpy.polynomial import chebyshev
 
 from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
-from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import TERMS, more_terms
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
-__all__ = ["GENERATION", "MOST", "PLACES", "make_table"]
+__all__ = ["MARCHES", "MOST", "PLACES", "make_table"]
 
 _shared = array_function(host=False)
 _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 DEGREE = COEFFICIENTS - 1
 PLACES = 16  # of a panel: the nodes and two check points
-MOST = 512  # panels, those that were cut included
-GENERATION = 256  # panels at once
+MOST = 512  # panels
+MARCHES = 8  # panels at once
 MOST_CELLS = 512  # of a side
-_FINEST = 1 / 512
+_FINEST = 1 / 16384
 _LOWEST = -1e3  # instead of the logarithm of 0
 _LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
 AT_ONE = 0.08  # for |alpha - 1| below, log g is ill-conditioned at nodes that all points share
-# Where panels begin at first, and the negatives of these: as few as are cut again as possible.
-_EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 40, 64, 128])
-_EDGES_STEEP = np.array(  # where a density that falls fast needs it
-    [0.0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 16, 24, 64]
-)
-_EDGES_GAUSSIAN = np.array(  # where a Gaussian core turns into a heavy tail
-    [0.0, 0.25, 0.5, 0.75, 1, 1.125, 1.25, 1.375, 1.5, 1.625, 1.75, 1.8125, 1.875, 1.9375, 2, 2.0625, 2.125, 2.25, 2.375, 2.5]
-    + [2.75, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 10, 12, 16, 20, 24, 64]
-)
-_EDGES_AT_ONE = np.array([0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 24, 64])
-_EDGES_TURN = np.array(  # where an almost light tail turns into a heavy one
-    [0.0, 0.25, 0.5, 0.625, 0.75, 0.84375, 0.921875, 1, 1.0625, 1.125, 1.15625, 1.1875, 1.203125, 1.21875, 1.234375, 1.25]
-    + [1.265625, 1.28125, 1.296875, 1.3125, 1.328125, 1.34375, 1.375, 1.40625, 1.4375, 1.5, 1.625, 1.75, 2, 2.25, 2.5, 3, 3.5]
-    + [4, 5, 6, 8, 10, 12, 16, 24, 64]
-)
+_STARTS = np.array([0.0, 1.25, 3.0, 12.0])  # where marches begin when the caller fills in all values: not one panel at a time
+_FIRST_WIDTH = 0.4
+_CROWDED = 256  # panels from which on even bad ones are kept
 _FAR = 3.0  # log x1 from which the power of x1 stays outside the sums, so that no digits of the logarithm are lost
 _LOG_LARGEST = math.log(1e300)
 
@@ -110,6 +99,18 @@ def sum_series(a, angle, twist, at_zeta, terms, worst, w):
         before = bound
         power *= step
     return False
+
+
+@_shared
+def series_end(a, own):
+    """x1 up to which the series at infinity cannot be accurate, and from which on that at zeta: see `law.power_at_infinity`."""
+    log_c = own[5]
+    if a == 1.0:
+        return 0.0, np.inf
+    if a > 1.0:
+        return math.exp(math.log(a) + ((a - 1.0) * math.log(30.0 / (a - 1.0)) - log_c) / a), np.inf
+    r = 1.0 / a - 1.0
+    return 0.0, math.exp((math.log(a) - log_c) / a - r * math.log(30.0 / r))
 
 
 @_shared
@@ -180,6 +181,7 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
 
 MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
 EARLY = 0.02
+_SERIES = -1.0 / np.arange(1, MOMENTS + 1)
 _KIND, _LOW, _HIGH, _TOP_G = 6, 7, 8, 9  # in `own`, after b, m, h0, k1, L, log_c
 
 
@@ -191,16 +193,16 @@ def sweep_nodes(a, own):
     steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
     step = 0.25 / steep
     ratio = a / p
-    top = 3.9
+    level = max(-math.log(h0 if a < 1.0 else k1), 0.0)  # where log g is nearly level in between: almost light tails
+    top = math.log(50.0 + level)
     if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
-        while top / flat - math.exp(top) > -math.log(flat) / flat - 1.0 / flat - 42.0:
+        while top / flat - math.exp(top) > -math.log(flat) / flat - 1.0 / flat - 42.0 - level:
             top += 0.1
     # equal steps in t; wider ones in w where log g has the smaller slope and d theta/d w is all but e^w
     half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
-    level = max(-math.log(h0 if a < 1.0 else k1), 0.0)  # where log g is nearly level in between: almost light tails
     most = math.ceil((8.0 + (half + level) / wide) / step)
     # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1
-    lowest, highest = (-7.0, 4.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
+    lowest, highest = (-8.0, 4.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
     middle = math.log(law.sweep_node(0.0, step, wide, a, h0, k1, L, log_c)[0])
     slope = min(steep, flat * wide)
     beyond = max(middle + 42.0 + abs(ratio) * highest, 42.0 * max(a, 1.0 / a))
@@ -225,31 +227,31 @@ def sweep_nodes(a, own):
             v = weights[r, i] * t
             for k in range(MOMENTS):
                 moments[i + 1, r, k] = moments[i, r, k] + v
-                v *= t
+                v *= t * _SERIES[k]
     return g, weights, moments
 
 
 @_shared
 def early_share(scale, moments):
-    """Sum over the nodes where g scale < EARLY, from the sums of weights g^(m + 1)."""
-    total = 0.0
-    for m in range(MOMENTS - 1, 0, -1):
-        total = (moments[m] + total) * (-scale / m)
-    return (moments[0] + total) * scale
+    """Sum over the nodes where g scale < EARLY, from the sums of weights times g (-g)^m / m!."""
+    total = moments[MOMENTS - 1]
+    for m in range(MOMENTS - 2, -1, -1):
+        total = moments[m] + total * scale
+    return total * scale
 
 
 @_summing
-def window_sums(scale, g, j, u, v, work):
-    """Sums of t e^-t times each row of weights, t = g scale."""
-    n = g.size
+def window_sums(scale, g, weights, first, end, work):
+    """Sums of t e^-t times each row of weights from node `first` to `end`, t = g scale."""
+    first, n = np.uint64(first), np.uint64(end - first)
     for i in range(n):
-        t = g[i] * scale
+        t = g[first + i] * scale
         work[i] = t * exp(-t)
     p, c, s = 0.0, 0.0, 0.0
     for i in range(n):
-        p += work[i] * j[i]
-        c += work[i] * u[i]
-        s += work[i] * v[i]
+        p += work[i] * weights[0, first + i]
+        c += work[i] * weights[1, first + i]
+        s += work[i] * weights[2, first + i]
     return p, c, s
 
 
@@ -257,15 +259,16 @@ def window_sums(scale, g, j, u, v, work):
 def by_sweep(a, own, sign, g, weights, moments, work, w, f):
     """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED."""
     ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
-    end = -1
+    end, n = -1, w.size // 9  # PLACES, but a constant would let the loops be unrolled instead of vectorised
+    for i in range(n):
+        w[_STEP + i] = pow(w[_X1 + i], ratio)
     for i in range(PLACES):
-        x1 = w[_X1 + i]
+        x1, scale = w[_X1 + i], w[_STEP + i]
         mine = w[_WANTED + i] > 0.0 and x1 > own[_LOW] and x1 < own[_HIGH]
         w[_LIVE + i] = 1.0 if mine else 0.0
         w[_P + i], w[_Q + i], w[_R + i] = 1.0, 1.0, 1.0
         if not mine:
             continue
-        scale = x1**ratio
         if end < 0:
             end = lower_bound(g, 0, g.size, own[_TOP_G] / scale)
             start = lower_bound(g, 0, end, EARLY / scale)
@@ -279,15 +282,14 @@ def by_sweep(a, own, sign, g, weights, moments, work, w, f):
             while start > 0 and not g[start - 1] * scale < EARLY:
                 start -= 1
         first = max(end - (end - start + 7) // 8 * 8, 0)  # whole vectors
-        p, c, s = window_sums(scale, g[first:end], weights[0, first:end], weights[1, first:end], weights[2, first:end], work)
-        below = moments[first]
-        w[_P + i] = p + early_share(scale, below[0])
-        w[_Q + i] = c + early_share(scale, below[1])
-        w[_R + i] = s + early_share(scale, below[2])
+        p, c, s = window_sums(scale, g, weights, first, end, work)
+        w[_P + i] = p + early_share(scale, moments[first, 0])
+        w[_Q + i] = c + early_share(scale, moments[first, 1])
+        w[_R + i] = s + early_share(scale, moments[first, 2])
     if end < 0:
         return
     up, down = (1, 2) if sign > 0.0 else (2, 1)
-    for i in range(PLACES):
+    for i in range(n):
         log_p, log_c, log_s = law.from_sweep(w[_P + i], w[_Q + i], w[_R + i], factor / w[_X1 + i], share, a < 1.0)
         if w[_LIVE + i] > 0.0:
             f[0, i], f[up, i], f[down, i] = log_p, log_c, log_s
@@ -364,17 +366,16 @@ def by_light(a, own, sign, excess, weights, moments, work, w, f):
 
 
 @_shared
-def side_of(a, b, m, own, terms):
-    """The side x1 > 0 of a law: its angles into own, no series terms yet, and the nodes of its sweep. m = b T."""
+def side_of(a, b, m, wanted, own, terms):
+    """The side x1 > 0 of a law: its angles into own, no series terms yet, and the nodes of its sweep if wanted. m = b T."""
     h0, k1, L, eta = law.angles(a, b, m)
     own[0], own[1], own[2], own[3], own[4], own[5], own[_KIND] = b, m, h0, k1, L, -0.5 * math.log1p(m * m), 0.0
     terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
-    # not where log g is ill-conditioned (alpha near 1) or almost light
-    if (b == -1.0 and a >= 1.08) or (b == 1.0 and a <= 0.92):
+    if not wanted or abs(a - 1.0) < AT_ONE or (b == -1.0 and a < 1.0):  # the last is outside the support
+        return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
+    if abs(b) == 1.0 and (b < 0.0) == (a > 1.0):
         return light_nodes(a, own)
-    if abs(a - 1.0) >= AT_ONE and (h0 if a < 1.0 else k1) > (1e-7 if a >= 0.5 else 1e-5):
-        return sweep_nodes(a, own)
-    return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
+    return sweep_nodes(a, own)
 
 
 @_shared
@@ -390,16 +391,23 @@ def light_end(a, m):
 
 
 @_shared
-def first_panels(edges, side, begin, end, spans, count):
-    """Cut [begin, end] of one side at the fixed edges and their negatives; returns the number of panels so far."""
-    at = begin
-    for k in range(-edges.size + 1, edges.size):
-        edge = edges[k] if k >= 0 else -edges[-k]
-        if edge > at and edge < end:
-            spans[count, 0], spans[count, 1], spans[count, 2] = side, at, edge
-            at, count = edge, count + 1
-    spans[count, 0], spans[count, 1], spans[count, 2] = side, at, end
-    return count + 1
+def first_marches(side, begin, end, near_one, marches, count):
+    """Marches over [begin, end] of one side: (side, place reached, end, width of the next panel); returns their number so far."""
+    for k in range(_STARTS.size if near_one else 1):
+        start = max(begin, _STARTS[k]) if k > 0 else begin
+        stop = min(end, _STARTS[k + 1]) if near_one and k + 1 < _STARTS.size else end
+        if start < stop:
+            marches[count, 0], marches[count, 1], marches[count, 2] = side, start, stop
+            marches[count, 3], marches[count, 4] = _FIRST_WIDTH * (0.25 * start if k > 0 else 1.0), 0.0
+            count += 1
+    return count
+
+
+@_shared
+def next_end(march):
+    """End of a march's next panel, so that no narrow one is left over."""
+    rest = march[2] - march[1]
+    return march[2] if march[3] >= rest else march[1] + (0.5 * rest if 2.0 * march[3] > rest else march[3])
 
 
 @_shared
@@ -413,40 +421,58 @@ def cusp_width(a, b, m):
 
 @_shared
 def fit(values, c):
-    """Chebyshev coefficients and misfits c (3, PLACES) of a panel's values; returns (largest last one, largest misfit)."""
-    last, misfit = 0.0, 0.0
+    """Chebyshev coefficients and misfits c (3, PLACES) of a panel's values.
+
+    Returns the largest of the two last coefficients, of two in the middle, and of the misfits; more is rounding where the
+    logarithm is large.
+    """
+    last, middle, misfit = 0.0, 0.0, 0.0
+    n = c.shape[1]  # PLACES; see by_sweep
+    for j in range(n):
+        c[0, j], c[1, j], c[2, j] = 0.0, 0.0, 0.0
+    for i in range(PLACES):
+        p, q, s = values[0, i], values[1, i], values[2, i]
+        p, q, s = p if p > -np.inf else _LOWEST, q if q > -np.inf else _LOWEST, s if s > -np.inf else _LOWEST
+        for j in range(n):
+            c[0, j] += p * _FIT[i, j]
+            c[1, j] += q * _FIT[i, j]
+            c[2, j] += s * _FIT[i, j]
     for r in range(3):
-        for j in range(PLACES):
-            c[r, j] = 0.0
-        for i in range(PLACES):
-            v = values[r, i] if values[r, i] > -np.inf else _LOWEST
-            for j in range(PLACES):
-                c[r, j] += v * _FIT[i, j]
         size = abs(c[r, 0])
-        last = max(last, max(abs(c[r, DEGREE - 1]), abs(c[r, DEGREE])) / (1.0 + 0.03 * size))  # more is rounding
+        last = max(last, max(abs(c[r, DEGREE - 1]), abs(c[r, DEGREE])) / (1.0 + 0.03 * size))
+        middle = max(middle, max(abs(c[r, DEGREE // 2]), abs(c[r, DEGREE // 2 + 1])) / (1.0 + 0.03 * size))
         misfit = max(misfit, max(abs(c[r, COEFFICIENTS]), abs(c[r, COEFFICIENTS + 1])) / (1.0 + 0.01 * size))
-    return last, misfit
+    return last, middle, misfit
+
+
+@_shared
+def right_width(width, fine, last, middle, tolerance):
+    """How wide a panel had better been, by its last coefficients, or by those before where the last are rounding."""
+    size = last if not fine or (last > 0.5 * tolerance and middle > 3e-9) else middle * middle
+    return width * min(max((0.3 * tolerance / max(size, 1e-30)) ** (1.0 / DEGREE), 0.1), 4.0)
 
 
 @_shared
 def keep(c, lo, hi, row):
     """The rows of a panel from its Chebyshev coefficients."""
+    n = c.shape[1]
     for r in range(3):
         row[r, 0], row[r, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
-        for j in range(PLACES):
-            row[r, 2 + j] = 0.0
-        for i in range(COEFFICIENTS):
-            for j in range(PLACES):
-                row[r, 2 + j] += c[r, i] * _TO_ROW[i, j]
+    for j in range(n):
+        row[0, 2 + j], row[1, 2 + j], row[2, 2 + j] = 0.0, 0.0, 0.0
+    for i in range(COEFFICIENTS):
+        for j in range(n):
+            row[0, 2 + j] += c[0, i] * _TO_ROW[i, j]
+            row[1, 2 + j] += c[1, i] * _TO_ROW[i, j]
+            row[2, 2 + j] += c[2, i] * _TO_ROW[i, j]
 
 
-def make_table(a, b, x, f, spans, rows, state):
+def make_table(a, b, x, f, marches, spans, rows, state):
     """(info, cells, panels) of `tables.Table`.
 
-    A value that is missing is NaN in f (GENERATION, 3, PLACES), and its place stands in x: then panels is empty, and the caller
-    fills in and calls again. The rest is memory that calls share; spans: side, ends and number of the kept row (-1: none) of
-    every panel; state, of zeros at first: first panel of the generation, panels so far, panels kept, whether f is full,
-    certificate.
+    A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then panels is empty, and the caller
+    fills in and calls again. The rest is memory that calls share; spans: side, begin and end of every panel, rows: its
+    coefficients; state, of zeros at first: number of marches, panels kept, whether f is full, certificate.
     """
     centred = a < 0.9
     light = abs(b) == 1.0
@@ -456,7 +482,7 @@ def make_table(a, b, x, f, spans, rows, state):
     log_delta = log(delta)
     from_zero = not (centred and light)
     top = _LOG_LARGEST - log_delta
-    if state[1] == 0.0:
+    if state[0] == 0.0:
         count = 0
         for s in range(2):
             side = 1.0 - 2.0 * s
@@ -469,31 +495,31 @@ def make_table(a, b, x, f, spans, rows, state):
                     begin = near
                 elif side * b == -1.0:
                     end = math.log1p(far)
-            if near_one:
-                edges = _EDGES_TURN if side * b < -0.85 and not light else _EDGES_AT_ONE
-            else:
-                edges = _EDGES_GAUSSIAN if a > 1.75 and not light else _EDGES_STEEP if a > 1.15 else _EDGES
-            count = first_panels(edges, side, begin, end, spans, count)
-        state[0], state[1], state[2], state[3], state[4] = 0.0, count, 0.0, 0.0, 0.0
+            count = first_marches(side, begin, end, near_one, marches, count)
+        state[0] = count
     own, terms, failed = np.empty((2, 10)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
-    failed[0, 0], failed[0, 1], failed[1, 0], failed[1, 1] = 0.0, np.inf, 0.0, np.inf
-    g0, weights0, moments0 = side_of(a, b, m, own[0], terms[0])
-    g1, weights1, moments1 = side_of(a, -b, -m, own[1], terms[1])
+    g0, weights0, moments0 = side_of(a, b, m, True, own[0], terms[0])
+    g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own[1], terms[1])  # if b = 0 its mirror image will do
+    for s in range(2):
+        failed[s, 0], failed[s, 1] = series_end(a, own[s])
     w, c, work = np.empty(9 * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
     zeta = 0.0 if centred or near_one else -own[0, 1]
     tolerance = 4e-14 if light or near_one else 1e-14  # light tails and integrals next to 1 have more noise
+    count = int(state[0])
     while True:
-        first, count = int(state[0]), int(state[1])
-        if state[3] == 0.0:
+        if state[2] == 0.0:
             missing = 0.0
-            for k in range(first, count):
-                side, mid, half = spans[k, 0], 0.5 * (spans[k, 1] + spans[k, 2]), 0.5 * (spans[k, 2] - spans[k, 1])
-                values, places = f[k - first], x[k - first]
+            for k in range(count):
+                side, begin, end, values, places = marches[k, 0], marches[k, 1], next_end(marches[k]), f[k], x[k]
+                if begin == end:  # it has arrived
+                    values[0, :] = 0.0
+                    continue
+                mid, half = 0.5 * (begin + end), 0.5 * (end - begin)
                 for i in range(PLACES):
                     u = mid + half * _PLACES[i]
-                    small = min(u, 30.0)
+                    small = min(u, 40.0)
                     t = delta * (expm1(small) if from_zero else exp(small))
-                    places[i] = side * (t if u < 30.0 else exp(u + log_delta))
+                    places[i] = side * (t if u < 40.0 else exp(u + log_delta))
                 if near_one:
                     for i in range(PLACES):
                         values[0, i] = np.nan
@@ -532,36 +558,39 @@ def make_table(a, b, x, f, spans, rows, state):
                             values[0, i], left = np.nan, 1.0
                 missing += left
             if missing > 0.0:
-                state[3] = 1.0
+                state[2] = 1.0
                 return np.empty((0, 0)), np.empty((0, 1), np.int64), np.empty((0, 0, 0))
-        state[3] = 0.0
-        total = count
-        for k in range(first, count):
-            side, lo, hi = spans[k, 0], spans[k, 1], spans[k, 2]
-            values = f[k - first]
+        state[2] = 0.0
+        under_way = False
+        for k in range(count):
+            begin, end, values = marches[k, 1], next_end(marches[k]), f[k]
+            if begin == end:
+                continue
             finite = True
             for r in range(3):
                 for i in range(PLACES):
                     finite = finite and values[r, i] > -np.inf
-            last, misfit = fit(values, c)
-            parts = max(2, min(int(math.ceil((last / tolerance) ** (1.0 / DEGREE))), 4)) if finite else 2
-            full = total + parts > MOST or total + parts - count > GENERATION
-            spans[k, 3] = -1.0
-            if (last < tolerance and finite) or 0.5 * (hi - lo) <= _FINEST or full:
-                kept = int(state[2])
-                keep(c, lo, hi, rows[kept])
-                spans[k, 3], state[2] = kept, kept + 1.0
+            last, middle, misfit = fit(values, c)
+            fine = finite and (last < tolerance or middle < 5.0 * tolerance)  # the latter where there is noise
+            kept = int(state[1])
+            if fine or end - begin <= _FINEST or kept >= _CROWDED:
+                keep(c, begin, end, rows[kept])
+                spans[kept, 0], spans[kept, 1], spans[kept, 2] = marches[k, 0], begin, end
+                state[1], marches[k, 1] = kept + 1.0, end
                 if finite:
-                    state[4] = max(state[4], misfit)
-            else:
-                width = (hi - lo) / parts
-                for j in range(parts):
-                    end = lo + (j + 1) * width if j + 1 < parts else hi
-                    spans[total, 0], spans[total, 1], spans[total, 2] = side, lo + j * width, end
-                    total += 1
-        state[0], state[1] = count, total
-        if total == count:
-            info, cells, panels = finish(b, not centred, spans[:total], rows)
+                    state[3] = max(state[3], misfit)
+            width = end - begin
+            width = right_width(width, fine, last, middle, tolerance) if finite else 0.5 * width
+            if kept >= _CROWDED:
+                width = 2.0 * (end - begin)
+            # where widths shrink, the next one will have to shrink as much again
+            marches[k, 3] = width * (min(max(width / marches[k, 4], 0.7), 1.0) if fine and marches[k, 4] > 0.0 else 1.0)
+            if fine:
+                marches[k, 4] = width
+            state[4] += 1.0
+            under_way |= marches[k, 1] < marches[k, 2]
+        if not under_way:
+            info, cells, panels = finish(b, not centred, spans[: int(state[1])], rows)
             info[0, 0], info[0, 1] = 1.0 / delta, 1.0 if from_zero else 0.0
             return info, cells, panels
 
@@ -572,8 +601,6 @@ def finish(b, heavy, spans, rows):
     kept = 0
     order = np.empty(spans.shape[0], np.int64)
     for k in range(spans.shape[0]):  # sorted: the right side first, then by u
-        if spans[k, 3] < 0.0:
-            continue
         i = kept
         while i > 0 and (
             spans[order[i - 1], 0] < spans[k, 0]
@@ -587,7 +614,7 @@ def finish(b, heavy, spans, rows):
     count = 2 * kept if mirrored else kept
     panels = np.empty((3, count, 3 + COEFFICIENTS))
     for i in range(kept):
-        k = int(spans[order[i], 3])
+        k = order[i]
         for r in range(3):
             for j in range(panels.shape[2]):
                 panels[r, i, j] = rows[k, r, j]

@@ -25,6 +25,7 @@ _LEVELS = np.array(
     + [4.1, 4.4, 4.7, 5.0, 5.4, 5.8, 6.2, 6.6, 7.0]
 )
 _SHIFTS = np.array([0.003, 0.02, 0.08, 0.2, 0.5, 1.0, 2.0, 3.5, 5.5, 8.0, 11.0, 15.0, 20.0, 27.0, 40.0])
+_LOG_SHIFTS = np.log(_SHIFTS)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 NONE = np.empty(0)
 KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER = kronrod(7)
@@ -87,6 +88,12 @@ def level(k, split, low):
 
 
 @_shared
+def log_above(lg, low):
+    """log(g - low), or what is far below all of its levels."""
+    return log(max(exp(min(lg, 700.0)) - low, 1e-30))
+
+
+@_shared
 def crossings(L, lowest, q, w, d0, jac, lg, ends):
     """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
     if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
@@ -134,13 +141,21 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
             break
     # The samples bracket the levels. Where log g bends between two of them, straight lines are levels off, and what lies beyond
     # the last one would be lost: a look at where they cross makes them parabolas.
-    i, crossed, there = 0, w[SAMPLES:], lg[SAMPLES:]
+    # Above a minimum or a level stretch log(g - low) is nearly straight where log g bends.
+    i, crossed, there, above = 0, w[SAMPLES:], lg[SAMPLES:], d0
+    for j in range(SAMPLES if split < levels else 0):
+        above[j] = log_above(lg[j], low)
     for k in range(levels):
         height = level(k, split, low)
         while i + 2 < SAMPLES and lg[i + 1] < height:
             i += 1
-        crossed[k] = law.crossing(height, w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
-    fill_log_g(crossed, levels, L, q, d0[SAMPLES:], jac[SAMPLES:], there)
+        if k < split:
+            crossed[k] = law.crossing(height, w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
+        else:
+            crossed[k] = law.crossing(_LOG_SHIFTS[k - split], w[i], above[i], w[i], above[i], w[i + 1], above[i + 1])
+    fill_log_g(crossed, levels, L, q, above[SAMPLES:], jac[SAMPLES:], there)
+    for k in range(split, levels):
+        above[SAMPLES + k] = log_above(there[k], low)
     # merge the crossings with the fixed grid
     grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
     n, g, i = 0, 0, 0
@@ -155,8 +170,16 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
             i += 1
         if i + 1 == SAMPLES or not (lg[i] < height):
             continue
-        v = sign * law.crossing(height, w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
+        if k < split:
+            v = sign * law.crossing(height, w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
+        else:
+            v = sign * law.crossing(
+                _LOG_SHIFTS[k - split], w[i], above[i], crossed[k], above[SAMPLES + k], w[i + 1], above[i + 1]
+            )
         v = max(v, ends[n - 1]) if n > 0 else v
+        if n == 0 and k == 0 and v < -4.0 and not shifted and abs(q[1]) < 0.1:  # log g falls so fast that g is 0 before
+            while g < places and grid[g] < v:
+                g += 1
         while g < places and grid[g] < v:
             ends[n] = grid[g]
             n += 1
@@ -203,8 +226,17 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
             out[3] += half * abs(p - pl)
             out[4] += half * abs(c - cl)
             out[5] += half * abs(s - sl)
-    if n > 0:  # beyond the last end e^-g is 0
-        near, far, unused = law.lengths(sign * ends[n - 1], L)
-        out[2] += far if sign > 0.0 else near
+    if n > 0:
+        before, after = outside(n, L, q, ends)
+        out[1] += before
+        out[2] += after
     else:
         out[0], out[1], out[2] = 1.0, 1.0, L
+
+
+@_shared
+def outside(n, L, q, ends):
+    """Lengths of theta before the first panel, where e^-g is 1, and after the last, where it is 0."""
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    first, last = law.lengths(sign * ends[0], L), law.lengths(sign * ends[n - 1], L)
+    return (first[0], last[1]) if sign > 0.0 else (first[1], last[0])

@@ -23,6 +23,7 @@ from numbastats.stable.kernels.integral import (
     WEIGHTS,
     crossings,
     integrate,
+    outside,
 )  # fmt: skip
 
 # Only jitted code calls these functions of arrays; those that sum may do so in any order.
@@ -315,15 +316,13 @@ def gather(lanes, acc, n, L, lowest, q, flip, ends):
         for j in range(6):
             acc[0, j] += acc[lane, j]
     sums = acc[0]
-    rest = sums[2]
-    if n == 0:
-        sums[0], sums[1] = 1.0, 1.0
-    if n > 0:  # beyond the last end e^-g is 0
-        near, far, unused = law.lengths(ends[n - 1] if q[0] <= 1.0 else -ends[n - 1], L)
-        rest += far if q[0] <= 1.0 else near
+    if n > 0:
+        before, after = outside(n, L, q, ends)
+        sums[1] += before
+        sums[2] += after
     else:
-        rest = L
-    return law.from_sums(sums[0], sums[1], rest, sums[3], sums[4], sums[5], lowest, q, L, flip)
+        sums[0], sums[1], sums[2] = 1.0, 1.0, L
+    return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
 
 
 @_shared
