@@ -123,16 +123,58 @@ def test_next_to_the_cauchy_law_against_mpmath():
             assert abs(stable.pdf(x, a, b, method="quadrature") / want - 1) < 1e-14  # observed 3e-15
 
 
-def test_tables_of_awkward_laws():
-    """Next to one-sided laws and to alpha = 1 angles that lack next to nothing of pi had lost their digits."""
-    laws = [(1.0, 0.999), (1.0, 0.99), (0.97, 0.999), (0.999999, 0.9999), (0.8, 0.999999), (0.9, -0.9999), (0.5, 0.9999)]
-    laws += [(1.3, 0.999999), (1.09, -0.999999), (1 - 1e-6, -0.03), (1.9999, 0.999), (1.999999, 0.5), (0.4, 0.999999)]
-    for a, b in laws:
-        made = tables.table(a, b)
-        assert made.certificate < 1e-12, (a, b, made.certificate)  # observed 4.1e-13 next to alpha = 2, else 4e-14
-        x = np.concatenate([s * np.exp(np.linspace(-2.0, 12.0, 60)) for s in (-1.0, 1.0)]) + 1e-3
-        by_table, by_point = (stable.logpdf(x, a, b, method=m) for m in ("table", "quadrature"))
-        assert (np.abs(by_table - by_point) < 3e-13 * (1 + 0.01 * np.abs(by_point))).all(), (a, b)  # observed 1.0e-13
+def by_equal_steps(a, b, x1):
+    """Logarithms of pdf, cdf and sf at x1 > 0 in S1, alpha < 1: Zolotarev's integrals by equal steps in log(d0/d1), by mpmath."""
+    a, b, x1, step = mpmath.mpf(a), mpmath.mpf(b), mpmath.mpf(x1), mpmath.mpf(1) / 12
+    theta = mpmath.atan(b * mpmath.tan(mpmath.pi * a / 2)) / a
+    length, density, below, above = mpmath.pi / 2 + theta, 0, 0, 0
+    for k in range(-1200, 720):
+        small = mpmath.exp(-abs(k * step))
+        near = length / (1 + small)
+        d0, d1 = (near, near * small) if k >= 0 else (near * small, near)
+        log_g = a / (a - 1) * mpmath.log(x1 * mpmath.sin(d1) / mpmath.sin(a * d0)) + mpmath.log(mpmath.cos(a * theta)) / (a - 1)
+        log_g += mpmath.log(mpmath.cos(a * theta + (a - 1) * (d0 - theta)) / mpmath.sin(d1))
+        weight, g = near * near * small / length * step, mpmath.exp(min(log_g, 6))
+        density, below, above = (
+            density + g * mpmath.exp(-g) * weight,
+            below + mpmath.exp(-g) * weight,
+            above - mpmath.expm1(-g) * weight,
+        )
+    pdf, cdf = a / (1 - a) / x1 * density / mpmath.pi, (mpmath.pi / 2 - theta + below) / mpmath.pi
+    return [float(mpmath.log(v)) for v in (pdf, cdf, above / mpmath.pi)]
+
+
+@pytest.mark.parametrize("method", ["table", "quadrature"])
+@pytest.mark.parametrize(
+    "a, b, x1",
+    [
+        (0.4, 1 - 1e-6, 0.107),  # e^30 widths of the cusp out, where 1 + t was once taken for t
+        (0.4, 1 - 1e-12, 0.01284),  # where a level above a level stretch was once missed
+        (0.5, 1 - 1e-15, 0.0122),  # where a light tail turns into a heavy one within a thousandth
+    ],
+)
+def test_almost_light_laws_against_equal_steps(a, b, x1, method):
+    with mpmath.workdps(40):
+        want = by_equal_steps(a, b, x1)
+    got = [f(x1, a, b, param="S1", method=method) for f in (stable.logpdf, stable.logcdf, stable.logsf)]
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-13)  # observed 5.0e-14
+
+
+AWKWARD = [
+    *((1.0, 0.999), (1.0, 0.99), (0.97, 0.999), (0.999999, 0.9999), (0.8, 0.999999), (0.9, -0.9999), (0.5, 0.9999)),
+    *((1.3, 0.999999), (1.09, -0.999999), (1 - 1e-6, -0.03), (1.9999, 0.999), (1.999999, 0.5), (0.4, 0.999999)),
+    *((0.5, 1 - 1e-15), (0.7, -1 + 1e-13), (0.4, 1 - 1e-12), (1.5, 1 - 1e-10), (1.1, 1 - 1e-9), (1.9999999, 0.5), (0.3, 0.5)),
+]
+
+
+@pytest.mark.parametrize("a, b", AWKWARD)
+def test_tables_of_awkward_laws(a, b):
+    """Next to one-sided laws and to alpha = 1 and 2, to e^36."""
+    assert tables.table(a, b).certificate < 1e-13  # observed 4.9e-14
+    x = np.concatenate([s * np.exp(np.linspace(-12.0, 36.0, 90)) for s in (-1.0, 1.0)])
+    for f in (stable.logpdf, stable.logcdf, stable.logsf):
+        by_table, by_point = (f(x, a, b, method=m, param="S1" if a < 0.9 else "S0", **SERIAL) for m in ("table", "quadrature"))
+        assert (np.abs(by_table - by_point) < 1e-13 * (1 + 0.01 * np.abs(by_point))).all()  # observed 6.1e-14
 
 
 def test_reference_logarithms(rows, device):
