@@ -218,17 +218,25 @@ def _cot_rest(x):
 
 
 @device_function
-def sweep_node(t, step, wide, a, h0, k1, L, log_c):
+def _bend(t):
+    """(max(-t, 0), whether t < 0), both smooth."""
+    e = exp(-abs(t))
+    return max(-t, 0.0) + log1p(e), (e if t > 0.0 else 1.0) / (1.0 + e)
+
+
+@device_function
+def sweep_node(t, step, first, coarse, second, wide, a, h0, k1, L, log_c):
     """(g at x1 = 1, weights of g e^-g in the integrals of g e^-g, e^-g, 1 - e^-g) for a != 1.
 
     By parts, the integrals of e^-g and 1 - e^-g are those of g e^-g |d log g| times the distance to one end or the other: all
-    three integrands vanish at both ends, so equal steps in w converge geometrically; here they are equal in t, and `wide` times
-    as wide in w for t < -8. Not for light laws: see `light_node`.
+    three integrands vanish at both ends, so equal steps in w converge geometrically; here they are equal in t, and in w `coarse`
+    times as wide between t = `first` and the lower `second`, `wide` times below. Not for light laws: see `light_node`.
     """
     p = a - 1.0
-    slow = exp(-abs(t + 8.0))
-    w = t - (wide - 1.0) * (max(-t - 8.0, 0.0) + log1p(slow))
-    step *= 1.0 + (wide - 1.0) * (slow if t > -8.0 else 1.0) / (1.0 + slow)
+    u, du = _bend(t - first)
+    v, dv = _bend(t - second)
+    w = t - (coarse - 1.0) * u - (wide - coarse) * v
+    step *= 1.0 + (coarse - 1.0) * du + (wide - coarse) * dv
     w = w if a < 1.0 else -w
     d0, d1, jac = lengths(w, L)
     y1, y2, y3, z1, z2, z3 = _three_angles(d0, d1, a, p, h0, k1)

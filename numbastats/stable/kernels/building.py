@@ -203,16 +203,23 @@ def sweep_nodes(a, own):
     most = math.ceil((8.0 + (half + level) / wide) / step)
     # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1
     lowest, highest = (-8.0, 4.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
-    middle = math.log(law.sweep_node(0.0, step, wide, a, h0, k1, L, log_c)[0])
+    # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes
+    coarse = max(wide, 0.2 / step)
+    stretch = max((level - math.log(max(flat, 1.0)) - 5.0) / coarse, 0.0)
+    first = -3.0 if stretch > 0.0 else -8.0
+    second = first - stretch
+    middle = math.log(law.sweep_node(0.0, step, first, coarse, second, wide, a, h0, k1, L, log_c)[0])
     slope = min(steep, flat * wide)
     beyond = max(middle + 42.0 + abs(ratio) * highest, 42.0 * max(a, 1.0 / a))
     right = int(min(most, math.ceil((max(top + abs(ratio) * highest - middle, 0.0) / slope + 4.0) / step)))
-    left = int(min(most, math.ceil((beyond / slope + 4.0 + level) / step)))
+    left = int(min(most, math.ceil((beyond / slope + 4.0 + level - (coarse - 1.0) * stretch) / step)))
     n = left + right + 1
     g, weights = np.empty(n), np.empty((3, n))
     near, early, late = weights[0], weights[1], weights[2]
     for i in range(n):
-        g[i], near[i], early[i], late[i] = law.sweep_node(step * (i - left), step, wide, a, h0, k1, L, log_c)
+        g[i], near[i], early[i], late[i] = law.sweep_node(
+            step * (i - left), step, first, coarse, second, wide, a, h0, k1, L, log_c
+        )
     # log x1 for which the window lies inside the nodes
     u, v = (top - math.log(g[n - 1]) + 1.0) / ratio, (-42.0 - math.log(g[0])) / ratio
     own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
