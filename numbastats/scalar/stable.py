@@ -218,6 +218,12 @@ def _cot_rest(x):
 
 
 @device_function
+def next_to_one(a, b):
+    """Whether log g is ill-conditioned at nodes that all points of a law share."""
+    return abs(a - 1.0) < (0.08 if abs(b) == 1.0 else 0.025)
+
+
+@device_function
 def _bend(t):
     """(max(-t, 0), whether t < 0), both smooth."""
     e = exp(-abs(t))
@@ -225,8 +231,10 @@ def _bend(t):
 
 
 @device_function
-def sweep_node(t, step, first, coarse, second, wide, a, h0, k1, L, log_c):
-    """(g at x1 = 1, weights of g e^-g in the integrals of g e^-g, e^-g, 1 - e^-g) for a != 1.
+def sweep_node(t, step, first, coarse, second, wide, a, h0, k1, L, constant):
+    """(g at one x1, weights of g e^-g in the integrals of g e^-g, e^-g, 1 - e^-g) for a != 1.
+
+    `constant` is log c + a log x1, over a - 1.
 
     By parts, the integrals of e^-g and 1 - e^-g are those of g e^-g |d log g| times the distance to one end or the other: all
     three integrands vanish at both ends, so equal steps in w converge geometrically; here they are equal in t, and in w `coarse`
@@ -245,7 +253,7 @@ def sweep_node(t, step, first, coarse, second, wide, a, h0, k1, L, log_c):
     s1, c1 = sincos(y1)
     s2, c2 = sincos(y2)
     s3, c3 = sincos(y3)
-    lg = a / p * log(s1 / s3) + (log(s2 / s1) + log_c / p)
+    lg = a / p * log(s1 / s3) + (log(s2 / s1) + constant)
     # p (log g)' is a sum of cotangents of y1, y2, y3, whose poles cancel where all three are small
     r1, r2, r3 = 1.0 if turned1 else -1.0, -p * p if turned2 else p * p, -a * a if turned3 else a * a
     small = max(y1, y3) < 0.45 and not turned2 and turned1 == (a > 1.0) and turned3 == (a > 1.0)

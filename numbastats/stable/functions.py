@@ -14,7 +14,6 @@ from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels, tables
-from numbastats.stable.kernels import building
 
 __all__ = [
     "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
@@ -90,7 +89,7 @@ def _origin(table, ab, s1):
 
 def _table_pays(ab, *values):
     """Whether there are enough points for a table of the law: where the integral has to fill in, making one takes longer."""
-    few = ab[0] >= 0.5 and abs(ab[0] - 1.0) >= building.AT_ONE
+    few = ab[0] >= 0.5 and not law.next_to_one(*ab)
     return max(map(_size, values)) >= (400 if few else 1500)
 
 

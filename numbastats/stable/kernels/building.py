@@ -33,7 +33,6 @@ MOST_CELLS = 512  # of a side
 _FINEST = 1 / 16384
 _LOWEST = -1e3  # instead of the logarithm of 0
 _LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
-AT_ONE = 0.08  # for |alpha - 1| below, log g is ill-conditioned at nodes that all points share
 _STARTS = np.array([0.0, 1.25, 3.0, 12.0])  # where marches begin when the caller fills in all values: not one panel at a time
 _FIRST_WIDTH = 0.4
 _CROWDED = 256  # panels from which on even bad ones are kept
@@ -182,17 +181,19 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
 MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
 EARLY = 0.02
 _SERIES = -1.0 / np.arange(1, MOMENTS + 1)
-_KIND, _LOW, _HIGH, _TOP_G = 6, 7, 8, 9  # in `own`, after b, m, h0, k1, L, log_c
+_KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10  # in `own`, after b, m, h0, k1, L, log_c
 
 
 @_shared
 def sweep_nodes(a, own):
-    """(g at x1 = 1, three rows of weights, their moments) of the nodes for all x1 > 0; into own what `swept` needs."""
+    """(g at x1 = own[_AT], three rows of weights, their moments) of the nodes for all x1 > 0; into own what `swept` needs."""
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
     p = a - 1.0
     steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
     step = 0.25 / steep
     ratio = a / p
+    own[_AT] = max(abs(own[1]), 1.0)  # next to alpha = 1 g at x1 = 1 is beyond all doubles
+    constant = (log_c + a * math.log(own[_AT])) / p
     level = max(-math.log(h0 if a < 1.0 else k1), 0.0)  # where log g is nearly level in between: almost light tails
     top = math.log(50.0 + level)
     if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
@@ -201,29 +202,34 @@ def sweep_nodes(a, own):
     # equal steps in t; wider ones in w where log g has the smaller slope and d theta/d w is all but e^w
     half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
     most = math.ceil((8.0 + (half + level) / wide) / step)
-    # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1
+    # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1/own[_AT]
     lowest, highest = (-8.0, 4.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
+    if a >= 0.5:  # and next to alpha = 1 the powers of g, those in the moments too, are doubles inside these
+        lowest, highest = (
+            max(lowest, (75.0 if a > 1.0 else 110.0) / -abs(ratio)),
+            min(highest, (110.0 if a > 1.0 else 75.0) / abs(ratio)),
+        )
     # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes
     coarse = max(wide, 0.2 / step)
-    stretch = max((level - math.log(max(flat, 1.0)) - 5.0) / coarse, 0.0)
-    first = -3.0 if stretch > 0.0 else -8.0
-    second = first - stretch
-    middle = math.log(law.sweep_node(0.0, step, first, coarse, second, wide, a, h0, k1, L, log_c)[0])
+    length = level - math.log(max(flat, 1.0)) - 2.0
+    first = -3.0 if a >= 0.5 and length > 3.0 else -8.0
+    second = first - max((length + first) / coarse, 0.0)
+    middle = math.log(law.sweep_node(0.0, step, first, coarse, second, wide, a, h0, k1, L, constant)[0])
     slope = min(steep, flat * wide)
     beyond = max(middle + 42.0 + abs(ratio) * highest, 42.0 * max(a, 1.0 / a))
     right = int(min(most, math.ceil((max(top + abs(ratio) * highest - middle, 0.0) / slope + 4.0) / step)))
-    left = int(min(most, math.ceil((beyond / slope + 4.0 + level - (coarse - 1.0) * stretch) / step)))
+    left = int(min(most, math.ceil((beyond / slope + 4.0 + level - (coarse - 1.0) * (first - second)) / step)))
     n = left + right + 1
     g, weights = np.empty(n), np.empty((3, n))
     near, early, late = weights[0], weights[1], weights[2]
     for i in range(n):
         g[i], near[i], early[i], late[i] = law.sweep_node(
-            step * (i - left), step, first, coarse, second, wide, a, h0, k1, L, log_c
+            step * (i - left), step, first, coarse, second, wide, a, h0, k1, L, constant
         )
-    # log x1 for which the window lies inside the nodes
+    # log x1/own[_AT] for which the window lies inside the nodes
     u, v = (top - math.log(g[n - 1]) + 1.0) / ratio, (-42.0 - math.log(g[0])) / ratio
     own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
-    own[_LOW], own[_HIGH] = math.exp(max(min(u, v), lowest)), math.exp(min(max(u, v), highest))
+    own[_LOW], own[_HIGH] = own[_AT] * math.exp(max(min(u, v), lowest)), own[_AT] * math.exp(min(max(u, v), highest))
     moments = np.empty((n + 1, 3, MOMENTS))
     for r in range(3):
         for k in range(MOMENTS):
@@ -268,7 +274,7 @@ def by_sweep(a, own, sign, g, weights, moments, work, w, f):
     ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
     end, n = -1, w.size // 9  # PLACES, but a constant would let the loops be unrolled instead of vectorised
     for i in range(n):
-        w[_STEP + i] = pow(w[_X1 + i], ratio)
+        w[_STEP + i] = pow(w[_X1 + i] / own[_AT], ratio)
     for i in range(PLACES):
         x1, scale = w[_X1 + i], w[_STEP + i]
         mine = w[_WANTED + i] > 0.0 and x1 > own[_LOW] and x1 < own[_HIGH]
@@ -378,7 +384,7 @@ def side_of(a, b, m, wanted, own, terms):
     h0, k1, L, eta = law.angles(a, b, m)
     own[0], own[1], own[2], own[3], own[4], own[5], own[_KIND] = b, m, h0, k1, L, -0.5 * math.log1p(m * m), 0.0
     terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
-    if not wanted or abs(a - 1.0) < AT_ONE or (b == -1.0 and a < 1.0):  # the last is outside the support
+    if not wanted or law.next_to_one(a, b) or (b == -1.0 and a < 1.0):  # the last is outside the support
         return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
     if abs(b) == 1.0 and (b < 0.0) == (a > 1.0):
         return light_nodes(a, own)
@@ -483,7 +489,7 @@ def make_table(a, b, x, f, marches, spans, rows, state):
     """
     centred = a < 0.9
     light = abs(b) == 1.0
-    near_one = abs(a - 1.0) < AT_ONE
+    near_one = law.next_to_one(a, b)
     m = b * law.tangent(a)[0]
     delta = cusp_width(a, b, m)
     log_delta = log(delta)
@@ -504,7 +510,7 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                     end = math.log1p(far)
             count = first_marches(side, begin, end, near_one, marches, count)
         state[0] = count
-    own, terms, failed = np.empty((2, 10)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
+    own, terms, failed = np.empty((2, 11)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
     g0, weights0, moments0 = side_of(a, b, m, True, own[0], terms[0])
     g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own[1], terms[1])  # if b = 0 its mirror image will do
     for s in range(2):

@@ -55,7 +55,7 @@ def fill_log_g(w, n, L, q, d0, jac, lg):
 def bend(q):
     """Distance to one end at which the log g of an almost light law leaves a level stretch; 0 where it has none."""
     small = q[9] if q[0] == 1.0 else (q[3] if q[0] > 1.0 else q[2]) * max(abs(q[6]), 1.0)
-    return small if small < 0.2 else 0.0
+    return small if small < 0.7 else 0.0
 
 
 @_shared
