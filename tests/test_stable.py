@@ -506,6 +506,30 @@ def test_score_between_the_closed_forms(a, b, x, want):
     np.testing.assert_allclose(stable.score(x, a, b, **SERIAL), want, rtol=0, atol=1e-9)  # observed 1e-10
 
 
+@pytest.mark.parametrize(
+    "a, b, x1, want",
+    [
+        (0.3, 0.0, 1e-5, (-14.961115342812697, 0.0047562810885175225, 1.3057037669733285, -0.9999869429623303)),
+        (0.2, 0.4, 3e-5, (-40.477382393163175, -0.5502933362727838, 801.4940094724234, -0.9759551797158273)),
+        (0.12, -0.5, 1e-10, (-141.1625340951721, 1.7951078936898184, 453196618.347285, -0.9546803381652715)),
+        (0.5, 0.5, 0.3, (1.1271727233008282, 0.6415018378638438, 1.8757630450034917, -0.4372710864989525)),
+        (0.6, 0.9, 1e-3, (-6.75398869939935, -11.780492194583408, -2.8342573639734367, -1.0028342573639735)),
+    ],
+)
+def test_score_next_to_a_narrow_peak(a, b, x1, want):
+    """Differences of Zolotarev's integral at 60 digits, in S1."""
+    got = stable.score(x1, a, b, param="S1", **SERIAL)
+    np.testing.assert_allclose(got[[0, 1, 3]], [want[0], want[1], want[3]], rtol=1e-10, atol=1e-9)  # observed 3e-11
+    width = math.exp(0.5 * (math.lgamma(1 / a) - math.lgamma(3 / a)))  # of the peak: the unit of what is known about loc
+    assert abs(got[2] - want[2]) < 1e-8 / width + 1e-10 * abs(want[2])  # observed 2.1e-9
+
+
+def test_score_at_a_narrow_peak_in_s0():
+    t = math.tan(0.15 * math.pi)
+    want = [-28.72663873955955, -13.517471563747305, 26.92555971563377, -6.218447569642615]  # differences at 60 digits
+    np.testing.assert_allclose(stable.score(0.01 - 0.4 * t, 0.3, 0.4, **SERIAL), want, rtol=1e-10)  # observed 4e-12
+
+
 class TestFrozen:
     def test_methods_are_the_functions(self):
         law = stable.Stable(1.6, -0.4, 0.5, 2.0, "S1")

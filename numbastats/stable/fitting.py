@@ -16,7 +16,7 @@ import numpy as np
 from numbastats._core.broadcast import unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor
-from numbastats.stable.functions import convert, isf, logpdf, ppf, score
+from numbastats.stable.functions import CUSP, convert, cusp_length, cusp_scale, isf, logpdf, pdf, ppf, score
 
 __all__ = [
     "StableFit", "StableFits", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha",
@@ -289,7 +289,11 @@ class _Likelihood:
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
             z = (self.x - p[2]) / s
-            h = 1e-5 * (min(1.0, a) + 0.2 * abs(z))
+            if a < CUSP:
+                x1 = z if self.form == "S1" else z + b * math.tan(0.5 * math.pi * a)
+                h = 1e-5 * cusp_length(a, b, x1, z)
+            else:
+                h = 1e-5 * (min(1.0, a) + 0.2 * abs(z))
             slope = (self.values(p, h) - self.values(p, -h)) / (2.0 * h)
             rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
         return np.array([rows[i] for i in free])
@@ -460,16 +464,38 @@ def _grid_search(likelihood, start, free, bounds, profile, x, w, known):
 
 @functools.lru_cache(maxsize=64)
 def _unit_information(alpha, beta, form):
-    """Expected information of one observation at loc 0, scale 1: Gauss-Legendre in the probability, panels towards its ends."""
+    """Expected information of one observation at loc 0, scale 1, by Gauss-Legendre.
+
+    In the probability, panels towards its ends; for alpha < 0.9 in log|x1|, x1 = x - zeta: most of what is known about loc lies
+    in the peak or cusp at zeta.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    edges = np.concatenate([[0.0], 0.5 ** np.arange(40, 0, -1.0)])
-    u = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
-    w = (np.diff(edges)[:, None] * weights / 2.0).ravel()
-    x = np.concatenate([f(u, alpha, beta, param=form, workers=1) for f in (ppf, isf)])
-    D = score(x, alpha, beta, param=form, workers=1)
-    keep = np.isfinite(D).all(axis=1)
-    D, w = D[keep], np.concatenate([w, w])[keep]
+    t = math.tan(0.5 * math.pi * alpha)
+    if alpha < 0.9:
+        peak = math.log(cusp_scale(alpha, beta))
+        edges = np.arange(peak - 12.0, 32.0 / alpha + 4.0, 0.5)
+        v = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
+        x1 = np.concatenate([np.exp(v), -np.exp(v)])
+        w = np.tile((np.diff(edges)[:, None] * weights / 2.0).ravel() * np.exp(v), 2)
+        w = w * pdf(x1, alpha, beta, param="S1", workers=1)
+        if alpha >= CUSP and form == "S0":
+            D = score(x1 - beta * t, alpha, beta, workers=1)
+        else:
+            D = score(x1, alpha, beta, param="S1", workers=1)
+    else:
+        edges = np.concatenate([[0.0], 0.5 ** np.arange(40, 0, -1.0)])
+        u = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
+        w = np.tile((np.diff(edges)[:, None] * weights / 2.0).ravel(), 2)
+        x = np.concatenate([f(u, alpha, beta, param=form, workers=1) for f in (ppf, isf)])
+        D = score(x, alpha, beta, param=form, workers=1)
+    keep = np.isfinite(D).all(axis=1) & (w > 0.0)
+    D, w = D[keep], w[keep]
     J = (D * w[:, None]).T @ D
+    if alpha < CUSP and form == "S0":  # loc in S1 is that in S0 - beta t scale
+        slopes = np.eye(4)
+        slopes[:3, 2] = -beta * 0.5 * math.pi * (1.0 + t * t), -t, 1.0
+        slopes[3, 2] = -beta * t
+        J = slopes @ J @ slopes.T
     return 0.5 * (J + J.T)
 
 
@@ -519,13 +545,10 @@ def _covariance(p, free, mass, kind, likelihood):
             if i in free:
                 cov[i, i] = value
         return cov
-    if kind == "expected":
-        b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
-        if p[0] < _CUSP:
-            return _around_a_cusp(p, b, [i for i in free if i != 2], mass, cov)
-        J = mass * fisher_information(p[0], b, p[3])[np.ix_(free, free)]
-    else:
-        J = _hessian(likelihood, p, free)
+    b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
+    if p[0] < _CUSP:
+        return _around_a_cusp(p, b, [i for i in free if i != 2], mass, kind, likelihood, cov)
+    J = mass * fisher_information(p[0], b, p[3])[np.ix_(free, free)] if kind == "expected" else _hessian(likelihood, p, free)
     try:
         inverse = np.linalg.inv(J)
     except np.linalg.LinAlgError:
@@ -535,13 +558,23 @@ def _covariance(p, free, mass, kind, likelihood):
     return cov
 
 
-def _around_a_cusp(p, b, free, mass, cov):
+def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
     """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given."""
-    units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
-    J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(free, free)]
-    held = np.zeros((4, 4))
-    held[np.ix_(free, free)] = np.linalg.inv(J)
     q = _converted(p, "S1")
+    if kind == "expected":
+        units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
+        J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(free, free)]
+    else:
+        likelihood.form = "S1"
+        J = _hessian(likelihood, q, free)
+        likelihood.form = "S0"
+    held = np.zeros((4, 4))
+    try:
+        held[np.ix_(free, free)] = np.linalg.inv(J)
+    except np.linalg.LinAlgError:
+        return cov
+    if not (np.diag(held)[free] > 0).all():
+        return cov
     slopes = _slopes(q, "S0")
     out = slopes @ held @ slopes.T
     rows = [*free, 2]

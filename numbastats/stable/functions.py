@@ -515,29 +515,73 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, alpha, beta, loc, scale)))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(_one(v) is not None for v in (alpha, beta))
-    options = dict(param=param, device=device, workers=workers)
-
-    def at(aa, bb, xx):
-        aa, bb = (aa.reshape(-1)[0], bb.reshape(-1)[0]) if one and aa.size else (aa, bb)
-        return logpdf(xx, aa, bb, m, s, **options)
-
+    options = dict(device=device, workers=workers)
     result = np.empty((*x.shape, 4))
     if not x.size:
         return result
+    cusp = a < CUSP
+    for some, by in ((cusp, _score_at_cusp), (~cusp, _score)):
+        if some.any():
+            values = tuple(v[some] for v in (x, a, b, m, s))
+            result[some] = by(*values, param, one, options)
+    return result
+
+
+CUSP = 0.65  # below, the density has a peak at zeta as narrow as `cusp_scale`
+
+
+def cusp_scale(a, b):
+    """Width of the peak at zeta for alpha < 1: f = f(zeta) (1 - x1^2/(2 width^2)) next to it if beta = 0."""
+    from scipy.special import gammaln
+
+    log_width = 0.5 * (gammaln(1.0 / a) - gammaln(3.0 / a)) + 0.5 / a * np.log1p((b * np.tan(0.5 * np.pi * a)) ** 2)
+    return np.exp(log_width)
+
+
+def _differences(at, a, b, x, step):
+    """Derivatives of at(alpha, beta, x) by alpha, beta and x."""
     # tails of alpha next to 2 or beta next to +-1 go with the distance to the end
     width = np.minimum(4e-3 * np.minimum(a, 1.0), np.where(a < 2.0, np.maximum(0.012 * (2.0 - a), 1e-7), 1.0))
-    result[..., 0] = _difference(lambda h: at(a + h, b, x), width, a, 0.0, 2.0)
+    by_alpha = _difference(lambda h: at(a + h, b, x), width, a, 0.0, 2.0)
     room = 1.0 - np.abs(b)
     width = np.minimum(8e-3, np.where(room > 0.0, np.maximum(0.012 * room, 1e-7), 1.0))
-    result[..., 1] = _difference(lambda h: at(a, b + h, x), width, b, -1.0, 1.0)
+    by_beta = _difference(lambda h: at(a, b + h, x), width, b, -1.0, 1.0)
+    return by_alpha, by_beta, _difference(lambda h: at(a, b, x + h), step, x, -np.inf, np.inf)
+
+
+def _score(x, a, b, m, s, param, one, options):
     z = (x - m) / s
-    step = 4e-3 * s * (np.minimum(1.0, a) + 0.2 * np.abs(z))
-    slope = _difference(lambda h: at(a, b, x + h), step, x, -np.inf, np.inf)
-    result[..., 2] = -slope
-    result[..., 3] = -slope * z - 1.0 / s
+
+    def at(aa, bb, xx):
+        return logpdf(xx, *((aa[0], bb[0]) if one else (aa, bb)), m, s, param=param, **options)
+
+    by_alpha, by_beta, slope = _differences(at, a, b, x, 4e-3 * s * (np.minimum(1.0, a) + 0.2 * np.abs(z)))
+    by_scale = -slope * z - 1.0 / s
     if param == "S1":  # at alpha = 1 the standardised S1 variable holds log scale
-        result[..., 3] -= np.where(a == 1.0, slope * b * (2.0 / math.pi), 0.0)
-    return result
+        by_scale -= np.where(a == 1.0, slope * b * (2.0 / math.pi), 0.0)
+    return np.stack([by_alpha, by_beta, -slope, by_scale], axis=-1)
+
+
+def _score_at_cusp(x, a, b, m, s, param, one, options):
+    """By differences in S1, where the cusp stays, with steps that go with the distance to it; then by the chain rule."""
+    t = np.tan(0.5 * np.pi * a)
+    z = (x - m) / s
+    x1 = z + b * t if param == "S0" else z
+
+    def at(aa, bb, xx):
+        return logpdf(xx, *((aa[0], bb[0]) if one else (aa, bb)), param="S1", **options)
+
+    by_alpha, by_beta, slope = _differences(at, a, b, x1, 4e-3 * cusp_length(a, b, x1, z))
+    if param == "S0":
+        by_alpha = by_alpha + slope * b * (0.5 * np.pi) * (1.0 + t * t)
+        by_beta = by_beta + slope * t
+    return np.stack([by_alpha, by_beta, -slope / s, -(slope * z + 1.0) / s], axis=-1)
+
+
+def cusp_length(a, b, x1, z):
+    """Length over which the density changes, for alpha < 1 and x1 = x - zeta."""
+    peak = np.where(np.abs(b) == 1.0, 0.0, np.minimum(cusp_scale(a, b), a))
+    return peak + 0.2 * np.minimum(np.abs(x1), np.abs(z))
 
 
 _CENTRAL = ((-3, -1 / 60), (-2, 3 / 20), (-1, -3 / 4), (1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
