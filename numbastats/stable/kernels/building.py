@@ -405,7 +405,10 @@ def light_end(a, m):
 
 @_shared
 def first_marches(side, begin, end, near_one, marches, count):
-    """Marches over [begin, end] of one side: (side, place reached, end, width of the next panel); returns their number so far."""
+    """Marches over [begin, end] of one side; returns their number so far.
+
+    A march: side, place reached, end, width of its next panel, what would have been the right width of the one before.
+    """
     for k in range(_STARTS.size if near_one else 1):
         start = max(begin, _STARTS[k]) if k > 0 else begin
         stop = min(end, _STARTS[k + 1]) if near_one and k + 1 < _STARTS.size else end
@@ -592,15 +595,14 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                 state[1], marches[k, 1] = kept + 1.0, end
                 if finite:
                     state[3] = max(state[3], misfit)
-            width = end - begin
-            width = right_width(width, fine, last, middle, tolerance) if finite else 0.5 * width
+            width = 0.5 * (end - begin)
             if kept >= _CROWDED:
-                width = 2.0 * (end - begin)
+                width *= 4.0
+            elif finite:
+                width = right_width(end - begin, fine, last, middle, tolerance)
             # where widths shrink, the next one will have to shrink as much again
-            marches[k, 3] = width * (min(max(width / marches[k, 4], 0.7), 1.0) if fine and marches[k, 4] > 0.0 else 1.0)
-            if fine:
-                marches[k, 4] = width
-            state[4] += 1.0
+            trend = min(max(width / marches[k, 4], 0.7), 1.0) if fine and marches[k, 4] > 0.0 else 1.0
+            marches[k, 3], marches[k, 4] = max(width * trend, _FINEST), width if fine else marches[k, 4]
             under_way |= marches[k, 1] < marches[k, 2]
         if not under_way:
             info, cells, panels = finish(b, not centred, spans[: int(state[1])], rows)
