@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -760,6 +762,28 @@ def test_distribution(family, means, params, device):
     else:
         counts = np.bincount(draws.astype(int), minlength=4)[:4] / draws.size
         np.testing.assert_allclose(counts, np.exp(mixture.logpdf(np.arange(4.0), *args, family=family)), atol=0.012)
+
+
+def test_upper_tail_of_the_inverse_gaussian_law():
+    """Where lambda is small both terms of the tail are nearly equal: 40 octaves either way against 60 digits and more."""
+    rng = np.random.default_rng(3)
+    size = 10 ** rng.uniform(-20, 20, 900)
+    lam = np.concatenate([size[:300], size[300:600] * 10 ** rng.uniform(-3, 2, 300), 10 ** rng.uniform(-3, 2, 300) / size[600:]])
+    x = np.concatenate([10 ** rng.uniform(-20, 20, 300), size[300:]])
+    worst = 0.0
+    for y, v in zip(np.append(x, [1e12, 1e16]), np.append(lam, [1e-12, 1e-16]), strict=True):
+        root = math.sqrt(v / y)
+        if root * (y - 1.0) < 36.0 and root * (y + 1.0) < 1e5:
+            with mpmath.workdps(110):
+                r = mpmath.sqrt(mpmath.mpf(v) / y / 2)
+                want = (
+                    mpmath.erfc(r * (mpmath.mpf(y) - 1)) - mpmath.exp(2 * mpmath.mpf(v)) * mpmath.erfc(r * (mpmath.mpf(y) + 1))
+                ) / 2
+            error = abs(float(mixture.sf(y, [1.0], [1.0], [v]) / want - 1))
+            worst = max(worst, error / (4e-15 + 2e-16 * max(0.0, root * (y - 1.0)) ** 2))
+    assert worst < 1.0  # observed 0.72
+    far = mixture.ppf(1e-14, [1.0], [1.0], [1e-10], family="reciprocal_inverse_gaussian")
+    assert mixture.cdf(far, [1.0], [1.0], [1e-10], family="reciprocal_inverse_gaussian") == pytest.approx(1e-14, rel=1e-14)
 
 
 def test_distribution_edges():
