@@ -285,6 +285,7 @@ def _tails(y, law, par):
                 lo = -np.expm1((np.floor(z) + 1.0) * -np.log1p(1.0 / m))
             lower += w * np.where(below, 0.0, lo)
             upper += w * np.where(below, 1.0, hi)
+    lower = np.where(upper < 2.0**-54, 1.0, lower)  # the weights' sum may be an ulp below 1
     return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
@@ -357,6 +358,7 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     Returns
     -------
     array or scalar
+        For counts the smallest k with ``cdf(k) >= q``, inf for q = 1.
 
     Examples
     --------
@@ -369,10 +371,11 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     p = 1.0 - q if law.decreasing else q
     good = (q >= 0) & (q <= 1)
     p = np.where(good, p, 0.5)
-    half = p > 0.5
+    half = (p > 0.5) & (not law.discrete)
 
-    def below(y):  # whether y is under the quantile, judged by the smaller tail
+    def below(y):  # whether y is under the quantile, judged by the smaller tail, that of counts by `cdf`
         lo, hi = _tails(y, law, par)
+        lo = lo.astype(dtype) if law.discrete else lo
         return np.where(half, hi > (q if law.decreasing else 1.0 - q), lo < p)
 
     centre, width = par[1].mean(), np.max(np.abs(par[1])) + 1.0
