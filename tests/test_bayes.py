@@ -698,6 +698,21 @@ def test_rhat_sees_shifts_and_spreads():
             ns.bayes.rhat(bad)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_draws_that_are_not_finite(bad):
+    x = _autoregressive(0.0, 4, 501)
+    x = np.stack([x, x, np.full_like(x, bad), x], axis=2)
+    x[2, 250, 1] = bad  # left out when an odd chain is split
+    for f in (ns.bayes.rhat, ns.bayes.ess_bulk, ns.bayes.ess_tail, ns.bayes.mcse):
+        assert np.isnan(f(x)).tolist() == [False, True, True, False]
+        assert np.isnan(f(x[:, :, 1])) and f(x)[0] == pytest.approx(f(x[:, :, 0]), rel=1e-12)
+    model = _quick(draws=20).fit(*_data())
+    model.draws_ = {"intercept": x[:, :, 0], "beta": x[:, :, 2:], "log_tau": x[:, :, 0]}
+    assert not model._agree()
+    model.draws_["beta"] = x[:, :, 3:]
+    assert model._agree()
+
+
 @pytest.mark.parametrize("k", [0.1, 0.5, 0.9])
 def test_pareto_shape(k):
     """Weights u^-k have a generalised Pareto tail of shape k; the estimate is drawn towards 1/2 by a prior."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -760,6 +762,44 @@ def test_distribution(family, means, params, device):
     else:
         counts = np.bincount(draws.astype(int), minlength=4)[:4] / draws.size
         np.testing.assert_allclose(counts, np.exp(mixture.logpdf(np.arange(4.0), *args, family=family)), atol=0.012)
+
+
+def test_upper_tail_of_the_inverse_gaussian_law():
+    """Where lambda is small both terms of the tail are nearly equal: 20 decades either way against 110 digits."""
+    rng = np.random.default_rng(3)
+    size = 10 ** rng.uniform(-20, 20, 900)
+    lam = np.concatenate([size[:300], size[300:600] * 10 ** rng.uniform(-3, 2, 300), 10 ** rng.uniform(-3, 2, 300) / size[600:]])
+    x = np.concatenate([10 ** rng.uniform(-20, 20, 300), size[300:]])
+    worst = 0.0
+    for y, v in zip(np.append(x, [1e12, 1e16]), np.append(lam, [1e-12, 1e-16]), strict=True):
+        a, b = math.sqrt(v / y) * (y - 1.0), math.sqrt(v / y) * (y + 1.0)
+        if a < 36.0 and b < 1e5:
+            with mpmath.workdps(110):
+                z, r = mpmath.mpf(y), mpmath.sqrt(mpmath.mpf(v) / y / 2)
+                want = (mpmath.erfc(r * (z - 1)) - mpmath.exp(2 * mpmath.mpf(v)) * mpmath.erfc(r * (z + 1))) / 2
+                error = abs(float(mixture.sf(y, [1.0], [1.0], [v]) / want - 1))
+            worst = max(worst, error / (4e-15 + 2e-16 * max(0.0, a) ** 2))
+    assert worst < 1.0  # observed 0.72
+    far = mixture.ppf(1e-14, [1.0], [1.0], [1e-10], family="reciprocal_inverse_gaussian")
+    assert mixture.cdf(far, [1.0], [1.0], [1e-10], family="reciprocal_inverse_gaussian") == pytest.approx(1e-14, rel=1e-14)
+
+
+@pytest.mark.parametrize("family", ["poisson", "geometric"])
+@pytest.mark.parametrize(("weights", "means"), [([1.0], [3.0]), ([0.1] * 10, [0.1 * 3.0**i for i in range(10)]), ([1.0], [2e4])])
+def test_quantiles_of_counts_invert_the_distribution_function(family, weights, means):
+    args = dict(weights=weights, means=means, family=family)
+    k = np.arange(3.0 * max(means) + 60)
+    cdf = mixture.cdf(k, **args)
+    assert (np.diff(cdf) >= 0).all()
+    q = np.concatenate([cdf, np.nextafter(cdf, 0.0), np.nextafter(cdf, 1.0), [0.5, 0.999]])
+    q = q[(q > 0) & (q < 1.0) & (q <= cdf[-1])]
+    assert (mixture.ppf(q, **args) == np.searchsorted(cdf, q)).all()
+    single = mixture.cdf(k.astype(np.float32), **args)
+    single = single[single < 1]
+    assert (mixture.ppf(single, **args) == np.searchsorted(single, single)).all()
+    last = mixture.ppf(1.0 - 2.0**-53, **args)
+    assert mixture.cdf(last, **args) >= 1.0 - 2.0**-53 > mixture.cdf(last - 1.0, **args)
+    assert mixture.ppf([0.0, 1.0], **args).tolist() == [0.0, np.inf]
 
 
 def test_distribution_edges():

@@ -10,6 +10,7 @@ __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
 
 
 def _chains(x):
+    """Draws of shape (chains, draws, k), all NaN for a quantity of which one is not finite."""
     x = np.asarray(x, np.float64)
     if x.ndim == 1:
         x = x[None]
@@ -17,7 +18,8 @@ def _chains(x):
         raise ValueError(f"x has shape {x.shape}; draws have shape (draws,), (chains, draws) or (chains, draws, k)")
     if x.shape[1] < 4:
         raise ValueError(f"x has {x.shape[1]} draws per chain; at least 4 are needed")
-    return x if x.ndim == 3 else x[:, :, None]
+    x = x if x.ndim == 3 else x[:, :, None]
+    return np.where(np.isfinite(x).all(axis=(0, 1)), x, np.nan)
 
 
 def _result(x, values):
@@ -48,7 +50,7 @@ def _variances(x):
 def _plain_rhat(x):
     within, total = _variances(x)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(within > 0, np.sqrt(total / within), np.where(total > 0, np.inf, 1.0))
+        return np.where(total == 0, 1.0, np.sqrt(total / within))
 
 
 def _plain_ess(x):
@@ -58,7 +60,7 @@ def _plain_ess(x):
     f = np.fft.rfft(centred, 2 * n, axis=1)
     covariance = np.fft.irfft(f * np.conj(f), 2 * n, axis=1)[:, :n].mean(axis=0) / n
     within, total = _variances(x)
-    out = np.full(k, float(m * n))
+    out = np.where(np.isnan(total), np.nan, float(m * n))
     for j in np.flatnonzero(total > 0):
         rho = 1.0 - (within[j] - covariance[:, j] * n / (n - 1)) / total[j]
         rho[0] = 1.0
@@ -80,7 +82,7 @@ def rhat(x):
     Returns
     -------
     float or numpy.ndarray, shape (k,)
-        Near 1 where the chains agree; 1 for constant draws.
+        Near 1 where the chains agree; 1 for constant draws, NaN where a draw is not finite.
 
     Raises
     ------
@@ -113,6 +115,7 @@ def ess_bulk(x):
     Returns
     -------
     float or numpy.ndarray, shape (k,)
+        NaN where a draw is not finite.
 
     Raises
     ------
@@ -138,6 +141,7 @@ def ess_tail(x):
     Returns
     -------
     float or numpy.ndarray, shape (k,)
+        NaN where a draw is not finite.
 
     Raises
     ------
@@ -152,7 +156,8 @@ def ess_tail(x):
     """
     draws = _split(_chains(x))
     flat = draws.reshape(-1, draws.shape[2])
-    sizes = [_plain_ess((draws <= np.quantile(flat, q, axis=0)).astype(np.float64)) for q in (0.05, 0.95)]
+    cuts = [np.quantile(flat, q, axis=0) for q in (0.05, 0.95)]
+    sizes = [_plain_ess(np.where(np.isnan(cut), np.nan, draws <= cut)) for cut in cuts]
     return _result(x, np.minimum(*sizes))
 
 
@@ -166,6 +171,7 @@ def mcse(x):
     Returns
     -------
     float or numpy.ndarray, shape (k,)
+        NaN where a draw is not finite.
 
     Raises
     ------

@@ -227,6 +227,27 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
     return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
 
 
+def _erfcx_difference(c, d):
+    """erfcx(c - d) - erfcx(c + d) for c >= 0, 0 <= d <= 1/4, by Taylor's series at c, whose terms are all positive.
+
+    y(n) = (-1)^n erfcx^(n)(c)/n! has y(n + 1) = 2 (y(n - 1) - c y(n))/(n + 1), y(-1) = 1/sqrt(pi). Near c = 0 this is used
+    upwards from y(0); further out the quotients r = y(n)/y(n - 1), found downwards, do not cancel.
+    """
+    from scipy.special import erfcx
+
+    before, y, power = 1.0 / math.sqrt(math.pi), erfcx(c), d
+    near, far = np.zeros(c.shape), np.zeros(c.shape)
+    for n in range(1, 20):
+        before, y = y, 2.0 * (before - c * y) / n
+        if n % 2:
+            near, power = near + y * power, power * d * d
+    r = 2.0 / (c + np.sqrt(c * c + 162.0))
+    for n in range(79, -1, -1):  # any start will do for c >= 1.5
+        r = 2.0 / (2.0 * c + (n + 1) * r)
+        far = r * (d if n else 1.0) * (n % 2 + far)
+    return 2.0 * np.where(c < 1.5, near, far / math.sqrt(math.pi))
+
+
 def _tails(y, law, par):
     """Lower and upper tail probability of y."""
     from scipy import special as sp
@@ -238,13 +259,15 @@ def _tails(y, law, par):
         for w, m, v in par.T:
             if law.base == fam.INVERSE_GAUSSIAN:
                 root = np.sqrt(1.0 / (v * z))
-                a, b = root * (z / m - 1.0), root * (z / m + 1.0)
-                second = np.exp(-0.5 * a * a) * sp.erfcx(b / math.sqrt(2.0)) / 2.0  # exp(2/(v m)) Phi(-b)
+                a, b = root * ((z - m) / m), root * (z / m + 1.0)
+                half = np.exp(-0.5 * a * a) / 2.0
+                second = half * sp.erfcx(b / math.sqrt(2.0))  # exp(2/(v m)) Phi(-b)
                 lo = sp.ndtr(a) + second
-                hi = (
-                    np.where(a > 0, np.exp(-0.5 * a * a) * sp.erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)) / 2.0, sp.ndtr(-a))
-                    - second
-                )
+                hi = np.where(a > 0, half * sp.erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)), sp.ndtr(-a)) - second
+                c, d = root * (z / m) / math.sqrt(2.0), root / math.sqrt(2.0)
+                hi, small = np.asarray(hi), d <= 0.25
+                if small.any():
+                    np.place(hi, small, np.extract(small, half) * _erfcx_difference(np.extract(small, c), np.extract(small, d)))
                 lo, hi = (
                     np.where(z == 0, 0.0, np.where(z == np.inf, 1.0, lo)),
                     np.where(z == 0, 1.0, np.where(z == np.inf, 0.0, hi)),
@@ -262,6 +285,7 @@ def _tails(y, law, par):
                 lo = -np.expm1((np.floor(z) + 1.0) * -np.log1p(1.0 / m))
             lower += w * np.where(below, 0.0, lo)
             upper += w * np.where(below, 1.0, hi)
+    lower = np.where(upper < 2.0**-54, 1.0, lower)  # the weights' sum may be an ulp below 1
     return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
@@ -312,6 +336,11 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     Returns
     -------
     array or scalar
+
+    Notes
+    -----
+    Inverse Gaussian laws, x and lambda from 1e-20 to 1e20 means, against 110 digits: relative error below 4e-15 where
+    a = sqrt(lambda/x) (x/m - 1) is below 1, and below 4e-15 + 2e-16 a^2 further out (2e-13 at 1e-260), as for the normal law.
     """
     return _distribution(x, weights, means, params, family, True)
 
@@ -329,6 +358,7 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     Returns
     -------
     array or scalar
+        For counts the smallest k with ``cdf(k) >= q``, inf for q = 1.
 
     Examples
     --------
@@ -341,10 +371,11 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     p = 1.0 - q if law.decreasing else q
     good = (q >= 0) & (q <= 1)
     p = np.where(good, p, 0.5)
-    half = p > 0.5
+    half = (p > 0.5) & (not law.discrete)
 
-    def below(y):  # whether y is under the quantile, judged by the smaller tail
+    def below(y):  # whether y is under the quantile, judged by the smaller tail, that of counts by `cdf`
         lo, hi = _tails(y, law, par)
+        lo = lo.astype(dtype) if law.discrete else lo
         return np.where(half, hi > (q if law.decreasing else 1.0 - q), lo < p)
 
     centre, width = par[1].mean(), np.max(np.abs(par[1])) + 1.0

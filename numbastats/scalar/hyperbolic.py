@@ -7,13 +7,35 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
+from numbastats.scalar.bits import horner
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln
 
 __all__ = ["gh_log_norm", "gh_logpdf", "gh_pdf", "log_kve", "student_logpdf", "student_pdf"]
 
 _LOG_SQRT_HALF_PI = 0.22579135264472744
+_LOG_2 = 0.6931471805599453
 _LOG_SQRT_2PI = 0.9189385332046727
+_GAMMA_RATIO = horner(  # log(Gamma(1 - v)/Gamma(1 + v))/(2 v) in v^2, v <= 1/2: absolute error 1.2e-16
+    0.57721566490153295, 0.40068563438641296, 0.20738555105511874, 0.14404989445673963, 0.1113343705307012, 0.09095120955569887,
+    0.076980601485939563, 0.066120793000001293, 0.063054188508063887, 0.030552885081373107, 0.12342319639316405,
+    -0.11607286096444089, 0.21134667460348935,
+)  # fmt: skip
+
+
+@device_function
+def _log_k_small(v, z):
+    """log K(z) of order 0 <= v < 1/2, relative error of K about z^2.
+
+    The leading terms of K = (Gamma(v) (2/z)^v + Gamma(-v) (z/2)^v)/2 together: K = Gamma(1 + v) (2/z)^v (1 - e^(-2 v m))/(2 v),
+    m = log(2/z) - log(Gamma(1 - v)/Gamma(1 + v))/(2 v).
+    """
+    T = type(z)
+    start = T(_LOG_2) - log(z)
+    m = start - _GAMMA_RATIO(v * v)
+    if not (v * m > T(1e-8)):  # so small an order is 0
+        return log(m)
+    return gammaln(T(1.0) + v) + v * start + log(-expm1(T(-2.0) * (v * m)) / (v + v))
 
 
 @device_function
@@ -30,20 +52,21 @@ def log_kve(order, z):
     K = 1/2 int exp(-z cosh t + v t) dt by the trapezoidal rule, which converges geometrically: from the peak
     sinh t* = v/z, w = sqrt(z^2 + v^2), the exponent falls by w (cosh s - 1) + v (sinh s - s) on the right and by
     (w - v)(cosh s - 1) + v (s - 1 + e^-s) on the left; the step is 0.19, shorter where the peak is narrow.
+    At orders below 1/2 and z next to 0, where the left side is long, the leading terms of the series.
     """
     T = type(z)
     v = abs(order)
     if v == T(0.5):
         return T(_LOG_SQRT_HALF_PI) - T(0.5) * log(z)
+    if v < T(0.5) and T(1.0) + z * z == T(1.0):
+        return _log_k_small(v, z) + z
     w = T(math.sqrt(z * z + v * v))
     rest = z * (z / (w + v)) if w > T(0.0) else T(0.0)  # w - v
     h = T(0.6) / T(math.sqrt(w))
     h = h if h < T(0.19) else T(0.19)
     drop = T(39.0)  # where the integrand is cut: e^-39
     right = np.int32(_arcosh1p(drop / w) / h) + np.int32(1)
-    tiny = T(1e-300)
-    tiny = tiny if tiny > T(0.0) else T(1e-35)
-    slow = _arcosh1p(drop / (rest if rest > tiny else tiny))
+    slow = _arcosh1p(drop / (rest if rest > T(1e-35) else T(1e-35)))
     fast = T(1.0) + drop / v if v > T(0.4) else T(1000.0)
     left = np.int32((slow if slow < fast else fast) / h) + np.int32(1)
     up = exp(h)
@@ -60,7 +83,8 @@ def log_kve(order, z):
         s += h
         half = T(0.5) * (grown - T(1.0)) * (T(1.0) - T(1.0) / grown)
         total += exp_neg(-(rest * half + v * (s + expm1(-s))))
-    peak = v * log((v + w) / z) - v * (v / (w + z)) if v > T(0.0) else T(0.0)
+    arsinh = log(v + w) - log(z) if z < T(1e-8) else log((v + w) / z)  # of v/z, without overflow
+    peak = v * arsinh - v * (v / (w + z)) if v > T(0.0) else T(0.0)
     return peak + log(T(0.5) * h * total)
 
 
