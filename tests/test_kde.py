@@ -554,6 +554,16 @@ def test_renormalisation():
 # --- sums that can be distributed ---
 
 
+def test_renormalisation_knows_adaptive_scales():
+    x = np.random.default_rng(1).random(50)
+    options = dict(boundary={0: ("renorm", 0.0, 1.0)}, sigma="identity", **CPU)
+    want = kde.grid(x, (0.0, 1.0, 101), h=0.2, **options)
+    got = kde.grid(x, (0.0, 1.0, 101), h=0.4, adaptive=np.full(50, 0.5), **options)
+    assert np.abs(got - want).max() <= 1e-15 * want.max()  # observed 1.9e-16
+    with pytest.raises(ValueError, match="use 'reflect'"):
+        kde.grid(x, (0.0, 1.0, 101), h=0.4, adaptive="abramson", **options)
+
+
 @pytest.mark.parametrize(("weighted", "form"), [(False, "radial"), (True, "radial"), (False, "product")])
 def test_partial_combine_finalize(weighted, form, device):
     x, axes, _ = small(2, n=90)

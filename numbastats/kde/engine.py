@@ -72,6 +72,10 @@ def parse_boundary(boundary, model):
         raise ValueError(
             "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
         )
+    if renorm and model.scale is not None and model.scale.min() < model.scale.max():
+        raise ValueError(
+            "'renorm' and adaptive scales that differ do not go together: every sample would lose another mass; use 'reflect'"
+        )
     if renorm and model.d > 1 and model.power is None and not model.product:
         raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
     return checked
@@ -138,7 +142,7 @@ def inside_mass(model, boundary, positions):
         inside = (x >= lo) & (x <= hi)
         mass = np.ones_like(x)
         if kind == "renorm":
-            b = math.sqrt(model.support[axis, axis])
+            b = _reach(model)[axis]
             with np.errstate(invalid="ignore"):
                 mass = marginal_cdf(model, (hi - x) / b) - marginal_cdf(model, (lo - x) / b)
         factors[axis] = np.where(inside | np.isnan(x), 1.0 / np.where(inside, mass, 1.0), 0.0)
