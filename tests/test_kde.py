@@ -535,6 +535,48 @@ def test_periodic():
         kde.grid(angle, axis, h=4.0, sigma="identity", boundary=boundary, **CPU)
 
 
+def test_periodic_outside_the_period():
+    x, walls = np.array([0.2, 0.5, 0.9]), {0: ("periodic", 0.0, 1.0)}
+    at = np.array([0.4, 1.4, -0.6, 0.25, 1.25, -7.6, 0.0, 1.0])
+    H = np.array([[0.09]])
+    want = sum(naive(x + k, at - np.floor(at), H) for k in (-1, 0, 1))
+    got = kde.points(x, at, H=H, boundary=walls, **CPU)
+    assert np.abs(got - want).max() <= 2e-15 * want.max()  # observed 6e-16
+    special = kde.points(x, np.array([np.nan, np.inf]), H=H, boundary=walls, **CPU)
+    assert np.isnan(special[0]) and special[1] == 0
+    for kernel in ("epanechnikov", "cosine"):
+        for axis in (np.linspace(-2.3, 1.7, 41), np.linspace(5.1, 6.4, 14), np.linspace(0.0, 1.0, 11)):
+            want = sum(naive(x + k, axis - np.floor(axis), H, kernel) for k in (-1, 0, 1))
+            got = kde.grid(x, axis, H=H, kernel=kernel, boundary=walls, **CPU)
+            assert np.abs(got - want).max() <= 1e-14 * want.max()  # observed 2.5e-15
+    with pytest.raises(ValueError, match=r"kde\.points"):
+        kde.grid(x, (0.0, 1e4, 11), H=H, boundary=walls, **CPU)
+
+
+def test_reflection_between_near_walls():
+    """A support wider than the walls are apart is folded several times."""
+    x, box = np.array([0.2, 0.5, 0.9]), {0: ("reflect", 0.0, 1.0)}
+    for kernel, h in (("epanechnikov", 2.0), ("triweight", 3.7)):
+        fitted = kde.KDE(kernel=kernel, h=h, sigma="identity", boundary=box, **CPU).fit(x)
+        assert abs(fitted.cdf([1.0])[0] - 1) <= 3e-15  # observed 8.9e-16
+        axis, H = np.linspace(0, 1, 21), np.array([[h * h]])
+        want = sum(naive(s * x + 2 * k, axis, H, kernel) for k in range(-4, 5) for s in (1, -1))
+        assert np.abs(fitted.grid(axis) - want).max() <= 4e-15 * want.max()  # observed 8e-16
+        assert np.abs(fitted.points(axis) - want).max() <= 2e-15 * want.max()  # observed 4e-16
+        draws = fitted.sample(1000, rng=1)
+        assert draws.min() >= 0 and draws.max() <= 1
+    with pytest.raises(ValueError, match="smaller bandwidth"):
+        kde.grid(x, (0.0, 1.0, 3), h=1e4, sigma="identity", boundary=box, **CPU)
+    # the plane: every reflection turns the kernel's tilt
+    y, H = np.random.default_rng(3).random((20, 2)), np.array([[1.9, 0.5], [0.5, 0.3]])
+    axes = [np.linspace(0, 1, 6), np.linspace(-0.5, 1.5, 7)]
+    want = 0
+    for k in range(-3, 4):
+        want = want + naive(y + [2 * k, 0], mesh(axes), H) + naive(y * [-1, 1] + [2 * k, 0], mesh(axes), H * [[1, -1], [-1, 1]])
+    got = kde.grid(y, axes, H=H, boundary=box, **CPU)
+    assert np.abs(got.reshape(-1) - want).max() <= 2e-15 * want.max()  # observed 3e-16
+
+
 def test_renormalisation():
     from scipy.integrate import quad
 

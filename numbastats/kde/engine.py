@@ -31,6 +31,7 @@ NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which
 LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
+COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 BLOCKS = 1024  # row buffers on a GPU
 
 
@@ -86,49 +87,75 @@ def _reach(model):
     return np.sqrt(np.diag(model.support)) * (1.0 if model.scale is None else float(model.scale.max()))
 
 
-def passes(model, boundary):
-    """Models whose densities add up, each with the axes of H to flip: periodic copies, then mirror images."""
+def wrap(x, lo, hi):
+    """Finite positions outside [lo, hi] moved into it by whole periods."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(x) & ((x < lo) | (x > hi)), lo + np.mod(x - lo, hi - lo), x)
+
+
+def fold(x, lo, hi):
+    """Positions outside [lo, hi], of which one side may be open, reflected at the walls until they are inside."""
+    if math.isinf(hi - lo):
+        return np.where(x < lo, 2 * lo - x, np.where(x > hi, 2 * hi - x, x))
+    back = np.mod(x - lo, 2 * (hi - lo))
+    return np.where((x < lo) | (x > hi), lo + np.minimum(back, 2 * (hi - lo) - back), x)
+
+
+def _copies(parts, axis, period, low, high):
+    """Samples shifted along an axis by all multiples of the period that bring them between low and high."""
+    x = np.concatenate([v[:, axis] for v, _ in parts])
+    shifts = [0.0]
+    if math.isfinite(period) and len(x):
+        first, last = math.ceil((low - x.max()) / period), math.floor((high - x.min()) / period)
+        if last - first >= COPIES:
+            raise ValueError(
+                f"axis {axis}: the density would be the sum of {last - first + 1} copies of the samples, {COPIES} are allowed; "
+                "take a smaller bandwidth, or for a long periodic axis kde.points"
+            )
+        shifts = [k * period for k in range(first, last + 1)]
+    copies = []
+    for shift, (v, index) in itertools.product(shifts, parts):
+        near = (v[:, axis] + shift > low) & (v[:, axis] + shift < high)
+        copy = v[near]
+        copy[:, axis] += shift
+        copies.append((copy, index[near]))
+    return copies or [(v[:0], index[:0]) for v, index in parts]
+
+
+def passes(model, boundary, span=None):
+    """Models whose densities add up, each with the axes of H to flip: periodic copies, then mirror images.
+
+    `span` maps periodic axes to the first and last position that is wanted, by default the ends of the period.
+    """
     if not boundary:
         return [(model, ())]
     reach = _reach(model)
-
-    def pick(part, parts):
-        v, index = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-        w, s = part.weights, part.scale
-        return part.subset(v, None if w is None else w[index], None if s is None else s[index])
-
     parts = [(model.x, np.arange(len(model.x)))]
     for axis, (kind, lo, hi) in boundary.items():
         if kind == "periodic":
-            more = []
-            for v, index in parts:
-                wrapped = v.copy()
-                wrapped[:, axis] = lo + np.mod(v[:, axis] - lo, hi - lo)
-                for shift, near in (
-                    (0.0, np.ones(len(v), bool)),
-                    (hi - lo, wrapped[:, axis] < lo + reach[axis]),
-                    (lo - hi, wrapped[:, axis] > hi - reach[axis]),
-                ):
-                    copy = wrapped[near]
-                    copy[:, axis] += shift
-                    more.append((copy, index[near]))
-            parts = more
-    base = pick(model, parts)
-    result = [(base, ())]
-    mirrors = [a for a, r in boundary.items() if r[0] == "reflect"]
-    for size in range(1, len(mirrors) + 1):
-        for axes in itertools.combinations(mirrors, size):
-            images = []
-            for sides in itertools.product((1, 2), repeat=size):
-                v, index = base.x, np.arange(len(base.x))
-                for axis, side in zip(axes, sides, strict=True):
-                    wall = boundary[axis][side]
-                    near = np.abs(v[:, axis] - wall) < reach[axis]
-                    v, index = v[near].copy(), index[near]
-                    v[:, axis] = 2 * wall - v[:, axis]
-                images.append((v, index))
-            result.append((pick(base, images), axes))
-    return [(dataclasses.replace(m, low=m.x.min(0), high=m.x.max(0)) if len(m.x) else m, f) for m, f in result]
+            first, last = (span or {}).get(axis, (lo, hi))
+            low, high = min(lo, first) - reach[axis], max(hi, last) + reach[axis]
+            parts = _copies([(_moved(v, axis, wrap(v[:, axis], lo, hi)), i) for v, i in parts], axis, hi - lo, low, high)
+    mirrors, result = [a for a, r in boundary.items() if r[0] == "reflect"], []
+    for odd in itertools.chain.from_iterable(itertools.combinations(mirrors, size) for size in range(len(mirrors) + 1)):
+        images = parts
+        for axis in mirrors:
+            _, lo, hi = boundary[axis]
+            if axis in odd:
+                images = [(_moved(v, axis, 2 * (lo if math.isfinite(lo) else hi) - v[:, axis]), i) for v, i in images]
+            images = _copies(images, axis, 2 * (hi - lo), lo - reach[axis], hi + reach[axis])
+        x, index = np.concatenate([v for v, _ in images]), np.concatenate([i for _, i in images])
+        w, s = model.weights, model.scale
+        part = model.subset(x, None if w is None else w[index], None if s is None else s[index])
+        result.append((dataclasses.replace(part, low=x.min(0), high=x.max(0)) if len(x) else part, odd))
+    return result
+
+
+def _moved(x, axis, values):
+    """A copy of the samples with other values along an axis."""
+    x = x.copy()
+    x[:, axis] = values
+    return x
 
 
 def inside_mass(model, boundary, positions):
@@ -395,7 +422,9 @@ class Estimate:
             yield from self._exhaustive(axes, shape, rows, device)
             return
         plans, outside = [], 0
-        for model, flips in self.passes:
+        span = {a: (axes[0][a], axes[0][a] + axes[1][a] * (shape[a] - 1)) for a, r in self.boundary.items() if r[0] == "periodic"}
+        beyond = any(first < self.boundary[a][1] or last > self.boundary[a][2] for a, (first, last) in span.items())
+        for model, flips in passes(self.model, self.boundary, span) if beyond else self.passes:
             if len(model.x):
                 plan = self.plan(model, axes, flips, method, derivative, keep_first=rows is not None)
                 outside += plan[1].get("outside", len(model.x) - plan[1]["kept"]) if not flips else 0
@@ -454,6 +483,9 @@ class Estimate:
 
     def points(self, points, *, method="cells", device="cpu"):
         """Density at (p, d) points, float64."""
+        for axis, (kind, lo, hi) in self.boundary.items():
+            if kind == "periodic":
+                points = _moved(points, axis, wrap(points[:, axis], lo, hi))
         total = np.zeros(len(points))
         for i, (model, flips) in enumerate(self.passes):
             if len(model.x):
