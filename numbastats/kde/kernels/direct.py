@@ -28,6 +28,7 @@ from numbastats.kde.kernels.geometry import (
     bins_of,
     position,
     row_range,
+    row_rest,
     run_of,
     sorted_samples,
 )
@@ -55,7 +56,7 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
     """
     dim, length = ints[DIM], ints[LENGTH]
     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-    rest = 0.0 if ints[KIND] >= PRODUCT else l2 - geo[A] * t
+    rest = 0.0 if ints[KIND] >= PRODUCT else row_rest(u, i, k0, k1, k2, dim, geo)
     if ints[BOUNDS] == 0:
         lo, hi = row_interval_strict(t, centre, length)
         return lo, hi, centre, rest
@@ -157,7 +158,7 @@ def direct_cuda(u, q, lam2, starts, geo, ints, out):
                     l2 = lam2[i] if lam2.size > 1 else lam2[0]
                     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
                     x = float(cell) - (u[dim - 1, i] if separable else centre)
-                    rest = 0.0 if separable else l2 - geo[A] * t
+                    rest = 0.0 if separable else row_rest(u, i, k0, k1, k2, dim, geo)
                     v = kernel_value(kind, max(geo[A] * x * x + rest, 0.0) / l2, geo[DECAY])
                     v *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                     total += (q[i] if q.size > 1 else q[0]) * v
