@@ -496,6 +496,74 @@ def test_gradient(kernel):
         assert np.abs(got.reshape(d, -1) - want).max() <= 1e-12 * np.abs(want).max()
 
 
+def slopes(x, points, H, kernel, axis, scale=None):
+    """Brute force: the derivative of the definition."""
+    p = {"epanechnikov": 1, "biweight": 2, "triweight": 3}[kernel]
+    x = x.reshape(len(x), -1)
+    points = np.asarray(points, float).reshape(-1, x.shape[1])
+    s = np.ones(len(x)) if scale is None else scale
+    total = np.zeros(len(points))
+    for at in range(len(points)):
+        delta = points[at] - x
+        q = np.einsum("ia,ab,ib->i", delta, np.linalg.inv(H), delta) / s**2
+        slope = np.where(q < 1, -2 * p * np.maximum(1 - q, 0) ** (p - 1), 0) * s ** -float(x.shape[1] + 2)
+        total[at] = slope @ (delta @ np.linalg.inv(H)[axis])
+    return total * constant(kernel, x.shape[1]) / (len(x) * math.sqrt(np.linalg.det(H)))
+
+
+def test_gradient_of_tiny_supports(device):
+    axis = np.arange(-3, 4.0)
+    for h in (1e-3, 1e-4):
+        x = (axis[:, None] + np.array([-0.3, 0.2, 0.55]) * h).ravel()
+        for kernel in ("epanechnikov", "biweight", "triweight"):
+            options = dict(h=h, sigma="identity", kernel=kernel, derivative=0, **device)
+            got, want = kde.grid(x, [axis], **options), slopes(x, axis, np.eye(1) * h * h, kernel, 0)
+            assert np.abs(got - want).max() <= 4e-15 / h * np.abs(want).max()  # observed 2e-15 / h: the rounding of coordinates
+            assert np.array_equal(got, kde.grid(x, [axis], method="skde-row", **options))
+            for method in ("rows", "rows-b"):
+                with pytest.raises(ValueError, match="skde-row"):
+                    kde.grid(x, [axis], method=method, **options)
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "triweight"])
+def test_gradient_of_adaptive_scales(kernel, device):
+    r = np.random.default_rng(4)
+    x = r.standard_t(1.5, 3000 if device == CPU else 60)
+    fitted = kde.KDE(kernel=kernel, h=0.6, sigma="identity", adaptive="abramson", **device).fit(x)
+    axis = np.linspace(-6, 6, 101)
+    want = slopes(x, axis, np.eye(1) * 0.36, kernel, 0, fitted._estimate.model.scale)
+    assert np.abs(fitted.grid([axis], derivative=0) - want).max() <= 2e-13 * np.abs(want).max()  # observed 6.5e-14
+    for d in (2, 3):
+        x, axes, H = small(d)
+        scale = 100.0 ** -r.random(len(x))
+        fitted = kde.KDE(kernel=kernel, H=H, adaptive=scale, **device).fit(x)
+        for axis in range(d):
+            want = slopes(x, mesh(axes), H, kernel, axis, scale)
+            got = fitted.grid(axes, derivative=axis)
+            assert np.abs(got.reshape(-1) - want).max() <= 2e-13 * np.abs(want).max()  # observed 6.5e-14
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_adaptive_scales_of_very_different_size(d):
+    r = np.random.default_rng(5)
+    x = r.normal(size=(800, d))
+    scale, axes = 1000.0 ** -r.random(800), [(-3.0, 3.0, 13)] * d
+    fitted = kde.KDE(h=4, sigma="identity", adaptive=scale, **CPU).fit(x)
+    want = naive(x, mesh([np.linspace(-3, 3, 13)] * d), np.eye(d) * 16, scale=scale)
+    error = np.abs(fitted.grid(axes).reshape(-1) - want).max() / want.max()
+    assert error <= 3e-14  # observed 1.1e-14
+    assert error <= fitted.error_bound_
+    slabs = [f for _, f in kde.grid_slabs(x, axes, slab_rows=4, h=4, sigma="identity", adaptive=scale, **CPU)]
+    assert np.abs(np.concatenate(slabs).reshape(-1) - want).max() <= 3e-14 * want.max()  # observed 1.1e-14
+    fitted.grid(axes, method="skde-row")
+    if d > 1:
+        with pytest.raises(ValueError, match="skde-row"):
+            fitted.grid(axes, method="rows")
+    mild = kde.KDE(h=4, sigma="identity", adaptive=2.0 ** -r.random(800), **CPU).fit(x)
+    mild.grid(axes)
+    assert mild.method_used_ == "rows-b" and mild.error_bound_ < 1e-12
+
+
 def images(x, axis, walls):
     parts = [x]
     for wall in walls:

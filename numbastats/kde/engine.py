@@ -31,6 +31,7 @@ NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which
 LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
+LOSS = 1e-12  # of the peak, from which on integers give way to direct sums
 COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 BLOCKS = 1024  # row buffers on a GPU
 
@@ -239,7 +240,7 @@ class Estimate:
                         f"method='rows' needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
                     )
                 method = "skde-row"
-            elif method == "auto" and m.scale is not None and m.power > 1 and derivative is None:
+            elif method == "auto" and m.scale is not None and m.power > 1:
                 method = "skde-row"  # lambda^-(d + 2p) leaves the integers too few bits
         elif method.startswith("rows-") and not polynomial:
             raise ValueError(
@@ -260,10 +261,10 @@ class Estimate:
         if m.kernel == "gaussian" and m.tail == 0 and method != "ep":
             raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
         if derivative is not None:
-            if method not in ("auto", "rows", "rows-b") or m.power in (None, 0):
+            if method not in ("auto", "rows", "rows-b", "skde-row") or m.power in (None, 0):
                 raise ValueError(
-                    "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto' or 'rows-b' "
-                    f"(got {m.kernel!r}, {method!r})"
+                    "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto', 'rows-b' or "
+                    f"'skde-row' (got {m.kernel!r}, {method!r})"
                 )
             if not hasattr(derivative, "__index__") or not 0 <= derivative < m.d:
                 raise ValueError(f"derivative={derivative!r} is not an axis; use 0 to {m.d - 1}")
@@ -277,9 +278,7 @@ class Estimate:
         if keep_first and derivative == 0 and model.d > 1:
             raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
         grid = make_grid(model, axes, row_axis=row_axis, keep_first=keep_first, flips=flips)
-        if (
-            method == "auto" and derivative is None and grid.chord < 0.5
-        ):  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
+        if method == "auto" and grid.chord < 0.5:  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
             method = "skde-row"
         plain = model.power == 1 and model.weights is None and model.scale is None and derivative is None and not model.product
         if method == "auto" and plain and model.d == 2 and WIDE <= grid.half.min() and grid.half.max() <= LONG_ROW:
@@ -304,6 +303,7 @@ class Estimate:
         elif direct:
             grid.variant = method
             grid.geo[G.SCALE] = model.constant
+            grid.ints[G.MODE] = 0 if derivative is None else model.power + 3
             grid.ints[G.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}[method]
             grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
         else:
@@ -317,12 +317,7 @@ class Estimate:
             if variant != "a":
                 lists["w"] = lists["w"] * grid.q
                 if weighted and np.any((lists["w"] > 0) & (lists["w"] < 0.5)):
-                    warnings.warn(
-                        f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; they span too many orders "
-                        "of magnitude",
-                        RuntimeWarning,
-                        stacklevel=4,
-                    )
+                    lists["lost"] = 0.5 / grid.q
                 np.rint(lists["w"], out=lists["w"])
         return grid, lists
 
@@ -413,6 +408,22 @@ class Estimate:
                 out[...] = block
         return out
 
+    def _peak(self, axes, derivative):
+        """About the largest density on the grid, or slope per cell, at most: from the positions next to some of the samples."""
+        m, (origin, step, length) = self.model, axes
+        index = np.linspace(0, len(m.x) - 1, 64).astype(np.int64)
+        if m.scale is not None:
+            index = np.append(index, np.argsort(m.scale)[:64])
+        with np.errstate(over="ignore"):
+            near = np.clip(np.rint((m.x[index] - origin) / step), 0, length - 1)
+        at = origin + step * near
+        if derivative is None:
+            return float(self.points(at).max())
+        delta = np.zeros(m.d)
+        delta[derivative] = 1e-3 * _reach(m)[derivative] * (1.0 if m.scale is None else m.scale.min() / m.scale.max())
+        slope = np.abs(self.points(at + delta) - self.points(at - delta)).max() / (2 * delta[derivative])
+        return float(slope * step[derivative])
+
     def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
         """Yield (first, last, block) along axis 0; the same bits whatever the number of rows."""
         method = self._method(method, derivative)
@@ -421,14 +432,33 @@ class Estimate:
         if method == "ep":
             yield from self._exhaustive(axes, shape, rows, device)
             return
-        plans, outside = [], 0
         span = {a: (axes[0][a], axes[0][a] + axes[1][a] * (shape[a] - 1)) for a, r in self.boundary.items() if r[0] == "periodic"}
         beyond = any(first < self.boundary[a][1] or last > self.boundary[a][2] for a, (first, last) in span.items())
-        for model, flips in passes(self.model, self.boundary, span) if beyond else self.passes:
-            if len(model.x):
-                plan = self.plan(model, axes, flips, method, derivative, keep_first=rows is not None)
-                outside += plan[1].get("outside", len(model.x) - plan[1]["kept"]) if not flips else 0
-                plans.append(plan)
+        parts = [(m, f) for m, f in (passes(self.model, self.boundary, span) if beyond else self.passes) if len(m.x)]
+
+        def planned(method):
+            return [self.plan(m, axes, flips, method, derivative, keep_first=rows is not None) for m, flips in parts]
+
+        plans = planned(method)
+        if any(p[0].variant in ("b", "c") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
+            loss, peak = sum(p[0].typical for p in plans), self._peak(axes, derivative)
+            if loss > LOSS * peak and method == "auto":
+                plans = planned("skde-row")
+            elif loss > LOSS * peak:
+                raise ValueError(
+                    f"method={method!r} rounds to integers, which here may cost {loss / peak if peak > 0 else 1:.1e} of the peak; "
+                    "use 'auto' or 'skde-row'"
+                )
+        lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
+        if lost:
+            warnings.warn(
+                f"some weights are below the quantum {lost:.2g} and vanish; they span too many orders of magnitude",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        outside = sum(
+            p[1].get("outside", len(m.x) - p[1]["kept"]) for (m, flips), p in zip(parts, plans, strict=True) if not flips
+        )
         self.outside = outside
         self.method_used = plans[0][0].variant if plans[0][0].variant not in "abc" else f"rows-{plans[0][0].variant}"
         bound = sum(p[0].bound for p in plans)

@@ -352,6 +352,7 @@ class Grid:
     q: float = 0.0  # quantum
     log_block: int = 0
     bound: float = 0.0  # absolute error of the density
+    typical: float = 0.0  # its part that another method would avoid, where the roundings of the samples do not all agree
     footprint: Footprint | None = None  # method "cells"
 
     @property
@@ -514,3 +515,4 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
     grid.geo[G.INV_BLOCK] = 2.0**-grid.log_block
     grid.ints[G.LOG_BLOCK], grid.ints[G.MODE] = grid.log_block, mode
     grid.bound = peak * (count * error + horner + weight * rounding)
+    grid.typical = peak * (math.sqrt(count) * error + horner) / (block if mode > 3 else 1.0)
