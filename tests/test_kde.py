@@ -328,6 +328,32 @@ def test_matrices():
     same(kde.grid(x, axes, h=0.4, bw_convention="std", **CPU), kde.grid(x, axes, h=0.4 * math.sqrt(6), **CPU))
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_matrices_of_any_allowed_size(d):
+    """The determinant of H may over- or underflow though H does not."""
+    x, _, H = small(d, n=20)
+    points = x[:5] + 0.1
+    want = naive(x, points, H, "triweight")
+    axes = [(-2.0, 3.0, 4)] * d
+    grid = kde.grid(x, axes, H=H, kernel="triweight", **CPU)
+    for k in (0, 60, -60) if d == 4 else (0, 75, -75) if d == 3 else (0, 76, 78, 80, 82, 90, -78, -80, -82, -90):
+        c = 10.0**k
+        got = kde.points(x * c, points * c, H=H * c * c, kernel="triweight", **CPU) * c**d
+        assert np.abs(got - want).max() <= 1e-14 * want.max()  # observed 4e-15
+        got = kde.grid(x * c, [(lo * c, hi * c, m) for lo, hi, m in axes], H=H * c * c, kernel="triweight", **CPU) * c**d
+        assert np.abs(got - grid).max() <= 1e-13 * grid.max()  # observed 4e-14
+        if d == 2:
+            fitted = kde.KDE(H=H * c * c, kernel="triweight", **CPU).fit(x * c)
+            part = fitted.marginal(0, points[:, 0] * c) * c
+            assert np.allclose(part, kde.KDE(H=H, kernel="triweight", **CPU).fit(x).marginal(0, points[:, 0]), rtol=1e-12)
+
+
+def test_densities_that_are_no_numbers():
+    for size in (1e-180, 1e180):
+        with pytest.raises(ValueError, match="rescale"):
+            kde.points(np.zeros((3, 4)), np.zeros((1, 4)), H=np.eye(4) * size, **CPU)
+
+
 def test_against_scikit_learn_and_scipy():
     """Whole numbers of the peers, with their own meaning of the bandwidth."""
     stats = pytest.importorskip("scipy.stats")

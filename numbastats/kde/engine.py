@@ -446,8 +446,8 @@ class Estimate:
                 plans = planned("skde-row")
             elif loss > LOSS * peak:
                 raise ValueError(
-                    f"method={method!r} rounds to integers, which here may cost {loss / peak if peak > 0 else 1:.1e} of the peak; "
-                    "use 'auto' or 'skde-row'"
+                    f"method={method!r} rounds to integers, which here may cost {loss / peak if peak > 0 else 1:.1e} of its "
+                    "peak; use 'auto' or 'skde-row'"
                 )
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
         if lost:

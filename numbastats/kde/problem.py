@@ -152,7 +152,11 @@ class Model:
         c = rules.norm_constant(self.kernel, 1 if self.product else self.d)
         c /= 1 - self.tail if self.kernel == "gaussian" else 1.0
         c **= self.d if self.product else 1
-        return c / (self.total * math.sqrt(np.linalg.det(self.H)))
+        size = np.sqrt(np.diag(self.H))
+        root = math.sqrt(np.linalg.det(self.H / np.outer(size, size))) * math.prod(size.tolist())
+        if not 1e-300 < root * self.total < 1e300:
+            raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
+        return c / (self.total * root)
 
     def subset(self, x, weights, scale):
         """The same estimate with other samples (mirror images, shifted copies); the total weight stays."""
@@ -318,7 +322,7 @@ def check_matrix(matrix, name):
     diagonal = np.diag(matrix)
     if (diagonal > 0).all():
         check_size(matrix, name)
-    if not (diagonal > 0).all() or np.linalg.eigvalsh(matrix / np.sqrt(np.outer(diagonal, diagonal)))[0] <= 1e-14:
+    if not (diagonal > 0).all() or np.linalg.eigvalsh(matrix / np.outer(np.sqrt(diagonal), np.sqrt(diagonal)))[0] <= 1e-14:
         raise ValueError(f"{name} is not positive definite; every kernel matrix must be")
 
 
