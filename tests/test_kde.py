@@ -156,6 +156,19 @@ def test_baselines_on_every_device(method, device):
     assert np.abs(got - want).max() <= 1e-13 * want.max()
 
 
+def test_triangular_at_a_sample(device):
+    """The root of q must not see the rounding of 1 - q."""
+    for d in (1, 2, 3):
+        x = np.vstack([np.full(d, 1.0), np.random.default_rng(d).integers(0, 5, (3, d)) / 2.0])
+        axes, H = [(0.0, 2.0, 5)] * d, np.eye(d) * 0.49 + (d > 1) * 0.11
+        points = mesh([np.linspace(0, 2, 5)] * d)
+        for scale in (None, np.array([1.0, 0.3, 2.0, 0.7])):
+            want = naive(x, points, H, "triangular", scale=scale)
+            for method in ("skde-row", "skde", "skde-atomic") if d < 3 else ("skde-row", "skde-crop"):
+                got = kde.grid(x, axes, H=H, kernel="triangular", method=method, adaptive=scale, **device)
+                assert np.abs(got.reshape(-1) - want).max() <= 2e-15 * want.max()  # observed 4e-16
+
+
 def test_chop_and_crop_on_every_device(device):
     for d in (3, 4):
         x, axes, H = small(d, n=20)
@@ -313,6 +326,32 @@ def test_matrices():
     same(kde.grid(x, axes, h=0.7, sigma=covariance, **CPU), kde.grid(x, axes, h=0.7, **CPU))
     same(kde.grid(x, axes, h=1.5, bw_convention="sklearn", **CPU), kde.grid(x, axes, H=2.25 * np.eye(2), **CPU))
     same(kde.grid(x, axes, h=0.4, bw_convention="std", **CPU), kde.grid(x, axes, h=0.4 * math.sqrt(6), **CPU))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_matrices_of_any_allowed_size(d):
+    """The determinant of H may over- or underflow though H does not."""
+    x, _, H = small(d, n=20)
+    points = x[:5] + 0.1
+    want = naive(x, points, H, "triweight")
+    axes = [(-2.0, 3.0, 4)] * d
+    grid = kde.grid(x, axes, H=H, kernel="triweight", **CPU)
+    for k in (0, 60, -60) if d == 4 else (0, 75, -75) if d == 3 else (0, 76, 78, 80, 82, 90, -78, -80, -82, -90):
+        c = 10.0**k
+        got = kde.points(x * c, points * c, H=H * c * c, kernel="triweight", **CPU) * c**d
+        assert np.abs(got - want).max() <= 1e-14 * want.max()  # observed 4e-15
+        got = kde.grid(x * c, [(lo * c, hi * c, m) for lo, hi, m in axes], H=H * c * c, kernel="triweight", **CPU) * c**d
+        assert np.abs(got - grid).max() <= 1e-13 * grid.max()  # observed 4e-14
+        if d == 2:
+            fitted = kde.KDE(H=H * c * c, kernel="triweight", **CPU).fit(x * c)
+            part = fitted.marginal(0, points[:, 0] * c) * c
+            assert np.allclose(part, kde.KDE(H=H, kernel="triweight", **CPU).fit(x).marginal(0, points[:, 0]), rtol=1e-12)
+
+
+def test_densities_that_are_no_numbers():
+    for size in (1e-180, 1e180):
+        with pytest.raises(ValueError, match="rescale"):
+            kde.points(np.zeros((3, 4)), np.zeros((1, 4)), H=np.eye(4) * size, **CPU)
 
 
 def test_against_scikit_learn_and_scipy():
@@ -483,6 +522,74 @@ def test_gradient(kernel):
         assert np.abs(got.reshape(d, -1) - want).max() <= 1e-12 * np.abs(want).max()
 
 
+def slopes(x, points, H, kernel, axis, scale=None):
+    """Brute force: the derivative of the definition."""
+    p = {"epanechnikov": 1, "biweight": 2, "triweight": 3}[kernel]
+    x = x.reshape(len(x), -1)
+    points = np.asarray(points, float).reshape(-1, x.shape[1])
+    s = np.ones(len(x)) if scale is None else scale
+    total = np.zeros(len(points))
+    for at in range(len(points)):
+        delta = points[at] - x
+        q = np.einsum("ia,ab,ib->i", delta, np.linalg.inv(H), delta) / s**2
+        slope = np.where(q < 1, -2 * p * np.maximum(1 - q, 0) ** (p - 1), 0) * s ** -float(x.shape[1] + 2)
+        total[at] = slope @ (delta @ np.linalg.inv(H)[axis])
+    return total * constant(kernel, x.shape[1]) / (len(x) * math.sqrt(np.linalg.det(H)))
+
+
+def test_gradient_of_tiny_supports(device):
+    axis = np.arange(-3, 4.0)
+    for h in (1e-3, 1e-4):
+        x = (axis[:, None] + np.array([-0.3, 0.2, 0.55]) * h).ravel()
+        for kernel in ("epanechnikov", "biweight", "triweight"):
+            options = dict(h=h, sigma="identity", kernel=kernel, derivative=0, **device)
+            got, want = kde.grid(x, [axis], **options), slopes(x, axis, np.eye(1) * h * h, kernel, 0)
+            assert np.abs(got - want).max() <= 4e-15 / h * np.abs(want).max()  # observed 2e-15 / h: the rounding of coordinates
+            assert np.array_equal(got, kde.grid(x, [axis], method="skde-row", **options))
+            for method in ("rows", "rows-b"):
+                with pytest.raises(ValueError, match="skde-row"):
+                    kde.grid(x, [axis], method=method, **options)
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "triweight"])
+def test_gradient_of_adaptive_scales(kernel, device):
+    r = np.random.default_rng(4)
+    x = r.standard_t(1.5, 3000 if device == CPU else 60)
+    fitted = kde.KDE(kernel=kernel, h=0.6, sigma="identity", adaptive="abramson", **device).fit(x)
+    axis = np.linspace(-6, 6, 101)
+    want = slopes(x, axis, np.eye(1) * 0.36, kernel, 0, fitted._estimate.model.scale)
+    assert np.abs(fitted.grid([axis], derivative=0) - want).max() <= 2e-13 * np.abs(want).max()  # observed 6.5e-14
+    for d in (2, 3):
+        x, axes, H = small(d)
+        scale = 100.0 ** -r.random(len(x))
+        fitted = kde.KDE(kernel=kernel, H=H, adaptive=scale, **device).fit(x)
+        for axis in range(d):
+            want = slopes(x, mesh(axes), H, kernel, axis, scale)
+            got = fitted.grid(axes, derivative=axis)
+            assert np.abs(got.reshape(-1) - want).max() <= 2e-13 * np.abs(want).max()  # observed 6.5e-14
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_adaptive_scales_of_very_different_size(d):
+    r = np.random.default_rng(5)
+    x = r.normal(size=(800, d))
+    scale, axes = 1000.0 ** -r.random(800), [(-3.0, 3.0, 13)] * d
+    fitted = kde.KDE(h=4, sigma="identity", adaptive=scale, **CPU).fit(x)
+    want = naive(x, mesh([np.linspace(-3, 3, 13)] * d), np.eye(d) * 16, scale=scale)
+    error = np.abs(fitted.grid(axes).reshape(-1) - want).max() / want.max()
+    assert error <= 3e-14  # observed 1.1e-14
+    assert error <= fitted.error_bound_
+    slabs = [f for _, f in kde.grid_slabs(x, axes, slab_rows=4, h=4, sigma="identity", adaptive=scale, **CPU)]
+    assert np.abs(np.concatenate(slabs).reshape(-1) - want).max() <= 3e-14 * want.max()  # observed 1.1e-14
+    fitted.grid(axes, method="skde-row")
+    if d > 1:
+        with pytest.raises(ValueError, match="skde-row"):
+            fitted.grid(axes, method="rows")
+    mild = kde.KDE(h=4, sigma="identity", adaptive=2.0 ** -r.random(800), **CPU).fit(x)
+    mild.grid(axes)
+    assert mild.method_used_ == "rows-b" and mild.error_bound_ < 1e-12
+
+
 def images(x, axis, walls):
     parts = [x]
     for wall in walls:
@@ -535,6 +642,48 @@ def test_periodic():
         kde.grid(angle, axis, h=4.0, sigma="identity", boundary=boundary, **CPU)
 
 
+def test_periodic_outside_the_period():
+    x, walls = np.array([0.2, 0.5, 0.9]), {0: ("periodic", 0.0, 1.0)}
+    at = np.array([0.4, 1.4, -0.6, 0.25, 1.25, -7.6, 0.0, 1.0])
+    H = np.array([[0.09]])
+    want = sum(naive(x + k, at - np.floor(at), H) for k in (-1, 0, 1))
+    got = kde.points(x, at, H=H, boundary=walls, **CPU)
+    assert np.abs(got - want).max() <= 2e-15 * want.max()  # observed 6e-16
+    special = kde.points(x, np.array([np.nan, np.inf]), H=H, boundary=walls, **CPU)
+    assert np.isnan(special[0]) and special[1] == 0
+    for kernel in ("epanechnikov", "cosine"):
+        for axis in (np.linspace(-2.3, 1.7, 41), np.linspace(5.1, 6.4, 14), np.linspace(0.0, 1.0, 11)):
+            want = sum(naive(x + k, axis - np.floor(axis), H, kernel) for k in (-1, 0, 1))
+            got = kde.grid(x, axis, H=H, kernel=kernel, boundary=walls, **CPU)
+            assert np.abs(got - want).max() <= 1e-14 * want.max()  # observed 2.5e-15
+    with pytest.raises(ValueError, match=r"kde\.points"):
+        kde.grid(x, (0.0, 1e4, 11), H=H, boundary=walls, **CPU)
+
+
+def test_reflection_between_near_walls():
+    """A support wider than the walls are apart is folded several times."""
+    x, box = np.array([0.2, 0.5, 0.9]), {0: ("reflect", 0.0, 1.0)}
+    for kernel, h in (("epanechnikov", 2.0), ("triweight", 3.7)):
+        fitted = kde.KDE(kernel=kernel, h=h, sigma="identity", boundary=box, **CPU).fit(x)
+        assert abs(fitted.cdf([1.0])[0] - 1) <= 3e-15  # observed 8.9e-16
+        axis, H = np.linspace(0, 1, 21), np.array([[h * h]])
+        want = sum(naive(s * x + 2 * k, axis, H, kernel) for k in range(-4, 5) for s in (1, -1))
+        assert np.abs(fitted.grid(axis) - want).max() <= 4e-15 * want.max()  # observed 8e-16
+        assert np.abs(fitted.points(axis) - want).max() <= 2e-15 * want.max()  # observed 4e-16
+        draws = fitted.sample(1000, rng=1)
+        assert draws.min() >= 0 and draws.max() <= 1
+    with pytest.raises(ValueError, match="smaller bandwidth"):
+        kde.grid(x, (0.0, 1.0, 3), h=1e4, sigma="identity", boundary=box, **CPU)
+    # the plane: every reflection turns the kernel's tilt
+    y, H = np.random.default_rng(3).random((20, 2)), np.array([[1.9, 0.5], [0.5, 0.3]])
+    axes = [np.linspace(0, 1, 6), np.linspace(-0.5, 1.5, 7)]
+    want = 0
+    for k in range(-3, 4):
+        want = want + naive(y + [2 * k, 0], mesh(axes), H) + naive(y * [-1, 1] + [2 * k, 0], mesh(axes), H * [[1, -1], [-1, 1]])
+    got = kde.grid(y, axes, H=H, boundary=box, **CPU)
+    assert np.abs(got.reshape(-1) - want).max() <= 2e-15 * want.max()  # observed 3e-16
+
+
 def test_renormalisation():
     from scipy.integrate import quad
 
@@ -552,6 +701,16 @@ def test_renormalisation():
 
 
 # --- sums that can be distributed ---
+
+
+def test_renormalisation_knows_adaptive_scales():
+    x = np.random.default_rng(1).random(50)
+    options = dict(boundary={0: ("renorm", 0.0, 1.0)}, sigma="identity", **CPU)
+    want = kde.grid(x, (0.0, 1.0, 101), h=0.2, **options)
+    got = kde.grid(x, (0.0, 1.0, 101), h=0.4, adaptive=np.full(50, 0.5), **options)
+    assert np.abs(got - want).max() <= 1e-15 * want.max()  # observed 1.9e-16
+    with pytest.raises(ValueError, match="use 'reflect'"):
+        kde.grid(x, (0.0, 1.0, 101), h=0.4, adaptive="abramson", **options)
 
 
 @pytest.mark.parametrize(("weighted", "form"), [(False, "radial"), (True, "radial"), (False, "product")])

@@ -540,6 +540,19 @@ def test_selectors_by_name():
     assert kde.KDE(bandwidth="lscv").fit(two).h_ > 0
 
 
+def test_rules_do_not_depend_on_units():
+    r = np.random.default_rng(12)
+    x, w = r.normal(size=300), r.uniform(0.1, 1, 300)
+    for name in bandwidth.SELECTORS:
+        rule = bandwidth.SELECTORS[name]
+        for data in (x,) if name == "isj" else (x, np.stack([x, r.normal(size=300)], -1)):
+            want, weighted = rule(data), rule(data, weights=w)
+            for k in (-900, -300, -116, 113, 300, 900):
+                assert rule(np.ldexp(data, k)) == want, (name, k)
+            for c in (1e-300, 1e-170, 1e170, 1e305):
+                assert abs(rule(data, weights=w * c) / weighted - 1) <= 1e-11, (name, c)  # observed 1.5e-12
+
+
 def test_bad_selector_input():
     for rule in (bandwidth.isj, bandwidth.plugin):
         with pytest.raises(ValueError, match="equal"):

@@ -133,11 +133,13 @@ def _prepare(samples, weights):
         raise ValueError(f"samples have shape {np.shape(samples)}; pass (n, d) or (n,) with n >= 1")
     if not np.isfinite(x).all():
         raise ValueError("samples contain NaN or inf; drop those rows first")
+    x = np.ldexp(x, -np.frexp(np.abs(x).max(0))[1])  # the rules know no units; powers of two leave all digits
     if weights is None:
         return x, None, float(len(x))
     w = np.asarray(weights, float)
-    if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and w.sum() > 0):
+    if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and w.max() > 0):
         raise ValueError(f"weights must be {len(x)} finite numbers >= 0 that are not all 0")
+    w = w / w.max() if not 1e-100 < w.max() < 1e100 else w  # squares must neither overflow nor vanish
     return x, w, float(w.sum() ** 2 / (w * w).sum())
 
 

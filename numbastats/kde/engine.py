@@ -31,6 +31,8 @@ NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which
 LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
+LOSS = 1e-12  # of the peak, from which on integers give way to direct sums
+COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 BLOCKS = 1024  # row buffers on a GPU
 
 
@@ -72,6 +74,10 @@ def parse_boundary(boundary, model):
         raise ValueError(
             "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
         )
+    if renorm and model.scale is not None and model.scale.min() < model.scale.max():
+        raise ValueError(
+            "'renorm' and adaptive scales that differ do not go together: every sample would lose another mass; use 'reflect'"
+        )
     if renorm and model.d > 1 and model.power is None and not model.product:
         raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
     return checked
@@ -82,49 +88,75 @@ def _reach(model):
     return np.sqrt(np.diag(model.support)) * (1.0 if model.scale is None else float(model.scale.max()))
 
 
-def passes(model, boundary):
-    """Models whose densities add up, each with the axes of H to flip: periodic copies, then mirror images."""
+def wrap(x, lo, hi):
+    """Finite positions outside [lo, hi] moved into it by whole periods."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(x) & ((x < lo) | (x > hi)), lo + np.mod(x - lo, hi - lo), x)
+
+
+def fold(x, lo, hi):
+    """Positions outside [lo, hi], of which one side may be open, reflected at the walls until they are inside."""
+    if math.isinf(hi - lo):
+        return np.where(x < lo, 2 * lo - x, np.where(x > hi, 2 * hi - x, x))
+    back = np.mod(x - lo, 2 * (hi - lo))
+    return np.where((x < lo) | (x > hi), lo + np.minimum(back, 2 * (hi - lo) - back), x)
+
+
+def _copies(parts, axis, period, low, high):
+    """Samples shifted along an axis by all multiples of the period that bring them between low and high."""
+    x = np.concatenate([v[:, axis] for v, _ in parts])
+    shifts = [0.0]
+    if math.isfinite(period) and len(x):
+        first, last = math.ceil((low - x.max()) / period), math.floor((high - x.min()) / period)
+        if last - first >= COPIES:
+            raise ValueError(
+                f"axis {axis}: the density would be the sum of {last - first + 1} copies of the samples, {COPIES} are allowed; "
+                "take a smaller bandwidth, or for a long periodic axis kde.points"
+            )
+        shifts = [k * period for k in range(first, last + 1)]
+    copies = []
+    for shift, (v, index) in itertools.product(shifts, parts):
+        near = (v[:, axis] + shift > low) & (v[:, axis] + shift < high)
+        copy = v[near]
+        copy[:, axis] += shift
+        copies.append((copy, index[near]))
+    return copies or [(v[:0], index[:0]) for v, index in parts]
+
+
+def passes(model, boundary, span=None):
+    """Models whose densities add up, each with the axes of H to flip: periodic copies, then mirror images.
+
+    `span` maps periodic axes to the first and last position that is wanted, by default the ends of the period.
+    """
     if not boundary:
         return [(model, ())]
     reach = _reach(model)
-
-    def pick(part, parts):
-        v, index = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-        w, s = part.weights, part.scale
-        return part.subset(v, None if w is None else w[index], None if s is None else s[index])
-
     parts = [(model.x, np.arange(len(model.x)))]
     for axis, (kind, lo, hi) in boundary.items():
         if kind == "periodic":
-            more = []
-            for v, index in parts:
-                wrapped = v.copy()
-                wrapped[:, axis] = lo + np.mod(v[:, axis] - lo, hi - lo)
-                for shift, near in (
-                    (0.0, np.ones(len(v), bool)),
-                    (hi - lo, wrapped[:, axis] < lo + reach[axis]),
-                    (lo - hi, wrapped[:, axis] > hi - reach[axis]),
-                ):
-                    copy = wrapped[near]
-                    copy[:, axis] += shift
-                    more.append((copy, index[near]))
-            parts = more
-    base = pick(model, parts)
-    result = [(base, ())]
-    mirrors = [a for a, r in boundary.items() if r[0] == "reflect"]
-    for size in range(1, len(mirrors) + 1):
-        for axes in itertools.combinations(mirrors, size):
-            images = []
-            for sides in itertools.product((1, 2), repeat=size):
-                v, index = base.x, np.arange(len(base.x))
-                for axis, side in zip(axes, sides, strict=True):
-                    wall = boundary[axis][side]
-                    near = np.abs(v[:, axis] - wall) < reach[axis]
-                    v, index = v[near].copy(), index[near]
-                    v[:, axis] = 2 * wall - v[:, axis]
-                images.append((v, index))
-            result.append((pick(base, images), axes))
-    return [(dataclasses.replace(m, low=m.x.min(0), high=m.x.max(0)) if len(m.x) else m, f) for m, f in result]
+            first, last = (span or {}).get(axis, (lo, hi))
+            low, high = min(lo, first) - reach[axis], max(hi, last) + reach[axis]
+            parts = _copies([(_moved(v, axis, wrap(v[:, axis], lo, hi)), i) for v, i in parts], axis, hi - lo, low, high)
+    mirrors, result = [a for a, r in boundary.items() if r[0] == "reflect"], []
+    for odd in itertools.chain.from_iterable(itertools.combinations(mirrors, size) for size in range(len(mirrors) + 1)):
+        images = parts
+        for axis in mirrors:
+            _, lo, hi = boundary[axis]
+            if axis in odd:
+                images = [(_moved(v, axis, 2 * (lo if math.isfinite(lo) else hi) - v[:, axis]), i) for v, i in images]
+            images = _copies(images, axis, 2 * (hi - lo), lo - reach[axis], hi + reach[axis])
+        x, index = np.concatenate([v for v, _ in images]), np.concatenate([i for _, i in images])
+        w, s = model.weights, model.scale
+        part = model.subset(x, None if w is None else w[index], None if s is None else s[index])
+        result.append((dataclasses.replace(part, low=x.min(0), high=x.max(0)) if len(x) else part, odd))
+    return result
+
+
+def _moved(x, axis, values):
+    """A copy of the samples with other values along an axis."""
+    x = x.copy()
+    x[:, axis] = values
+    return x
 
 
 def inside_mass(model, boundary, positions):
@@ -138,7 +170,7 @@ def inside_mass(model, boundary, positions):
         inside = (x >= lo) & (x <= hi)
         mass = np.ones_like(x)
         if kind == "renorm":
-            b = math.sqrt(model.support[axis, axis])
+            b = _reach(model)[axis]
             with np.errstate(invalid="ignore"):
                 mass = marginal_cdf(model, (hi - x) / b) - marginal_cdf(model, (lo - x) / b)
         factors[axis] = np.where(inside | np.isnan(x), 1.0 / np.where(inside, mass, 1.0), 0.0)
@@ -208,7 +240,7 @@ class Estimate:
                         f"method='rows' needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
                     )
                 method = "skde-row"
-            elif method == "auto" and m.scale is not None and m.power > 1 and derivative is None:
+            elif method == "auto" and m.scale is not None and m.power > 1:
                 method = "skde-row"  # lambda^-(d + 2p) leaves the integers too few bits
         elif method.startswith("rows-") and not polynomial:
             raise ValueError(
@@ -229,10 +261,10 @@ class Estimate:
         if m.kernel == "gaussian" and m.tail == 0 and method != "ep":
             raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
         if derivative is not None:
-            if method not in ("auto", "rows", "rows-b") or m.power in (None, 0):
+            if method not in ("auto", "rows", "rows-b", "skde-row") or m.power in (None, 0):
                 raise ValueError(
-                    "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto' or 'rows-b' "
-                    f"(got {m.kernel!r}, {method!r})"
+                    "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto', 'rows-b' or "
+                    f"'skde-row' (got {m.kernel!r}, {method!r})"
                 )
             if not hasattr(derivative, "__index__") or not 0 <= derivative < m.d:
                 raise ValueError(f"derivative={derivative!r} is not an axis; use 0 to {m.d - 1}")
@@ -246,9 +278,7 @@ class Estimate:
         if keep_first and derivative == 0 and model.d > 1:
             raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
         grid = make_grid(model, axes, row_axis=row_axis, keep_first=keep_first, flips=flips)
-        if (
-            method == "auto" and derivative is None and grid.chord < 0.5
-        ):  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
+        if method == "auto" and grid.chord < 0.5:  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
             method = "skde-row"
         plain = model.power == 1 and model.weights is None and model.scale is None and derivative is None and not model.product
         if method == "auto" and plain and model.d == 2 and WIDE <= grid.half.min() and grid.half.max() <= LONG_ROW:
@@ -273,6 +303,7 @@ class Estimate:
         elif direct:
             grid.variant = method
             grid.geo[G.SCALE] = model.constant
+            grid.ints[G.MODE] = 0 if derivative is None else model.power + 3
             grid.ints[G.BOUNDS] = 1 if model.product else {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}[method]
             grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
         else:
@@ -286,12 +317,7 @@ class Estimate:
             if variant != "a":
                 lists["w"] = lists["w"] * grid.q
                 if weighted and np.any((lists["w"] > 0) & (lists["w"] < 0.5)):
-                    warnings.warn(
-                        f"some weights are below the quantum {0.5 / grid.q:.2g} and vanish; they span too many orders "
-                        "of magnitude",
-                        RuntimeWarning,
-                        stacklevel=4,
-                    )
+                    lists["lost"] = 0.5 / grid.q
                 np.rint(lists["w"], out=lists["w"])
         return grid, lists
 
@@ -382,6 +408,22 @@ class Estimate:
                 out[...] = block
         return out
 
+    def _peak(self, axes, derivative):
+        """About the largest density on the grid, or slope per cell, at most: from the positions next to some of the samples."""
+        m, (origin, step, length) = self.model, axes
+        index = np.linspace(0, len(m.x) - 1, 64).astype(np.int64)
+        if m.scale is not None:
+            index = np.append(index, np.argsort(m.scale)[:64])
+        with np.errstate(over="ignore"):
+            near = np.clip(np.rint((m.x[index] - origin) / step), 0, length - 1)
+        at = origin + step * near
+        if derivative is None:
+            return float(self.points(at).max())
+        delta = np.zeros(m.d)
+        delta[derivative] = 1e-3 * _reach(m)[derivative] * (1.0 if m.scale is None else m.scale.min() / m.scale.max())
+        slope = np.abs(self.points(at + delta) - self.points(at - delta)).max() / (2 * delta[derivative])
+        return float(slope * step[derivative])
+
     def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
         """Yield (first, last, block) along axis 0; the same bits whatever the number of rows."""
         method = self._method(method, derivative)
@@ -390,12 +432,33 @@ class Estimate:
         if method == "ep":
             yield from self._exhaustive(axes, shape, rows, device)
             return
-        plans, outside = [], 0
-        for model, flips in self.passes:
-            if len(model.x):
-                plan = self.plan(model, axes, flips, method, derivative, keep_first=rows is not None)
-                outside += plan[1].get("outside", len(model.x) - plan[1]["kept"]) if not flips else 0
-                plans.append(plan)
+        span = {a: (axes[0][a], axes[0][a] + axes[1][a] * (shape[a] - 1)) for a, r in self.boundary.items() if r[0] == "periodic"}
+        beyond = any(first < self.boundary[a][1] or last > self.boundary[a][2] for a, (first, last) in span.items())
+        parts = [(m, f) for m, f in (passes(self.model, self.boundary, span) if beyond else self.passes) if len(m.x)]
+
+        def planned(method):
+            return [self.plan(m, axes, flips, method, derivative, keep_first=rows is not None) for m, flips in parts]
+
+        plans = planned(method)
+        if any(p[0].variant in ("b", "c") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
+            loss, peak = sum(p[0].typical for p in plans), self._peak(axes, derivative)
+            if loss > LOSS * peak and method == "auto":
+                plans = planned("skde-row")
+            elif loss > LOSS * peak:
+                raise ValueError(
+                    f"method={method!r} rounds to integers, which here may cost {loss / peak if peak > 0 else 1:.1e} of its "
+                    "peak; use 'auto' or 'skde-row'"
+                )
+        lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
+        if lost:
+            warnings.warn(
+                f"some weights are below the quantum {lost:.2g} and vanish; they span too many orders of magnitude",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        outside = sum(
+            p[1].get("outside", len(m.x) - p[1]["kept"]) for (m, flips), p in zip(parts, plans, strict=True) if not flips
+        )
         self.outside = outside
         self.method_used = plans[0][0].variant if plans[0][0].variant not in "abc" else f"rows-{plans[0][0].variant}"
         bound = sum(p[0].bound for p in plans)
@@ -450,6 +513,9 @@ class Estimate:
 
     def points(self, points, *, method="cells", device="cpu"):
         """Density at (p, d) points, float64."""
+        for axis, (kind, lo, hi) in self.boundary.items():
+            if kind == "periodic":
+                points = _moved(points, axis, wrap(points[:, axis], lo, hi))
         total = np.zeros(len(points))
         for i, (model, flips) in enumerate(self.passes):
             if len(model.x):

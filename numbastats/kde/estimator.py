@@ -13,7 +13,7 @@ from numbastats._core.broadcast import check_dtype
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
-from numbastats.kde.engine import Estimate
+from numbastats.kde.engine import Estimate, fold, wrap
 from numbastats.kde.functions import grid_of, points_of
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
 from numbastats.kde.problem import make_model, parse_axes
@@ -383,9 +383,5 @@ class KDE(Estimator):
             step = step * m.scale[index, None]
         x = m.x[index] + step @ np.linalg.cholesky(m.H).T
         for axis, (kind, lo, hi) in e.boundary.items():
-            if kind == "periodic":
-                x[:, axis] = lo + np.mod(x[:, axis] - lo, hi - lo)
-            else:
-                x[:, axis] = np.where(x[:, axis] < lo, 2 * lo - x[:, axis], x[:, axis])
-                x[:, axis] = np.where(x[:, axis] > hi, 2 * hi - x[:, axis], x[:, axis])
+            x[:, axis] = (wrap if kind == "periodic" else fold)(x[:, axis], lo, hi)
         return x

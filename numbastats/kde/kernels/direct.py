@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.compile import Kernel, array_function, device_function
 from numbastats.kde.kernels.geometry import (
     BOUNDS,
     CROP,
@@ -19,6 +19,7 @@ from numbastats.kde.kernels.geometry import (
     KIND,
     LENGTH,
     LINES,
+    MODE,
     PRODUCT,
     REST,
     SCALE,
@@ -28,6 +29,7 @@ from numbastats.kde.kernels.geometry import (
     bins_of,
     position,
     row_range,
+    row_rest,
     run_of,
     sorted_samples,
 )
@@ -55,7 +57,7 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
     """
     dim, length = ints[DIM], ints[LENGTH]
     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-    rest = 0.0 if ints[KIND] >= PRODUCT else l2 - geo[A] * t
+    rest = 0.0 if ints[KIND] >= PRODUCT else row_rest(u, i, k0, k1, k2, dim, geo)
     if ints[BOUNDS] == 0:
         lo, hi = row_interval_strict(t, centre, length)
         return lo, hi, centre, rest
@@ -113,6 +115,25 @@ def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
             r[i] += w * kernel_value(forms.GAUSSIAN, max(a * x * x + rest, 0.0), decay)
 
 
+@device_function
+def power_slope(p, q, ax):
+    """d/dx (1 - q)^p inside the support, where dq/dx = 2 ax."""
+    v = 1.0 - q
+    f = 1.0 if p == 1 else v if p == 2 else v * v
+    return -2.0 * np.float64(p) * ax * f if q < 1.0 else 0.0
+
+
+@array_function
+def add_slope(row, lo, hi, centre, a, rest, inv_l2, w, p):
+    """Add w dK/dx on the cells [lo, hi), in units of cells."""
+    r = row[lo:hi]
+    x0 = np.float64(lo) - centre
+    a, rest = a * inv_l2, rest * inv_l2
+    for i in range(r.size):
+        x = x0 + np.float64(i)
+        r[i] += w * power_slope(p, a * x * x + rest, a * x)
+
+
 def direct_cpu(u, q, lam2, starts, geo, ints, out):
     tasks = min(TASKS, out.shape[0])
     for index in prange(tasks):
@@ -136,7 +157,10 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
                         w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
                         if separable:
                             w *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
+                        if ints[MODE] > 3:
+                            add_slope(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[MODE] - 3)
+                        else:
+                            add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
 
 
 def direct_cuda(u, q, lam2, starts, geo, ints, out):
@@ -157,9 +181,12 @@ def direct_cuda(u, q, lam2, starts, geo, ints, out):
                     l2 = lam2[i] if lam2.size > 1 else lam2[0]
                     t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
                     x = float(cell) - (u[dim - 1, i] if separable else centre)
-                    rest = 0.0 if separable else l2 - geo[A] * t
-                    v = kernel_value(kind, max(geo[A] * x * x + rest, 0.0) / l2, geo[DECAY])
-                    v *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                    rest = 0.0 if separable else row_rest(u, i, k0, k1, k2, dim, geo)
+                    q1 = max(geo[A] * x * x + rest, 0.0) / l2
+                    if ints[MODE] > 3:
+                        v = power_slope(ints[MODE] - 3, q1, geo[A] * x / l2)
+                    else:
+                        v = kernel_value(kind, q1, geo[DECAY]) * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
                     total += (q[i] if q.size > 1 else q[0]) * v
         out[row, cell] = total * geo[SCALE]
 

@@ -14,7 +14,7 @@ from numba import types
 
 from numbastats._core.compile import array_function, device_function
 from numbastats.scalar.bits import fma
-from numbastats.scalar.kernels1d import ceiling, floor, kernel_value, power_value, product, rint_i64
+from numbastats.scalar.kernels1d import ceiling, floor, fused, kernel_value, power_value, product, rint_i64
 
 CHUNK = 128  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; both stay in the cache
 TASKS = 64  # tasks that share the rows
@@ -89,6 +89,20 @@ def position(u, i, l2, r0, r1, r2, dim, geo):
         r0 - u[0, i], r1 - u[1, i], r2 - u[2, i], u[3, i], l2,
         geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2], geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5],
     )  # fmt: skip
+
+
+@array_function(host=False)
+def row_rest(u, i, r0, r1, r2, dim, geo):
+    """Least q (times lambda^2) of sample i on row (r0, r1, r2): l2 - A t, exactly 0 where the row goes through the sample."""
+    if dim == 1:
+        return 0.0
+    dy = r2 - u[dim - 2, i]
+    dz = r1 - u[dim - 3, i] if dim > 2 else 0.0
+    dw = r0 - u[dim - 4, i] if dim > 3 else 0.0
+    a = fused(geo[S + 5], dy, product(2.0 * geo[S + 4], dz))
+    b = fused(geo[S + 3], dz, product(2.0 * geo[S + 1], dw))
+    c = fused(geo[S], dw, product(2.0 * geo[S + 2], dy))
+    return fused(a, dy, fused(b, dz, product(c, dw)))
 
 
 @device_function
