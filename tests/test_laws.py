@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import math
 
 import mpmath
@@ -120,6 +121,51 @@ def test_distribution(law, p):
         points = sorted({float(low), float(high), *([middle] if low < middle < high else [])})
         mass = mpmath.quad(lambda t: exact_pdf(law, p, t), points)
     assert float(mass) == pytest.approx(0.59, rel=1e-9)  # the quadrature's own error at a singular density
+
+
+@pytest.mark.parametrize("c", [1e8, 1e20, 1e90, 1e-30])
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [(variance_gamma, (20.4, 1.4, 0.7, 0.0)), (variance_gamma, (10.0, 1.4, 0.7, 0.0)), (variance_gamma, (0.3, 1.4, 0.7, 0.0)),
+     (variance_gamma, (20.6, 1.4, -0.7, 0.0)), (generalized_hyperbolic, (5.0, 1.4, 0.7, 2.0)), (nig, (1.4, 0.7, 100.0))],
+)  # fmt: skip
+def test_units(law, p, c):
+    """The law of c x has alpha, beta over c and delta times c."""
+    moved = [v * (1 / c if n in ("alpha", "beta") else c if n == "delta" else 1.0) for n, v in zip(law.names, p, strict=False)]
+    u = np.array([1e-12, 0.01, 0.3, 0.6, 0.99])
+    x = law.ppf(u, *p)
+    np.testing.assert_allclose(law.ppf(u, *moved) / c, x, rtol=5e-14)  # observed 9.4e-15
+    np.testing.assert_allclose(law.cdf(x * c, *moved), law.cdf(x, *p), rtol=5e-14)  # observed 1.9e-14
+    np.testing.assert_allclose(law.sf(x * c, *moved), law.sf(x, *p), rtol=5e-14)  # observed 4.7e-15
+
+
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [(generalized_hyperbolic, (-10.0, 1.0, 0.999, 1.0)), (generalized_hyperbolic, (-19.4, 5.390874, 5.386887, 1.0429386)),
+     (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e-10)), (generalized_hyperbolic, (-10.0, 1.0, -0.3, 1e-25)),
+     (generalized_hyperbolic, (5.0, 1.0, 1 - 1e-9, 3.0)), (variance_gamma, (19.4, 1.4, 1.4 - 1e-9)), (nig, (1.0, 0.99, 700.0)),
+     (hyperbolic, (1.0, -0.99, 7e5)), (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e7)), (nig, (2.0, 0.3, 5e3))],
+)  # fmt: skip
+def test_strongly_skewed_and_narrow(law, p):
+    """Shares of the mass between quantiles against quadrature of the exact density."""
+    u = np.array([0.01, 0.3, 0.7, 0.99])
+    x = law.ppf(u, *p)
+    assert law(*p).certificate.max_rel_err < 2e-14
+    np.testing.assert_allclose(law.cdf(x, *p), u, rtol=1e-12)  # observed 4.6e-13, the rounding of x at delta = 1e7
+    with mpmath.workdps(25):
+        masses = [mpmath.quad(lambda t: exact_pdf(law, p, t), [a, 0.5 * (a + b), b]) for a, b in itertools.pairwise(x)]
+        got = np.array([float(m) for m in masses])
+    np.testing.assert_allclose(got, np.diff(u), rtol=1e-12)  # observed 2.5e-13
+
+
+def test_refused_parameters_are_named():
+    for method in ("cdf", "ppf"):
+        with pytest.raises(ValueError, match=r"generalized_hyperbolic\(lam=20000.0, alpha=1.0, beta=0.3"):
+            getattr(generalized_hyperbolic, method)(0.5, 2e4, 1.0, 0.3, 1.0)
+        with pytest.raises(ValueError, match=r"nig\(alpha=1e\+200.*1e140"):
+            getattr(nig, method)(0.5, 1e200, 0.3, 1.0)
+    with pytest.raises(ValueError, match=r"nig\(alpha=1e\+200"):
+        nig(1e200, 0.3, 1.0)
 
 
 def test_parameters_of_other_kinds():

@@ -255,7 +255,7 @@ class Side:
         first = max(keep[0] - 1, 0)
         s, v = s[first:], v[first:]
         with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(v, 1e-305 * v.max()))
+            logs = np.log(np.maximum(v, max(1e-305 * v.max(), 1e-308)))
         cost = np.maximum(np.abs(np.diff(logs)) / DECAY, np.diff(np.log(s)) / 1.5)
         total = np.concatenate([[0.0], np.cumsum(cost)])
         count = max(1, math.ceil(total[-1]))
@@ -295,7 +295,8 @@ class Side:
                 ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             if origin != 0.0 and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside a finite end
                 ok |= top * error * k <= 1e-18 * peak
-            ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
+            lost = 1e-300 if self.weighted is not None else 1e-300 * np.maximum(lo, 1.0)  # of a density near underflow
+            ok |= (top <= np.maximum(0.01 * TAIL[self.depth] * peak, lost)) | (k < 1e-13)
             for i in np.flatnonzero(ok):
                 done.append((lo[i], centre[i], k[i], c[i] * k[i], error[i] if error[i] > 1e-14 else 0.0))
             middle, parent = centre[~ok], np.tile(error[~ok], 2)
