@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import math
 
 import mpmath
@@ -137,6 +138,51 @@ def test_distribution(law, p):
     assert float(mass) == pytest.approx(0.59, rel=1e-9)  # the quadrature's own error at a singular density
 
 
+@pytest.mark.parametrize("c", [1e8, 1e20, 1e90, 1e-30])
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [(variance_gamma, (20.4, 1.4, 0.7, 0.0)), (variance_gamma, (10.0, 1.4, 0.7, 0.0)), (variance_gamma, (0.3, 1.4, 0.7, 0.0)),
+     (variance_gamma, (20.6, 1.4, -0.7, 0.0)), (generalized_hyperbolic, (5.0, 1.4, 0.7, 2.0)), (nig, (1.4, 0.7, 100.0))],
+)  # fmt: skip
+def test_units(law, p, c):
+    """The law of c x has alpha, beta over c and delta times c."""
+    moved = [v * (1 / c if n in ("alpha", "beta") else c if n == "delta" else 1.0) for n, v in zip(law.names, p, strict=False)]
+    u = np.array([1e-12, 0.01, 0.3, 0.6, 0.99])
+    x = law.ppf(u, *p)
+    np.testing.assert_allclose(law.ppf(u, *moved) / c, x, rtol=5e-14)  # observed 9.4e-15
+    np.testing.assert_allclose(law.cdf(x * c, *moved), law.cdf(x, *p), rtol=5e-14)  # observed 1.9e-14
+    np.testing.assert_allclose(law.sf(x * c, *moved), law.sf(x, *p), rtol=5e-14)  # observed 4.7e-15
+
+
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [(generalized_hyperbolic, (-10.0, 1.0, 0.999, 1.0)), (generalized_hyperbolic, (-19.4, 5.390874, 5.386887, 1.0429386)),
+     (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e-10)), (generalized_hyperbolic, (-10.0, 1.0, -0.3, 1e-25)),
+     (generalized_hyperbolic, (5.0, 1.0, 1 - 1e-9, 3.0)), (variance_gamma, (19.4, 1.4, 1.4 - 1e-9)), (nig, (1.0, 0.99, 700.0)),
+     (hyperbolic, (1.0, -0.99, 7e5)), (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e7)), (nig, (2.0, 0.3, 5e3))],
+)  # fmt: skip
+def test_strongly_skewed_and_narrow(law, p):
+    """Shares of the mass between quantiles against quadrature of the exact density."""
+    u = np.array([0.01, 0.3, 0.7, 0.99])
+    x = law.ppf(u, *p)
+    assert law(*p).certificate.max_rel_err < 2e-14
+    np.testing.assert_allclose(law.cdf(x, *p), u, rtol=1e-12)  # observed 4.6e-13, the rounding of x at delta = 1e7
+    with mpmath.workdps(25):
+        masses = [mpmath.quad(lambda t: exact_pdf(law, p, t), [a, 0.5 * (a + b), b]) for a, b in itertools.pairwise(x)]
+        got = np.array([float(m) for m in masses])
+    np.testing.assert_allclose(got, np.diff(u), rtol=1e-12)  # observed 2.5e-13
+
+
+def test_refused_parameters_are_named():
+    for method in ("cdf", "ppf"):
+        with pytest.raises(ValueError, match=r"generalized_hyperbolic\(lam=20000.0, alpha=1.0, beta=0.3"):
+            getattr(generalized_hyperbolic, method)(0.5, 2e4, 1.0, 0.3, 1.0)
+        with pytest.raises(ValueError, match=r"nig\(alpha=1e\+200.*1e140"):
+            getattr(nig, method)(0.5, 1e200, 0.3, 1.0)
+    with pytest.raises(ValueError, match=r"nig\(alpha=1e\+200"):
+        nig(1e200, 0.3, 1.0)
+
+
 def test_parameters_of_other_kinds():
     masked = np.ma.array([4.0, 5.0], mask=[False, True])
     for call in (
@@ -190,6 +236,39 @@ def test_few_degrees_of_freedom(nu):
         ]
     assert max(error) < 2e-14  # observed 1.1e-14
     assert same(law.isf(u), -x)
+
+
+@pytest.mark.parametrize("nu", [1e-60, 1e-20, 1e-8, 1e-4, 0.002, 0.01, 0.04, 0.05, 0.2])
+def test_mass_of_a_heavy_tail_beyond_the_doubles(nu):
+    x = np.array([1e-9, 0.3, 1.8786811801207852, 1e10, 8.006540947667937e272, 1e304, 1.7e308])
+    with mpmath.workdps(40):
+        sf = [_student_sf(nu, v) for v in x]
+        cdf = np.array([float(1 - p) for p in sf])
+    np.testing.assert_allclose(student_t.sf(x, nu), np.array([float(p) for p in sf]), rtol=2e-14)  # observed 7.4e-15
+    np.testing.assert_allclose(student_t.cdf(x, nu), cdf, rtol=2e-15)  # observed 8e-16
+
+
+@pytest.mark.parametrize(("nu", "u"), [(0.01, 0.0054), (0.01, 0.3), (0.04, 2e-11), (0.03, 1e-6), (0.02, 0.1)])
+def test_quantiles_of_a_heavy_tail(nu, u):
+    law = student_t(nu, base="uniform", accuracy="full")
+    assert law.certificate.max_rel_err < 2e-14
+    with mpmath.workdps(40):
+        error = float(_student_sf(nu, law.ppf(u)) / mpmath.mpf(u) - 1)
+    assert abs(error) < 1e-15  # observed 5.3e-16
+
+
+def test_degrees_of_freedom_out_of_range():
+    with pytest.raises(ValueError, match="nu >= 1e-60"):
+        student_t.cdf(1.0, 1e-61)
+    with pytest.raises(ValueError, match="nu >= 1e-60"):
+        student_t(1e-300)
+    got, want = student_t.cdf(X, 1e200), scipy.stats.norm.cdf(X)
+    np.testing.assert_allclose(got, want, rtol=3e-13)  # observed 1.5e-13, SciPy rounds an exponent of 450
+
+
+def _student_sf(nu, x):
+    n, x = mpmath.mpf(nu), mpmath.mpf(float(x))
+    return mpmath.betainc(n / 2, 0.5, 0, n / (n + x * x), regularized=True) / 2
 
 
 def _moves(nu, x):

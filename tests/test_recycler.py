@@ -320,6 +320,15 @@ def test_bad_densities(density, options, message):
         Recycler(density, **options)
 
 
+@pytest.mark.parametrize("a", [-0.98, -0.96, -0.94])
+def test_steep_pole_at_the_far_end(a):
+    table = Recycler(lambda x: (1 + a) * x**a, support=(0, 1), anchor=1.0)
+    u = np.array([0.1, 0.2, 0.9])
+    np.testing.assert_allclose(table.ppf(u), u ** (1 / (1 + a)), rtol=5e-14)  # observed 1.9e-14
+    with pytest.raises(ValueError, match="at the end 0.0"):
+        Recycler(lambda x: x**-0.995, support=(0, 1), anchor=1.0)
+
+
 def test_narrow_feature_is_resolved_or_refused():
     """Two modes that overlap are resolved; a third one too narrow to be seen is caught by the cdf."""
     mixture = lambda x: scipy.stats.norm.pdf(x) + scipy.stats.norm.pdf(x, 2, 0.8)  # noqa: E731

@@ -63,7 +63,7 @@ class _Counted:
 
         self.roundings = getattr(density, "roundings", 1.0)
         if hasattr(density, "weighted"):
-            self.weighted = self._weighted
+            self.weighted, self.fall = self._weighted, density.fall
 
     def __call__(self, x):
         self.calls += x.size

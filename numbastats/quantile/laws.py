@@ -24,6 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 _SCALE = 830  # densities carry 2^830 where tails go down to 1e-320 of the peak
+_FEWEST = 1e-60  # degrees of freedom; below, all but 1e-57 of the mass is outside the doubles
+_NORMAL = 1e100  # degrees of freedom; from there on doubles do not tell the law from the normal one
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
 
 
@@ -31,7 +33,8 @@ class _Student:
     """Student's density times 2^830; beyond 1e8 by its power, so that nothing overflows or underflows."""
 
     def __init__(self, nu):
-        self.nu, self.root = nu, math.sqrt(nu)
+        self.nu = self.fall = nu
+        self.root = math.sqrt(nu)
         self.shift = 2 ** math.floor(math.log2(_SCALE / max(nu, 2.0)))  # a power of two: its product with nu is exact
 
     def __call__(self, x):
@@ -47,52 +50,87 @@ class _Student:
             body = _times_exp(near, -0.5 * (n + 1) * np.log1p(near**2), _SCALE)
         far = q > 1e8
         if far.any():
-            body[far] = (2.0**200 * (q[far] * 2.0**-self.shift) ** -n) * (2.0 ** (_SCALE - 200) * 2.0 ** -(n * self.shift))
+            body[far] = (2.0**200 * (s[far] * 2.0**-self.shift / self.root) ** -n) * (
+                2.0 ** (_SCALE - 200) * 2.0 ** -(n * self.shift)
+            )
         return self.root * body
 
 
 class _Hyperbolic:
-    """Unnormalised density of the generalised hyperbolic family at mu = 0."""
+    """Unnormalised density of the generalised hyperbolic family at mu = 0, in lengths of a power of two near 1/alpha.
 
-    def __init__(self, lam, alpha, beta, delta):
-        self.order, self.alpha, self.beta, self.delta = lam - 0.5, alpha, beta, delta
-        self.limit = None
+    The exponent is taken from its largest value on: with gamma^2 = alpha^2 - beta^2, g0 = alpha delta/gamma and
+    x0 = beta delta/gamma, alpha g - beta x = delta gamma + (x - x0) (alpha x - beta g)/(g + g0), and on the side of x0
+    alpha x - beta g = gamma delta (x - x0) (x + x0)/(x g0 + x0 g), which has no cancellation.
+    """
+
+    def __init__(self, lam, alpha, beta, delta, scale):
+        self.unit = 2.0 ** -math.frexp(alpha)[1]
+        self.order, self.alpha, self.beta, self.delta = lam - 0.5, alpha * self.unit, beta * self.unit, delta / self.unit
+        self.gamma = math.sqrt((self.alpha - self.beta) * (self.alpha + self.beta))
+        self.x0, self.g0 = self.beta * self.delta / self.gamma, self.alpha * self.delta / self.gamma
+        self.length = 2.0 ** math.frexp(scale / self.unit)[1]  # g is taken relative to it
         self.lift = 300 if delta > 0 or self.order > -0.4 else 0  # the density of such a law overflows next to its pole
-        if delta == 0 and self.order > 0:  # g^v K_v(alpha g) as g -> 0
-            self.limit = math.lgamma(self.order) + (self.order - 1) * math.log(2) - self.order * math.log(alpha)
-        self.reference = 0.0
-        if abs(self.order) > 20:  # g^v K_v alone would overflow
-            self.reference = float(self._log_bessel(np.array([max(delta, 1.0 / alpha)]))[0])
+        if self.order > 0:  # log g^v K_v(alpha g) as g -> 0, and where it is reached
+            v = self.order
+            self.limit = math.lgamma(v) + (v - 1) * math.log(2) - v * math.log(self.alpha * self.length)
+            self.centre = (1e-18 * min(1.0, v)) ** (1 / min(2 * v, 2))
+        self.top, self.direct = 0.0, abs(self.order) <= 20
+        if delta == 0 and self.order <= 0:
+            return
+        s = scale / self.unit * 2.0 ** np.arange(-30.0, 31.0)
+        x = np.concatenate([-s, s, [0.0] if delta > 0 else [], self.x0 - s, self.x0 + s])
+        g = np.hypot(self.delta, x)
+        with np.errstate(all="ignore"):
+            logs = self._log_body(g)
+            self.direct = self.direct and np.abs(logs).max() < 500 and np.abs(self.order * np.log(g / self.length)).max() < 500
+            top = (logs - self._fall(x, g)).max()
+        if not self.direct or abs(top) > 100:
+            self.top = float(top)
 
-    def _log_bessel(self, g):
-        """log(g^v K_v(alpha g) e^(alpha g)) through the library's own Bessel function, for large orders."""
-        lk = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full_like(g, self.order), self.alpha * g), device="cpu")
-        return self.order * np.log(g) + lk
+    def _fall(self, x, g):
+        """By how much the exponent is below its largest value."""
+        if not self.delta:
+            return np.where(x > 0, self.alpha - self.beta, self.alpha + self.beta) * g
+        y = x - self.x0
+        with np.errstate(all="ignore"):
+            near = self.gamma * self.delta * y * ((x + self.x0) / (x * self.g0 + self.x0 * g))
+        return y / (g + self.g0) * np.where(x * self.beta > 0, near, self.alpha * x - self.beta * g)
 
-    def __call__(self, x):
+    def _log_body(self, g):
+        """log(g^v K_v(alpha g) e^(alpha g)) through the library's own Bessel function."""
+        v, g = self.order, np.maximum(g, 1e-200)
+        lk = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full_like(g, v), self.alpha * g), device="cpu")
+        logs = v * np.log(g / self.length) + lk
+        return np.where(self.alpha * g < self.centre, self.limit, logs) if v > 0 else logs
+
+    def _body(self, g):
+        """g^v K_v(alpha g) e^(alpha g) through SciPy."""
         from scipy.special import k0e, k1e, kve
 
-        a, v, alpha = np.abs(x), self.order, self.alpha
-        g = np.hypot(self.delta, a) if self.delta else a
-        z = alpha * g
+        v, z = self.order, self.alpha * g
         order = abs(v)
+        if order == 0.5:
+            return (g / self.length) ** (v - 0.5)
+        k = k0e(z) if order == 0 else k1e(z) if order == 1 else kve(order, z)
+        m = 4 * v * v
+        far = np.sqrt(0.5 * math.pi / z) * (1 + (m - 1) / (8 * z) * (1 + (m - 9) / (16 * z)))
+        body = (g / self.length) ** v * np.where(z > 1e8, far, k)  # kve ends at 1e9
+        return np.where(z < self.centre, math.exp(self.limit), body) if v > 0 else body
+
+    def __call__(self, x):
+        x = x / self.unit
+        g = np.hypot(self.delta, x) if self.delta else np.abs(x)
         with np.errstate(all="ignore"):
-            exponent = -alpha * (a * (a / (g + self.delta))) + self.beta * x
-            if order > 20:
-                return np.exp(exponent + (self._log_bessel(np.maximum(g, 1e-200)) - self.reference))
-            if order == 0.5:
-                return _times_exp(g ** (v - 0.5), exponent, self.lift)
-            k = k0e(z) if order == 0 else k1e(z) if order == 1 else kve(order, z)
-            k = np.where(z > 1e8, np.sqrt(0.5 * math.pi / z), k)  # kve ends at 1e9
-            body = g**v * k
-            if self.limit is not None:
-                body = np.where(z < (1e-18 * min(1.0, v)) ** (1 / min(2 * v, 2)), math.exp(self.limit), body)
-            return _times_exp(body, exponent, self.lift)
+            exponent = -self._fall(x, g) - self.top
+            if self.direct:
+                return _times_exp(self._body(g), exponent, self.lift) / self.unit
+            return np.exp(self._log_body(g) + exponent + self.lift * math.log(2)) / self.unit
 
 
 def _times_exp(body, exponent, lift):
     """Body times e^exponent times 2^lift, which is room for the tails; through the logarithm where e^exponent underflows."""
-    product = body * np.exp(exponent) * 2.0**lift
+    product = body * 2.0**lift * np.exp(exponent)  # no underflow before the lift
     deep = exponent < -600
     if deep.any():
         product[deep] = np.exp((exponent[deep] + lift * math.log(2)) + np.log(body[deep]))
@@ -101,6 +139,8 @@ def _times_exp(body, exponent, lift):
 
 def _gh_scale(lam, alpha, beta, delta):
     gamma = math.sqrt((alpha - beta) * (alpha + beta))
+    if lam < -1:
+        return delta / math.sqrt(math.hypot(lam, delta * gamma) - lam)
     return math.sqrt(max(delta * gamma, 0.0) + 2 * max(lam, 0.0) + 1e-3) / gamma
 
 
@@ -125,7 +165,9 @@ def _bad_student(nu):
 
 
 def _describe_student(nu):
-    return _Student(nu), dict(symmetric=True, scale=1.0)
+    if nu < _FEWEST:
+        raise ValueError(f"distribution functions and tables need nu >= {_FEWEST!r}")
+    return _Student(min(nu, _NORMAL)), dict(symmetric=True, scale=1.0)
 
 
 def _describe_gh(lam, alpha, beta, delta, mu):
@@ -133,11 +175,14 @@ def _describe_gh(lam, alpha, beta, delta, mu):
 
     The anchor is mu, where x crosses 0, unless less than about e^-60 of the mass is on one side of it.
     """
+    if not 1e-140 <= alpha <= 1e140 or delta and not 1e-30 <= alpha * delta <= 1e30:
+        raise ValueError("distribution functions and tables need 1e-140 <= alpha <= 1e140 and 1e-30 <= alpha delta <= 1e30")
     singular = 2 * lam - 1 if delta == 0 and lam < 0.5 else None
     gamma = math.sqrt((alpha - beta) * (alpha + beta))
     anchor = beta * delta / gamma if delta * (alpha - gamma) > 60 else 0.0
     scale = _gh_scale(lam, alpha, beta, delta)
-    return _Hyperbolic(lam, alpha, beta, delta), dict(anchor=anchor, symmetric=beta == 0, scale=scale, singular=singular)
+    density = _Hyperbolic(lam, alpha, beta, delta, scale)
+    return density, dict(anchor=anchor, symmetric=beta == 0, scale=scale, singular=singular)
 
 
 class Law:
@@ -208,12 +253,17 @@ class Law:
             refuse_mask(value)
         return tuple(values[n] for n in self.names)
 
+    def _named(self, values, error):
+        """The same error with the parameters it is about."""
+        listed = ", ".join(f"{n}={float(v)!r}" for n, v in zip(self.names, values, strict=True))
+        return ValueError(f"{self.__name__}({listed}): {error}")
+
     def _one(self, *params):
         """Density and options of one set of parameters; ValueError out of the domain."""
         general = self._full(*(float(p) for p in params))
         problem = self._bad(*general)
         if problem:
-            raise ValueError(f"{self.__name__}: {problem}")
+            raise ValueError(problem)
         return self._describe(*general)
 
     # -- density ------------------------------------------------------------------------------------------------
@@ -325,7 +375,11 @@ class Law:
 
     def _build(self, sets):
         """One batch of tables."""
-        return FrozenLaw(self, tuple(np.array(c) for c in zip(*sets, strict=True)), quiet=True)
+        made = FrozenLaw(self, tuple(np.array(c) for c in zip(*sets, strict=True)), quiet=True)
+        for values, ok in zip(sets, made.certificate.ok, strict=True):
+            if not ok and not self._bad(*self._full(*values)):
+                FrozenLaw(self, values)  # raises, and says why there is no table
+        return made
 
     def _quantile(self, method, u, params, out, dtype, device, workers):
         options = dict(device=device, workers=workers)
@@ -428,6 +482,12 @@ class FrozenLaw(Recycler):
             shift = np.broadcast_to(shift, np.broadcast_shapes(*(np.shape(p) for p in params)))
         self._build(law._one, params, base, tail, accuracy, degree, device, workers, shift)
 
+    def _make(self, describe, values):
+        try:
+            return super()._make(describe, values)
+        except ValueError as error:
+            raise self.law._named(values, error) from None
+
     def __repr__(self):
         values = ", ".join(f"{n}={p}" for n, p in zip(self.law.names, self.params, strict=True))
         return f"{self.law.__name__}({values})"
@@ -506,9 +566,12 @@ def _panels(law, values):
     """Panels of one set of parameters for `tail_probability`, and its numbers: mu, anchor, rows on the left and on the right."""
     if law._bad(*law._full(*values)):
         return np.full((1, SIDE_COLUMNS), math.nan), (math.nan, 0.0, 1, 1, 0, 0)
-    density, options = law._one(*values)
     mu = values[law.names.index("mu")] if "mu" in law.names else 0.0
-    masses = Masses(density, depth="tail", **options)
+    try:
+        density, options = law._one(*values)
+        masses = Masses(density, depth="tail", **options)
+    except ValueError as error:
+        raise law._named(values, error) from None
     sides = [side_rows(side, masses.norm, p) for side, p in zip(masses.sides, masses.p[::-1], strict=True) if side is not None]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
@@ -531,11 +594,11 @@ student_t = Law(
     Parameters
     ----------
     nu : array_like
-        Degrees of freedom, > 0. Quantiles beyond 1e305 are NaN.
+        Degrees of freedom, > 0; at least 1e-60 for distribution functions and tables. Quantiles beyond 1e305 are NaN.
     {_COMMON}
     Notes
     -----
-    Relative error of a table at most 2e-14 (seen down to nu = 0.05). From normals (``base="normal"``) for |z| <= 8, and 2e-13 to
+    Relative error of a table at most 2e-14 (seen down to nu = 0.04). From normals (``base="normal"``) for |z| <= 8, and 2e-13 to
     |z| = 37, from nu = 0.3 on (2e-11 at 0.08).
 
     Examples

@@ -82,7 +82,8 @@ class Side:
     ----------
     density : callable
         Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would underflow, an
-        attribute `weighted(s)` gives density times distance s = |x| instead, for the anchor 0.
+        attribute `weighted(s)` gives density times distance s = |x| instead, for the anchor 0, and `fall` the power f of its tail
+        like s^-f.
     anchor, end : float
         Where the side begins and ends; `end` may be infinite.
     scale : float
@@ -123,11 +124,18 @@ class Side:
         self.inner = 0.0 if vanishes else at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
         at_right, fall = last.sum(), (last * _SLOPE).sum()
         # mass beyond the last panel, as if the density went on as a power of the distance
-        rate = -fall / (at_right * self.k[-1]) if at_right > 1e-300 else 1.0
+        rate = -fall / (at_right * abs(self.k[-1])) if at_right > 1e-300 else 1.0
         if math.isfinite(end) and end != 0.0 and at_right > 1e-300:
             at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
-        self.fall = max(abs(rate), 0.05)
+        if self.weighted is not None and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the law knows best
+            rate = density.fall
+        elif math.isfinite(end) and not rate > 1e-2 and at_right > 1e-30 * self.c.max():
+            raise ValueError(
+                f"the density is not integrable at the end {end!r} of its support: it grows like distance^{rate - 1:.3g}; "
+                "an exponent above -0.99 is needed. A steep pole belongs at the anchor"
+            )
+        self.fall = abs(rate)
         self.outer = max(at_right / abs(self.k[-1]) / self.fall, 0.0)
         self.low = np.concatenate([[self.inner], self.inner + np.cumsum(self.mass)])
         self.high = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[::-1]
@@ -247,7 +255,7 @@ class Side:
         first = max(keep[0] - 1, 0)
         s, v = s[first:], v[first:]
         with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(v, 1e-305 * v.max()))
+            logs = np.log(np.maximum(v, max(1e-305 * v.max(), 1e-308)))
         cost = np.maximum(np.abs(np.diff(logs)) / DECAY, np.diff(np.log(s)) / 1.5)
         total = np.concatenate([[0.0], np.cumsum(cost)])
         count = max(1, math.ceil(total[-1]))
@@ -287,7 +295,8 @@ class Side:
                 ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             if origin != 0.0 and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside a finite end
                 ok |= top * error * k <= 1e-18 * peak
-            ok |= (top <= max(0.01 * TAIL[self.depth] * peak, 1e-300)) | (k < 1e-13)
+            lost = 1e-300 if self.weighted is not None else 1e-300 * np.maximum(lo, 1.0)  # of a density near underflow
+            ok |= (top <= np.maximum(0.01 * TAIL[self.depth] * peak, lost)) | (k < 1e-13)
             for i in np.flatnonzero(ok):
                 done.append((lo[i], centre[i], k[i], c[i] * k[i], error[i] if error[i] > 1e-14 else 0.0))
             middle, parent = centre[~ok], np.tile(error[~ok], 2)
