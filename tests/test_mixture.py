@@ -802,6 +802,44 @@ def test_quantiles_of_counts_invert_the_distribution_function(family, weights, m
     assert mixture.ppf([0.0, 1.0], **args).tolist() == [0.0, np.inf]
 
 
+@pytest.mark.parametrize("means", [[1.0], [1.0, 1.5]])
+@pytest.mark.parametrize("size", [1.0, 17.0, 1e4, 1e10, 1e15])
+def test_densities_of_narrow_laws(means, size):
+    """Poisson laws of large means, gamma laws of large fixed shapes: large terms must not cancel."""
+    rng = np.random.default_rng(6)
+    z = rng.uniform(-9, 9, 30)
+    worst = [0.0, 0.0]
+    for t, m in zip(z, rng.choice(means, z.size), strict=True):
+        count, value = max(0.0, round(size * m + math.sqrt(size * m) * t)), max(1e-3, 1 + t / math.sqrt(size)) * m
+        with mpmath.workdps(60):
+            a, k, x = (mpmath.mpf(v) for v in (size, count, value))
+            poisson = mpmath.log(sum(mpmath.exp(k * mpmath.log(a * m) - a * m) for m in means) / len(means)) - mpmath.loggamma(
+                k + 1
+            )
+            gamma = mpmath.log(sum(mpmath.exp(a * mpmath.log(a / m) - a * x / m) for m in means) / len(means))
+            gamma += (a - 1) * mpmath.log(x) - mpmath.loggamma(a)
+        W = [1.0] * len(means)
+        got = (
+            mixture.logpdf(count, W, np.multiply(means, size), family="poisson"),
+            mixture.logpdf(value, W, means, family=("gamma", size)),
+        )
+        worst = [max(w, abs(float(g - e)) / max(1, abs(float(e)))) for w, g, e in zip(worst, got, (poisson, gamma), strict=True)]
+    if len(means) == 1:
+        assert worst[0] < 4e-15  # observed 2.1e-15
+        assert worst[1] < 2e-14 + 6e-16 * math.sqrt(size)  # observed 1.5e-14 and 3.5e-16
+    else:
+        assert max(worst) < 2e-14 + 5e-17 * size  # observed 7.5e-15 and 2.3e-17
+
+
+def test_poisson_densities_of_extreme_means():
+    got = mixture.logpdf([0.0, 1.0, 20.0, 1e308], [1.0], [1e-300], family="poisson")
+    log_mean = math.log(1e-300)
+    want = [-1e-300, log_mean, 20.0 * log_mean - math.lgamma(21.0), -math.inf]
+    np.testing.assert_allclose(got, want, rtol=1e-15)  # observed 2.4e-16
+    far = mixture.logpdf([0.0, 1.0], [0.5, 0.5], [2.0, 1e6], family="poisson")
+    np.testing.assert_allclose(far, np.log([0.5, 1.0]) - 2.0, atol=2e-10)  # observed 6e-11: the centre is at 5e5
+
+
 def test_distribution_edges():
     args = (W, [1.0, 3.0], [30.0, 0.2])
     assert mixture.logpdf([0.0, -1.0, np.inf], *args).tolist() == [-np.inf] * 3 and np.isnan(mixture.pdf(np.nan, *args))

@@ -62,6 +62,40 @@ def _rescaled(law, v, scale):
     return v / scale if law.base == fam.INVERSE_GAUSSIAN else v * scale * scale if law.base == fam.GAUSSIAN else v
 
 
+def _log_ratio(y, m):
+    """log(y/m) for y, m > 0, also where y/m over- or underflows."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ratio = y / m
+        return np.where((ratio > 1e-300) & (ratio < math.inf), np.log(ratio), np.log(y) - np.log(m))
+
+
+def _excess(y, m):
+    """y log(y/m) - y + m for y, m > 0 without cancellation.
+
+    C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
+    """
+    v = 0.5 * (y - m) / (0.5 * y + 0.5 * m)
+    near = np.abs(v) < 0.1
+    s = np.where(near, v, 0.0)
+    series = 0.0
+    for n in range(19, 1, -2):
+        series = s * s * (1.0 / n + series)
+    return np.where(near, (y - m) * s + y * (2.0 * s * series), y * _log_ratio(y, m) - (y - m))
+
+
+def _poisson_base(y, m):
+    """Log probability of the count y for the mean m."""
+    from scipy.special import gammaln
+
+    large = y >= 16.0
+    z = np.where(large, y, 16.0)
+    i = 1.0 / z
+    j = i * i
+    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
+    saddle = -_excess(z, m) - 0.5 * np.log(2.0 * math.pi * z) - stirling
+    return np.where(large, saddle, y * math.log(m) - m - gammaln(np.where(large, 1.0, y) + 1.0))
+
+
 def _scores(x, law, par, wanted, device, workers, stats=None):
     """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
 
@@ -80,22 +114,30 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     scale = _scale(law, used) if stats is None else 1.0
     used = np.stack([used[0], used[1] * scale, _rescaled(law, used[2], scale)])
     c = float(used[0] @ used[1])
+    base = law.base
+    if base == fam.FIXED_GAMMA and law.shape > 16.0:  # by the deviance, where large terms would cancel
+        base, used[2] = fam.GAMMA, 1.0 / law.shape
     P = np.empty((3, used.shape[1]))
-    k.on_host.set_coefficients(P, used, law.base, float(law.shape), c)
+    k.on_host.set_coefficients(P, used, base, float(law.shape), c)
+    mean = c
+    if base == fam.POISSON:  # relative to the law of the mean of the mixture
+        c = 0.0 if stats is None else mean
+        P[1] = _log_ratio(used[1], mean)
+        P[0] = np.log(used[0]) + (mean - used[1]) + c * P[1]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     stats = np.empty((0, n)) if stats is None else stats
     where = choose_device(device, work=5.0 * n * K)
     if n:
         launch(
             k.SCORES,
-            (y * scale, c, law.base, P, out, resp, stats),
+            (y * scale, c, base, P, out, resp, stats),
             n,
             device=where,
             workers=workers,
             cost=5.0 * K,
             outputs=(4, 5, 6),
         )
-    power, add = fam.log_base(law.base, float(law.shape))
+    power, add = fam.log_base(base, float(law.shape))
     j0, j1, j2 = law.jacobian
     with np.errstate(over="ignore", invalid="ignore"):
         out += add + j0 + j2 * y
@@ -104,10 +146,9 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
         if power + j1 != 0.0:
             out += (power + j1) * law.log_forward(inside)
     out[np.isnan(out)] = -math.inf  # so far out that the exponent overflows
-    if law.base == fam.POISSON:
-        from scipy.special import gammaln
-
-        out -= gammaln(y + 1.0)
+    if base == fam.POISSON:
+        with np.errstate(over="ignore"):
+            out += _poisson_base(y, mean)
     out[outside] = -math.inf
     out[np.isnan(flat)] = math.nan
     full = np.zeros((K, n)) if wanted else resp
@@ -144,6 +185,11 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     By the logarithm of a sum of exponentials with the largest taken out. Against 40 digits on 150 points each of inverse
     Gaussian, Gaussian and gamma mixtures, over ten standard deviations, the error is below 4e-13 of max(1, |logpdf|) (gamma;
     the others 4e-15).
+
+    Poisson laws and gamma laws of a fixed shape within nine standard deviations, against 60 digits: one Poisson component 3e-15
+    for means to 1e15 (Loader's saddle point); one gamma component 2e-13 at shape 1e6, 3e-11 at 1e10, 1e-8 at 1e15. Components
+    that lie apart lose more, as their centre is far from both: two with means 1 : 1.5 have 3e-13 at mean or shape 1e4, 2e-11
+    at 1e6, 1e-7 at 1e10.
 
     Examples
     --------
