@@ -32,6 +32,7 @@ LONGEST = 1000  # half box in cells for which method "cells" is offered: its rin
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
 LOSS = 1e-12  # of the peak, from which on integers give way to direct sums
+LOSS_ASKED = 1e-9  # the same where a method of integers was asked for by its name
 COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 BLOCKS = 1024  # row buffers on a GPU
 
@@ -410,13 +411,14 @@ class Estimate:
 
     def _peak(self, axes, derivative):
         """About the largest density on the grid, or slope per cell, at most: from the positions next to some of the samples."""
-        m, (origin, step, length) = self.model, axes
-        index = np.linspace(0, len(m.x) - 1, 64).astype(np.int64)
-        if m.scale is not None:
-            index = np.append(index, np.argsort(m.scale)[:64])
+        m, (origin, step, length) = self.passes[0][0], axes
         with np.errstate(over="ignore"):
-            near = np.clip(np.rint((m.x[index] - origin) / step), 0, length - 1)
-        at = origin + step * near
+            near = np.clip(np.rint((m.x - origin) / step), 0, length - 1)
+        far = (np.abs(m.x - origin - step * near) / _reach(m)).max(1)
+        index = [np.linspace(0, len(m.x) - 1, 64).astype(np.int64), np.argsort(far)[:64]]
+        if m.scale is not None:
+            index.append(np.argsort(m.scale)[:64])
+        at = origin + step * near[np.concatenate(index)]
         if derivative is None:
             return float(self.points(at).max())
         delta = np.zeros(m.d)
@@ -441,12 +443,12 @@ class Estimate:
 
         plans = planned(method)
         if any(p[0].variant in ("b", "c") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
-            loss, peak = sum(p[0].typical for p in plans), self._peak(axes, derivative)
+            loss, peak = sum(p[0].typical for p in plans), self._peak((axes[0], plans[0][0].step, axes[2]), derivative)
             if loss > LOSS * peak and method == "auto":
                 plans = planned("skde-row")
-            elif loss > LOSS * peak:
+            elif loss > LOSS_ASKED * peak > 0:
                 raise ValueError(
-                    f"method={method!r} rounds to integers, which here may cost {loss / peak if peak > 0 else 1:.1e} of its "
+                    f"method={method!r} rounds to integers, which here may cost {loss / peak:.1e} of its "
                     "peak; use 'auto' or 'skde-row'"
                 )
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)

@@ -86,7 +86,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others,
         and where the integers of the rows would cost more than 1e-12 of the peak: adaptive scales, supports below half a step.
-        There "rows" and "rows-b" raise.
+        Asked for by their names, rows raise from about 1e-9 of the peak on.
         Where a plane grid has 4.5 samples or more per position it takes "cells" for the Epanechnikov kernel: moments
         of the samples nearest to a position where the support holds them all, single samples in its ring.
         "skde" is the bounding box of the reference, rows owned by threads, "skde-atomic" the same with atomic additions (not the

@@ -401,7 +401,13 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
         support[axis, :] *= -1
         support[:, axis] *= -1
     largest = 1.0 if model.scale is None else float(model.scale.max())
+    step = np.where(length > 1, step, np.sqrt(np.diag(support)))  # one position: any step does
     half = np.sqrt(np.diag(support)) / step * largest
+    if not half.max() < 2.0**62:
+        raise ValueError(
+            f"axis {int(np.argmax(half))}: half a support is {half.max():.3g} grid steps long, which no 64-bit integer counts; "
+            "use kde.points, or an axis with a longer step"
+        )
     if row_axis is None:
         candidates = range(1, d) if keep_first and d > 1 else range(d)
         row_axis = max(candidates, key=lambda a: (half[a] * (1.5 if a == d - 1 else 1.0), a))
