@@ -320,6 +320,13 @@ def test_bad_densities(density, options, message):
         Recycler(density, **options)
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e100, 1e-200])
+def test_log_density_of_any_scale(scale):
+    table = Recycler(logpdf=lambda x: -0.5 * (x / scale) ** 2, scale=scale)
+    u = np.array([1e-19, 1e-5, 0.3])
+    np.testing.assert_allclose(table.ppf(u) / scale, scipy.special.ndtri(u), rtol=2e-14)  # observed 5.1e-15
+
+
 @pytest.mark.parametrize("anchor", [0.0, 1.0])
 @pytest.mark.parametrize("a", [-0.98, -0.97, -0.95, -0.9])
 def test_steep_pole(a, anchor):

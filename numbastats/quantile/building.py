@@ -76,14 +76,14 @@ class _Counted:
 
 
 def exp_of(logpdf, anchor, support, scale):
-    """exp(logpdf - its largest value on a scan + 550): no overflow, and room for tails down to 1e-320 of the peak."""
+    """exp(logpdf - its largest value on a scan + 550) over scales above 1: no overflow; room for tails to 1e-320 of its peak."""
     s = scale * 2.0 ** np.arange(-30.0, 31.0)
     x = np.concatenate([anchor - s[::-1], anchor + s])
     x = x[(x > support[0]) & (x < support[1])]
     with np.errstate(all="ignore"):
         values = np.asarray(logpdf(x), dtype=np.float64)
     finite = values[np.isfinite(values)]
-    reference = finite.max() if finite.size else 0.0
+    reference = (finite.max() if finite.size else 0.0) + max(0.0, math.log(scale))  # density times distance must not overflow
 
     def density(x):
         v = np.asarray(logpdf(x), dtype=np.float64)
