@@ -320,6 +320,39 @@ def test_bad_densities(density, options, message):
         Recycler(density, **options)
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e100, 1e-200])
+def test_log_density_of_any_scale(scale):
+    table = Recycler(logpdf=lambda x: -0.5 * (x / scale) ** 2, scale=scale)
+    u = np.array([1e-19, 1e-5, 0.3])
+    np.testing.assert_allclose(table.ppf(u) / scale, scipy.special.ndtri(u), rtol=2e-14)  # observed 5.1e-15
+
+
+@pytest.mark.parametrize("anchor", [0.0, 1.0])
+@pytest.mark.parametrize("a", [-0.98, -0.97, -0.95, -0.9])
+def test_steep_pole(a, anchor):
+    table = Recycler(lambda x: (1 + a) * x**a, support=(0, 1), anchor=anchor)
+    assert table.certificate.max_rel_err < 2e-14
+    with mpmath.workdps(30):
+        power = 1 + mpmath.mpf(a)
+        u = np.array([1e-290, 1e-250, 1e-4, 0.03, 0.2, 0.9]) ** float(power)
+        u = u[u > 1e-19]
+        want = [mpmath.mpf(v) ** (1 / power) for v in u]
+        errors = [float(abs(x / w - 1) * power) for x, w in zip(table.ppf(u), want, strict=True)]
+    assert max(errors) < 6e-15  # of the probability; observed 4e-15
+
+
+def test_pole_that_is_no_power_law():
+    """The extrapolated mass next to 0 is uncertain, and the certificate says so."""
+    density = lambda x: x**-0.95 * (1 - np.log(x))  # noqa: E731
+    with pytest.raises(ValueError, match="no power law"):
+        Recycler(density, support=(0, 1))
+    with pytest.warns(ns.ConvergenceWarning):
+        table = Recycler(density, support=(0, 1), tail=1e-6)
+    x = table.ppf(1e-6)
+    error = abs(x**0.05 * (1 - np.log(x) + 20) / 21 / 1e-6 - 1) * 5
+    assert 0.1 * table.certificate.max_rel_err < error < table.certificate.max_rel_err
+
+
 @pytest.mark.parametrize("a", [-0.98, -0.96, -0.94])
 def test_steep_pole_at_the_far_end(a):
     table = Recycler(lambda x: (1 + a) * x**a, support=(0, 1), anchor=1.0)

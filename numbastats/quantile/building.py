@@ -53,6 +53,7 @@ class One:
     error: float = math.nan
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
     calls: int = 0
+    extrapolation: float = 0.0  # error where the mass next to a pole is that of a power law
 
 
 class _Counted:
@@ -75,14 +76,14 @@ class _Counted:
 
 
 def exp_of(logpdf, anchor, support, scale):
-    """exp(logpdf - its largest value on a scan + 550): no overflow, and room for tails down to 1e-320 of the peak."""
+    """exp(logpdf - its largest value on a scan + 550) over scales above 1: no overflow; room for tails to 1e-320 of its peak."""
     s = scale * 2.0 ** np.arange(-30.0, 31.0)
     x = np.concatenate([anchor - s[::-1], anchor + s])
     x = x[(x > support[0]) & (x < support[1])]
     with np.errstate(all="ignore"):
         values = np.asarray(logpdf(x), dtype=np.float64)
     finite = values[np.isfinite(values)]
-    reference = finite.max() if finite.size else 0.0
+    reference = (finite.max() if finite.size else 0.0) + max(0.0, math.log(scale))  # density times distance must not overflow
 
     def density(x):
         v = np.asarray(logpdf(x), dtype=np.float64)
@@ -123,7 +124,8 @@ def make(describe, values, base, degree, octaves, bits, cdf):
     one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
     if mapped:
         signed = from_base(one, base, 7, zones.rng)
-    noise = max(side.noise for side in masses.sides if side is not None)
+    one.extrapolation = max(side.extrapolation(2.0**-octaves) for side in masses.sides if side is not None)
+    noise = one.extrapolation + max(side.noise for side in masses.sides if side is not None)
     one.error, one.calls = max(one.error, noise), counted.calls
     if cdf is not None:
         _check_cdf(cdf, masses, values)
@@ -135,7 +137,12 @@ def refusal(one):
     if one.masses is None or one.error <= REFUSED:
         return ""
     alone = min(p for p in one.masses.p if p > 0)
-    if alone < 1e-12:
+    if one.extrapolation > REFUSED:
+        where = (
+            "next to the pole the density is no power law down to the smallest doubles. Give a larger tail=, or singular= if the "
+            "power is known"
+        )
+    elif alone < 1e-12:
         where = f"only {alone:.1e} of the mass is on one side of the anchor {one.masses.anchor!r}. Move the anchor into the bulk"
     else:
         where = (

@@ -353,6 +353,11 @@ class Law:
         -------
         array or scalar
             NaN out of the domain. Tails below about 1e-290 are 0 (Student's t: below 1e-305).
+
+        Raises
+        ------
+        ValueError
+            Where the parameters are too extreme for the masses of the density; the message has them.
         """
         return self._distribution(x, self._bind(params, named), False, out, dtype, device, workers, stream)
 
@@ -424,6 +429,11 @@ class Law:
         -------
         array or scalar
             NaN out of the domain, and for tail probabilities other than 0 below 2^-66 of a side.
+
+        Raises
+        ------
+        ValueError
+            Where the parameters are too extreme for a table; the message has them.
         """
         return self._quantile("ppf", u, self._bind(params, named), out, dtype, device, workers)
 

@@ -114,6 +114,9 @@ class Side:
         if anchor != 0.0 and not vanishes:
             at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
             at_left *= self.k[0]
+        unsure = [0.0, 0.0]  # relative errors of the extrapolated masses
+        if anchor == 0.0 and not vanishes and singular is None:
+            slope, unsure[0] = self._steady(slope, False)
         power = slope if singular is None else 1.0 + singular
         if not power > 1e-2:
             raise ValueError(
@@ -128,6 +131,8 @@ class Side:
         if math.isfinite(end) and end != 0.0 and at_right > 1e-300:
             at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
+        if end == 0.0 and at_right > 1e-300:
+            rate, unsure[1] = self._steady(rate, True)
         if self.weighted is not None and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the law knows best
             rate = density.fall
         elif math.isfinite(end) and not rate > 1e-2 and at_right > 1e-30 * self.c.max():
@@ -144,6 +149,36 @@ class Side:
         edges = self.inner * self.errors[0] + (self.outer * self.errors[-1] if math.isfinite(end) else 0.0)
         self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) + edges / self.total
         self.noise *= min(1.0, scale / abs(anchor)) if anchor else 1.0  # as an error relative to x
+        self.unsure = [error * mass / self.total for error, mass in zip(unsure, (self.inner, self.outer), strict=True)]
+
+    def extrapolation(self, tail):
+        """Error, as in `Certificate`, that the extrapolated masses make at shares from `tail` on."""
+        masses = self.inner / self.total, self.outer / self.total
+        return 5.0 * max(error / max(mass, tail) for error, mass in zip(self.unsure, masses, strict=True))
+
+    def _steady(self, slope, outer):
+        """Power of the density times distance next to the anchor or the end, both 0, and what is open of it as a share.
+
+        The slope at the last edge has a rounding of 1e-12, one over many octaves has none that matters; where the two differ
+        by more the density is no power law there yet.
+        """
+        panels = np.flatnonzero(self.X0 == self.X0[-1 if outer else 0])[:: -1 if outer else 1]
+        k = np.abs(self.k[panels])
+        far = np.log(np.abs(self.A[panels])) + k
+        far -= far[0] - 2.0 * k[0]
+        values = (self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS)))) / k[:, None]
+        place = np.log(np.abs(self.A[panels]))[:, None] + self.k[panels, None] * _POINTS
+        most = min(100.0, 0.25 * far[-1])
+        fits = []
+        for span in (most, 0.5 * most):
+            use = far <= span
+            if use.sum() < 3:
+                return slope, 0.0
+            fits.append(np.polyfit((place[use] - place[0, 0]).ravel(), np.log(np.abs(values[use] / values[0, 0])).ravel(), 1)[0])
+        wide, half = fits
+        if abs(wide - slope) > 1e-9:
+            return slope, 2.0 * abs(wide - slope) / most / slope**2  # the bend of the slope
+        return wide, abs(wide - half) / abs(wide)
 
     def _fitted(self, panels, edge):
         """Value at the logarithmic distance `edge` and power of a power law through some panels, where x is rounded."""
