@@ -207,7 +207,7 @@ def test_standard_errors_for_small_alpha():
         fits = ns.stable.fit_many(x, se=kind)
         spread = np.column_stack([fits.params[:, :2], np.log(fits.params[:, 3])]).std(axis=0, ddof=1)
         se = np.median(np.column_stack([fits.se[:, :2], fits.se[:, 3] / fits.params[:, 3]]), axis=0)
-        assert (abs(np.log(se / spread)) < 0.45).all(), (kind, se / spread)
+        assert (abs(np.log(se / spread)) < 0.3).all(), (kind, se / spread)  # observed 0.16
 
 
 def test_many_data_sets():

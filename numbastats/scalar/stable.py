@@ -329,23 +329,30 @@ def series_term(k, log_factorial, a, angle, at_zeta):
 
 
 @device_function
+def series_ends(a, log_c):
+    """log x1 from which on the series at infinity can be accurate, and up to which that at zeta; log_c = -log(1 + m^2)/2.
+
+    Where a series diverges (at infinity for a > 1, at zeta for a < 1) its smallest term, number n, has size e^-30 at the end.
+    """
+    # at infinity: n = (a^a e^y)^(-1/(a - 1)), size e^(-(a - 1) n), y the logarithm of the power of x1
+    infinity = -_INF if a <= 1.0 else log(a) + ((a - 1.0) * log(30.0 / (a - 1.0)) - log_c) / a
+    r = 1.0 / a - 1.0  # at zeta: size e^(-r n)
+    return infinity, _INF if a >= 1.0 else (log(a) - log_c) / a - r * log(30.0 / r)
+
+
+@device_function
 def power_at_infinity(x1, a, m):
     """(log of the power of x1 in the series at infinity, exponent taken out of its sums, whether it can be accurate)."""
-    lx = log(x1)
-    y = 0.5 * log1p(m * m) - a * lx
-    # For a > 1 the smallest term has number n = (a^a e^y)^(-1/(a - 1)) and size e^(-(a - 1) n).
-    fine = a <= 1.0 or y + a * log(a) < -(a - 1.0) * log(30.0 / (a - 1.0))
-    return y, a * lx if lx > 80.0 else 0.0, fine
+    lx, log_c = log(x1), -0.5 * log1p(m * m)
+    return -log_c - a * lx, a * lx if lx > 80.0 else 0.0, lx > series_ends(a, log_c)[0]
 
 
 @device_function
 def power_at_zeta(x1, a, m):
     """(power of x1 in the series at zeta, factor, whether it can be accurate)."""
-    r = 1.0 / a - 1.0  # for a < 1 the smallest term is e^(-r n)
-    log_power = -0.5 * log1p(m * m) / a
-    power = exp(log_power)
-    fine = a >= 1.0 or log(x1) + (log_power - log(a) / a) < -r * log(30.0 / r)
-    return x1 * power, power / (a * _PI), fine
+    log_c = -0.5 * log1p(m * m)
+    power = exp(log_c / a)
+    return x1 * power, power / (a * _PI), log(x1) < series_ends(a, log_c)[1]
 
 
 # --- Fourier rule -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 from numbastats._core.broadcast import unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor
-from numbastats.stable.functions import CUSP, convert, cusp_length, cusp_scale, isf, logpdf, pdf, ppf, score
+from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
 __all__ = [
     "StableFit", "StableFits", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha",
@@ -289,11 +289,7 @@ class _Likelihood:
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
             z = (self.x - p[2]) / s
-            if a < CUSP:
-                x1 = z if self.form == "S1" else z + b * math.tan(0.5 * math.pi * a)
-                h = 1e-5 * cusp_length(a, b, x1, z)
-            else:
-                h = 1e-5 * (min(1.0, a) + 0.2 * abs(z))
+            h = 1e-5 * local_length(a, b, z, z if self.form == "S1" else z + b * math.tan(0.5 * math.pi * a))
             slope = (self.values(p, h) - self.values(p, -h)) / (2.0 * h)
             rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
         return np.array([rows[i] for i in free])

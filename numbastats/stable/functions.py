@@ -557,7 +557,7 @@ def _score(x, a, b, m, s, param, one, options):
     def at(aa, bb, xx):
         return logpdf(xx, *((aa[0], bb[0]) if one else (aa, bb)), m, s, param=param, **options)
 
-    by_alpha, by_beta, slope = _differences(at, a, b, x, 4e-3 * s * (np.minimum(1.0, a) + 0.2 * np.abs(z)))
+    by_alpha, by_beta, slope = _differences(at, a, b, x, 4e-3 * s * local_length(a, b, z, None))
     by_scale = -slope * z - 1.0 / s
     if param == "S1":  # at alpha = 1 the standardised S1 variable holds log scale
         by_scale -= np.where(a == 1.0, slope * b * (2.0 / math.pi), 0.0)
@@ -574,15 +574,17 @@ def _score_at_cusp(x, a, b, m, s, param, one, options):
         return logpdf(xx, *((aa[0], bb[0]) if one else (aa, bb)), param="S1", **options)
 
     by_a, by_b = -b * (0.5 * np.pi) * (1.0 + t * t), -t  # derivatives of zeta, which moves beneath the point
-    lengths = 4e-3 * cusp_length(a, b, x1, z), 4e-3 / (1.0 + np.abs(by_a)), 8e-3 / (1.0 + np.abs(by_b))
+    lengths = 4e-3 * local_length(a, b, z, x1), 4e-3 / (1.0 + np.abs(by_a)), 8e-3 / (1.0 + np.abs(by_b))
     by_alpha, by_beta, slope = _differences(at, a, b, x1, *lengths)
     if param == "S0":
         by_alpha, by_beta = by_alpha - slope * by_a, by_beta - slope * by_b
     return np.stack([by_alpha, by_beta, -slope / s, -(slope * z + 1.0) / s], axis=-1)
 
 
-def cusp_length(a, b, x1, z):
-    """Length over which the density changes, for alpha < 1 and x1 = x - zeta."""
+def local_length(a, b, z, x1):
+    """Length over which the density changes around the standardised z; x1 = z - zeta. All alpha are on one side of `CUSP`."""
+    if not np.all(a < CUSP):
+        return np.minimum(1.0, a) + 0.2 * np.abs(z)
     peak = np.where(np.abs(b) == 1.0, 0.0, np.minimum(cusp_scale(a, b), a))
     return peak + 0.2 * np.minimum(np.abs(x1), np.abs(z))
 

@@ -60,8 +60,8 @@ _PLACES, _FIT, _TO_ROW = _matrices()
 
 # --- series at all places of a panel ----------------------------------------------------------------------------------
 
-# Rows of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
-_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _WANTED = (PLACES * k for k in range(9))
+_ROWS = 9  # of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
+_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _WANTED = (PLACES * k for k in range(_ROWS))
 
 
 @_shared
@@ -98,18 +98,6 @@ def sum_series(a, angle, twist, at_zeta, terms, worst, w):
         before = bound
         power *= step
     return False
-
-
-@_shared
-def series_end(a, own):
-    """x1 up to which the series at infinity cannot be accurate, and from which on that at zeta: see `law.power_at_infinity`."""
-    log_c = own[5]
-    if a == 1.0:
-        return 0.0, np.inf
-    if a > 1.0:
-        return math.exp(math.log(a) + ((a - 1.0) * math.log(30.0 / (a - 1.0)) - log_c) / a), np.inf
-    r = 1.0 / a - 1.0
-    return 0.0, math.exp((math.log(a) - log_c) / a - r * math.log(30.0 / r))
 
 
 @_shared
@@ -186,7 +174,7 @@ _KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10  # in `own`, after b, m, h0, k1
 
 @_shared
 def sweep_nodes(a, own):
-    """(g at x1 = own[_AT], three rows of weights, their moments) of the nodes for all x1 > 0; into own what `swept` needs."""
+    """(g at x1 = own[_AT], three rows of weights, their moments) of the nodes for all x1 > 0; into own what `by_sweep` needs."""
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
     p = a - 1.0
     steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
@@ -272,7 +260,7 @@ def window_sums(scale, g, weights, first, end, work):
 def by_sweep(a, own, sign, g, weights, moments, work, w, f):
     """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED."""
     ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
-    end, n = -1, w.size // 9  # PLACES, but a constant would let the loops be unrolled instead of vectorised
+    end, n = -1, w.size // _ROWS  # PLACES, but a constant would let the loops be unrolled instead of vectorised
     for i in range(n):
         w[_STEP + i] = pow(w[_X1 + i] / own[_AT], ratio)
     for i in range(PLACES):
@@ -517,8 +505,9 @@ def make_table(a, b, x, f, marches, spans, rows, state):
     g0, weights0, moments0 = side_of(a, b, m, True, own[0], terms[0])
     g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own[1], terms[1])  # if b = 0 its mirror image will do
     for s in range(2):
-        failed[s, 0], failed[s, 1] = series_end(a, own[s])
-    w, c, work = np.empty(9 * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
+        infinity, at_zeta = law.series_ends(a, own[s, 5])
+        failed[s, 0], failed[s, 1] = math.exp(infinity), math.exp(at_zeta)
+    w, c, work = np.empty(_ROWS * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
     zeta = 0.0 if centred or near_one else -own[0, 1]
     tolerance = 4e-14 if light or near_one else 1e-14  # light tails and integrals next to 1 have more noise
     count = int(state[0])
