@@ -152,7 +152,7 @@ def without_integral(a, geometry, terms):
         if ok:
             return 1, v
     if law.by_the_ray(x0, a - 1.0, b):
-        return 2, ray(x0, a, b)
+        return 1, ray(x0, a, b)
     return 0, (np.nan, np.nan, np.nan, 0.0, 0.0, 0.0)
 
 
@@ -225,7 +225,7 @@ def point(x, a, b, loc, scale, s1, rule, weights, lower, work, ends, sums, serie
         density, half = fourier_sums(a, geometry, nodes, not (kept[2, 3] == a))
         kept[2, 3] = a
         if law.fourier_accurate(a, density, half):
-            done, v = 3, law.from_fourier(density, half)
+            done, v = 2, law.from_fourier(density, half)
     if done > 0:
         v = law.reflect(flip, v)
         return law.exactly(v, done) if lower.size > 0 else (v, (0.0, 0.0, 0.0))
@@ -272,7 +272,7 @@ def settle(lanes, a, geometry, terms, acc, samples, ends):
             acc[0, 0] += acc[lane, 0]
             acc[0, 1] += acc[lane, 1]
         if law.fourier_accurate(a, acc[0, 0], acc[0, 1]):
-            done, v = 3, law.from_fourier(acc[0, 0], acc[0, 1])
+            done, v = 2, law.from_fourier(acc[0, 0], acc[0, 1])
     if done == 0:
         L, lowest, q = law.zolotarev(a, geometry)
         return crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
