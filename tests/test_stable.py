@@ -164,6 +164,7 @@ AWKWARD = [
     *((1.0, 0.999), (1.0, 0.99), (0.97, 0.999), (0.999999, 0.9999), (0.8, 0.999999), (0.9, -0.9999), (0.5, 0.9999)),
     *((1.3, 0.999999), (1.09, -0.999999), (1 - 1e-6, -0.03), (1.9999, 0.999), (1.999999, 0.5), (0.4, 0.999999)),
     *((0.5, 1 - 1e-15), (0.7, -1 + 1e-13), (0.4, 1 - 1e-12), (1.5, 1 - 1e-10), (1.1, 1 - 1e-9), (1.9999999, 0.5), (0.3, 0.5)),
+    *((1.0, 0.7), (1 + 1e-10, -0.9), (1 - 1e-13, 1 - 1e-12), (1.02, 0.2), (0.96, -0.5), (1.0, 1 - 1e-15)),
 ]
 
 
@@ -175,6 +176,13 @@ def test_tables_of_awkward_laws(a, b):
     for f in (stable.logpdf, stable.logcdf, stable.logsf):
         by_table, by_point = (f(x, a, b, method=m, param="S1" if a < 0.9 else "S0", **SERIAL) for m in ("table", "quadrature"))
         assert (np.abs(by_table - by_point) < 1e-13 * (1 + 0.01 * np.abs(by_point))).all()  # observed 6.1e-14
+
+
+@pytest.mark.parametrize("b", [0.0, 0.05, 0.3, -0.6, 1 - 1e-9, -1.0])
+@pytest.mark.parametrize("a", [1.0, 1 + 1e-12, 0.999, 1.02, 0.96])
+def test_tables_next_to_one_need_no_integral_point_by_point(a, b, monkeypatch):
+    monkeypatch.setattr(tables, "_fill", lambda *_: pytest.fail("a value was left to the integral"))
+    assert tables.table.__wrapped__(a, b).certificate < (1e-12 if abs(b) == 1.0 else 1e-13)  # observed 2.9e-13, 7.5e-14
 
 
 def test_reference_logarithms(rows, device):

@@ -219,8 +219,8 @@ def _cot_rest(x):
 
 @device_function
 def next_to_one(a, b):
-    """Whether log g is ill-conditioned at nodes that all points of a law share."""
-    return abs(a - 1.0) < (0.08 if abs(b) == 1.0 else 0.025)
+    """Whether log g at x1 = 1 is ill-conditioned."""
+    return abs(a - 1.0) < (0.08 if abs(b) == 1.0 else 0.05)
 
 
 @device_function
@@ -262,6 +262,54 @@ def sweep_node(t, step, first, coarse, second, wide, a, h0, k1, L, constant):
     jac *= step
     slope = abs(jac / p * (smooth if small else r1 * (c1 / s1) + r2 * (c2 / s2) + r3 * (c3 / s3)))
     return exp(min(max(lg, -700.0), 700.0)), jac, d0 * slope, d1 * slope
+
+
+@device_function
+def log_scale(x0, a, b, m):
+    """log g at x0, less that at 0, for b T = m > 0 or, at a = 1, b > 0."""
+    return a / (a - 1.0) * log1p(x0 / m) if a != 1.0 else -(0.5 * _PI) * x0 / b
+
+
+@device_function
+def _slope_near_one(d0, d1, q):
+    """|d log g/d theta| next to a = 1: sin(y2)/(|p| s1 s3) +- (a + 1) cot y3 + |p| cot y2, where the poles are 1/p times less."""
+    a, p, h0, k1 = q[0], q[1], q[2], q[3]
+    y1, y2, y3, z1, z2, z3 = _three_angles(d0, d1, a, p, h0, k1)
+    s1, s3, c3 = sin(min(y1, z1)), sin(min(y3, z3)), math.cos(min(y3, z3))
+    c3 = -c3 if (z3 < y3) != (p > 0.0) else c3
+    s2, c2 = sincos(min(y2, z2))
+    r = q[9] / q[7] + d0 if p == 0.0 else s2 / abs(p)
+    return r / (s1 * s3) + (c2 if z2 > y2 else -c2) / r - (a + 1.0) * c3 / s3
+
+
+@device_function
+def near_one_step(w, right, left, p):
+    """(t, d t/d w): about log g + 2 w next to a = 1, whose slopes end at 1/|p|."""
+    up, down = right * exp(w), left * exp(-w)
+    over_up, over_down = abs(p) * up, abs(p) * down
+    slope = up / (1.0 + over_up) + down / (1.0 + over_down) + 2.0
+    if p != 0.0:
+        up, down = log1p(over_up) / abs(p), log1p(over_down) / abs(p)
+    return up - down + 2.0 * w, slope
+
+
+@device_function
+def near_one_place(t, w, right, left, p):
+    """The w where `near_one_step` gives t, from a guess, and d w/d t."""
+    for _ in range(4):
+        at, slope = near_one_step(w, right, left, p)
+        w -= (at - t) / slope
+    return w, 1.0 / near_one_step(w, right, left, p)[1]
+
+
+@device_function
+def near_one_node(w, L, q):
+    """(log g, d theta/d w, the same times |d log g/d theta| and the distance to either end); log g rises with w."""
+    w = w if q[0] <= 1.0 else -w
+    d0, d1, jac = lengths(w, L)
+    d, j, lg = log_g_any(w, L, q)
+    slope = jac * _slope_near_one(d0, d1, q)
+    return lg, jac, d0 * slope, d1 * slope
 
 
 @device_function
@@ -537,11 +585,15 @@ def from_ray(x, fr, fi, si):
 
 
 @device_function
+def rays_from(b):
+    """|x| beyond which a ray holds: where the correction leaves digits of the Cauchy law, or the tail has a weight."""
+    return 10.0 * abs(b) - 1.0 if abs(b) < 0.5 else FAR
+
+
+@device_function
 def by_the_ray(x, p, b):
-    """Whether a ray holds: where the correction leaves digits of the Cauchy law or, |x| > FAR, in a tail with a weight."""
-    near = abs(b) < min(0.1 + 0.1 * abs(x), 0.5)
-    far = (abs(x) > FAR) & (1.0 + (b if x > 0.0 else -b) > 0.0)
-    return (near | far) & (abs(p) < 0.1)
+    """Whether a ray holds."""
+    return (abs(x) > rays_from(b)) & (1.0 + (b if x > 0.0 else -b) > 0.0) & (abs(p) < 0.1)
 
 
 # --- closed forms -----------------------------------------------------------------------------------------------------------
@@ -661,7 +713,7 @@ def zolotarev(a, geometry):
     log_c = -0.5 * log1p(m * m)
     x1c = x1 * exp(log_c)
     n, mode = 0.0, 0.0
-    if abs(p) < 0.05 and m > 0.0:
+    if abs(p) < 0.1 and m > 0.0:
         sine = sin(0.5 * eta)
         n, mode = x0 * sin(eta) - 2.0 * sine * sine, 1.0
     light = (a < 1.0 and b == 1.0) or (a > 1.0 and b == -1.0)
@@ -859,7 +911,7 @@ def newton_place(v, a, b, loc, scale, s1):
 
 
 @device_function
-def from_sweep(total, near, far, factor, share, rising):
+def from_sweep(total, near, far, factor, share):
     """Logarithms of pdf, cdf and sf for x1 > 0 from the integrals of g e^-g times d theta/d w, d0 |..| and d1 |..|.
 
     `share` is the probability below zeta; for a < 1 log g rises with theta, and e^-g goes with d0.

@@ -89,8 +89,7 @@ def _origin(table, ab, s1):
 
 def _table_pays(ab, *values):
     """Whether there are enough points for a table of the law: where the integral has to fill in, making one takes longer."""
-    few = ab[0] >= 0.5 and not law.next_to_one(*ab)
-    return max(map(_size, values)) >= (400 if few else 1500)
+    return max(map(_size, values)) >= (400 if ab[0] >= 0.5 else 1500)
 
 
 def _size(value):

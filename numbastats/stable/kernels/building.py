@@ -17,7 +17,7 @@ from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
-from numbastats.stable.kernels.points import TERMS, more_terms
+from numbastats.stable.kernels.points import TERMS, more_terms, ray
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
 __all__ = ["MARCHES", "MOST", "PLACES", "make_table"]
@@ -33,7 +33,6 @@ MOST_CELLS = 512  # of a side
 _FINEST = 1 / 16384
 _LOWEST = -1e3  # instead of the logarithm of 0
 _LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
-_STARTS = np.array([0.0, 1.25, 3.0, 12.0])  # where marches begin when the caller fills in all values: not one panel at a time
 _FIRST_WIDTH = 0.4
 _CROWDED = 256  # panels from which on even bad ones are kept
 _FAR = 3.0  # log x1 from which the power of x1 stays outside the sums, so that no digits of the logarithm are lost
@@ -60,8 +59,8 @@ _PLACES, _FIT, _TO_ROW = _matrices()
 
 # --- series at all places of a panel ----------------------------------------------------------------------------------
 
-_ROWS = 9  # of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
-_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _WANTED = (PLACES * k for k in range(_ROWS))
+_ROWS = 10  # of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
+_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _X0, _WANTED = (PLACES * k for k in range(_ROWS))
 
 
 @_shared
@@ -164,12 +163,14 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
 
 
 # --- equal steps in w, nodes shared ----------------------------------------------------------------------------------------
-# With one (alpha, beta) g(w; x1) = g(w; 1) x1^(a/(a - 1)): see `law.sweep_node` and, for light laws, `law.light_node`.
+# With one (alpha, beta) g(w; x1) = g(w; 1) x1^(a/(a - 1)): see `law.sweep_node`, for light laws `law.light_node`, and next to
+# alpha = 1, where that is exp(`law.log_scale`) times g at x0 = 0, `law.near_one_node`. The factor is called scale here.
 
 MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
 EARLY = 0.02
 _SERIES = -1.0 / np.arange(1, MOMENTS + 1)
-_KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10  # in `own`, after b, m, h0, k1, L, log_c
+_ETA, _KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10, 11  # in `own`, after b, m, h0, k1, L, log_c
+_MOST_NODES = 2048  # next to alpha = 1
 
 
 @_shared
@@ -217,7 +218,15 @@ def sweep_nodes(a, own):
     # log x1/own[_AT] for which the window lies inside the nodes
     u, v = (top - math.log(g[n - 1]) + 1.0) / ratio, (-42.0 - math.log(g[0])) / ratio
     own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
-    own[_LOW], own[_HIGH] = own[_AT] * math.exp(max(min(u, v), lowest)), own[_AT] * math.exp(min(max(u, v), highest))
+    u, v = ratio * max(min(u, v), lowest), ratio * min(max(u, v), highest)
+    own[_LOW], own[_HIGH] = math.exp(min(u, v)), math.exp(max(u, v))
+    return g, weights, moments_of(g, weights)
+
+
+@_shared
+def moments_of(g, weights):
+    """Sums of weights times g (-g)^m / m! over the nodes before each."""
+    n = g.size
     moments = np.empty((n + 1, 3, MOMENTS))
     for r in range(3):
         for k in range(MOMENTS):
@@ -229,7 +238,69 @@ def sweep_nodes(a, own):
             for k in range(MOMENTS):
                 moments[i + 1, r, k] = moments[i, r, k] + v
                 v *= t * _SERIES[k]
-    return g, weights, moments
+    return moments
+
+
+@_shared
+def near_one_nodes(a, own):
+    """As `sweep_nodes` or, for light laws, `light_nodes`, next to alpha = 1: for all x0 where no ray holds, and those near.
+
+    Equal steps in what `law.near_one_place` inverts, whose slope is about that of log g, and where that is level 2.
+    """
+    b, m, eta = own[0], own[1], own[_ETA]
+    skew = abs(b)
+    reach = law.rays_from(b)
+    if reach <= 0.0 or (a != 1.0 and reach >= m):
+        return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
+    L, lowest, q = law.zolotarev(a, (b, 0.0, 1.0 if a == 1.0 else m, m, own[2], own[3], own[4], eta))
+    light = skew == 1.0
+    right, left, step = 0.5 * (1.0 + skew) / skew, 0.5 * (1.0 - skew) / skew, 0.25
+    span = 0.1 + max(abs(law.log_scale(reach, a, b, m)), abs(law.log_scale(-reach, a, b, m)))
+    top = math.log(50.0 - (0.0 if light else min(math.log(left), 0.0)))
+    w = 0.0
+    while law.near_one_node(w, L, q)[0] < top + span:
+        w += 0.125
+    g, weights = np.empty(_MOST_NODES), np.empty((3, _MOST_NODES))
+    t, first, lg = law.near_one_step(w, right, left, a - 1.0)[0], _MOST_NODES, 0.0
+    while first > 0 and (w > -42.0 if light else lg > -42.0 - span):
+        first -= 1
+        w, slope = law.near_one_place(t, w, right, left, a - 1.0)
+        lg, jac, near, far = law.near_one_node(w, L, q)
+        t -= step
+        slope *= step
+        w -= slope
+        g[first] = expm1(max(lg - lowest, 0.0)) if light else exp(lg)
+        weights[0, first], weights[1, first], weights[2, first] = slope * jac, slope * near, slope * far
+    own[_LOW], own[_HIGH] = math.exp(-span), np.inf if light else math.exp(span)
+    if not light:
+        own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
+        g, weights = g[first:].copy(), weights[:, first:].copy()
+        return g, weights, moments_of(g, weights)
+    own[_KIND], own[_TOP_G] = 2.0, math.exp(lowest)
+    g, weights = g[first:].copy(), weights[:1, first:].copy()
+    rest = L
+    for i in range(g.size):
+        rest -= weights[0, i]
+    return g, weights, sums_from(weights[0], rest)
+
+
+@_shared
+def fill_scales(a, own, w):
+    """The scales of all places into row _STEP."""
+    n = w.size // _ROWS  # PLACES, but a constant would let the loops be unrolled instead of vectorised
+    if own[_AT] == 0.0:
+        for i in range(n):
+            w[_STEP + i] = exp(law.log_scale(w[_X0 + i], a, own[0], own[1]))
+    else:
+        ratio = a / (a - 1.0)
+        for i in range(n):
+            w[_STEP + i] = pow(w[_X1 + i] / own[_AT], ratio)
+
+
+@_shared
+def density_factor(a, own):
+    """What, over x1, the integral of g e^-g is multiplied with; at a = 1, where there is no x1, the whole factor."""
+    return 0.5 / own[0] if a == 1.0 else a / (math.pi * abs(a - 1.0))
 
 
 @_shared
@@ -259,13 +330,12 @@ def window_sums(scale, g, weights, first, end, work):
 @_shared
 def by_sweep(a, own, sign, g, weights, moments, work, w, f):
     """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED."""
-    ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
-    end, n = -1, w.size // _ROWS  # PLACES, but a constant would let the loops be unrolled instead of vectorised
-    for i in range(n):
-        w[_STEP + i] = pow(w[_X1 + i] / own[_AT], ratio)
+    factor, share = density_factor(a, own), own[2] / math.pi
+    end, n = -1, w.size // _ROWS  # see fill_scales
+    fill_scales(a, own, w)
     for i in range(PLACES):
-        x1, scale = w[_X1 + i], w[_STEP + i]
-        mine = w[_WANTED + i] > 0.0 and x1 > own[_LOW] and x1 < own[_HIGH]
+        scale = w[_STEP + i]
+        mine = w[_WANTED + i] > 0.0 and scale > own[_LOW] and scale < own[_HIGH]
         w[_LIVE + i] = 1.0 if mine else 0.0
         w[_P + i], w[_Q + i], w[_R + i] = 1.0, 1.0, 1.0
         if not mine:
@@ -291,14 +361,14 @@ def by_sweep(a, own, sign, g, weights, moments, work, w, f):
         return
     up, down = (1, 2) if sign > 0.0 else (2, 1)
     for i in range(n):
-        log_p, log_c, log_s = law.from_sweep(w[_P + i], w[_Q + i], w[_R + i], factor / w[_X1 + i], share, a < 1.0)
+        log_p, log_c, log_s = law.from_sweep(w[_P + i], w[_Q + i], w[_R + i], factor / w[_X1 + i], share)
         if w[_LIVE + i] > 0.0:
             f[0, i], f[up, i], f[down, i] = log_p, log_c, log_s
             w[_WANTED + i] = 0.0
 
 
-# Light laws: g falls to a minimum at one end of theta, `lowest` for x1 = 1 and low = lowest x1^ratio. The nodes rise with g: they
-# hold excess = g/low - 1, whatever x1, the weights, and in `moments` the sums of all weights from a node on.
+# Light laws: g falls to a minimum at one end of theta, own[_TOP_G] and low = that times scale. The nodes rise with g: they hold
+# excess = g/low - 1, whatever x1, the weights, and in `moments` the sums of all weights from a node on.
 
 
 @_shared
@@ -309,18 +379,26 @@ def light_nodes(a, own):
     step = 0.25 / max(max(a, 1.0) / abs(p), 2.0)
     first, last = math.floor(-8.0 / step), math.ceil(45.0 / step)
     n = int(last - first)
-    g, weights, moments = np.empty(n), np.empty((1, n)), np.empty((n + 1, 1, 1))
+    g, weights = np.empty(n), np.empty((1, n))
     w = weights[0]
     lowest = a / p * (log_c - math.log(a)) + math.log(abs(p)) - log_c
     for i in range(n):
         g[i], w[i] = law.light_node(step * (first + i), step, a, h0, k1, L, log_c, lowest)
-    moments[n, 0, 0] = 0.0
-    for i in range(n - 1, -1, -1):
-        moments[i, 0, 0] = moments[i + 1, 0, 0] + w[i]
-    own[_KIND], own[_TOP_G] = 2.0, math.exp(lowest)
+    own[_KIND], own[_TOP_G], own[_AT] = 2.0, math.exp(lowest), 1.0
     # the series are as fast outside
-    own[_LOW], own[_HIGH] = (0.0, math.exp(3.0 if a >= 0.5 else 5.0 / a)) if a < 1.0 else (1e-9, np.inf)
-    return g, weights, moments
+    own[_LOW] = math.exp(a / p * ((3.0 if a >= 0.5 else 5.0 / a) if a < 1.0 else -20.0))
+    return g, weights, sums_from(w, 0.0)
+
+
+@_shared
+def sums_from(w, last):
+    """Sums of the weights from each node on, and `last` for what no node holds."""
+    n = w.size
+    sums = np.empty((n + 1, 1, 1))
+    sums[n, 0, 0] = last
+    for i in range(n - 1, -1, -1):
+        sums[i, 0, 0] = sums[i + 1, 0, 0] + w[i]
+    return sums
 
 
 @_summing
@@ -349,17 +427,27 @@ def light_sums(low, excess, j, work):
 @_shared
 def by_light(a, own, sign, excess, weights, moments, work, w, f):
     """As `by_sweep` for a light law."""
-    ratio, factor, share = a / (a - 1.0), a / (math.pi * abs(a - 1.0)), own[2] / math.pi
+    factor, share = density_factor(a, own), own[2] / math.pi
     up, down = (1, 2) if sign > 0.0 else (2, 1)
+    fill_scales(a, own, w)
     for i in range(PLACES):
-        x1 = w[_X1 + i]
-        if w[_WANTED + i] > 0.0 and x1 > own[_LOW] and x1 < own[_HIGH]:
-            low = min(own[_TOP_G] * x1**ratio, 1e9)  # beyond, all is below the smallest double
+        if w[_WANTED + i] > 0.0 and w[_STEP + i] > own[_LOW]:
+            low = min(own[_TOP_G] * w[_STEP + i], 1e9)  # beyond, all is below the smallest double
             end = lower_bound(excess, 0, excess.size, 42.0 / low)
             density, tail, rest = light_sums(low, excess[:end], weights[0, :end], work)
             f[0, i], f[up, i], f[down, i] = law.from_light_sweep(
-                density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / x1, share, a < 1.0
+                density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / w[_X1 + i], share, a <= 1.0
             )
+            w[_WANTED + i] = 0.0
+
+
+@_shared
+def by_ray(a, b, places, w, f):
+    """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places where a ray holds; those leave row _WANTED."""
+    for i in range(PLACES):
+        if w[_WANTED + i] > 0.0 and law.by_the_ray(places[i], a - 1.0, b):
+            v = ray(places[i], a, b)
+            f[0, i], f[1, i], f[2, i] = law.pick(1, v, 1.0), law.pick(3, v, 1.0), law.pick(5, v, 1.0)
             w[_WANTED + i] = 0.0
 
 
@@ -370,8 +458,11 @@ def by_light(a, own, sign, excess, weights, moments, work, w, f):
 def side_of(a, b, m, wanted, own, terms):
     """The side x1 > 0 of a law: its angles into own, no series terms yet, and the nodes of its sweep if wanted. m = b T."""
     h0, k1, L, eta = law.angles(a, b, m)
-    own[0], own[1], own[2], own[3], own[4], own[5], own[_KIND] = b, m, h0, k1, L, -0.5 * math.log1p(m * m), 0.0
+    own[0], own[1], own[2], own[3], own[4], own[5] = b, m, h0, k1, L, -0.5 * math.log1p(m * m)
+    own[_ETA], own[_KIND], own[_AT] = eta, 0.0, 0.0
     terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
+    if law.next_to_one(a, b) and (m > 0.0 or (a == 1.0 and b > 0.0)):
+        return near_one_nodes(a, own)
     if not wanted or law.next_to_one(a, b) or (b == -1.0 and a < 1.0):  # the last is outside the support
         return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
     if abs(b) == 1.0 and (b < 0.0) == (a > 1.0):
@@ -389,22 +480,6 @@ def light_end(a, m):
     r = p / a * (math.log(_LIGHT_END / abs(p)) + log_c)  # log x1 c/a
     half = math.sin(0.25 * math.pi * abs(p))
     return abs(a * math.expm1(r) + p + 2.0 * half * half) / math.sin(0.5 * math.pi * abs(p)), r + math.log(a) - log_c
-
-
-@_shared
-def first_marches(side, begin, end, near_one, marches, count):
-    """Marches over [begin, end] of one side; returns their number so far.
-
-    A march: side, place reached, end, width of its next panel, what would have been the right width of the one before.
-    """
-    for k in range(_STARTS.size if near_one else 1):
-        start = max(begin, _STARTS[k]) if k > 0 else begin
-        stop = min(end, _STARTS[k + 1]) if near_one and k + 1 < _STARTS.size else end
-        if start < stop:
-            marches[count, 0], marches[count, 1], marches[count, 2] = side, start, stop
-            marches[count, 3], marches[count, 4] = _FIRST_WIDTH * (0.25 * start if k > 0 else 1.0), 0.0
-            count += 1
-    return count
 
 
 @_shared
@@ -487,6 +562,7 @@ def make_table(a, b, x, f, marches, spans, rows, state):
     from_zero = not (centred and light)
     top = _LOG_LARGEST - log_delta
     if state[0] == 0.0:
+        # a march: side, place reached, end, width of its next panel, what would have been the right width of the one before
         count = 0
         for s in range(2):
             side = 1.0 - 2.0 * s
@@ -499,16 +575,20 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                     begin = near
                 elif side * b == -1.0:
                     end = math.log1p(far)
-            count = first_marches(side, begin, end, near_one, marches, count)
+            marches[count, 0], marches[count, 1], marches[count, 2] = side, begin, end
+            marches[count, 3], marches[count, 4] = _FIRST_WIDTH, 0.0
+            count += 1
         state[0] = count
-    own, terms, failed = np.empty((2, 11)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
+    own, terms, failed = np.empty((2, 12)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
     g0, weights0, moments0 = side_of(a, b, m, True, own[0], terms[0])
     g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own[1], terms[1])  # if b = 0 its mirror image will do
     for s in range(2):
         infinity, at_zeta = law.series_ends(a, own[s, 5])
-        failed[s, 0], failed[s, 1] = math.exp(infinity), math.exp(at_zeta)
+        failed[s, 0], failed[s, 1] = (math.exp(infinity), math.exp(at_zeta)) if a != 1.0 else (np.inf, 0.0)
     w, c, work = np.empty(_ROWS * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
-    zeta = 0.0 if centred or near_one else -own[0, 1]
+    zeta = 0.0 if centred else -own[0, 1]
+    if a == 1.0:  # no side but one
+        zeta = -np.inf if b > 0.0 else np.inf
     tolerance = 4e-14 if light or near_one else 1e-14  # light tails and integrals next to 1 have more noise
     count = int(state[0])
     while True:
@@ -525,11 +605,6 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                     small = min(u, 40.0)
                     t = delta * (expm1(small) if from_zero else exp(small))
                     places[i] = side * (t if u < 40.0 else exp(u + log_delta))
-                if near_one:
-                    for i in range(PLACES):
-                        values[0, i] = np.nan
-                    missing += 1.0
-                    continue
                 low, high = min(places[0], places[COEFFICIENTS - 1]) < zeta, max(places[0], places[COEFFICIENTS - 1]) > zeta
                 left = 0.0
                 for s in range(2):
@@ -540,7 +615,8 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                     for i in range(PLACES):
                         x1 = sign * (places[i] - zeta)
                         w[_WANTED + i] = 1.0 if x1 > 0.0 else 0.0
-                        w[_X1 + i] = x1 if x1 > 0.0 else 1.0
+                        w[_X1 + i] = x1 if x1 > 0.0 and x1 < np.inf else 1.0
+                        w[_X0 + i] = sign * places[i]
                         if mid < 4.0:
                             w[_LX + i] = log(w[_X1 + i])
                         else:  # without the rounding of x
@@ -558,6 +634,8 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                             a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
                             moments0 if s == 0 else moments1, work, w, values,
                         )  # fmt: skip
+                    if near_one:
+                        by_ray(a, b, places, w, values)
                     for i in range(PLACES):
                         if w[_WANTED + i] > 0.0:
                             values[0, i], left = np.nan, 1.0
