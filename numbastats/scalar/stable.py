@@ -489,21 +489,12 @@ _INVERSE = tuple(1.0 / max(k, 1) for k in range(16))
 
 
 FAR = 6.0
-FIRST_NODE, END_NODE, _NODE_STEP = -38, 20, 0.2  # of both rays
 
 
 @device_function
 def _minus_b_p_t(p, b):
     """-b (a - 1) T, T = tan(pi a/2), from p = a - 1."""
     return b * (2.0 / _PI if p == 0.0 else p / math.tan(0.5 * _PI * p))
-
-
-@device_function
-def _ray_place(j):
-    """log s of node number j and the weight in an integral over log s: equal steps, ever wider ones where all falls with s."""
-    t = _NODE_STEP * j
-    bent = exp(-(t + 4.0))
-    return t - bent, _NODE_STEP * (1.0 + bent)
 
 
 @device_function
@@ -515,11 +506,9 @@ def ray_constants(x, a, b):
 
 
 @device_function
-def ray_node(j, constants):
-    """Terms of node number j: of s times (real part, imaginary part) and of the imaginary part of e^-s (e^-E - 1)."""
+def ray_node(v, s, step, constants):
+    """Terms of the node s = e^v: of s times (real part, imaginary part) and of the imaginary part of e^-s (e^-E - 1)."""
     p, skew, lam, phi, zr, zi = constants
-    v, step = _ray_place(j)
-    s = exp(v)
     ur, ui = p * (v - lam), -p * phi
     # (e^u - 1)/u by its series, |u| < 1
     er, ei = 1.0, 0.0
@@ -554,11 +543,9 @@ def far_constants(x, a, b):
 
 
 @device_function
-def far_node(j, constants):
-    """Terms of node number j of pi x f and pi times the tail."""
+def far_node(v, xs, step, constants):
+    """Terms of the node x s = e^v of pi x f and pi times the tail."""
     p, skew, minus_c, level, weight, lx = constants
-    v, step = _ray_place(j)
-    xs = exp(v)
     log_s = v - lx
     s = exp(log_s)
     grown = expm1(p * log_s)

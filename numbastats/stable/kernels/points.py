@@ -46,6 +46,12 @@ _U, _W = np.ascontiguousarray(np.concatenate(_BANDS).T)
 _LOG_U = np.log(_U)
 MOST_NODES = max(map(len, _BANDS))
 
+# Nodes of both rays: equal steps in the logarithm of s, ever wider ones where all falls with s.
+_RAY = 0.205 * np.arange(-36, 20)
+_RAY_V = _RAY - np.exp(-(_RAY + 4.0))
+_RAY_S = np.exp(_RAY_V)
+_RAY_STEP = 0.205 * (1.0 + np.exp(-(_RAY + 4.0)))
+
 
 @_shared
 def more_terms(a, angle, at_zeta, terms):
@@ -125,16 +131,16 @@ def ray(x, a, b):
     if abs(x) > law.FAR:
         constants = law.far_constants(abs(x), a, b if x > 0.0 else -b)
         density, tail = 0.0, 0.0
-        for j in range(law.FIRST_NODE, law.END_NODE):
-            d, s = law.far_node(float(j), constants)
+        for j in range(_RAY_V.size):
+            d, s = law.far_node(_RAY_V[j], _RAY_S[j], _RAY_STEP[j], constants)
             density += d
             tail += s
         density, tail = density / (math.pi * abs(x)), tail / math.pi
         return density, 1.0 - tail if x > 0.0 else tail, tail if x > 0.0 else 1.0 - tail, 0.0, 0.0, 0.0
     constants = law.ray_constants(x, a, b)
     fr, fi, si = 0.0, 0.0, 0.0
-    for j in range(law.FIRST_NODE, law.END_NODE):
-        r, i, s = law.ray_node(float(j), constants)
+    for j in range(_RAY_V.size):
+        r, i, s = law.ray_node(_RAY_V[j], _RAY_S[j], _RAY_STEP[j], constants)
         fr += r
         fi += i
         si += s
