@@ -170,7 +170,7 @@ MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for
 EARLY = 0.02
 _SERIES = -1.0 / np.arange(1, MOMENTS + 1)
 _ETA, _KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10, 11  # in `own`, after b, m, h0, k1, L, log_c
-_MOST_NODES = 2048  # next to alpha = 1
+_MOST_NODES, _BLOCK = 2048, 32  # next to alpha = 1
 
 
 @_shared
@@ -242,6 +242,15 @@ def moments_of(g, weights):
 
 
 @_shared
+def near_one_block(L, q, lowest, places, g, weights):
+    """Nodes at places[0], where d w/d t is places[1]: g, or g/low - 1 where log low is given, and the three weights."""
+    for i in range(g.size):
+        lg, jac, near, far = law.near_one_node(places[0, i], L, q)
+        g[i] = exp(lg) if lowest == -np.inf else expm1(max(lg - lowest, 0.0))
+        weights[0, i], weights[1, i], weights[2, i] = places[1, i] * jac, places[1, i] * near, places[1, i] * far
+
+
+@_shared
 def near_one_nodes(a, own):
     """As `sweep_nodes` or, for light laws, `light_nodes`, next to alpha = 1: for all x0 where no ray holds, and those near.
 
@@ -256,21 +265,21 @@ def near_one_nodes(a, own):
     light = skew == 1.0
     right, left, step = 0.5 * (1.0 + skew) / skew, 0.5 * (1.0 - skew) / skew, 0.25
     span = 0.1 + max(abs(law.log_scale(reach, a, b, m)), abs(law.log_scale(-reach, a, b, m)))
+    least = math.exp(-42.0 - span)
     top = math.log(50.0 - (0.0 if light else min(math.log(left), 0.0)))
     w = 0.0
     while law.near_one_node(w, L, q)[0] < top + span:
         w += 0.125
-    g, weights = np.empty(_MOST_NODES), np.empty((3, _MOST_NODES))
-    t, first, lg = law.near_one_step(w, right, left, a - 1.0)[0], _MOST_NODES, 0.0
-    while first > 0 and (w > -42.0 if light else lg > -42.0 - span):
-        first -= 1
-        w, slope = law.near_one_place(t, w, right, left, a - 1.0)
-        lg, jac, near, far = law.near_one_node(w, L, q)
-        t -= step
-        slope *= step
-        w -= slope
-        g[first] = expm1(max(lg - lowest, 0.0)) if light else exp(lg)
-        weights[0, first], weights[1, first], weights[2, first] = slope * jac, slope * near, slope * far
+    g, weights, places = np.empty(_MOST_NODES), np.empty((3, _MOST_NODES)), np.empty((2, _BLOCK))
+    t, first = law.near_one_place(w, right, left, a - 1.0)[0], _MOST_NODES
+    while first > 0 and (w > -42.0 if light else first == _MOST_NODES or g[first] > least):
+        for i in range(_BLOCK - 1, -1, -1):
+            w, slope = law.near_one_step(t, w, right, left, a - 1.0)
+            places[0, i], places[1, i] = w, step * slope
+            w -= step * slope
+            t -= step
+        first -= _BLOCK
+        near_one_block(L, q, lowest if light else -np.inf, places, g[first : first + _BLOCK], weights[:, first : first + _BLOCK])
     own[_LOW], own[_HIGH] = math.exp(-span), np.inf if light else math.exp(span)
     if not light:
         own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
