@@ -29,7 +29,7 @@ import numba
 import numpy as np
 from numba import cuda, njit
 from numba.core import codegen, compiler
-from numba.core.registry import cpu_target
+from numba.core.registry import CPUDispatcher, cpu_target
 
 from numbastats._core.parallel import in_threads
 
@@ -157,9 +157,24 @@ def _compiler(library):
 _KERNEL_COMPILER, _PART_COMPILER = _compiler(_ClosedLibrary), _compiler(_PartLibrary)
 
 
+_SCALAR = {"error_model": "numpy", "nogil": True, "forceinline": True, "fastmath": set(_SCALAR_FLAGS)}
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class _Scalar(CPUDispatcher):
+    """A scalar formula: jitted code inlines it; Python calls a version of its own, with wrapper and machine code."""
+
+    @functools.cached_property
+    def _host(self):
+        return njit(**_SCALAR)(self.py_func)
+
+    def __call__(self, *args, **kwargs):
+        return self._host(*args, **kwargs)
+
+
 def device_function(f):
     """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
-    return njit(error_model="numpy", nogil=True, forceinline=True, fastmath=set(_SCALAR_FLAGS))(f)
+    return _Scalar(f, targetoptions={"nopython": True, **_SCALAR, **_NO_WRAPPERS}, pipeline_class=_PART_COMPILER)
 
 
 def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True):
@@ -173,7 +188,7 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True):
         return functools.partial(array_function, fastmath=fastmath, host=host)
     options = {}
     if not host:
-        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PART_COMPILER}
+        options = {**_NO_WRAPPERS, "pipeline_class": _PART_COMPILER}
     compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
     set_plain(compiled, f)
     return compiled
@@ -451,12 +466,12 @@ class InThreads:
     """A serial twin called on parts of its problems, by as many threads as Numba would use here."""
 
     def __init__(self, serial, split):
-        self._serial, self._split, self.compile = serial, split, serial.compile
+        self.serial, self.split, self.compile = serial, split, serial.compile
 
     def __call__(self, *args, nanoseconds=math.inf):
         threads = numba.get_num_threads()
         parts = max(1, int(min(PARTS * threads, nanoseconds / PART)))
-        in_threads(self._serial, self._split(args, parts) if parts > 1 else [args], threads)
+        in_threads(self.serial, self.split(args, parts), threads)
 
 
 def _registered(module, name):

@@ -153,8 +153,10 @@ _BETAS = np.linspace(0.0, 1.0, 11)
 def _quantile_tables():
     """McCulloch's ratios on a grid of (alpha, beta), from our own quantile function, as splines."""
     from scipy.interpolate import RectBivariateSpline
+    from scipy.special import ndtri
 
-    q = np.array([[ppf(np.array([0.05, 0.25, 0.5, 0.75, 0.95]), a, b, workers=1) for b in _BETAS] for a in _ALPHAS])
+    p = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    q = np.array([[ppf(p, a, b, workers=1) if a < 2.0 else math.sqrt(2.0) * ndtri(p) for b in _BETAS] for a in _ALPHAS])
     q05, q25, q50, q75, q95 = np.moveaxis(q, 2, 0)
     spread = q95 - q05
     ratios = (spread / (q75 - q25), (q95 + q05 - 2.0 * q50) / spread, q75 - q25, q50)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.broadcast import as_host, check_dtype, dtype_of, result_dtype, total
+from numbastats._core.compile import InThreads
 from numbastats._core.dispatch import draw, elementwise
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
@@ -31,11 +32,18 @@ class _Bound:
     kernel: object
     tables: tuple
 
-    def serial(self, *args):
-        self.kernel.serial(*args[:-1], *self.tables, args[-1])
+    def _all(self, args):
+        return (*args[:-1], *self.tables, args[-1])
 
-    def parallel(self, *args):
-        self.kernel.parallel(*args[:-1], *self.tables, args[-1])
+    def serial(self, *args):
+        self.kernel.serial(*self._all(args))
+
+    @property
+    def parallel(self):
+        twin = self.kernel.parallel
+        if isinstance(twin, InThreads):
+            return InThreads(twin.serial, lambda args, parts: twin.split(self._all(args), parts))
+        return lambda *args: twin(*self._all(args))
 
     @property
     def cuda(self):

@@ -192,7 +192,7 @@ def sweep_nodes(a, own):
     half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
     most = math.ceil((8.0 + (half + level) / wide) / step)
     # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1/own[_AT]
-    lowest, highest = (-8.0, 4.0) if a >= 0.5 else (-10.0 / a, 5.0 / a)
+    lowest, highest = (-10.0 / a, 5.0 / a) if a < 0.5 else (-10.0, 4.0)
     if a >= 0.5:  # and next to alpha = 1 the powers of g, those in the moments too, are doubles inside these
         lowest, highest = (
             max(lowest, (75.0 if a > 1.0 else 110.0) / -abs(ratio)),
@@ -205,7 +205,7 @@ def sweep_nodes(a, own):
     second = first - max((length + first) / coarse, 0.0)
     middle = math.log(law.sweep_node(0.0, step, first, coarse, second, wide, a, h0, k1, L, constant)[0])
     slope = min(steep, flat * wide)
-    beyond = max(middle + 42.0 + abs(ratio) * highest, 42.0 * max(a, 1.0 / a))
+    beyond = max(middle + 42.0 + abs(ratio) * max(highest, -lowest), 42.0 * max(a, 1.0 / a))
     right = int(min(most, math.ceil((max(top + abs(ratio) * highest - middle, 0.0) / slope + 4.0) / step)))
     left = int(min(most, math.ceil((beyond / slope + 4.0 + level - (coarse - 1.0) * (first - second)) / step)))
     n = left + right + 1

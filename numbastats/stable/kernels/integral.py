@@ -94,32 +94,31 @@ def log_above(lg, low):
 
 
 @_shared
-def crossings(L, lowest, q, w, d0, jac, lg, ends):
-    """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
-    if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
-        return 0
-    sign = 1.0 if q[0] <= 1.0 else -1.0
+def level_sets(q, lowest):
+    """(number of levels, first one that goes by log(g - low), low): the minimum, or the level stretch of an almost light law."""
     low = exp(lowest)
-    shifted = low >= 0.05
+    if low >= 0.05:
+        return _SHIFTS.size, 0, low
     # For small alpha the integrands are e^(v - g) with g = e^(r v), r = a/(1 - a): the peak is at g = 1/r.
     levels = _SHIFTS.size
-    if q[0] < 0.5 and not shifted:
+    if q[0] < 0.5:
         r = q[0] / (1.0 - q[0])
         peak = -log(r) / r - 1.0 / r
         while levels < _LEVELS.size and _LEVELS[levels - 1] / r - exp(_LEVELS[levels - 1]) > peak - 42.0:
             levels += 1
-    # The levels from number `split` on go by what is left above the minimum, or above the level stretch of an almost light law.
     stretch = level_stretch(q) if bend(q) > 0.0 else -np.inf
+    if not (stretch > -3.0 and stretch < 6.0):
+        return levels, levels, low
     split = levels
-    if shifted:
-        split, levels = 0, _SHIFTS.size
-    elif stretch > -3.0 and stretch < 6.0:
-        low = exp(stretch)
-        while split > 0 and _LEVELS[split - 1] >= stretch:
-            split -= 1
-        levels = split + _SHIFTS.size
-    top = log(low + _SHIFTS[-1]) if split < levels else _LEVELS[levels - 1]
-    bottom = log(low + _SHIFTS[0]) if shifted else max(_LEVELS[0], lowest + 0.02)
+    while split > 0 and _LEVELS[split - 1] >= stretch:
+        split -= 1
+    return split + _SHIFTS.size, split, exp(stretch)
+
+
+@_shared
+def sample(bottom, top, L, q, w, d0, jac, lg):
+    """Log g at SAMPLES places that bracket all levels, by bisection."""
+    sign = 1.0 if q[0] <= 1.0 else -1.0
     left, right = -WIDEST, WIDEST
     for turn in range(8):
         for i in range(SAMPLES):
@@ -139,10 +138,16 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
         left, right = sign * w[i], sign * w[j]
         if right - left <= 1e-15 * max(abs(left), abs(right)):
             break
-    # The samples bracket the levels. Where log g bends between two of them, straight lines are levels off, and what lies beyond
-    # the last one would be lost: a look at where they cross makes them parabolas.
-    # Above a minimum or a level stretch log(g - low) is nearly straight where log g bends.
-    i, crossed, there, above = 0, w[SAMPLES:], lg[SAMPLES:], d0
+
+
+@_shared
+def cross(levels, split, low, L, q, w, above, jac, lg):
+    """Where straight lines between the samples cross the levels, and log g or log(g - low) there, behind the samples.
+
+    Where log g bends between two samples lines are levels off, and what lies beyond the last one would be lost: a look at where
+    they cross makes them parabolas. Above a minimum or a level stretch log(g - low) is nearly straight where log g bends.
+    """
+    i, crossed, there = 0, w[SAMPLES:], lg[SAMPLES:]
     for j in range(SAMPLES if split < levels else 0):
         above[j] = log_above(lg[j], low)
     for k in range(levels):
@@ -156,6 +161,21 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
     fill_log_g(crossed, levels, L, q, above[SAMPLES:], jac[SAMPLES:], there)
     for k in range(split, levels):
         above[SAMPLES + k] = log_above(there[k], low)
+
+
+@_shared
+def crossings(L, lowest, q, w, d0, jac, lg, ends):
+    """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
+    if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
+        return 0
+    sign = 1.0 if q[0] <= 1.0 else -1.0
+    levels, split, low = level_sets(q, lowest)
+    shifted = split == 0 and exp(lowest) >= 0.05
+    top = level(levels - 1, split, low)
+    bottom = level(0, split, low) if shifted else max(_LEVELS[0], lowest + 0.02)
+    sample(bottom, top, L, q, w, d0, jac, lg)
+    above, crossed, there = d0, w[SAMPLES:], lg[SAMPLES:]
+    cross(levels, split, low, L, q, w, above, jac, lg)
     # merge the crossings with the fixed grid
     grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
     n, g, i = 0, 0, 0

@@ -18,6 +18,7 @@ from numbastats.stable.kernels.points import (
     geometry_of,
     scratch,
     series_at_infinity,
+    split_points,
     tangent,
 )  # fmt: skip
 from numbastats.stable.rules import kronrod
@@ -69,6 +70,7 @@ def fourier_cuda(x, a, b, loc, scale, code, s1, out):
 FOURIER = Kernel(
     "stable.fourier", fourier_cpu, fourier_cuda,
     lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=DOUBLE,
+    split=split_points,
 )  # fmt: skip
 
 
@@ -202,4 +204,5 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
 GAUSS_KRONROD = Kernel(
     "stable.gauss_kronrod", kronrod_cpu, kronrod_cuda,
     lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=DOUBLE,
+    split=split_points,
 )  # fmt: skip

@@ -409,11 +409,18 @@ def points_cuda(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
             store(i, code, sc, v, e, p, c, s, pe, ce, se)
 
 
+def split_points(args, parts):
+    """Whole tasks of points: slices of the arrays that hold a number per point."""
+    n = args[-1].size
+    size = TASK * max(1, -(-n // (TASK * parts)))
+    return [tuple(v[i : i + size] if isinstance(v, np.ndarray) and v.size == n else v for v in args) for i in range(0, n, size)]
+
+
 DOUBLE = "points are evaluated in double precision and rounded once"
 POINTS = Kernel(
     "stable.points", points_cpu, points_cuda,
     lambda T: [
         (T[::1], T, T, T, T, T, T, *[T[::1]] * 6),
         (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6),
-    ], f64_ok=DOUBLE,
+    ], f64_ok=DOUBLE, split=split_points,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, expm1, log
 from numbastats.stable.kernels.integral import NODES, NONE, PANELS, WEIGHTS
-from numbastats.stable.kernels.points import DOUBLE, TASK, block_value, point, scratch
+from numbastats.stable.kernels.points import DOUBLE, TASK, block_value, point, scratch, split_points
 
 _shared = array_function(host=False)
 
@@ -100,4 +100,5 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
 NEWTON = Kernel(
     "stable.newton", newton_cpu, newton_cuda,
     lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=DOUBLE,
+    split=split_points,
 )  # fmt: skip
