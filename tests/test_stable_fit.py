@@ -228,6 +228,10 @@ def test_many_data_sets():
     ragged[0], ragged[1, :150] = sets[0], sets[1]
     np.testing.assert_array_equal(ns.stable.fit_many(ragged).params, fits.params[:2])
     assert len(ns.stable.fit_many([])) == 0
+    with pytest.raises(ValueError, match="sequence of arrays"):
+        ns.stable.fit_many(sets[0])
+    with pytest.raises(ValueError, match="workers=0"):
+        ns.stable.fit_many(sets, workers=0)
     for wrong in (dict(se="robust"), dict(nan_policy="drop"), dict(fixed={"beta": 2.0})):
         with pytest.raises(ValueError, match="use"):
             ns.stable.fit_many(sets, **wrong)

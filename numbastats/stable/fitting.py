@@ -15,7 +15,7 @@ import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
-from numbastats._core.parallel import is_executor
+from numbastats._core.parallel import is_executor, worker_count
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
 __all__ = [
@@ -658,7 +658,7 @@ def fit(
     start : sequence of 4 floats, optional
         alpha, beta, loc, scale to begin with, in `param`; by default the simple estimators are tried.
     fixed : dict, optional
-        Values of parameters that are known, by name.
+        Values of parameters that are known, by name; a known loc only in S0.
     bounds : dict, optional
         Ranges of "alpha" and "beta", by default (0.1, 2) and (-1, 1).
     weights : array_like, optional
@@ -930,8 +930,9 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     data : sequence of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
     method : str
         As in `fit`.
-    workers : executor, optional
-        An object with a ``map`` method; by default one data set after another.
+    workers : int or executor, optional
+        An executor, best of processes: an object with a ``map`` method. One data set after another for a number of threads, of
+        which the fits of small data sets gain nothing.
     param : {"S0", "S1"}
     **options
         Of `fit`, the same for all: fixed, bounds, se, profile.
@@ -944,7 +945,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     Raises
     ------
     ValueError
-        For values of options, or offsets, that are not understood.
+        For values of options, data of one dimension, or offsets, that are not understood.
     TypeError
         For options that `fit` does not have.
 
@@ -968,7 +969,12 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     elif getattr(data, "ndim", None) == 2:
         sets = [row[~np.isnan(row)] for row in unmasked(data).astype(np.float64)]
     else:
-        sets = [unmasked(x).astype(np.float64).reshape(-1) for x in data]
+        sets = [unmasked(x).astype(np.float64) for x in data]
+        if sets and all(x.ndim == 0 for x in sets):
+            raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")
+        sets = [x.reshape(-1) for x in sets]
+    if not is_executor(workers):
+        worker_count(workers)  # only checked
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
     found = list(workers.map(_fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731

@@ -333,7 +333,8 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     density = _value("pdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
     tail = np.minimum(p, 1 - np.asarray(p))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return x, np.where(np.isfinite(x), (certificate + 4e-16) * tail / density + 4e-16 * np.abs(x), 0.0)[()]
+        estimate = (certificate + 4e-16) * tail / density + 4e-16 * np.abs(x)
+    return x, np.where((tail == 0) | np.isinf(x), 0.0, estimate)[()]
 
 
 def ppf(
