@@ -66,17 +66,26 @@ class KDE(Estimator):
         self.boundary, self.adaptive, self.tail, self.nan_policy = boundary, adaptive, tail, nan_policy
         self.dtype, self.device, self.workers, self.form = dtype, device, workers, form
 
-    def fit(self, samples, sample_weight=None):
+    def fit(self, samples, y=None, sample_weight=None):
         """Fix the kernel matrix; returns self.
 
         Parameters
         ----------
         samples : (n, d) or (n,) array_like
+        y : (n,) array_like, optional
+            Where scikit-learn has labels, the weights if `sample_weight` is not given: never ignored.
         sample_weight : (n,) array_like, optional
+
+        Raises
+        ------
+        ValueError
+            As `numbastats.kde.grid`, and for weights given twice.
         """
+        if y is not None and sample_weight is not None:
+            raise ValueError("y and sample_weight were both given; a density has no labels, pass sample_weight= alone")
         names = ("kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "workers", "form")
         model = make_model(
-            samples, sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
+            samples, y if sample_weight is None else sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
         )  # fmt: skip
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
@@ -133,6 +142,8 @@ class KDE(Estimator):
         Returns
         -------
         float
+            -inf where one point lies outside every support, as in searches over small bandwidths; the Gaussian reaches
+            6.8 standard deviations in two dimensions with the default `tail`, and everywhere with ``tail=0``.
         """
         return float(np.sum(self.score_samples(X)))
 
@@ -193,7 +204,7 @@ class KDE(Estimator):
 
         Returns
         -------
-        (p,) array
+        (p,) array, or a scalar for a scalar
             Exact to rounding for d = 1, for power kernels in two dimensions (O(n) per point) and for product forms. Else
             `quadrature_error_` bounds the error: as for `box_probability`, and a quarter more for the interpolation.
         """
@@ -207,8 +218,8 @@ class KDE(Estimator):
             _, lo, hi = e.boundary.get(0, ("", -math.inf, math.inf))
             value = self._one_axis(0, np.clip(x, lo, hi), lambda u, b: marginal_cdf(m, u))
             if math.isfinite(lo):
-                value = value - self._one_axis(0, np.array([lo]), lambda u, b: marginal_cdf(m, u))
-            return value
+                value = value - self._one_axis(0, lo, lambda u, b: marginal_cdf(m, u))
+            return np.clip(value, 0.0, 1.0)[()]
         where = np.atleast_2d(np.asarray(points, float))
         if self._mass(where[0], where[0]) is not None:
             low = np.full(m.d, -math.inf)
