@@ -73,7 +73,7 @@ class StableFit:
 
 @dataclasses.dataclass(frozen=True)
 class StableFits:
-    """Results of many fits: the fields of `StableFit` with a first axis of data sets.
+    """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
     """
