@@ -436,8 +436,8 @@ def _candidates(n_components, D):
             ks = []
         if len(set(ks)) < max(len(ks), 1):
             raise ValueError(
-                f"n_components={n_components!r} is not understood; use an integer >= 1, a range or tuple of different candidates, "
-                f"or an integer array of length {D}, one per data set"
+                f"n_components={n_components!r} is not understood; use an integer >= 1, a range or tuple of different "
+                f"candidates, or an integer array of length {D}, one per data set"
             )
     if ks[0] < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
