@@ -280,9 +280,9 @@ class Side:
             probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
             risen = (h(probe) > 1e-20 * top) & (not power_law)
             if risen.any():
+                where = float(origin + sign * probe[risen][0])
                 raise ValueError(
-                    f"the density vanishes and rises again at x = {float(origin + sign * probe[risen][0])!r}: it has modes too far "
-                    "apart. Build one table per mode"
+                    f"the density vanishes and rises again at x = {where!r}: it has modes too far apart. Build one table per mode"
                 )
         keep = np.flatnonzero(v > target * v.max())
         first = max(keep[0] - 1, 0)
