@@ -118,6 +118,16 @@ def test_log_densities_of_the_estimator():
     assert fitted.score(new[:2]) == pytest.approx(logs[:2].sum(), rel=1e-14)
 
 
+def test_kind_of_the_estimator():
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(np.random.default_rng(4).standard_normal((200, 2)))
+    fitted = kde.KDE(**CPU).fit(x)
+    axes = [(-1, 1, 3)] * 2
+    for got, want in ((fitted.points(x), kde.points(x, x, **CPU)), (fitted.grid(axes), kde.grid(x, axes, **CPU))):
+        assert isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor) and torch.equal(got, want)
+    assert isinstance(fitted.score(x), float)
+
+
 def test_densities_of_the_estimator():
     x, axes, H = small(2)
     w = np.random.default_rng(1).uniform(0.2, 1, len(x))

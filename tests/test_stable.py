@@ -444,6 +444,9 @@ def test_quantiles_round_trip(device):
 def test_quantile_error():
     x, e = stable.ppf([0.1, 0.5, 0.0], 1.5, 0.5, error=True)
     assert (e[:2] < 1e-11).all() and (e[:2] > 0).all() and e[2] == 0 and x[2] == -INF
+    torch = pytest.importorskip("torch")
+    y, f = stable.ppf(torch.tensor([0.1, 0.5, 0.0], dtype=torch.float64), 1.5, 0.5, error=True)
+    assert isinstance(y, torch.Tensor) and (f == e).all()
     x, e = stable.ppf([0.0, 1.0, 2.0], [0.5, 0.5, 1.5], [1.0, -1.0, 0.0], param="S1", error=True)  # ends of supports; no law
     assert x[:2].tolist() == e[:2].tolist() == [0.0, 0.0] and np.isnan(x[2]) and np.isnan(e[2])
 

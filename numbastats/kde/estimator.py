@@ -10,6 +10,7 @@ import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import check_dtype
+from numbastats._core.dispatch import _is_torch
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
@@ -89,7 +90,7 @@ class KDE(Estimator):
             **{name: getattr(self, name) for name in names},
         )  # fmt: skip
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
-        self._like = samples if model.kind is not None else None
+        self._like = samples if model.kind is not None or _is_torch(samples) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
         return self
@@ -145,7 +146,7 @@ class KDE(Estimator):
             -inf where one point lies outside every support, as in searches over small bandwidths; the Gaussian reaches
             6.8 standard deviations in two dimensions with the default `tail`, and everywhere with ``tail=0``.
         """
-        return float(np.sum(self.score_samples(X)))
+        return float(np.sum(np.asarray(self.score_samples(X))))
 
     def logpdf(self, points, *, method="auto", out=None):
         """Logarithm of the density at listed points, -inf where it is 0."""

@@ -331,10 +331,11 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     if not error:
         return x
     density = _value("pdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
-    tail = np.minimum(p, 1 - np.asarray(p))
+    p, density, size = np.asarray(p), np.asarray(density), np.abs(np.asarray(x))
+    tail = np.minimum(p, 1 - p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = (certificate + 4e-16) * tail / density + 4e-16 * np.abs(x)
-    return x, np.where((tail == 0) | np.isinf(x), 0.0, estimate)[()]
+        estimate = (certificate + 4e-16) * tail / density + 4e-16 * size
+    return x, np.where((tail == 0) | np.isinf(size), 0.0, estimate)[()]
 
 
 def ppf(
@@ -354,7 +355,8 @@ def ppf(
     Returns
     -------
     array or scalar
-        The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``.
+        The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
+        estimate a NumPy array.
 
     Notes
     -----
