@@ -568,6 +568,10 @@ class TestFrozen:
         with pytest.raises(ValueError, match="is outside"):
             stable.Stable(*bad)
 
+    def test_one_law(self):
+        with pytest.raises(TypeError, match="not a number"):
+            stable.Stable([1.5, 1.6], 0.0)
+
 
 def test_scipy_bridge():
     bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
