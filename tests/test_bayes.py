@@ -554,6 +554,18 @@ def test_predictions_and_reports(tmp_path):
         _quick(workers=pool).fit(X, y)
 
 
+def test_column_names():
+    pandas = pytest.importorskip("pandas")
+    X, y = _data()
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = _quick().fit(frame, y)
+    assert model.feature_names_in_.tolist() == list("abcd") and model.summary()["name"][1] == "a"
+    assert same(model.predict_proba(frame), model.predict_proba(X))
+    with pytest.raises(ValueError, match="in that order"):
+        model.predict(frame[list("dcba")])
+    assert not hasattr(model.fit(X, y), "feature_names_in_") and model.summary()["name"][1] == "x0"
+
+
 def test_callback_stops():
     X, y = _data()
     seen = []

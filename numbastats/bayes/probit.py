@@ -112,6 +112,8 @@ class BayesProbit(Estimator):
     intercept_ : numpy.ndarray, shape (1,)
     classes_ : numpy.ndarray, shape (2,)
     n_features_in_, n_iter_ : int
+    feature_names_in_ : numpy.ndarray of str, shape (p,)
+        The columns of a data frame; not there for other X.
     converged_ : bool
         Largest R-hat below 1.01 and smallest bulk ESS at least 400 (with keep="moments" or "cov": the R-hat of the means).
     draws_ : dict
@@ -213,6 +215,10 @@ class BayesProbit(Estimator):
         if predicting:
             if X.shape[1] != self.n_features_in_:
                 raise ValueError(f"X has shape {X.shape}; the model was fitted with {self.n_features_in_} columns")
+            if names is not None and hasattr(self, "feature_names_in_"):
+                got, known = [str(n) for n in names], [str(n) for n in self.feature_names_in_]
+                if got != known:
+                    raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
         elif X.shape[0] == 0:
             raise ValueError(f"X has shape {X.shape}; at least one row is needed")
         elif X.shape[0] >= 2**32:
@@ -308,6 +314,7 @@ class BayesProbit(Estimator):
         X, names = self._matrix(X)
         self.classes_, signs = self._outcome(y, X.shape[0])
         self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         self._check_memory(self.draws)

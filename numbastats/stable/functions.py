@@ -499,8 +499,8 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     Returns
     -------
     numpy.ndarray
-        Of the broadcast shape with a last axis of length 4, in the order of the signature. NaN where the density is 0; for
-        alpha = 2 and beta = +-1 the derivatives from inside the domain.
+        Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
+        are. NaN where the density is 0; for alpha = 2 and beta = +-1 the derivatives from inside the domain.
 
     Notes
     -----
@@ -517,11 +517,13 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     array([ 0.5, -0.5])
     """
     choice("param", param, ("S0", "S1"))
-    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, alpha, beta, loc, scale)))
+    given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
+    dtype = result_dtype(_NAMES, [dtype_of(v) for v in given])
+    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in given))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(_one(v) is not None for v in (alpha, beta))
     options = dict(device=device, workers=workers)
-    result = np.empty((*x.shape, 4))
+    result = np.empty((*x.shape, 4), dtype)
     if not x.size:
         return result
     cusp = a < CUSP
