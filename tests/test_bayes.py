@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import mpmath as mp
@@ -539,9 +540,30 @@ def test_predictions_and_reports(tmp_path):
     assert loaded.stats_ == model.stats_ and loaded.converged_ == model.converged_
     with pytest.raises(AttributeError, match="no data"):
         loaded.continue_(5)
-    infinite = _quick(intercept_scale=np.inf).fit(X, y)
+    path = tmp_path / "no_suffix"
+    infinite = _quick(intercept_scale=np.inf, tau_scale=np.float64(0.5), dtype=np.float64).fit(X, words.astype(object))
     infinite.save(path)
-    assert ns.bayes.BayesProbit.load(path).intercept_scale == np.inf
+    loaded = ns.bayes.BayesProbit.load(path)
+    assert loaded.intercept_scale == np.inf and loaded.tau_scale == 0.5 and loaded.dtype == "float64"
+    assert loaded.predict(X).tolist() == infinite.predict(X).tolist()
+    assert model.score(X, words[:, None]) == model.score(X, words)
+    assert model.loo(X, words[:, None])["elpd"] == model.loo(X, words)["elpd"]
+    with pytest.raises(ValueError, match="120 rows"):
+        model.score(X, words[:7])
+    with pytest.raises(ValueError, match="is an executor"), ThreadPoolExecutor(1) as pool:
+        _quick(workers=pool).fit(X, y)
+
+
+def test_column_names():
+    pandas = pytest.importorskip("pandas")
+    X, y = _data()
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = _quick().fit(frame, y)
+    assert model.feature_names_in_.tolist() == list("abcd") and model.summary()["name"][1] == "a"
+    assert same(model.predict_proba(frame), model.predict_proba(X))
+    with pytest.raises(ValueError, match="in that order"):
+        model.predict(frame[list("dcba")])
+    assert not hasattr(model.fit(X, y), "feature_names_in_") and model.summary()["name"][1] == "x0"
 
 
 def test_callback_stops():

@@ -321,6 +321,18 @@ print(n == sum(len(k.numba_signatures()) for k in REGISTRY.values() if k.name.st
     assert run_python(code).split() == ["True", "True"]
 
 
+def test_warmup_knows_all_topics(run_python):
+    code = """
+import numbastats as ns
+from numbastats._core import compile
+compile.Kernel.numba_signatures = lambda kernel: []  # nothing to compile
+print(ns.warmup(), {name.split(".")[0] for name in compile.REGISTRY} == set(compile.TOPICS))
+"""
+    assert run_python(code).split() == ["0", "True"]
+    with pytest.raises(ValueError, match="'stable'"):
+        compiling.warmup("scalars")
+
+
 def test_self_check_runs(run_python):
     done = subprocess.run([sys.executable, "-m", "numbastats"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -784,6 +784,8 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
         (GOOD, {"H": np.eye(3)}, "shape"),
         (GOOD, {"H": np.eye(2), "h": 1.0}, "both given"),
         (GOOD, {"H": np.eye(2), "sigma": "diag"}, "both given"),
+        (GOOD, {"H": np.eye(2), "bandwidth": "scott"}, "both given"),
+        (GOOD, {"h": [1.0, 2.0]}, "sigma="),
         (GOOD, {"h": 0.0}, "> 0"),
         (GOOD, {"h": np.nan}, "> 0"),
         (GOOD, {"kernel": "tophat"}, "'uniform'"),

@@ -96,6 +96,16 @@ def test_scikit_learn_protocol():
     x = np.random.default_rng(4).standard_normal((300, 1))
     search = GridSearchCV(kde.KDE(kernel="gaussian", bw_convention="std"), {"h": [0.4, 3.0]}, cv=3).fit(x)
     assert search.best_params_ == {"h": 0.4}
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    w = np.arange(300.0)
+    weighted = make_pipeline(StandardScaler(), kde.KDE(h=0.4)).fit(x, kde__sample_weight=w)
+    z = (x - x.mean()) / x.std()
+    want = kde.KDE(h=0.4).fit(z, w).score_samples(z)
+    np.testing.assert_allclose(weighted.score_samples(x), want, rtol=1e-12)
+    with pytest.raises(ValueError, match="both given"):
+        kde.KDE().fit(x, w, w)
 
 
 def test_log_densities_of_the_estimator():
@@ -106,6 +116,16 @@ def test_log_densities_of_the_estimator():
     np.testing.assert_allclose(np.exp(logs), fitted.points(new), rtol=1e-14)
     assert logs[2] == -np.inf and np.isfinite(logs[:2]).all()
     assert fitted.score(new[:2]) == pytest.approx(logs[:2].sum(), rel=1e-14)
+
+
+def test_kind_of_the_estimator():
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(np.random.default_rng(4).standard_normal((200, 2)))
+    fitted = kde.KDE(**CPU).fit(x)
+    axes = [(-1, 1, 3)] * 2
+    for got, want in ((fitted.points(x), kde.points(x, x, **CPU)), (fitted.grid(axes), kde.grid(x, axes, **CPU))):
+        assert isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor) and torch.equal(got, want)
+    assert isinstance(fitted.score(x), float)
 
 
 def test_densities_of_the_estimator():
@@ -179,6 +199,8 @@ def test_boxes_of_other_estimates():
     want = np.where(u < 0, (1 + u) ** 2 / 2, 1 - (1 - u) ** 2 / 2).prod(1).mean()
     assert fitted.cdf([[0.2, 0.5, 1.0]])[0] == pytest.approx(want, abs=1e-15)
     assert np.isnan(fitted.cdf([[np.nan, 0, 0]])[0])
+    line = kde.KDE(boundary={0: ("reflect", 0, None)}, **CPU).fit(np.abs(x[:, 0]))
+    assert line.cdf([-1.0, 0.0]).tolist() == [0.0, 0.0] and isinstance(line.cdf(0.5), float)
     half = np.abs(x[:, :2])
     fitted = kde.KDE(boundary={0: ("reflect", 0, None)}, **CPU).fit(half)
     assert fitted.box_probability(-np.inf, np.inf) == pytest.approx(1, abs=1e-14)

@@ -390,6 +390,7 @@ def test_named_parameters_and_base():
         student_t(1.0, 2.0)
     z = np.array([-2.0, 0.0, 1.0])
     frozen = student_t(4.0)
+    assert frozen.norm_const == 1.0  # the law's density is normalised
     np.testing.assert_allclose(frozen.transform(z), student_t(4.0).ppf(scipy.stats.norm.cdf(z)), rtol=1e-13)
     assert "student_t(nu=4.0)" in repr(frozen)
 

@@ -658,6 +658,9 @@ def test_empty_batch():
         (dict(precision="half"), "mixed"),
         (dict(n_components=0), "at least 1"),
         (dict(n_components="two"), "n_components"),
+        (dict(n_components=[2, 1, 2]), "array of length 3"),
+        (dict(n_components=np.array([1, 2, 2, 1])), "array of length 3"),
+        (dict(n_components=range(0)), "not understood"),
         (dict(n_init=0), "n_init"),
         (dict(tol=0), "tol"),
         (dict(prior={"nu": 1}), "nu"),
@@ -684,6 +687,8 @@ def test_bad_types():
             mixture.fit_many(np.stack([GOOD] * 2).astype(bad))
     with pytest.raises(ValueError, match="2-D array"):
         mixture.fit_many(GOOD)
+    with pytest.raises(ValueError, match="fit_many"):
+        mixture.fit(GOOD, keep_starts=True)
     with pytest.raises(ValueError, match=r"n_components=16 is more"):
         mixture.fit_many([GOOD], 16, device="cuda")
 
@@ -868,6 +873,7 @@ def test_estimator():
     assert abs(model.bic(x) - r.bic) < 1e-9 and abs(model.aic(x) - r.aic) < 1e-9
     p = model.predict_proba(x)
     assert p.shape == (150, 2) and (model.predict(x) == p.argmax(axis=1)).all()
+    assert model.predict([np.nan]).tolist() == [-1]
     assert model.sample(7, rng=1).shape == (7, 1)
     weighted = mixture.Mixture(2, rng=3, device="cpu").fit(x, sample_weight=np.full(150, 2.0))
     assert abs(weighted.lower_bound_ - mixture.Mixture(2, rng=3, device="cpu").fit(x).lower_bound_) < 1e-9

@@ -452,6 +452,11 @@ def test_quantiles_round_trip(device):
 def test_quantile_error():
     x, e = stable.ppf([0.1, 0.5, 0.0], 1.5, 0.5, error=True)
     assert (e[:2] < 1e-11).all() and (e[:2] > 0).all() and e[2] == 0 and x[2] == -INF
+    torch = pytest.importorskip("torch")
+    y, f = stable.ppf(torch.tensor([0.1, 0.5, 0.0], dtype=torch.float64), 1.5, 0.5, error=True)
+    assert isinstance(y, torch.Tensor) and (f == e).all()
+    x, e = stable.ppf([0.0, 1.0, 2.0], [0.5, 0.5, 1.5], [1.0, -1.0, 0.0], param="S1", error=True)  # ends of supports; no law
+    assert x[:2].tolist() == e[:2].tolist() == [0.0, 0.0] and np.isnan(x[2]) and np.isnan(e[2])
 
 
 def test_agrees_with_scipy():
@@ -571,6 +576,10 @@ class TestFrozen:
         with pytest.raises(ValueError, match="is outside"):
             stable.Stable(*bad)
 
+    def test_one_law(self):
+        with pytest.raises(TypeError, match="not a number"):
+            stable.Stable([1.5, 1.6], 0.0)
+
 
 def test_scipy_bridge():
     bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
@@ -578,7 +587,11 @@ def test_scipy_bridge():
     frozen = bridge(1.5, 0.3)
     assert frozen.cdf(1.0) == bridge.cdf(1.0, alpha=1.5, beta=0.3) == stable.cdf(1.0, 1.5, 0.3, param="S1")
     assert bridge.rvs(1.5, 0.3, size=(2, 3), random_state=1).shape == (2, 3)
-    assert np.ndim(bridge.rvs(1.5, 0.3, random_state=1)) == 0
+    assert np.ndim(bridge.rvs(1.5, 0.3, random_state=1)) == np.ndim(frozen.rvs()) == 0
+    assert bridge.rvs([1.5, 1.2], 0.3).shape == frozen.rvs(2).shape == (2,) and frozen.rvs(size=1).shape == (1,)
+    x = frozen.rvs(1000, 3)
+    assert bridge.fit(x, fbeta=0.3)[1] == 0.3
+    assert bridge.fit(x) == pytest.approx(stable.fit(x, param="S1").params)
     assert bridge.stats(2.0, 0.0) == (0.0, 2.0) and bridge.stats(1.5, 0.0, moments="mvsk")[1] == INF
     low, high = bridge.interval(0.9, 1.5, 0.0)
     assert low == pytest.approx(-high)

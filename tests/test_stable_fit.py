@@ -99,6 +99,10 @@ def test_equivariance_and_parameterisations():
     np.testing.assert_allclose(b.params, [a.params[0], -a.params[1], 5.0 - 1e-6 * a.params[2], 1e-6 * a.params[3]], rtol=2e-4)
     np.testing.assert_allclose(b.se * [1, 1, 1e6, 1e6], a.se, rtol=1e-3)
     s1 = fit(x, param="S1")
+    for scale in (1e-200, 1e-9, 1e200):  # squares that are no numbers, and steps of the delta method
+        for found, param in ((a, "S0"), (s1, "S1")):
+            scaled = fit(x * scale, param=param)
+            np.testing.assert_allclose(scaled.se, found.se * [1, 1, scale, scale], rtol=1e-8)
     np.testing.assert_allclose(s1.params, [float(v) for v in ns.stable.convert(*a.params, to="S1")], rtol=1e-9)
     assert s1.law.pdf(1.0) == pytest.approx(a.law.pdf(1.0), rel=1e-9)
     assert s1.se[2] > a.se[2] and s1.se[0] == pytest.approx(a.se[0])
@@ -228,6 +232,10 @@ def test_many_data_sets():
     ragged[0], ragged[1, :150] = sets[0], sets[1]
     np.testing.assert_array_equal(ns.stable.fit_many(ragged).params, fits.params[:2])
     assert len(ns.stable.fit_many([])) == 0
+    with pytest.raises(ValueError, match="sequence of arrays"):
+        ns.stable.fit_many(sets[0])
+    with pytest.raises(ValueError, match="workers=0"):
+        ns.stable.fit_many(sets, workers=0)
     for wrong in (dict(se="robust"), dict(nan_policy="drop"), dict(fixed={"beta": 2.0})):
         with pytest.raises(ValueError, match="use"):
             ns.stable.fit_many(sets, **wrong)

@@ -31,6 +31,7 @@ from numba import cuda, njit
 from numba.core import codegen, compiler
 from numba.core.registry import CPUDispatcher, cpu_target
 
+from numbastats._core.errors import choice
 from numbastats._core.parallel import in_threads
 
 __all__ = [
@@ -479,13 +480,16 @@ def _registered(module, name):
     return REGISTRY[name]
 
 
+TOPICS = ("bayes", "kde", "mixture", "quantile", "random", "stable")
+
+
 def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
     """Compile kernels ahead of use, into the disk cache.
 
     Parameters
     ----------
-    topic : str, optional
-        Sub-package, for example "quantile"; all that are registered by default.
+    topic : {"bayes", "kde", "mixture", "quantile", "random", "stable"}, optional
+        Sub-package; all of them by default, which takes minutes.
     parallel : bool
         Also compile the parallel twins.
 
@@ -494,16 +498,23 @@ def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
     int
         Number of machine-code variants that are ready.
 
+    Raises
+    ------
+    ValueError
+        For another topic.
+
     Examples
     --------
     >>> import numbastats as ns
     >>> ns.warmup("quantile", parallel=False) > 0
     True
     """
-    importlib.import_module(f"numbastats.{topic}" if topic else "numbastats")
+    topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
+    for name in topics:
+        importlib.import_module(f"numbastats.{name}")
     count = 0
     for kernel in list(REGISTRY.values()):
-        if topic is None or kernel.name.startswith(f"{topic}."):
+        if kernel.name.split(".")[0] in topics:
             for _, signature in kernel.numba_signatures():
                 for twin in (kernel.serial, kernel.parallel) if parallel else (kernel.serial,):
                     twin.compile(signature)

@@ -47,6 +47,8 @@ def worker_count(workers) -> int:
     """Resolve ``workers=`` (None, a positive int, -1) to a number of threads this process can use."""
     if workers is None:
         workers = config.get("workers")
+    if is_executor(workers):
+        raise ValueError(f"workers={workers!r} is an executor, but this call runs in threads; use None, a positive integer or -1")
     if isinstance(workers, bool) or not hasattr(workers, "__index__") or (workers < 1 and workers != -1):
         raise ValueError(
             f"workers={workers!r} is not understood; use None, a positive integer, -1 for all cores, "

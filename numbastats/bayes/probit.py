@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -111,6 +112,8 @@ class BayesProbit(Estimator):
     intercept_ : numpy.ndarray, shape (1,)
     classes_ : numpy.ndarray, shape (2,)
     n_features_in_, n_iter_ : int
+    feature_names_in_ : numpy.ndarray of str, shape (p,)
+        The columns of a data frame; not there for other X.
     converged_ : bool
         Largest R-hat below 1.01 and smallest bulk ESS at least 400 (with keep="moments" or "cov": the R-hat of the means).
     draws_ : dict
@@ -212,6 +215,10 @@ class BayesProbit(Estimator):
         if predicting:
             if X.shape[1] != self.n_features_in_:
                 raise ValueError(f"X has shape {X.shape}; the model was fitted with {self.n_features_in_} columns")
+            if names is not None and hasattr(self, "feature_names_in_"):
+                got, known = [str(n) for n in names], [str(n) for n in self.feature_names_in_]
+                if got != known:
+                    raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
         elif X.shape[0] == 0:
             raise ValueError(f"X has shape {X.shape}; at least one row is needed")
         elif X.shape[0] >= 2**32:
@@ -223,9 +230,7 @@ class BayesProbit(Estimator):
         return X, names
 
     def _outcome(self, y, n):
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
+        y = _column(y)
         if y.ndim != 1 or y.size != n:
             raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
         if y.dtype.kind == "f" and np.isnan(y).any():
@@ -237,7 +242,7 @@ class BayesProbit(Estimator):
         if classes.size == 1:
             if math.isinf(self.intercept_scale) and self.fit_intercept:
                 raise ValueError("y has one class only: with intercept_scale=inf the posterior is improper; use a finite scale")
-            warnings.warn(f"y has one class only, {classes[0]!r}: the coefficients come from the prior", stacklevel=4)
+            warnings.warn(f"y has one class only, {classes.tolist()[0]!r}: the coefficients come from the prior", stacklevel=4)
             pair = {0: (0, 1), 1: (0, 1), -1: (-1, 1)}.get(classes[0].item() if classes.dtype.kind in "iufb" else None)
             pair = (False, True) if classes.dtype.kind == "b" else pair
             if pair is None:
@@ -309,6 +314,7 @@ class BayesProbit(Estimator):
         X, names = self._matrix(X)
         self.classes_, signs = self._outcome(y, X.shape[0])
         self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         self._check_memory(self.draws)
@@ -583,8 +589,16 @@ class BayesProbit(Estimator):
         Returns
         -------
         float
+
+        Raises
+        ------
+        ValueError
+            For another number of columns, or of outcomes than rows.
         """
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        y, found = _column(y), self.predict(X)
+        if y.shape != found.shape:
+            raise ValueError(f"y has shape {y.shape}, but X has {found.size} rows; pass one outcome per row")
+        return float(np.mean(found == y))
 
     # --- reports ---
 
@@ -619,8 +633,8 @@ class BayesProbit(Estimator):
         }  # fmt: skip
 
     def _log_likelihoods(self, X, y):
-        self._need_draws("loo and waic")
-        y = np.asarray(y)
+        self._need_draws("leave-one-out prediction")
+        y = _column(y)
         unknown = ~np.isin(y, self.classes_)
         if y.shape != (np.shape(X)[0],) or unknown.any():
             raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {np.shape(X)[0]} rows of X")
@@ -684,11 +698,12 @@ class BayesProbit(Estimator):
     # --- storage ---
 
     def save(self, path):
-        """Write the fitted model to one .npz file.
+        """Write the fitted model to one file of NumPy's .npz format.
 
         Parameters
         ----------
         path : str or path-like
+            The name as it stands, no suffix is added.
         """
         self._fitted()
         params = {n: v for n, v in self.get_params().items() if n not in ("rng", "callback", "workers", "device")}
@@ -696,7 +711,9 @@ class BayesProbit(Estimator):
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
-        np.savez(path, classes=self.classes_, header=np.array(repr([type(self).__name__, params, facts])), **arrays)
+        plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
+        with open(path, "wb") as file:
+            np.savez(file, classes=np.array(self.classes_.tolist()), header=json.dumps([params, facts], default=plain), **arrays)
 
     @classmethod
     def load(cls, path):
@@ -710,10 +727,8 @@ class BayesProbit(Estimator):
         -------
         BayesProbit
         """
-        import ast
-
         with np.load(path, allow_pickle=False) as file:
-            _, params, facts = ast.literal_eval(str(file["header"]).replace("inf", "1e999"))
+            params, facts = json.loads(str(file["header"]))
             model = cls(**params)
             model.classes_ = file["classes"]
             model.draws_ = {n[6:]: file[n] for n in file.files if n.startswith("draws_")}
@@ -733,11 +748,24 @@ class BayesProbit(Estimator):
         Returns
         -------
         arviz.InferenceData
+
+        Raises
+        ------
+        ImportError
+            Without the package.
         """
         self._need_draws("to_inference_data")
-        import arviz
-
+        try:
+            import arviz
+        except ImportError as error:
+            raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
         return arviz.from_dict(posterior=dict(self.draws_))
+
+
+def _column(y):
+    """Outcomes; a single column as an array of one axis."""
+    y = np.asarray(y)
+    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def _criterion(pointwise):

@@ -13,9 +13,10 @@ __all__ = ["levy_stable"]
 
 
 class _LevyStable:
-    """Drop-in for `scipy.stats.levy_stable`: same methods, argument order and default parameterisation ("S1").
+    """Stands in for `scipy.stats.levy_stable`: same names, argument order and default parameterisation ("S1").
 
-    Set ``parameterization`` to "S0" as in SciPy. ``levy_stable(alpha, beta, loc, scale)`` freezes the law.
+    Set ``parameterization`` to "S0" as in SciPy. ``levy_stable(alpha, beta, loc, scale)`` freezes the law. Of SciPy's methods
+    `entropy`, `expect`, `moment` and `fit_loc_scale` are missing.
 
     Examples
     --------
@@ -90,12 +91,19 @@ class _LevyStable:
         """Inverse of the survival function."""
         return self._at(stable.isf, q, args, kwds)
 
-    def rvs(self, *args, size=1, random_state=None, **kwds):
-        """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. As in SciPy a single draw is a scalar."""
-        if len(args) > 4:
-            args, size = args[:4], args[4]
-        x = stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
-        return x[0] if size == 1 and np.ndim(x) == 1 else x
+    def rvs(self, *args, size=None, random_state=None, **kwds):
+        """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. Without `size` they have the parameters' shape."""
+        known = 0 if self._fixed is not None else 4
+        if len(args) > known:  # as in SciPy, size may follow the parameters, and random_state the size of a frozen law
+            args, size, *rest = args[:known], *args[known:]
+            random_state = rest[0] if rest else random_state
+        return stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
+
+    def fit(self, data, *, falpha=None, fbeta=None, floc=None, fscale=None):
+        """(alpha, beta, loc, scale) by maximum likelihood; the keywords hold values that are known, floc only in S0."""
+        known = {"alpha": falpha, "beta": fbeta, "loc": floc, "scale": fscale}
+        known = {name: value for name, value in known.items() if value is not None}
+        return tuple(stable.fit(data, fixed=known, param=self.parameterization).params)
 
     def _law(self, args, kwds):
         return stable.Stable(*self._parameters(args, kwds), param=self.parameterization)

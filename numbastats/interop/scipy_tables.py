@@ -38,7 +38,7 @@ class _Frozen:
         tail = 0.5 * (1.0 - np.asarray(confidence, float))
         return self.table.ppf(tail), self.table.isf(tail)
 
-    def rvs(self, size=1, random_state=None):
+    def rvs(self, size=None, random_state=None):
         """Draws; `random_state` is what `rng` is elsewhere in this library."""
         return self.table.rvs(size, rng=random_state)
 
@@ -54,7 +54,7 @@ def to_scipy(table):
     Returns
     -------
     object
-        With ``ppf(q) isf(q) rvs(size=1, random_state=None) median() interval(confidence)``, and ``pdf logpdf cdf sf`` where
+        With ``ppf(q) isf(q) rvs(size=None, random_state=None) median() interval(confidence)``, and ``pdf logpdf cdf sf`` where
         the table has them.
 
     Examples

@@ -10,6 +10,7 @@ import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import check_dtype
+from numbastats._core.dispatch import _is_torch
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
@@ -66,21 +67,30 @@ class KDE(Estimator):
         self.boundary, self.adaptive, self.tail, self.nan_policy = boundary, adaptive, tail, nan_policy
         self.dtype, self.device, self.workers, self.form = dtype, device, workers, form
 
-    def fit(self, samples, sample_weight=None):
+    def fit(self, samples, y=None, sample_weight=None):
         """Fix the kernel matrix; returns self.
 
         Parameters
         ----------
         samples : (n, d) or (n,) array_like
+        y : (n,) array_like, optional
+            Where scikit-learn has labels, the weights if `sample_weight` is not given: never ignored.
         sample_weight : (n,) array_like, optional
+
+        Raises
+        ------
+        ValueError
+            As `numbastats.kde.grid`, and for weights given twice.
         """
+        if y is not None and sample_weight is not None:
+            raise ValueError("y and sample_weight were both given; a density has no labels, pass sample_weight= alone")
         names = ("kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "workers", "form")
         model = make_model(
-            samples, sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
+            samples, y if sample_weight is None else sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
         )  # fmt: skip
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
-        self._like = samples if model.kind is not None else None
+        self._like = samples if model.kind is not None or _is_torch(samples) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
         return self
@@ -133,8 +143,10 @@ class KDE(Estimator):
         Returns
         -------
         float
+            -inf where one point lies outside every support, as in searches over small bandwidths; the Gaussian reaches
+            6.8 standard deviations in two dimensions with the default `tail`, and everywhere with ``tail=0``.
         """
-        return float(np.sum(self.score_samples(X)))
+        return float(np.sum(np.asarray(self.score_samples(X))))
 
     def logpdf(self, points, *, method="auto", out=None):
         """Logarithm of the density at listed points, -inf where it is 0."""
@@ -193,7 +205,7 @@ class KDE(Estimator):
 
         Returns
         -------
-        (p,) array
+        (p,) array, or a scalar for a scalar
             Exact to rounding for d = 1, for power kernels in two dimensions (O(n) per point) and for product forms. Else
             `quadrature_error_` bounds the error: as for `box_probability`, and a quarter more for the interpolation.
         """
@@ -207,8 +219,8 @@ class KDE(Estimator):
             _, lo, hi = e.boundary.get(0, ("", -math.inf, math.inf))
             value = self._one_axis(0, np.clip(x, lo, hi), lambda u, b: marginal_cdf(m, u))
             if math.isfinite(lo):
-                value = value - self._one_axis(0, np.array([lo]), lambda u, b: marginal_cdf(m, u))
-            return value
+                value = value - self._one_axis(0, lo, lambda u, b: marginal_cdf(m, u))
+            return np.clip(value, 0.0, 1.0)[()]
         where = np.atleast_2d(np.asarray(points, float))
         if self._mass(where[0], where[0]) is not None:
             low = np.full(m.d, -math.inf)

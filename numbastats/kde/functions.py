@@ -344,15 +344,21 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     if shape is not None and step is not None:
         raise ValueError("shape and step were both given; pass one of the two")
     if step is not None:
-        steps = np.broadcast_to(np.asarray(step, float), (m.d,))
+        steps = _per_axis("step", np.asarray(step, float), m.d)
         if not (np.isfinite(steps).all() and (steps > 0).all()):
             raise ValueError(f"step={step!r}; steps must be finite and > 0")
         counts = np.ceil((high - low) / steps).astype(int) + 1
         return tuple(lo + s * np.arange(c) for lo, s, c in zip(low, steps, counts, strict=True))
-    counts = np.broadcast_to(np.asarray(100 if shape is None else shape, int), (m.d,))
+    counts = _per_axis("shape", np.asarray(100 if shape is None else shape, int), m.d)
     if (counts < 2).any():
         raise ValueError(f"shape={shape!r}; use at least 2 positions per axis")
     return tuple(np.linspace(lo, hi, c) for lo, hi, c in zip(low, high, counts, strict=True))
+
+
+def _per_axis(name, value, d):
+    if value.shape not in ((), (1,), (d,)):
+        raise ValueError(f"{name} has shape {value.shape}; give one number, or one per axis, shape ({d},)")
+    return np.broadcast_to(value, (d,))
 
 
 def perkins(f, g):

@@ -231,8 +231,10 @@ def check_form(form, d, matrix):
 def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):
     n, d = x.shape
     if H is not None:
-        if h is not None or not (isinstance(sigma, str) and sigma == "cov"):
-            raise ValueError("H and h (or sigma) were both given; H is the whole kernel matrix, h^2 Sigma. Pass one of the two")
+        if h is not None or bandwidth != "eq9" or not (isinstance(sigma, str) and sigma == "cov"):
+            raise ValueError(
+                "H and h (or sigma, or bandwidth) were both given; H is the whole kernel matrix, h^2 Sigma. Pass one of the two"
+            )
         H = np.atleast_2d(np.asarray(H, np.float64))
         if H.shape != (d, d):
             raise ValueError(f"H has shape {H.shape}; for samples of {d} dimensions it must be ({d}, {d})")
@@ -295,6 +297,8 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
             if not h > 0:
                 raise ValueError("the samples have no spread; pass h=")
     else:
+        if np.ndim(h):
+            raise ValueError(f"h has shape {np.shape(h)}; it is one number: for bandwidths per axis pass h=1 and sigma=[...]")
         h = float(h)
         if not (math.isfinite(h) and h > 0):
             raise ValueError(f"h={h!r}; the bandwidth must be finite and > 0")

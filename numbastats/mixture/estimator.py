@@ -153,8 +153,10 @@ class Mixture(Estimator):
         Returns
         -------
         numpy.ndarray of int, shape (n,)
+            -1 for NaN and outside the support.
         """
-        return np.argmax(self.predict_proba(X), axis=1)
+        p = self.predict_proba(X)
+        return np.where(np.isnan(p[:, 0]), -1, np.argmax(p, axis=1))
 
     def sample(self, n_samples=1, *, rng=None):
         """Draw from the fitted mixture.

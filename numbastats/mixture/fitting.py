@@ -127,7 +127,12 @@ class MixtureBatch:
     candidates : tuple of int
         The numbers of components that were tried.
     starts : dict
-        With ``keep_starts``: start parameters, and the log-likelihood and status that each climb ended with.
+        With ``keep_starts``, by number of components K: the start parameters "weights", "means", "params" (D, R, K), and the
+        "loglik", "status" and "n_iter" (D, R) that each climb ended with.
+
+    Notes
+    -----
+    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components.
     """
 
     family: object
@@ -371,7 +376,7 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
         Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
     **options
-        Those of `fit_many`.
+        Those of `fit_many`, but for `keep_starts`.
 
     Returns
     -------
@@ -397,6 +402,8 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
         x = x[:, 0]
     if x.ndim != 1:
         raise ValueError(f"x has shape {x.shape}; one data set is 1-D. For many data sets use fit_many()")
+    if options.get("keep_starts"):
+        raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
     if "init_params" in options and options["init_params"] is not None:
         options["init_params"] = np.asarray(options["init_params"], np.float64)[None]
     batch = fit_many([x], n_components, family=family, weights=None if weights is None else [np.asarray(weights)], **options)
@@ -424,13 +431,15 @@ def _candidates(n_components, D):
         ks = sorted(set(per_set.tolist())) or [1]
     else:
         try:
-            ks, per_set = sorted({int(v.__index__()) for v in n_components}), None
+            ks, per_set = sorted(int(v.__index__()) for v in n_components), None
         except (TypeError, AttributeError):
+            ks = []
+        if len(set(ks)) < max(len(ks), 1):
             raise ValueError(
-                f"n_components={n_components!r} is not understood; use an integer >= 1, a range or tuple of candidates, or an "
-                f"integer array of length {D}, one per data set"
-            ) from None
-    if not ks or ks[0] < 1:
+                f"n_components={n_components!r} is not understood; use an integer >= 1, a range or tuple of different "
+                f"candidates, or an integer array of length {D}, one per data set"
+            )
+    if ks[0] < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
     if ks[-1] > 200:
         raise ValueError(f"n_components={ks[-1]} is more than 200")

@@ -162,7 +162,7 @@ def _check_cdf(cdf, masses, values):
             if not (off <= 1e-9).all():
                 i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
                 raise ValueError(
-                    f"pdf and cdf disagree: at x = {x[i]!r} the density's mass is {want[i]!r} and cdf gives {got[i]!r}. "
+                    f"pdf and cdf disagree: at x = {x[i]:.6g} the density's mass is {want[i]:.12g} and cdf gives {got[i]:.12g}. "
                     "Either the density has a feature that the panels missed (move the anchor there), or one of them is wrong"
                 )
 

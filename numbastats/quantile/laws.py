@@ -242,7 +242,9 @@ class Law:
         """All parameters by position, defaults filled in."""
         values = dict(zip(self.names, params, strict=False))
         if len(params) > len(self.names) or set(named) - set(self.names) or set(named) & set(values):
-            raise TypeError(f"{self.__name__} takes {', '.join(self.names)}; got {len(params)} values and {sorted(named)}")
+            raise TypeError(
+                f"{self.__name__} takes {', '.join(self.names)}; got {len(params)} values by position and {sorted(named)} by name"
+            )
         values |= named
         required = len(self.names) - len(self.defaults)
         values |= {n: d for n, d in zip(self.names[required:], self.defaults, strict=True) if n not in values}
@@ -460,7 +462,7 @@ class Law:
         *params, **named : array_like
             See the law.
         size : int or tuple of int, optional
-            By default the shape of the parameters.
+            By default the shape of the parameters; a keyword, as the last parameters of a law may be left out.
         rng, dtype, device, workers
             As in `numbastats.random.uniform`.
 
@@ -491,6 +493,7 @@ class FrozenLaw(Recycler):
         if shift is not None:
             shift = np.broadcast_to(shift, np.broadcast_shapes(*(np.shape(p) for p in params)))
         self._build(law._one, params, base, tail, accuracy, degree, device, workers, shift)
+        self.norm_const = np.where(self.certificate.ok, 1.0, math.nan)[()]  # the table's own density has a factor
 
     def _make(self, describe, values):
         try:

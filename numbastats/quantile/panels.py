@@ -193,19 +193,17 @@ class Side:
     def _values(self, x):
         try:
             with np.errstate(all="ignore"):
-                f = np.asarray(self.density(x), dtype=np.float64)
-        except TypeError as error:
-            raise TypeError(
+                f = np.broadcast_to(np.asarray(self.density(x), dtype=np.float64), x.shape)
+        except (TypeError, ValueError) as error:
+            raise (TypeError if isinstance(error, TypeError) else ValueError)(
                 f"the density failed on an array of {x.size} values ({error}); it must work elementwise on arrays: use NumPy "
-                "functions, or numpy.vectorize"
+                "functions, numpy.where for if, or numpy.vectorize"
             ) from error
-        if f.shape != x.shape:
-            f = np.broadcast_to(f, x.shape)
         bad = ~(np.isfinite(f) & (f >= 0))
         if bad.any():
-            where = x[bad][0]
+            where, value = float(x[bad][0]), float(f[bad][0])
             raise ValueError(
-                f"the density is {f[bad][0]!r} at x = {where!r}; it must be finite and >= 0 inside the support. "
+                f"the density is {value!r} at x = {where!r}; it must be finite and >= 0 inside the support. "
                 "Put the anchor at a pole, and check support= and the parameters"
             )
         return f
@@ -282,9 +280,9 @@ class Side:
             probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
             risen = (h(probe) > 1e-20 * top) & (not power_law)
             if risen.any():
+                where = float(origin + sign * probe[risen][0])
                 raise ValueError(
-                    f"the density vanishes and rises again at x = {origin + sign * probe[risen][0]!r}: it has modes too far "
-                    "apart. Build one table per mode"
+                    f"the density vanishes and rises again at x = {where!r}: it has modes too far apart. Build one table per mode"
                 )
         keep = np.flatnonzero(v > target * v.max())
         first = max(keep[0] - 1, 0)

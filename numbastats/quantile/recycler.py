@@ -616,11 +616,12 @@ class Recycler:
     # -- files and other libraries -------------------------------------------------------------------------------
 
     def save(self, path):
-        """Write the tables to a .npz file.
+        """Write the tables to a file of NumPy's .npz format.
 
         Parameters
         ----------
         path : str or path
+            The name as it stands, no suffix is added.
         """
         store.save(self, path)
 

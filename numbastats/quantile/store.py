@@ -22,7 +22,7 @@ class Loaded:
 
 
 def save(table, path):
-    """Write the tables of a `Recycler` to a .npz file."""
+    """Write the tables of a `Recycler` to a file of NumPy's .npz format."""
     if not isinstance(table.base, (str, tuple)):
         raise ValueError("a table whose base is another table is not saved; save the two and build the map anew")
     for kind in {kind for kind, _ in table._tables}:
@@ -34,11 +34,13 @@ def save(table, path):
     p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in table._sets])
     anchors = np.array([one.base.anchor if one.base is not None else 0.0 for one in table._sets])
     c = table.certificate
-    np.savez(
-        path, meta=json.dumps(meta), p=p, anchors=anchors, norm=table.norm_const, ok=c.ok, error=c.max_rel_err,
+    contents = dict(
+        meta=json.dumps(meta), p=p, anchors=anchors, norm=table.norm_const, ok=c.ok, error=c.max_rel_err,
         tail_mass=c.tail_mass, calls=c.calls, shift=table._shift,
         **{f"table_{kind}_{degree}": t for (kind, degree), t in table._tables.items()},
     )  # fmt: skip
+    with open(path, "wb") as file:  # np.savez adds a suffix to a name
+        np.savez(file, **contents)
 
 
 def load(path, kind):

@@ -1,7 +1,17 @@
 """Scalar functions, callable from your own ``numba.njit`` and ``numba.cuda.jit`` code.
 
 Every formula of the library stands here once: branch-free, float32 and float64, vectorised by LLVM in CPU loops, the same
-source on CUDA.
+source on CUDA. Pass floats, not integers. The functions stand in modules, here only those of the quantiles:
+
+``elementary``
+    exp, log, pow, sin, cos, tanh and others that vectorise.
+``special``
+    erf, erfc, erfcx, gammaln, ndtr, log_ndtr, hazard.
+``samplers``, ``philox``
+    Draws in your own loops, such as ``normal1(k0, k1, item, stream, loc, scale)``: the same for the same key words, item and
+    stream, whichever thread asks.
+``hyperbolic``
+    Bessel functions K, densities of Student's t and the generalised hyperbolic family.
 
 Examples
 --------
@@ -15,6 +25,16 @@ Examples
 ...     return total / u.size
 >>> round(mean_quantile(np.array([0.5, 0.975])), 6)
 0.979982
+>>> from numbastats.scalar.elementary import exp
+>>> from numbastats.scalar.samplers import normal1
+>>> @numba.njit(parallel=True)
+... def mean_lognormal(k0, k1, n):
+...     total = 0.0
+...     for i in numba.prange(n):
+...         total += exp(normal1(k0, k1, i, 0, 0.0, 1.0))
+...     return total / n
+>>> bool(abs(mean_lognormal(1, 2, 100_000) - np.exp(0.5)) < 0.03)
+True
 """
 
 from numbastats.scalar.normal import ndtri1, ndtri_accurate1, ndtri_log1, norm_from_exp1

@@ -53,7 +53,11 @@ class Stable:
 
     def __post_init__(self):
         for name, allowed in (("alpha", "(0, 2]"), ("beta", "[-1, 1]"), ("loc", "the real numbers"), ("scale", "(0, inf)")):
-            value = float(getattr(self, name))
+            value = getattr(self, name)
+            try:
+                value = float(value)
+            except TypeError:
+                raise TypeError(f"{name}={value!r} is not a number; for many laws pass arrays to the functions, as pdf") from None
             inside = {
                 "alpha": 0.0 < value <= 2.0, "beta": abs(value) <= 1.0, "loc": math.isfinite(value),
                 "scale": 0.0 < value < math.inf,

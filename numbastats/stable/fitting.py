@@ -13,9 +13,9 @@ import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import unmasked
+from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
-from numbastats._core.parallel import is_executor
+from numbastats._core.parallel import is_executor, worker_count
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
 __all__ = [
@@ -40,7 +40,8 @@ class StableFit:
     params : numpy.ndarray, shape (4,)
         alpha, beta, loc, scale in `param`.
     se : numpy.ndarray, shape (4,)
-        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, methods other than "ml").
+        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, methods
+        other than "ml").
     cov : numpy.ndarray, shape (4, 4)
     loglik : float
     n_iter, n_eval : int
@@ -73,7 +74,7 @@ class StableFit:
 
 @dataclasses.dataclass(frozen=True)
 class StableFits:
-    """Results of many fits: the fields of `StableFit` with a first axis of data sets.
+    """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
     """
@@ -101,10 +102,17 @@ class StableFits:
 # --- data --------------------------------------------------------------------------------------------------------------
 
 
+def _real(x):
+    """Values in double precision, NaN for what a mask hides; TypeError for what are not real numbers."""
+    x = unmasked(x)
+    result_dtype(["x"], [x.dtype])
+    return x.astype(np.float64)
+
+
 def _data(x, weights, nan_policy):
     """Finite values and their weights (None: all 1); ValueError where nothing can be estimated."""
     choice("nan_policy", nan_policy, _NAN_POLICIES)
-    x = unmasked(x).astype(np.float64).reshape(-1)
+    x = _real(x).reshape(-1)
     w = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
     if w is not None:
         if w.shape != x.shape:
@@ -579,10 +587,11 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
 
 
 def _slopes(params, to):
-    """Derivatives of the converted parameters by the given ones."""
-    steps = 1e-6 * np.maximum(abs(params), 1e-3)
+    """Derivatives of the converted parameters by the given ones; loc only moves loc."""
+    params = params * [1.0, 1.0, 0.0, 1.0]
+    steps = 1e-6 * np.maximum(abs(params), [1e-3, 1e-3, 0.0, 0.0])
     J = np.eye(4)
-    for i in range(4):
+    for i in (0, 1, 3):
         up, down = params.copy(), params.copy()
         up[i], down[i] = up[i] + steps[i], down[i] - steps[i]
         up[0], up[1], down[1] = min(up[0], 2.0), min(up[1], 1.0), max(down[1], -1.0)
@@ -660,7 +669,7 @@ def fit(
     start : sequence of 4 floats, optional
         alpha, beta, loc, scale to begin with, in `param`; by default the simple estimators are tried.
     fixed : dict, optional
-        Values of parameters that are known, by name.
+        Values of parameters that are known, by name; a known loc only in S0.
     bounds : dict, optional
         Ranges of "alpha" and "beta", by default (0.1, 2) and (-1, 1).
     weights : array_like, optional
@@ -685,6 +694,8 @@ def fit(
     ------
     ValueError
         For fewer than 5 observations, no spread, infinite values, or options out of range.
+    TypeError
+        For values that are not real numbers of single or double precision.
 
     Warns
     -----
@@ -783,12 +794,12 @@ def fit(
     units = np.array([1.0, 1.0, unit, unit])
     params = p * units + [0.0, 0.0, centre, 0.0]
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
-    cov = cov * units[:, None] * units
     if param == "S1":
-        cov = _to_s1(params, cov)
+        cov = _to_s1(params, cov, units)
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
-    with np.errstate(invalid="ignore"):
-        errors = np.sqrt(np.diag(cov))
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        errors = np.sqrt(np.diag(cov)) * units  # the square of a scale may not be a number
+        cov = cov * units[:, None] * units
     return StableFit(
         params, errors, cov, best - mass * math.log(unit), iterations, likelihood.count, converged, "; ".join(notes) or "ok",
         method, param, origin,
@@ -823,9 +834,11 @@ def _gaussian_end(likelihood, p, best, y, w, inner):
     return (q, total) if total >= best - 1e-7 else (p, best)
 
 
-def _to_s1(params, cov):
-    """Covariance by the delta method."""
-    J = _slopes(params, "S1")
+def _to_s1(params, cov, units):
+    """Covariance by the delta method, in `units`; around a cusp there is none of loc, see `_around_a_cusp`."""
+    J = _slopes(params, "S1") * units / units[:, None]
+    if params[0] < _CUSP:
+        cov = np.where([True, True, False, True], cov, np.nan)
     known = np.isfinite(np.diag(cov))
     both = np.outer(known, known)
     return np.where(both, J @ np.where(both, cov, 0.0) @ J.T, np.nan)
@@ -932,8 +945,9 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     data : sequence of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
     method : str
         As in `fit`.
-    workers : executor, optional
-        An object with a ``map`` method; by default one data set after another.
+    workers : int or executor, optional
+        An executor, best of processes: an object with a ``map`` method. One data set after another for a number of threads, of
+        which the fits of small data sets gain nothing.
     param : {"S0", "S1"}
     **options
         Of `fit`, the same for all: fixed, bounds, se, profile.
@@ -946,7 +960,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     Raises
     ------
     ValueError
-        For values of options, or offsets, that are not understood.
+        For values of options, data of one dimension, or offsets, that are not understood.
     TypeError
         For options that `fit` does not have.
 
@@ -963,14 +977,19 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     choice("nan_policy", options.get("nan_policy", "raise"), _NAN_POLICIES)
     _bounds(options.get("bounds"), _fixed_values(options.get("fixed")))
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
-        values, offsets = np.asarray(data[0], np.float64), np.asarray(data[1])
+        values, offsets = _real(data[0]), np.asarray(data[1])
         if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
             raise ValueError(f"offsets must rise from 0 to {values.size}, the number of values")
         sets = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
     elif getattr(data, "ndim", None) == 2:
-        sets = [row[~np.isnan(row)] for row in unmasked(data).astype(np.float64)]
+        sets = [row[~np.isnan(row)] for row in _real(data)]
     else:
-        sets = [unmasked(x).astype(np.float64).reshape(-1) for x in data]
+        sets = [_real(x) for x in data]
+        if sets and all(x.ndim == 0 for x in sets):
+            raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")
+        sets = [x.reshape(-1) for x in sets]
+    if not is_executor(workers):
+        worker_count(workers)  # only checked
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
     found = list(workers.map(_fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731

@@ -338,9 +338,11 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     if not error:
         return x
     density = _value("pdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
-    tail = np.minimum(p, 1 - np.asarray(p))
+    p, density, size = np.asarray(p), np.asarray(density), np.abs(np.asarray(x))
+    tail = np.minimum(p, 1 - p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return x, np.where(np.isfinite(x), (certificate + 4e-16) * tail / density + 4e-16 * np.abs(x), 0.0)[()]
+        estimate = (certificate + 4e-16) * tail / density + 4e-16 * size
+    return x, np.where((tail == 0) | np.isinf(size), 0.0, estimate)[()]
 
 
 def ppf(
@@ -360,7 +362,8 @@ def ppf(
     Returns
     -------
     array or scalar
-        The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``.
+        The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
+        estimate a NumPy array.
 
     Notes
     -----
@@ -503,8 +506,8 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     Returns
     -------
     numpy.ndarray
-        Of the broadcast shape with a last axis of length 4, in the order of the signature. NaN where the density is 0; for
-        alpha = 2 and beta = +-1 the derivatives from inside the domain.
+        Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
+        are. NaN where the density is 0; for alpha = 2 and beta = +-1 the derivatives from inside the domain.
 
     Notes
     -----
@@ -521,11 +524,13 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     array([ 0.5, -0.5])
     """
     choice("param", param, ("S0", "S1"))
-    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, alpha, beta, loc, scale)))
+    given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
+    dtype = result_dtype(_NAMES, [dtype_of(v) for v in given])
+    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in given))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(_one(v) is not None for v in (alpha, beta))
     options = dict(device=device, workers=workers)
-    result = np.empty((*x.shape, 4))
+    result = np.empty((*x.shape, 4), dtype)
     if not x.size:
         return result
     cusp = a < CUSP
