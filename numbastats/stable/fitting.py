@@ -16,6 +16,7 @@ import numpy as np
 from numbastats._core.broadcast import unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor
+from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
 __all__ = [
@@ -382,6 +383,7 @@ def _starts(x, w, known, given):
         p = np.array(_SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
         if name == "small" and "alpha" not in known and p[0] > 0.8:
             continue
+        p[:2] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)  # on the boundary a score may vanish
         starts.append(p)
     return starts
 
@@ -466,7 +468,6 @@ def _unit_information(alpha, beta, form):
     in the peak or cusp at zeta.
     """
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    t = math.tan(0.5 * math.pi * alpha)
     if alpha < CUSP:
         peak = math.log(cusp_scale(alpha, beta))
         edges = np.arange(peak - 12.0, 32.0 / alpha + 4.0, 0.125)
@@ -485,10 +486,8 @@ def _unit_information(alpha, beta, form):
     D, w = D[keep], w[keep]
     J = (D * w[:, None]).T @ D
     if alpha < CUSP and form == "S0":  # loc in S1 is that in S0 - beta t scale
-        slopes = np.eye(4)
-        slopes[:3, 2] = -beta * 0.5 * math.pi * (1.0 + t * t), -t, 1.0
-        slopes[3, 2] = -beta * t
-        J = slopes @ J @ slopes.T
+        slopes = _slopes((alpha, beta, 0.0, 1.0), "S1")
+        J = slopes.T @ J @ slopes
     return 0.5 * (J + J.T)
 
 
@@ -577,14 +576,14 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
 
 
 def _slopes(params, to):
-    """Derivatives of the converted parameters by the given ones."""
-    steps = 1e-6 * np.maximum(abs(params), 1e-3)
+    """Derivatives of the converted parameters by the given ones: loc changes by beta t scale, t = tan(pi alpha/2)."""
+    a, b, _, s = params
+    t = tan_half_pi(a)[0]
+    by = np.array([b * s * 0.5 * math.pi * (1.0 + t * t), t * s, 0.0, b * t])
+    if a == 1.0:
+        by = np.array([math.inf, s * math.log(s), 0.0, b * (math.log(s) + 1.0)]) * (2.0 / math.pi)
     J = np.eye(4)
-    for i in range(4):
-        up, down = params.copy(), params.copy()
-        up[i], down[i] = up[i] + steps[i], down[i] - steps[i]
-        up[0], up[1], down[1] = min(up[0], 2.0), min(up[1], 1.0), max(down[1], -1.0)
-        J[:, i] = (_converted(up, to) - _converted(down, to)) / (up[i] - down[i])
+    J[2] += -by if to == "S1" else by
     return J
 
 
@@ -763,8 +762,8 @@ def fit(
     notes = [message] if message else []
     if x.size <= 20:
         notes.append("few points")
-    if p[0] >= _HIGHEST and 0 in free:
-        p[0], p[1] = 2.0, p[1] if 1 not in free else 0.0
+    if p[0] == 2.0 and 0 in free:
+        p[1] = p[1] if 1 not in free else 0.0
         notes.append("alpha = 2: a Gaussian, beta has no meaning")
     elif abs(p[1]) >= 1.0 - 1e-9 and 1 in free:
         p[1] = math.copysign(1.0, p[1])
@@ -781,12 +780,11 @@ def fit(
     units = np.array([1.0, 1.0, unit, unit])
     params = p * units + [0.0, 0.0, centre, 0.0]
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
-    cov = cov * units[:, None] * units
     if param == "S1":
-        cov = _to_s1(params, cov)
+        cov = _to_s1(cov, _slopes(params, "S1") * units / units[:, None])
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
-    with np.errstate(invalid="ignore"):
-        errors = np.sqrt(np.diag(cov))
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
     return StableFit(
         params, errors, cov, best - mass * math.log(unit), iterations, likelihood.count, converged, "; ".join(notes) or "ok",
         method, param, origin,
@@ -794,9 +792,11 @@ def fit(
 
 
 def _maximise(likelihood, y, w, inner, start, free, limits, callback):
-    """The best of the climbs from all starts."""
-    best = None
-    for begin in _starts(y, w, inner, start):
+    """The best of the climbs from all starts, kept below alpha = 2, where the score ends."""
+    best, ((low, high), skew) = None, limits
+    limits = (low, max(low, min(high, _HIGHEST))) if 0 in free else (low, high), skew
+    starts = _starts(y, w, inner, start)
+    for begin in starts:
         for i, name in enumerate(NAMES):
             begin[i] = inner.get(name, begin[i])
         begin = _inward(begin, limits)
@@ -806,7 +806,9 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
         p, total, iterations, gain = climb(likelihood, begin, free, limits, callback)
         if best is None or total > best[1] + 1e-9:
             best = p, total, iterations, gain, begin
-        if best[0][0] > 1.1 and best[3] < 1e-6:
+        if best[0][0] >= _HIGHEST and start is None and len(starts) < 4:  # perhaps beside a maximum with one heavy tail
+            starts += [np.array([1.9, skew, *best[0][2:]]) for skew in (-0.9, 0.9)]
+        elif 1.1 < best[0][0] < _HIGHEST and best[3] < 1e-6:
             break  # regular: one maximum
     return best
 
@@ -821,12 +823,11 @@ def _gaussian_end(likelihood, p, best, y, w, inner):
     return (q, total) if total >= best - 1e-7 else (p, best)
 
 
-def _to_s1(params, cov):
-    """Covariance by the delta method."""
-    J = _slopes(params, "S1")
-    known = np.isfinite(np.diag(cov))
-    both = np.outer(known, known)
-    return np.where(both, J @ np.where(both, cov, 0.0) @ J.T, np.nan)
+def _to_s1(cov, slopes):
+    """Covariance by the delta method, of what has one."""
+    known = np.ix_(*[np.isfinite(np.diag(cov))] * 2)
+    cov[known] = slopes[known] @ cov[known] @ slopes[known].T
+    return cov
 
 
 def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
