@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import check_dtype, unmasked
+from numbastats._core.broadcast import check_dtype, refuse_mask, unmasked
 from numbastats._core.dispatch import choose_device, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.estimator import Estimator
@@ -223,6 +223,7 @@ class BayesProbit(Estimator):
         return X, names
 
     def _outcome(self, y, n):
+        refuse_mask(y)
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]

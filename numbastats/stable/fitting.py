@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import unmasked
+from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor
 from numbastats.scalar.stable import tan_half_pi
@@ -105,8 +105,8 @@ class StableFits:
 def _data(x, weights, nan_policy):
     """Finite values and their weights (None: all 1); ValueError where nothing can be estimated."""
     choice("nan_policy", nan_policy, _NAN_POLICIES)
-    x = unmasked(x).astype(np.float64).reshape(-1)
-    w = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
+    x = real64(unmasked(x)).reshape(-1)
+    w = None if weights is None else real64(weights).reshape(-1)
     if w is not None:
         if w.shape != x.shape:
             raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
@@ -962,14 +962,14 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     choice("nan_policy", options.get("nan_policy", "raise"), _NAN_POLICIES)
     _bounds(options.get("bounds"), _fixed_values(options.get("fixed")))
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
-        values, offsets = np.asarray(data[0], np.float64), np.asarray(data[1])
+        values, offsets = real64(unmasked(data[0])), np.asarray(data[1])
         if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
             raise ValueError(f"offsets must rise from 0 to {values.size}, the number of values")
         sets = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
     elif getattr(data, "ndim", None) == 2:
-        sets = [row[~np.isnan(row)] for row in unmasked(data).astype(np.float64)]
+        sets = [row[~np.isnan(row)] for row in real64(unmasked(data))]
     else:
-        sets = [unmasked(x).astype(np.float64).reshape(-1) for x in data]
+        sets = [real64(unmasked(x)).reshape(-1) for x in data]
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
     found = list(workers.map(_fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731

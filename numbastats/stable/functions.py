@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import cuda
 
-from numbastats._core.broadcast import as_host, check_dtype, dtype_of, result_dtype, total
+from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, result_dtype, total
 from numbastats._core.dispatch import draw, elementwise
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
@@ -331,7 +331,8 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     if not error:
         return x
     density = _value("pdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
-    tail = np.minimum(p, 1 - np.asarray(p))
+    p = np.asarray(p)
+    tail = np.minimum(p, 1 - p)
     with np.errstate(divide="ignore", invalid="ignore"):
         return x, np.where(np.isfinite(x), (certificate + 4e-16) * tail / density + 4e-16 * np.abs(x), 0.0)[()]
 
@@ -422,7 +423,8 @@ def rvs(
     Returns
     -------
     numpy.ndarray or scalar
-        NaN where a parameter is outside its domain. Float32 draws are the float64 draws, rounded.
+        NaN where a parameter is outside its domain. Float32 draws are
+        computed in double precision from a stream of their own, and rounded.
 
     Notes
     -----
@@ -474,7 +476,7 @@ def convert(alpha, beta, loc=0.0, scale=1.0, *, to="S1"):
     [1.5, 0.5, 1.0, 2.0]
     """
     sign = -1.0 if choice("to", to, ("S0", "S1")) == "S1" else 1.0
-    a, b, m, s = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (alpha, beta, loc, scale)))
+    a, b, m, s = np.broadcast_arrays(*map(real64, (alpha, beta, loc, scale)))
     inside = (a > 0) & (a <= 2) & (np.abs(b) <= 1) & (s > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.array([0.0 if v == 1.0 or not 0.0 < v <= 2.0 else law.tan_half_pi(v)[0] for v in a.reshape(-1)]).reshape(a.shape)
@@ -514,7 +516,7 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     array([ 0.5, -0.5])
     """
     choice("param", param, ("S0", "S1"))
-    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, alpha, beta, loc, scale)))
+    everything = np.broadcast_arrays(*map(real64, (x, alpha, beta, loc, scale)))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(_one(v) is not None for v in (alpha, beta))
     options = dict(device=device, workers=workers)
