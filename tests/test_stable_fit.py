@@ -115,6 +115,14 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(b.se, a.se, rtol=1e-3)
 
 
+def test_values_of_next_to_no_weight_do_not_matter():
+    x = draw(0.3, 0.5, 400)
+    cluster = 100.0 + 1e-6 * np.arange(500)
+    weights = np.append(np.ones(400), np.full(500, 1e-12))
+    one, other = fit(x, "small"), fit(np.append(x, cluster), "small", weights=weights)
+    np.testing.assert_allclose(other.params, one.params, rtol=1e-10)  # observed 3e-12
+
+
 def test_fixed_parameters():
     x = draw(1.0, 0.0, 500, loc=-2.0, scale=0.5)
     cauchy = fit(x, fixed={"alpha": 1.0, "beta": 0.0})

@@ -216,22 +216,24 @@ def _by_characteristic_function(x, w=None, alpha=None, beta=None):
     return a, b, m, s
 
 
-def _half_sample_mode(x):
-    """Robertson and Cryer (1974): the densest half, again and again; x sorted."""
-    while x.size > 3:
-        half = (x.size + 1) // 2
-        i = int(np.argmin(x[half - 1 :] - x[: x.size - half + 1]))
-        x = x[i : i + half]
-        if x[0] == x[-1]:
-            return float(x[0])
+def _half_sample_mode(x, w):
+    """Robertson and Cryer (1974): the densest half, again and again."""
+    order = np.argsort(x)
+    x, w = x[order], np.ones(x.size) if w is None else w[order]
+    while x.size > 3 and x[0] < x[-1]:
+        mass = np.cumsum(w)
+        ends = np.searchsorted(mass, (mass - w) + (0.5 - 1e-12) * mass[-1])
+        first = np.flatnonzero(ends < x.size)
+        i = first[np.argmin(x[ends[first]] - x[first])]
+        x, w = x[i : ends[i] + 1], w[i : ends[i] + 1]
     if x.size == 3:
         x = x[:2] if x[1] - x[0] < x[2] - x[1] else x[1:]
-    return float(x.mean())
+    return float(x[0] if x[0] == x[-1] else x.mean())
 
 
 def _by_logarithms(x, w=None, alpha=None, beta=None):
     """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
-    mode = _half_sample_mode(np.sort(x))
+    mode = _half_sample_mode(x, w)
     keep = x != mode
     y = x[keep] - mode
     v = None if w is None else w[keep]
@@ -397,7 +399,7 @@ def _spiky(likelihood, begin, free, limits, callback):
     likelihood.form = "S1"
     p = _converted(_inward(begin, limits), "S1")
     smooth = [i for i in free if i != 2]
-    mode = _half_sample_mode(np.sort(likelihood.x))
+    mode = _half_sample_mode(likelihood.x, likelihood.w)
     near = np.sort(likelihood.x[np.argsort(abs(likelihood.x - mode))[:12]])
     below_one = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
     iterations = 0
