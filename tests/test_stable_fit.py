@@ -240,6 +240,9 @@ def test_standard_errors_for_small_alpha():
         spread = np.column_stack([fits.params[:, :2], np.log(fits.params[:, 3])]).std(axis=0, ddof=1)
         se = np.median(np.column_stack([fits.se[:, :2], fits.se[:, 3] / fits.params[:, 3]]), axis=0)
         assert (abs(np.log(se / spread)) < 0.3).all(), (kind, se / spread)  # observed 0.16
+    s0, s1 = fit(draw(0.3, 0.5)), fit(draw(0.3, 0.5), param="S1")  # its location was held: what is left of it is rounding
+    assert np.isnan(s1.se[2]) and np.isnan(s1.cov[2]).all()
+    np.testing.assert_allclose(np.delete(s1.se, 2), np.delete(s0.se, 2), rtol=1e-6)
 
 
 def test_many_data_sets():

@@ -41,7 +41,8 @@ class StableFit:
     params : numpy.ndarray, shape (4,)
         alpha, beta, loc, scale in `param`.
     se : numpy.ndarray, shape (4,)
-        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, methods other than "ml").
+        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, which is
+        known far better than the others, methods other than "ml").
     cov : numpy.ndarray, shape (4, 4)
     loglik : float
     n_iter, n_eval : int
@@ -784,6 +785,8 @@ def fit(
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
     if param == "S1":
         cov = _to_s1(cov, _slopes(params, "S1") * units / units[:, None])
+        if p[0] < _CUSP:  # loc was held
+            cov[2] = cov[:, 2] = np.nan
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
     with np.errstate(invalid="ignore", over="ignore"):
         errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
