@@ -454,6 +454,8 @@ def test_draws(table, dtype):
     assert scipy.stats.kstest(x.astype(float), scipy.stats.logistic.cdf).pvalue > 1e-3
     assert same(x, table.rvs(100_000, rng=3, dtype=dtype, workers=2))
     assert np.isscalar(table.rvs(rng=3)[()])
+    filled = np.empty((2, 3), dtype)
+    assert table.rvs(rng=3, out=filled, dtype=dtype) is filled and same(filled.reshape(-1), x[:6])
 
 
 def test_recycling_takes_what_ndtri_takes():

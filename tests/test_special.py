@@ -148,3 +148,10 @@ def test_scalar_remainder_and_vector_part_agree(dtype):
     x = points(0.1, 8, dtype, 68)
     for f in (special.log_ndtr, special.erfc, special.gammaln):
         assert np.array_equal(apply(f, x), np.concatenate([apply(f, x[i : i + 1]) for i in range(x.size)]))
+
+
+@pytest.mark.parametrize(("dtype", "x"), [(np.float64, 3.6e-309), (np.float32, 3.5e-39)])
+def test_half_ratio_next_to_its_overflow(dtype, x):
+    x = np.array([x, 3 * x], dtype)
+    want = 1.0 / (np.sqrt(np.pi) * x.astype(np.longdouble))  # (1 - x log 4) to first order
+    np.testing.assert_allclose(apply(special.gamma_half_ratio, x), want.astype(dtype), rtol=4 * np.finfo(dtype).eps)

@@ -703,3 +703,15 @@ def test_levy_law_at_tiny_arguments():
     got = stable.logpdf(x, 0.5, 1.0, param="S1")
     np.testing.assert_allclose(got[3:], want, rtol=1e-14)
     assert got[0] == -np.inf and got[2] == pytest.approx(-2.5e307, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [(np.float64(1.3), 0.2), (1.3, np.int64(0)), (1.3, [0.2]), (1.3, 0.2, [0.0] * 400), (np.float32(1.3), 0.2)],
+    ids=["float64", "integer", "list", "loc", "float32"],
+)
+def test_the_float_type_does_not_depend_on_the_method(law):
+    x = np.linspace(-3, 3, 400, dtype=np.float32)
+    point, table = (stable.pdf(x, *law, method=method) for method in ("quadrature", "table"))
+    assert point.dtype == table.dtype == stable.ppf(np.abs(x) / 4, *law).dtype
+    np.testing.assert_allclose(table, point, rtol=1e-12 if point.dtype == np.float64 else 1.2e-7)  # observed 2e-15

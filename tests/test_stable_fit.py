@@ -119,6 +119,14 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(b.se, a.se, rtol=1e-3)
 
 
+def test_values_of_next_to_no_weight_do_not_matter():
+    x = draw(0.3, 0.5, 400)
+    cluster = 100.0 + 1e-6 * np.arange(500)
+    weights = np.append(np.ones(400), np.full(500, 1e-12))
+    one, other = fit(x, "small"), fit(np.append(x, cluster), "small", weights=weights)
+    np.testing.assert_allclose(other.params, one.params, rtol=1e-10)  # observed 3e-12
+
+
 def test_fixed_parameters():
     x = draw(1.0, 0.0, 500, loc=-2.0, scale=0.5)
     cauchy = fit(x, fixed={"alpha": 1.0, "beta": 0.0})
@@ -138,13 +146,37 @@ def test_fixed_parameters():
 
 
 def test_gaussian_data():
-    x = np.random.default_rng(2).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
+    x = np.random.default_rng(6).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)
     assert found.params[0] == 2.0 and found.params[1] == 0.0 and found.se[1] == np.inf and "Gaussian" in found.message
     np.testing.assert_allclose(found.params[2:], [x.mean(), x.std() / math.sqrt(2)], rtol=1e-9)
     np.testing.assert_allclose(found.se[2], x.std() / math.sqrt(800), rtol=1e-6)
     sure = fit(ns.quantile.ndtri((np.arange(500) + 0.5) / 500))  # lighter tails than any sample of a stable law
     assert sure.params[0] == 2.0 and sure.params[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "outlier", "better"),
+    [
+        (0, 800, [], (1.98, -1.0, 3.99, 1.395)),
+        (2, 800, [], (1.9968, 1.0, 3.8974, 1.4199)),
+        (1, 3000, [84.0], (1.995, 1.0, 3.975, 1.408)),
+    ],
+)
+@pytest.mark.parametrize("start", [None, (2.0, 0.0, 4.0, 1.4)])
+def test_nearly_gaussian_data_are_not_held_at_alpha_2(seed, n, outlier, better, start):
+    draws = np.random.default_rng(seed).normal(4.0, 2.0, n) if n == 800 else ns.random.normal(4.0, 2.0, n, rng=seed)
+    x = np.append(draws, outlier)
+    found = fit(x, start=start)
+    assert found.params[0] < 2.0 and found.loglik >= ns.stable.loglik(x, *better)
+    np.testing.assert_allclose(found.loglik, ns.stable.loglik(x, *found.params), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 1e8), (1e-12, 0.0), (1e-200, 0.0), (1e250, 0.0)])
+def test_standard_errors_are_equivariant_in_s1(factor, offset):
+    x = draw(1.7, 0.4, 400)
+    one, other = fit(x, param="S1"), fit(factor * x + offset, param="S1")
+    np.testing.assert_allclose(other.se, one.se * [1.0, 1.0, factor, factor], rtol=1e-7)  # observed 2e-9, of the offset
 
 
 def test_beta_on_its_boundary():
@@ -212,6 +244,9 @@ def test_standard_errors_for_small_alpha():
         spread = np.column_stack([fits.params[:, :2], np.log(fits.params[:, 3])]).std(axis=0, ddof=1)
         se = np.median(np.column_stack([fits.se[:, :2], fits.se[:, 3] / fits.params[:, 3]]), axis=0)
         assert (abs(np.log(se / spread)) < 0.3).all(), (kind, se / spread)  # observed 0.16
+    s0, s1 = fit(draw(0.3, 0.5)), fit(draw(0.3, 0.5), param="S1")  # its location was held: what is left of it is rounding
+    assert np.isnan(s1.se[2]) and np.isnan(s1.cov[2]).all()
+    np.testing.assert_allclose(np.delete(s1.se, 2), np.delete(s0.se, 2), rtol=1e-6)
 
 
 def test_many_data_sets():

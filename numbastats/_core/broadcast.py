@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-__all__ = ["check_dtype", "check_out", "flatten", "result_dtype", "size_to_shape"]
+__all__ = ["check_dtype", "check_out", "flatten", "real64", "result_dtype", "size_to_shape"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
@@ -63,6 +63,15 @@ def refuse_mask(value):
     """Raise for a masked array, whose mask `numpy.asarray` would drop."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
+
+
+def real64(value):
+    """A float64 array; a TypeError for what `numpy.asarray` would drop, a mask or imaginary parts."""
+    refuse_mask(value)
+    value = np.asarray(value)
+    if value.dtype.kind == "c":
+        raise TypeError(f"complex numbers ({value.dtype}) are not understood: pass x.real if the imaginary part is zero")
+    return np.asarray(value, np.float64)
 
 
 def unmasked(value):

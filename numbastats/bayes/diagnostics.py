@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats._core.broadcast import real64
 from numbastats.quantile import ndtri
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
@@ -11,7 +12,7 @@ __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
 
 def _chains(x):
     """Draws of shape (chains, draws, k), all NaN for a quantity of which one is not finite."""
-    x = np.asarray(x, np.float64)
+    x = real64(x)
     if x.ndim == 1:
         x = x[None]
     if x.ndim > 3 or x.ndim == 0:
@@ -207,8 +208,8 @@ def psis(log_weights):
     J. Zhang, M. A. Stephens, "A new and efficient estimation method for the generalized Pareto distribution",
     Technometrics 51 (2009).
     """
-    w = np.array(log_weights, np.float64)
-    w -= w.max(axis=1, keepdims=True)
+    w = real64(log_weights)
+    w = w - w.max(axis=1, keepdims=True)
     rows, draws = w.shape
     tail = int(np.ceil(min(0.2 * draws, 3.0 * np.sqrt(draws))))
     shape = np.full(rows, np.inf)

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import check_dtype, unmasked
+from numbastats._core.broadcast import check_dtype, refuse_mask, unmasked
 from numbastats._core.dispatch import choose_device, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.estimator import Estimator
@@ -230,6 +230,7 @@ class BayesProbit(Estimator):
         return X, names
 
     def _outcome(self, y, n):
+        refuse_mask(y)
         y = _column(y)
         if y.ndim != 1 or y.size != n:
             raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")

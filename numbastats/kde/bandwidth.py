@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import unmasked
+from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
@@ -127,7 +127,7 @@ def canonical_ratio(kernel, d, form="radial"):
 
 
 def _prepare(samples, weights):
-    x = unmasked(samples).astype(float, copy=False)
+    x = real64(unmasked(samples))
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[0] == 0:
         raise ValueError(f"samples have shape {np.shape(samples)}; pass (n, d) or (n,) with n >= 1")
@@ -136,7 +136,7 @@ def _prepare(samples, weights):
     x = np.ldexp(x, -np.frexp(np.abs(x).max(0))[1])  # the rules know no units; powers of two leave all digits
     if weights is None:
         return x, None, float(len(x))
-    w = np.asarray(weights, float)
+    w = real64(weights)
     if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and w.max() > 0):
         raise ValueError(f"weights must be {len(x)} finite numbers >= 0 that are not all 0")
     w = w / w.max() if not 1e-100 < w.max() < 1e100 else w  # squares must neither overflow nor vanish

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import check_dtype
+from numbastats._core.broadcast import check_dtype, real64, unmasked
 from numbastats._core.dispatch import _is_torch
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
@@ -214,14 +214,14 @@ class KDE(Estimator):
         if any(r[0] == "renorm" for r in e.boundary.values()):
             raise ValueError("boundary 'renorm' has no closed distribution function; use 'reflect'")
         if m.d == 1:
-            x = np.asarray(points, float)
+            x = real64(unmasked(points))
             x = x[:, 0] if x.ndim == 2 else x
             _, lo, hi = e.boundary.get(0, ("", -math.inf, math.inf))
             value = self._one_axis(0, np.clip(x, lo, hi), lambda u, b: marginal_cdf(m, u))
             if math.isfinite(lo):
                 value = value - self._one_axis(0, lo, lambda u, b: marginal_cdf(m, u))
             return np.clip(value, 0.0, 1.0)[()]
-        where = np.atleast_2d(np.asarray(points, float))
+        where = np.atleast_2d(real64(unmasked(points)))
         if self._mass(where[0], where[0]) is not None:
             low = np.full(m.d, -math.inf)
             return np.array([math.nan if np.isnan(p).any() else self._mass(low, p) for p in where])
@@ -277,7 +277,7 @@ class KDE(Estimator):
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
-        lo, hi = np.broadcast_to(np.asarray(lo, float), (m.d,)), np.broadcast_to(np.asarray(hi, float), (m.d,))
+        lo, hi = np.broadcast_to(real64(lo), (m.d,)), np.broadcast_to(real64(hi), (m.d,))
         if np.isnan(lo).any() or np.isnan(hi).any() or (lo > hi).any():
             raise ValueError(f"the box needs lo <= hi (got {lo}, {hi})")
         if m.d == 1:
@@ -328,7 +328,7 @@ class KDE(Estimator):
 
     def _marginal(self, keep, points, chunk=2_000_000):
         m = self._fitted().model
-        k, at = len(keep), np.asarray(points, float)
+        k, at = len(keep), real64(unmasked(points))
         shape, at = at.shape[: at.ndim - (k > 1)], at.reshape(-1, k)
         if keep == list(range(m.d)):
             return self.points(at)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import result_dtype
+from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.dispatch import choose_device, launch
 from numbastats._core.random import Purpose, normalise_rng
 from numbastats.mixture import kernels as k
@@ -28,8 +28,8 @@ _PARAMETERS = """
 def _mixture(weights, means, params, family):
     """The family and (3, K) parameters with dispersions."""
     law = family_of(family)
-    w, m = (np.atleast_1d(np.asarray(a, np.float64)) for a in (weights, means))
-    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(np.asarray(params, np.float64))
+    w, m = (np.atleast_1d(real64(a)) for a in (weights, means))
+    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(real64(params))
     if law.two and params is None:
         raise ValueError(f"family={family!r} needs params, its {law.param} per component")
     if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
@@ -45,7 +45,7 @@ def _mixture(weights, means, params, family):
 
 
 def _values(x):
-    x = np.asarray(x)
+    x = unmasked(x)
     dtype = result_dtype(["x"], [x.dtype])
     return x.astype(np.float64), dtype
 

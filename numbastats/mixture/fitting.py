@@ -406,7 +406,7 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
         raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
     if "init_params" in options and options["init_params"] is not None:
         options["init_params"] = np.asarray(options["init_params"], np.float64)[None]
-    batch = fit_many([x], n_components, family=family, weights=None if weights is None else [np.asarray(weights)], **options)
+    batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
     if errors == "raise" and 5 <= batch.status[0] <= 8:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]

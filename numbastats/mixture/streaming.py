@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats._core.broadcast import real64
 from numbastats.mixture import kernels as k
 from numbastats.mixture.distribution import _document, _mixture, _scores, _values
 from numbastats.scalar import families as fam
@@ -49,7 +50,7 @@ def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", 
     law, par = _mixture(weights, means, params, family)
     x, _ = _values(x)
     keep = ~np.isnan(x)
-    w = np.ones(x.shape) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    w = np.ones(x.shape) if sample_weight is None else real64(sample_weight)
     if x.ndim != 1 or w.shape != x.shape:
         raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
     if not (np.isfinite(w).all() and (w >= 0).all()):

@@ -12,6 +12,8 @@ import math
 
 import numpy as np
 
+from numbastats._core.broadcast import real64
+
 __all__ = ["StudentSeries", "recycle_ode"]
 
 
@@ -110,7 +112,7 @@ def recycle_ode(base, target, start, slope, ends, *, origin=0.0, rtol=1e-12):
 
     def solution(v):
         """Q(v)."""
-        v = np.asarray(v, dtype=np.float64)
+        v = real64(v)
         out = np.full(v.shape, math.nan)
         for part, use in ((parts[0], (v < origin) & (v >= low)), (parts[1], (v > origin) & (v <= high))):
             if part is not None and use.any():
@@ -212,7 +214,7 @@ class StudentSeries:
         -------
         array or scalar
         """
-        v = np.asarray(v, dtype=np.float64)
+        v = real64(v)
         total = np.zeros_like(v)
         for c in reversed(self.coefficients):
             total = total * (v * v) + c
@@ -233,7 +235,7 @@ class StudentSeries:
 
         from numbastats.scalar.special import gamma_half_ratio
 
-        v = np.asarray(v, dtype=np.float64)
+        v = real64(v)
         n = self.nu
         log_w = log_ndtr(-np.abs(v)) + math.log(n * math.sqrt(math.pi) * float(gamma_half_ratio(n / 2)))
         r = np.exp(log_w * (2 / n))

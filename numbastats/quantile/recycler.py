@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import check_dtype, refuse_mask, size_to_shape
+from numbastats._core.broadcast import check_dtype, real64, refuse_mask, size_to_shape
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
@@ -581,6 +581,7 @@ class Recycler:
                 device=device,
                 workers=workers,
             )
+        size = getattr(out, "shape", None) if size is None else size
         shape = size_to_shape(size, [self.shape])
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
         u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
@@ -600,7 +601,7 @@ class Recycler:
         """
         if isinstance(self._sets[0].masses, store.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
-        x, shift = np.broadcast_arrays(np.asarray(x, dtype=np.float64), self._shift)
+        x, shift = np.broadcast_arrays(real64(x), self._shift)
         index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
         out = np.full(x.shape, math.nan)
         for i, one in enumerate(self._sets):

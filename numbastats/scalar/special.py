@@ -333,4 +333,4 @@ def gamma_half_ratio(x):
     y = (x + T(4.0) if small else x) - T(0.25)
     w = T(1.0) / (y * y)
     large = muladd(w, _half_polynomial(w), T(1.0)) / T(math.sqrt(y))
-    return T(np.nan) if x < T(0.0) else (large * (a / b) if small else large)
+    return T(np.nan) if x < T(0.0) else (large * a / b if small else large)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from numbastats._core.broadcast import real64
 from numbastats._core.errors import choice
 from numbastats.scalar import stable as law
 from numbastats.stable import functions, tables
@@ -163,7 +164,7 @@ class Stable:
 
     def characteristic_function(self, t):
         """E exp(i t X), complex, for real t of any shape."""
-        t = np.asarray(t, dtype=float)
+        t = real64(t)
         s = self.convert("S0")
         u = np.abs(s.scale * t)
         with np.errstate(divide="ignore", invalid="ignore"):

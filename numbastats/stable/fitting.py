@@ -13,9 +13,10 @@ import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import result_dtype, unmasked
+from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
+from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
 __all__ = [
@@ -40,8 +41,8 @@ class StableFit:
     params : numpy.ndarray, shape (4,)
         alpha, beta, loc, scale in `param`.
     se : numpy.ndarray, shape (4,)
-        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, methods
-        other than "ml").
+        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, which is
+        known far better than the others, methods other than "ml").
     cov : numpy.ndarray, shape (4, 4)
     loglik : float
     n_iter, n_eval : int
@@ -102,18 +103,11 @@ class StableFits:
 # --- data --------------------------------------------------------------------------------------------------------------
 
 
-def _real(x):
-    """Values in double precision, NaN for what a mask hides; TypeError for what are not real numbers."""
-    x = unmasked(x)
-    result_dtype(["x"], [x.dtype])
-    return x.astype(np.float64)
-
-
 def _data(x, weights, nan_policy):
     """Finite values and their weights (None: all 1); ValueError where nothing can be estimated."""
     choice("nan_policy", nan_policy, _NAN_POLICIES)
-    x = _real(x).reshape(-1)
-    w = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
+    x = real64(unmasked(x)).reshape(-1)
+    w = None if weights is None else real64(weights).reshape(-1)
     if w is not None:
         if w.shape != x.shape:
             raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
@@ -225,22 +219,24 @@ def _by_characteristic_function(x, w=None, alpha=None, beta=None):
     return a, b, m, s
 
 
-def _half_sample_mode(x):
-    """Robertson and Cryer (1974): the densest half, again and again; x sorted."""
-    while x.size > 3:
-        half = (x.size + 1) // 2
-        i = int(np.argmin(x[half - 1 :] - x[: x.size - half + 1]))
-        x = x[i : i + half]
-        if x[0] == x[-1]:
-            return float(x[0])
+def _half_sample_mode(x, w):
+    """Robertson and Cryer (1974): the densest half, again and again."""
+    order = np.argsort(x)
+    x, w = x[order], np.ones(x.size) if w is None else w[order]
+    while x.size > 3 and x[0] < x[-1]:
+        mass = np.cumsum(w)
+        ends = np.searchsorted(mass, (mass - w) + (0.5 - 1e-12) * mass[-1])
+        first = np.flatnonzero(ends < x.size)
+        i = first[np.argmin(x[ends[first]] - x[first])]
+        x, w = x[i : ends[i] + 1], w[i : ends[i] + 1]
     if x.size == 3:
         x = x[:2] if x[1] - x[0] < x[2] - x[1] else x[1:]
-    return float(x.mean())
+    return float(x[0] if x[0] == x[-1] else x.mean())
 
 
 def _by_logarithms(x, w=None, alpha=None, beta=None):
     """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
-    mode = _half_sample_mode(np.sort(x))
+    mode = _half_sample_mode(x, w)
     keep = x != mode
     y = x[keep] - mode
     v = None if w is None else w[keep]
@@ -392,6 +388,7 @@ def _starts(x, w, known, given):
         p = np.array(_SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
         if name == "small" and "alpha" not in known and p[0] > 0.8:
             continue
+        p[:2] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)  # on the boundary a score may vanish
         starts.append(p)
     return starts
 
@@ -405,7 +402,7 @@ def _spiky(likelihood, begin, free, limits, callback):
     likelihood.form = "S1"
     p = _converted(_inward(begin, limits), "S1")
     smooth = [i for i in free if i != 2]
-    mode = _half_sample_mode(np.sort(likelihood.x))
+    mode = _half_sample_mode(likelihood.x, likelihood.w)
     near = np.sort(likelihood.x[np.argsort(abs(likelihood.x - mode))[:12]])
     below_one = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
     iterations = 0
@@ -476,7 +473,6 @@ def _unit_information(alpha, beta, form):
     in the peak or cusp at zeta.
     """
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    t = math.tan(0.5 * math.pi * alpha)
     if alpha < CUSP:
         peak = math.log(cusp_scale(alpha, beta))
         edges = np.arange(peak - 12.0, 32.0 / alpha + 4.0, 0.125)
@@ -495,10 +491,8 @@ def _unit_information(alpha, beta, form):
     D, w = D[keep], w[keep]
     J = (D * w[:, None]).T @ D
     if alpha < CUSP and form == "S0":  # loc in S1 is that in S0 - beta t scale
-        slopes = np.eye(4)
-        slopes[:3, 2] = -beta * 0.5 * math.pi * (1.0 + t * t), -t, 1.0
-        slopes[3, 2] = -beta * t
-        J = slopes @ J @ slopes.T
+        slopes = _slopes((alpha, beta, 0.0, 1.0), "S1")
+        J = slopes.T @ J @ slopes
     return 0.5 * (J + J.T)
 
 
@@ -587,15 +581,14 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
 
 
 def _slopes(params, to):
-    """Derivatives of the converted parameters by the given ones; loc only moves loc."""
-    params = params * [1.0, 1.0, 0.0, 1.0]
-    steps = 1e-6 * np.maximum(abs(params), [1e-3, 1e-3, 0.0, 0.0])
+    """Derivatives of the converted parameters by the given ones: loc changes by beta t scale, t = tan(pi alpha/2)."""
+    a, b, _, s = params
+    t = tan_half_pi(a)[0]
+    by = np.array([b * s * 0.5 * math.pi * (1.0 + t * t), t * s, 0.0, b * t])
+    if a == 1.0:
+        by = np.array([math.inf, s * math.log(s), 0.0, b * (math.log(s) + 1.0)]) * (2.0 / math.pi)
     J = np.eye(4)
-    for i in (0, 1, 3):
-        up, down = params.copy(), params.copy()
-        up[i], down[i] = up[i] + steps[i], down[i] - steps[i]
-        up[0], up[1], down[1] = min(up[0], 2.0), min(up[1], 1.0), max(down[1], -1.0)
-        J[:, i] = (_converted(up, to) - _converted(down, to)) / (up[i] - down[i])
+    J[2] += -by if to == "S1" else by
     return J
 
 
@@ -776,8 +769,8 @@ def fit(
     notes = [message] if message else []
     if x.size <= 20:
         notes.append("few points")
-    if p[0] >= _HIGHEST and 0 in free:
-        p[0], p[1] = 2.0, p[1] if 1 not in free else 0.0
+    if p[0] == 2.0 and 0 in free:
+        p[1] = p[1] if 1 not in free else 0.0
         notes.append("alpha = 2: a Gaussian, beta has no meaning")
     elif abs(p[1]) >= 1.0 - 1e-9 and 1 in free:
         p[1] = math.copysign(1.0, p[1])
@@ -795,11 +788,12 @@ def fit(
     params = p * units + [0.0, 0.0, centre, 0.0]
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
     if param == "S1":
-        cov = _to_s1(params, cov, units)
+        cov = _to_s1(cov, _slopes(params, "S1") * units / units[:, None])
+        if p[0] < _CUSP:  # loc was held
+            cov[2] = cov[:, 2] = np.nan
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
-    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        errors = np.sqrt(np.diag(cov)) * units  # the square of a scale may not be a number
-        cov = cov * units[:, None] * units
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # the square of a scale may not be a number
+        errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
     return StableFit(
         params, errors, cov, best - mass * math.log(unit), iterations, likelihood.count, converged, "; ".join(notes) or "ok",
         method, param, origin,
@@ -807,9 +801,11 @@ def fit(
 
 
 def _maximise(likelihood, y, w, inner, start, free, limits, callback):
-    """The best of the climbs from all starts."""
-    best = None
-    for begin in _starts(y, w, inner, start):
+    """The best of the climbs from all starts, kept below alpha = 2, where the score ends."""
+    best, ((low, high), skew) = None, limits
+    limits = (low, max(low, min(high, _HIGHEST))) if 0 in free else (low, high), skew
+    starts = _starts(y, w, inner, start)
+    for begin in starts:
         for i, name in enumerate(NAMES):
             begin[i] = inner.get(name, begin[i])
         begin = _inward(begin, limits)
@@ -819,7 +815,9 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
         p, total, iterations, gain = climb(likelihood, begin, free, limits, callback)
         if best is None or total > best[1] + 1e-9:
             best = p, total, iterations, gain, begin
-        if best[0][0] > 1.1 and best[3] < 1e-6:
+        if best[0][0] >= _HIGHEST and start is None and len(starts) < 4:  # perhaps beside a maximum with one heavy tail
+            starts += [np.array([1.9, skew, *best[0][2:]]) for skew in (-0.9, 0.9)]
+        elif 1.1 < best[0][0] < _HIGHEST and best[3] < 1e-6:
             break  # regular: one maximum
     return best
 
@@ -834,14 +832,11 @@ def _gaussian_end(likelihood, p, best, y, w, inner):
     return (q, total) if total >= best - 1e-7 else (p, best)
 
 
-def _to_s1(params, cov, units):
-    """Covariance by the delta method, in `units`; around a cusp there is none of loc, see `_around_a_cusp`."""
-    J = _slopes(params, "S1") * units / units[:, None]
-    if params[0] < _CUSP:
-        cov = np.where([True, True, False, True], cov, np.nan)
-    known = np.isfinite(np.diag(cov))
-    both = np.outer(known, known)
-    return np.where(both, J @ np.where(both, cov, 0.0) @ J.T, np.nan)
+def _to_s1(cov, slopes):
+    """Covariance by the delta method, of what has one."""
+    known = np.ix_(*[np.isfinite(np.diag(cov))] * 2)
+    cov[known] = slopes[known] @ cov[known] @ slopes[known].T
+    return cov
 
 
 def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
@@ -977,14 +972,14 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     choice("nan_policy", options.get("nan_policy", "raise"), _NAN_POLICIES)
     _bounds(options.get("bounds"), _fixed_values(options.get("fixed")))
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
-        values, offsets = _real(data[0]), np.asarray(data[1])
+        values, offsets = real64(unmasked(data[0])), np.asarray(data[1])
         if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
             raise ValueError(f"offsets must rise from 0 to {values.size}, the number of values")
         sets = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
     elif getattr(data, "ndim", None) == 2:
-        sets = [row[~np.isnan(row)] for row in _real(data)]
+        sets = [row[~np.isnan(row)] for row in real64(unmasked(data))]
     else:
-        sets = [_real(x) for x in data]
+        sets = [real64(unmasked(x)) for x in data]
         if sets and all(x.ndim == 0 for x in sets):
             raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")
         sets = [x.reshape(-1) for x in sets]

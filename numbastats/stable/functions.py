@@ -8,9 +8,9 @@ import math
 import numpy as np
 from numba import cuda
 
-from numbastats._core.broadcast import as_host, check_dtype, dtype_of, result_dtype, total
+from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, result_dtype, total
 from numbastats._core.compile import InThreads
-from numbastats._core.dispatch import draw, elementwise
+from numbastats._core.dispatch import _numpy_dtype, draw, elementwise
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
@@ -69,19 +69,17 @@ def _one(value):
 
 
 def _shared(alpha, beta, values, dtype):
-    """(alpha, beta) when all points share one law that has a table, else None.
+    """(alpha, beta) when all points share one law that has a table, else None; and the float type of the result.
 
     Float32 data take their parameters rounded to float32, as the kernels without a table do.
     """
+    x, loc, scale = values
+    kinds = [_numpy_dtype(v if hasattr(v, "dtype") else as_host(v)) for v in (x, alpha, beta, loc, scale)]
+    dtype = result_dtype(_NAMES, kinds) if dtype is None else check_dtype(dtype)
     a, b = _one(alpha), _one(beta)
     if a is None or b is None or not (0.1 <= a < 2.0 and -1.0 <= b <= 1.0):
-        return None
-    if dtype is None:
-        kinds = [str(v.dtype) for v in (*values, alpha, beta) if hasattr(v, "dtype")]
-        single = bool(kinds) and all(k.endswith("float32") for k in kinds)
-    else:
-        single = check_dtype(dtype) == np.float32
-    return (float(np.float32(a)), float(np.float32(b))) if single else (a, b)
+        return None, dtype
+    return (float(dtype.type(a)), float(dtype.type(b))), dtype
 
 
 def _origin(table, ab, s1):
@@ -112,7 +110,7 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
     code = float(_CODES[name])
     if error:
         return _with_error(name, x, alpha, beta, loc, scale, s1, options)
-    ab = _shared(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else None
+    ab, dtype = _shared(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
     ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
     if ends and _on_device((x, loc, scale)):
         ab = None
@@ -124,7 +122,9 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
     if ab is not None and (method == "table" or _table_pays(ab, x, loc, scale)):
         t = tables.table(*ab)
         bound = _Bound(kernels.TABLE, (*_origin(t, ab, s1), t.info, t.cells, t.panels[int(code) // 2]))
-        values = elementwise(lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **options)
+        values = elementwise(
+            lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **{**options, "dtype": dtype}
+        )
         return _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options) if ends else values
     kernel, cost, threads = _KERNELS.get(method, (_point_kernel, 3_000.0, kernels.LANES))
     return elementwise(
@@ -313,7 +313,7 @@ def pdf_cdf(
     s1 = choice("param", param, ("S0", "S1")) == "S1"
     choice("method", method, _METHODS)
     on_device = _on_device((x, alpha, beta, loc, scale))
-    ab = _shared(alpha, beta, (x, loc, scale), dtype)
+    ab = _shared(alpha, beta, (x, loc, scale), dtype)[0]
     table = method == "table" or (method == "auto" and ab is not None and _table_pays(ab, x, loc, scale))
     if not error and (on_device or table or method in _KERNELS):
         return tuple(_value(name, x, alpha, beta, loc, scale, param, method, False, options) for name in ("pdf", "cdf", "sf"))
@@ -323,11 +323,14 @@ def pdf_cdf(
 
 def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     s1 = choice("param", param, ("S0", "S1")) == "S1"
-    ab = _shared(alpha, beta, (p, loc, scale), options["dtype"])
+    ab, dtype = _shared(alpha, beta, (p, loc, scale), options["dtype"])
     if ab is not None:
         t = tables.table(*ab)
         bound = _Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
-        x = elementwise(lambda d: bound, ("p", "loc", "scale"), (p, loc, scale), lambda d: (float(upper),), cost=100.0, **options)
+        x = elementwise(
+            lambda d: bound, ("p", "loc", "scale"), (p, loc, scale), lambda d: (float(upper),), cost=100.0,
+            **{**options, "dtype": dtype},
+        )  # fmt: skip
         certificate = t.certificate
     else:
         x = elementwise(
@@ -432,7 +435,8 @@ def rvs(
     Returns
     -------
     numpy.ndarray or scalar
-        NaN where a parameter is outside its domain. Float32 draws are the float64 draws, rounded.
+        NaN where a parameter is outside its domain. Float32 draws are
+        computed in double precision from a stream of their own, and rounded.
 
     Notes
     -----
@@ -484,7 +488,7 @@ def convert(alpha, beta, loc=0.0, scale=1.0, *, to="S1"):
     [1.5, 0.5, 1.0, 2.0]
     """
     sign = -1.0 if choice("to", to, ("S0", "S1")) == "S1" else 1.0
-    a, b, m, s = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (alpha, beta, loc, scale)))
+    a, b, m, s = np.broadcast_arrays(*map(real64, (alpha, beta, loc, scale)))
     inside = (a > 0) & (a <= 2) & (np.abs(b) <= 1) & (s > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.array([0.0 if v == 1.0 or not 0.0 < v <= 2.0 else law.tan_half_pi(v)[0] for v in a.reshape(-1)]).reshape(a.shape)
@@ -526,7 +530,7 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     choice("param", param, ("S0", "S1"))
     given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(_NAMES, [dtype_of(v) for v in given])
-    everything = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in given))
+    everything = np.broadcast_arrays(*map(real64, given))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(_one(v) is not None for v in (alpha, beta))
     options = dict(device=device, workers=workers)
