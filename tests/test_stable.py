@@ -715,3 +715,14 @@ def test_the_float_type_does_not_depend_on_the_method(law):
     point, table = (stable.pdf(x, *law, method=method) for method in ("quadrature", "table"))
     assert point.dtype == table.dtype == stable.ppf(np.abs(x) / 4, *law).dtype
     np.testing.assert_allclose(table, point, rtol=1e-12 if point.dtype == np.float64 else 1.2e-7)  # observed 2e-15
+
+
+@pytest.mark.parametrize("param", ["S0", "S1"])
+def test_draws_of_tiny_alpha(param):
+    """E log|X| = (1/alpha - 1) times Euler's constant for symmetric laws; draws beyond all doubles are infinite, not NaN."""
+    a, n = 0.02, 20_000
+    x = np.log(np.abs(stable.rvs(a, 0.0, size=n, rng=1, param=param, **SERIAL)))
+    sd = math.pi * math.sqrt((1 / a**2 + 0.5) / 6)
+    assert abs(x.mean() - np.euler_gamma * (1 / a - 1)) < 4 * sd / math.sqrt(n)
+    assert abs(x.std() / sd - 1) < 0.05
+    assert not np.isnan(stable.rvs(0.001, [[0.0], [1e-10], [0.5], [-1.0]], size=(4, n), rng=2, param=param, **SERIAL)).any()

@@ -867,13 +867,15 @@ def variate_parts(u, w, e, recip, bte):
 def variate(u, w, e, recip, power, bte, s1):
     """A standard variate from a uniform and an exponential number."""
     tangent, ce, se, lr = variate_parts(u, w, e, recip, bte)
+    first = tangent * ce - e * se
+    x1 = (first + bte * (ce * recip + tangent * se)) * exp(power * lr)
+    if s1 and recip != 0.0:
+        return x1
     grow = expm1(power * lr) if recip != 0.0 else 0.0  # E
     over = grow * recip if recip != 0.0 else power * lr  # E/e
-    first = tangent * ce - e * se
     half = sin(0.5 * e * (_PI * (u - 0.5)))
-    if s1 and recip != 0.0:
-        return (first + bte * (ce * recip + tangent * se)) * (1.0 + grow)
-    return first * (1.0 + grow) + bte * ((tangent * se - 2.0 * half * half * recip) * (1.0 + grow) + over)
+    x0 = first * (1.0 + grow) + bte * ((tangent * se - 2.0 * half * half * recip) * (1.0 + grow) + over)
+    return x1 - bte * recip if e > 0.5 else x0  # far from 1 nothing cancels, but R^(e/a) overflows
 
 
 @device_function
