@@ -121,7 +121,7 @@ class Error:
 
 
 class Table:
-    params = [[0.25, 0.75, 1.0, 1.5, 1.9], [0.0, 0.5, 1.0]]
+    params = [[0.25, 0.75, 1.0, 1.5, 1.9], [0.0, 0.5, 1 - 1e-9, 1.0]]
     param_names = ["alpha", "beta"]
 
     def setup(self, alpha, beta):

@@ -253,11 +253,22 @@ _DOUBLE = ("float64",)  # densities are summed in int64 or float64 and rounded t
 _GEOMETRY = dict(bins_of=bins_of)  # a bound function's file is part of the key of the disk cache
 
 
+def split_rows(args, parts):
+    """Parts of the rows, each with a buffer of its own."""
+    *arrays, ints, scratch, out = args
+    parts = min(parts, scratch.shape[0])
+    ends = [k * out.shape[0] // parts for k in range(parts + 1)]
+    several = [ints.copy() for _ in range(parts)]
+    for own, lo in zip(several, ends, strict=False):
+        own[FIRST_ROW] += lo
+    return [(*arrays, several[k], scratch[k : k + 1], out[ends[k] : ends[k + 1]]) for k in range(parts)]
+
+
 def _rows(power):
     scatter, emit, update = PARTS[power]
     return Kernel(
         f"kde.rows_{power}", rows_cpu, rows_cuda, lambda T: [(*sorted_samples(T), _I2, T[:, ::1])], dtypes=_DOUBLE,
-        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, _emit=emit, **_GEOMETRY,
+        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, split=split_rows, _emit=emit, **_GEOMETRY,
     )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for
 EARLY = 0.02
 _SERIES = -1.0 / np.arange(1, MOMENTS + 1)
 _ETA, _KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10, 11  # in `own`, after b, m, h0, k1, L, log_c
-_MOST_NODES, _BLOCK = 2048, 32  # next to alpha = 1
+_MOST_NODES, _BLOCK = 1024, 32  # next to alpha = 1, where 736 is the most seen
 
 
 @_shared
