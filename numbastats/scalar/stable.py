@@ -283,14 +283,21 @@ def _slope_near_one(d0, d1, q):
 
 
 @device_function
+def _near_one_slope(up, down, p):
+    """First and second derivative of what `near_one_place` gives."""
+    over_up, over_down = 1.0 / (1.0 + abs(p) * up), 1.0 / (1.0 + abs(p) * down)
+    rise, fall = up * over_up, down * over_down
+    return rise + fall + 2.0, rise * over_up - fall * over_down
+
+
+@device_function
 def near_one_place(w, right, left, p):
     """(t, d t/d w, its derivative, two terms): t is about log g + 2 w next to a = 1, whose slopes end at 1/|p|."""
     up = right * exp(w)
     down = right * left / up
-    over_up, over_down = 1.0 / (1.0 + abs(p) * up), 1.0 / (1.0 + abs(p) * down)
-    rise, fall = up * over_up, down * over_down
+    slope, bend = _near_one_slope(up, down, p)
     t = up - down if p == 0.0 else (log1p(abs(p) * up) - log1p(abs(p) * down)) / abs(p)
-    return t + 2.0 * w, rise + fall + 2.0, rise * over_up - fall * over_down, up, down
+    return t + 2.0 * w, slope, bend, up, down
 
 
 @device_function
@@ -302,7 +309,7 @@ def near_one_step(t, w, right, left, p):
         d = 2.0 * (t - at) * slope / (2.0 * slope * slope - (at - t) * bend)
         w += d
     up, down = up * (1.0 + d * (1.0 + 0.5 * d)), down * (1.0 - d * (1.0 - 0.5 * d))  # the last step is tiny
-    return w, 1.0 / (up / (1.0 + abs(p) * up) + down / (1.0 + abs(p) * down) + 2.0)
+    return w, 1.0 / _near_one_slope(up, down, p)[0]
 
 
 @device_function
@@ -310,9 +317,8 @@ def near_one_node(w, L, q):
     """(log g, d theta/d w, the same times |d log g/d theta| and the distance to either end); log g rises with w."""
     w = w if q[0] <= 1.0 else -w
     d0, d1, jac = lengths(w, L)
-    d, j, lg = log_g_any(w, L, q)
     slope = jac * _slope_near_one(d0, d1, q)
-    return lg, jac, d0 * slope, d1 * slope
+    return log_g_any(w, L, q)[2], jac, d0 * slope, d1 * slope
 
 
 @device_function
@@ -513,7 +519,7 @@ def ray_node(v, s, step, constants):
     """Terms of the node s = e^v: of s times (real part, imaginary part) and of the imaginary part of e^-s (e^-E - 1)."""
     p, skew, lam, phi, zr, zi = constants
     ur, ui = p * (v - lam), -p * phi
-    # (e^u - 1)/u by its series, |u| < 1
+    # (e^u - 1)/u by its series: what that lacks, u^15/16!, times s is below 1e-16 for |p| < 0.1
     er, ei = 1.0, 0.0
     for k in range(15, 1, -1):
         er, ei = 1.0 + (er * ur - ei * ui) * _INVERSE[k], (er * ui + ei * ur) * _INVERSE[k]
@@ -576,7 +582,10 @@ def from_ray(x, fr, fi, si):
 
 @device_function
 def rays_from(b):
-    """|x| beyond which a ray holds: where the correction leaves digits of the Cauchy law, or the tail has a weight."""
+    """|x| beyond which a ray holds: where the correction leaves digits of the Cauchy law, or the tail has a weight.
+
+    Both rays are within 2e-14 of Zolotarev's integral there, and within 1e-14 of 60-digit values where that is farther off.
+    """
     return 10.0 * abs(b) - 1.0 if abs(b) < 0.5 else FAR
 
 

@@ -67,7 +67,7 @@ def table(a, b):
         np.empty((building.MOST, 3)),
         np.empty((building.MOST, 3, 2 + building.PLACES)),
     )
-    state = np.zeros(5)
+    state = np.zeros(4)
     make, centred = _make_table(), a < 0.9
     while True:
         info, cells, panels = make(a, b, x, f, marches, spans, rows, state)

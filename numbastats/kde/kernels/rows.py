@@ -55,7 +55,7 @@ def share_of(task, tasks):
 def rows_cpu(u, q, lam2, starts, geo, ints, scratch, out):
     tasks = scratch.shape[0]
     for index in prange(tasks):
-        share = share_of(np.int64(index), tasks)
+        share = np.int64(index)
         t, centre, weights, scales, lo, hi, top, pairs, runs = buffers(q, lam2, ints)
         s, acc = np.zeros(8, np.int64), scratch[share]
         stride = acc.size // (out.shape[1] + PAD)

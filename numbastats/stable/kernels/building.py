@@ -28,7 +28,7 @@ _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 DEGREE = COEFFICIENTS - 1
 PLACES = 16  # of a panel: the nodes and two check points
 MOST = 512  # panels
-MARCHES = 8  # panels at once
+MARCHES = 2  # one per side, whose panels are made at once
 MOST_CELLS = 512  # of a side
 _FINEST = 1 / 16384
 _LOWEST = -1e3  # instead of the logarithm of 0

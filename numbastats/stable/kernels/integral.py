@@ -95,10 +95,13 @@ def log_above(lg, low):
 
 @_shared
 def level_sets(q, lowest):
-    """(number of levels, first one that goes by log(g - low), low): the minimum, or the level stretch of an almost light law."""
+    """(number of levels, first one that goes by log(g - low), low, whether that is the minimum).
+
+    Else low is the height of the level stretch of an almost light law.
+    """
     low = exp(lowest)
     if low >= 0.05:
-        return _SHIFTS.size, 0, low
+        return _SHIFTS.size, 0, low, True
     # For small alpha the integrands are e^(v - g) with g = e^(r v), r = a/(1 - a): the peak is at g = 1/r.
     levels = _SHIFTS.size
     if q[0] < 0.5:
@@ -108,11 +111,11 @@ def level_sets(q, lowest):
             levels += 1
     stretch = level_stretch(q) if bend(q) > 0.0 else -np.inf
     if not (stretch > -3.0 and stretch < 6.0):
-        return levels, levels, low
+        return levels, levels, low, False
     split = levels
     while split > 0 and _LEVELS[split - 1] >= stretch:
         split -= 1
-    return split + _SHIFTS.size, split, exp(stretch)
+    return split + _SHIFTS.size, split, exp(stretch), False
 
 
 @_shared
@@ -169,8 +172,7 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
     if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
         return 0
     sign = 1.0 if q[0] <= 1.0 else -1.0
-    levels, split, low = level_sets(q, lowest)
-    shifted = split == 0 and exp(lowest) >= 0.05
+    levels, split, low, shifted = level_sets(q, lowest)
     top = level(levels - 1, split, low)
     bottom = level(0, split, low) if shifted else max(_LEVELS[0], lowest + 0.02)
     sample(bottom, top, L, q, w, d0, jac, lg)

@@ -47,10 +47,10 @@ _LOG_U = np.log(_U)
 MOST_NODES = max(map(len, _BANDS))
 
 # Nodes of both rays: equal steps in the logarithm of s, ever wider ones where all falls with s.
-_RAY = 0.205 * np.arange(-36, 20)
-_RAY_V = _RAY - np.exp(-(_RAY + 4.0))
+_RAY = 0.205
+_RAY_BEND = np.exp(-(_RAY * np.arange(-36, 20) + 4.0))
+_RAY_V, _RAY_STEP = _RAY * np.arange(-36, 20) - _RAY_BEND, _RAY * (1.0 + _RAY_BEND)
 _RAY_S = np.exp(_RAY_V)
-_RAY_STEP = 0.205 * (1.0 + np.exp(-(_RAY + 4.0)))
 
 
 @_shared
