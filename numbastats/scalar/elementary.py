@@ -611,20 +611,11 @@ def _quadrant32(x):
 
 @device_function
 def _minus_quadrants(x, n):
-    """X - n pi/2; a small result has all its bits."""
+    """X - n pi/2 as r + r_lo, where |r_lo| is at most the last bit of r; n times each of the first three is exact."""
     c1, c2, c3, c4 = _half_pi(x)
-    return muladd(-n, c4, muladd(-n, c3, muladd(-n, c2, muladd(-n, c1, x))))
-
-
-@device_function
-def _minus_quadrants_sum(x, n):
-    """X - n pi/2 as r + r_lo."""
-    c1, c2, c3, c4 = _half_pi(x)
-    r, part = muladd(-n, c2, muladd(-n, c1, x)), -n * c3
-    head = r + part
-    tail = muladd(-n, c4, (r - head) + part)
-    v = head + tail
-    return v, (head - v) + tail
+    upper = muladd(-n, c2, muladd(-n, c1, x))
+    r = muladd(-n, c3, upper)
+    return r, muladd(-n, c4, muladd(-n, c3, upper - r))
 
 
 @device_function
@@ -641,12 +632,12 @@ _quadrant, _sin_cos_poly = by_dtype(_quadrant64, _quadrant32), by_dtype(_sin_cos
 
 
 @device_function
-def _sin_cos_reduced(r, bits):
-    """Sine and cosine of n pi/2 + r."""
+def _sin_cos_reduced(r, r_lo, bits):
+    """Sine and cosine of n pi/2 + r + r_lo."""
     T = type(r)
     z = r * r
     sin_z, cos_z = _sin_cos_poly(z)
-    s = muladd(r * z, sin_z, r)
+    s = r + muladd(r * z, sin_z, r_lo)
     head = muladd(T(-0.5), z, T(1.0))
     c = head + muladd(z * z, cos_z, muladd(T(-0.5), z, T(1.0) - head))
     odd = (bits & 1) != 0
@@ -658,7 +649,8 @@ def _sin_cos_reduced(r, bits):
 def _sincos_any(x):
     T = type(x)
     n, bits = _quadrant(x)
-    s, c = _sin_cos_reduced(_minus_quadrants(x, n), bits)
+    r, r_lo = _minus_quadrants(x, n)
+    s, c = _sin_cos_reduced(r, r_lo, bits)
     return s if not (x == T(0.0)) else x, c  # keeps -0.0
 
 
@@ -667,7 +659,7 @@ _sincos = by_dtype(_sincos_any, _sincos_any)
 
 @device_function
 def sincos(x):
-    """(sin x, cos x); error 1.5 ulp for |x| < 1.6e6 (float32: 2.4 ulp for |x| < 4000).
+    """(sin x, cos x); error 1.2 ulp for |x| < 1.6e6 (float32: |x| < 4000).
 
     Beyond, the absolute error is at most that of rounding x, up to |x| = 1.4e14 (float32: 1e6); from there on NaN.
     """
@@ -691,7 +683,7 @@ def _tan_any(x):
     """Quotient of sin r and cos r, both as sums, corrected by the remainder of the division."""
     T = type(x)
     n, bits = _quadrant(x)
-    r, r_lo = _minus_quadrants_sum(x, n)
+    r, r_lo = _minus_quadrants(x, n)
     z = r * r
     sin_z, cos_z = _sin_cos_poly(z)
     tail = muladd(r * z, sin_z, muladd(T(-0.5) * z, r_lo, r_lo))
@@ -729,7 +721,8 @@ def _half_turns64(a):
     b = muladd(-2.0, muladd(a, 0.5, 4503599627370496.0) - 4503599627370496.0, a)
     t = muladd(b, 2.0, _ROUND)
     r = muladd(t - _ROUND, -0.5, b)
-    return muladd(r, 3.141592653589793, r * 1.2246467991473532e-16), to_bits(t)
+    v = r * 3.141592653589793
+    return v, muladd(r, 1.2246467991473532e-16, muladd(r, 3.141592653589793, -v)), to_bits(t)
 
 
 @device_function
@@ -738,7 +731,9 @@ def _half_turns32(a):
     b = muladd(np.float32(-2.0), muladd(a, np.float32(0.5), np.float32(8388608.0)) - np.float32(8388608.0), a)
     t = muladd(b, np.float32(2.0), _ROUND32)
     r = muladd(t - _ROUND32, np.float32(-0.5), b)
-    return muladd(r, np.float32(3.1415927410125732), r * np.float32(-8.742277657347586e-08)), to_bits(t)
+    v = r * np.float32(3.1415927410125732)
+    v_lo = muladd(r, np.float32(-8.742277657347586e-08), muladd(r, np.float32(3.1415927410125732), -v))
+    return v, v_lo, to_bits(t)
 
 
 _half_turns = by_dtype(_half_turns64, _half_turns32)
@@ -747,8 +742,8 @@ _half_turns = by_dtype(_half_turns64, _half_turns32)
 @device_function
 def _sincospi_any(x):
     T = type(x)
-    r, bits = _half_turns(abs(x))
-    s, c = _sin_cos_reduced(r, bits)
+    r, r_lo, bits = _half_turns(abs(x))
+    s, c = _sin_cos_reduced(r, r_lo, bits)
     return (s + T(0.0)) * math.copysign(T(1.0), x), c + T(0.0)  # adding 0 turns -0.0 into 0.0
 
 
