@@ -15,7 +15,7 @@ from numpy.polynomial import chebyshev
 
 from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
-from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
+from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import TERMS, more_terms, ray
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
@@ -64,39 +64,49 @@ _POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _X0, _WANTED = (PLACES * k for k in 
 
 
 @_shared
-def sum_series(a, angle, twist, at_zeta, terms, worst, w):
-    """Sums of a series' terms into rows _P and, each over its number, _Q, and the last terms into _POWER.
+def terms_needed(a, angle, twist, at_zeta, terms, power, step):
+    """(Number of terms after which a series is accurate, 0 if it is not; the logarithm by which its step is too large).
 
-    Returns whether they are accurate at the place `worst`, of the largest step; where the step is smaller they are more so. The
-    conditions are those of `points.series_at_infinity` and `series_at_zeta`.
+    The conditions are those of `points.series_at_infinity` and `series_at_zeta`. The second number is 0 where unknown.
     """
     asymptotic = a < 1.0 if at_zeta else a > 1.0
     limit = 12.0 if at_zeta else 40.0
-    for i in range(PLACES):
-        w[_P + i], w[_Q + i] = 0.0, 0.0
-    power, step, top, before = w[_POWER + worst], w[_STEP + worst], 0.0, np.inf
+    p, q, top, before, small, least = 0.0, 0.0, 0.0, np.inf, 0.0, 0.0
     for k in range(1, TERMS):
         if k > terms[0, 0]:
             more_terms(a, angle, 1 if at_zeta else 0, terms)
-        size, value, over = terms[0, k], terms[1, k], 1.0 / k
-        bound = size * power
-        if not (size < 1e200 and bound < 1e100) or (asymptotic and bound > before):
-            return False
-        value = -value if twist and k % 2 == 0 else value
-        for i in range(PLACES):
+        bound = terms[0, k] * power
+        if not (terms[0, k] < 1e200 and bound < 1e100) or (asymptotic and bound > before):
+            return 0, 0.0
+        t = terms[1, k] * power
+        t = -t if twist and k % 2 == 0 else t
+        p += t
+        q += t * (1.0 / k)
+        top = max(top, bound * min(1.0, k * angle))
+        least = p if at_zeta else min(p, q)
+        small = bound * (1.0 if at_zeta else k)
+        if small < 2e-17 * least:
+            return (k if top < limit * least else 0), 0.0
+        before = bound
+        power *= step
+    return 0, (math.log(small / (2e-17 * least)) / TERMS if least > 0.0 else 0.0)
+
+
+@_shared
+def sum_series(count, twist, terms, w):
+    """Sums of a series' first terms into rows _P and, each over its number, _Q, and the last terms into _POWER."""
+    n = w.size // _ROWS  # PLACES, but a constant would let the loops be unrolled instead of vectorised
+    for i in range(n):
+        w[_P + i], w[_Q + i] = 0.0, 0.0
+    for k in range(1, count + 1):
+        value, over = -terms[1, k] if twist and k % 2 == 0 else terms[1, k], 1.0 / k
+        for i in range(n):
             t = value * w[_POWER + i]
             w[_P + i] += t
             w[_Q + i] += t * over
             w[_POWER + i] *= w[_STEP + i]
-        top = max(top, bound * min(1.0, k * angle))
-        least = w[_P + worst] if at_zeta else min(w[_P + worst], w[_Q + worst])
-        if bound * (1.0 if at_zeta else k) < 2e-17 * least:
-            for i in range(PLACES):
-                w[_POWER + i] *= size
-            return top < limit * least
-        before = bound
-        power *= step
-    return False
+    for i in range(n):
+        w[_POWER + i] *= terms[0, count]
 
 
 @_shared
@@ -104,13 +114,14 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
     """Logarithms of pdf, cdf, sf by one series into f (3, PLACES) at the wanted places; those leave row _WANTED.
 
     `failed` is the largest x1 at which the series at infinity, or the smallest at which that at zeta, was not accurate; what
-    it is now is returned.
+    it is now is returned. Where it is accurate at a place, it is so at those beyond.
     """
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
     small = k1 > 0.5 * math.pi
     angle = h0 if at_zeta else (a * L if small else k1)
     scale = math.exp(log_c / a)
     up, down = (1, 2) if sign > 0.0 else (2, 1)
+    count = 0
     for _attempt in range(3):
         worst, best = -1, -1
         for i in range(PLACES):
@@ -122,21 +133,26 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
                 best = i if best < 0 or (x1 < w[_X1 + best]) == at_zeta else best
         if worst < 0:
             return failed
-        if at_zeta:
-            for i in range(PLACES):
-                w[_POWER + i], w[_STEP + i] = w[_LIVE + i], w[_X1 + i] * scale
-        else:
-            for i in range(PLACES):
-                y = -log_c - a * w[_LX + i]
-                w[_STEP + i] = exp(y)
-                w[_POWER + i] = w[_LIVE + i] * exp(-log_c if w[_LX + i] > _FAR else y)
-        if sum_series(a, angle, small and not at_zeta, at_zeta, terms, worst, w):
+        step = w[_X1 + worst] * scale if at_zeta else exp(-log_c - a * w[_LX + worst])
+        power = 1.0 if at_zeta else (exp(-log_c) if w[_LX + worst] > _FAR else step)
+        count, excess = terms_needed(a, angle, small and not at_zeta, at_zeta, terms, power, step)
+        if count > 0:
             break
-        failed = w[_X1 + worst]
-        middle = math.sqrt(failed * w[_X1 + best])  # the places nearer to the better end
-        failed = min(failed, middle) if at_zeta else max(failed, middle)
-    else:
+        failed = w[_X1 + worst] * math.exp(-excess if at_zeta else excess / a)
+        if excess == 0.0:  # the places nearer to the better end
+            middle = math.sqrt(failed * w[_X1 + best])
+            failed = min(failed, middle) if at_zeta else max(failed, middle)
+    if count == 0:
         return failed
+    if at_zeta:
+        for i in range(PLACES):
+            w[_POWER + i], w[_STEP + i] = w[_LIVE + i], w[_X1 + i] * scale
+    else:
+        for i in range(PLACES):
+            y = -log_c - a * w[_LX + i]
+            w[_STEP + i] = exp(y)
+            w[_POWER + i] = w[_LIVE + i] * exp(-log_c if w[_LX + i] > _FAR else y)
+    sum_series(count, small and not at_zeta, terms, w)
     if at_zeta:
         for i in range(PLACES):
             d = w[_Q + i] * (scale / (a * math.pi)) * w[_X1 + i]
@@ -296,7 +312,7 @@ def near_one_nodes(a, own):
 @_shared
 def fill_scales(a, own, w):
     """The scales of all places into row _STEP."""
-    n = w.size // _ROWS  # PLACES, but a constant would let the loops be unrolled instead of vectorised
+    n = w.size // _ROWS  # see sum_series
     if own[_AT] == 0.0:
         for i in range(n):
             w[_STEP + i] = exp(law.log_scale(w[_X0 + i], a, own[0], own[1]))
@@ -313,34 +329,33 @@ def density_factor(a, own):
 
 
 @_shared
-def early_share(scale, moments):
-    """Sum over the nodes where g scale < EARLY, from the sums of weights times g (-g)^m / m!."""
-    total = moments[MOMENTS - 1]
+def early_share(scale, moments, first, row):
+    """Sum over the nodes before `first`, where g scale < EARLY, from the sums of weights times g (-g)^m / m!."""
+    total = moments[first, row, MOMENTS - 1]
     for m in range(MOMENTS - 2, -1, -1):
-        total = moments[m] + total * scale
+        total = moments[first, row, m] + total * scale
     return total * scale
 
 
 @_summing
-def window_sums(scale, g, weights, first, end, work):
+def window_sums(scale, g, weights, first, end):
     """Sums of t e^-t times each row of weights from node `first` to `end`, t = g scale."""
     first, n = np.uint64(first), np.uint64(end - first)
-    for i in range(n):
-        t = g[first + i] * scale
-        work[i] = t * exp(-t)
     p, c, s = 0.0, 0.0, 0.0
     for i in range(n):
-        p += work[i] * weights[0, first + i]
-        c += work[i] * weights[1, first + i]
-        s += work[i] * weights[2, first + i]
+        t = g[first + i] * scale
+        v = t * exp_neg(-t)
+        p += v * weights[0, first + i]
+        c += v * weights[1, first + i]
+        s += v * weights[2, first + i]
     return p, c, s
 
 
 @_shared
-def by_sweep(a, own, sign, g, weights, moments, work, w, f):
+def by_sweep(a, own, sign, g, weights, moments, w, f):
     """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED."""
     factor, share = density_factor(a, own), own[2] / math.pi
-    end, n = -1, w.size // _ROWS  # see fill_scales
+    end, n = -1, w.size // _ROWS  # see sum_series
     fill_scales(a, own, w)
     for i in range(PLACES):
         scale = w[_STEP + i]
@@ -362,10 +377,10 @@ def by_sweep(a, own, sign, g, weights, moments, work, w, f):
             while start > 0 and not g[start - 1] * scale < EARLY:
                 start -= 1
         first = max(end - (end - start + 7) // 8 * 8, 0)  # whole vectors
-        p, c, s = window_sums(scale, g, weights, first, end, work)
-        w[_P + i] = p + early_share(scale, moments[first, 0])
-        w[_Q + i] = c + early_share(scale, moments[first, 1])
-        w[_R + i] = s + early_share(scale, moments[first, 2])
+        p, c, s = window_sums(scale, g, weights, first, end)
+        w[_P + i] = p + early_share(scale, moments, first, 0)
+        w[_Q + i] = c + early_share(scale, moments, first, 1)
+        w[_R + i] = s + early_share(scale, moments, first, 2)
     if end < 0:
         return
     up, down = (1, 2) if sign > 0.0 else (2, 1)
@@ -411,30 +426,27 @@ def sums_from(w, last):
 
 
 @_summing
-def light_sums(low, excess, j, work):
+def light_sums(low, excess, j):
     """Sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g), the last for low < 1."""
     density, tail, rest = 0.0, 0.0, 0.0
     n = excess.size
     if low < 1.0:
         for i in range(n):
-            work[i] = expm1(-low * excess[i])
-        for i in range(n):
-            t = j[i] * (1.0 + work[i])
+            e = expm1(-low * excess[i])
+            t = j[i] * (1.0 + e)
             tail += t
             density += t * excess[i]
-            rest -= j[i] * work[i]
+            rest -= j[i] * e
     else:
         for i in range(n):
-            work[i] = exp(-low * excess[i])
-        for i in range(n):
-            t = j[i] * work[i]
+            t = j[i] * exp_neg(-low * excess[i])
             tail += t
             density += t * excess[i]
     return density, tail, rest
 
 
 @_shared
-def by_light(a, own, sign, excess, weights, moments, work, w, f):
+def by_light(a, own, sign, excess, weights, moments, w, f):
     """As `by_sweep` for a light law."""
     factor, share = density_factor(a, own), own[2] / math.pi
     up, down = (1, 2) if sign > 0.0 else (2, 1)
@@ -443,7 +455,7 @@ def by_light(a, own, sign, excess, weights, moments, work, w, f):
         if w[_WANTED + i] > 0.0 and w[_STEP + i] > own[_LOW]:
             low = min(own[_TOP_G] * w[_STEP + i], 1e9)  # beyond, all is below the smallest double
             end = lower_bound(excess, 0, excess.size, 42.0 / low)
-            density, tail, rest = light_sums(low, excess[:end], weights[0, :end], work)
+            density, tail, rest = light_sums(low, excess[:end], weights[0, :end])
             f[0, i], f[up, i], f[down, i] = law.from_light_sweep(
                 density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / w[_X1 + i], share, a <= 1.0
             )
@@ -594,7 +606,7 @@ def make_table(a, b, x, f, marches, spans, rows, state):
     for s in range(2):
         infinity, at_zeta = law.series_ends(a, own[s, 5])
         failed[s, 0], failed[s, 1] = (math.exp(infinity), math.exp(at_zeta)) if a != 1.0 else (np.inf, 0.0)
-    w, c, work = np.empty(_ROWS * PLACES), np.empty((3, PLACES)), np.empty(max(g0.size, g1.size))
+    w, c = np.empty(_ROWS * PLACES), np.empty((3, PLACES))
     zeta = 0.0 if centred else -own[0, 1]
     if a == 1.0:  # no side but one
         zeta = -np.inf if b > 0.0 else np.inf
@@ -636,12 +648,12 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                     if own[s, _KIND] == 1.0:
                         by_sweep(
                             a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
-                            moments0 if s == 0 else moments1, work, w, values,
+                            moments0 if s == 0 else moments1, w, values,
                         )  # fmt: skip
                     elif own[s, _KIND] == 2.0:
                         by_light(
                             a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
-                            moments0 if s == 0 else moments1, work, w, values,
+                            moments0 if s == 0 else moments1, w, values,
                         )  # fmt: skip
                     if near_one:
                         by_ray(a, b, places, w, values)
