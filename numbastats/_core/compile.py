@@ -178,18 +178,19 @@ def device_function(f):
     return _Scalar(f, targetoptions={"nopython": True, **_SCALAR, **_NO_WRAPPERS}, pipeline_class=_PART_COMPILER)
 
 
-def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True):
+def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False):
     """Compile a shared function that takes arrays; the simulator gets the plain version.
 
     With ``host=False`` only jitted code may call it (a call from Python crashes): the wrappers that unbox arrays are left
     out, and machine code is made in the kernels alone, up to half of the compile time. It must not raise. `build` makes a
-    version for the host where one is needed after all.
+    version for the host where one is needed after all. Unless it `allocates` arrays it does not count references: its
+    arguments outlive it, and each count is an atomic addition.
     """
     if f is None:
-        return functools.partial(array_function, fastmath=fastmath, host=host)
+        return functools.partial(array_function, fastmath=fastmath, host=host, allocates=allocates)
     options = {}
     if not host:
-        options = {**_NO_WRAPPERS, "pipeline_class": _PART_COMPILER}
+        options = {**_NO_WRAPPERS, "pipeline_class": _PART_COMPILER, "_nrt": allocates}
     compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
     set_plain(compiled, f)
     return compiled

@@ -34,7 +34,7 @@ __all__ = ["ACCUMULATE", "FINISH", "ROWS", "ROWS_A"]
 _scatter = _emit = _update = None
 
 
-@array_function(host=False)
+@array_function(host=False, allocates=True)
 def buffers(q, lam2, ints):
     """Scratch of a task: t, centre, weights and squared scales of a chunk; integers; pairs of them; runs of samples."""
     n = CHUNK + 24  # neighbours must not lie a page apart

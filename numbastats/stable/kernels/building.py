@@ -17,12 +17,13 @@ from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
-from numbastats.stable.kernels.points import TERMS, more_terms, ray
+from numbastats.stable.kernels.points import SLOW, TERMS, more_terms, ray
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
 __all__ = ["MARCHES", "MOST", "PLACES", "make_table"]
 
 _shared = array_function(host=False)
+_making = array_function(host=False, allocates=True)
 _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 DEGREE = COEFFICIENTS - 1
@@ -48,8 +49,8 @@ def _matrices():
     fit[:COEFFICIENTS, :COEFFICIENTS] = to_chebyshev.T
     fit[:COEFFICIENTS, COEFFICIENTS:] = (chebyshev.chebvander(checks, DEGREE) @ to_chebyshev).T
     fit[COEFFICIENTS:, COEFFICIENTS:] = -np.eye(checks.size)
-    row = np.zeros((COEFFICIENTS, PLACES))  # the value at the start, the polynomial, and zeros
-    row[:, 0] = (-1.0) ** np.arange(COEFFICIENTS)
+    row = np.zeros((PLACES, PLACES))  # the value at the start, the polynomial, and zeros; nothing of the misfits
+    row[:COEFFICIENTS, 0] = (-1.0) ** np.arange(COEFFICIENTS)
     for k in range(COEFFICIENTS):
         row[k, 1 : k + 2] = chebyshev.cheb2poly(np.eye(COEFFICIENTS)[k])[: k + 1]
     return np.concatenate([nodes, checks]), fit, row
@@ -57,39 +58,64 @@ def _matrices():
 
 _PLACES, _FIT, _TO_ROW = _matrices()
 
+_OVER = 1.0 / np.maximum(np.arange(TERMS), 1)
+
 # --- series at all places of a panel ----------------------------------------------------------------------------------
 
-_ROWS = 10  # of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
-_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _X0, _WANTED = (PLACES * k for k in range(_ROWS))
+_ROWS = 11  # of the scratch array, of PLACES numbers each; one array, so that no alias check stands in the loops' way.
+_POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _X0, _WANTED, _U = (PLACES * k for k in range(_ROWS))
 
 
 @_shared
-def terms_needed(a, angle, twist, at_zeta, terms, power, step):
-    """(Number of terms after which a series is accurate, 0 if it is not; the logarithm by which its step is too large).
+def terms_needed(a, own, at_zeta, log_x1, terms):
+    """Number of terms after which a series is accurate at x1, 0 if it is not.
 
-    The conditions are those of `points.series_at_infinity` and `series_at_zeta`. The second number is 0 where unknown.
+    The conditions are those of `points.series_at_infinity` and `series_at_zeta`.
     """
+    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
+    twist = not at_zeta and k1 > 0.5 * math.pi
+    angle = h0 if at_zeta else (a * L if twist else k1)
     asymptotic = a < 1.0 if at_zeta else a > 1.0
     limit = 12.0 if at_zeta else 40.0
-    p, q, top, before, small, least = 0.0, 0.0, 0.0, np.inf, 0.0, 0.0
+    step = exp(log_x1 + log_c / a if at_zeta else -log_c - a * log_x1)
+    power = 1.0 if at_zeta else (exp(-log_c) if log_x1 > _FAR else step)
+    rest = step / (0.3 * a * L) if at_zeta else step / (power * (0.7 * a * math.pi))
+    p, q, top, before = 0.0, 0.0, 0.0, np.inf
     for k in range(1, TERMS):
         if k > terms[0, 0]:
             more_terms(a, angle, 1 if at_zeta else 0, terms)
         bound = terms[0, k] * power
-        if not (terms[0, k] < 1e200 and bound < 1e100) or (asymptotic and bound > before):
-            return 0, 0.0
+        if not (terms[0, k] < 1e200 and bound < 1e100) or (asymptotic and bound > before) or (k == 5 and bound > SLOW * before):
+            return 0
         t = terms[1, k] * power
         t = -t if twist and k % 2 == 0 else t
         p += t
-        q += t * (1.0 / k)
+        q += t * _OVER[k]
         top = max(top, bound * min(1.0, k * angle))
         least = p if at_zeta else min(p, q)
-        small = bound * (1.0 if at_zeta else k)
-        if small < 2e-17 * least:
-            return (k if top < limit * least else 0), 0.0
+        if bound * (1.0 if at_zeta else k) < 2e-17 * least:
+            return k if top < limit * least and q * rest < 1.0 else 0
         before = bound
         power *= step
-    return 0, (math.log(small / (2e-17 * least)) / TERMS if least > 0.0 else 0.0)
+    return 0
+
+
+@_shared
+def series_end(a, own, at_zeta, terms):
+    """log x1 from which on the series at infinity is accurate, or up to which that at zeta."""
+    bound, middle = law.series_ends(a, own[5])[1 if at_zeta else 0], math.log(max(abs(own[1]), 1.0))
+    reach = (-4.0 if at_zeta else 4.0) / min(a, 1.0)
+    near, far = middle + reach, middle - reach
+    far = min(far, bound) if at_zeta else max(far, bound)
+    if terms_needed(a, own, at_zeta, near, terms) == 0:
+        return -np.inf if at_zeta else np.inf
+    for _ in range(5):
+        middle = 0.5 * (near + far)
+        if terms_needed(a, own, at_zeta, middle, terms) > 0:
+            near = middle
+        else:
+            far = middle
+    return near
 
 
 @_shared
@@ -99,7 +125,7 @@ def sum_series(count, twist, terms, w):
     for i in range(n):
         w[_P + i], w[_Q + i] = 0.0, 0.0
     for k in range(1, count + 1):
-        value, over = -terms[1, k] if twist and k % 2 == 0 else terms[1, k], 1.0 / k
+        value, over = -terms[1, k] if twist and k % 2 == 0 else terms[1, k], _OVER[k]
         for i in range(n):
             t = value * w[_POWER + i]
             w[_P + i] += t
@@ -110,40 +136,20 @@ def sum_series(count, twist, terms, w):
 
 
 @_shared
-def by_series(a, own, at_zeta, sign, terms, failed, w, f):
-    """Logarithms of pdf, cdf, sf by one series into f (3, PLACES) at the wanted places; those leave row _WANTED.
-
-    `failed` is the largest x1 at which the series at infinity, or the smallest at which that at zeta, was not accurate; what
-    it is now is returned. Where it is accurate at a place, it is so at those beyond.
-    """
-    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
-    small = k1 > 0.5 * math.pi
-    angle = h0 if at_zeta else (a * L if small else k1)
+def by_series(a, own, at_zeta, sign, terms, w, f):
+    """Logarithms of pdf, cdf, sf by one series into f (3, PLACES) at the wanted places; those leave row _WANTED."""
+    h0, L, log_c, end = own[2], own[4], own[5], own[_ZETA_END if at_zeta else _INFINITY_END]
     scale = math.exp(log_c / a)
     up, down = (1, 2) if sign > 0.0 else (2, 1)
-    count = 0
-    for _attempt in range(3):
-        worst, best = -1, -1
-        for i in range(PLACES):
-            x1 = w[_X1 + i]
-            live = w[_WANTED + i] > 0.0 and (x1 < failed if at_zeta else x1 > failed)
-            w[_LIVE + i] = 1.0 if live else 0.0
-            if live:
-                worst = i if worst < 0 or (x1 > w[_X1 + worst]) == at_zeta else worst
-                best = i if best < 0 or (x1 < w[_X1 + best]) == at_zeta else best
-        if worst < 0:
-            return failed
-        step = w[_X1 + worst] * scale if at_zeta else exp(-log_c - a * w[_LX + worst])
-        power = 1.0 if at_zeta else (exp(-log_c) if w[_LX + worst] > _FAR else step)
-        count, excess = terms_needed(a, angle, small and not at_zeta, at_zeta, terms, power, step)
-        if count > 0:
-            break
-        failed = w[_X1 + worst] * math.exp(-excess if at_zeta else excess / a)
-        if excess == 0.0:  # the places nearer to the better end
-            middle = math.sqrt(failed * w[_X1 + best])
-            failed = min(failed, middle) if at_zeta else max(failed, middle)
-    if count == 0:
-        return failed
+    worst = -1
+    for i in range(PLACES):
+        live = w[_WANTED + i] > 0.0 and (w[_LX + i] < end if at_zeta else w[_LX + i] > end)
+        w[_LIVE + i] = 1.0 if live else 0.0
+        if live and (worst < 0 or (w[_LX + i] > w[_LX + worst]) == at_zeta):
+            worst = i
+    if worst < 0:
+        return
+    count = terms_needed(a, own, at_zeta, w[_LX + worst], terms)
     if at_zeta:
         for i in range(PLACES):
             w[_POWER + i], w[_STEP + i] = w[_LIVE + i], w[_X1 + i] * scale
@@ -152,7 +158,7 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
             y = -log_c - a * w[_LX + i]
             w[_STEP + i] = exp(y)
             w[_POWER + i] = w[_LIVE + i] * exp(-log_c if w[_LX + i] > _FAR else y)
-    sum_series(count, small and not at_zeta, terms, w)
+    sum_series(count, not at_zeta and own[3] > 0.5 * math.pi, terms, w)
     if at_zeta:
         for i in range(PLACES):
             d = w[_Q + i] * (scale / (a * math.pi)) * w[_X1 + i]
@@ -175,21 +181,21 @@ def by_series(a, own, at_zeta, sign, terms, failed, w, f):
         if w[_LIVE + i] > 0.0:
             f[0, i], f[up, i], f[down, i] = w[_P + i], w[_Q + i], w[_R + i]
             w[_WANTED + i] = 0.0
-    return failed
 
 
 # --- equal steps in w, nodes shared ----------------------------------------------------------------------------------------
 # With one (alpha, beta) g(w; x1) = g(w; 1) x1^(a/(a - 1)): see `law.sweep_node`, for light laws `law.light_node`, and next to
 # alpha = 1, where that is exp(`law.log_scale`) times g at x0 = 0, `law.near_one_node`. The factor is called scale here.
 
-MOMENTS = 6  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
-EARLY = 0.02
+MOMENTS = 8  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
+EARLY = 0.06
 _SERIES = -1.0 / np.arange(1, MOMENTS + 1)
-_ETA, _KIND, _LOW, _HIGH, _TOP_G, _AT = 6, 7, 8, 9, 10, 11  # in `own`, after b, m, h0, k1, L, log_c
+_OWN = 14  # numbers of a side: b, m, h0, k1, L, log_c, and
+_ETA, _KIND, _LOW, _HIGH, _TOP_G, _AT, _INFINITY_END, _ZETA_END = range(6, _OWN)
 _MOST_NODES, _BLOCK = 1024, 32  # next to alpha = 1, where 736 is the most seen
 
 
-@_shared
+@_making
 def sweep_nodes(a, own):
     """(g at x1 = own[_AT], three rows of weights, their moments) of the nodes for all x1 > 0; into own what `by_sweep` needs."""
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
@@ -214,15 +220,20 @@ def sweep_nodes(a, own):
             max(lowest, (75.0 if a > 1.0 else 110.0) / -abs(ratio)),
             min(highest, (110.0 if a > 1.0 else 75.0) / abs(ratio)),
         )
+    lowest = max(lowest, own[_ZETA_END] - math.log(own[_AT]) - 0.1)
+    highest = min(highest, own[_INFINITY_END] - math.log(own[_AT]) + 0.1)
+    if highest <= lowest:
+        return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
+    largest, least = -min(ratio * lowest, ratio * highest), -max(ratio * lowest, ratio * highest)  # log g where g scale = 1
     # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes
-    coarse = max(wide, 0.2 / step)
+    coarse = max(wide, 0.4 / step)
     length = level - math.log(max(flat, 1.0)) - 2.0
-    first = -3.0 if a >= 0.5 and length > 3.0 else -8.0
+    first = math.log(steep) - 2.5 if a >= 0.5 and length > 3.0 else -8.0
     second = first - max((length + first) / coarse, 0.0)
     middle = math.log(law.sweep_node(0.0, step, first, coarse, second, wide, a, h0, k1, L, constant)[0])
     slope = min(steep, flat * wide)
-    beyond = max(middle + 42.0 + abs(ratio) * max(highest, -lowest), 42.0 * max(a, 1.0 / a))
-    right = int(min(most, math.ceil((max(top + abs(ratio) * highest - middle, 0.0) / slope + 4.0) / step)))
+    beyond = max(middle + 42.0 - least, 42.0 * max(a, 1.0 / a))
+    right = int(min(most, math.ceil((max(top + largest - middle, 0.0) / slope + 4.0) / step)))
     left = int(min(most, math.ceil((beyond / slope + 4.0 + level - (coarse - 1.0) * (first - second)) / step)))
     n = left + right + 1
     g, weights = np.empty(n), np.empty((3, n))
@@ -239,7 +250,7 @@ def sweep_nodes(a, own):
     return g, weights, moments_of(g, weights)
 
 
-@_shared
+@_making
 def moments_of(g, weights):
     """Sums of weights times g (-g)^m / m! over the nodes before each."""
     n = g.size
@@ -266,7 +277,7 @@ def near_one_block(L, q, lowest, places, g, weights):
         weights[0, i], weights[1, i], weights[2, i] = places[1, i] * jac, places[1, i] * near, places[1, i] * far
 
 
-@_shared
+@_making
 def near_one_nodes(a, own):
     """As `sweep_nodes` or, for light laws, `light_nodes`, next to alpha = 1: for all x0 where no ray holds, and those near.
 
@@ -328,32 +339,12 @@ def density_factor(a, own):
     return 0.5 / own[0] if a == 1.0 else a / (math.pi * abs(a - 1.0))
 
 
-@_shared
-def early_share(scale, moments, first, row):
-    """Sum over the nodes before `first`, where g scale < EARLY, from the sums of weights times g (-g)^m / m!."""
-    total = moments[first, row, MOMENTS - 1]
-    for m in range(MOMENTS - 2, -1, -1):
-        total = moments[first, row, m] + total * scale
-    return total * scale
-
-
 @_summing
-def window_sums(scale, g, weights, first, end):
-    """Sums of t e^-t times each row of weights from node `first` to `end`, t = g scale."""
-    first, n = np.uint64(first), np.uint64(end - first)
-    p, c, s = 0.0, 0.0, 0.0
-    for i in range(n):
-        t = g[first + i] * scale
-        v = t * exp_neg(-t)
-        p += v * weights[0, first + i]
-        c += v * weights[1, first + i]
-        s += v * weights[2, first + i]
-    return p, c, s
-
-
-@_shared
 def by_sweep(a, own, sign, g, weights, moments, w, f):
-    """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED."""
+    """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED.
+
+    They are sums over the nodes of t e^-t times each row of weights, t = g scale.
+    """
     factor, share = density_factor(a, own), own[2] / math.pi
     end, n = -1, w.size // _ROWS  # see sum_series
     fill_scales(a, own, w)
@@ -376,11 +367,18 @@ def by_sweep(a, own, sign, g, weights, moments, w, f):
                 start += 1
             while start > 0 and not g[start - 1] * scale < EARLY:
                 start -= 1
-        first = max(end - (end - start + 7) // 8 * 8, 0)  # whole vectors
-        p, c, s = window_sums(scale, g, weights, first, end)
-        w[_P + i] = p + early_share(scale, moments, first, 0)
-        w[_Q + i] = c + early_share(scale, moments, first, 1)
-        w[_R + i] = s + early_share(scale, moments, first, 2)
+        first = np.uint64(max(end - (end - start + 7) // 8 * 8, 0))  # whole vectors
+        p, c, s = 0.0, 0.0, 0.0
+        for m in range(MOMENTS - 1, -1, -1):  # of the nodes before it
+            p, c, s = moments[first, 0, m] + p * scale, moments[first, 1, m] + c * scale, moments[first, 2, m] + s * scale
+        p, c, s = p * scale, c * scale, s * scale
+        for j in range(np.uint64(end) - first):
+            t = g[first + j] * scale
+            v = t * exp_neg(-t)
+            p += v * weights[0, first + j]
+            c += v * weights[1, first + j]
+            s += v * weights[2, first + j]
+        w[_P + i], w[_Q + i], w[_R + i] = p, c, s
     if end < 0:
         return
     up, down = (1, 2) if sign > 0.0 else (2, 1)
@@ -395,7 +393,7 @@ def by_sweep(a, own, sign, g, weights, moments, w, f):
 # excess = g/low - 1, whatever x1, the weights, and in `moments` the sums of all weights from a node on.
 
 
-@_shared
+@_making
 def light_nodes(a, own):
     """(excess, one row of weights, their sums) for all x1 > 0; into own what `by_light` needs."""
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
@@ -414,7 +412,7 @@ def light_nodes(a, own):
     return g, weights, sums_from(w, 0.0)
 
 
-@_shared
+@_making
 def sums_from(w, last):
     """Sums of the weights from each node on, and `last` for what no node holds."""
     n = w.size
@@ -426,40 +424,33 @@ def sums_from(w, last):
 
 
 @_summing
-def light_sums(low, excess, j):
-    """Sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g), the last for low < 1."""
-    density, tail, rest = 0.0, 0.0, 0.0
-    n = excess.size
-    if low < 1.0:
-        for i in range(n):
-            e = expm1(-low * excess[i])
-            t = j[i] * (1.0 + e)
-            tail += t
-            density += t * excess[i]
-            rest -= j[i] * e
-    else:
-        for i in range(n):
-            t = j[i] * exp_neg(-low * excess[i])
-            tail += t
-            density += t * excess[i]
-    return density, tail, rest
-
-
-@_shared
 def by_light(a, own, sign, excess, weights, moments, w, f):
-    """As `by_sweep` for a light law."""
+    """As `by_sweep` for a light law: sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g)."""
     factor, share = density_factor(a, own), own[2] / math.pi
     up, down = (1, 2) if sign > 0.0 else (2, 1)
     fill_scales(a, own, w)
     for i in range(PLACES):
-        if w[_WANTED + i] > 0.0 and w[_STEP + i] > own[_LOW]:
-            low = min(own[_TOP_G] * w[_STEP + i], 1e9)  # beyond, all is below the smallest double
-            end = lower_bound(excess, 0, excess.size, 42.0 / low)
-            density, tail, rest = light_sums(low, excess[:end], weights[0, :end])
-            f[0, i], f[up, i], f[down, i] = law.from_light_sweep(
-                density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / w[_X1 + i], share, a <= 1.0
-            )
-            w[_WANTED + i] = 0.0
+        if not (w[_WANTED + i] > 0.0 and w[_STEP + i] > own[_LOW]):
+            continue
+        low = min(own[_TOP_G] * w[_STEP + i], 1e9)  # beyond, all is below the smallest double
+        end = lower_bound(excess, 0, excess.size, 42.0 / low)
+        density, tail, rest = 0.0, 0.0, 0.0
+        if low < 1.0:  # and the last is needed
+            for j in range(end):
+                e = expm1(-low * excess[j])
+                t = weights[0, j] * (1.0 + e)
+                tail += t
+                density += t * excess[j]
+                rest -= weights[0, j] * e
+        else:
+            for j in range(end):
+                t = weights[0, j] * exp_neg(-low * excess[j])
+                tail += t
+                density += t * excess[j]
+        f[0, i], f[up, i], f[down, i] = law.from_light_sweep(
+            density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / w[_X1 + i], share, a <= 1.0
+        )
+        w[_WANTED + i] = 0.0
 
 
 @_shared
@@ -475,16 +466,23 @@ def by_ray(a, b, places, w, f):
 # --- panels ------------------------------------------------------------------------------------------------------------------
 
 
-@_shared
-def side_of(a, b, m, wanted, own, terms):
-    """The side x1 > 0 of a law: its angles into own, no series terms yet, and the nodes of its sweep if wanted. m = b T."""
+@_making
+def side_of(a, b, m, wanted, own, infinity, at_zeta):
+    """The side x1 > 0 of a law: its angles and the ends of its series into own, and the nodes of its sweep if wanted. m = b T.
+
+    `infinity` and `at_zeta` are for the terms of the two series.
+    """
     h0, k1, L, eta = law.angles(a, b, m)
     own[0], own[1], own[2], own[3], own[4], own[5] = b, m, h0, k1, L, -0.5 * math.log1p(m * m)
     own[_ETA], own[_KIND], own[_AT] = eta, 0.0, 0.0
-    terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
+    own[_INFINITY_END], own[_ZETA_END] = np.inf, -np.inf
+    infinity[0, 0], at_zeta[0, 0] = 0.0, 0.0
+    if wanted and a != 1.0 and not (b == -1.0 and a < 1.0):  # the last is outside the support
+        own[_INFINITY_END] = series_end(a, own, False, infinity)
+        own[_ZETA_END] = series_end(a, own, True, at_zeta)
     if law.next_to_one(a, b) and (m > 0.0 or (a == 1.0 and b > 0.0)):
         return near_one_nodes(a, own)
-    if not wanted or law.next_to_one(a, b) or (b == -1.0 and a < 1.0):  # the last is outside the support
+    if not wanted or law.next_to_one(a, b) or (b == -1.0 and a < 1.0):
         return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
     if abs(b) == 1.0 and (b < 0.0) == (a > 1.0):
         return light_nodes(a, own)
@@ -520,29 +518,26 @@ def cusp_width(a, b, m):
 
 
 @_shared
-def fit(values, c):
-    """Chebyshev coefficients and misfits c (3, PLACES) of a panel's values.
-
-    Returns the largest of the two last coefficients, of two in the middle, and of the misfits; more is rounding where the
-    logarithm is large.
-    """
-    last, middle, misfit = 0.0, 0.0, 0.0
-    n = c.shape[1]  # PLACES; see by_sweep
+def combine(c, matrix, out):
+    """The three rows of c times a matrix, into the first columns of out; by fours, so that sums wait less often for memory."""
+    n = out.shape[1]  # see sum_series
     for j in range(n):
-        c[0, j], c[1, j], c[2, j] = 0.0, 0.0, 0.0
-    for i in range(PLACES):
-        p, q, s = values[0, i], values[1, i], values[2, i]
-        p, q, s = p if p > -np.inf else _LOWEST, q if q > -np.inf else _LOWEST, s if s > -np.inf else _LOWEST
+        out[0, j], out[1, j], out[2, j] = 0.0, 0.0, 0.0
+    for i in range(0, PLACES, 4):
         for j in range(n):
-            c[0, j] += p * _FIT[i, j]
-            c[1, j] += q * _FIT[i, j]
-            c[2, j] += s * _FIT[i, j]
+            m0, m1, m2, m3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+            out[0, j] += (c[0, i] * m0 + c[0, i + 1] * m1) + (c[0, i + 2] * m2 + c[0, i + 3] * m3)
+            out[1, j] += (c[1, i] * m0 + c[1, i + 1] * m1) + (c[1, i + 2] * m2 + c[1, i + 3] * m3)
+            out[2, j] += (c[2, i] * m0 + c[2, i + 1] * m1) + (c[2, i + 2] * m2 + c[2, i + 3] * m3)
+
+
+@_shared
+def largest(c, k, share):
+    """The larger of the coefficients k and k + 1 of all three; what is more is rounding where the logarithm is large."""
+    size = 0.0
     for r in range(3):
-        size = abs(c[r, 0])
-        last = max(last, max(abs(c[r, DEGREE - 1]), abs(c[r, DEGREE])) / (1.0 + 0.03 * size))
-        middle = max(middle, max(abs(c[r, DEGREE // 2]), abs(c[r, DEGREE // 2 + 1])) / (1.0 + 0.03 * size))
-        misfit = max(misfit, max(abs(c[r, COEFFICIENTS]), abs(c[r, COEFFICIENTS + 1])) / (1.0 + 0.01 * size))
-    return last, middle, misfit
+        size = max(size, max(abs(c[r, k]), abs(c[r, k + 1])) / (1.0 + share * abs(c[r, 0])))
+    return size
 
 
 @_shared
@@ -553,18 +548,34 @@ def right_width(width, fine, last, middle, tolerance):
 
 
 @_shared
-def keep(c, lo, hi, row):
-    """The rows of a panel from its Chebyshev coefficients."""
-    n = c.shape[1]
-    for r in range(3):
-        row[r, 0], row[r, 1] = 0.5 * (lo + hi), 2.0 / (hi - lo)
-    for j in range(n):
-        row[0, 2 + j], row[1, 2 + j], row[2, 2 + j] = 0.0, 0.0, 0.0
-    for i in range(COEFFICIENTS):
-        for j in range(n):
-            row[0, 2 + j] += c[0, i] * _TO_ROW[i, j]
-            row[1, 2 + j] += c[1, i] * _TO_ROW[i, j]
-            row[2, 2 + j] += c[2, i] * _TO_ROW[i, j]
+def fill_side(a, b, sign, zeta, delta, shift, own, infinity, at_zeta, g, weights, moments, places, w, f):
+    """Logarithms of pdf, cdf, sf into f (3, PLACES) at the places right (sign 1) or left of zeta; whether one is missing, NaN."""
+    n = w.size // _ROWS  # see sum_series
+    for i in range(n):
+        x1 = sign * (places[i] - zeta)
+        w[_WANTED + i] = 1.0 if x1 > 0.0 else 0.0
+        w[_X1 + i] = x1 if x1 > 0.0 and x1 < np.inf else 1.0
+        w[_X0 + i] = sign * places[i]
+    if w[_U] < 4.0 or sign * places[0] < 0.0:
+        for i in range(n):
+            w[_LX + i] = log(w[_X1 + i])
+    else:  # without the rounding of x
+        log_delta, rest = log(delta), -(sign * zeta / delta) - shift
+        for i in range(n):
+            w[_LX + i] = w[_U + i] + log_delta + log1p(max(rest * exp(-w[_U + i]), -0.9))
+    by_series(a, own, False, sign, infinity, w, f)
+    by_series(a, own, True, sign, at_zeta, w, f)
+    if own[_KIND] == 1.0:
+        by_sweep(a, own, sign, g, weights, moments, w, f)
+    elif own[_KIND] == 2.0:
+        by_light(a, own, sign, g, weights, moments, w, f)
+    if law.next_to_one(a, b):
+        by_ray(a, b, places, w, f)
+    missing = False
+    for i in range(PLACES):
+        if w[_WANTED + i] > 0.0:
+            f[0, i], missing = np.nan, True
+    return missing
 
 
 def make_table(a, b, x, f, marches, spans, rows, state):
@@ -576,11 +587,11 @@ def make_table(a, b, x, f, marches, spans, rows, state):
     """
     centred = a < 0.9
     light = abs(b) == 1.0
-    near_one = law.next_to_one(a, b)
     m = b * law.tangent(a)[0]
     delta = cusp_width(a, b, m)
     log_delta = log(delta)
     from_zero = not (centred and light)
+    shift = 1.0 if from_zero else 0.0
     top = _LOG_LARGEST - log_delta
     if state[0] == 0.0:
         # a march: side, place reached, end, width of its next panel, what would have been the right width of the one before
@@ -600,21 +611,19 @@ def make_table(a, b, x, f, marches, spans, rows, state):
             marches[count, 3], marches[count, 4] = _FIRST_WIDTH, 0.0
             count += 1
         state[0] = count
-    own, terms, failed = np.empty((2, 12)), np.empty((2, 2, 2, TERMS)), np.empty((2, 2))
-    g0, weights0, moments0 = side_of(a, b, m, True, own[0], terms[0])
-    g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own[1], terms[1])  # if b = 0 its mirror image will do
-    for s in range(2):
-        infinity, at_zeta = law.series_ends(a, own[s, 5])
-        failed[s, 0], failed[s, 1] = (math.exp(infinity), math.exp(at_zeta)) if a != 1.0 else (np.inf, 0.0)
+    own0, infinity0, at_zeta0 = np.empty(_OWN), np.empty((2, TERMS)), np.empty((2, TERMS))
+    own1, infinity1, at_zeta1 = np.empty(_OWN), np.empty((2, TERMS)), np.empty((2, TERMS))
+    g0, weights0, moments0 = side_of(a, b, m, True, own0, infinity0, at_zeta0)
+    g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own1, infinity1, at_zeta1)  # if b = 0 its mirror image will do
     w, c = np.empty(_ROWS * PLACES), np.empty((3, PLACES))
-    zeta = 0.0 if centred else -own[0, 1]
+    zeta = 0.0 if centred else -m
     if a == 1.0:  # no side but one
         zeta = -np.inf if b > 0.0 else np.inf
-    tolerance = 4e-14 if light or near_one else 1e-14  # light tails and integrals next to 1 have more noise
+    tolerance = 4e-14 if light or law.next_to_one(a, b) else 1e-14  # light tails and integrals next to 1 have more noise
     count = int(state[0])
     while True:
         if state[2] == 0.0:
-            missing = 0.0
+            missing = False
             for k in range(count):
                 side, begin, end, values, places = marches[k, 0], marches[k, 1], next_end(marches[k]), f[k], x[k]
                 if begin == end:  # it has arrived
@@ -623,45 +632,18 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                 mid, half = 0.5 * (begin + end), 0.5 * (end - begin)
                 for i in range(PLACES):
                     u = mid + half * _PLACES[i]
-                    small = min(u, 40.0)
+                    w[_U + i], small = u, min(u, 40.0)
                     t = delta * (expm1(small) if from_zero else exp(small))
                     places[i] = side * (t if u < 40.0 else exp(u + log_delta))
-                low, high = min(places[0], places[COEFFICIENTS - 1]) < zeta, max(places[0], places[COEFFICIENTS - 1]) > zeta
-                left = 0.0
-                for s in range(2):
-                    sign = 1.0 - 2.0 * s
-                    rest = -(sign * zeta / delta) - (1.0 if from_zero else 0.0)
-                    if not (high if s == 0 else low):
-                        continue
-                    for i in range(PLACES):
-                        x1 = sign * (places[i] - zeta)
-                        w[_WANTED + i] = 1.0 if x1 > 0.0 else 0.0
-                        w[_X1 + i] = x1 if x1 > 0.0 and x1 < np.inf else 1.0
-                        w[_X0 + i] = sign * places[i]
-                        if mid < 4.0:
-                            w[_LX + i] = log(w[_X1 + i])
-                        else:  # without the rounding of x
-                            u = mid + half * _PLACES[i]
-                            w[_LX + i] = u + log_delta + log1p(max(rest * exp(-u), -0.9))
-                    for j in range(2):
-                        failed[s, j] = by_series(a, own[s], j == 1, sign, terms[s, j], failed[s, j], w, values)
-                    if own[s, _KIND] == 1.0:
-                        by_sweep(
-                            a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
-                            moments0 if s == 0 else moments1, w, values,
-                        )  # fmt: skip
-                    elif own[s, _KIND] == 2.0:
-                        by_light(
-                            a, own[s], sign, g0 if s == 0 else g1, weights0 if s == 0 else weights1,
-                            moments0 if s == 0 else moments1, w, values,
-                        )  # fmt: skip
-                    if near_one:
-                        by_ray(a, b, places, w, values)
-                    for i in range(PLACES):
-                        if w[_WANTED + i] > 0.0:
-                            values[0, i], left = np.nan, 1.0
-                missing += left
-            if missing > 0.0:
+                if max(places[0], places[COEFFICIENTS - 1]) > zeta:
+                    missing |= fill_side(
+                        a, b, 1.0, zeta, delta, shift, own0, infinity0, at_zeta0, g0, weights0, moments0, places, w, values
+                    )
+                if min(places[0], places[COEFFICIENTS - 1]) < zeta:
+                    missing |= fill_side(
+                        a, b, -1.0, zeta, delta, shift, own1, infinity1, at_zeta1, g1, weights1, moments1, places, w, values
+                    )
+            if missing:
                 state[2] = 1.0
                 return np.empty((0, 0)), np.empty((0, 1), np.int64), np.empty((0, 0, 0))
         state[2] = 0.0
@@ -674,15 +656,19 @@ def make_table(a, b, x, f, marches, spans, rows, state):
             for r in range(3):
                 for i in range(PLACES):
                     finite = finite and values[r, i] > -np.inf
-            last, middle, misfit = fit(values, c)
+                    values[r, i] = values[r, i] if values[r, i] > -np.inf else _LOWEST
+            combine(values, _FIT, c)
+            last, middle = largest(c, DEGREE - 1, 0.03), largest(c, DEGREE // 2, 0.03)
             fine = finite and (last < tolerance or middle < 5.0 * tolerance)  # the latter where there is noise
             kept = int(state[1])
             if fine or end - begin <= _FINEST or kept >= _CROWDED:
-                keep(c, begin, end, rows[kept])
+                row = rows[kept]
+                row[:, 0], row[:, 1] = 0.5 * (begin + end), 2.0 / (end - begin)
+                combine(c, _TO_ROW, row[:, 2:])
                 spans[kept, 0], spans[kept, 1], spans[kept, 2] = marches[k, 0], begin, end
                 state[1], marches[k, 1] = kept + 1.0, end
                 if finite:
-                    state[3] = max(state[3], misfit)
+                    state[3] = max(state[3], largest(c, COEFFICIENTS, 0.01))
             width = 0.5 * (end - begin)
             if kept >= _CROWDED:
                 width *= 4.0
@@ -694,11 +680,11 @@ def make_table(a, b, x, f, marches, spans, rows, state):
             under_way |= marches[k, 1] < marches[k, 2]
         if not under_way:
             info, cells, panels = finish(b, not centred, spans[: int(state[1])], rows)
-            info[0, 0], info[0, 1] = 1.0 / delta, 1.0 if from_zero else 0.0
+            info[0, 0], info[0, 1] = 1.0 / delta, shift
             return info, cells, panels
 
 
-@_shared
+@_making
 def finish(b, heavy, spans, rows):
     """(info, cells, panels) of `tables.Table` from the kept panels."""
     kept = 0

@@ -187,7 +187,7 @@ def fourier_sums(a, geometry, nodes, fresh):
     return density, half
 
 
-@_shared
+@array_function(host=False, allocates=True)
 def scratch():
     """Memory of a task: terms of the series on both sides, nodes of the rule, and what `tangent` and `geometry_of` keep.
 
