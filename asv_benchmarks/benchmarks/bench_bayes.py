@@ -87,6 +87,20 @@ class Sampling:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+class Callback:
+    """What the callback is handed after 1000 draws of four chains."""
+
+    def setup(self):
+        X, y, _ = synthetic(1000, 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            draws = 20 if SMOKE else 1000
+            self.fitted = model("split-hmc", warmup=60, draws=draws, callback=lambda state: None).fit(X, y)
+
+    def time_state(self):
+        self.fitted._progress(self.fitted._chains.state)
+
+
 class Functions:
     """The elementwise functions and the diagnostics."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import signal
+import threading
 import time
 import warnings
 
@@ -39,6 +42,25 @@ def _apply(name, x, workers=None):
     return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 
+@contextlib.contextmanager
+def _interrupts():
+    """A list that Ctrl-C makes longer: it is looked at between iterations, which it must not tear. A second one acts at once."""
+    seen, usual = [], signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield seen
+        return
+
+    def note(number, frame):
+        seen.append(number)
+        signal.signal(signal.SIGINT, usual)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 class _Moments:
     """Running mean, sum of squared deviations (or cross products) and share of positive values of every chain."""
 
@@ -56,12 +78,14 @@ class _Moments:
         self.positive += B > 0
 
     def pooled(self):
-        """Mean, variance (or covariance) and probability of a positive value over all chains."""
+        """Mean, variance (and covariance) and probability of a positive value over all chains."""
         chains, n = self.mean.shape[0], self.n
         mean = self.mean.mean(axis=0)
         between = self.mean - mean
         cross = np.einsum("ci,cj->ij", between, between) if self.squares.ndim == 3 else (between**2).sum(axis=0)
-        return mean, (self.squares.sum(axis=0) + n * cross) / max(chains * n - 1, 1), self.positive.sum(axis=0) / (chains * n)
+        spread = (self.squares.sum(axis=0) + n * cross) / max(chains * n - 1, 1)
+        found = {"mean": mean, "variance": spread, "positive": self.positive.sum(axis=0) / (chains * n)}
+        return found if spread.ndim == 1 else found | {"variance": np.diag(spread).copy(), "covariance": spread}
 
 
 class BayesProbit(Estimator):
@@ -89,13 +113,16 @@ class BayesProbit(Estimator):
     chains, warmup, draws, thin : int
         A chain runs ``warmup + draws * thin`` iterations.
     keep : {"draws", "all", "cov", "moments"}
-        What is stored: b, a and log tau of every draw; also log lambda; mean and covariance; mean and variance.
+        What is stored besides running moments: b, a and log tau of every draw; also log lambda; the covariance; nothing.
     inner_sweeps : int, optional
         Sweeps of "surrogate" per pass, by default a rule of rows and columns.
     standardize : bool
         Centre (with an intercept) and scale the columns; results are on the original scale.
     callback : callable, optional
-        Called with a dictionary (iteration, acceptance, coefficients); sampling stops when it returns True.
+        Called with a dictionary: "iteration"; "chain", the numbers of the chains, which advance side by side; by chain
+        "acceptance", since the end of the warmup or within it, and "coefficients", the intercept first; "ess", the bulk
+        effective sample sizes so far of "intercept", "log_tau" and "norm" (the length of b), NaN before the fourth draw.
+        Sampling stops when it returns True, as by Ctrl-C: what was sampled is kept, `continue_` goes on from there.
     callback_every : int, optional
         Iterations between calls, by default about one second.
     dtype : {"float64", "float32"}, optional
@@ -119,7 +146,8 @@ class BayesProbit(Estimator):
     draws_ : dict
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_lambda" with keep="all".
     moments_ : dict
-        "mean", "variance" (or "covariance"), "positive": P(b_j > 0); the intercept first, if there is one.
+        Whatever is kept: "mean", "variance" and "positive", P(b_j > 0), shape (p,), the intercept first if there is one; with
+        keep="cov" also "covariance", shape (p, p).
     stats_ : dict
         sampler, acceptance, angle, milliseconds per iteration, non-finite proposals.
     sampler_ : str
@@ -329,7 +357,7 @@ class BayesProbit(Estimator):
         )  # fmt: skip
         self._chains = Chains(Rows(rows, device, self.workers), **options)
         self._moments = _Moments(self.chains, rows.shape[1], self.keep == "cov")
-        self._kept = {}
+        self._kept, self._trace = {}, []
         self._seconds = 0.0
         self._run(self.warmup + self.draws * self.thin)
         return self
@@ -373,67 +401,74 @@ class BayesProbit(Estimator):
 
     def _run(self, until):
         chains, s = self._chains, self._chains.state
-        store = {name: [values] for name, values in self._kept.items()}
-        pieces = {"B": [], "T": [], "D": []}
+        pieces = []
         begin = called = time.perf_counter()
         stopped = False
-        try:
-            while s["iteration"] < until and not stopped:
-                chains.advance()
-                i = s["iteration"]
-                if i > self.warmup and (i - self.warmup) % self.thin == 0:
-                    self._moments.add(s["B"])
-                    if self.keep in ("draws", "all"):
-                        pieces["B"].append(s["B"].copy())
-                        pieces["T"].append(s["T"].copy())
-                    if self.keep == "all":
-                        pieces["D"].append(s["D"].copy())
-                if self.callback is not None:
+        with _interrupts() as interrupted:
+            try:
+                while s["iteration"] < until and not stopped:
+                    chains.advance()
+                    i = s["iteration"]
+                    if i > self.warmup and (i - self.warmup) % self.thin == 0:
+                        self._moments.add(self._original(s["B"]))
+                        pieces.append([s[name].copy() for name in self._stored()])
+                        if self.callback is not None:
+                            self._trace.append(self._quantities(s))
                     now = time.perf_counter()
                     due = i % self.callback_every == 0 if self.callback_every else now - called >= 1.0
-                    if due:
+                    if self.callback is not None and due:
                         called = now
-                        acceptance = s["accepted"] / max(s["offered"], 1)
-                        stopped = bool(self.callback({"iteration": i, "acceptance": acceptance, "coefficients": s["B"].copy()}))
-        except KeyboardInterrupt:
-            stopped = True
+                        stopped = bool(self.callback(self._progress(s)))
+                    stopped = stopped or bool(interrupted)
+            except KeyboardInterrupt:  # from the callback, or not from the usual handler
+                interrupted.append(None)
         self._seconds += time.perf_counter() - begin
-        for name, values in pieces.items():
-            if values:
-                store.setdefault(name, []).append(np.stack(values, axis=1))
-        self._kept = {name: np.concatenate(values, axis=1) for name, values in store.items()}
+        if pieces:
+            for name, values in zip(self._stored(), zip(*pieces, strict=True), strict=True):
+                before = [self._kept[name]] if name in self._kept else []
+                self._kept[name] = np.concatenate([*before, np.stack(values, axis=1)], axis=1)
         if self._moments.n == 0:
+            if interrupted:
+                raise KeyboardInterrupt
             raise RuntimeError(f"sampling was stopped at iteration {s['iteration']}, before the first draw")
-        self._summarise(stopped)
+        self._summarise(stopped or bool(interrupted))
+
+    def _stored(self):
+        """Parts of the state that every draw keeps."""
+        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.keep, ())
+
+    def _quantities(self, s):
+        """What the callback is told effective sample sizes of, shape (chains, k)."""
+        B, skip = self._original(s["B"]), self._chains.skip
+        tau = s["T"][:, None] if self.tau is None else B[:, :0]
+        return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
+
+    def _progress(self, s):
+        names = ["intercept"] * self._chains.skip + ["log_tau"] * (self.tau is None) + ["norm"]
+        ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
+        return {
+            "iteration": s["iteration"], "chain": np.arange(self.chains), "acceptance": s["accepted"] / s["offered"],
+            "ess": dict(zip(names, ess.tolist(), strict=True)), "coefficients": self._original(s["B"]),
+        }  # fmt: skip
 
     def _summarise(self, stopped):
         chains, s = self._chains, self._chains.state
         skip = chains.skip
         self.sampler_, self.n_iter_ = chains.kind, int(s["iteration"])
         self.stats_ = {
-            "sampler": chains.kind, "acceptance": float(s["accepted"] / max(s["offered"], 1)), "angle": float(s["angle"]),
+            "sampler": chains.kind, "acceptance": float(s["accepted"].mean() / max(s["offered"], 1)), "angle": float(s["angle"]),
             "ms_per_iteration": 1e3 * self._seconds / max(s["iteration"], 1), "nonfinite": int(s["nonfinite"]),
             "inner_sweeps": chains.sweeps if chains.kind == "surrogate" else 1,
         }  # fmt: skip
-        mean, spread, positive = self._moments.pooled()
-        change = self._back(skip)
-        self.moments_ = {"mean": change @ mean, "positive": positive}
-        if spread.ndim == 2:
-            self.moments_["covariance"] = change @ spread @ change.T
-        else:
-            self.moments_["variance"] = np.diag(change) ** 2 * spread
+        self.moments_ = self._moments.pooled()
         self.draws_ = {}
         if "B" in self._kept:
-            B = self._kept["B"] @ change.T
+            B = self._original(self._kept["B"])
             self.draws_ = {
                 "beta": B[:, :, skip:],
                 "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
                 "log_tau": self._kept["T"],
             }
-            if skip:
-                self.moments_["positive"] = (B > 0).mean(axis=(0, 1))
-                if spread.ndim == 1:
-                    self.moments_["variance"] = B.reshape(-1, B.shape[2]).var(axis=0, ddof=1)
         if "D" in self._kept:
             eta = (self._kept["D"][:, :, skip:] - chains.slab) * np.exp(2.0 * self._kept["T"])[:, :, None]
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -449,12 +484,15 @@ class BayesProbit(Estimator):
                 stacklevel=4,
             )
 
-    def _back(self, skip):
-        """Matrix from the coefficients of the standardised columns to those of the original ones."""
-        change = np.diag(np.concatenate([np.ones(skip), 1.0 / self._scale]))
+    def _original(self, B):
+        """Coefficients of the standardised columns as those of the columns of X; the last axis is theirs."""
+        if not self.standardize:
+            return B.copy()
+        skip = int(self.fit_intercept)
+        B = B / np.concatenate([np.ones(skip), self._scale])
         if skip:
-            change[0, 1:] = -self._shift / self._scale
-        return change
+            B[..., 0] -= B[..., 1:] @ self._shift
+        return B
 
     def _columns(self):
         """All draws side by side (chains, draws, k), and their names."""
