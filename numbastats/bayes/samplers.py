@@ -71,7 +71,7 @@ class Chains:
 
     def __init__(self, rows, *, skip, prior, kind, chains, warmup, key, tau_scale, tau, slab, intercept_precision, sweeps):
         self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
-        self.n, self.p = rows.X.shape
+        self.n, self.p = rows.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
         self.slab = 0.0 if slab is None else 1.0 / float(slab) ** 2
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
@@ -97,6 +97,7 @@ class Chains:
                 s["H"] = rows.gram()
             else:
                 self._identity = Rows(np.eye(self.n), rows.device, rows.workers)
+                self._X = rows.floats()
         else:
             self._start()
 
@@ -158,7 +159,8 @@ class Chains:
         B, T, D = s["B"], s["T"], s["D"]
         stage, step = self.streams[k.LATENT_STAGE], self._step()
         if self.wide:
-            z, zz = self._identity.latent(self.rows.margins(B), self.key, stage, step)
+            margins = (np.ascontiguousarray(B, self._X.dtype) @ self._X.T).astype(np.float64)
+            z, zz = self._identity.latent(margins, self.key, stage, step)
         else:
             w, zz = self.rows.latent(B, self.key, stage, step)
         if self.prior == "horseshoe" and self.kind == "gibbs":
@@ -180,7 +182,7 @@ class Chains:
 
     def _wide_draw(self, z, d, normals, gamma):
         """Bhattacharya, Chakraborty and Mallick (2016): one n x n factorisation."""
-        X = self.rows.X
+        X = self._X
         u = normals[: self.p] / np.sqrt(d)
         L = _factor(np.asfortranarray((X / d) @ X.T, np.float64), np.ones(self.n))
         g = 1.0
