@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from contract import same
 from test_bayes import _check_passes, _quick
 
+from numbastats.bayes import storage
 from numbastats.bayes.passes import Rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
@@ -85,7 +88,7 @@ def test_tiles_of_small_types():
     """The sums do not depend on the tile: as many rows as a group, or eight at a time."""
     rng = np.random.default_rng(1)
     stored, B = rng.integers(-127, 128, (100, 400)).astype(np.int8), 0.01 * rng.standard_normal((1, 400))
-    rows = Rows(stored, "cpu", 1, np.ones(400))
+    rows = Rows(stored, "cpu", 1)
     assert rows.tile == 8
     eight = rows.loglik(B)
     rows.tile = 64
@@ -165,3 +168,134 @@ def test_bad_storage(options, change, error, message):
     X = _counts()
     with pytest.raises(error, match=message):
         _quick(**options).fit(X if change is None else change(X), _outcomes(X))
+
+
+# --- rows that are read at every pass ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts of 128 rows of 5 columns: several in a data set of 500 rows."""
+    monkeypatch.setattr(storage, "PART", 700)
+
+
+def _mapped(folder, X):
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def _normal(n=500, p=4, dtype=np.float64):
+    X = np.random.default_rng(5).standard_normal((n, p)).astype(dtype)
+    return X, _outcomes(X)
+
+
+class Blocks:
+    """Rows and outcomes in blocks of these sizes again and again, all in the same memory; counts its readings."""
+
+    def __init__(self, X, y, sizes):
+        self.X, self.y, self.sizes, self.readings = X, y, sizes, 0
+
+    def __call__(self):
+        self.readings += 1
+        room, lo, i = np.empty((max(self.sizes), self.X.shape[1]), self.X.dtype), 0, 0
+        while lo < len(self.X):
+            m = min(self.sizes[i % len(self.sizes)], len(self.X) - lo)
+            room[:m] = self.X[lo : lo + m]
+            yield room[:m], self.y[lo : lo + m]
+            lo, i = lo + m, i + 1
+
+
+@pytest.mark.parametrize("options", [dict(sampler="gibbs"), dict(standardize=True), dict(dtype="float32"), dict(dtype="int8")])
+def test_blocks_give_the_draws_of_an_array(options, small_parts, tmp_path):
+    """Bit for bit, in blocks of whole chunks, of other sizes, empty ones, as a memory map of either order."""
+    X, y = _normal()
+    X = np.round(30.0 * X) if "dtype" in options else X
+    options = dict(draws=20) | options
+    want = _quick(**options).fit(X, y)
+    readers = [Blocks(X, y, sizes) for sizes in ([64], [128, 64], [1, 0, 300, 7], [1000])]
+    fits = [_quick(**options).fit(reader) for reader in readers]
+    fits += [_quick(**options).fit(_mapped(tmp_path, order(X)), y) for order in (np.ascontiguousarray, np.asfortranarray)]
+    for got in fits:
+        for name in want.draws_:
+            assert same(got.draws_[name], want.draws_[name])
+        assert same(got.moments_["variance"], want.moments_["variance"])
+        assert isinstance(got._chains.rows.X, np.ndarray) == (got.dtype == "int8")
+    if want.sampler == "gibbs":  # once for the survey, once for X'X, then at every iteration
+        assert [reader.readings for reader in readers] == [2 + 80] * 4
+    if want.dtype == "int8":
+        assert [reader.readings for reader in readers] == [2] * 4
+    assert same(fits[0].continue_(5).draws_["beta"], want.continue_(5).draws_["beta"])
+
+
+def test_blocks_on_the_device(small_parts):
+    X, y = _normal(200)
+    options = dict(sampler="gibbs", warmup=0, draws=2)
+    want = _quick(**options).fit(X, y).draws_["beta"]
+    got = _quick(**options, device="cuda").fit(Blocks(X, y, [50])).draws_["beta"]
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+
+
+def test_more_columns_than_rows_are_held_in_memory(tmp_path):
+    X, y = _normal(9, 14)
+    options = dict(sampler="auto", draws=10)
+    want = _quick(**options).fit(X, y)
+    for got in (_quick(**options).fit(_mapped(tmp_path, X), y), _quick(**options).fit(Blocks(X, y, [4]))):
+        assert got.sampler_ == "px-gibbs" and same(got.draws_["beta"], want.draws_["beta"])
+
+
+def _peak(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_memory_map_is_never_copied_whole(dtype, monkeypatch, tmp_path):
+    monkeypatch.setattr(storage, "PART", 2**14)
+    X, y = _normal(20_000, 30, dtype)
+    mapped = _mapped(tmp_path, X)
+    model = _quick(warmup=50, draws=5, dtype=dtype)
+    assert _peak(lambda: model.fit(X, y)) > X.nbytes
+    assert _peak(lambda: model.fit(mapped, y)) < 0.6 * X.nbytes  # parts, and vectors of 20,000
+    assert _peak(lambda: model.predict_proba(mapped, draws=4)) < 0.6 * X.nbytes
+    small = _quick(warmup=50, draws=5, quantize=True)
+    assert _peak(lambda: small.fit(mapped, y)) < (0.35 if dtype == "float64" else 0.7) * X.nbytes
+
+
+def test_bad_blocks():
+    X, y = _normal()
+    model = _quick(sampler="gibbs", warmup=2, draws=5)
+    pairs = [(X[:300], y[:300]), (X[300:], y[300:])]
+
+    def fails(error, message, *readings, **options):
+        source = iter(readings)
+        with pytest.raises(error, match=message):
+            _quick(sampler="gibbs", warmup=2, draws=5, **options).fit(lambda: next(source, readings[-1]))
+
+    with pytest.raises(ValueError, match="y=None"):
+        model.fit(Blocks(X, y, [64]), y)
+    with pytest.raises(ValueError, match="pass y"):
+        model.fit(X)
+    fails(TypeError, "gave a NoneType", None)
+    fails(TypeError, "pairs .rows, outcomes., got a ndarray", [X])
+    fails(ValueError, "no rows", [])
+    fails(ValueError, "two axes", [(X[0], y[:4])])
+    fails(ValueError, r"shape \(300, 4\) with outcomes of shape \(200,\)", [(X[:300], y[:200])])
+    fails(ValueError, "4 and of 3 columns", [pairs[0], (X[300:, :3], y[300:])])
+    fails(ValueError, r"X\[420, 1\] is nan", [pairs[0], (np.where(X[300:] == X[420, 1], np.nan, X[300:]), y[300:])])
+    fails(ValueError, "500 different values", [(X, np.arange(500))])
+    again = "same rows in the same order"
+    fails(ValueError, f"more than the 300 rows.*{again}", pairs[:1], pairs)
+    fails(ValueError, "gave 300 rows, 500 in its first reading", pairs, pairs, pairs[:1])
+    once = iter(pairs)
+    fails(ValueError, "gave 0 rows, 500 in its first reading; it must return a new iterator", once)
+    fails(ValueError, f"3 columns, 4 in.*{again}", pairs, [(X[:, :3], y)])
+    changed = ~y
+    changed[:417] = y[:417]
+    fails(ValueError, f"another outcome for row 417 .*{again}", pairs, pairs, [(X, changed)])
+    fails(ValueError, f"other numbers in row 0 .*{again}", pairs, pairs, [(X + 1.0, y)])
+    with pytest.raises(ZeroDivisionError):
+        model.fit(lambda: (1 / 0 for _ in range(3)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import tempfile
 import warnings
 
 import numpy as np
@@ -92,6 +93,34 @@ class Storage:
         return self.rows.X.nbytes / self.rows.X.size
 
     track_bytes_per_entry.unit = "bytes"
+
+
+class Reading:
+    """One pass over rows in memory, in a memory map, and in blocks of 1000 that a callable gives."""
+
+    params = ["array", "memory map", "callable"]
+    param_names = ["rows"]
+
+    def setup(self, kind):
+        X, y, b = synthetic(20_000 if SMOKE else 200_000, 50)
+        self.folder = tempfile.TemporaryDirectory()
+        if kind == "memory map":
+            np.save(f"{self.folder.name}/x.npy", X)
+            X = np.load(f"{self.folder.name}/x.npy", mmap_mode="r")
+        blocks = lambda: ((X[i : i + 1000], y[i : i + 1000]) for i in range(0, len(X), 1000))  # noqa: E731
+        data = (blocks,) if kind == "callable" else (X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.fitted = model("gibbs", chains=1, warmup=0, draws=1, dtype="float64").fit(*data)
+        self.B = b[None]
+        self.time_loglik(kind)
+
+    def teardown(self, kind):
+        del self.fitted
+        self.folder.cleanup()
+
+    def time_loglik(self, kind):
+        self.fitted._chains.rows.loglik(self.B)
 
 
 class Sampling:

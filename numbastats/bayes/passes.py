@@ -6,14 +6,13 @@ import numpy as np
 
 from numbastats._core import templates
 from numbastats._core.dispatch import launch
+from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
 from numbastats.bayes.storage import part_rows
 
 __all__ = ["Rows"]
 
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
-
-
 # By type of the stored numbers: the suffix of its kernels, the type of their sums.
 _STORED = {
     "float64": ("", np.float64), "float32": ("", np.float32), "int8": ("_int8", np.float64), "uint16": ("_bfloat16", np.float32),
@@ -35,12 +34,14 @@ class Rows:
     """
 
     def __init__(self, X, device, workers, scale=None, shift=None):
-        self.X, self.device, self.workers, self.scale, self.shift = X, device, workers, scale, shift
         n, width = X.shape
+        if scale is None and X.dtype == np.int8:
+            scale = np.ones(width)
+        self.X, self.device, self.workers, self.scale, self.shift = X, device, workers, scale, shift
         self.shape = n, width if scale is None else scale.size
         rows = max(k.GROUP, min(4096, -(-n // 64)))
         self.chunk = -(-rows // k.GROUP) * k.GROUP
-        self.part = max(1, part_rows(width) // self.chunk) * self.chunk
+        self.part = max(1, max(part_rows(width), width) // self.chunk) * self.chunk  # no fewer rows than X'X has
         self.kernels, self.dtype = _STORED[X.dtype.name]
         size = np.dtype(self.dtype).itemsize
         if X.dtype == self.dtype:
@@ -79,7 +80,10 @@ class Rows:
         chunks = -(-n // self.chunk)
         G, S = np.empty((chunks, chains, p), self.dtype), np.empty((chunks, chains))
         args = (np.ascontiguousarray(self._stored(B), self.dtype), *key, streams, np.uint32(step))
-        parts = self.X.parts(self.part) if self._whole is None else [(0, self._whole)]
+        if self._whole is None:  # a chunk for every thread
+            parts = self.X.parts(max(self.part, self.chunk * worker_count(self.workers)))
+        else:
+            parts = [(0, self._whole)]
         for lo, x in parts:
             c = slice(lo // self.chunk, -(-(lo + x.shape[0]) // self.chunk))
             items = S[c].size * k.GROUP

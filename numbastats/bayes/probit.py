@@ -21,7 +21,7 @@ from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat
 from numbastats.bayes.passes import Rows
 from numbastats.bayes.samplers import SAMPLERS, Chains
-from numbastats.bayes.storage import Reader, Source, column, finite, matrix, survey
+from numbastats.bayes.storage import Reader, Source, column, finite, matrix, part_rows, survey
 
 __all__ = ["BayesProbit", "HorseshoeProbit"]
 
@@ -177,6 +177,13 @@ class BayesProbit(Estimator):
     >>> model = ns.bayes.HorseshoeProbit(chains=2, warmup=200, draws=300, rng=1).fit(X, y)
     >>> model.coef_[0].round().astype(int).tolist()
     [1, -1, 0, 0, 0, 0, 0, 0]
+
+    Rows from anywhere, here in blocks of 100:
+
+    >>> blocks = lambda: ((X[i : i + 100], y[i : i + 100]) for i in range(0, 500, 100))
+    >>> again = ns.bayes.HorseshoeProbit(chains=2, warmup=200, draws=300, rng=1).fit(blocks)
+    >>> bool((again.coef_ == model.coef_).all())
+    True
     """
 
     _estimator_type = "classifier"
@@ -244,7 +251,7 @@ class BayesProbit(Estimator):
             got, known = [str(n) for n in names], [str(n) for n in self.feature_names_in_]
             if got != known:
                 raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
-        for lo, x, _ in Reader(X).blocks():
+        for lo, x, _ in Reader(X).pieces():
             finite(x, lo)
         return X
 
@@ -317,10 +324,13 @@ class BayesProbit(Estimator):
 
         Parameters
         ----------
-        X : array_like, shape (n, p)
-            Finite numbers; integers become floats unless they are stored in 8 bits.
+        X : array_like, shape (n, p), or callable
+            Finite numbers; integers become floats unless they are stored in 8 bits. A `numpy.memmap` stays where it is and is
+            read once per iteration in parts. So is what a callable gives, which at every call returns a new iterator over the
+            same blocks ``(rows, outcomes)``, of any sizes. The draws are those of an array of the same rows. With dtype "int8"
+            or "bfloat16", or more columns than rows, such an X is read twice and kept.
         y : array_like, shape (n,)
-            Two different values; the larger one is the event.
+            Two different values; the larger one is the event. None with a callable X.
 
         Returns
         -------
@@ -330,7 +340,8 @@ class BayesProbit(Estimator):
         Raises
         ------
         ValueError
-            For shapes, values or options that are not understood.
+            For shapes, values or options that are not understood, and for a callable whose rows are not always the same ones:
+            their number, all outcomes and the first row of every part are compared.
         TypeError
             For dtypes other than real numbers of single or double precision.
         MemoryError
@@ -537,7 +548,7 @@ class BayesProbit(Estimator):
                 raise ValueError(f"draws={draws!r} is not understood; use an integer >= 1")
             take = np.linspace(0, a.size - 1, min(draws, a.size)).round().astype(int)
             beta, a = beta[take], a[take]
-        rows = max(1, _BLOCK // a.size)
+        rows = min(max(1, _BLOCK // a.size), part_rows(self.n_features_in_))
         for lo in range(0, X.shape[0], rows):
             part = slice(lo, min(lo + rows, X.shape[0]))
             yield part, X[part].astype(np.float64) @ beta.T + a

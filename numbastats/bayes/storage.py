@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from numbastats._core.broadcast import refuse_mask, unmasked
 
 __all__ = ["Reader", "Source", "Survey", "column", "finite", "integers", "matrix", "part_rows", "survey"]
 
-PART = 2**22  # entries of X that are held as floats at once
+PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
 
 
 def part_rows(columns):
@@ -48,7 +49,7 @@ def finite(x, first):
 
 
 class Reader:
-    """Rows of X in blocks of the size that is asked for.
+    """Rows of X in pieces of a size that suits.
 
     Parameters
     ----------
@@ -62,6 +63,9 @@ class Reader:
         self.streamed = callable(X) or isinstance(X, np.memmap)
 
     def _pairs(self):
+        if self.open is None:
+            yield self.X, None
+            return
         pairs, columns = self.open(), None
         if not hasattr(pairs, "__iter__"):
             raise TypeError(f"X() gave a {type(pairs).__name__}; it must give an iterator of pairs (rows, outcomes)")
@@ -76,29 +80,34 @@ class Reader:
                 raise ValueError(f"X() gave rows of {columns} and of {x.shape[1]} columns; give the same ones in every block")
             yield x, y
 
-    def blocks(self, rows=None):
-        """Number of the first row, `rows` rows (or fewer at the end), and their outcomes, None if X is an array."""
-        if self.open is None:
-            rows = rows or part_rows(self.X.shape[1])
-            for lo in range(0, self.X.shape[0], rows):
-                yield lo, self.X[lo : lo + rows], None
-            return
-        lo, kept, have = 0, [], 0
+    def pieces(self, rows=None):
+        """Number of the first row, rows, their outcomes (None if X is an array); none reaches across a multiple of `rows`."""
+        lo = 0
         for x, y in self._pairs():
             rows = rows or part_rows(x.shape[1])
-            while have + len(x) >= rows:
-                take = rows - have
-                yield lo, *map(_joined, zip(*kept, (x[:take], y[:take]), strict=True))
-                lo, kept, have, x, y = lo + rows, [], 0, x[take:], y[take:]
-            if len(x):
-                kept.append((x.copy(), y.copy()))  # the next block may come in the same memory
-                have += len(x)
-        if kept:
-            yield lo, *map(_joined, zip(*kept, strict=True))
+            for begin in _borders(lo, len(x), rows):
+                part = slice(begin, min(len(x), begin + rows - (lo + begin) % rows))
+                yield lo + begin, x[part], None if y is None else y[part]
+            lo += len(x)
 
 
-def _joined(parts):
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _borders(lo, n, rows):
+    """Where the pieces of n rows begin of which the first has the number lo."""
+    return [*([0] if n else []), *range(rows - lo % rows, n, rows)]
+
+
+def _assembled(pieces, rows, room, write):
+    """Parts of `rows` rows in the memory `room`, which ``write(first row, place, rows, outcomes, memory)`` fills by pieces."""
+    lo = end = 0
+    for lo, x, y in pieces:
+        place = lo % rows
+        end = place + len(x)
+        write(lo, place, x, y, room[place:end])
+        if end == rows:
+            yield lo - place, room
+            end = 0
+    if end:
+        yield lo // rows * rows, room[:end]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,30 +143,36 @@ def survey(reader, whole=False):
     ValueError
         For no rows, too many, or a number that is not finite.
     """
-    n, single, outcomes = 0, True, []
-    mean, squares, low, high, flags = 0.0, 0.0, np.inf, -np.inf, True
-    for lo, x, y in reader.blocks():
+    outcomes, single, n = [], [], 0
+    mean, squares, low, high, flags = 0.0, 0.0, np.inf, -np.inf, whole
+
+    def write(lo, place, x, y, out):
         finite(x, lo)
-        single = single and x.dtype == np.float32
-        outcomes.append(y)
-        centre = x.mean(axis=0, dtype=np.float64)
-        deviations = x - centre
-        m = n + len(x)
+        outcomes.append(None if y is None else y.copy())  # the next block may come in the same memory
+        single.append(x.dtype == np.float32)
+        out[...] = x
+
+    pieces = reader.pieces()
+    first = next(pieces, (0, np.empty((0, 0)), None))
+    rows, p = part_rows(first[1].shape[1]), first[1].shape[1]
+    room = np.empty((rows if reader.open else min(rows, reader.X.shape[0]), p))
+    for lo, x in _assembled(itertools.chain([first], pieces), rows, room, write):
+        n = lo + len(x)
+        low, high = np.minimum(low, x.min(axis=0)), np.maximum(high, x.max(axis=0))
+        if whole:
+            flags = flags & (x == np.rint(x)).all(axis=0)
+        centre = x.mean(axis=0)
         step = centre - mean
-        squares = squares + np.einsum("ij,ij->j", deviations, deviations) + step * step * (n / m * len(x))
-        mean = mean + step * (len(x) / m)
-        least, most = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
-        if x.dtype.kind == "f":
-            flags = flags & ((x == np.rint(x)).all(axis=0) if whole else False)
-        low, high = np.minimum(low, least), np.maximum(high, most)
-        n = m
+        mean = mean + step * (len(x) / n)
+        x -= centre
+        squares = squares + np.einsum("ij,ij->j", x, x) + step * step * (lo * (len(x) / n))
     if n == 0:
         raise ValueError("X() gave no rows" if reader.open else f"X has shape {reader.X.shape}; at least one row is needed")
     if n >= 2**32:
         raise ValueError(f"X has {n} rows; at most 2**32 - 1 can be counted")
     sd = np.where(low == high, 0.0, np.sqrt(squares / n))
     y = np.concatenate(outcomes) if reader.open else None
-    return Survey(n, mean.size, single, low, high, mean, sd, np.broadcast_to(flags, mean.shape), y)
+    return Survey(n, p, all(single), low, high, mean, sd, np.broadcast_to(flags, p), y)
 
 
 def integers(facts, rounded):
@@ -239,29 +254,32 @@ class Source:
             bits = rows.view(np.uint32)
             out[...] = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
 
-    def _same(self, lo, x, y):
-        """Raise unless a reader gives what it gave before: outcomes, number of columns, the first row of the block."""
-        n = self.shape[0]
+    def _check(self, lo, place, x, y):
+        """Raise unless a callable gives what it gave before: outcomes, number of columns, the first row of every part."""
         again = "X() must give the same rows in the same order at every call"
-        if lo + len(x) > n:
-            raise ValueError(f"X() gave more than the {n} rows of its first reading; {again}")
+        if lo + len(x) > self.shape[0]:
+            raise ValueError(f"X() gave more than the {self.shape[0]} rows of its first reading; {again}")
         if x.shape[1] != self.columns:
             raise ValueError(f"X() gave {x.shape[1]} columns, {self.columns} in its first reading; {again}")
         other = (y == self.event) != (self.signs[lo : lo + len(x)] > 0)
         if other.any():
             raise ValueError(f"X() gave another outcome for row {lo + int(np.argmax(other))} than in its first reading; {again}")
-        if not np.array_equal(self._seen.setdefault(lo, x[0].copy()), x[0]):
+        if place == 0 and not np.array_equal(self._seen.setdefault(lo, x[0].copy()), x[0]):
             raise ValueError(f"X() gave other numbers in row {lo} than before; {again}")
 
     def parts(self, rows):
         """Number of the first row and the stored rows, `rows` at a time, in memory that is used again."""
-        room, n = np.empty((min(rows, self.shape[0]), self.shape[1]), self.dtype), 0
-        for lo, x, y in self.reader.blocks(rows):
+        n = 0
+
+        def write(lo, place, x, y, out):
+            nonlocal n
             if y is not None:
-                self._same(lo, x, y)
+                self._check(lo, place, x, y)
             n = lo + len(x)
-            self._write(x, self.signs[lo:n], room[: len(x)])
-            yield lo, room[: len(x)]
+            self._write(x, self.signs[lo:n], out)
+
+        room = np.empty((min(rows, self.shape[0]), self.shape[1]), self.dtype)
+        yield from _assembled(self.reader.pieces(rows), rows, room, write)
         if n != self.shape[0]:
             raise ValueError(
                 f"X() gave {n} rows, {self.shape[0]} in its first reading; it must return a new iterator over the same rows at "
