@@ -105,7 +105,7 @@ def transposed(X, r, g):
 
 
 # A storage type of X has a function of one stored number, for CUDA, and of a tile, for the CPU: from there on sums are in the
-# type of b, the same machine code as for rows that are stored in that type.
+# type of b, by the functions that serve rows stored in that type.
 
 
 @_function
