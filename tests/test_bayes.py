@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -161,19 +162,25 @@ def _rows(n, p, dtype=np.float64, seed=0, device="cpu", workers=1):
 STREAMS = np.array([6, 13], np.uint32)
 
 
-@pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
-def test_passes_match_their_definition(n, device):
-    rows, B = _rows(n, 5, device=device["device"], workers=device.get("workers", 1))
-    m = B @ rows.X.T
+def _check_passes(rows, X, B):
+    """Against SciPy on the rows X, and the scalar draws."""
+    n = len(X)
+    m = B @ X.T
     loglik, g = rows.loglik(B)
     np.testing.assert_allclose(loglik, scipy.special.log_ndtr(m).sum(axis=1), rtol=1e-13)
     r = np.exp(scipy.stats.norm.logpdf(m) - scipy.special.log_ndtr(m))
-    np.testing.assert_allclose(g, r @ rows.X, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(g, r @ X, rtol=1e-12, atol=1e-12)
     key = np.uint32(1), np.uint32(2)
     w, zz = rows.latent(B, key, STREAMS, 9)
     z = np.array([[k.latent_row(*key, STREAMS[c], np.uint32(9), i, m[c, i])[0] for i in range(n)] for c in range(2)])
     np.testing.assert_allclose(zz, (z * z).sum(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(w, z @ rows.X, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(w, z @ X, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
+def test_passes_match_their_definition(n, device):
+    rows, B = _rows(n, 5, device=device["device"], workers=device.get("workers", 1))
+    _check_passes(rows, rows.X, B)
 
 
 def test_latent_law_far_out():
@@ -503,9 +510,29 @@ def test_what_is_kept():
     middle = _quick(keep="cov").fit(X, y)
     a = np.column_stack([full.draws_["intercept"].ravel(), flat])
     np.testing.assert_allclose(middle.moments_["covariance"], np.cov(a.T), rtol=1e-9, atol=1e-12)
+    assert same(middle.moments_["variance"], np.diag(middle.moments_["covariance"]).copy())
     with pytest.warns(UserWarning, match="normal approximation"):
         p = middle.predict_proba(X)
     assert abs(p - full.predict_proba(X)).max() < 0.05
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_moments_of_standardised_columns(intercept):
+    """They are those of the draws on the original scale, where the intercept mixes with all coefficients."""
+    X, y = _data()
+    X = 3.0 * X + 5.0
+    options = dict(standardize=True, fit_intercept=intercept)
+    draws = _quick(**options).fit(X, y).draws_
+    flat = np.concatenate([draws["intercept"][:, :, None]] * intercept + [draws["beta"]], axis=2).reshape(80, -1)
+    names = {"mean", "variance", "positive"}
+    for keep, more in (("moments", set()), ("cov", {"covariance"}), ("draws", set()), ("all", set())):
+        moments = _quick(keep=keep, **options).fit(X, y).moments_
+        assert set(moments) == names | more
+        np.testing.assert_allclose(moments["mean"], flat.mean(axis=0), rtol=1e-11)
+        np.testing.assert_allclose(moments["variance"], flat.var(axis=0, ddof=1), rtol=1e-9)
+        np.testing.assert_allclose(moments["positive"], (flat > 0).mean(axis=0), rtol=1e-12)
+    covariance = _quick(keep="cov", **options).fit(X, y).moments_["covariance"]
+    np.testing.assert_allclose(covariance, np.cov(flat.T), rtol=1e-9, atol=1e-12)
 
 
 def test_standardised_columns_give_the_original_scale():
@@ -575,6 +602,61 @@ def test_callback_stops():
     assert seen == [10, 20, 30, 40, 50, 60, 70, 80] and model.draws_["beta"].shape[1] == 20 and not model.converged_
     with pytest.raises(RuntimeError, match="before the first draw"):
         _quick(callback=lambda state: True, callback_every=1).fit(X, y)
+
+
+def test_callback_state():
+    X, y = _data()
+    seen = []
+    model = _quick(callback=seen.append, callback_every=20, standardize=True).fit(X, y)
+    assert [s["iteration"] for s in seen] == [20, 40, 60, 80, 100]
+    assert all(s["chain"].tolist() == [0, 1] for s in seen)
+    assert all(np.isnan(list(s["ess"].values())).all() for s in seen[:3])  # of the warmup
+    draws = model.draws_
+    for s in seen[3:]:
+        n = s["iteration"] - 60
+        norm = np.sqrt((draws["beta"][:, :n] ** 2).sum(axis=2))
+        want = {"intercept": draws["intercept"][:, :n], "log_tau": draws["log_tau"][:, :n], "norm": norm}
+        assert s["ess"] == pytest.approx({name: ns.bayes.ess_bulk(x) for name, x in want.items()}, rel=1e-12)
+        assert same(s["coefficients"][:, 1:], draws["beta"][:, n - 1].copy())
+    for s in seen:
+        assert s["acceptance"].shape == (2,) and ((s["acceptance"] > 0) & (s["acceptance"] <= 1)).all()
+    assert seen[-1]["acceptance"].mean() == model.stats_["acceptance"]
+    bare = []
+    _quick(callback=bare.append, callback_every=50, fit_intercept=False, tau=1.0, sampler="gibbs").fit(X, y)
+    assert list(bare[-1]["ess"]) == ["norm"] and bare[0]["acceptance"].tolist() == [1.0, 1.0]
+
+
+def test_keyboard_interrupt(monkeypatch):
+    """Ctrl-C within an iteration, or an exception from the callback: the iteration is finished, the draws are kept."""
+    X, y = _data()
+    whole = _quick().fit(X, y)
+    rotate = Chains._rotate
+
+    def pressed(at):
+        def step(self):
+            if self.state["iteration"] == at:
+                signal.raise_signal(signal.SIGINT)
+            return rotate(self)
+
+        return step
+
+    def callback(state):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Chains, "_rotate", pressed(84))
+        by_key = _quick().fit(X, y)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        patch.setattr(Chains, "_rotate", pressed(30))
+        with pytest.raises(KeyboardInterrupt):
+            _quick().fit(X, y)
+    by_callback = _quick(callback=callback, callback_every=85).fit(X, y)
+    for model in (by_key, by_callback):
+        assert model.n_iter_ == 85 and not model.converged_
+        model.callback = None
+        model.continue_(15)
+        for name in whole.draws_:
+            assert same(model.draws_[name], whole.draws_[name])
 
 
 def test_parameters_and_clones():

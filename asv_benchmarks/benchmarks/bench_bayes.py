@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import tempfile
 import warnings
 
 import numpy as np
@@ -35,6 +36,17 @@ def signed(n, p, dtype):
     return np.ascontiguousarray(X * np.where(y, 1.0, -1.0)[:, None], dtype), b
 
 
+def stored(n, p, dtype):
+    """`Rows` of integers from -127 to 127, multiples of 1/64 as floats, in a storage type; and coefficients."""
+    K = np.random.default_rng(1).integers(-127, 128, (n, p)).astype(np.int8)
+    b = 0.05 * np.random.default_rng(2).standard_normal((1, p))
+    if dtype == "int8":
+        return Rows(K, "cpu", 1, np.full(p, 1 / 64)), b
+    if dtype == "bfloat16":  # seven significant bits
+        return Rows(((K / np.float32(64)).view(np.uint32) >> np.uint32(16)).astype(np.uint16), "cpu", 1), b
+    return Rows((K / 64).astype(dtype), "cpu", 1), b
+
+
 def model(kind, **options):
     """A model with one chain per call of the benchmark's size."""
     return ns.bayes.BayesProbit(fit_intercept=False, sampler=kind, rng=1, workers=1, **options)
@@ -58,6 +70,57 @@ class Pass:
 
     def time_latent(self, dtype, size, chains):
         self.rows.latent(self.B, KEY, self.streams, 1)
+
+
+class Storage:
+    """One pass over the same rows in every storage type, and the memory they take."""
+
+    params = [["float64", "float32", "bfloat16", "int8"], [(100_000, 100), (10_000, 1000)]]
+    param_names = ["dtype", "rows, columns"]
+
+    def setup(self, dtype, size):
+        self.rows, self.B = stored(*size, dtype)
+        self.time_loglik(dtype, size)
+        self.time_latent(dtype, size)
+
+    def time_loglik(self, dtype, size):
+        self.rows.loglik(self.B)
+
+    def time_latent(self, dtype, size):
+        self.rows.latent(self.B, KEY, np.zeros(1, np.uint32), 1)
+
+    def track_bytes_per_entry(self, dtype, size):
+        return self.rows.X.nbytes / self.rows.X.size
+
+    track_bytes_per_entry.unit = "bytes"
+
+
+class Reading:
+    """One pass over rows in memory, in a memory map, and in blocks of 1000 that a callable gives."""
+
+    params = ["array", "memory map", "callable"]
+    param_names = ["rows"]
+
+    def setup(self, kind):
+        X, y, b = synthetic(20_000 if SMOKE else 200_000, 50)
+        self.folder = tempfile.TemporaryDirectory()
+        if kind == "memory map":
+            np.save(f"{self.folder.name}/x.npy", X)
+            X = np.load(f"{self.folder.name}/x.npy", mmap_mode="r")
+        blocks = lambda: ((X[i : i + 1000], y[i : i + 1000]) for i in range(0, len(X), 1000))  # noqa: E731
+        data = (blocks,) if kind == "callable" else (X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.fitted = model("gibbs", chains=1, warmup=0, draws=1, dtype="float64").fit(*data)
+        self.B = b[None]
+        self.time_loglik(kind)
+
+    def teardown(self, kind):
+        del self.fitted
+        self.folder.cleanup()
+
+    def time_loglik(self, kind):
+        self.fitted._chains.rows.loglik(self.B)
 
 
 class Sampling:
@@ -85,6 +148,20 @@ class Sampling:
 
     track_milliseconds_per_iteration_and_chain.unit = "ms"
     track_effective_draws_per_second.unit = "effective draws / s"
+
+
+class Callback:
+    """What the callback is handed after 1000 draws of four chains."""
+
+    def setup(self):
+        X, y, _ = synthetic(1000, 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            draws = 20 if SMOKE else 1000
+            self.fitted = model("split-hmc", warmup=60, draws=draws, callback=lambda state: None).fit(X, y)
+
+    def time_state(self):
+        self.fitted._progress(self.fitted._chains.state)
 
 
 class Functions:
@@ -171,8 +248,18 @@ def gpu_pass(rng, dtype, n, edges):
     B = np.ascontiguousarray(0.3 * rng.standard_normal((2, columns)), dtype)
     chunk = 64 if n < 1000 else 1024
     chunks = -(-rows // chunk)
-    inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), chunk, 64)]
+    inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), 128, chunk, 64)]
     return inputs, [np.zeros((chunks, 2, columns), dtype), np.zeros((chunks, 2))]
+
+
+def gpu_int8(rng, dtype, n, edges):
+    (X, B, *rest), outputs = gpu_pass(rng, dtype, n, edges)
+    return [rng.integers(-127, 128, X.shape, np.int8), B / 64, *rest], outputs
+
+
+def gpu_bfloat16(rng, dtype, n, edges):
+    (X, *rest), outputs = gpu_pass(rng, dtype, n, edges)
+    return [(X.view(np.uint32) >> np.uint32(16)).astype(np.uint16), *rest], outputs
 
 
 def _chains(n):
@@ -203,6 +290,8 @@ def gpu_map(low, high):
 
 
 GPU_MAKERS = {
+    "bayes.*_int8": gpu_int8,
+    "bayes.*_bfloat16": gpu_bfloat16,
     "bayes.latent": gpu_pass,
     "bayes.loglik": gpu_pass,
     "bayes.scales_*": gpu_scales,
@@ -213,8 +302,8 @@ GPU_MAKERS = {
 }
 _ORDER = "another order of summation"
 GPU_BOUNDS = {
-    "bayes.latent": dict(ulp=65536.0, floor=100.0, why=_ORDER),
-    "bayes.loglik": dict(ulp=65536.0, floor=100.0, why=_ORDER),
+    "bayes.latent*": dict(ulp=65536.0, floor=100.0, why=_ORDER),
+    "bayes.loglik*": dict(ulp=65536.0, floor=100.0, why=_ORDER),
     "bayes.scales_*": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the density of tau, on which all scales depend"),
     "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the law of tau"),
     "bayes.draws": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),

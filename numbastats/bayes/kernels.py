@@ -21,6 +21,9 @@ from numbastats.scalar.shrinkage import (
     item_of,
     local_precision,
     log_prior_tau,
+    of_bfloat16,
+    of_float,
+    of_int8,
     slice_step,
     truncnorm_right,
     truncnorm_right_far,
@@ -40,10 +43,10 @@ _function = array_function(fastmath=(), host=False)
 _summing = array_function(fastmath=_SUMS, host=False)
 
 
-def tile_rows(columns, itemsize):
+def tile_rows(columns, itemsize, room=524288):
     """Rows of a tile: what fits the second-level cache, so that a pass reads X from memory once."""
     rows = 8
-    while rows < GROUP and 2 * rows * columns * itemsize <= 524288:
+    while rows < GROUP and 2 * rows * columns * itemsize <= room:
         rows *= 2
     return rows
 
@@ -101,6 +104,36 @@ def transposed(X, r, g):
             g[j] += x[j] * s
 
 
+# A storage type of X has a function of one stored number, for CUDA, and of a tile, for the CPU: from there on sums are in the
+# type of b, by the functions that serve rows stored in that type.
+
+
+@_function
+def load_floats(X, wide):
+    """The rows of a tile as they are."""
+    return X
+
+
+@_function
+def load_int8(X, wide):
+    """The rows of a tile as floats, in the buffer `wide`."""
+    for i in range(X.shape[0]):
+        x, w = X[i], wide[i]
+        for j in range(x.size):
+            w[j] = of_int8(x[j])
+    return wide[: X.shape[0]]
+
+
+@_function
+def load_bfloat16(X, wide):
+    """The rows of a tile as floats, in the buffer `wide`."""
+    for i in range(X.shape[0]):
+        x, w = X[i], wide[i]
+        for j in range(x.size):
+            w[j] = of_bfloat16(x[j])
+    return wide[: X.shape[0]]
+
+
 @_function
 def no_words(k0, k1, stream, step, group, u):
     """The log-likelihood needs no random numbers."""
@@ -152,12 +185,14 @@ def loglik_rows(k0, k1, stream, step, row, m, u, r):
     return total
 
 
-_words = _rows = _row = _density = _local = None  # bound by build
+_words = _rows = _row = _density = _local = _load = _number = None  # bound by build
+_COPIES = 0  # of a tile: none where it is used as it is stored
 
 
-def pass_cpu(X, B, k0, k1, streams, step, chunk, tile, G, S):
+def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
     for c in prange(S.shape[0]):
         u = np.empty((B.shape[0], GROUP))
+        wide = np.empty((_COPIES * tile, X.shape[1]), B.dtype)
         m, r, dot = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP, B.dtype)
         begin = np.int64(c) * chunk
         end = min(begin + chunk, X.shape[0])
@@ -168,18 +203,18 @@ def pass_cpu(X, B, k0, k1, streams, step, chunk, tile, G, S):
             last = min(group + GROUP, end)
             for lo in range(group, last, tile):
                 n = min(tile, last - lo)
-                x, mm, rr, dd = X[lo : lo + n], m[:n], r[:n], dot[:n]
+                x, mm, rr, dd = _load(X[lo : lo + n], wide), m[:n], r[:n], dot[:n]
                 for q in range(B.shape[0]):
                     if lo == group:
-                        _words(k0, k1, streams[q], step, group // GROUP, u[q])
+                        _words(k0, k1, streams[q], step, (first + group) // GROUP, u[q])
                     dots(x, B[q], dd)
                     for i in range(n):
                         mm[i] = dd[i]
-                    S[c, q] += _rows(k0, k1, streams[q], step, lo, mm, u[q, lo - group : lo - group + n], rr)
+                    S[c, q] += _rows(k0, k1, streams[q], step, first + lo, mm, u[q, lo - group : lo - group + n], rr)
                     transposed(x, rr, G[c, q])
 
 
-def pass_cuda(X, B, k0, k1, streams, step, chunk, tile, G, S):
+def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
     # A block takes a chunk and a chain, a thread a row of a group; the second reading of the group's rows comes from a cache.
     r = cuda.shared.array(GROUP, np.float64)
     v = cuda.shared.array(GROUP, np.float64)
@@ -194,15 +229,15 @@ def pass_cuda(X, B, k0, k1, streams, step, chunk, tile, G, S):
         for group in range(begin, end, GROUP):
             n = min(GROUP, end - group)
             for i in range(t, n, cuda.blockDim.x):
-                dot = B[q, 0] * X[group + i, 0]
+                dot = B[q, 0] * _number(X[group + i, 0])
                 for j in range(1, B.shape[1]):
-                    dot += B[q, j] * X[group + i, j]
-                r[i], v[i] = _row(k0, k1, streams[q], step, group + i, np.float64(dot))
+                    dot += B[q, j] * _number(X[group + i, j])
+                r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot))
             cuda.syncthreads()
             for j in range(t, B.shape[1], cuda.blockDim.x):
                 s = G[c, q, j]
                 for i in range(n):
-                    s += X[group + i, j] * type(s)(r[i])
+                    s += _number(X[group + i, j]) * type(s)(r[i])
                 G[c, q, j] = s
             if t == 0:
                 for i in range(n):
@@ -360,11 +395,14 @@ _f, _i, _u, _b = types.float64, types.int64, types.uint32, types.boolean
 _DOUBLE = "row functions and sums are double: what they add up decides whether a proposal is accepted"
 
 
-def _pass(name, words, rows, row):
+def _pass(name, storage, words, rows, row):
+    """A pass over rows of one storage type; floats of both types share a kernel."""
+    stored, dtypes, load, number = storage
     return Kernel(
         f"bayes.{name}", pass_cpu, pass_cuda,
-        lambda T: [(T[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, T[:, :, ::1], _f[:, ::1])],
-        f64_ok=_DOUBLE, cpu_only={"_words": words, "_rows": rows}, cuda_only={"_row": row},
+        lambda T: [((stored or T)[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, T[:, :, ::1], _f[:, ::1])],
+        dtypes=dtypes, f64_ok=_DOUBLE, cuda_only={"_row": row, "_number": number},
+        cpu_only={"_words": words, "_rows": rows, "_load": load, "_COPIES": 0 if stored is None else 1},
     )  # fmt: skip
 
 
@@ -376,8 +414,13 @@ def _scales(name, density, local):
     )  # fmt: skip
 
 
-LATENT = _pass("latent", row_words, latent_rows, latent_row)
-LOGLIK = _pass("loglik", no_words, loglik_rows, loglik_row)
+_STORAGE = {  # of X: stored type, None for that of the sums; types of the sums; loads
+    "": (None, ("float64", "float32"), load_floats, of_float),
+    "_int8": (types.int8, ("float64",), load_int8, of_int8),
+    "_bfloat16": (types.uint16, ("float32",), load_bfloat16, of_bfloat16),
+}
+LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_row) for name, s in _STORAGE.items()}
+LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
 SCALES = {
     "horseshoe": _scales("horseshoe", shrinkage.horseshoe_density, shrinkage.horseshoe_local1),
     "lasso": _scales("lasso", shrinkage.lasso_density, shrinkage.lasso_local1),

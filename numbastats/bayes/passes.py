@@ -6,11 +6,17 @@ import numpy as np
 
 from numbastats._core import templates
 from numbastats._core.dispatch import launch
+from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
+from numbastats.bayes.storage import part_rows
 
 __all__ = ["Rows"]
 
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
+# By type of the stored numbers: the suffix of its kernels, the type of their sums.
+_STORED = {
+    "float64": ("", np.float64), "float32": ("", np.float32), "int8": ("_int8", np.float64), "uint16": ("_bfloat16", np.float32),
+}  # fmt: skip
 
 
 class Rows:
@@ -18,36 +24,92 @@ class Rows:
 
     Parameters
     ----------
-    X : numpy.ndarray, shape (n, p)
-        C-contiguous, float64 or float32.
+    X : numpy.ndarray, shape (n, p), or Source
+        C-contiguous: float64, float32, int8, or uint16, the upper halves of float32. A source is read at every pass.
     device : {"cpu", "cuda"}
     workers : int or None
+    scale, shift : numpy.ndarray, shape (p,), optional
+        X stands for X scale + s shift, s its first column, which is left out where X has more columns than `scale`. Applied to
+        the coefficients before a pass and to its sums afterwards.
     """
 
-    def __init__(self, X, device, workers):
-        self.X, self.device, self.workers = X, device, workers
-        n = X.shape[0]
+    def __init__(self, X, device, workers, scale=None, shift=None):
+        n, width = X.shape
+        if scale is None and X.dtype == np.int8:
+            scale = np.ones(width)
+        self.X, self.device, self.workers, self.scale, self.shift = X, device, workers, scale, shift
+        self.shape = n, width if scale is None else scale.size
         rows = max(k.GROUP, min(4096, -(-n // 64)))
         self.chunk = -(-rows // k.GROUP) * k.GROUP
-        self.tile = k.tile_rows(X.shape[1], X.itemsize)
-        self._placed = X
-        if device == "cuda":
+        self.part = max(1, max(part_rows(width), width) // self.chunk) * self.chunk  # no fewer rows than X'X has
+        self.kernels, self.dtype = _STORED[X.dtype.name]
+        size = np.dtype(self.dtype).itemsize
+        if X.dtype == self.dtype:
+            self.tile = k.tile_rows(width, size)
+        else:  # a tile as it is stored and as floats, in the first-level cache
+            self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
+        self._whole = X if isinstance(X, np.ndarray) else None
+        if device == "cuda" and self._whole is not None:
             from numba import cuda
 
-            self._placed = cuda.to_device(X)
+            self._whole = cuda.to_device(X)
 
-    def _run(self, kernel, B, key, streams, step):
+    def _parts(self):
+        """Number of the first row and rows as floats, a part of whole chunks at a time."""
+        if isinstance(self.X, np.ndarray):
+            stored = ((lo, self.X[lo : lo + self.part]) for lo in range(0, self.shape[0], self.part))
+        else:
+            stored = self.X.parts(self.part)
+        for lo, x in stored:
+            yield lo, self._floats(x)
+
+    def _floats(self, x):
+        if x.dtype == np.uint16:
+            return (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        if self.scale is None:
+            return x
+        rows = x[:, x.shape[1] - self.scale.size :] * self.scale
+        return rows if self.shift is None else rows + x[:, :1] * self.shift
+
+    def floats(self):
+        """All rows as one array of floats."""
+        return np.concatenate([x for _, x in self._parts()]) if self.X.dtype != self.dtype else self.X
+
+    def _run(self, kernels, B, key, streams, step):
         (n, p), chains = self.X.shape, B.shape[0]
         chunks = -(-n // self.chunk)
-        G, S = np.empty((chunks, chains, p), self.X.dtype), np.empty((chunks, chains))
-        args = (self._placed, np.ascontiguousarray(B, self.X.dtype), *key, streams, np.uint32(step))
-        items = chunks * chains * k.GROUP
-        cost = n * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
-        launch(
-            kernel, (*args, np.int64(self.chunk), np.int64(self.tile), G, S), items,
-            device=self.device, workers=self.workers, cost=cost, outputs=(-2, -1), threads=k.GROUP,
-        )  # fmt: skip
-        return G.sum(axis=0, dtype=np.float64), np.array([templates.combine(s) for s in S.T])
+        G, S = np.empty((chunks, chains, p), self.dtype), np.empty((chunks, chains))
+        args = (np.ascontiguousarray(self._stored(B), self.dtype), *key, streams, np.uint32(step))
+        if self._whole is None:  # a chunk for every thread
+            parts = self.X.parts(max(self.part, self.chunk * worker_count(self.workers)))
+        else:
+            parts = [(0, self._whole)]
+        for lo, x in parts:
+            c = slice(lo // self.chunk, -(-(lo + x.shape[0]) // self.chunk))
+            items = S[c].size * k.GROUP
+            cost = x.shape[0] * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
+            launch(
+                kernels[self.kernels], (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), G[c], S[c]), items,
+                device=self.device, workers=self.workers, cost=cost, outputs=(-2, -1), threads=k.GROUP,
+            )  # fmt: skip
+        return self._meant(G.sum(axis=0, dtype=np.float64)), np.array([templates.combine(s) for s in S.T])
+
+    def _stored(self, B):
+        """Coefficients of the stored columns that give the same linear predictors as B."""
+        if self.scale is None:
+            return B
+        out = np.zeros((B.shape[0], self.X.shape[1]))
+        out[:, out.shape[1] - B.shape[1] :] = B * self.scale
+        if self.shift is not None:
+            out[:, 0] += (B * self.shift).sum(axis=1)  # not a matrix product, whose rounding depends on the number of chains
+        return out
+
+    def _meant(self, g):
+        """Sums over the rows from those over the stored columns."""
+        if self.scale is None:
+            return g
+        out = g[:, g.shape[1] - self.scale.size :] * self.scale
+        return out if self.shift is None else out + g[:, :1] * self.shift
 
     def latent(self, B, key, streams, step):
         """X'z and z'z of latent variables z ~ N(X b, 1) on (0, inf), drawn anew, for every chain b in B."""
@@ -59,28 +121,18 @@ class Rows:
         g, total = self._run(k.LOGLIK, B, (none, none), np.zeros(B.shape[0], np.uint32), 0)
         return total, g
 
-    def margins(self, B):
-        """X b for every chain, shape (chains, n)."""
-        return (np.ascontiguousarray(B, self.X.dtype) @ self.X.T).astype(np.float64)
-
-    def _blocks(self):
-        rows = max(1, 2**25 // max(self.X.shape[1], 1) // 8)
-        return [slice(lo, lo + rows) for lo in range(0, self.X.shape[0], rows)]
-
     def gram(self):
         """X'X, Fortran order: products in the precision of X within blocks of rows, added in double."""
-        H = np.zeros((self.X.shape[1],) * 2, order="F")
-        for rows in self._blocks():
-            x = self.X[rows]
+        H = np.zeros((self.shape[1],) * 2, order="F")
+        for _, x in self._parts():
             H += x.T @ x
         return H
 
     def curvature(self, b):
         """H = X' W X and h = H b + gradient, W the weights of the log-likelihood's Hessian at b."""
-        p = self.X.shape[1]
+        p = self.shape[1]
         H, g = np.zeros((p, p), order="F"), np.zeros(p)
-        for rows in self._blocks():
-            x = self.X[rows]
+        for _, x in self._parts():
             m = (x @ b.astype(x.dtype)).astype(np.float64)
             r = _ratios(m)
             H += (x * (r * (r + m))[:, None].astype(x.dtype)).T @ x

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import signal
+import threading
 import time
 import warnings
 
 import numpy as np
 
-from numbastats._core.broadcast import check_dtype, refuse_mask, unmasked
 from numbastats._core.dispatch import choose_device, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.estimator import Estimator
@@ -19,6 +21,7 @@ from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat
 from numbastats.bayes.passes import Rows
 from numbastats.bayes.samplers import SAMPLERS, Chains
+from numbastats.bayes.storage import Reader, Source, column, finite, matrix, part_rows, survey
 
 __all__ = ["BayesProbit", "HorseshoeProbit"]
 
@@ -39,6 +42,25 @@ def _apply(name, x, workers=None):
     return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 
+@contextlib.contextmanager
+def _interrupts():
+    """A list that Ctrl-C makes longer: it is looked at between iterations, which it must not tear. A second one acts at once."""
+    seen, usual = [], signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield seen
+        return
+
+    def note(number, frame):
+        seen.append(number)
+        signal.signal(signal.SIGINT, usual)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 class _Moments:
     """Running mean, sum of squared deviations (or cross products) and share of positive values of every chain."""
 
@@ -56,12 +78,14 @@ class _Moments:
         self.positive += B > 0
 
     def pooled(self):
-        """Mean, variance (or covariance) and probability of a positive value over all chains."""
+        """Mean, variance (and covariance) and probability of a positive value over all chains."""
         chains, n = self.mean.shape[0], self.n
         mean = self.mean.mean(axis=0)
         between = self.mean - mean
         cross = np.einsum("ci,cj->ij", between, between) if self.squares.ndim == 3 else (between**2).sum(axis=0)
-        return mean, (self.squares.sum(axis=0) + n * cross) / max(chains * n - 1, 1), self.positive.sum(axis=0) / (chains * n)
+        spread = (self.squares.sum(axis=0) + n * cross) / max(chains * n - 1, 1)
+        found = {"mean": mean, "variance": spread, "positive": self.positive.sum(axis=0) / (chains * n)}
+        return found if spread.ndim == 1 else found | {"variance": np.diag(spread).copy(), "covariance": spread}
 
 
 class BayesProbit(Estimator):
@@ -89,17 +113,25 @@ class BayesProbit(Estimator):
     chains, warmup, draws, thin : int
         A chain runs ``warmup + draws * thin`` iterations.
     keep : {"draws", "all", "cov", "moments"}
-        What is stored: b, a and log tau of every draw; also log lambda; mean and covariance; mean and variance.
+        What is stored besides running moments: b, a and log tau of every draw; also log lambda; the covariance; nothing.
     inner_sweeps : int, optional
         Sweeps of "surrogate" per pass, by default a rule of rows and columns.
     standardize : bool
         Centre (with an intercept) and scale the columns; results are on the original scale.
+    quantize : bool
+        Store X in 8 bits: columns of integers that are at most 254 apart exactly, others rounded to 255 equidistant numbers
+        from their smallest to their largest. The posterior is that of the rounded numbers.
     callback : callable, optional
-        Called with a dictionary (iteration, acceptance, coefficients); sampling stops when it returns True.
+        Called with a dictionary: "iteration"; "chain", the numbers of the chains, which advance side by side; by chain
+        "acceptance", since the end of the warmup or within it, and "coefficients", the intercept first; "ess", the bulk
+        effective sample sizes so far of "intercept", "log_tau" and "norm" (the length of b), NaN before the fourth draw.
+        Sampling stops when it returns True, as by Ctrl-C: what was sampled is kept, `continue_` goes on from there.
     callback_every : int, optional
         Iterations between calls, by default about one second.
-    dtype : {"float64", "float32"}, optional
-        Of X in memory; float32 by default from 10^6 entries on. Sums over rows and linear algebra are double.
+    dtype : {"float64", "float32", "bfloat16", "int8"}, optional
+        Of X in memory; float32 by default from 10^6 entries on. "bfloat16" rounds to 8 significant bits, with the sums of
+        float32; "int8" takes columns of integers that are at most 254 apart (dummies, counts, ages), exactly and with the sums
+        of float64. Chunks of rows are added up, and linear algebra is done, in double.
     device : {"auto", "cpu", "cuda"}, optional
         Where the passes over X run. The p x p linear algebra is done on the CPU.
     workers : int, optional
@@ -119,7 +151,8 @@ class BayesProbit(Estimator):
     draws_ : dict
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_lambda" with keep="all".
     moments_ : dict
-        "mean", "variance" (or "covariance"), "positive": P(b_j > 0); the intercept first, if there is one.
+        Whatever is kept: "mean", "variance" and "positive", P(b_j > 0), shape (p,), the intercept first if there is one; with
+        keep="cov" also "covariance", shape (p, p).
     stats_ : dict
         sampler, acceptance, angle, milliseconds per iteration, non-finite proposals.
     sampler_ : str
@@ -144,6 +177,13 @@ class BayesProbit(Estimator):
     >>> model = ns.bayes.HorseshoeProbit(chains=2, warmup=200, draws=300, rng=1).fit(X, y)
     >>> model.coef_[0].round().astype(int).tolist()
     [1, -1, 0, 0, 0, 0, 0, 0]
+
+    Rows from anywhere, here in blocks of 100:
+
+    >>> blocks = lambda: ((X[i : i + 100], y[i : i + 100]) for i in range(0, 500, 100))
+    >>> again = ns.bayes.HorseshoeProbit(chains=2, warmup=200, draws=300, rng=1).fit(blocks)
+    >>> bool((again.coef_ == model.coef_).all())
+    True
     """
 
     _estimator_type = "classifier"
@@ -165,6 +205,7 @@ class BayesProbit(Estimator):
         keep="draws",
         inner_sweeps=None,
         standardize=False,
+        quantize=False,
         callback_every=None,
         dtype=None,
         device=None,
@@ -175,7 +216,7 @@ class BayesProbit(Estimator):
         self.prior, self.tau_scale, self.tau, self.slab = prior, tau_scale, tau, slab
         self.fit_intercept, self.intercept_scale, self.sampler = fit_intercept, intercept_scale, sampler
         self.chains, self.warmup, self.draws, self.thin, self.keep = chains, warmup, draws, thin, keep
-        self.inner_sweeps, self.standardize = inner_sweeps, standardize
+        self.inner_sweeps, self.standardize, self.quantize = inner_sweeps, standardize, quantize
         self.callback, self.callback_every = callback, callback_every
         self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
 
@@ -200,38 +241,22 @@ class BayesProbit(Estimator):
             if not value > 0 or (math.isinf(value) and name in ("tau_scale", "tau")):
                 raise ValueError(f"{name}={value!r} is out of range; use a positive number")
 
-    def _matrix(self, X, predicting=False):
-        """X as a C-contiguous float array; with its faults named."""
-        if hasattr(X, "toarray"):
-            raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
+    def _matrix(self, X):
+        """X of a prediction: an array with the columns of the fit."""
         names = getattr(X, "columns", None)
-        X = unmasked(X)
-        if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
-            raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
-        if X.dtype.kind not in "fiub":
-            raise TypeError(f"X has dtype {X.dtype}; it must be real numbers, X.astype('float64')")
-        if X.ndim != 2:
-            raise ValueError(f"X has shape {X.shape}; it must have two axes, rows and columns: X.reshape(-1, 1) for one column")
-        if predicting:
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(f"X has shape {X.shape}; the model was fitted with {self.n_features_in_} columns")
-            if names is not None and hasattr(self, "feature_names_in_"):
-                got, known = [str(n) for n in names], [str(n) for n in self.feature_names_in_]
-                if got != known:
-                    raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
-        elif X.shape[0] == 0:
-            raise ValueError(f"X has shape {X.shape}; at least one row is needed")
-        elif X.shape[0] >= 2**32:
-            raise ValueError(f"X has {X.shape[0]} rows; at most 2**32 - 1 can be counted")
-        bad = ~np.isfinite(X)
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise ValueError(f"X[{i}, {j}] is {X[i, j]}; drop or fill such rows first")
-        return X, names
+        X = matrix(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has shape {X.shape}; the model was fitted with {self.n_features_in_} columns")
+        if names is not None and hasattr(self, "feature_names_in_"):
+            got, known = [str(n) for n in names], [str(n) for n in self.feature_names_in_]
+            if got != known:
+                raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
+        for lo, x, _ in Reader(X).pieces():
+            finite(x, lo)
+        return X
 
     def _outcome(self, y, n):
-        refuse_mask(y)
-        y = _column(y)
+        y = column(y)
         if y.ndim != 1 or y.size != n:
             raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
         if y.dtype.kind == "f" and np.isnan(y).any():
@@ -249,53 +274,63 @@ class BayesProbit(Estimator):
             if pair is None:
                 raise ValueError(f"y has one value only, {classes[0]!r}; the other class is unknown")
             classes = np.array(pair, classes.dtype)
-        return classes, np.where(y == classes[1], 1.0, -1.0)
+        return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 
-    def _design(self, X, signs):
-        """Signed rows with the intercept in front; sets the shift and the scale of the columns."""
-        n, p = X.shape
-        if self.dtype is not None:
-            dtype = check_dtype(self.dtype)
-        else:
-            dtype = np.dtype(np.float32 if X.dtype == np.float32 or n * p > _SINGLE_FROM else np.float64)
-        self._shift, self._scale = np.zeros(p), np.ones(p)
-        if p:
-            sd = X.std(axis=0, dtype=np.float64)
-            constant = X.max(axis=0) == X.min(axis=0)
-            if self.fit_intercept and constant.any():
-                warnings.warn(f"column {int(np.argmax(constant))} of X is constant: it competes with the intercept", stacklevel=4)
-            if self.standardize:
-                self._scale = np.where(sd > 0, sd, 1.0)
-                if self.fit_intercept:
-                    self._shift = X.mean(axis=0, dtype=np.float64)
-            elif (sd > 0).any() and sd.max() > 1e3 * sd[sd > 0].min():
-                warnings.warn(
-                    f"the columns' standard deviations go from {sd[sd > 0].min():.3g} to {sd.max():.3g}, but all coefficients "
-                    "share one prior; pass standardize=True",
-                    stacklevel=4,
-                )
-        skip = int(self.fit_intercept)
-        if p + skip == 0:
+    def _storage(self):
+        """Name of the type that X is to be stored in, None where its size decides."""
+        names = ("float64", "float32", "bfloat16", "int8")
+        try:
+            name = self.dtype if self.dtype is None or str(self.dtype) == "bfloat16" else np.dtype(self.dtype).name
+        except TypeError:
+            name = ""
+        if name not in (None, *names):
+            raise TypeError(f"dtype={self.dtype!r} is not supported; use one of {', '.join(map(repr, names))}")
+        if self.quantize and name not in (None, "int8"):
+            raise ValueError(f"quantize=True stores 8-bit integers, but dtype={self.dtype!r}; leave dtype=None")
+        return "int8" if self.quantize else name
+
+    def _design(self, reader, facts, signs, storage):
+        """The rows that the sampler passes over; sets the shift and the scale of the columns."""
+        sd = facts.sd
+        if storage is None:
+            storage = "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
+        self._shift, self._scale = np.zeros(facts.p), np.ones(facts.p)
+        if self.fit_intercept and (sd == 0).any():
+            warnings.warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept", stacklevel=4)
+        if self.standardize:
+            self._scale = np.where(sd > 0, sd, 1.0)
+            if self.fit_intercept:
+                self._shift = facts.mean
+        elif (sd > 0).any() and sd.max() > 1e3 * sd[sd > 0].min():
+            warnings.warn(
+                f"the columns' standard deviations go from {sd[sd > 0].min():.3g} to {sd.max():.3g}, but all coefficients "
+                "share one prior; pass standardize=True",
+                stacklevel=4,
+            )
+        if facts.p + self.fit_intercept == 0:
             raise ValueError("X has no columns and fit_intercept=False: there is nothing to fit")
-        rows = np.empty((n, p + skip), dtype)
-        if skip:
-            rows[:, 0] = signs
-        for lo in range(0, n, 65536):
-            hi = lo + 65536
-            rows[lo:hi, skip:] = (X[lo:hi] - self._shift) / self._scale * signs[lo:hi, None]
-        return rows
+        source = Source(
+            reader, facts, signs, self.classes_[1], storage=storage, intercept=self.fit_intercept, shift=self._shift,
+            scale=self._scale, rounded=self.quantize,
+        )  # fmt: skip
+        device = choose_device(self.device, work=20.0 * facts.n * source.shape[1] * self.chains)
+        again = reader.streamed and storage in ("float64", "float32") and facts.p + self.fit_intercept <= facts.n
+        return Rows(source if again else source.load(), device, self.workers, *source.code)
 
     # --- sampling ---
 
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Sample the posterior.
 
         Parameters
         ----------
-        X : array_like, shape (n, p)
-            Finite numbers; integers become floats.
+        X : array_like, shape (n, p), or callable
+            Finite numbers; integers become floats unless they are stored in 8 bits. A `numpy.memmap` stays where it is and is
+            read once per iteration in parts. So is what a callable gives, which at every call returns a new iterator over the
+            same blocks ``(rows, outcomes)``, of any sizes. The draws are those of an array of the same rows. With dtype "int8"
+            or "bfloat16", or more columns than rows, such an X is read twice and kept.
         y : array_like, shape (n,)
-            Two different values; the larger one is the event.
+            Two different values; the larger one is the event. None with a callable X.
 
         Returns
         -------
@@ -305,31 +340,34 @@ class BayesProbit(Estimator):
         Raises
         ------
         ValueError
-            For shapes, values or options that are not understood.
+            For shapes, values or options that are not understood, and for a callable whose rows are not always the same ones:
+            their number, all outcomes and the first row of every part are compared.
         TypeError
             For dtypes other than real numbers of single or double precision.
         MemoryError
             When the draws would take more than half of the free memory.
         """
         self._check_options()
-        X, names = self._matrix(X)
-        self.classes_, signs = self._outcome(y, X.shape[0])
-        self.n_features_in_ = X.shape[1]
+        reader, names = Reader(X), getattr(X, "columns", None)
+        if (y is None) != (reader.X is None):
+            raise ValueError("pass y with an array X; a callable X gives the outcomes itself, with y=None")
+        storage = self._storage()
+        facts = survey(reader, whole=storage == "int8")
+        self.classes_, signs = self._outcome(facts.y if y is None else y, facts.n)
+        self.n_features_in_ = facts.p
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         self._check_memory(self.draws)
-        rows = self._design(X, signs)
-        work = rows.size * self.chains * 0.2
-        device = choose_device(self.device, work=work * 100.0)
+        rows = self._design(reader, facts, signs, storage)
         options = dict(
             skip=int(self.fit_intercept), prior=self.prior, kind=self.sampler, chains=self.chains, warmup=self.warmup,
             key=key_words(normalise_rng(self.rng)), tau_scale=self.tau_scale, tau=self.tau, slab=self.slab,
             intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0, sweeps=self.inner_sweeps,
         )  # fmt: skip
-        self._chains = Chains(Rows(rows, device, self.workers), **options)
+        self._chains = Chains(rows, **options)
         self._moments = _Moments(self.chains, rows.shape[1], self.keep == "cov")
-        self._kept = {}
+        self._kept, self._trace = {}, []
         self._seconds = 0.0
         self._run(self.warmup + self.draws * self.thin)
         return self
@@ -373,67 +411,74 @@ class BayesProbit(Estimator):
 
     def _run(self, until):
         chains, s = self._chains, self._chains.state
-        store = {name: [values] for name, values in self._kept.items()}
-        pieces = {"B": [], "T": [], "D": []}
+        pieces = []
         begin = called = time.perf_counter()
         stopped = False
-        try:
-            while s["iteration"] < until and not stopped:
-                chains.advance()
-                i = s["iteration"]
-                if i > self.warmup and (i - self.warmup) % self.thin == 0:
-                    self._moments.add(s["B"])
-                    if self.keep in ("draws", "all"):
-                        pieces["B"].append(s["B"].copy())
-                        pieces["T"].append(s["T"].copy())
-                    if self.keep == "all":
-                        pieces["D"].append(s["D"].copy())
-                if self.callback is not None:
+        with _interrupts() as interrupted:
+            try:
+                while s["iteration"] < until and not stopped:
+                    chains.advance()
+                    i = s["iteration"]
+                    if i > self.warmup and (i - self.warmup) % self.thin == 0:
+                        self._moments.add(self._original(s["B"]))
+                        pieces.append([s[name].copy() for name in self._stored()])
+                        if self.callback is not None:
+                            self._trace.append(self._quantities(s))
                     now = time.perf_counter()
                     due = i % self.callback_every == 0 if self.callback_every else now - called >= 1.0
-                    if due:
+                    if self.callback is not None and due:
                         called = now
-                        acceptance = s["accepted"] / max(s["offered"], 1)
-                        stopped = bool(self.callback({"iteration": i, "acceptance": acceptance, "coefficients": s["B"].copy()}))
-        except KeyboardInterrupt:
-            stopped = True
+                        stopped = bool(self.callback(self._progress(s)))
+                    stopped = stopped or bool(interrupted)
+            except KeyboardInterrupt:  # from the callback, or not from the usual handler
+                interrupted.append(None)
         self._seconds += time.perf_counter() - begin
-        for name, values in pieces.items():
-            if values:
-                store.setdefault(name, []).append(np.stack(values, axis=1))
-        self._kept = {name: np.concatenate(values, axis=1) for name, values in store.items()}
+        if pieces:
+            for name, values in zip(self._stored(), zip(*pieces, strict=True), strict=True):
+                before = [self._kept[name]] if name in self._kept else []
+                self._kept[name] = np.concatenate([*before, np.stack(values, axis=1)], axis=1)
         if self._moments.n == 0:
+            if interrupted:
+                raise KeyboardInterrupt
             raise RuntimeError(f"sampling was stopped at iteration {s['iteration']}, before the first draw")
-        self._summarise(stopped)
+        self._summarise(stopped or bool(interrupted))
+
+    def _stored(self):
+        """Parts of the state that every draw keeps."""
+        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.keep, ())
+
+    def _quantities(self, s):
+        """What the callback is told effective sample sizes of, shape (chains, k)."""
+        B, skip = self._original(s["B"]), self._chains.skip
+        tau = s["T"][:, None] if self.tau is None else B[:, :0]
+        return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
+
+    def _progress(self, s):
+        names = ["intercept"] * self._chains.skip + ["log_tau"] * (self.tau is None) + ["norm"]
+        ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
+        return {
+            "iteration": s["iteration"], "chain": np.arange(self.chains), "acceptance": s["accepted"] / s["offered"],
+            "ess": dict(zip(names, ess.tolist(), strict=True)), "coefficients": self._original(s["B"]),
+        }  # fmt: skip
 
     def _summarise(self, stopped):
         chains, s = self._chains, self._chains.state
         skip = chains.skip
         self.sampler_, self.n_iter_ = chains.kind, int(s["iteration"])
         self.stats_ = {
-            "sampler": chains.kind, "acceptance": float(s["accepted"] / max(s["offered"], 1)), "angle": float(s["angle"]),
+            "sampler": chains.kind, "acceptance": float(s["accepted"].mean() / max(s["offered"], 1)), "angle": float(s["angle"]),
             "ms_per_iteration": 1e3 * self._seconds / max(s["iteration"], 1), "nonfinite": int(s["nonfinite"]),
             "inner_sweeps": chains.sweeps if chains.kind == "surrogate" else 1,
         }  # fmt: skip
-        mean, spread, positive = self._moments.pooled()
-        change = self._back(skip)
-        self.moments_ = {"mean": change @ mean, "positive": positive}
-        if spread.ndim == 2:
-            self.moments_["covariance"] = change @ spread @ change.T
-        else:
-            self.moments_["variance"] = np.diag(change) ** 2 * spread
+        self.moments_ = self._moments.pooled()
         self.draws_ = {}
         if "B" in self._kept:
-            B = self._kept["B"] @ change.T
+            B = self._original(self._kept["B"])
             self.draws_ = {
                 "beta": B[:, :, skip:],
                 "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
                 "log_tau": self._kept["T"],
             }
-            if skip:
-                self.moments_["positive"] = (B > 0).mean(axis=(0, 1))
-                if spread.ndim == 1:
-                    self.moments_["variance"] = B.reshape(-1, B.shape[2]).var(axis=0, ddof=1)
         if "D" in self._kept:
             eta = (self._kept["D"][:, :, skip:] - chains.slab) * np.exp(2.0 * self._kept["T"])[:, :, None]
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -449,12 +494,15 @@ class BayesProbit(Estimator):
                 stacklevel=4,
             )
 
-    def _back(self, skip):
-        """Matrix from the coefficients of the standardised columns to those of the original ones."""
-        change = np.diag(np.concatenate([np.ones(skip), 1.0 / self._scale]))
+    def _original(self, B):
+        """Coefficients of the standardised columns as those of the columns of X; the last axis is theirs."""
+        if not self.standardize:
+            return B.copy()
+        skip = int(self.fit_intercept)
+        B = B / np.concatenate([np.ones(skip), self._scale])
         if skip:
-            change[0, 1:] = -self._shift / self._scale
-        return change
+            B[..., 0] -= B[..., 1:] @ self._shift
+        return B
 
     def _columns(self):
         """All draws side by side (chains, draws, k), and their names."""
@@ -492,7 +540,7 @@ class BayesProbit(Estimator):
 
     def _predictors(self, X, draws=None):
         """Row blocks of linear predictors, shape (rows, draws)."""
-        X = self._matrix(X, predicting=True)[0]
+        X = self._matrix(X)
         beta = self.draws_["beta"].reshape(-1, self.n_features_in_)
         a = self.draws_["intercept"].reshape(-1)
         if draws is not None:
@@ -500,7 +548,7 @@ class BayesProbit(Estimator):
                 raise ValueError(f"draws={draws!r} is not understood; use an integer >= 1")
             take = np.linspace(0, a.size - 1, min(draws, a.size)).round().astype(int)
             beta, a = beta[take], a[take]
-        rows = max(1, _BLOCK // a.size)
+        rows = min(max(1, _BLOCK // a.size), part_rows(self.n_features_in_))
         for lo in range(0, X.shape[0], rows):
             part = slice(lo, min(lo + rows, X.shape[0]))
             yield part, X[part].astype(np.float64) @ beta.T + a
@@ -533,7 +581,7 @@ class BayesProbit(Estimator):
             if "covariance" not in self.moments_ or interval is not None:
                 self._need_draws("predict_proba" if interval is None else "an interval")
             warnings.warn("no draws were kept: probabilities come from a normal approximation of the posterior", stacklevel=2)
-            X = self._matrix(X, predicting=True)[0].astype(np.float64)
+            X = self._matrix(X).astype(np.float64)
             if self.fit_intercept:
                 X = np.column_stack([np.ones(len(X)), X])
             variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
@@ -596,7 +644,7 @@ class BayesProbit(Estimator):
         ValueError
             For another number of columns, or of outcomes than rows.
         """
-        y, found = _column(y), self.predict(X)
+        y, found = column(y), self.predict(X)
         if y.shape != found.shape:
             raise ValueError(f"y has shape {y.shape}, but X has {found.size} rows; pass one outcome per row")
         return float(np.mean(found == y))
@@ -635,7 +683,7 @@ class BayesProbit(Estimator):
 
     def _log_likelihoods(self, X, y):
         self._need_draws("leave-one-out prediction")
-        y = _column(y)
+        y = column(y)
         unknown = ~np.isin(y, self.classes_)
         if y.shape != (np.shape(X)[0],) or unknown.any():
             raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {np.shape(X)[0]} rows of X")
@@ -761,12 +809,6 @@ class BayesProbit(Estimator):
         except ImportError as error:
             raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
         return arviz.from_dict(posterior=dict(self.draws_))
-
-
-def _column(y):
-    """Outcomes; a single column as an array of one axis."""
-    y = np.asarray(y)
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def _criterion(pointwise):

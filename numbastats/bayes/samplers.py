@@ -71,7 +71,7 @@ class Chains:
 
     def __init__(self, rows, *, skip, prior, kind, chains, warmup, key, tau_scale, tau, slab, intercept_precision, sweeps):
         self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
-        self.n, self.p = rows.X.shape
+        self.n, self.p = rows.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
         self.slab = 0.0 if slab is None else 1.0 / float(slab) ** 2
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
@@ -86,7 +86,7 @@ class Chains:
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
         self.state = s = {
             "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0,
-            "clock": 0, "angle": _ANGLE, "accepted": 0.0, "offered": 0, "nonfinite": 0,
+            "clock": 0, "angle": _ANGLE, "accepted": np.zeros(chains), "offered": 0, "nonfinite": 0,
         }  # fmt: skip
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
         if self.kind in ("gibbs", "px-gibbs"):
@@ -97,6 +97,7 @@ class Chains:
                 s["H"] = rows.gram()
             else:
                 self._identity = Rows(np.eye(self.n), rows.device, rows.workers)
+                self._X = rows.floats()
         else:
             self._start()
 
@@ -138,17 +139,17 @@ class Chains:
         s["loglik"], s["gradient"] = self.rows.loglik(s["B"])
 
     def advance(self):
-        """One iteration of all chains; during warmup also adaptation."""
+        """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""
         step = {"gibbs": self._gibbs, "px-gibbs": self._gibbs, "split-hmc": self._rotate, "surrogate": self._propose}
         chance = step[self.kind]()
         s = self.state
         i = s["iteration"]
-        if i < self.warmup:
-            if self.kind in ("split-hmc", "surrogate"):
-                self._adapt(i, chance)
-        else:
-            s["accepted"] += chance
-            s["offered"] += 1
+        if i == self.warmup:
+            s["accepted"], s["offered"] = np.zeros_like(chance), 0
+        s["accepted"] = s["accepted"] + chance
+        s["offered"] += 1
+        if i < self.warmup and self.kind in ("split-hmc", "surrogate"):
+            self._adapt(i, chance.mean())
         s["iteration"], s["clock"] = i + 1, s["clock"] + 1
 
     # --- Gibbs sampling through the latent variables ---
@@ -158,7 +159,8 @@ class Chains:
         B, T, D = s["B"], s["T"], s["D"]
         stage, step = self.streams[k.LATENT_STAGE], self._step()
         if self.wide:
-            z, zz = self._identity.latent(self.rows.margins(B), self.key, stage, step)
+            margins = (np.ascontiguousarray(B, self._X.dtype) @ self._X.T).astype(np.float64)
+            z, zz = self._identity.latent(margins, self.key, stage, step)
         else:
             w, zz = self.rows.latent(B, self.key, stage, step)
         if self.prior == "horseshoe" and self.kind == "gibbs":
@@ -176,11 +178,11 @@ class Chains:
             v = _solve(L, w[c])
             g = math.sqrt(2.0 * U[c, 2] / (zz[c] - v @ v)) if expanded else 1.0
             B[c] = _solve(L, g * v + Z[c, : self.p], True)
-        return 1.0
+        return np.ones(B.shape[0])
 
     def _wide_draw(self, z, d, normals, gamma):
         """Bhattacharya, Chakraborty and Mallick (2016): one n x n factorisation."""
-        X = self.rows.X
+        X = self._X
         u = normals[: self.p] / np.sqrt(d)
         L = _factor(np.asfortranarray((X / d) @ X.T, np.float64), np.ones(self.n))
         g = 1.0
@@ -215,13 +217,13 @@ class Chains:
             new[c] = _solve(L, rotated[c] + shift, True)
             factors.append(L)
         loglik, gradient = self.rows.loglik(new)
-        chance = 0.0
+        chance = np.empty(chains)
         for c in range(chains):
             b, d = new[c], D[c]
             v = momenta[c] - 0.5 * angles[c] * (_solve(factors[c], d * b - gradient[c]) - rotated[c])
             gain = energy[c] - (-loglik[c] + 0.5 * (d * b) @ b + 0.5 * v @ v)
-            chance += self._decide(gain, U[c, 0], {"B": (c, b), "loglik": (c, loglik[c]), "gradient": (c, gradient[c])})
-        return chance / chains
+            chance[c] = self._decide(gain, U[c, 0], {"B": (c, b), "loglik": (c, loglik[c]), "gradient": (c, gradient[c])})
+        return chance
 
     def _decide(self, gain, u, updates):
         """Accept with probability min(1, e^gain); returns that probability."""
@@ -251,11 +253,11 @@ class Chains:
         U = self._draws(self.sweeps)[1]
         loglik, gradient = self.rows.loglik(B)
         gains = (loglik - self._surrogate_loglik(B)) - (s["loglik"] - self._surrogate_loglik(s["B"]))
-        chance = 0.0
+        chance = np.empty(B.shape[0])
         for c in range(B.shape[0]):
             new = {"B": B[c], "T": T[c], "D": D[c], "loglik": loglik[c], "gradient": gradient[c]}
-            chance += self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
-        return chance / B.shape[0]
+            chance[c] = self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
+        return chance
 
     # --- warmup ---
 
@@ -277,7 +279,7 @@ class Chains:
         self.choosing = False
         total = 0.0
         for _ in range(_TRIES):
-            total += self._propose()
+            total += self._propose().mean()
             self.state["clock"] += 1
         if total / _TRIES > 0.6:
             self.kind = "surrogate"

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import by_dtype, horner, muladd
+from numbastats.scalar.bits import by_dtype, from_bits, horner, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, uniform52
@@ -33,6 +33,9 @@ __all__ = [
     "local_precision",
     "log_exe1",
     "log_prior_tau",
+    "of_bfloat16",
+    "of_float",
+    "of_int8",
     "ridge_density",
     "ridge_local1",
     "slice_step",
@@ -304,3 +307,24 @@ def global_precision(total, p, inverse_xi, k0, k1, item, stream):
     """1/tau^2, gamma with shape (p + 1)/2 and rate 1/xi + total, total the sum of b^2/(2 lambda^2)."""
     tau = gamma1(k0, k1, item, stream, 0.5 * (p + 1.0), 1.0) / (inverse_xi + total)
     return min(max(tau, 1e-290), 1e290)
+
+
+# --- numbers of a matrix as they are stored ----------------------------------------------------------------------
+
+
+@device_function
+def of_float(x):
+    """A float, in its own type."""
+    return x
+
+
+@device_function
+def of_int8(k):
+    """An 8-bit integer as a float64."""
+    return np.float64(k)
+
+
+@device_function
+def of_bfloat16(k):
+    """The upper half of a float32's bit pattern, a 16-bit integer, as that float32."""
+    return from_bits(np.uint32(np.uint32(k) << np.uint32(16)))

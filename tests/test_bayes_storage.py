@@ -1,0 +1,301 @@
+"""Where the rows of a probit model are kept: small types, memory maps, readers."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from contract import same
+from test_bayes import _check_passes, _quick
+
+from numbastats.bayes import storage
+from numbastats.bayes.passes import Rows
+
+pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
+
+
+def nearest_bfloat16(x):
+    """Eight significant bits, ties to even."""
+    m, e = np.frexp(x)
+    return np.ldexp(np.rint(m * 256.0) / 256.0, e)
+
+
+def nearest_of_255(x):
+    """Equidistant numbers from the smallest to the largest of each column."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    return low + (high - low) / 254.0 * np.rint((x - 0.5 * (low + high)) / (high - low) * 254.0) + (high - low) / 2.0
+
+
+def _outcomes(X, seed=3):
+    return X[:, 0] / X[:, 0].std() - 0.2 + np.random.default_rng(seed).standard_normal(len(X)) > 0
+
+
+def _counts(n=150):
+    """Dummies, counts, years and negative numbers."""
+    rng = np.random.default_rng(7)
+    years, low = rng.integers(1900, 2021, n), -rng.integers(100, 355, n)
+    return np.column_stack([rng.integers(0, 2, n), rng.poisson(3.0, n), years, low]).astype(np.float64)
+
+
+# --- small types -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("lead", [0, 1])
+def test_passes_over_integers(lead, device):
+    """X = k scale + s shift, s the first stored column: a column of its own, or the intercept's."""
+    rng = np.random.default_rng(1)
+    stored = rng.integers(-127, 128, (130, 5)).astype(np.int8)
+    stored[:, 0] = rng.choice([-1, 1], 130)
+    scale, shift = rng.uniform(0.01, 0.02, 5), rng.standard_normal(5)
+    scale[0], shift[0] = 1.0, 0.0
+    X = stored * scale + stored[:, :1] * shift
+    rows = Rows(stored, device, 1, scale[lead:], shift[lead:])
+    X = X[:, lead:]
+    _check_passes(rows, X, 0.4 * rng.standard_normal((2, 5 - lead)))
+    np.testing.assert_allclose(rows.gram(), X.T @ X, rtol=1e-13)
+    np.testing.assert_allclose(rows.floats(), X, rtol=1e-15)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_passes_over_bfloat16(device):
+    rng = np.random.default_rng(1)
+    X = nearest_bfloat16(rng.standard_normal((130, 4)))
+    stored = (X.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    rows, B = Rows(stored, device, 1), nearest_bfloat16(0.4 * rng.standard_normal((2, 4)))
+    assert same(rows.floats(), X.astype(np.float32))
+    wide, key = Rows(X, "cpu", 1), (np.uint32(1), np.uint32(2))
+    streams = np.array([6, 13], np.uint32)
+    got = rows.loglik(B) + rows.latent(B, key, streams, 9)
+    want = wide.loglik(B) + wide.latent(B, key, streams, 9)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-5)
+
+
+def test_storage_does_not_depend_on_workers(monkeypatch):
+    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    rng = np.random.default_rng(1)
+    stored, B = rng.integers(-127, 128, (1003, 37)).astype(np.int8), rng.standard_normal((2, 37))
+    one, two = (Rows(stored, "cpu", workers, np.full(37, 0.01)) for workers in (1, 2))
+    for a, b in zip(one.loglik(B), two.loglik(B), strict=True):
+        assert same(a, b)
+    alone = one.loglik(B[1:])
+    assert same(alone[0], one.loglik(B)[0][1:]) and same(alone[1], one.loglik(B)[1][1:])
+
+
+def test_tiles_of_small_types():
+    """The sums do not depend on the tile: as many rows as a group, or eight at a time."""
+    rng = np.random.default_rng(1)
+    stored, B = rng.integers(-127, 128, (100, 400)).astype(np.int8), 0.01 * rng.standard_normal((1, 400))
+    rows = Rows(stored, "cpu", 1)
+    assert rows.tile == 8
+    eight = rows.loglik(B)
+    rows.tile = 64
+    assert all(same(a, b) for a, b in zip(eight, rows.loglik(B), strict=True))
+
+
+@pytest.mark.parametrize("options", [dict(sampler="gibbs"), dict(), dict(fit_intercept=False)])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.filterwarnings("ignore:the columns' standard deviations")
+def test_integers_are_kept_exactly(options, standardize):
+    """The chain is that of float64, in an eighth of the memory."""
+    X = _counts()
+    y, options = _outcomes(X), dict(draws=20, standardize=standardize) | options
+    want = _quick(dtype="float64", **options).fit(X, y)
+    for given, more in ((X, dict(dtype="int8")), (X.astype(np.int64), dict(dtype=np.int8)), (X, dict(quantize=True))):
+        got = _quick(**more, **options).fit(given, y)
+        assert got._chains.rows.X.dtype == np.int8 and got._chains.rows.X.shape == (150, 5)
+        np.testing.assert_allclose(got.draws_["beta"], want.draws_["beta"], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(got.draws_["intercept"], want.draws_["intercept"], rtol=1e-6, atol=1e-6)
+
+
+def test_no_more_columns_than_needed():
+    """Numbers from -127 to 127 need no shift, and so no column of signs."""
+    X = _counts()
+    rows = _quick(dtype="int8", fit_intercept=False, draws=5).fit(X[:, :2], _outcomes(X))._chains.rows
+    assert rows.X.shape == (150, 2) and rows.shift is None
+
+
+def test_wide_data_of_integers():
+    X = np.random.default_rng(3).integers(0, 3, (9, 14))
+    y = _outcomes(X)
+    options = dict(sampler="px-gibbs", draws=20)
+    want, got = (_quick(dtype=dtype, **options).fit(X, y).draws_["beta"] for dtype in ("float64", "int8"))
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_rounded_columns(standardize):
+    """The posterior is that of the rounded numbers."""
+    X = np.random.default_rng(3).gamma(2.0, 3.0, (150, 3))
+    y, options = _outcomes(X), dict(standardize=standardize, draws=20)
+    got = _quick(quantize=True, **options).fit(X, y)
+    rounded = nearest_of_255(X)
+    assert abs(rounded - X).max(axis=0) == pytest.approx(np.ptp(X, axis=0) / 508, rel=0.1)
+    signs = np.where(y, 1, -1)[:, None]
+    if not standardize:
+        np.testing.assert_allclose(got._chains.rows.floats() * signs, np.column_stack([np.ones(150), rounded]), rtol=1e-13)
+        want = _quick(dtype="float64", **options).fit(rounded, y)
+        np.testing.assert_allclose(got.draws_["beta"], want.draws_["beta"], rtol=1e-6, atol=1e-9)
+    else:
+        centred = (rounded - X.mean(axis=0)) / X.std(axis=0)
+        np.testing.assert_allclose(got._chains.rows.floats()[:, 1:] * signs, centred, rtol=1e-12, atol=1e-12)
+
+
+def test_bfloat16():
+    """The chain of float32 on the numbers of eight significant bits; larger by 2^-9 at most."""
+    X = np.random.default_rng(3).standard_normal((150, 3))
+    y = _outcomes(X)
+    got = _quick(dtype="bfloat16", draws=20).fit(X, y)
+    want = _quick(dtype="float32", draws=20).fit(nearest_bfloat16(X), y)
+    stored = got._chains.rows
+    assert stored.X.dtype == np.uint16 and same(stored.floats(), want._chains.rows.X)
+    np.testing.assert_allclose(got.draws_["beta"], want.draws_["beta"], rtol=1e-3, atol=1e-4)
+
+
+BAD_STORAGE = [
+    (dict(dtype="int8"), lambda X: X + 0.5, ValueError, "column 0 of X holds numbers that are not integers.*quantize=True"),
+    (dict(dtype="int8"), lambda X: X * [1, 1, 3, 1], ValueError, "column 2 of X holds integers from 57.*at most 254"),
+    (dict(dtype="float16"), None, TypeError, "'bfloat16', 'int8'"),
+    (dict(dtype="none such"), None, TypeError, "'bfloat16', 'int8'"),
+    (dict(dtype="float32", quantize=True), None, ValueError, "leave dtype=None"),
+]
+
+
+@pytest.mark.parametrize(("options", "change", "error", "message"), BAD_STORAGE)
+def test_bad_storage(options, change, error, message):
+    X = _counts()
+    with pytest.raises(error, match=message):
+        _quick(**options).fit(X if change is None else change(X), _outcomes(X))
+
+
+# --- rows that are read at every pass ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts of 128 rows of 5 columns: several in a data set of 500 rows."""
+    monkeypatch.setattr(storage, "PART", 700)
+
+
+def _mapped(folder, X):
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def _normal(n=500, p=4, dtype=np.float64):
+    X = np.random.default_rng(5).standard_normal((n, p)).astype(dtype)
+    return X, _outcomes(X)
+
+
+class Blocks:
+    """Rows and outcomes in blocks of these sizes again and again, all in the same memory; counts its readings."""
+
+    def __init__(self, X, y, sizes):
+        self.X, self.y, self.sizes, self.readings = X, y, sizes, 0
+
+    def __call__(self):
+        self.readings += 1
+        room, lo, i = np.empty((max(self.sizes), self.X.shape[1]), self.X.dtype), 0, 0
+        while lo < len(self.X):
+            m = min(self.sizes[i % len(self.sizes)], len(self.X) - lo)
+            room[:m] = self.X[lo : lo + m]
+            yield room[:m], self.y[lo : lo + m]
+            lo, i = lo + m, i + 1
+
+
+@pytest.mark.parametrize("options", [dict(sampler="gibbs"), dict(standardize=True), dict(dtype="float32"), dict(dtype="int8")])
+def test_blocks_give_the_draws_of_an_array(options, small_parts, tmp_path):
+    """Bit for bit, in blocks of whole chunks, of other sizes, empty ones, as a memory map of either order."""
+    X, y = _normal()
+    X = np.round(30.0 * X) if "dtype" in options else X
+    options = dict(draws=20) | options
+    want = _quick(**options).fit(X, y)
+    readers = [Blocks(X, y, sizes) for sizes in ([64], [128, 64], [1, 0, 300, 7], [1000])]
+    fits = [_quick(**options).fit(reader) for reader in readers]
+    fits += [_quick(**options).fit(_mapped(tmp_path, order(X)), y) for order in (np.ascontiguousarray, np.asfortranarray)]
+    for got in fits:
+        for name in want.draws_:
+            assert same(got.draws_[name], want.draws_[name])
+        assert same(got.moments_["variance"], want.moments_["variance"])
+        assert isinstance(got._chains.rows.X, np.ndarray) == (got.dtype == "int8")
+    if want.sampler == "gibbs":  # once for the survey, once for X'X, then at every iteration
+        assert [reader.readings for reader in readers] == [2 + 80] * 4
+    if want.dtype == "int8":
+        assert [reader.readings for reader in readers] == [2] * 4
+    assert same(fits[0].continue_(5).draws_["beta"], want.continue_(5).draws_["beta"])
+
+
+def test_blocks_on_the_device(small_parts):
+    X, y = _normal(200)
+    options = dict(sampler="gibbs", warmup=0, draws=2)
+    want = _quick(**options).fit(X, y).draws_["beta"]
+    got = _quick(**options, device="cuda").fit(Blocks(X, y, [50])).draws_["beta"]
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+
+
+def test_more_columns_than_rows_are_held_in_memory(tmp_path):
+    X, y = _normal(9, 14)
+    options = dict(sampler="auto", draws=10)
+    want = _quick(**options).fit(X, y)
+    for got in (_quick(**options).fit(_mapped(tmp_path, X), y), _quick(**options).fit(Blocks(X, y, [4]))):
+        assert got.sampler_ == "px-gibbs" and same(got.draws_["beta"], want.draws_["beta"])
+
+
+def _peak(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_memory_map_is_never_copied_whole(dtype, monkeypatch, tmp_path):
+    monkeypatch.setattr(storage, "PART", 2**14)
+    X, y = _normal(20_000, 30, dtype)
+    mapped = _mapped(tmp_path, X)
+    model = _quick(warmup=50, draws=5, dtype=dtype)
+    assert _peak(lambda: model.fit(X, y)) > X.nbytes
+    assert _peak(lambda: model.fit(mapped, y)) < 0.6 * X.nbytes  # parts, and vectors of 20,000
+    assert _peak(lambda: model.predict_proba(mapped, draws=4)) < 0.6 * X.nbytes
+    small = _quick(warmup=50, draws=5, quantize=True)
+    assert _peak(lambda: small.fit(mapped, y)) < (0.35 if dtype == "float64" else 0.7) * X.nbytes
+
+
+def test_bad_blocks():
+    X, y = _normal()
+    model = _quick(sampler="gibbs", warmup=2, draws=5)
+    pairs = [(X[:300], y[:300]), (X[300:], y[300:])]
+
+    def fails(error, message, *readings, **options):
+        source = iter(readings)
+        with pytest.raises(error, match=message):
+            _quick(sampler="gibbs", warmup=2, draws=5, **options).fit(lambda: next(source, readings[-1]))
+
+    with pytest.raises(ValueError, match="y=None"):
+        model.fit(Blocks(X, y, [64]), y)
+    with pytest.raises(ValueError, match="pass y"):
+        model.fit(X)
+    fails(TypeError, "gave a NoneType", None)
+    fails(TypeError, "pairs .rows, outcomes., got a ndarray", [X])
+    fails(ValueError, "no rows", [])
+    fails(ValueError, "two axes", [(X[0], y[:4])])
+    fails(ValueError, r"shape \(300, 4\) with outcomes of shape \(200,\)", [(X[:300], y[:200])])
+    fails(ValueError, "4 and of 3 columns", [pairs[0], (X[300:, :3], y[300:])])
+    fails(ValueError, r"X\[420, 1\] is nan", [pairs[0], (np.where(X[300:] == X[420, 1], np.nan, X[300:]), y[300:])])
+    fails(ValueError, "500 different values", [(X, np.arange(500))])
+    again = "same rows in the same order"
+    fails(ValueError, f"more than the 300 rows.*{again}", pairs[:1], pairs)
+    fails(ValueError, "gave 300 rows, 500 in its first reading", pairs, pairs, pairs[:1])
+    once = iter(pairs)
+    fails(ValueError, "gave 0 rows, 500 in its first reading; it must return a new iterator", once)
+    fails(ValueError, f"3 columns, 4 in.*{again}", pairs, [(X[:, :3], y)])
+    changed = ~y
+    changed[:417] = y[:417]
+    fails(ValueError, f"another outcome for row 417 .*{again}", pairs, pairs, [(X, changed)])
+    fails(ValueError, f"other numbers in row 0 .*{again}", pairs, pairs, [(X + 1.0, y)])
+    with pytest.raises(ZeroDivisionError):
+        model.fit(lambda: (1 / 0 for _ in range(3)))
