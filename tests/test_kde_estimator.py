@@ -7,7 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import betainc
+from scipy.special import betainc, logsumexp
+from scipy.stats import multivariate_normal
 from test_kde import CPU, PROFILE, WRAPS, constant, mesh, naive, small
 
 from numbastats import kde
@@ -602,3 +603,20 @@ def test_one_dimensional_grid_of_points_agrees():
         f = kde.grid(x, axes, H=H, kernel=kernel, **CPU)
         p = kde.points(x, mesh(axes), H=H, kernel=kernel, **CPU)
         assert np.abs(f.reshape(-1) - p).max() <= 1e-13 * p.max()
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_logarithms_of_gaussians_where_the_density_underflows(adaptive):
+    rng = np.random.default_rng(3)
+    x, w = rng.normal(size=(40, 2)) + 5.0, rng.uniform(0.5, 2.0, 40)
+    scale = rng.uniform(0.5, 2.0, 40) if adaptive else np.ones(40)
+    H = np.array([[0.3, 0.1], [0.1, 0.2]])
+    points = np.array([[5.0, 5.0], [40.0, -30.0], [1e5, 3.0], [np.nan, 0.0], [np.inf, 0.0]])
+    laws = [multivariate_normal(c, H * s**2) for c, s in zip(x, scale, strict=True)]
+    want = logsumexp([np.log(v / w.sum()) + law.logpdf(points[:3]) for v, law in zip(w, laws, strict=True)], axis=0)
+    options = dict(weights=w, kernel="gaussian", H=H, tail=0, adaptive=scale if adaptive else None)
+    got = kde.points(x, points, log=True, **options, **CPU)
+    np.testing.assert_allclose(got[:3], want, rtol=1e-13)
+    assert np.isnan(got[3]) and got[4] == -np.inf
+    with np.errstate(divide="ignore"):
+        assert np.isneginf(np.log(kde.points(x, points[1:3], **options, **CPU))).all()

@@ -529,6 +529,23 @@ class Estimate:
                 total *= factor
         return total
 
+    def far_logs(self, points):
+        """Logarithms of a Gaussian estimate's density at (p, d) points, where the density itself may underflow."""
+        from scipy.spatial.distance import cdist
+        from scipy.special import logsumexp
+
+        m = self.model
+        whiten = np.linalg.inv(np.linalg.cholesky(m.H)).T
+        samples, where = (m.x - m.x[0]) @ whiten, (points - m.x[0]) @ whiten
+        scale = np.ones(len(m.x)) if m.scale is None else m.scale
+        with np.errstate(divide="ignore"):
+            heights = np.log((1.0 if m.weights is None else m.weights) * scale ** -float(m.d))
+        logs, block = np.empty(len(where)), max(1, 4_000_000 // len(samples))
+        for i in range(0, len(where), block):
+            q = cdist(where[i : i + block], samples, "sqeuclidean") / scale**2
+            logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
+        return logs + math.log(m.constant)
+
 
 def _share(grid):
     """Samples that touch a row, as a share of all: a rough figure for the cost."""

@@ -253,7 +253,7 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
         "cells" visits cells of samples near a point, and takes a cell that lies wholly inside the support by its stored moments
         (Epanechnikov and uniform kernels, d <= 3); "ep" is brute force.
     log : bool
-        Return the logarithm, -inf where the density is 0.
+        Return the logarithm, -inf where the density is 0; that of the Gaussian with ``tail=0`` is finite everywhere.
     out : array, optional
         Shape (p,).
     weights, kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers, form
@@ -301,8 +301,13 @@ def points_of(e, points, method, log, out, device, like):
     e.method_used = "ep" if method == "ep" else "cells"
     result = e.points(where, method=e.method_used, device=on)
     if log:
+        density = result
         with np.errstate(divide="ignore"):
-            result = np.log(result)
+            result = np.log(density)
+        if e.model.kernel == "gaussian" and tail == 0 and not e.boundary:
+            far = (density < 1e-290) & np.isfinite(where).all(axis=1)
+            if far.any():
+                result[far] = e.far_logs(where[far])
     result = result.astype(e.model.dtype, copy=False)
     if out is not None:
         check_out(out, result.shape, result.dtype)
