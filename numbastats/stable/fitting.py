@@ -266,10 +266,10 @@ _SIMPLE = {"quantile": _by_quantiles, "ecf": _by_characteristic_function, "small
 
 
 class _Likelihood:
-    """Log-likelihood of standardised data and its score, with a count of evaluations; parameters in `form`."""
+    """Log-likelihood of standardised data, over the mean weight, and its score, with a count; parameters in `form`."""
 
-    def __init__(self, x, w, options):
-        self.x, self.w, self.options, self.count, self.form, self.stopped = x, w, options, 0, "S0", False
+    def __init__(self, x, w, share, options):
+        self.x, self.w, self.share, self.options, self.count, self.form, self.stopped = x, w, share, options, 0, "S0", False
 
     def values(self, p, shift=0.0):
         """Log density of every observation; `shift` moves the standardised values."""
@@ -349,7 +349,7 @@ def _climb(likelihood, start, free, bounds, callback):
         before = p[free], g
         p, values, best = trial, fresh, max(total, best)
         damping = max(0.2 * damping, 1e-9)
-        if callback is not None and callback(iterations, p.copy(), best):
+        if callback is not None and callback(iterations, p.copy(), best * likelihood.share):
             likelihood.stopped = True
             break
         if gain < 1e-9 or (gain < 1e-6 and improved < 1e-9):
@@ -723,6 +723,10 @@ def fit(
     if param == "S1" and "loc" in known:
         raise ValueError("a fixed loc needs param='S0': in S1 the location depends on the other parameters")
     y = (x - centre) / unit
+    share = 1.0  # the mean weight: tolerances are those of weights of mean 1
+    if w is not None:
+        share = w.max() * (w / w.max()).mean()
+        w = w / share
     inner = dict(known)
     if "loc" in inner:
         inner["loc"] = (inner["loc"] - centre) / unit
@@ -741,7 +745,7 @@ def fit(
         if start is not None and name in inner:
             start[i] = inner[name]
     free = [i for i, name in enumerate(NAMES) if name not in known]
-    likelihood = _Likelihood(y, w, dict(device=device, workers=workers))
+    likelihood = _Likelihood(y, w, share, dict(device=device, workers=workers))
     message, iterations, converged = "", 0, True
     if method in _SIMPLE:
         p = np.array(_SIMPLE[method](y, w, inner.get("alpha"), inner.get("beta")))
@@ -765,7 +769,7 @@ def fit(
     elif not converged:
         message = f"not converged after {iterations} iterations: a step would still gain about {gain:.1e}"
         warnings.warn(f"stable.fit: {message}; pass another start, or more data", ConvergenceWarning, stacklevel=2)
-    mass = float(x.size if w is None else w.sum())
+    mass = float(x.size)
     notes = [message] if message else []
     if x.size <= 20:
         notes.append("few points")
@@ -784,6 +788,7 @@ def fit(
     cov = _covariance(p, free, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
     if p[0] == 2.0 and 1 in free and method == "ml":
         cov[1, 1] = np.inf
+    cov /= share
     units = np.array([1.0, 1.0, unit, unit])
     params = p * units + [0.0, 0.0, centre, 0.0]
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
@@ -794,10 +799,10 @@ def fit(
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # the square of a scale may not be a number
         errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
+    loglik = (best - mass * math.log(unit)) * share
     return StableFit(
-        params, errors, cov, best - mass * math.log(unit), iterations, likelihood.count, converged, "; ".join(notes) or "ok",
-        method, param, origin,
-    )  # fmt: skip
+        params, errors, cov, loglik, iterations, likelihood.count, converged, "; ".join(notes) or "ok", method, param, origin
+    )
 
 
 def _maximise(likelihood, y, w, inner, start, free, limits, callback):
