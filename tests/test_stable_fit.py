@@ -149,6 +149,10 @@ def test_fixed_parameters():
         assert held.params[ns.stable.fitting.NAMES.index(name)] == pytest.approx(value, rel=1e-12) and held.loglik <= whole.loglik
     for method in ("quantile", "ecf", "small", "grid"):
         assert fit(x, method, fixed={"beta": 0.25}).params[1] == 0.25
+    symmetric = {param: fit(x, fixed={"beta": 0.0, "loc": -2.1}, param=param) for param in ("S0", "S1")}  # the same law in both
+    np.testing.assert_array_equal(symmetric["S1"].params, symmetric["S0"].params)
+    with pytest.raises(ValueError, match="a fixed loc needs param='S0' or a fixed beta of 0"):
+        fit(x, fixed={"loc": 0.0}, param="S1")
     everything = fit(x, fixed=dict(alpha=1.2, beta=0.1, loc=0.0, scale=2.0))
     assert everything.params.tolist() == [1.2, 0.1, 0.0, 2.0]
 

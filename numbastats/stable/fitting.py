@@ -720,8 +720,8 @@ def fit(
     known = _fixed_values(fixed)
     limits = _bounds(bounds, known)
     x, w, centre, unit = _data(x, weights, nan_policy)
-    if param == "S1" and "loc" in known:
-        raise ValueError("a fixed loc needs param='S0': in S1 the location depends on the other parameters")
+    if param == "S1" and "loc" in known and known.get("beta") != 0.0:
+        raise ValueError("a fixed loc needs param='S0' or a fixed beta of 0: in S1 the location depends on the other parameters")
     y = (x - centre) / unit
     share = 1.0  # the mean weight: tolerances are those of weights of mean 1
     if w is not None:
