@@ -338,3 +338,26 @@ def test_self_check_runs(run_python):
     assert done.returncode == 0, done.stdout + done.stderr
     for word in ("numbastats", "numba", "threading layer", "cache", "CUDA", "self-check passed"):
         assert word in done.stdout
+
+
+def test_functions_without_reference_counts_hold_no_arrays():
+    """A caller would give back a reference that was never taken, and free memory in use; or one would never be given back."""
+
+    def views(x):
+        return 1.0, x[1:]
+
+    owner = compiling.array_function(host=False, allocates=True)(views)
+
+    def first(x):
+        return owner(x)[1][0]
+
+    bad = compiling.array_function(host=False)(views)
+    x = np.array([1.0, 2.0, 3.0])
+    keeper = compiling.array_function(host=False, allocates=True)(first)
+    whole = numba.njit(lambda x: keeper(x))
+    for _ in range(100):
+        assert whole(x) == 2.0
+    assert sys.getrefcount(x) == 2
+    for function in (bad, compiling.array_function(host=False)(first)):
+        with pytest.raises(numba.TypingError, match="returns an array or calls what does; say array_function"):
+            numba.njit(lambda x, function=function: function(x))(x)

@@ -28,8 +28,10 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba import cuda, njit
-from numba.core import codegen, compiler
+from numba.core import codegen, compiler, errors, ir
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.typed_passes import NopythonTypeInference
 
 from numbastats._core.errors import choice
 from numbastats._core.parallel import in_threads
@@ -142,6 +144,35 @@ class _PartLibrary(codegen.JITCodeLibrary):
         return types.SimpleNamespace(set_env=lambda name, environment: None)
 
 
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _NoOwnedArrays(FunctionPass):
+    """A function that counts no references must neither return an array nor get one from a call.
+
+    Its caller would give back a reference that was never taken; its own would never be given back.
+    """
+
+    _name = "no_owned_arrays"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        if state.flags.nrt:
+            return False
+        calls = [
+            statement.target.name
+            for block in state.func_ir.blocks.values()
+            for statement in block.find_insts(ir.Assign)
+            if isinstance(statement.value, ir.Expr) and statement.value.op == "call"
+        ]
+        held = [state.return_type, *(state.typemap[name] for name in calls)]
+        if any(state.targetctx.data_model_manager[t].contains_nrt_meminfo() for t in held):
+            raise errors.TypingError(
+                f"{state.func_id.func_qualname} returns an array or calls what does; say array_function(allocates=True)"
+            )
+        return False
+
+
 def _compiler(library):
     """Numba's compiler with another class for the code it makes."""
 
@@ -150,7 +181,11 @@ def _compiler(library):
             state = self.state
             state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
-            return super().define_pipelines()
+            pipelines = super().define_pipelines()
+            for passes in pipelines:
+                passes.add_pass_after(_NoOwnedArrays, NopythonTypeInference)
+                passes.finalize()
+            return pipelines
 
     return Compiler
 
@@ -183,8 +218,8 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False
 
     With ``host=False`` only jitted code may call it (a call from Python crashes): the wrappers that unbox arrays are left
     out, and machine code is made in the kernels alone, up to half of the compile time. It must not raise. `build` makes a
-    version for the host where one is needed after all. Unless it `allocates` arrays it does not count references: its
-    arguments outlive it, and each count is an atomic addition.
+    version for the host where one is needed after all. Unless it `allocates` or returns arrays it counts no references:
+    its arguments outlive it, and each count is an atomic addition.
     """
     if f is None:
         return functools.partial(array_function, fastmath=fastmath, host=host, allocates=allocates)

@@ -41,6 +41,7 @@ _FAR = -6.0  # below, the central form of the truncated normal gives way to the 
 
 _function = array_function(fastmath=(), host=False)
 _summing = array_function(fastmath=_SUMS, host=False)
+_loading = array_function(fastmath=(), host=False, allocates=True)
 
 
 def tile_rows(columns, itemsize, room=524288):
@@ -108,13 +109,13 @@ def transposed(X, r, g):
 # type of b, by the functions that serve rows stored in that type.
 
 
-@_function
+@_loading
 def load_floats(X, wide):
     """The rows of a tile as they are."""
     return X
 
 
-@_function
+@_loading
 def load_int8(X, wide):
     """The rows of a tile as floats, in the buffer `wide`."""
     for i in range(X.shape[0]):
@@ -124,7 +125,7 @@ def load_int8(X, wide):
     return wide[: X.shape[0]]
 
 
-@_function
+@_loading
 def load_bfloat16(X, wide):
     """The rows of a tile as floats, in the buffer `wide`."""
     for i in range(X.shape[0]):
