@@ -278,3 +278,9 @@ def test_different_streams_keys_and_items_differ():
         for k0 in (1, 2) for k1 in (1, 2) for item in (0, 1, 2**32) for stream in (0, 1, 1 << 24)
     }  # fmt: skip
     assert len(draws) == 36
+
+
+def test_integer_parameters_become_float64():
+    key = (1, 2, 3, 4)
+    for f, whole in ((samplers.uniform1, (-1, 2)), (samplers.normal1, (1, 2)), (samplers.gamma1, (3, 2))):
+        assert f(*key, *whole) == f(*key, *map(float, whole)), f.__name__

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import horner
+from numbastats.scalar.bits import horner, real
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln
 
@@ -54,6 +54,7 @@ def log_kve(order, z):
     (w - v)(cosh s - 1) + v (s - 1 + e^-s) on the left; the step is 0.19, shorter where the peak is narrow.
     At orders below 1/2 and z next to 0, where the left side is long, the leading terms of the series.
     """
+    order, z = real(order), real(z)
     T = type(z)
     v = abs(order)
     if v == T(0.5):
@@ -94,6 +95,7 @@ def gh_log_norm(lam, alpha, beta, delta):
 
     delta > 0 with alpha > |beta|, or delta = 0 with lam > 0 (variance gamma).
     """
+    lam = real(lam)
     T = type(lam)
     good = alpha > abs(beta) and alpha < T(np.inf) and delta >= T(0.0) and delta < T(np.inf) and abs(lam) < T(np.inf)
     if not good or (delta == T(0.0) and not lam > T(0.0)):
@@ -113,6 +115,7 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     log f = log_norm + v log g + log(K_v(alpha g) e^(alpha g)) - alpha (g - delta) + beta s, with s = x - mu,
     g = sqrt(delta^2 + s^2), v = lam - 1/2.
     """
+    x = real(x)
     T = type(x)
     s = x - mu
     a = abs(s)
@@ -141,6 +144,7 @@ def gh_pdf(x, lam, alpha, beta, delta, mu, log_norm):
 @device_function
 def student_logpdf(x, nu):
     """Log density of Student's t with nu > 0 degrees of freedom; NaN out of the domain."""
+    x = real(x)
     T = type(x)
     q = x / T(math.sqrt(nu))
     a = abs(q)
