@@ -382,6 +382,20 @@ def test_broadcasting():
     np.testing.assert_allclose(np.diff(moved.ppf(0.7)), 100.0)
 
 
+def test_one_rule_for_the_dtype():
+    """NumPy's result type of the data and the parameters, Python numbers weak, in every method and in frozen laws."""
+    methods = "pdf", "logpdf", "cdf", "sf", "ppf", "isf"
+    for nu in (4.0, np.float32(4.0), np.float64(4.0)):
+        frozen = student_t(nu, base="uniform")
+        for x in (0.3, np.float32(0.3), np.full(1, 0.3, np.float32)):
+            want = np.result_type(x, nu)
+            assert {getattr(student_t, m)(x, nu).dtype for m in methods} == {want}, (nu, x)
+            assert {getattr(frozen, m)(x).dtype for m in (*methods, "transform")} == {want}, (nu, x)
+    table = Recycler(lambda x, s: np.exp(-x * s), params=(np.array([1.0, 2.0]),), support=(0.0, math.inf))
+    assert {f(np.float32(0.3)).dtype.name for f in (table.pdf, table.ppf, table.isf, table.transform)} == {"float64"}
+    assert table.rvs((3, 2), rng=1, dtype=np.float32).dtype == np.float32
+
+
 def test_named_parameters_and_base():
     assert same(nig.ppf(0.3, alpha=1.5, beta=0.3, delta=1.0), nig.ppf(0.3, 1.5, 0.3, 1.0, 0.0))
     with pytest.raises(TypeError, match="misses delta"):

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import as_host, check_dtype, check_out, dtype_of, refuse_mask, result_dtype, size_to_shape
+from numbastats._core.broadcast import as_host, check_out, refuse_mask, size_to_shape
 from numbastats._core.dispatch import _is_torch, _numpy_to_torch, _torch_to_numpy, elementwise
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
@@ -285,7 +285,7 @@ class Law:
             dtype=np.float64, device="cpu", workers=1,
         ).reshape(shape)  # fmt: skip
         names, values = ("x", "lam", "alpha", "beta", "delta", "mu", "norm"), (x, lam, alpha, beta, delta, mu, norm[()])
-        options["dtype"] = float_type((x, *params), dtype, several=True)
+        options["dtype"] = float_type((x, *params), dtype)
         return elementwise(lambda d: kernels.GH[kind], names, values, cost=600.0, **options)
 
     def pdf(self, x, *params, out=None, dtype=None, device=None, workers=None, stream=None, **named):
@@ -331,7 +331,7 @@ class Law:
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
         header = header[index.reshape(arrays[0].shape)]
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
-        dtype = float_type((x, *params), dtype, several=True)
+        dtype = float_type((x, *params), dtype)
         with np.errstate(over="ignore"):  # panels beyond the float32 range begin at inf
             return elementwise(
                 lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
@@ -389,6 +389,7 @@ class Law:
         return made
 
     def _quantile(self, method, u, params, out, dtype, device, workers):
+        dtype = float_type((u, *params), dtype)
         options = dict(device=device, workers=workers)
         arrays = [np.asarray(p, dtype=np.float64) for p in params]
         if all(a.size == 1 for a in arrays):
@@ -405,7 +406,6 @@ class Law:
         if out is None and _is_torch(u):
             return _numpy_to_torch(self._quantile(method, _torch_to_numpy(u, "u"), params, None, dtype, device, workers))
         u = as_host(u)
-        dtype = result_dtype(("u",), (dtype_of(u),)) if dtype is None else check_dtype(dtype)
         shape = np.broadcast_shapes(np.shape(u), index.shape)
         result = np.empty(shape, dtype) if out is None else out
         check_out(result, shape, dtype)
@@ -518,7 +518,7 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.pdf(x, *self._values, **options)
+        return self._of_law(self.law.pdf, x, options)
 
     def logpdf(self, x, **options):
         """Logarithm of the density at x; see `Law.logpdf`.
@@ -533,7 +533,7 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.logpdf(x, *self._values, **options)
+        return self._of_law(self.law.logpdf, x, options)
 
     def cdf(self, x, **options):
         """Distribution function at x; see `Law.cdf`.
@@ -548,7 +548,7 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.cdf(x, *self._values, **options)
+        return self._of_law(self.law.cdf, x, options)
 
     def sf(self, x, **options):
         """Upper tail probability at x; see `Law.sf`.
@@ -563,11 +563,11 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.sf(x, *self._values, **options)
+        return self._of_law(self.law.sf, x, options)
 
-    @property
-    def _values(self):
-        return tuple(float(p) if p.ndim == 0 else p for p in self.params)
+    def _of_law(self, function, x, options):
+        values = tuple(float(p) if p.ndim == 0 else p for p in self.params)
+        return function(x, *values, **options | {"dtype": float_type((x,), options.get("dtype"), self._param_dtype)})
 
 
 def _as_float(p):

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import check_dtype, real64, refuse_mask, size_to_shape
-from numbastats._core.dispatch import elementwise
+from numbastats._core.broadcast import as_host, check_dtype, real64, refuse_mask, result_dtype, size_to_shape
+from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import building, kernels, store
@@ -198,6 +198,8 @@ class Recycler:
         self._octaves = math.ceil(-math.log2(tail))
         for p in params:
             refuse_mask(p)
+        given = [d for d in map(_given_dtype, params) if d is not None]
+        self._param_dtype = result_dtype(["a parameter"] * len(given), given) if given else None
         try:
             arrays = np.broadcast_arrays(*[np.asarray(p, dtype=np.float64) for p in params]) if params else []
         except ValueError:
@@ -334,6 +336,7 @@ class Recycler:
         other._heads, other._on_device, other._others = {}, {}, {}
         other._shift = np.array([float(t._shift) for t in tables])
         other._bits = max(t._bits for t in tables)
+        other._param_dtype = max((t._param_dtype for t in tables if t._param_dtype is not None), default=None)
         if building.follows_base(first.base):
             key = ("signed", 7)
             parts = [t._tables[key] for t in tables]
@@ -457,7 +460,7 @@ class Recycler:
         )  # fmt: skip
 
     def _from_probability(self, kind, name, values, upper, options, cost):
-        dtype = float_type(values, options.get("dtype"))
+        dtype = float_type((values,), options.get("dtype"), self._param_dtype)
         header = self._header(dtype, upper)
         options = {**options, "dtype": dtype}
         return self._evaluate(kind, (name,), (values,), header, self._integers, options, cost)
@@ -517,7 +520,7 @@ class Recycler:
         array or scalar
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        dtype = float_type((side, y, t), dtype, several=True)
+        dtype = float_type((side, y, t), dtype, self._param_dtype)
         options["dtype"] = dtype
         return self._evaluate("share", ("side", "y", "t"), (side, y, t), self._shares(dtype), self._integers, options, 1.6)
 
@@ -539,7 +542,7 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.base in ("uniform", "exponential"):
             return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
-        dtype = options["dtype"] = float_type(b, dtype)
+        dtype = options["dtype"] = float_type((b,), dtype, self._param_dtype)
         if isinstance(self.base, tuple):
             header = (*(dtype.type(rate) for rate in self.base[1]), *self._shares(dtype))
             return self._evaluate("sided", ("b",), (b,), header, self._integers, options, 1.8)
@@ -585,7 +588,7 @@ class Recycler:
         shape = size_to_shape(size, [self.shape])
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
         u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
-        result = self.ppf(u, out=u, device=device, workers=workers)
+        result = self.ppf(u, out=u, dtype=u.dtype, device=device, workers=workers)
         return result if out is not None or size is not None or shape else result[()]
 
     def pdf(self, x):
@@ -601,6 +604,7 @@ class Recycler:
         """
         if isinstance(self._sets[0].masses, store.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
+        dtype = float_type((x,), None, self._param_dtype)
         x, shift = np.broadcast_arrays(real64(x), self._shift)
         index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
         out = np.full(x.shape, math.nan)
@@ -612,7 +616,7 @@ class Recycler:
                 with np.errstate(all="ignore"):
                     values = np.asarray(side.density.density(x[use] - shift[use])) / one.masses.norm
                 out[use] = np.where(inside, values, np.where(np.isnan(x[use]), math.nan, 0.0))
-        return out[()]
+        return out.astype(dtype, copy=False)[()]
 
     # -- files and other libraries -------------------------------------------------------------------------------
 
@@ -679,15 +683,16 @@ class Recycler:
         return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
 
 
-def float_type(values, dtype, several=False):
-    """The float type of a call that the data alone decide: headers are float64 and must not widen float32 data."""
+def _given_dtype(value):
+    """The dtype by which an argument decides that of the result; None for Python numbers, which do not."""
+    return _numpy_dtype(value if _device_kind(value) or _is_torch(value) else as_host(value))
+
+
+def float_type(values, dtype, params=None):
+    """The float type of a call: that asked for, else NumPy's result type of the data and of parameters with dtype `params`.
+
+    Headers, which are float64, must not widen float32 data.
+    """
     if dtype is not None:
         return check_dtype(dtype)
-    from numbastats._core.dispatch import _numpy_dtype
-
-    types = []
-    for value in values if several else (values,):
-        if not isinstance(value, (float, int)):
-            value = value if hasattr(value, "dtype") else np.asarray(value)
-            types.append(_numpy_dtype(value))
-    return np.dtype(np.float32) if types and all(t == np.float32 for t in types) else np.dtype(np.float64)
+    return result_dtype(["an argument"] * (len(values) + 1), [*map(_given_dtype, values), params])
