@@ -268,6 +268,32 @@ def test_from_scipy(law, rtol):
     assert abs(table.norm_const - 1) < 1e-13
 
 
+@pytest.mark.parametrize("loc", [1e6, -1e6, 1e15])
+def test_from_scipy_far_from_zero(loc):
+    """In units of the scale 1e9 and more away: to one rounding of the exact number, and the mass next to an end."""
+    u, unit = np.array([1e-15, 1e-5, 0.3, 0.5, 0.999]), abs(loc) * 1e-9
+    for law, exact in (
+        (scipy.stats.norm(loc, unit), scipy.special.ndtri(u)), (scipy.stats.expon(loc, unit), -np.log1p(-u)),
+        (scipy.stats.laplace(loc, scale=unit), np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))),
+    ):  # fmt: skip
+        table = Recycler.from_scipy(law)
+        np.testing.assert_array_max_ulp(table.ppf(u), loc + unit * exact, 1)
+        assert table.certificate.max_rel_err < 2e-14 and abs(table.norm_const - 1) < 1e-13
+        np.testing.assert_allclose(table.pdf(loc + unit), law.pdf(loc + unit), rtol=1e-13)
+        if law.support()[0] == -math.inf:
+            x = loc + unit * exact[1:4]
+            np.testing.assert_allclose(recycle(x, table, "normal"), scipy.special.ndtri(u[1:4]), atol=3e-7)  # x is rounded
+    z = scipy.special.ndtri(u)
+    np.testing.assert_allclose(Recycler.from_scipy(scipy.stats.lognorm(1e-3)).ppf(u), np.exp(1e-3 * z), rtol=3e-16)
+
+
+def test_recycling_from_a_law_with_a_location():
+    law, there = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, 5.0)
+    x = np.array([-2.0, 0.25, 3.0])
+    for target in ("normal", Recycler.from_scipy(scipy.stats.norm(3.0, 2.0))):
+        np.testing.assert_allclose(recycle(x + 5.0, there, target), recycle(x, law, target), rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("law", "options"),
     [

@@ -186,7 +186,7 @@ def from_base(one, base, degree, rng):
             raise ValueError("the base was loaded from a file and has no density; build it anew")
         anchor = _crossing(known, masses)
         density = next(side for side in known.sides if side is not None).density.density
-        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, symmetric=False)
+        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, known.scale, symmetric=False)
     if not abs(one.base.p[0] - masses.p[0]) <= 1e-10:
         raise ValueError(
             f"the base law's mass on the left of its anchor {one.base.anchor!r} is {one.base.p[0]!r}, the target's is "

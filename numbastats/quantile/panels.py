@@ -222,7 +222,8 @@ class Side:
         half = 0.5 * abs(self.end - self.anchor)
         inner = self._edges(self.anchor, self.sign, min(scale, half), half)
         outer = self._edges(self.end, -self.sign, min(scale, half), half, tail=True)
-        return [(self.anchor, self.sign, 1.0, inner), (self.end, -self.sign, -1.0, outer)]
+        chains = [(self.anchor, self.sign, 1.0, inner), (self.end, -self.sign, -1.0, outer)]
+        return chains if outer is not None else chains[:1]  # the density may be 0 long before the end
 
     def _edges(self, origin, sign, scale, far, tail=False):
         """Distances from `origin` at which panels begin, ascending, from a scan of the density."""
@@ -242,6 +243,8 @@ class Side:
         if not v.any():
             wide = np.geomspace(max(floor, scale * 1e-30), min(far, scale * 1e30), 800)
             v = h(wide)
+            if not v.any() and tail:
+                return None
             if not v.any():
                 raise ValueError(
                     f"the density is 0 wherever it was tried between {self.anchor!r} and {self.end!r}; set anchor= inside "
@@ -434,7 +437,7 @@ class Masses:
                 f"the density is 0 from the anchor {anchor!r} to a distance of {gap:.3g}: a gap. Set anchor= where it is "
                 "positive on both sides, or build one table per mode"
             )
-        self.anchor, self.support, self.symmetric = anchor, support, symmetric
+        self.anchor, self.support, self.scale, self.symmetric = anchor, support, scale, symmetric
         self.sides = (left, right)
         if symmetric:
             totals = [right.total, right.total]
@@ -508,7 +511,7 @@ class Masses:
     def reach(self, right):
         """Smallest outer share that this side resolves."""
         side = self.side(right)[0]
-        if math.isfinite(side.end):
+        if side.X0[-1] == side.end:
             return 1e-305  # beyond the last panel a power of the distance to the end
         extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
         return max(extrapolated, 10 * FLOOR / side.total, 1e-305)

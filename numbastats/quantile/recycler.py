@@ -28,6 +28,7 @@ __all__ = ["Recycler", "check_base", "float_type"]
 _TAIL = 2.0**-66
 _FULL = 1e-300
 _MOST_BITS = 9
+_FAR_END = 500.0  # interquartile ranges from the median, beyond which an end of the support is no anchor
 _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
 
@@ -46,9 +47,11 @@ def check_base(base):
     return name, (float(rates[0]), float(rates[1]))
 
 
-def _two_parts(value, dtype):
-    high = dtype.type(value)
-    return float(high), float(value - float(high))
+def _two_parts(value, dtype, more=0.0):
+    """Value + more as a sum of two numbers, the first of a float type."""
+    total = value + more
+    high = float(dtype.type(total))
+    return high, (total - high) + ((value - (total - more)) + (more - (total - (total - more))))
 
 
 class Recycler:
@@ -553,7 +556,8 @@ class Recycler:
         if key not in self._heads:
             columns = np.empty((6, len(self._sets)))
             for i, one in enumerate(self._sets):
-                high, rest = _two_parts(one.base.anchor if one.base is not None else 0.0, dtype)
+                anchor = one.base.anchor if one.base is not None else 0.0
+                high, rest = _two_parts(anchor, dtype, float(getattr(self.base, "_shift", 0.0)))
                 columns[:, i] = high, rest, limit, per, 2 * i * side, (2 * i + 1) * side
             self._heads[key] = self._selected(columns, dtype)
         bias = 127 if dtype == np.float32 else 1023
@@ -654,7 +658,7 @@ class Recycler:
             With `pdf`, `cdf`, `support` and `ppf`; the cdf checks the masses.
         **options
             As for `Recycler`; `anchor` and `scale` are chosen when left out: a finite end of the support, the lower one
-            first, else the median.
+            first, else the median. A law far from 0 is tabulated in distances from its anchor.
 
         Returns
         -------
@@ -672,15 +676,44 @@ class Recycler:
                 raise TypeError(
                     f"{frozen!r} has no method {method}; pass a frozen continuous distribution, such as scipy.stats.gamma(2.5)"
                 )
-        lower, upper = (float(e) for e in frozen.support())
-        quarter, median, three = (float(q) for q in frozen.ppf([0.25, 0.5, 0.75]))
-        if not (math.isfinite(quarter) and math.isfinite(three)):
-            raise ValueError(f"the quartiles of {frozen!r} are {quarter!r}, {three!r}; its parameters are out of their domain")
-        if abs(median) < 1e-12 * (three - quarter):
-            median = 0.0
-        options.setdefault("anchor", next((e for e in (lower, upper) if math.isfinite(e)), median))
-        options.setdefault("scale", three - quarter)
-        return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
+        if not all(math.isfinite(q) for q in frozen.ppf([0.25, 0.75])):
+            raise ValueError(
+                f"the quartiles of {frozen!r} are {frozen.ppf([0.25, 0.75])}; its parameters are out of their domain"
+            )
+        law, loc, unit = _standardised(frozen)
+        lower, upper = (float(e) for e in law.support())
+        quarter, median, three = (float(q) for q in law.ppf([0.25, 0.5, 0.75]))
+        spread = three - quarter
+        ends = [e for e in (lower, upper) if abs(e - median) < _FAR_END * spread]
+        if "anchor" in options:
+            place = options.pop("anchor")
+            anchor = (place - loc) / unit
+        else:
+            anchor = ends[0] if ends else 0.0 if abs(median) < 1e-12 * spread else median
+            place = loc + unit * anchor
+        # in distances from the anchor: a law far from 0 in units of its scale has no digits to spare
+        inside = [unit * (e - anchor) for e in (lower, upper)]
+        options.setdefault("scale", unit * spread)
+        table = cls(
+            lambda y: law.pdf(anchor + y / unit) / unit, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options
+        )
+        return table._moved(place)
+
+    def _moved(self, shift):
+        """The table with all its values raised by a number, which is done to it in place."""
+        for rows in self._tables.values():
+            rows[:, 0] += shift
+        self._shift = np.asarray(shift, np.float64)
+        return self
+
+
+def _standardised(frozen):
+    """The law of location 0 and scale 1 that a frozen law of SciPy is made from, its location and its scale."""
+    parse = getattr(getattr(frozen, "dist", None), "_parse_args", None)
+    if parse is None:
+        return frozen, 0.0, 1.0
+    shapes, loc, scale = parse(*frozen.args, **frozen.kwds)
+    return frozen.dist(*shapes), float(loc), float(scale)
 
 
 def _given_dtype(value):
