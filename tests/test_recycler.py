@@ -367,6 +367,33 @@ def test_steep_pole(a, anchor):
     assert max(errors) < 6e-15  # of the probability; observed 4e-15
 
 
+@pytest.mark.parametrize("k", [0.5, 0.2, 0.05])
+def test_steep_pole_of_a_log_density(k):
+    """The gamma law against mpmath, at 0 and, where x does not hold the distance to the pole, with singular= at 1."""
+    table = Recycler(logpdf=lambda x: (k - 1) * np.log(x) - x, support=(0, math.inf))
+    assert table.certificate.max_rel_err < 3e-14
+    np.testing.assert_allclose(table.norm_const, math.gamma(k), rtol=3e-14)
+    u = np.array([1e-4, 0.1, 0.4, 0.9, 0.999])
+    x = table.ppf(u)
+    with mpmath.workdps(40):
+        p = np.array([float(mpmath.gammainc(k, 0, mpmath.mpf(v), regularized=True)) for v in x])
+    np.testing.assert_allclose(p, u, rtol=5e-14)  # observed 2e-14
+    np.testing.assert_allclose(table.pdf(x), scipy.stats.gamma.pdf(x, k), rtol=1e-12)  # SciPy's
+    shifted = dict(logpdf=lambda x: (k - 1) * np.log(x - 1) - (x - 1), support=(1, math.inf), anchor=1.0)
+    table = Recycler(**shifted, singular=k - 1)
+    assert table.certificate.max_rel_err < 5e-15
+    np.testing.assert_allclose(table.norm_const, math.gamma(k), rtol=3e-14)
+    np.testing.assert_allclose(table.ppf(u), 1 + x, rtol=2e-14)
+    if k < 0.1:
+        with pytest.raises(ValueError, match="singular="):
+            Recycler(**shifted)
+
+
+def test_constant_of_a_log_density():
+    """It was that of the density times e^550."""
+    assert Recycler(logpdf=lambda x: -0.5 * x * x).norm_const == pytest.approx(math.sqrt(2 * math.pi), rel=1e-14)
+
+
 def test_pole_that_is_no_power_law():
     """The extrapolated mass next to 0 is uncertain, and the certificate says so."""
     density = lambda x: x**-0.95 * (1 - np.log(x))  # noqa: E731

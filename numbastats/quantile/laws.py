@@ -39,9 +39,9 @@ class _Student:
 
     def __call__(self, x):
         s = np.maximum(np.abs(x), 1e-30)
-        return self.weighted(s) / s
+        return self.weighted(0.0, 1.0, s) / s
 
-    def weighted(self, s):
+    def weighted(self, origin, sign, s):
         q, n = s / self.root, self.nu
         near = np.minimum(q, 1e8)
         if n < 6:  # one rounding less where the tail is heavy

@@ -179,7 +179,7 @@ class Recycler:
             elif sf is not None:
                 density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
             else:
-                density = building.exp_of(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
+                density = building.FromLog(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
             options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
             return density, options
 
@@ -231,7 +231,7 @@ class Recycler:
 
         self._certify(stacklevel=5)
         self.p_minus = self._column(lambda one: one.masses.p[0] if one.masses else math.nan)
-        self.norm_const = self._column(lambda one: one.masses.norm if one.masses else math.nan)
+        self.norm_const = self._column(lambda one: one.norm)
         self.setup_seconds = time.perf_counter() - start
 
     def _accepted(self, one):
@@ -618,7 +618,11 @@ class Recycler:
                 inside = (x[use] - shift[use] >= one.masses.support[0]) & (x[use] - shift[use] <= one.masses.support[1])
                 side = next(s for s in one.masses.sides if s is not None)
                 with np.errstate(all="ignore"):
-                    values = np.asarray(side.density.density(x[use] - shift[use])) / one.masses.norm
+                    density, place = side.density.density, x[use] - shift[use]
+                    if isinstance(density, building.FromLog):
+                        values = density.over(place, one.masses.norm)
+                    else:
+                        values = np.asarray(density(place)) / one.masses.norm
                 out[use] = np.where(inside, values, np.where(np.isnan(x[use]), math.nan, 0.0))
         return out.astype(dtype, copy=False)[()]
 
