@@ -224,7 +224,8 @@ def _cut_at_median(masses):
     """A law on one side of its anchor, cut inside: its end is no value of a base that goes on there."""
     right = masses.p[1] > 0
     low, median, high = masses.invert(right, True, np.array([0.25, 0.5, 0.75]))
-    return Masses(masses.sides[1 if right else 0].density, median, masses.support, abs(high - low), depth="tail")
+    density = masses.sides[1 if right else 0].density
+    return Masses(density, median, masses.support, abs(high - low), depth="tail", ends=masses.ends)
 
 
 def _crossing(known, masses):

@@ -144,6 +144,21 @@ def _gh_scale(lam, alpha, beta, delta):
     return math.sqrt(max(delta * gamma, 0.0) + 2 * max(lam, 0.0) + 1e-3) / gamma
 
 
+def _mixing_mode(lam, gamma, delta):
+    """Where the law of log w has its mode, w the variance with density like w^(lam - 1) exp(-(delta^2/w + gamma^2 w)/2)."""
+    both = math.hypot(lam, delta * gamma) + abs(lam)
+    return both / gamma / gamma if lam > 0 else delta * (delta / both)
+
+
+def _log_share_below(lam, alpha, gamma, delta):
+    """Logarithm of E exp(-beta^2 w/2), which bounds the mass on the lighter side of mu."""
+    if not delta or gamma == alpha:
+        return 2 * lam * math.log(gamma / alpha)
+    z = delta * np.array([alpha, gamma])
+    above, below = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full(2, lam), z), device="cpu")
+    return lam * math.log(gamma / alpha) + above - below - delta * (alpha - gamma)
+
+
 def _bad_gh(lam, alpha, beta, delta, mu):
     if not all(map(math.isfinite, (lam, alpha, beta, delta, mu))):
         return "all parameters must be finite"
@@ -173,16 +188,25 @@ def _describe_student(nu):
 def _describe_gh(lam, alpha, beta, delta, mu):
     """Density and options of the masses, at mu = 0.
 
-    The anchor is mu, where x crosses 0, unless less than about e^-60 of the mass is on one side of it.
+    The anchor is mu, where x crosses 0, and the end of the law where less than 1e-290 of the mass is beyond. A narrow law well
+    away from mu has its anchor in the bulk, where x is about beta w, w the variance of the normal mixture.
     """
     if not 1e-140 <= alpha <= 1e140 or delta and not 1e-30 <= alpha * delta <= 1e30:
         raise ValueError("distribution functions and tables need 1e-140 <= alpha <= 1e140 and 1e-30 <= alpha delta <= 1e30")
     singular = 2 * lam - 1 if delta == 0 and lam < 0.5 else None
     gamma = math.sqrt((alpha - beta) * (alpha + beta))
-    anchor = beta * delta / gamma if delta * (alpha - gamma) > 60 else 0.0
-    scale = _gh_scale(lam, alpha, beta, delta)
+    anchor, support, scale = 0.0, (-math.inf, math.inf), _gh_scale(lam, alpha, beta, delta)
+    spread = math.hypot(lam, delta * gamma)  # of log w, by its inverse square
+    if _log_share_below(lam, alpha, gamma, delta) < (-668 if spread < 60 else -60):
+        place = beta * _mixing_mode(lam, gamma, delta)
+        if spread < 60:
+            support, scale = (0.0, math.inf) if beta > 0 else (-math.inf, 0.0), abs(place)
+        else:
+            anchor, scale = place, max(scale, abs(place) / math.sqrt(1 + spread))
     density = _Hyperbolic(lam, alpha, beta, delta, scale)
-    return density, dict(anchor=anchor, symmetric=beta == 0, scale=scale, singular=singular)
+    return density, dict(
+        anchor=anchor, support=support, symmetric=beta == 0, scale=scale, singular=singular, ends=(-math.inf, math.inf)
+    )  # fmt: skip
 
 
 class Law:
@@ -585,9 +609,14 @@ def _panels(law, values):
         masses = Masses(density, depth="tail", **options)
     except ValueError as error:
         raise law._named(values, error) from None
-    sides = [side_rows(side, masses.norm, p) for side, p in zip(masses.sides, masses.p[::-1], strict=True) if side is not None]
+    pairs = list(zip(masses.sides, masses.p[::-1], strict=True))[1 if masses.symmetric else 0 :]
+    sides = [_NO_SIDE if side is None else side_rows(side, masses.norm, p) for side, p in pairs]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
+
+
+_NO_SIDE = np.zeros((1, SIDE_COLUMNS))  # next to nothing lies there
+_NO_SIDE[0, [1, -1]] = 1.0
 
 
 _COMMON = """

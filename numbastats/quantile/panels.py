@@ -422,10 +422,20 @@ class Masses:
     singular : float, optional
     symmetric : bool
         Whether the right side is the mirror image of the left one, which then is not computed.
+    ends : pair of float, optional
+        Quantiles of 0 and 1 where the support leaves out next to no mass.
     """
 
     def __init__(
-        self, density, anchor=0.0, support=(-math.inf, math.inf), scale=1.0, depth="table", singular=None, symmetric=False
+        self,
+        density,
+        anchor=0.0,
+        support=(-math.inf, math.inf),
+        scale=1.0,
+        depth="table",
+        singular=None,
+        symmetric=False,
+        ends=None,
     ):
         lower, upper = support
         right = Side(density, anchor, upper, scale, depth, singular) if upper > anchor else None
@@ -439,6 +449,7 @@ class Masses:
                 "positive on both sides, or build one table per mode"
             )
         self.anchor, self.support, self.scale, self.symmetric = anchor, support, scale, symmetric
+        self.ends = support if ends is None else ends
         self.sides = (left, right)
         if symmetric:
             totals = [right.total, right.total]
