@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import real64, result_dtype, unmasked
-from numbastats._core.dispatch import choose_device, launch
+from numbastats._core.dispatch import choose_device, launch, of_host
 from numbastats._core.random import Purpose, normalise_rng
 from numbastats.mixture import kernels as k
 from numbastats.mixture.families import family_of
@@ -163,6 +163,7 @@ def _document(function):
     return function
 
 
+@of_host
 @_document
 def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
     """Logarithm of the mixture density.
@@ -178,7 +179,7 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     Returns
     -------
     array or scalar
-        Of the shape of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
+        Of the shape and kind of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
 
     Notes
     -----
@@ -203,6 +204,7 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     return out.reshape(x.shape).astype(dtype)[()]
 
 
+@of_host
 @_document
 def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
     """Mixture density: the exponential of `logpdf`.
@@ -217,7 +219,7 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     Returns
     -------
     array or scalar
-        Of the shape of x; 0 outside the support, NaN for NaN. For counts the probability.
+        Of the shape and kind of x; 0 outside the support, NaN for NaN. For counts the probability.
 
     Notes
     -----
@@ -236,6 +238,7 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     return np.exp(logpdf(x, weights, means, params, family=family, device=device, workers=workers))
 
 
+@of_host
 @_document
 def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
     """Posterior probabilities of the components.
@@ -249,8 +252,8 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
 
     Returns
     -------
-    numpy.ndarray, shape (*x.shape, K)
-        Rows sum to 1; NaN outside the support.
+    array, shape (*x.shape, K)
+        Of the kind of x. Rows sum to 1; NaN outside the support.
 
     Notes
     -----
@@ -348,6 +351,7 @@ def _distribution(x, weights, means, params, family, upper):
     return out.astype(dtype)[()]
 
 
+@of_host
 @_document
 def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     """Mixture distribution function.
@@ -370,6 +374,7 @@ def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, False)
 
 
+@of_host
 @_document
 def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     """Upper tail probability of a mixture, accurate where it is small.
@@ -391,6 +396,7 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, True)
 
 
+@of_host
 @_document
 def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     """Mixture quantile function, by bisection to the last bits.
