@@ -177,8 +177,7 @@ def test_strongly_skewed_and_narrow(law, p):
 
 @pytest.mark.parametrize(
     ("law", "p"),
-    [(nig, (1.0, 1 - 1e-12, 1e3)), (nig, (1.0, 1e-9 - 1, 100.0)), (hyperbolic, (1e3, 1e3 - 1e-6, 1.0, 5.0)),
-     (generalized_hyperbolic, (3.0, 1.0, 1 - 1e-12, 1e-6)), (variance_gamma, (30.0, 1.0, 1 - 1e-12))],
+    [(nig, (1.0, 1e-9 - 1, 100.0)), (hyperbolic, (1e3, 1e3 - 1e-6, 1.0, 5.0)), (variance_gamma, (30.0, 1.0, 1 - 1e-12))],
 )  # fmt: skip
 def test_very_wide_and_skewed(law, p):
     """Densities at quantiles, shares of the mass by quadrature in log x, and tails on both sides of mu."""

@@ -592,7 +592,7 @@ class Recycler:
         shape = size_to_shape(size, [self.shape])
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
         u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
-        result = self.ppf(u, out=u, dtype=u.dtype, device=device, workers=workers)
+        result = self.ppf(u, out=u, dtype=_given_dtype(u), device=device, workers=workers)
         return result if out is not None or size is not None or shape else result[()]
 
     def pdf(self, x):
