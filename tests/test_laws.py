@@ -103,6 +103,8 @@ def test_bessel():
         for order, z in zip(np.concatenate([[0, 0.5, 1], rng.uniform(0, 100, 60)]), 10 ** rng.uniform(-8, 3, 63), strict=True):
             want = mpmath.log(mpmath.besselk(order, mpmath.mpf(z))) + mpmath.mpf(z)
             assert abs(log_kve(-float(order), float(z)) - want) <= 1e-14 * max(1, abs(want)), (order, z)
+        for order, z in itertools.product([0.3, 2.5, 40.0], [1e5, 1e9, 1e14]):  # observed 3e-15
+            assert abs(log_kve(order, z) - mpmath.log(mpmath.besselk(order, z)) - z) <= 1e-14, (order, z)
 
 
 @pytest.mark.parametrize(("T", "lowest", "limit"), [(np.float64, -1074, 1e-15), (np.float32, -149, 7e-7)])
@@ -173,10 +175,36 @@ def test_strongly_skewed_and_narrow(law, p):
     np.testing.assert_allclose(got, np.diff(u), rtol=1e-12)  # observed 2.5e-13
 
 
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [(nig, (1.0, 1e-9 - 1, 100.0)), (hyperbolic, (1e3, 1e3 - 1e-6, 1.0, 5.0)), (variance_gamma, (30.0, 1.0, 1 - 1e-12))],
+)  # fmt: skip
+def test_very_wide_and_skewed(law, p):
+    """Densities at quantiles, shares of the mass by quadrature in log x, and tails on both sides of mu."""
+    mu = p[3] if len(p) > 3 and law is hyperbolic else 0.0
+    u = np.array([1e-15, 0.01, 0.3, 0.7, 0.99])
+    frozen = law(*p)
+    x = frozen.ppf(u)
+    assert frozen.certificate.max_rel_err < 2e-14
+    with mpmath.workdps(40):
+        want = [mpmath.log(exact_pdf(law, p, t)) for t in x]
+        np.testing.assert_allclose(frozen.logpdf(x), np.array([float(w) for w in want]), rtol=2e-14)  # observed 4e-15
+        sign, far = np.sign(x - mu)[0], [mpmath.log(abs(mpmath.mpf(t) - mu)) for t in x[1:]]
+        assert (np.sign(x - mu) == sign).all()
+        share = lambda v: exact_pdf(law, p, mu + sign * mpmath.exp(v)) * mpmath.exp(v)  # noqa: E731
+        masses = [float(abs(mpmath.quad(share, [a, 0.5 * (a + b), b], maxdegree=5))) for a, b in itertools.pairwise(far)]
+    np.testing.assert_allclose(masses, np.diff(u[1:]), rtol=1e-12)
+    np.testing.assert_allclose(frozen.cdf(x), u, rtol=1e-12)
+    np.testing.assert_allclose(frozen.sf(x[1:]), 1 - u[1:], rtol=1e-12)
+    np.testing.assert_array_equal(frozen.ppf([0.0, 1.0]), [-math.inf, math.inf])
+    beyond = mu - sign * 1e3
+    assert (frozen.cdf(beyond) if sign > 0 else frozen.sf(beyond)) < 1e-19
+
+
 def test_refused_parameters_are_named():
     for method in ("cdf", "ppf"):
-        with pytest.raises(ValueError, match=r"generalized_hyperbolic\(lam=20000.0, alpha=1.0, beta=0.3"):
-            getattr(generalized_hyperbolic, method)(0.5, 2e4, 1.0, 0.3, 1.0)
+        with pytest.raises(ValueError, match=r"generalized_hyperbolic\(lam=200000.0, alpha=1.0, beta=0.3"):
+            getattr(generalized_hyperbolic, method)(0.5, 2e5, 1.0, 0.3, 1.0)
         with pytest.raises(ValueError, match=r"nig\(alpha=1e\+200.*1e140"):
             getattr(nig, method)(0.5, 1e200, 0.3, 1.0)
     with pytest.raises(ValueError, match=r"nig\(alpha=1e\+200"):
@@ -380,6 +408,20 @@ def test_broadcasting():
         assert empty.shape == (0,)
     moved = hyperbolic(1.5, 0.3, 1.0, np.array([0.0, 100.0]))
     np.testing.assert_allclose(np.diff(moved.ppf(0.7)), 100.0)
+
+
+def test_one_rule_for_the_dtype():
+    """NumPy's result type of the data and the parameters, Python numbers weak, in every method and in frozen laws."""
+    methods = "pdf", "logpdf", "cdf", "sf", "ppf", "isf"
+    for nu in (4.0, np.float32(4.0), np.float64(4.0)):
+        frozen = student_t(nu, base="uniform")
+        for x in (0.3, np.float32(0.3), np.full(1, 0.3, np.float32)):
+            want = np.result_type(x, nu)
+            assert {getattr(student_t, m)(x, nu).dtype for m in methods} == {want}, (nu, x)
+            assert {getattr(frozen, m)(x).dtype for m in (*methods, "transform")} == {want}, (nu, x)
+    table = Recycler(lambda x, s: np.exp(-x * s), params=(np.array([1.0, 2.0]),), support=(0.0, math.inf))
+    assert {f(np.float32(0.3)).dtype.name for f in (table.pdf, table.ppf, table.isf, table.transform)} == {"float64"}
+    assert table.rvs((3, 2), rng=1, dtype=np.float32).dtype == np.float32
 
 
 def test_named_parameters_and_base():

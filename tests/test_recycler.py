@@ -268,6 +268,32 @@ def test_from_scipy(law, rtol):
     assert abs(table.norm_const - 1) < 1e-13
 
 
+@pytest.mark.parametrize("loc", [1e6, -1e6, 1e15])
+def test_from_scipy_far_from_zero(loc):
+    """In units of the scale 1e9 and more away: to one rounding of the exact number, and the mass next to an end."""
+    u, unit = np.array([1e-15, 1e-5, 0.3, 0.5, 0.999]), abs(loc) * 1e-9
+    for law, exact in (
+        (scipy.stats.norm(loc, unit), scipy.special.ndtri(u)), (scipy.stats.expon(loc, unit), -np.log1p(-u)),
+        (scipy.stats.laplace(loc, scale=unit), np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))),
+    ):  # fmt: skip
+        table = Recycler.from_scipy(law)
+        np.testing.assert_array_max_ulp(table.ppf(u), loc + unit * exact, 1)
+        assert table.certificate.max_rel_err < 2e-14 and abs(table.norm_const - 1) < 1e-13
+        np.testing.assert_allclose(table.pdf(loc + unit), law.pdf(loc + unit), rtol=1e-13)
+        if law.support()[0] == -math.inf:
+            x = loc + unit * exact[1:4]
+            np.testing.assert_allclose(recycle(x, table, "normal"), scipy.special.ndtri(u[1:4]), atol=3e-7)  # x is rounded
+    z = scipy.special.ndtri(u)
+    np.testing.assert_allclose(Recycler.from_scipy(scipy.stats.lognorm(1e-3)).ppf(u), np.exp(1e-3 * z), rtol=3e-16)
+
+
+def test_recycling_from_a_law_with_a_location():
+    law, there = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, 5.0)
+    x = np.array([-2.0, 0.25, 3.0])
+    for target in ("normal", Recycler.from_scipy(scipy.stats.norm(3.0, 2.0))):
+        np.testing.assert_allclose(recycle(x + 5.0, there, target), recycle(x, law, target), rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("law", "options"),
     [
@@ -339,6 +365,33 @@ def test_steep_pole(a, anchor):
         want = [mpmath.mpf(v) ** (1 / power) for v in u]
         errors = [float(abs(x / w - 1) * power) for x, w in zip(table.ppf(u), want, strict=True)]
     assert max(errors) < 6e-15  # of the probability; observed 4e-15
+
+
+@pytest.mark.parametrize("k", [0.5, 0.2, 0.05])
+def test_steep_pole_of_a_log_density(k):
+    """The gamma law against mpmath, at 0 and, where x does not hold the distance to the pole, with singular= at 1."""
+    table = Recycler(logpdf=lambda x: (k - 1) * np.log(x) - x, support=(0, math.inf))
+    assert table.certificate.max_rel_err < 3e-14
+    np.testing.assert_allclose(table.norm_const, math.gamma(k), rtol=3e-14)
+    u = np.array([1e-4, 0.1, 0.4, 0.9, 0.999])
+    x = table.ppf(u)
+    with mpmath.workdps(40):
+        p = np.array([float(mpmath.gammainc(k, 0, mpmath.mpf(v), regularized=True)) for v in x])
+    np.testing.assert_allclose(p, u, rtol=5e-14)  # observed 2e-14
+    np.testing.assert_allclose(table.pdf(x), scipy.stats.gamma.pdf(x, k), rtol=1e-12)  # SciPy's
+    shifted = dict(logpdf=lambda x: (k - 1) * np.log(x - 1) - (x - 1), support=(1, math.inf), anchor=1.0)
+    table = Recycler(**shifted, singular=k - 1)
+    assert table.certificate.max_rel_err < 5e-15
+    np.testing.assert_allclose(table.norm_const, math.gamma(k), rtol=3e-14)
+    np.testing.assert_allclose(table.ppf(u), 1 + x, rtol=2e-14)
+    if k < 0.1:
+        with pytest.raises(ValueError, match="singular="):
+            Recycler(**shifted)
+
+
+def test_constant_of_a_log_density():
+    """It was that of the density times e^550."""
+    assert Recycler(logpdf=lambda x: -0.5 * x * x).norm_const == pytest.approx(math.sqrt(2 * math.pi), rel=1e-14)
 
 
 def test_pole_that_is_no_power_law():

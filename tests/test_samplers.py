@@ -240,6 +240,22 @@ def test_truncated_normal_inverts_its_distribution(parameters, dtype):
         assert error <= 6 * spacing + (1e-12 if dtype == np.float64 else 1e-6)
 
 
+@pytest.mark.parametrize("width", [1e-4, 0.01, 0.3, 2.0, INF])
+def test_distance_from_the_end_in_the_tail(width):
+    """Draws just beyond an end at 0, 6 sigma and more from the mean, against mpmath; observed 9e-16."""
+    mp.mp.dps = 50
+    # the words of u next to the end, in between and far from it
+    words = [(0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0), (0xFFFFF000, 0), (0xFFF00000, 7), (0x80000000, 0), (0x1000, 0), (0, 0)]
+    for t in (6.01, 6.5, 10.0, 1e3):
+        for w in words:
+            x = mp.mpf(samplers.truncnorm_from_words(*map(np.uint32, w), t, 1.0, -width, 0.0))
+            u, upper = 1 - unit_of(w, np.float64), lambda z: mp.erfc(z / mp.sqrt(2)) / 2
+            goal, d = upper(t) - u * (upper(t) - (upper(t + mp.mpf(width)) if width < INF else 0)), -x
+            for _ in range(4):
+                d += (upper(t + d) - goal) / mp.npdf(t + d)
+            assert abs(-x / d - 1) < 3e-15, (t, w)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_truncated_normal_increases_in_the_uniform_number(dtype):
     w0 = np.linspace(0, 2**32 - 1, 5001).astype(np.uint32)
@@ -278,3 +294,9 @@ def test_different_streams_keys_and_items_differ():
         for k0 in (1, 2) for k1 in (1, 2) for item in (0, 1, 2**32) for stream in (0, 1, 1 << 24)
     }  # fmt: skip
     assert len(draws) == 36
+
+
+def test_integer_parameters_become_float64():
+    key = (1, 2, 3, 4)
+    for f, whole in ((samplers.uniform1, (-1, 2)), (samplers.normal1, (1, 2)), (samplers.gamma1, (3, 2))):
+        assert f(*key, *whole) == f(*key, *map(float, whole)), f.__name__

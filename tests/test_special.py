@@ -3,10 +3,12 @@
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.special as sp
+import scipy.stats as ss
 
 from numbastats._core import templates
 from numbastats._core.compile import build, device_function
-from numbastats.scalar import special
+from numbastats.scalar import hyperbolic, normal, samplers, special
 
 mp.mp.dps = 50
 SQRT2 = mp.sqrt(2)
@@ -155,3 +157,28 @@ def test_half_ratio_next_to_its_overflow(dtype, x):
     x = np.array([x, 3 * x], dtype)
     want = 1.0 / (np.sqrt(np.pi) * x.astype(np.longdouble))  # (1 - x log 4) to first order
     np.testing.assert_allclose(apply(special.gamma_half_ratio, x), want.astype(dtype), rtol=4 * np.finfo(dtype).eps)
+
+
+def _integers(x, out):
+    for i in range(x.size):
+        k = x[i]
+        out[i] = (
+            special.erf(k), special.ndtr_pair(k)[1], special.log_ndtr_ratio(k)[0], special.mills_right(k), special.gammaln(k),
+            special.gamma_half_ratio(k), hyperbolic.student_pdf(k, k + 1), normal.norm_from_exp1(k),
+            samplers.gamma_from_normal(1, 5, k),
+        )  # fmt: skip
+
+
+def test_integers_become_float64():
+    """Some were refused, some wrong: literals in the type of an integer argument are integers."""
+    x = np.array([1, 2, 3, 5, 9])
+    out = np.empty((x.size, 9))
+    build(_integers, "serial")(x, out)
+    z, d = x.astype(np.float64), x - 1 / 3
+    exact = [[float(f(mp.mpf(t))) for t in z] for f in (ref_mills, mp.loggamma, ref_half_ratio)]
+    want = [
+        sp.erf(z), sp.ndtr(-z), sp.log_ndtr(z), *exact, ss.t.pdf(z, z + 1), -sp.ndtri(0.5 * np.exp(-z)),
+        d * (1 + 1 / np.sqrt(9 * d)) ** 3,
+    ]  # fmt: skip
+    np.testing.assert_allclose(out.T, want, rtol=1e-14)  # observed 7.5e-15, of SciPy's ndtr(-9)
+    assert special.gamma_half_ratio(1) == special.gamma_half_ratio(True) == special.gamma_half_ratio(1.0)

@@ -6,6 +6,8 @@ Kind in, kind out: NumPy, torch, CuPy and Numba device arrays give their own kin
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 
 import numpy as np
 from numba import cuda
@@ -26,7 +28,9 @@ from numbastats._core.errors import DeviceNotAvailable, choice
 from numbastats._core.parallel import is_executor, parallel_region, worker_count
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
-__all__ = ["choose_device", "copied", "draw", "elementwise", "launch", "launch_slabs", "place_out"]
+__all__ = [
+    "choose_device", "copied", "draw", "elementwise", "in_kind_of", "launch", "launch_slabs", "of_host", "place_out", "to_host",
+]  # fmt: skip
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
@@ -362,6 +366,49 @@ def _torch_to_numpy(x, name):
         raise TypeError(
             f"{name} is a {x.layout} tensor of {x.dtype}, which NumPy cannot read; pass {name}.to_dense().double()"
         ) from None
+
+
+def to_host(x, name):
+    """A tensor or device array as a NumPy array; anything else as it is."""
+    kind = _device_kind(x)
+    if kind == "numba":
+        return x.copy_to_host()
+    if kind == "cupy":
+        return x.get()
+    return _torch_to_numpy(x.cpu() if kind else x, name)
+
+
+def in_kind_of(result, like):
+    """A NumPy result as the kind of array that `like` is, on its device."""
+    kind = _device_kind(like)
+    if kind == "numba":
+        return cuda.to_device(np.ascontiguousarray(result))
+    if kind == "cupy":
+        import cupy
+
+        return cupy.asarray(result)
+    return _numpy_to_torch(result).to(like.device) if _is_torch(like) else result
+
+
+def of_host(function):
+    """Let a function of values on the host take arrays of every kind, its first argument, and give back the same kind.
+
+    Where it has a `device`, values on the GPU are worked on there.
+    """
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def any_kind(*args, **options):
+        given = args[0] if args else options.get(names[0])
+        if not (_device_kind(given) or _is_torch(given)):
+            return function(*args, **options)
+        values = dict(zip(names, args, strict=False)) | options
+        values[names[0]] = to_host(given, names[0])
+        if "device" in names and _device_kind(given):
+            values["device"] = choose_device(values.get("device"), on_device=True)
+        return in_kind_of(function(**values), given)
+
+    return any_kind
 
 
 # --- random draws ---------------------------------------------------------------------------------------------

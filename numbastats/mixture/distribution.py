@@ -8,10 +8,10 @@ import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import real64, result_dtype, unmasked
-from numbastats._core.dispatch import choose_device, launch
+from numbastats._core.dispatch import choose_device, launch, of_host
 from numbastats._core.random import Purpose, normalise_rng
 from numbastats.mixture import kernels as k
-from numbastats.mixture.families import family_of
+from numbastats.mixture.families import family_of, poisson_base
 from numbastats.scalar import families as fam
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
@@ -62,40 +62,6 @@ def _rescaled(law, v, scale):
     return v / scale if law.base == fam.INVERSE_GAUSSIAN else v * scale * scale if law.base == fam.GAUSSIAN else v
 
 
-def _log_ratio(y, m):
-    """log(y/m) for y, m > 0, also where y/m over- or underflows."""
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        ratio = y / m
-        return np.where((ratio > 1e-300) & (ratio < math.inf), np.log(ratio), np.log(y) - np.log(m))
-
-
-def _excess(y, m):
-    """y log(y/m) - y + m for y, m > 0 without cancellation.
-
-    C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
-    """
-    v = 0.5 * (y - m) / (0.5 * y + 0.5 * m)
-    near = np.abs(v) < 0.1
-    s = np.where(near, v, 0.0)
-    series = 0.0
-    for n in range(19, 1, -2):
-        series = s * s * (1.0 / n + series)
-    return np.where(near, (y - m) * s + y * (2.0 * s * series), y * _log_ratio(y, m) - (y - m))
-
-
-def _poisson_base(y, m):
-    """Log probability of the count y for the mean m."""
-    from scipy.special import gammaln
-
-    large = y >= 16.0
-    z = np.where(large, y, 16.0)
-    i = 1.0 / z
-    j = i * i
-    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
-    saddle = -_excess(z, m) - 0.5 * np.log(2.0 * math.pi * z) - stirling
-    return np.where(large, saddle, y * math.log(m) - m - gammaln(np.where(large, 1.0, y) + 1.0))
-
-
 def _scores(x, law, par, wanted, device, workers, stats=None):
     """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
 
@@ -119,11 +85,9 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
         base, used[2] = fam.GAMMA, 1.0 / law.shape
     P = np.empty((3, used.shape[1]))
     k.on_host.set_coefficients(P, used, base, float(law.shape), c)
-    mean = c
-    if base == fam.POISSON:  # relative to the law of the mean of the mixture
-        c = 0.0 if stats is None else mean
-        P[1] = _log_ratio(used[1], mean)
-        P[0] = np.log(used[0]) + (mean - used[1]) + c * P[1]
+    if base == fam.FIXED_GAMMA:  # with the law of the mean c, which the coefficients are relative to
+        a = law.shape
+        P += [[a * math.log(a / c) - math.lgamma(a) - a], [-a / c], [0.0]]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     stats = np.empty((0, n)) if stats is None else stats
     where = choose_device(device, work=5.0 * n * K)
@@ -137,7 +101,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
             cost=5.0 * K,
             outputs=(4, 5, 6),
         )
-    power, add = fam.log_base(base, float(law.shape))
+    power, add = (law.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else fam.log_base(base, float(law.shape))
     j0, j1, j2 = law.jacobian
     with np.errstate(over="ignore", invalid="ignore"):
         out += add + j0 + j2 * y
@@ -148,7 +112,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     out[np.isnan(out)] = -math.inf  # so far out that the exponent overflows
     if base == fam.POISSON:
         with np.errstate(over="ignore"):
-            out += _poisson_base(y, mean)
+            out += poisson_base(y, c)
     out[outside] = -math.inf
     out[np.isnan(flat)] = math.nan
     full = np.zeros((K, n)) if wanted else resp
@@ -163,6 +127,7 @@ def _document(function):
     return function
 
 
+@of_host
 @_document
 def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
     """Logarithm of the mixture density.
@@ -178,7 +143,7 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     Returns
     -------
     array or scalar
-        Of the shape of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
+        Of the shape and kind of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
 
     Notes
     -----
@@ -203,6 +168,7 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     return out.reshape(x.shape).astype(dtype)[()]
 
 
+@of_host
 @_document
 def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
     """Mixture density: the exponential of `logpdf`.
@@ -217,7 +183,7 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     Returns
     -------
     array or scalar
-        Of the shape of x; 0 outside the support, NaN for NaN. For counts the probability.
+        Of the shape and kind of x; 0 outside the support, NaN for NaN. For counts the probability.
 
     Notes
     -----
@@ -236,6 +202,7 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     return np.exp(logpdf(x, weights, means, params, family=family, device=device, workers=workers))
 
 
+@of_host
 @_document
 def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
     """Posterior probabilities of the components.
@@ -249,8 +216,8 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
 
     Returns
     -------
-    numpy.ndarray, shape (*x.shape, K)
-        Rows sum to 1; NaN outside the support.
+    array, shape (*x.shape, K)
+        Of the kind of x. Rows sum to 1; NaN outside the support.
 
     Notes
     -----
@@ -348,6 +315,7 @@ def _distribution(x, weights, means, params, family, upper):
     return out.astype(dtype)[()]
 
 
+@of_host
 @_document
 def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     """Mixture distribution function.
@@ -370,6 +338,7 @@ def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, False)
 
 
+@of_host
 @_document
 def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     """Upper tail probability of a mixture, accurate where it is small.
@@ -391,6 +360,7 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, True)
 
 
+@of_host
 @_document
 def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     """Mixture quantile function, by bisection to the last bits.

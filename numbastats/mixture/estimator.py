@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats._core.broadcast import unmasked
+from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
 from numbastats._core.estimator import Estimator
 from numbastats.mixture import distribution
 from numbastats.mixture.families import family_of
@@ -101,6 +102,12 @@ class Mixture(Estimator):
             raise AttributeError("this Mixture is not fitted yet; call fit(X) first")
         return self.weights_, self.means_, self.params_
 
+    def _of_values(self, function, X):
+        """A function of the values, of their kind and where they are."""
+        parameters = self._parameters()
+        place = choose_device(self.device, on_device=True) if _device_kind(X) else self.device
+        return in_kind_of(function(_column(X), *parameters, family=self.family, device=place, workers=self.workers), X)
+
     def score_samples(self, X):
         """Log density of every observation.
 
@@ -110,10 +117,10 @@ class Mixture(Estimator):
 
         Returns
         -------
-        numpy.ndarray, shape (n,)
+        array, shape (n,)
+            Of the kind of X.
         """
-        options = dict(family=self.family, device=self.device, workers=self.workers)
-        return distribution.logpdf(_column(X), *self._parameters(), **options)
+        return self._of_values(distribution.logpdf, X)
 
     def score(self, X, y=None):
         """Mean log density.
@@ -127,7 +134,7 @@ class Mixture(Estimator):
         -------
         float
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(np.mean(to_host(self.score_samples(X), "X")))
 
     def predict_proba(self, X):
         """Posterior probabilities of the components.
@@ -138,10 +145,10 @@ class Mixture(Estimator):
 
         Returns
         -------
-        numpy.ndarray, shape (n, K)
+        array, shape (n, K)
+            Of the kind of X.
         """
-        options = dict(family=self.family, device=self.device, workers=self.workers)
-        return distribution.responsibilities(_column(X), *self._parameters(), **options)
+        return self._of_values(distribution.responsibilities, X)
 
     def predict(self, X):
         """Most probable component of every observation.
@@ -152,13 +159,13 @@ class Mixture(Estimator):
 
         Returns
         -------
-        numpy.ndarray of int, shape (n,)
-            -1 for NaN and outside the support.
+        array of int, shape (n,)
+            Of the kind of X; -1 for NaN and outside the support.
         """
-        p = self.predict_proba(X)
-        return np.where(np.isnan(p[:, 0]), -1, np.argmax(p, axis=1))
+        p = to_host(self.predict_proba(X), "X")
+        return in_kind_of(np.where(np.isnan(p[:, 0]), -1, np.argmax(p, axis=1)), X)
 
-    def sample(self, n_samples=1, *, rng=None):
+    def sample(self, n_samples=1, rng=None):
         """Draw from the fitted mixture.
 
         Parameters
@@ -173,9 +180,9 @@ class Mixture(Estimator):
         return distribution.rvs(*self._parameters(), size=n_samples, family=self.family, rng=rng)[:, None]
 
     def _criterion(self, X, price):
-        x = _column(X)
+        scores = to_host(self.score_samples(X), "X")
         free = (3 if family_of(self.family).two else 2) * self.n_components_ - 1
-        return float(price(x.size) * free - 2.0 * np.sum(self.score_samples(x)))
+        return float(price(scores.size) * free - 2.0 * np.sum(scores))
 
     def bic(self, X):
         """Bayesian information criterion on X: ``p log(n) - 2 loglik``, less is better.
@@ -215,7 +222,7 @@ class Mixture(Estimator):
 
 
 def _column(X):
-    x = unmasked(X)
+    x = unmasked(to_host(X, "X"))
     if x.ndim == 2 and x.shape[1] == 1:
         return x[:, 0]
     if x.ndim != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from numbastats.scalar import families as fam
 
-__all__ = ["FAMILIES", "Family", "family_of"]
+__all__ = ["FAMILIES", "Family", "excess", "family_of", "log_ratio", "poisson_base"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,3 +165,37 @@ def family_of(family) -> Family:
         f"family={family!r} is not known; use one of {', '.join(map(repr, FAMILIES))}, or ('weibull', shape), "
         "('pareto', minimum), ('gamma', shape) with a positive constant"
     )
+
+
+def log_ratio(y, m):
+    """log(y/m) for y, m > 0, also where y/m over- or underflows."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ratio = y / m
+        return np.where((ratio > 1e-300) & (ratio < math.inf), np.log(ratio), np.log(y) - np.log(m))
+
+
+def excess(y, m):
+    """y log(y/m) - y + m for y, m > 0 without cancellation.
+
+    C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
+    """
+    v = 0.5 * (y - m) / (0.5 * y + 0.5 * m)
+    near = np.abs(v) < 0.1
+    s = np.where(near, v, 0.0)
+    series = 0.0
+    for n in range(19, 1, -2):
+        series = s * s * (1.0 / n + series)
+    return np.where(near, (y - m) * s + y * (2.0 * s * series), y * log_ratio(y, m) - (y - m))
+
+
+def poisson_base(y, m):
+    """Log probability of the count y for the mean m."""
+    from scipy.special import gammaln
+
+    large = y >= 16.0
+    z = np.where(large, y, 16.0)
+    i = 1.0 / z
+    j = i * i
+    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
+    saddle = -excess(z, m) - 0.5 * np.log(2.0 * math.pi * z) - stirling
+    return np.where(large, saddle, y * np.log(m) - m - gammaln(np.where(large, 1.0, y) + 1.0))

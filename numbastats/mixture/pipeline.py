@@ -14,6 +14,7 @@ from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import climbing as c
 from numbastats.mixture import kernels as k
 from numbastats.mixture import starting
+from numbastats.mixture.families import excess, poisson_base
 from numbastats.mixture.passes import LANES
 from numbastats.scalar import families as fam
 
@@ -172,12 +173,24 @@ def _constant(p, y, w):
         total = total + (power + j1) * logs + j1 * mass * log_unit
     if j2 != 0.0:
         total = total + j2 * (mass * info[:, c.SHIFT] + scale * (info[:, c.CENTRE] * mass + info[:, c.SUM1])) / p.factor
-    if family.base == fam.POISSON:
-        from scipy.special import gammaln
-
-        for d in range(mass.size):
-            part = slice(p.off[d], p.off[d + 1])
-            total[d] -= np.dot(w[part], gammaln(y[part] + 1.0))
+    # the coefficients of these are relative to the law of the mean
+    centre = info[:, c.CENTRE]
+    if family.base == fam.FIXED_GAMMA:
+        a = family.shape
+        total = total + mass * fam.gamma_terms(a)[2]
+        if a <= 16.0:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return total - a * (info[:, c.SUM1] / centre - (logs - mass * np.log(centre)))
+        for d in np.flatnonzero(mass > 0.0):
+            part, mean = slice(p.off[d], p.off[d + 1]), centre[d] * scale[d] / p.factor[d]
+            total[d] -= a * np.dot(w[part], excess(mean, y[part]) / mean)
+    if family.base == fam.POISSON and y.size:
+        new = np.concatenate([[True], np.diff(y) != 0.0])  # equal counts are neighbours
+        new[p.off[:-1][p.off[:-1] < y.size]] = True
+        first = np.flatnonzero(new)
+        owner = np.searchsorted(p.off, first, side="right") - 1
+        logs = np.add.reduceat(w, first) * poisson_base(y[first], np.maximum(centre[owner], 1e-300))
+        total = total + np.bincount(owner, logs, centre.size)
     return total
 
 
@@ -393,11 +406,13 @@ def _blur(par, p, info):
     elif family.base == fam.GAUSSIAN:
         size = 0.5 * e * e / v
     elif family.base == fam.POISSON:
-        size = centre * np.abs(np.log(m)) + m
+        size = np.abs(e)
+    elif family.base == fam.FIXED_GAMMA:
+        size = family.shape * np.abs(e) / m
     elif family.base == fam.GEOMETRIC:
         size = centre * np.log1p(1.0 / m)
     else:
-        size = centre / m * (1.0 / v if family.two else family.shape)
+        size = np.abs(e) / m / v + 1.0 / np.sqrt(v)
     return 2.0**-52 * mass * size.max(axis=1)
 
 

@@ -11,7 +11,7 @@ from numbastats.quantile.panels import Masses
 from numbastats.quantile.zones import Zones
 
 __all__ = [
-    "TARGET", "Certificate", "One", "base_shape", "exp_of", "follows_base", "from_base", "make", "normal_density", "refusal",
+    "TARGET", "Certificate", "FromLog", "One", "base_shape", "follows_base", "from_base", "make", "normal_density", "refusal",
 ]  # fmt: skip
 
 TARGET = 2e-14  # relative error that a double table aims at
@@ -50,6 +50,7 @@ class One:
 
     masses: Masses | None = None
     base: Masses | None = None
+    norm: float = math.nan
     error: float = math.nan
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
     calls: int = 0
@@ -64,32 +65,47 @@ class _Counted:
 
         self.roundings = getattr(density, "roundings", 1.0)
         if hasattr(density, "weighted"):
-            self.weighted, self.fall = self._weighted, density.fall
+            self.weighted = self._weighted
+        if hasattr(density, "fall"):
+            self.fall = density.fall
 
     def __call__(self, x):
         self.calls += x.size
         return self.density(x)
 
-    def _weighted(self, s):
+    def _weighted(self, origin, sign, s):
         self.calls += s.size
-        return self.density.weighted(s)
+        return self.density.weighted(origin, sign, s)
 
 
-def exp_of(logpdf, anchor, support, scale):
-    """exp(logpdf - its largest value on a scan + 550) over scales above 1: no overflow; room for tails to 1e-320 of its peak."""
-    s = scale * 2.0 ** np.arange(-30.0, 31.0)
-    x = np.concatenate([anchor - s[::-1], anchor + s])
-    x = x[(x > support[0]) & (x < support[1])]
-    with np.errstate(all="ignore"):
-        values = np.asarray(logpdf(x), dtype=np.float64)
-    finite = values[np.isfinite(values)]
-    reference = (finite.max() if finite.size else 0.0) + max(0.0, math.log(scale))  # density times distance must not overflow
+class FromLog:
+    """The density of which the logarithm is given; its products with a distance are 2^793 at most on a scan.
 
-    def density(x):
-        v = np.asarray(logpdf(x), dtype=np.float64)
-        return np.exp(v - (reference - 550.0))
+    This is room for tails to 1e-320 of the peak, and neither poles nor scales make them overflow.
+    """
 
-    return density
+    def __init__(self, logpdf, anchor, support, scale):
+        self.logpdf = logpdf
+        s = scale * 2.0 ** np.arange(-30.0, 31.0)
+        s = np.concatenate([-s[::-1], s])
+        s = s[(anchor + s > support[0]) & (anchor + s < support[1])]
+        with np.errstate(all="ignore"):
+            values = np.asarray(logpdf(anchor + s), dtype=np.float64) + np.log(np.abs(s))
+        finite = values[np.isfinite(values)]
+        self.top = finite.max() if finite.size else 0.0
+
+    def weighted(self, origin, sign, s):
+        """Density times distance, lifted."""
+        v = np.asarray(self.logpdf(origin + sign * s), dtype=np.float64) + (np.log(s) - self.top)
+        return np.where(v > -700, np.exp(v) * 2.0**793, np.exp(v + 793 * math.log(2)))
+
+    def over(self, x, norm):
+        """Density over `norm`, the integral of the lifted one."""
+        return np.exp(np.asarray(self.logpdf(x), dtype=np.float64) - self.top) / (norm * 2.0**-793)
+
+    def integral(self, norm):
+        """Integral of the density as it was given."""
+        return norm * 2.0**-793 * float(np.exp(self.top))
 
 
 def normal_density(x):
@@ -127,6 +143,7 @@ def make(describe, values, base, degree, octaves, bits, cdf):
     one.extrapolation = max(side.extrapolation(2.0**-octaves) for side in masses.sides if side is not None)
     noise = one.extrapolation + max(side.noise for side in masses.sides if side is not None)
     one.error, one.calls = max(one.error, noise), counted.calls
+    one.norm = density.integral(masses.norm) if isinstance(density, FromLog) else masses.norm
     if cdf is not None:
         _check_cdf(cdf, masses, values)
     return one, table, signed
@@ -137,7 +154,13 @@ def refusal(one):
     if one.masses is None or one.error <= REFUSED:
         return ""
     alone = min(p for p in one.masses.p if p > 0)
-    if one.extrapolation > REFUSED:
+    poles = [side for side in one.masses.sides if side is not None and side.power < 0.9 and side.noise > 0.1 * REFUSED]
+    if poles and one.masses.anchor != 0.0:
+        where = (
+            f"next to the pole at {one.masses.anchor!r} the density is only as exact as the distance to it. Give singular=, "
+            f"the exponent of the distance (about {poles[0].power - 1:.3f}), or a law of the distance, with its pole at 0"
+        )
+    elif one.extrapolation > REFUSED:
         where = (
             "next to the pole the density is no power law down to the smallest doubles. Give a larger tail=, or singular= if the "
             "power is known"
@@ -186,7 +209,7 @@ def from_base(one, base, degree, rng):
             raise ValueError("the base was loaded from a file and has no density; build it anew")
         anchor = _crossing(known, masses)
         density = next(side for side in known.sides if side is not None).density.density
-        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, symmetric=False)
+        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, known.scale, symmetric=False)
     if not abs(one.base.p[0] - masses.p[0]) <= 1e-10:
         raise ValueError(
             f"the base law's mass on the left of its anchor {one.base.anchor!r} is {one.base.p[0]!r}, the target's is "
@@ -201,7 +224,8 @@ def _cut_at_median(masses):
     """A law on one side of its anchor, cut inside: its end is no value of a base that goes on there."""
     right = masses.p[1] > 0
     low, median, high = masses.invert(right, True, np.array([0.25, 0.5, 0.75]))
-    return Masses(masses.sides[1 if right else 0].density, median, masses.support, abs(high - low), depth="tail")
+    density = masses.sides[1 if right else 0].density
+    return Masses(density, median, masses.support, abs(high - low), depth="tail", ends=masses.ends)
 
 
 def _crossing(known, masses):

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import as_host, check_dtype, check_out, dtype_of, refuse_mask, result_dtype, size_to_shape
+from numbastats._core.broadcast import as_host, check_out, refuse_mask, size_to_shape
 from numbastats._core.dispatch import _is_torch, _numpy_to_torch, _torch_to_numpy, elementwise
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
@@ -39,9 +39,9 @@ class _Student:
 
     def __call__(self, x):
         s = np.maximum(np.abs(x), 1e-30)
-        return self.weighted(s) / s
+        return self.weighted(0.0, 1.0, s) / s
 
-    def weighted(self, s):
+    def weighted(self, origin, sign, s):
         q, n = s / self.root, self.nu
         near = np.minimum(q, 1e8)
         if n < 6:  # one rounding less where the tail is heavy
@@ -144,6 +144,21 @@ def _gh_scale(lam, alpha, beta, delta):
     return math.sqrt(max(delta * gamma, 0.0) + 2 * max(lam, 0.0) + 1e-3) / gamma
 
 
+def _mixing_mode(lam, gamma, delta):
+    """Where the law of log w has its mode, w the variance with density like w^(lam - 1) exp(-(delta^2/w + gamma^2 w)/2)."""
+    both = math.hypot(lam, delta * gamma) + abs(lam)
+    return both / gamma / gamma if lam > 0 else delta * (delta / both)
+
+
+def _log_share_below(lam, alpha, gamma, delta):
+    """Logarithm of E exp(-beta^2 w/2), which bounds the mass on the lighter side of mu."""
+    if not delta or gamma == alpha:
+        return 2 * lam * math.log(gamma / alpha)
+    z = delta * np.array([alpha, gamma])
+    above, below = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full(2, lam), z), device="cpu")
+    return lam * math.log(gamma / alpha) + above - below - delta * (alpha - gamma)
+
+
 def _bad_gh(lam, alpha, beta, delta, mu):
     if not all(map(math.isfinite, (lam, alpha, beta, delta, mu))):
         return "all parameters must be finite"
@@ -173,16 +188,25 @@ def _describe_student(nu):
 def _describe_gh(lam, alpha, beta, delta, mu):
     """Density and options of the masses, at mu = 0.
 
-    The anchor is mu, where x crosses 0, unless less than about e^-60 of the mass is on one side of it.
+    The anchor is mu, where x crosses 0, and the end of the law where less than 1e-290 of the mass is beyond. A narrow law well
+    away from mu has its anchor in the bulk, where x is about beta w, w the variance of the normal mixture.
     """
     if not 1e-140 <= alpha <= 1e140 or delta and not 1e-30 <= alpha * delta <= 1e30:
         raise ValueError("distribution functions and tables need 1e-140 <= alpha <= 1e140 and 1e-30 <= alpha delta <= 1e30")
     singular = 2 * lam - 1 if delta == 0 and lam < 0.5 else None
     gamma = math.sqrt((alpha - beta) * (alpha + beta))
-    anchor = beta * delta / gamma if delta * (alpha - gamma) > 60 else 0.0
-    scale = _gh_scale(lam, alpha, beta, delta)
+    anchor, support, scale = 0.0, (-math.inf, math.inf), _gh_scale(lam, alpha, beta, delta)
+    spread = math.hypot(lam, delta * gamma)  # of log w, by its inverse square
+    if _log_share_below(lam, alpha, gamma, delta) < (-668 if spread < 60 else -60):
+        place = beta * _mixing_mode(lam, gamma, delta)
+        if spread < 60:
+            support, scale = (0.0, math.inf) if beta > 0 else (-math.inf, 0.0), abs(place)
+        else:
+            anchor, scale = place, max(scale, abs(place) / math.sqrt(1 + spread))
     density = _Hyperbolic(lam, alpha, beta, delta, scale)
-    return density, dict(anchor=anchor, symmetric=beta == 0, scale=scale, singular=singular)
+    return density, dict(
+        anchor=anchor, support=support, symmetric=beta == 0, scale=scale, singular=singular, ends=(-math.inf, math.inf)
+    )  # fmt: skip
 
 
 class Law:
@@ -285,7 +309,7 @@ class Law:
             dtype=np.float64, device="cpu", workers=1,
         ).reshape(shape)  # fmt: skip
         names, values = ("x", "lam", "alpha", "beta", "delta", "mu", "norm"), (x, lam, alpha, beta, delta, mu, norm[()])
-        options["dtype"] = float_type((x, *params), dtype, several=True)
+        options["dtype"] = float_type((x, *params), dtype)
         return elementwise(lambda d: kernels.GH[kind], names, values, cost=600.0, **options)
 
     def pdf(self, x, *params, out=None, dtype=None, device=None, workers=None, stream=None, **named):
@@ -331,7 +355,7 @@ class Law:
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
         header = header[index.reshape(arrays[0].shape)]
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
-        dtype = float_type((x, *params), dtype, several=True)
+        dtype = float_type((x, *params), dtype)
         with np.errstate(over="ignore"):  # panels beyond the float32 range begin at inf
             return elementwise(
                 lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
@@ -389,6 +413,7 @@ class Law:
         return made
 
     def _quantile(self, method, u, params, out, dtype, device, workers):
+        dtype = float_type((u, *params), dtype)
         options = dict(device=device, workers=workers)
         arrays = [np.asarray(p, dtype=np.float64) for p in params]
         if all(a.size == 1 for a in arrays):
@@ -405,7 +430,6 @@ class Law:
         if out is None and _is_torch(u):
             return _numpy_to_torch(self._quantile(method, _torch_to_numpy(u, "u"), params, None, dtype, device, workers))
         u = as_host(u)
-        dtype = result_dtype(("u",), (dtype_of(u),)) if dtype is None else check_dtype(dtype)
         shape = np.broadcast_shapes(np.shape(u), index.shape)
         result = np.empty(shape, dtype) if out is None else out
         check_out(result, shape, dtype)
@@ -518,7 +542,7 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.pdf(x, *self._values, **options)
+        return self._of_law(self.law.pdf, x, options)
 
     def logpdf(self, x, **options):
         """Logarithm of the density at x; see `Law.logpdf`.
@@ -533,7 +557,7 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.logpdf(x, *self._values, **options)
+        return self._of_law(self.law.logpdf, x, options)
 
     def cdf(self, x, **options):
         """Distribution function at x; see `Law.cdf`.
@@ -548,7 +572,7 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.cdf(x, *self._values, **options)
+        return self._of_law(self.law.cdf, x, options)
 
     def sf(self, x, **options):
         """Upper tail probability at x; see `Law.sf`.
@@ -563,11 +587,11 @@ class FrozenLaw(Recycler):
         -------
         array or scalar
         """
-        return self.law.sf(x, *self._values, **options)
+        return self._of_law(self.law.sf, x, options)
 
-    @property
-    def _values(self):
-        return tuple(float(p) if p.ndim == 0 else p for p in self.params)
+    def _of_law(self, function, x, options):
+        values = tuple(float(p) if p.ndim == 0 else p for p in self.params)
+        return function(x, *values, **options | {"dtype": float_type((x,), options.get("dtype"), self._param_dtype)})
 
 
 def _as_float(p):
@@ -585,9 +609,14 @@ def _panels(law, values):
         masses = Masses(density, depth="tail", **options)
     except ValueError as error:
         raise law._named(values, error) from None
-    sides = [side_rows(side, masses.norm, p) for side, p in zip(masses.sides, masses.p[::-1], strict=True) if side is not None]
+    pairs = list(zip(masses.sides, masses.p[::-1], strict=True))[1 if masses.symmetric else 0 :]
+    sides = [_NO_SIDE if side is None else side_rows(side, masses.norm, p) for side, p in pairs]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
+
+
+_NO_SIDE = np.zeros((1, SIDE_COLUMNS))  # next to nothing lies there
+_NO_SIDE[0, [1, -1]] = 1.0
 
 
 _COMMON = """

@@ -81,9 +81,9 @@ class Side:
     Parameters
     ----------
     density : callable
-        Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would underflow, an
-        attribute `weighted(s)` gives density times distance s = |x| instead, for the anchor 0, and `fall` the power f of its tail
-        like s^-f.
+        Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would over- or underflow,
+        an attribute `weighted(origin, sign, s)` gives the density at origin + sign s times s instead; with an attribute `fall`,
+        the power f of a tail like s^-f, for the anchor 0 alone.
     anchor, end : float
         Where the side begins and ends; `end` may be infinite.
     scale : float
@@ -96,9 +96,10 @@ class Side:
 
     def __init__(self, density, anchor, end, scale, depth, singular=None):
         self.density, self.anchor, self.end = density, anchor, end
-        self.weighted = getattr(density, "weighted", None) if anchor == 0.0 else None
+        self.power_law = hasattr(density, "fall") and anchor == 0.0  # such a density ends in an exact power
+        self.weighted = getattr(density, "weighted", None) if self.power_law or not hasattr(density, "fall") else None
         self.sign = 1.0 if end > anchor else -1.0
-        self.depth = depth
+        self.depth, self.singular = depth, singular
         chains = self._chains(scale)
         parts = [self._resolve(*chain) for chain in chains]
         self.X0, self.A, self.k, self.c, self.errors = (np.concatenate(p) for p in zip(*parts, strict=True))
@@ -111,7 +112,7 @@ class Side:
         # how far the density is 0 next to the anchor
         self.gap = edge if vanishes and not self._weighted(anchor, self.sign, np.array([0.5 * edge]))[0] else 0.0
         slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
-        if anchor != 0.0 and not vanishes:
+        if anchor != 0.0 and not vanishes and singular is None:
             at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
             at_left *= self.k[0]
         unsure = [0.0, 0.0]  # relative errors of the extrapolated masses
@@ -133,7 +134,7 @@ class Side:
             at_right *= abs(self.k[-1])
         if end == 0.0 and at_right > 1e-300:
             rate, unsure[1] = self._steady(rate, True)
-        if self.weighted is not None and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the law knows best
+        if self.power_law and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the law knows best
             rate = density.fall
         elif math.isfinite(end) and not rate > 1e-2 and at_right > 1e-30 * self.c.max():
             raise ValueError(
@@ -190,10 +191,13 @@ class Side:
 
     # -- panels -------------------------------------------------------------------------------------------------
 
-    def _values(self, x):
+    def _weighted(self, origin, sign, s):
+        """Density times the distance s from `origin`."""
+        x = origin + sign * s
         try:
             with np.errstate(all="ignore"):
-                f = np.broadcast_to(np.asarray(self.density(x), dtype=np.float64), x.shape)
+                f = self.density(x.ravel()) if self.weighted is None else self.weighted(origin, sign, s.ravel())
+                f = np.broadcast_to(np.asarray(f, dtype=np.float64), x.size).reshape(x.shape)
         except (TypeError, ValueError) as error:
             raise (TypeError if isinstance(error, TypeError) else ValueError)(
                 f"the density failed on an array of {x.size} values ({error}); it must work elementwise on arrays: use NumPy "
@@ -206,14 +210,9 @@ class Side:
                 f"the density is {value!r} at x = {where!r}; it must be finite and >= 0 inside the support. "
                 "Put the anchor at a pole, and check support= and the parameters"
             )
-        return f
-
-    def _weighted(self, origin, sign, s):
-        """Density times the distance s from `origin`."""
-        if self.weighted is not None:
-            with np.errstate(all="ignore"):
-                return self.weighted(s.ravel()).reshape(s.shape)
-        return self._values((origin + sign * s).ravel()).reshape(s.shape) * s
+        if self.singular is not None and origin == self.anchor != 0.0:
+            f = f * (s / (sign * (x - origin))) ** self.singular  # it was evaluated where x is a double
+        return f * s if self.weighted is None else f
 
     def _chains(self, scale):
         """Edges of the panels as (X0, signed distances...) for the inner and, with a finite end, the outer half."""
@@ -222,12 +221,16 @@ class Side:
         half = 0.5 * abs(self.end - self.anchor)
         inner = self._edges(self.anchor, self.sign, min(scale, half), half)
         outer = self._edges(self.end, -self.sign, min(scale, half), half, tail=True)
-        return [(self.anchor, self.sign, 1.0, inner), (self.end, -self.sign, -1.0, outer)]
+        chains = [(self.anchor, self.sign, 1.0, inner), (self.end, -self.sign, -1.0, outer)]
+        return chains if outer is not None else chains[:1]  # the density may be 0 long before the end
 
     def _edges(self, origin, sign, scale, far, tail=False):
         """Distances from `origin` at which panels begin, ascending, from a scan of the density."""
         # below 2^-51 x does not differ from its origin, and before that a power law follows the density better than its values
-        floor = max(abs(origin) * 2.0**-51, min(abs(origin) * 2.0**-36, scale * 1e-8))
+        far_from_it = min(abs(origin) * 2.0**-36, scale * 1e-8)
+        if self.singular is not None and origin == self.anchor:  # which undoes the rounding of x
+            far_from_it = 0.0
+        floor = max(abs(origin) * 2.0**-51, far_from_it)
         step = 2.0**0.5
 
         def h(s):
@@ -242,13 +245,14 @@ class Side:
         if not v.any():
             wide = np.geomspace(max(floor, scale * 1e-30), min(far, scale * 1e30), 800)
             v = h(wide)
+            if not v.any() and tail:
+                return None
             if not v.any():
                 raise ValueError(
                     f"the density is 0 wherever it was tried between {self.anchor!r} and {self.end!r}; set anchor= inside "
                     "its bulk, scale= to its width and support= to where it is positive"
                 )
             s = wide
-        power_law = self.weighted is not None  # such a density ends in an exact power, which may be followed on
         target, top = CENTRE["end" if tail and self.depth == "tail" else self.depth], v.max()
         while s[0] > floor and v[0] > target * v.max():
             more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
@@ -260,7 +264,7 @@ class Side:
         if math.isinf(far):
             while not ended(s[-1], v[-1]):
                 if s[-1] >= FAR:
-                    if v[-1] <= 1e-24 * v.max() or power_law:
+                    if v[-1] <= 1e-24 * v.max() or self.power_law:
                         break
                     raise ValueError(
                         f"the density is not integrable, or its tail is too heavy: beyond |x| = {FAR:.0e} density times distance "
@@ -269,7 +273,7 @@ class Side:
                 more = np.geomspace(s[-1], min(s[-1], FAR * 2.0**-24) * 2.0**24, 49)[1:]
                 s, v = np.concatenate([s, more]), np.concatenate([v, h(more)])
                 top = v.max()
-            if v[-1] > 1e-24 * top and not power_law:
+            if v[-1] > 1e-24 * top and not self.power_law:
                 raise ValueError(
                     f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
                     f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
@@ -278,7 +282,7 @@ class Side:
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
             probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
-            risen = (h(probe) > 1e-20 * top) & (not power_law)
+            risen = (h(probe) > 1e-20 * top) & (not self.power_law)
             if risen.any():
                 where = float(origin + sign * probe[risen][0])
                 raise ValueError(
@@ -418,10 +422,20 @@ class Masses:
     singular : float, optional
     symmetric : bool
         Whether the right side is the mirror image of the left one, which then is not computed.
+    ends : pair of float, optional
+        Quantiles of 0 and 1 where the support leaves out next to no mass.
     """
 
     def __init__(
-        self, density, anchor=0.0, support=(-math.inf, math.inf), scale=1.0, depth="table", singular=None, symmetric=False
+        self,
+        density,
+        anchor=0.0,
+        support=(-math.inf, math.inf),
+        scale=1.0,
+        depth="table",
+        singular=None,
+        symmetric=False,
+        ends=None,
     ):
         lower, upper = support
         right = Side(density, anchor, upper, scale, depth, singular) if upper > anchor else None
@@ -434,7 +448,8 @@ class Masses:
                 f"the density is 0 from the anchor {anchor!r} to a distance of {gap:.3g}: a gap. Set anchor= where it is "
                 "positive on both sides, or build one table per mode"
             )
-        self.anchor, self.support, self.symmetric = anchor, support, symmetric
+        self.anchor, self.support, self.scale, self.symmetric = anchor, support, scale, symmetric
+        self.ends = support if ends is None else ends
         self.sides = (left, right)
         if symmetric:
             totals = [right.total, right.total]
@@ -508,7 +523,7 @@ class Masses:
     def reach(self, right):
         """Smallest outer share that this side resolves."""
         side = self.side(right)[0]
-        if math.isfinite(side.end):
+        if side.X0[-1] == side.end:
             return 1e-305  # beyond the last panel a power of the distance to the end
         extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
         return max(extrapolated, 10 * FLOOR / side.total, 1e-305)

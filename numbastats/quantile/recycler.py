@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats import random
-from numbastats._core.broadcast import check_dtype, real64, refuse_mask, size_to_shape
-from numbastats._core.dispatch import elementwise
+from numbastats._core.broadcast import as_host, check_dtype, real64, refuse_mask, result_dtype, size_to_shape
+from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, elementwise
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import building, kernels, store
@@ -28,6 +28,7 @@ __all__ = ["Recycler", "check_base", "float_type"]
 _TAIL = 2.0**-66
 _FULL = 1e-300
 _MOST_BITS = 9
+_FAR_END = 500.0  # interquartile ranges from the median, beyond which an end of the support is no anchor
 _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
 
@@ -46,9 +47,11 @@ def check_base(base):
     return name, (float(rates[0]), float(rates[1]))
 
 
-def _two_parts(value, dtype):
-    high = dtype.type(value)
-    return float(high), float(value - float(high))
+def _two_parts(value, dtype, more=0.0):
+    """Value + more as a sum of two numbers, the first of a float type."""
+    total = value + more
+    high = float(dtype.type(total))
+    return high, (total - high) + ((value - (total - more)) + (more - (total - (total - more))))
 
 
 class Recycler:
@@ -176,7 +179,7 @@ class Recycler:
             elif sf is not None:
                 density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
             else:
-                density = building.exp_of(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
+                density = building.FromLog(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
             options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
             return density, options
 
@@ -198,6 +201,8 @@ class Recycler:
         self._octaves = math.ceil(-math.log2(tail))
         for p in params:
             refuse_mask(p)
+        given = [d for d in map(_given_dtype, params) if d is not None]
+        self._param_dtype = result_dtype(["a parameter"] * len(given), given) if given else None
         try:
             arrays = np.broadcast_arrays(*[np.asarray(p, dtype=np.float64) for p in params]) if params else []
         except ValueError:
@@ -226,7 +231,7 @@ class Recycler:
 
         self._certify(stacklevel=5)
         self.p_minus = self._column(lambda one: one.masses.p[0] if one.masses else math.nan)
-        self.norm_const = self._column(lambda one: one.masses.norm if one.masses else math.nan)
+        self.norm_const = self._column(lambda one: one.norm)
         self.setup_seconds = time.perf_counter() - start
 
     def _accepted(self, one):
@@ -334,6 +339,7 @@ class Recycler:
         other._heads, other._on_device, other._others = {}, {}, {}
         other._shift = np.array([float(t._shift) for t in tables])
         other._bits = max(t._bits for t in tables)
+        other._param_dtype = max((t._param_dtype for t in tables if t._param_dtype is not None), default=None)
         if building.follows_base(first.base):
             key = ("signed", 7)
             parts = [t._tables[key] for t in tables]
@@ -457,7 +463,7 @@ class Recycler:
         )  # fmt: skip
 
     def _from_probability(self, kind, name, values, upper, options, cost):
-        dtype = float_type(values, options.get("dtype"))
+        dtype = float_type((values,), options.get("dtype"), self._param_dtype)
         header = self._header(dtype, upper)
         options = {**options, "dtype": dtype}
         return self._evaluate(kind, (name,), (values,), header, self._integers, options, cost)
@@ -517,7 +523,7 @@ class Recycler:
         array or scalar
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        dtype = float_type((side, y, t), dtype, several=True)
+        dtype = float_type((side, y, t), dtype, self._param_dtype)
         options["dtype"] = dtype
         return self._evaluate("share", ("side", "y", "t"), (side, y, t), self._shares(dtype), self._integers, options, 1.6)
 
@@ -539,7 +545,7 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.base in ("uniform", "exponential"):
             return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
-        dtype = options["dtype"] = float_type(b, dtype)
+        dtype = options["dtype"] = float_type((b,), dtype, self._param_dtype)
         if isinstance(self.base, tuple):
             header = (*(dtype.type(rate) for rate in self.base[1]), *self._shares(dtype))
             return self._evaluate("sided", ("b",), (b,), header, self._integers, options, 1.8)
@@ -550,7 +556,8 @@ class Recycler:
         if key not in self._heads:
             columns = np.empty((6, len(self._sets)))
             for i, one in enumerate(self._sets):
-                high, rest = _two_parts(one.base.anchor if one.base is not None else 0.0, dtype)
+                anchor = one.base.anchor if one.base is not None else 0.0
+                high, rest = _two_parts(anchor, dtype, float(getattr(self.base, "_shift", 0.0)))
                 columns[:, i] = high, rest, limit, per, 2 * i * side, (2 * i + 1) * side
             self._heads[key] = self._selected(columns, dtype)
         bias = 127 if dtype == np.float32 else 1023
@@ -585,7 +592,7 @@ class Recycler:
         shape = size_to_shape(size, [self.shape])
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
         u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
-        result = self.ppf(u, out=u, device=device, workers=workers)
+        result = self.ppf(u, out=u, dtype=_given_dtype(u), device=device, workers=workers)
         return result if out is not None or size is not None or shape else result[()]
 
     def pdf(self, x):
@@ -601,6 +608,7 @@ class Recycler:
         """
         if isinstance(self._sets[0].masses, store.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
+        dtype = float_type((x,), None, self._param_dtype)
         x, shift = np.broadcast_arrays(real64(x), self._shift)
         index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
         out = np.full(x.shape, math.nan)
@@ -610,9 +618,13 @@ class Recycler:
                 inside = (x[use] - shift[use] >= one.masses.support[0]) & (x[use] - shift[use] <= one.masses.support[1])
                 side = next(s for s in one.masses.sides if s is not None)
                 with np.errstate(all="ignore"):
-                    values = np.asarray(side.density.density(x[use] - shift[use])) / one.masses.norm
+                    density, place = side.density.density, x[use] - shift[use]
+                    if isinstance(density, building.FromLog):
+                        values = density.over(place, one.masses.norm)
+                    else:
+                        values = np.asarray(density(place)) / one.masses.norm
                 out[use] = np.where(inside, values, np.where(np.isnan(x[use]), math.nan, 0.0))
-        return out[()]
+        return out.astype(dtype, copy=False)[()]
 
     # -- files and other libraries -------------------------------------------------------------------------------
 
@@ -650,7 +662,7 @@ class Recycler:
             With `pdf`, `cdf`, `support` and `ppf`; the cdf checks the masses.
         **options
             As for `Recycler`; `anchor` and `scale` are chosen when left out: a finite end of the support, the lower one
-            first, else the median.
+            first, else the median. A law far from 0 is tabulated in distances from its anchor.
 
         Returns
         -------
@@ -668,26 +680,56 @@ class Recycler:
                 raise TypeError(
                     f"{frozen!r} has no method {method}; pass a frozen continuous distribution, such as scipy.stats.gamma(2.5)"
                 )
-        lower, upper = (float(e) for e in frozen.support())
-        quarter, median, three = (float(q) for q in frozen.ppf([0.25, 0.5, 0.75]))
-        if not (math.isfinite(quarter) and math.isfinite(three)):
-            raise ValueError(f"the quartiles of {frozen!r} are {quarter!r}, {three!r}; its parameters are out of their domain")
-        if abs(median) < 1e-12 * (three - quarter):
-            median = 0.0
-        options.setdefault("anchor", next((e for e in (lower, upper) if math.isfinite(e)), median))
-        options.setdefault("scale", three - quarter)
-        return cls(frozen.pdf, cdf=frozen.cdf, support=(lower, upper), **options)
+        if not all(math.isfinite(q) for q in frozen.ppf([0.25, 0.75])):
+            raise ValueError(
+                f"the quartiles of {frozen!r} are {frozen.ppf([0.25, 0.75])}; its parameters are out of their domain"
+            )
+        law, loc, unit = _standardised(frozen)
+        lower, upper = (float(e) for e in law.support())
+        quarter, median, three = (float(q) for q in law.ppf([0.25, 0.5, 0.75]))
+        spread = three - quarter
+        ends = [e for e in (lower, upper) if abs(e - median) < _FAR_END * spread]
+        if "anchor" in options:
+            place = options.pop("anchor")
+            anchor = (place - loc) / unit
+        else:
+            anchor = ends[0] if ends else 0.0 if abs(median) < 1e-12 * spread else median
+            place = loc + unit * anchor
+        # in distances from the anchor: a law far from 0 in units of its scale has no digits to spare
+        inside = [unit * (e - anchor) for e in (lower, upper)]
+        options.setdefault("scale", unit * spread)
+        table = cls(
+            lambda y: law.pdf(anchor + y / unit) / unit, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options
+        )
+        return table._moved(place)
+
+    def _moved(self, shift):
+        """The table with all its values raised by a number, which is done to it in place."""
+        for rows in self._tables.values():
+            rows[:, 0] += shift
+        self._shift = np.asarray(shift, np.float64)
+        return self
 
 
-def float_type(values, dtype, several=False):
-    """The float type of a call that the data alone decide: headers are float64 and must not widen float32 data."""
+def _standardised(frozen):
+    """The law of location 0 and scale 1 that a frozen law of SciPy is made from, its location and its scale."""
+    parse = getattr(getattr(frozen, "dist", None), "_parse_args", None)
+    if parse is None:
+        return frozen, 0.0, 1.0
+    shapes, loc, scale = parse(*frozen.args, **frozen.kwds)
+    return frozen.dist(*shapes), float(loc), float(scale)
+
+
+def _given_dtype(value):
+    """The dtype by which an argument decides that of the result; None for Python numbers, which do not."""
+    return _numpy_dtype(value if _device_kind(value) or _is_torch(value) else as_host(value))
+
+
+def float_type(values, dtype, params=None):
+    """The float type of a call: that asked for, else NumPy's result type of the data and of parameters with dtype `params`.
+
+    Headers, which are float64, must not widen float32 data.
+    """
     if dtype is not None:
         return check_dtype(dtype)
-    from numbastats._core.dispatch import _numpy_dtype
-
-    types = []
-    for value in values if several else (values,):
-        if not isinstance(value, (float, int)):
-            value = value if hasattr(value, "dtype") else np.asarray(value)
-            types.append(_numpy_dtype(value))
-    return np.dtype(np.float32) if types and all(t == np.float32 for t in types) else np.dtype(np.float64)
+    return result_dtype(["an argument"] * (len(values) + 1), [*map(_given_dtype, values), params])

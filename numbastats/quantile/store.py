@@ -29,7 +29,7 @@ def save(table, path):
         table._table(kind, 3, "cpu")
     meta = dict(
         base=table.base, degree=table.degree, octaves=table._octaves, bits=table._bits, shape=table.shape,
-        setup_seconds=table.setup_seconds, version=_VERSION,
+        setup_seconds=table.setup_seconds, version=_VERSION, param_dtype=table._param_dtype and table._param_dtype.name,
     )  # fmt: skip
     p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in table._sets])
     anchors = np.array([one.base.anchor if one.base is not None else 0.0 for one in table._sets])
@@ -54,6 +54,7 @@ def load(path, kind):
         table.base = base if isinstance(base, str) else (base[0], tuple(base[1]))
         table.degree, table._octaves, table._bits = meta["degree"], meta["octaves"], meta["bits"]
         table.setup_seconds = meta["setup_seconds"]
+        table._param_dtype = np.dtype(meta["param_dtype"]) if meta.get("param_dtype") else None
         table.shape, table._shift = tuple(meta["shape"]), f["shift"]
         table._tables = {}
         for name in f.files:

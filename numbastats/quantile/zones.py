@@ -150,11 +150,10 @@ class Zones:
         """Tail zone and centre zone of one side, by octaves of scaled masses."""
         m = self.masses
         whole = scaling(m.p[1 if right else 0])[1]
-        end, alone = m.support[1 if right else 0], m.p[0 if right else 1] == 0.0
+        end, alone = m.ends[1 if right else 0], m.p[0 if right else 1] == 0.0
         if m.p[1 if right else 0] == 0.0:
-            return np.tile(
-                self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (m.anchor,) * 2), (2, 1)
-            )
+            only = m.anchor if m.ends == m.support else end  # of probability 0
+            return np.tile(self._descending(np.full((octaves, self.segments, self.degree + 1), math.nan), (only,) * 2), (2, 1))
         lo = 2.0 ** -(np.arange(octaves) + 2.0)
         zones = []
         for inner in (False, True):
@@ -178,7 +177,7 @@ class Zones:
     def signed(self, right, base, octaves, limit, far, per):
         """Near zone (octaves of the distance to the base's anchor) and far zone of one side."""
         m = self.masses
-        end = m.support[1 if right else 0]
+        end = m.ends[1 if right else 0]
         if m.p[1 if right else 0] == 0.0:
             rows = np.full((octaves * self.segments + far + 4, self.degree + 1), math.nan)
             rows[octaves * self.segments :][:2] = m.anchor, *[0.0] * self.degree

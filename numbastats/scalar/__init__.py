@@ -1,7 +1,7 @@
 """Scalar functions, callable from your own ``numba.njit`` and ``numba.cuda.jit`` code.
 
 Every formula of the library stands here once: branch-free, float32 and float64, vectorised by LLVM in CPU loops, the same
-source on CUDA. Pass floats, not integers. The functions stand in modules, here only those of the quantiles:
+source on CUDA. Integers become float64. The functions stand in modules, here only those of the quantiles:
 
 ``elementary``
     exp, log, pow, sin, cos, tanh and others that vectorise.

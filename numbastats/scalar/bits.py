@@ -15,7 +15,8 @@ from numba.np import arrayobj
 from numbastats._core.compile import set_plain
 
 __all__ = [
-    "LANES", "add_ends", "at", "atomic_add", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "row_lanes", "to_bits",
+    "LANES", "add_ends", "at", "atomic_add", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "real", "row_lanes",
+    "to_bits",
 ]  # fmt: skip
 
 LANES = 8  # rows that `row_lanes` evaluates at once
@@ -60,6 +61,14 @@ def atomic_add(typingctx, a, i, v):
 def _floating(kind):
     if not isinstance(kind, types.Float):
         raise TypingError(f"a scalar function got {kind}; it takes float64 and float32. Convert with float(...)")
+
+
+@intrinsic
+def real(typingctx, x):
+    """A number as a float: float64 and float32 stay, integers become float64."""
+    kind = types.float64 if isinstance(x, types.Integer | types.Boolean) else x
+    _floating(kind)
+    return kind(kind), lambda context, builder, sig, args: args[0]
 
 
 @intrinsic

@@ -29,6 +29,7 @@ __all__ = [
 INVERSE_GAUSSIAN, GAUSSIAN, GAMMA, FIXED_GAMMA, POISSON, GEOMETRIC = 0, 1, 2, 3, 4, 5
 
 _LOG_2PI = 1.8378770664093453
+_ARTANH = horner(*(1.0 / n for n in range(3, 17, 2)))  # (artanh(v)/v - 1)/v^2 in v^2
 
 
 @array_function
@@ -76,21 +77,26 @@ def deviance(family, y, m):
         return e * e
     if family == GAMMA:
         r = e / m
+        if abs(r) < 0.1:  # without cancellation: log(1 + r) = 2 artanh v
+            v = r / (2.0 + r)
+            return v * (r - 2.0 * (v * v) * _ARTANH(v * v))
         return r - (math.log1p(r) if r > -0.5 else math.log(y / m))  # 1 + r would lose the digits of a small y
     return 0.0
 
 
 @device_function
 def log_base(family, shape):
-    """h(y) = b log y + k for all but the Poisson law: (b, k)."""
+    """h(y) = b log y + k for all but the laws of gamma with a fixed shape and Poisson: (b, k).
+
+    There h(y) is the log density of the component with the mean c (the one of shape a has the part -log y in b): no terms of the
+    size of the shape or the counts are left to cancel.
+    """
     if family == INVERSE_GAUSSIAN:
         return -1.5, -0.5 * _LOG_2PI
     if family == GAUSSIAN:
         return 0.0, -0.5 * _LOG_2PI
-    if family == GAMMA:
+    if family == GAMMA or family == FIXED_GAMMA:
         return -1.0, 0.0
-    if family == FIXED_GAMMA:
-        return shape - 1.0, 0.0
     return 0.0, 0.0
 
 
@@ -107,13 +113,13 @@ def coefficients(family, shape, m, v, c):
         return -0.5 * math.log(v) - h * e * e, -2.0 * h * e, -h
     if family == GAMMA:
         a = 1.0 / v
-        z = (c - m) / m
         _d, _e, g = gamma_terms(a)
-        return g - a * (z - math.log1p(z)), -a * z / c, -a
-    if family == FIXED_GAMMA:
-        return shape * (math.log(shape) - math.log(m)) - math.lgamma(shape) - shape * c / m, -shape / m, 0.0
+        return g - a * deviance(GAMMA, c, m), -a * ((c - m) / m) / c, -a
+    if family == FIXED_GAMMA:  # relative to the mean c
+        return -shape * deviance(GAMMA, c, m), -shape * ((c - m) / m) / c, 0.0
     if family == POISSON:
-        return c * math.log(m) - m, math.log(m), 0.0
+        e = (m - c) / c
+        return -c * deviance(GAMMA, m, c), math.log1p(e) if e > -0.5 else math.log(m / c), 0.0
     b = -math.log1p(1.0 / m)
     return c * b - math.log1p(m), b, 0.0
 

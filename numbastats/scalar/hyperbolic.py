@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import horner
+from numbastats.scalar.bits import horner, real
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln
 
@@ -54,6 +54,7 @@ def log_kve(order, z):
     (w - v)(cosh s - 1) + v (s - 1 + e^-s) on the left; the step is 0.19, shorter where the peak is narrow.
     At orders below 1/2 and z next to 0, where the left side is long, the leading terms of the series.
     """
+    order, z = real(order), real(z)
     T = type(z)
     v = abs(order)
     if v == T(0.5):
@@ -69,19 +70,20 @@ def log_kve(order, z):
     slow = _arcosh1p(drop / (rest if rest > T(1e-35) else T(1e-35)))
     fast = T(1.0) + drop / v if v > T(0.4) else T(1000.0)
     left = np.int32((slow if slow < fast else fast) / h) + np.int32(1)
-    up = exp(h)
-    total, grown, s = T(1.0), T(1.0), T(0.0)
+    grow = expm1(h)
+    total, grown, s = T(1.0), T(0.0), T(0.0)
     for _ in range(right):
-        grown *= up
+        grown += grow + grow * grown  # e^s - 1, to a rounding also where s is small
         s += h
-        half = T(0.5) * (grown - T(1.0)) * (T(1.0) - T(1.0) / grown)  # cosh s - 1
-        odd = T(0.5) * (grown - T(1.0) / grown) - s
+        fallen = grown / (T(1.0) + grown)  # 1 - e^-s
+        half = T(0.5) * grown * fallen  # cosh s - 1
+        odd = T(0.5) * (grown + fallen) - s
         total += exp_neg(-(w * half + v * odd))
-    grown, s = T(1.0), T(0.0)
+    grown, s = T(0.0), T(0.0)
     for _ in range(left):
-        grown *= up
+        grown += grow + grow * grown
         s += h
-        half = T(0.5) * (grown - T(1.0)) * (T(1.0) - T(1.0) / grown)
+        half = T(0.5) * grown * (grown / (T(1.0) + grown))
         total += exp_neg(-(rest * half + v * (s + expm1(-s))))
     arsinh = log(v + w) - log(z) if z < T(1e-8) else log((v + w) / z)  # of v/z, without overflow
     peak = v * arsinh - v * (v / (w + z)) if v > T(0.0) else T(0.0)
@@ -94,6 +96,7 @@ def gh_log_norm(lam, alpha, beta, delta):
 
     delta > 0 with alpha > |beta|, or delta = 0 with lam > 0 (variance gamma).
     """
+    lam = real(lam)
     T = type(lam)
     good = alpha > abs(beta) and alpha < T(np.inf) and delta >= T(0.0) and delta < T(np.inf) and abs(lam) < T(np.inf)
     if not good or (delta == T(0.0) and not lam > T(0.0)):
@@ -102,17 +105,29 @@ def gh_log_norm(lam, alpha, beta, delta):
     if delta == T(0.0):
         return T(2.0) * lam * log(gamma) - (lam - T(0.5)) * log(alpha + alpha) - T(0.5723649429247001) - gammaln(lam)
     norm = lam * log(gamma / delta) - (lam - T(0.5)) * log(alpha) - T(_LOG_SQRT_2PI)
-    # e^(delta gamma - alpha g) = e^(-alpha (g - delta)) e^(-delta (alpha - gamma))
-    return norm - log_kve(lam, delta * gamma) - delta * (beta * (beta / (alpha + gamma)))
+    return norm - log_kve(lam, delta * gamma)
+
+
+@device_function
+def _gh_fall(s, alpha, beta, delta, g):
+    """``alpha g - beta s - delta gamma``, which is >= 0, without cancellation; g = sqrt(delta^2 + s^2)."""
+    T = type(s)
+    gamma = T(math.sqrt((alpha - beta) * (alpha + beta)))
+    a, b = abs(s), abs(beta)
+    q = gamma * a - b * delta  # 0 at the largest value
+    same = q * (q / (gamma * g + alpha * delta)) * ((gamma * a + b * delta) / (alpha * a + b * g))
+    other = alpha * (a * (a / (g + delta))) + b * a + delta * (b * (b / (alpha + gamma)))
+    return same if (s > T(0.0)) == (beta > T(0.0)) and a > T(0.0) else other
 
 
 @device_function
 def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     """Log density of the generalised hyperbolic law at x, given `gh_log_norm`.
 
-    log f = log_norm + v log g + log(K_v(alpha g) e^(alpha g)) - alpha (g - delta) + beta s, with s = x - mu,
-    g = sqrt(delta^2 + s^2), v = lam - 1/2.
+    log f = log_norm + v log g + log(K_v(alpha g) e^(alpha g)) - (alpha g - beta s - delta gamma), with s = x - mu,
+    g = sqrt(delta^2 + s^2), v = lam - 1/2, gamma^2 = alpha^2 - beta^2.
     """
+    x = real(x)
     T = type(x)
     s = x - mu
     a = abs(s)
@@ -128,8 +143,7 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     floor = T(1e-145)
     if g <= (floor if floor > T(0.0) else T(1e-15)) and v > T(0.0):  # the limit of g^v K_v(alpha g)
         return log_norm + gammaln(v) + (v - T(1.0)) * T(0.6931471805599453) - v * log(alpha)
-    fall = a * (a / (g + delta))
-    return log_norm + v * log(g) + log_kve(v, alpha * g) - alpha * fall + beta * s
+    return log_norm + v * log(g) + log_kve(v, alpha * g) - _gh_fall(s, alpha, beta, delta, g)
 
 
 @device_function
@@ -141,6 +155,7 @@ def gh_pdf(x, lam, alpha, beta, delta, mu, log_norm):
 @device_function
 def student_logpdf(x, nu):
     """Log density of Student's t with nu > 0 degrees of freedom; NaN out of the domain."""
+    x = real(x)
     T = type(x)
     q = x / T(math.sqrt(nu))
     a = abs(q)

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, to_bits
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, real, to_bits
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64, polynomial
 
 __all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
@@ -270,6 +270,7 @@ def log_fused(lp, loc, scale, sign, unused):
 @device_function
 def norm_from_exp1(v):
     """|z| from an exponential variate v >= 0: the normal quantile at upper tail probability exp(-v)/2, equation (68)."""
+    v = real(v)
     T = type(v)
     big = v + T(LN2)
     far = big > _far_from(v)
@@ -362,6 +363,7 @@ def t2_fused(u, loc, scale, sign, edge):
 @device_function
 def ndtri1(u):
     """Standard normal quantile of u in [0, 1]; at most 2.8 ulp seen (float32 2.5) on floats of all sizes, subnormals included."""
+    u = real(u)
     T = type(u)
     return fast_fused(u, T(0.0), T(1.0), T(1.0), T(np.inf))
 
@@ -375,5 +377,6 @@ def ndtri_accurate1(u):
 @device_function
 def ndtri_log1(lp):
     """Standard normal quantile of exp(lp), lp <= 0; relative error at most 1e-15."""
+    lp = real(lp)
     T = type(lp)
     return log_fused(lp, T(0.0), T(1.0), T(1.0), T(0.0))

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import by_dtype, fma, horner, muladd
+from numbastats.scalar.bits import by_dtype, fma, horner, muladd, real
 from numbastats.scalar.elementary import exp, log, log1p
 
 __all__ = [
@@ -95,6 +95,7 @@ def _mills_parts(t):
 @device_function
 def mills_right(t):
     """The Mills ratio M(t) for t >= 0."""
+    t = real(t)
     d, r, rl, p = _mills_parts(t)
     return fma(r, p, rl * p)
 
@@ -126,6 +127,7 @@ def _tail(t):
 @device_function
 def ndtr_pair(x):
     """Phi(x) and Phi(-x), the smaller one with full relative accuracy."""
+    x = real(x)
     T = type(x)
     f, y = _tail(abs(x))
     z = T(1.0) - y
@@ -135,6 +137,7 @@ def ndtr_pair(x):
 @device_function
 def ndtr(x):
     """The standard normal distribution function Phi(x)."""
+    x = real(x)
     T = type(x)
     f, y = _tail(abs(x))
     return y if x < T(0.0) else T(1.0) - y
@@ -143,6 +146,7 @@ def ndtr(x):
 @device_function
 def mills(t):
     """The Mills ratio Phi(-t)/phi(t), any t; it overflows below -37.5 (float32: -13)."""
+    t = real(t)
     T = type(t)
     m = mills_right(abs(t))
     left = T(_SQRT_2PI) * _growth(t, T(0.5)) - m
@@ -164,6 +168,7 @@ _exp_limit = by_dtype(device_function(lambda x: 709.78), device_function(lambda 
 @device_function
 def hazard(t):
     """The hazard rate of the normal law, phi(t)/Phi(-t), any t."""
+    t = real(t)
     return log_ndtr_ratio(-t)[1]
 
 
@@ -189,6 +194,7 @@ def _log_ndtr(x, m, y):
 @device_function
 def log_ndtr(x):
     """Log Phi(x), the logarithm of the standard normal distribution function."""
+    x = real(x)
     T = type(x)
     t = abs(x)
     m = mills_right(t)
@@ -198,6 +204,7 @@ def log_ndtr(x):
 @device_function
 def log_ndtr_ratio(x):
     """Log Phi(x) and its derivative phi(x)/Phi(x)."""
+    x = real(x)
     T = type(x)
     t = abs(x)
     d, r, rl, p = _mills_parts(t)
@@ -240,6 +247,7 @@ def _erfc_right(t):
 @device_function
 def erfc(x):
     """The complementary error function."""
+    x = real(x)
     T = type(x)
     y = _erfc_right(abs(x))
     return T(2.0) - y if x < T(0.0) else y
@@ -248,6 +256,7 @@ def erfc(x):
 @device_function
 def erfcx(x):
     """``exp(x^2) erfc(x)``; it overflows below -26.6 (float32: -9.4)."""
+    x = real(x)
     T = type(x)
     y = _erfcx_right(abs(x))
     left = T(2.0) * _growth(x, T(1.0)) - y
@@ -257,6 +266,7 @@ def erfcx(x):
 @device_function
 def erf(x):
     """The error function."""
+    x = real(x)
     T = type(x)
     t = abs(x)
     near = muladd(x, _erf_polynomial(x * x), x)
@@ -292,6 +302,7 @@ _stirling_polynomial = by_dtype(device_function(lambda w: _STIRLING64(w)), devic
 @device_function
 def gammaln(x):
     """Log Gamma(x) for x >= 0, with relative accuracy also at the zeros 1 and 2; NaN for x < 0."""
+    x = real(x)
     T = type(x)
     # x < 8: recurrence to 2 + f, |f| <= 1/2, where the polynomial carries the zero; log of the factors, once.
     y, p = x, T(1.0)
@@ -324,6 +335,7 @@ _half_polynomial = by_dtype(device_function(lambda w: _HALF64(w)), device_functi
 @device_function
 def gamma_half_ratio(x):
     """Gamma(x)/Gamma(x + 1/2) for x >= 0; NaN for x < 0."""
+    x = real(x)
     T = type(x)
     small = x < T(4.0)
     a, b = T(1.0), T(1.0)
