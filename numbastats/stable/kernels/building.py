@@ -57,7 +57,6 @@ def _matrices():
 
 
 _PLACES, _FIT, _TO_ROW = _matrices()
-
 _OVER = 1.0 / np.maximum(np.arange(TERMS), 1)
 
 # --- series at all places of a panel ----------------------------------------------------------------------------------
@@ -147,9 +146,9 @@ def by_series(a, own, at_zeta, sign, terms, w, f):
         w[_LIVE + i] = 1.0 if live else 0.0
         if live and (worst < 0 or (w[_LX + i] > w[_LX + worst]) == at_zeta):
             worst = i
-    if worst < 0:
+    count = terms_needed(a, own, at_zeta, w[_LX + worst], terms) if worst >= 0 else 0
+    if count == 0:
         return
-    count = terms_needed(a, own, at_zeta, w[_LX + worst], terms)
     if at_zeta:
         for i in range(PLACES):
             w[_POWER + i], w[_STEP + i] = w[_LIVE + i], w[_X1 + i] * scale
