@@ -87,7 +87,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     k.on_host.set_coefficients(P, used, base, float(law.shape), c)
     if base == fam.FIXED_GAMMA:  # with the law of the mean c, which the coefficients are relative to
         a = law.shape
-        P += [[a * math.log(a / c) - math.lgamma(a) - a], [-a / c], [0.0]]
+        P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     stats = np.empty((0, n)) if stats is None else stats
     where = choose_device(device, work=5.0 * n * K)

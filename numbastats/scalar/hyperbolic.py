@@ -115,7 +115,8 @@ def _gh_fall(s, alpha, beta, delta, g):
     gamma = T(math.sqrt((alpha - beta) * (alpha + beta)))
     a, b = abs(s), abs(beta)
     q = gamma * a - b * delta  # 0 at the largest value
-    same = q * (q / (gamma * g + alpha * delta)) * ((gamma * a + b * delta) / (alpha * a + b * g))
+    whole = gamma * g + alpha * delta  # it may underflow next to a pole
+    same = q * (q / whole) * ((gamma * a + b * delta) / (alpha * a + b * g)) if whole > T(0.0) else T(0.0)
     other = alpha * (a * (a / (g + delta))) + b * a + delta * (b * (b / (alpha + gamma)))
     return same if (s > T(0.0)) == (beta > T(0.0)) and a > T(0.0) else other
 
