@@ -626,7 +626,15 @@ def test_callback_state():
     assert list(bare[-1]["ess"]) == ["norm"] and bare[0]["acceptance"].tolist() == [1.0, 1.0]
 
 
-def test_keyboard_interrupt(monkeypatch):
+@pytest.fixture
+def usual_interrupts():
+    """Ctrl-C as in a terminal: processes in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_keyboard_interrupt(monkeypatch, usual_interrupts):
     """Ctrl-C within an iteration, or an exception from the callback: the iteration is finished, the draws are kept."""
     X, y = _data()
     whole = _quick().fit(X, y)
