@@ -115,24 +115,19 @@ def load_floats(X, wide):
     return X
 
 
-@_loading
-def load_int8(X, wide):
-    """The rows of a tile as floats, in the buffer `wide`."""
-    for i in range(X.shape[0]):
-        x, w = X[i], wide[i]
-        for j in range(x.size):
-            w[j] = of_int8(x[j])
-    return wide[: X.shape[0]]
+def _widened_by(number):
+    """The load of a tile through the function of one stored number."""
 
+    @_loading
+    def load(X, wide):
+        """The rows of a tile as floats, in the buffer `wide`."""
+        for i in range(X.shape[0]):
+            x, w = X[i], wide[i]
+            for j in range(x.size):
+                w[j] = number(x[j])
+        return wide[: X.shape[0]]
 
-@_loading
-def load_bfloat16(X, wide):
-    """The rows of a tile as floats, in the buffer `wide`."""
-    for i in range(X.shape[0]):
-        x, w = X[i], wide[i]
-        for j in range(x.size):
-            w[j] = of_bfloat16(x[j])
-    return wide[: X.shape[0]]
+    return load
 
 
 @_function
@@ -417,8 +412,8 @@ def _scales(name, density, local):
 
 _STORAGE = {  # of X: stored type, None for that of the sums; types of the sums; loads
     "": (None, ("float64", "float32"), load_floats, of_float),
-    "_int8": (types.int8, ("float64",), load_int8, of_int8),
-    "_bfloat16": (types.uint16, ("float32",), load_bfloat16, of_bfloat16),
+    "_int8": (types.int8, ("float64",), _widened_by(of_int8), of_int8),
+    "_bfloat16": (types.uint16, ("float32",), _widened_by(of_bfloat16), of_bfloat16),
 }
 LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_row) for name, s in _STORAGE.items()}
 LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
