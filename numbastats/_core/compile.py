@@ -112,6 +112,32 @@ if SIMULATED:
     _lock_shared_arrays()
 
 
+_ours = False  # whether what Numba compiles right now belongs to a kernel; it compiles one thing at a time, under a lock
+
+
+def _widen_vectors():
+    """Let loops of kernels have vectors of 512 bits on Intel's processors too, 1.2 to 1.6 times as fast as 256.
+
+    LLVM takes 256 there, for the sake of processors before Ice Lake, which slow down under wide ones. Numba compiles loops of
+    `prange` with a compiler of its own, hence a hook where all modules pass: both twins must add up in the same order.
+    """
+    if "+avx512vbmi2" not in cpu_target.target_context.codegen().magic_tuple()[2]:
+        return
+    add = codegen.CPUCodeLibrary.add_ir_module
+
+    @functools.wraps(add)
+    def add_ir_module(self, module):
+        for f in module.functions if _ours else ():
+            if not f.is_declaration:
+                set.add(f.attributes, '"prefer-vector-width"="512"')  # llvmlite knows no attributes with a value
+        add(self, module)
+
+    codegen.CPUCodeLibrary.add_ir_module = add_ir_module
+
+
+_widen_vectors()
+
+
 class _ClosedLibrary(codegen.JITCodeLibrary):
     """Machine code of a kernel, which calls its own copies of the functions that were linked into it.
 
@@ -177,6 +203,14 @@ def _compiler(library):
     """Numba's compiler with another class for the code it makes."""
 
     class Compiler(compiler.Compiler):
+        def _compile_core(self):
+            global _ours
+            before, _ours = _ours, True
+            try:
+                return super()._compile_core()
+            finally:
+                _ours = before
+
         def define_pipelines(self):
             state = self.state
             state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)

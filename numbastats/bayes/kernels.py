@@ -147,8 +147,8 @@ def row_words(k0, k1, stream, step, group, u):
 
 
 @_function
-def latent_rows(k0, k1, stream, step, row, m, u, r):
-    """r = z ~ N(m, 1) on (0, inf); returns the sum of z^2. `row` is the number of the first row."""
+def latent_rows(k0, k1, stream, step, row, m, u, r, total):
+    """r = z ~ N(m, 1) on (0, inf); returns `total` and the z^2 added to it one by one. `row` is the number of the first row."""
     for i in range(m.size):
         r[i] = truncnorm_right(m[i], u[i])
     far = 0
@@ -164,18 +164,16 @@ def latent_rows(k0, k1, stream, step, row, m, u, r):
                     r[i] = truncnorm_right_far(m[i], w0, w1)
                 else:
                     r[i] = truncnorm_right_far(m[i], w2, w3)
-    total = 0.0
     for i in range(m.size):
         total += r[i] * r[i]
     return total
 
 
 @_function
-def loglik_rows(k0, k1, stream, step, row, m, u, r):
-    """r = phi(m)/Phi(m); returns the sum of log Phi(m)."""
+def loglik_rows(k0, k1, stream, step, row, m, u, r, total):
+    """r = phi(m)/Phi(m); returns `total` and the log Phi(m) added to it one by one."""
     for i in range(m.size):
         m[i], r[i] = log_ndtr_ratio(m[i])
-    total = 0.0
     for i in range(m.size):
         total += m[i]
     return total
@@ -206,7 +204,8 @@ def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
                     dots(x, B[q], dd)
                     for i in range(n):
                         mm[i] = dd[i]
-                    S[c, q] += _rows(k0, k1, streams[q], step, first + lo, mm, u[q, lo - group : lo - group + n], rr)
+                    uu = u[q, lo - group : lo - group + n]
+                    S[c, q] = _rows(k0, k1, streams[q], step, first + lo, mm, uu, rr, S[c, q])
                     transposed(x, rr, G[c, q])
 
 
