@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
 import subprocess
 import sys
@@ -68,13 +69,39 @@ def project(tmp_path):
         import os
 
         env = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_ENABLE") and k != "NUMBA_CACHE_DIR"}
-        env.update(PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", **environment)
-        done = subprocess.run([sys.executable, str(tmp_path / "probe.py")], capture_output=True, text=True, env=env, timeout=600)
+        env.update(PYTHONPATH=str(run.folder), PYTHONDONTWRITEBYTECODE="1", **environment)
+        command = [sys.executable, str(run.folder / "probe.py")]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=600)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
     run.folder = tmp_path
     return run
+
+
+WIDTHS = """
+import sys
+import numpy as np
+from numbastats._core.compile import build
+from numbastats._core import templates
+from numbastats.scalar import elementary
+import numba
+for target in ("serial", "parallel"):
+    k = build(templates.map1_cpu, target, _f=elementary.log)
+    k.compile((numba.float64[::1], numba.float64[::1]))
+    (asm,) = k.inspect_asm().values()
+    print(target, "zmm" in asm)
+"""
+AVX512 = "avx512f,avx512vl,avx512bw,avx512dq,avx512cd,avx2,avx,fma,sse2,64bit,cmov,cx8"
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="machine code for x86")
+@pytest.mark.parametrize("cpu, more, wide", [("icelake-server", ",avx512vbmi2", True), ("cascadelake", "", False)])
+def test_vectors_of_512_bits_from_ice_lake_on(run_python, cpu, more, wide):
+    """In both twins; LLVM itself would take 256 on all of Intel's processors."""
+    features = "+" + (AVX512 + more).replace(",", ",+")
+    done = run_python(WIDTHS, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=features, NUMBASTATS_CACHE="0")
+    assert done.split() == ["serial", str(wide), "parallel", str(wide)]
 
 
 def hits(result):
@@ -157,6 +184,21 @@ def test_unwritable_cache_folder_warns_once_and_works(project):
     result, warned = project(HOME=str(home), XDG_CACHE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "cache"))
     assert len(warned) == 1 and "NUMBA_CACHE_DIR" in warned[0]
     assert result["serial "][0] == pytest.approx(2 * np.linspace(0.5, 2, 100).sum() + 100)
+
+
+def test_installations_share_a_placed_cache(project, tmp_path):
+    """With NUMBA_CACHE_DIR the folder goes by the sources, not by the installation: a copy hits, any edit misses."""
+    cache = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert misses(project(**cache)[0]) == [1, 1, 1, 1]
+    moved = project.folder / "elsewhere"
+    moved.mkdir()
+    for name in ("numbastats", "formulas.py", "constants.py", "probe.py"):
+        (project.folder / name).rename(moved / name)
+    project.folder = moved
+    assert hits(project(**cache)[0]) == [1, 1, 1, 1]
+    path = moved / "numbastats" / "kde" / "kernels" / "geometry.py"  # whose constants other files import
+    path.write_text(path.read_text() + "\n# edited\n")
+    assert misses(project(**cache)[0]) == [1, 1, 1, 1]
 
 
 RACE = """

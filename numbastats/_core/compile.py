@@ -28,7 +28,7 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba import cuda, njit
-from numba.core import codegen, compiler, errors, ir
+from numba.core import caching, codegen, compiler, errors, ir
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NopythonTypeInference
@@ -360,14 +360,33 @@ def _plain_version(compiled, done: dict, kernel: dict):
 _cache_warned = False
 
 
-def _named_once(dispatcher):
-    """Give every entry of the disk cache a file name that no other process takes.
+@functools.cache
+def _cache_folder(root: str) -> str:
+    """The folder in a cache that the user has placed, for every installation of this very library and of this Numba."""
+    here = Path(__file__).resolve().parent.parent
+    h = hashlib.sha256(numba.__version__.encode())
+    for p in sorted(here.rglob("*.py")):
+        h.update(p.relative_to(here).as_posix().encode() + _file_digest(str(p)))
+    folder = os.path.join(root, f"numbastats-{h.hexdigest()[:16]}")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def _placed(dispatcher):
+    """Settle where the entries of a kernel are in the disk cache.
 
     Numba numbers the files of a kernel by its index, which it reads and writes without a lock: two processes that compile two
-    signatures at the same moment would write one file, and a third would load machine code of other types. Entries that a
-    race drops from the index are only compiled again.
+    signatures at the same moment would write one file, and a third would load machine code of other types. Every entry gets a
+    file name that no other process takes; those that a race drops from the index are only compiled again.
+
+    Where NUMBA_CACHE_DIR is set, Numba would give each installation a folder of its own, by its path.
     """
-    file = dispatcher._cache._cache_file
+    cache = dispatcher._cache
+    if numba.config.CACHE_DIR:
+        folder = _cache_folder(numba.config.CACHE_DIR)
+        cache._cache_path = folder
+        cache._cache_file = caching.IndexDataCacheFile(folder, cache._impl.filename_base, source_stamp=None)
+    file = cache._cache_file
     stem = file._data_name_pattern.partition(".{number")[0]
     file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex[:16]}.nbc"
     return dispatcher
@@ -380,7 +399,7 @@ def _cached(jit, f):
     if not has_source or os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return jit(f)
     try:
-        return _named_once(jit(f, cache=True))
+        return _placed(jit(f, cache=True))
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
