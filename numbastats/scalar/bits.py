@@ -15,8 +15,8 @@ from numba.np import arrayobj
 from numbastats._core.compile import set_plain
 
 __all__ = [
-    "LANES", "add_ends", "at", "atomic_add", "by_dtype", "fma", "from_bits", "horner", "muladd", "pairs", "real", "row_lanes",
-    "to_bits",
+    "LANES", "add_ends", "at", "atomic_add", "by_dtype", "clip", "fma", "from_bits", "horner", "muladd", "pairs", "real",
+    "row_lanes", "to_bits",
 ]  # fmt: skip
 
 LANES = 8  # rows that `row_lanes` evaluates at once
@@ -92,6 +92,19 @@ def add_ends(typingctx, a, lo, hi, pairs, i, third):
 
     numbers = types.Array(types.int64, 1, "C")
     return types.none(numbers, types.intp, types.intp, numbers, types.intp, types.int64), codegen
+
+
+@intrinsic
+def clip(typingctx, x, lo, hi):
+    """X in [lo, hi]; NaN stays. Two selections, where LLVM would make one test of two branches."""
+    _floating(x)
+
+    def codegen(context, builder, sig, args):
+        x, lo, hi = args
+        x = builder.select(builder.fcmp_ordered("<", x, lo), lo, x)
+        return builder.select(builder.fcmp_ordered(">", x, hi), hi, x)
+
+    return x(x, x, x), codegen
 
 
 @intrinsic

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, to_bits
+from numbastats.scalar.bits import by_dtype, clip, fma, from_bits, horner, muladd, to_bits
 
 __all__ = [
     "atan", "cos", "cos_abs", "cosh", "cospi", "exp", "exp_neg", "expm1", "log", "log1p", "log_dd", "log_scaled",
@@ -103,16 +103,14 @@ def _exp_scaled32(r, t):
 
 @device_function
 def _exp64(x):
-    x = x if not (x < -746.0) else -746.0  # written so that NaN stays
-    x = x if not (x > 710.0) else 710.0
+    x = clip(x, -746.0, 710.0)
     t = muladd(x, _LOG2E, _ROUND_TWICE)
     return _exp_scaled64(_reduced64(x, t - _ROUND_TWICE), t)
 
 
 @device_function
 def _exp32(x):
-    x = x if not (x < np.float32(-105.0)) else np.float32(-105.0)
-    x = x if not (x > np.float32(89.0)) else np.float32(89.0)
+    x = clip(x, np.float32(-105.0), np.float32(89.0))
     t = muladd(x, _LOG2E32, _ROUND_TWICE32)
     return _exp_scaled32(_reduced32(x, t - _ROUND_TWICE32), t)
 
@@ -157,8 +155,7 @@ def exp_neg(x):
 
 @device_function
 def _quarter_expm1_64(x):
-    x = x if not (x < -50.0) else -50.0
-    x = x if not (x > 710.6) else 710.6
+    x = clip(x, -50.0, 710.6)
     t = muladd(x, _LOG2E, _ROUND_QUARTER)
     r = _reduced64(x, t - _ROUND_QUARTER)
     s = from_bits(to_bits(t) << 52)
@@ -167,8 +164,7 @@ def _quarter_expm1_64(x):
 
 @device_function
 def _quarter_expm1_32(x):
-    x = x if not (x < np.float32(-20.0)) else np.float32(-20.0)
-    x = x if not (x > np.float32(89.5)) else np.float32(89.5)
+    x = clip(x, np.float32(-20.0), np.float32(89.5))
     t = muladd(x, _LOG2E32, _ROUND_QUARTER32)
     r = _reduced32(x, t - _ROUND_QUARTER32)
     s = from_bits(np.int32(to_bits(t) << np.int32(23)))
@@ -505,8 +501,7 @@ def log_dd(x):
 @device_function
 def _exp_sum64(p, e):
     """e^(p + e), |e| << |p|."""
-    p = p if not (p < -746.0) else -746.0
-    p = p if not (p > 710.0) else 710.0
+    p = clip(p, -746.0, 710.0)
     t = muladd(p, _LOG2E, _ROUND_TWICE)
     n = t - _ROUND_TWICE
     return _exp_scaled64(muladd(-n, _LN2_HI, p) + muladd(-n, _LN2_LO, e), t)
@@ -514,8 +509,7 @@ def _exp_sum64(p, e):
 
 @device_function
 def _exp_sum32(p, e):
-    p = p if not (p < np.float32(-105.0)) else np.float32(-105.0)
-    p = p if not (p > np.float32(89.0)) else np.float32(89.0)
+    p = clip(p, np.float32(-105.0), np.float32(89.0))
     t = muladd(p, _LOG2E32, _ROUND_TWICE32)
     n = t - _ROUND_TWICE32
     return _exp_scaled32(muladd(-n, _LN2_HI32, p) + muladd(-n, _LN2_LO32, e), t)
@@ -544,8 +538,7 @@ def _pow_any(x, y):
     hi, lo = _log_sum(a)
     hi = hi if a < T(_INF) else a  # inf and NaN
     hi = hi if not (a == T(0.0)) else T(-_INF)
-    c = y if not (y > T(1e30)) else T(1e30)  # as good as infinite, and c 0 = 0
-    c = c if not (c < T(-1e30)) else T(-1e30)
+    c = clip(y, T(-1e30), T(1e30))  # as good as infinite, and c 0 = 0
     p = c * hi
     e = muladd(c, lo, fma(c, hi, -p))
     v = _exp_sum(p, e if abs(p) < T(1000.0) else T(0.0))
