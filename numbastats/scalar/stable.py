@@ -224,25 +224,26 @@ def next_to_one(a, b):
 
 
 @device_function
-def _bend(t):
-    """(max(-t, 0), whether t < 0), both smooth."""
-    e = exp(-abs(t))
-    return max(-t, 0.0) + log1p(e), (e if t > 0.0 else 1.0) / (1.0 + e)
+def _bend(t, sharp):
+    """(max(-t, 0), whether t < 0), both smooth over a width of some 1/sharp."""
+    e = exp(-sharp * abs(t))
+    return max(-t, 0.0) + log1p(e) / sharp, (e if t > 0.0 else 1.0) / (1.0 + e)
 
 
 @device_function
-def sweep_node(t, step, first, coarse, second, wide, a, h0, k1, L, constant):
+def sweep_node(t, step, sharp, first, coarse, second, wide, a, h0, k1, L, constant):
     """(g at one x1, weights of g e^-g in the integrals of g e^-g, e^-g, 1 - e^-g) for a != 1.
 
     `constant` is log c + a log x1, over a - 1.
 
     By parts, the integrals of e^-g and 1 - e^-g are those of g e^-g |d log g| times the distance to one end or the other: all
     three integrands vanish at both ends, so equal steps in w converge geometrically; here they are equal in t, and in w `coarse`
-    times as wide between t = `first` and the lower `second`, `wide` times below. Not for light laws: see `light_node`.
+    times as wide between t = `first` and the lower `second`, `wide` times below; they change over a width of some 1/`sharp`,
+    many steps. Not for light laws: see `light_node`.
     """
     p = a - 1.0
-    u, du = _bend(t - first)
-    v, dv = _bend(t - second)
+    u, du = _bend(t - first, sharp)
+    v, dv = _bend(t - second, sharp)
     w = t - (coarse - 1.0) * u - (wide - coarse) * v
     step *= 1.0 + (coarse - 1.0) * du + (wide - coarse) * dv
     w = w if a < 1.0 else -w

@@ -226,10 +226,11 @@ def sweep_nodes(a, own):
     largest, least = -min(ratio * lowest, ratio * highest), -max(ratio * lowest, ratio * highest)  # log g where g scale = 1
     # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes
     coarse = max(wide, 0.4 / step)
-    length = level - math.log(max(flat, 1.0)) - 2.0
+    length = level - math.log(max(flat, 1.0))
+    sharp = max(0.5 * steep, 1.0)
     first = math.log(steep) - 2.5 if a >= 0.5 and length > 3.0 else -8.0
     second = first - max((length + first) / coarse, 0.0)
-    middle = math.log(law.sweep_node(0.0, step, first, coarse, second, wide, a, h0, k1, L, constant)[0])
+    middle = math.log(law.sweep_node(0.0, step, sharp, first, coarse, second, wide, a, h0, k1, L, constant)[0])
     slope = min(steep, flat * wide)
     beyond = max(middle + 42.0 - least, 42.0 * max(a, 1.0 / a))
     right = int(min(most, math.ceil((max(top + largest - middle, 0.0) / slope + 4.0) / step)))
@@ -239,7 +240,7 @@ def sweep_nodes(a, own):
     near, early, late = weights[0], weights[1], weights[2]
     for i in range(n):
         g[i], near[i], early[i], late[i] = law.sweep_node(
-            step * (i - left), step, first, coarse, second, wide, a, h0, k1, L, constant
+            step * (i - left), step, sharp, first, coarse, second, wide, a, h0, k1, L, constant
         )
     # log x1/own[_AT] for which the window lies inside the nodes
     u, v = (top - math.log(g[n - 1]) + 1.0) / ratio, (-42.0 - math.log(g[0])) / ratio
