@@ -184,6 +184,10 @@ def test_unwritable_cache_folder_warns_once_and_works(project):
     result, warned = project(HOME=str(home), XDG_CACHE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "cache"))
     assert len(warned) == 1 and "NUMBA_CACHE_DIR" in warned[0]
     assert result["serial "][0] == pytest.approx(2 * np.linspace(0.5, 2, 100).sum() + 100)
+    (project.folder / "__pycache__").unlink()  # where the formulas are; the other folder is still in the way
+    (project.folder / "numbastats" / "_core" / "__pycache__").unlink()
+    result, warned = project(NUMBA_CACHE_DIR=str(home / "cache"))
+    assert warned == [] and misses(result) == [1, 1, 1, 1] and list(project.folder.rglob("*.nbi"))
 
 
 def test_installations_share_a_placed_cache(project, tmp_path):

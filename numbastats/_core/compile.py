@@ -381,9 +381,9 @@ def _placed(dispatcher):
 
     Where NUMBA_CACHE_DIR is set, Numba would give each installation a folder of its own, by its path.
     """
-    cache = dispatcher._cache
-    if numba.config.CACHE_DIR:
-        folder = _cache_folder(numba.config.CACHE_DIR)
+    cache, root = dispatcher._cache, numba.config.CACHE_DIR
+    if root and Path(root) in Path(cache._cache_path).parents:  # not where it cannot be written
+        folder = _cache_folder(root)
         cache._cache_path = folder
         cache._cache_file = caching.IndexDataCacheFile(folder, cache._impl.filename_base, source_stamp=None)
     file = cache._cache_file
