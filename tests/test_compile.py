@@ -80,12 +80,10 @@ def project(tmp_path):
 
 
 WIDTHS = """
-import sys
-import numpy as np
-from numbastats._core.compile import build
-from numbastats._core import templates
-from numbastats.scalar import elementary
 import numba
+from numbastats._core import templates
+from numbastats._core.compile import build
+from numbastats.scalar import elementary
 for target in ("serial", "parallel"):
     k = build(templates.map1_cpu, target, _f=elementary.log)
     k.compile((numba.float64[::1], numba.float64[::1]))

@@ -796,14 +796,12 @@ def test_quantiles_of_counts_invert_the_distribution_function(family, weights, m
     k = np.arange(3.0 * max(means) + 60)
     cdf = mixture.cdf(k, **args)
     assert (np.diff(cdf) >= 0).all()
-    some = np.concatenate([cdf[:2000], cdf[2000::29]])
-    q = np.concatenate([some, np.nextafter(some, 0.0), np.nextafter(some, 1.0), [0.5, 0.999]])
+    q = np.concatenate([cdf, np.nextafter(cdf, 0.0), np.nextafter(cdf, 1.0), [0.5, 0.999]])
     q = q[(q > 0) & (q < 1.0) & (q <= cdf[-1])]
     assert (mixture.ppf(q, **args) == np.searchsorted(cdf, q)).all()
     single = mixture.cdf(k.astype(np.float32), **args)
     single = single[single < 1]
-    some = np.concatenate([single[:2000], single[2000::29]])
-    assert (mixture.ppf(some, **args) == np.searchsorted(single, some)).all()
+    assert (mixture.ppf(single, **args) == np.searchsorted(single, single)).all()
     last = mixture.ppf(1.0 - 2.0**-53, **args)
     assert mixture.cdf(last, **args) >= 1.0 - 2.0**-53 > mixture.cdf(last - 1.0, **args)
     assert mixture.ppf([0.0, 1.0], **args).tolist() == [0.0, np.inf]

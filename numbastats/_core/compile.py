@@ -116,7 +116,7 @@ _ours = False  # whether what Numba compiles right now belongs to a kernel; it c
 
 
 def _widen_vectors():
-    """Let loops of kernels have vectors of 512 bits on Intel's processors too, 1.2 to 1.6 times as fast as 256.
+    """Let loops of kernels have vectors of 512 bits on Intel's processors too, up to 1.65 times as fast as 256.
 
     LLVM takes 256 there, for the sake of processors before Ice Lake, which slow down under wide ones. Numba compiles loops of
     `prange` with a compiler of its own, hence a hook where all modules pass: both twins must add up in the same order.

@@ -224,7 +224,8 @@ def sweep_nodes(a, own):
     if highest <= lowest:
         return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
     largest, least = -min(ratio * lowest, ratio * highest), -max(ratio * lowest, ratio * highest)  # log g where g scale = 1
-    # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes
+    # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes; observed: with a length of 2 more
+    # tables agree with points as before, with 3 more they are off by 3e-12; twice as sharp costs 1.5e-13
     coarse = max(wide, 0.4 / step)
     length = level - math.log(max(flat, 1.0))
     sharp = max(0.5 * steep, 1.0)
