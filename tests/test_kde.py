@@ -590,6 +590,29 @@ def test_adaptive_scales_of_very_different_size(d):
     assert mild.method_used_ == "rows-b" and mild.error_bound_ < 1e-12
 
 
+@pytest.mark.parametrize("kernel", ["epanechnikov", "biweight", "triweight", "triangular"])
+def test_adaptive_scales_in_groups(kernel):
+    """Scales over a factor of 60: the samples are added up in groups of one half octave each, which no result shows."""
+    r = np.random.default_rng(9)
+    x = r.standard_t(2, size=(4000, 2))
+    w, scale = r.uniform(0.1, 1, len(x)), 0.5 * 60.0 ** r.random(len(x))
+    axes = [np.linspace(-4, 4, 90), np.linspace(-5, 4, 80)]
+    options = dict(H=np.array([[0.06, 0.03], [0.03, 0.09]]), kernel=kernel)
+    fitted = kde.KDE(adaptive=scale, **options, **CPU).fit(x, w)
+    got = fitted.grid(axes)
+    assert fitted.method_used_ == ("skde-row" if kernel == "triangular" else "rows-b")
+    want = naive(x, mesh(axes), options["H"], kernel, w, scale).reshape(got.shape)
+    error = np.abs(got - want).max() / want.max()
+    assert error <= 2e-13 and error <= fitted.error_bound_
+    assert (got[want == 0] == 0).all()
+    order = r.permutation(len(x))
+    again = kde.KDE(adaptive=scale[order], device="cpu", workers=2, **options).fit(x[order], w[order]).grid(axes)
+    slabs = [f for _, f in kde.grid_slabs(x, axes, weights=w, slab_rows=7, adaptive=scale, **options, **CPU)]
+    if kernel != "triangular":  # integers: any order
+        assert np.array_equal(got, again)
+    assert np.array_equal(np.concatenate(slabs), got)
+
+
 def test_boxes_of_many_cells():
     """An axis of one position has no step of its own; a box must fit the integers that count its cells."""
     for c in (1e20, 1e-20, 1.0, 1e90):

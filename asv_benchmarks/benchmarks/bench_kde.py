@@ -115,6 +115,21 @@ class Kernels:
         ns.kde.grid(self.x, self.axes, weights=self.w, kernel=kernel, tail=1e-4, **ONE)
 
 
+class Adaptive:
+    """Scales by Abramson's rule, the pilot included."""
+
+    params = ["epanechnikov", "biweight", "triweight", "triangular"]
+    param_names = ["kernel"]
+
+    def setup(self, kernel):
+        self.x = normal(20_000, 2)
+        self.axes = span(self.x, 200, 200)
+        self.time_grid(kernel)
+
+    def time_grid(self, kernel):
+        ns.kde.grid(self.x, self.axes, kernel=kernel, adaptive="abramson", **ONE)
+
+
 class Points:
     params = [20_000, 320_000]
 

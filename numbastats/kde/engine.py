@@ -31,7 +31,7 @@ NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which
 LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
-LOSS = 1e-12  # of the peak, from which on integers give way to direct sums
+LOSS = 1e-11  # estimated, of the peak, from which on integers give way to direct sums; observed is at most 0.04 of it
 LOSS_ASKED = 1e-9  # the same where a method of integers was asked for by its name
 COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 BLOCKS = 1024  # row buffers on a GPU
@@ -153,6 +153,23 @@ def passes(model, boundary, span=None):
     return result
 
 
+def by_scale(parts):
+    """The same passes, split by half octaves of the adaptive scale.
+
+    The weights lambda^-(d + 2p) of such a part suit integers of one quantum, and its windows are no wider than its own largest
+    scale asks for.
+    """
+    split = []
+    for model, flips in parts:
+        group = np.floor(2 * np.log2(model.scale))
+        for v in np.unique(group):
+            chosen = group == v
+            x, w = model.x[chosen], None if model.weights is None else model.weights[chosen]
+            part = model.subset(x, w, model.scale[chosen])
+            split.append((dataclasses.replace(part, low=x.min(0), high=x.max(0)), flips))
+    return split
+
+
 def _moved(x, axis, values):
     """A copy of the samples with other values along an axis."""
     x = x.copy()
@@ -241,8 +258,6 @@ class Estimate:
                         f"method='rows' needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
                     )
                 method = "skde-row"
-            elif method == "auto" and m.scale is not None and m.power > 1:
-                method = "skde-row"  # lambda^-(d + 2p) leaves the integers too few bits
         elif method.startswith("rows-") and not polynomial:
             raise ValueError(
                 f"method={method!r} needs a polynomial kernel ({', '.join(rules.POWERS)}), not {m.kernel!r}; use 'auto'"
@@ -443,7 +458,11 @@ class Estimate:
 
         plans = planned(method)
         if any(p[0].variant in ("b", "c") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
-            loss, peak = sum(p[0].typical for p in plans), self._peak((axes[0], plans[0][0].step, axes[2]), derivative)
+            peak = self._peak((axes[0], plans[0][0].step, axes[2]), derivative)
+            if self.model.scale is not None and sum(p[0].typical for p in plans) > 0.1 * LOSS * peak:
+                parts = by_scale(parts)
+                plans = planned(method)
+            loss = sum(p[0].typical for p in plans)
             if loss > LOSS * peak and method == "auto":
                 plans = planned("skde-row")
             elif loss > LOSS_ASKED * peak > 0:
@@ -451,6 +470,11 @@ class Estimate:
                     f"method={method!r} rounds to integers, which here may cost {loss / peak:.1e} of its "
                     "peak; use 'auto' or 'skde-row'"
                 )
+        elif self.model.scale is not None and method in ("auto", "skde-row"):
+            boxes = sum(p[1]["kept"] * np.minimum(2 * p[0].half, length[p[0].order]).prod() for p in plans)
+            if boxes > 10 * length.prod():  # worth several passes over the grid
+                parts = by_scale(parts)
+                plans = planned(method)
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
         if lost:
             warnings.warn(
@@ -462,7 +486,8 @@ class Estimate:
             p[1].get("outside", len(m.x) - p[1]["kept"]) for (m, flips), p in zip(parts, plans, strict=True) if not flips
         )
         self.outside = outside
-        self.method_used = plans[0][0].variant if plans[0][0].variant not in "abc" else f"rows-{plans[0][0].variant}"
+        variant = max(plans, key=lambda p: p[1]["kept"])[0].variant
+        self.method_used = variant if variant not in "abc" else f"rows-{variant}"
         bound = sum(p[0].bound for p in plans)
         d, peak = len(shape), 0.0
         step = shape[0] if rows is None or d == 1 else rows

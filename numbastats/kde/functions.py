@@ -85,7 +85,8 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
         data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
     method : {"auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others,
-        and where the integers of the rows would cost more than 1e-12 of the peak: adaptive scales, supports below half a step.
+        and where the integers of the rows might cost 1e-12 of the peak: adaptive scales with weights lambda^-(d + 2p) that differ
+        too much within half an octave of lambda, supports below half a step.
         Asked for by their names, rows raise from about 1e-9 of the peak on.
         Where a plane grid has 4.5 samples or more per position it takes "cells" for the Epanechnikov kernel: moments
         of the samples nearest to a position where the support holds them all, single samples in its ring.
