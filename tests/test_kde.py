@@ -613,6 +613,82 @@ def test_adaptive_scales_in_groups(kernel):
     assert np.array_equal(np.concatenate(slabs), got)
 
 
+def test_outliers_move_no_origin():
+    """A sample far from all others, such as a file's fill value, must not cost the others their digits."""
+    one = dict(h=1.0, sigma="identity", **CPU)
+    x = np.random.default_rng(0).normal(size=300)
+    where, want = np.linspace(-3, 3, 50), kde.points(x, np.linspace(-3, 3, 50), **one) * 300 / 301
+    for far in (1e3, 1e8, 1e17, -9.96921e36):
+        data = np.r_[far, x]
+        assert np.abs(kde.points(data, where, **one) - want).max() <= 1e-14 * want.max()
+        assert np.abs(kde.points(data, where, method="ep", **one) - want).max() <= 1e-14 * want.max()
+        assert kde.points(data, [far], **one) == pytest.approx(0.75 / 301, rel=1e-12)
+        fitted = kde.KDE(H=np.eye(2), **CPU).fit(np.stack([data, np.r_[0.0, x]], 1))
+        plain = kde.KDE(H=np.eye(2), **CPU).fit(np.stack([x, x], 1)).marginal(0, where) * 300 / 301
+        assert np.abs(fitted.marginal(0, where) - plain).max() <= 1e-13 * plain.max()
+    assert kde.points(np.r_[x, 1e12], [np.inf, -np.inf, 1e18], **one).tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="more supports apart"):
+        kde.points([-1.7e308, 1.7e308], [0.0], **one)
+
+
+@pytest.mark.parametrize("method", ["auto", "skde", "skde-row", "rows-a", "cells"])
+def test_samples_far_outside_in_the_majority(method):
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    axes, options = [(-2, 2, 31)] * 2, dict(h=0.5, sigma="identity", method=method, **CPU)
+    want = kde.grid(x, axes, **options) * 200 / 500
+    got = kde.grid(np.r_[x, np.full((300, 2), 1e20)], axes, **options)
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "biweight", "triweight"])
+@pytest.mark.parametrize("low", [0.999, 0.9999])
+def test_grid_that_meets_edges_of_supports_only(kernel, low):
+    """The error counts relative to what the grid sees, 1e-11 of a kernel's peak here."""
+    want = naive(np.zeros((1, 1)), np.linspace(low, 1.3, 9)[:, None], np.eye(1), kernel)
+    got = kde.grid([0.0], (low, 1.3, 9), h=1, sigma="identity", kernel=kernel, **CPU)
+    assert np.abs(got - want).max() <= 2e-12 * want.max()
+
+
+def test_positions_on_a_wall():
+    """0.7 is the last of these positions but for rounding; and the least sample may be the wall itself."""
+    x, axis = np.array([0.1, 0.35, 0.69]), np.linspace(0, 0.7, 36)
+    options = dict(h=0.3, sigma="identity", boundary={0: ("reflect", 0, 0.7)}, **CPU)
+    want = kde.points(x, axis, **options)
+    for method in ("auto", "ep"):
+        assert np.abs(kde.grid(x, axis, method=method, **options) - want).max() <= 1e-14 * want.max()
+    for seed in range(20):
+        x = np.random.default_rng(seed).exponential(size=20)
+        kde.grid(x, (x.min(), 3, 5), h=1, sigma="identity", boundary={0: ("reflect", x.min(), None)}, **CPU)
+
+
+def test_one_axis_in_any_form():
+    want = kde.grid([0.0, 1.0], [np.arange(3.0)], h=1, sigma="identity", **CPU)
+    for axis in (range(3), [0.0, 1, 2], (0, 2, 3), [(0, 2, 3)], np.arange(3)):
+        assert np.array_equal(kde.grid([0.0, 1.0], axis, h=1, sigma="identity", **CPU), want)
+
+
+def test_tensors_for_out_and_axis():
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(np.random.default_rng(0).normal(size=(50, 2)))
+    axes, out, at = [(-1, 1, 3), (-1, 1, 4)], torch.empty(3, 4, dtype=torch.float64), torch.empty(1, dtype=torch.float64)
+    assert kde.grid(x, axes, out=out, **CPU) is out
+    assert np.array_equal(out.numpy(), kde.grid(x.numpy(), axes, **CPU))
+    slabs = torch.empty(3, 4, dtype=torch.float64)
+    assert kde.grid_slabs(x, axes, out=slabs, **CPU) is slabs
+    assert kde.points(x, [[0.0, 0.0]], out=at, **CPU) is at and at[0] > 0
+    line = kde.grid([0.0, 1.0], torch.arange(3.0), h=1, sigma="identity", **CPU)
+    assert np.allclose(line, [0.375, 0.375, 0.0], rtol=1e-14, atol=0)
+
+
+def test_dropped_samples_have_scales_of_their_own():
+    x, scale = np.random.default_rng(0).normal(size=201), np.linspace(0.5, 2, 201)
+    x[7] = np.nan
+    keep = np.isfinite(x)
+    options = dict(h=1, sigma="identity", **CPU)
+    want = kde.grid(x[keep], (-3, 3, 9), adaptive=scale[keep], **options)
+    assert np.array_equal(kde.grid(x, (-3, 3, 9), adaptive=scale, nan_policy="omit", **options), want)
+
+
 def test_boxes_of_many_cells():
     """An axis of one position has no step of its own; a box must fit the integers that count its cells."""
     for c in (1e20, 1e-20, 1.0, 1e90):
@@ -748,6 +824,26 @@ def test_renormalisation():
 # --- sums that can be distributed ---
 
 
+def test_distributed_weights_are_all_or_none():
+    r = np.random.default_rng(0)
+    x, w, axes = r.normal(size=(200, 2)), r.uniform(0, 10, 200), [(-4, 4, 9)] * 2
+    summary = kde.combine(kde.partial(x[:0], weights=w[:0]), *[kde.partial(x[i::2], weights=w[i::2]) for i in (0, 1)])
+    plan = kde.plan(summary, axes, kernel="biweight")
+    assert np.allclose(plan.H, kde.KDE(kernel="biweight", **CPU).fit(x, w).H_, rtol=1e-12)
+    with pytest.raises(ValueError, match="with weights"):
+        kde.partial(x, plan)
+    with pytest.raises(ValueError, match="without weights"):
+        kde.partial(x, kde.plan(x, axes, kernel="biweight"), weights=w)
+    with pytest.raises(ValueError, match="with weights"):
+        kde.plan(summary, axes, weighted=False)
+    with pytest.raises(ValueError, match="pass weights to all"):
+        kde.combine(kde.partial(x), kde.partial(x, weights=w))
+    with pytest.raises(ValueError, match="no samples of positive weight"):
+        kde.plan(kde.partial(x[:0]), axes)
+    nothing = kde.partial(x, weights=np.zeros(200))
+    assert kde.combine(nothing, summary).W == summary.W
+
+
 def test_renormalisation_knows_adaptive_scales():
     x = np.random.default_rng(1).random(50)
     options = dict(boundary={0: ("renorm", 0.0, 1.0)}, sigma="identity", **CPU)
@@ -834,6 +930,10 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
         (GOOD, {"derivative": 0, "kernel": "uniform"}, "biweight"),
         (GOOD, {"boundary": {2: ("reflect", 0, 1)}}, "axes 0 to 1"),
         (GOOD, {"boundary": {0: ("mirror", 0, 1)}}, "'reflect'"),
+        (GOOD, {"derivative": True}, "not an axis"),
+        (GOOD, {"h": "scott"}, "named by bandwidth"),
+        (GOOD, {"H": "scott"}, "named by bandwidth"),
+        (GOOD, {"sigma": "diag", "bw_convention": "sklearn"}, "sklearn"),
         (GOOD, {"adaptive": np.ones(3)}, "one scale per sample"),
         (GOOD, {"adaptive": -np.ones(50)}, "> 0"),
         (GOOD, {"bw_convention": "scipy", "h": 1.0}, "Gaussian"),

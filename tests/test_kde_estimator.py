@@ -620,3 +620,54 @@ def test_logarithms_of_gaussians_where_the_density_underflows(adaptive):
     assert np.isnan(got[3]) and got[4] == -np.inf
     with np.errstate(divide="ignore"):
         assert np.isneginf(np.log(kde.points(x, points[1:3], **options, **CPU))).all()
+
+
+def test_masses_on_a_periodic_axis():
+    """By quadrature: all mass lies between the ends of the period, wherever the samples were given."""
+    x = np.abs(np.random.default_rng(0).normal(size=(200, 3))) * 0.2
+    for shift in (0.0, 30.0):
+        fitted = kde.KDE(h=0.2, sigma="identity", boundary={0: ("periodic", 0.0, 3.0)}, **CPU).fit(x + [shift, 0, 0])
+        mass = fitted.box_probability([-9] * 3, [9] * 3)
+        assert abs(mass - 1) <= fitted.quadrature_error_ <= 0.1
+        assert abs(fitted.cdf([[3, 9, 9]])[0] - 1) <= fitted.quadrature_error_
+
+
+def test_marginal_of_all_axes_keeps_the_boundary():
+    x = np.abs(np.random.default_rng(0).normal(size=(200, 2)))
+    fitted = kde.KDE(h=1.0, boundary={0: ("reflect", 0, None)}, **CPU).fit(x)
+    assert fitted.marginal([1, 0], [[0.1, 0.05]]) == fitted.marginal([0, 1], [[0.05, 0.1]]) == fitted.points([[0.05, 0.1]])
+    assert fitted.marginal([1, 0], [[0.1, -0.05]]) == 0
+
+
+def test_points_of_the_wrong_shape_are_refused():
+    x = np.random.default_rng(0).normal(size=(99, 2))
+    plane, line = kde.KDE(**CPU).fit(x), kde.KDE(**CPU).fit(x[:, 0])
+    calls = [
+        lambda: plane.marginal([0, 1], [[0.1, 0.1, 0.2]]), lambda: line.cdf([[0.1, 9.0]]), lambda: plane.cdf([[1.0, 2.0, 3.0]]),
+        lambda: plane.box_probability([1, 2, 3], 3),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match="shape"):
+            call()
+    triangular = kde.KDE(kernel="triangular", **CPU).fit(x)
+    got = triangular.cdf([[0, 0], [np.nan, 1]])
+    assert np.isnan(got[1]) and got[0] == triangular.cdf([[0, 0]])[0]
+    assert triangular.cdf(np.empty((0, 2))).shape == plane.cdf(np.empty((0, 2))).shape == (0,)
+    for fitted, message in (
+        (kde.KDE(**CPU).fit(np.random.default_rng(0).normal(size=(99, 5))), "5 dimensions"),
+        (kde.KDE(kernel="gaussian", tail=0, **CPU).fit(x), "tail such as"),
+    ):
+        for call in (lambda f: f.cdf(np.zeros((1, f.n_features_in_))), lambda f: f.box_probability(0, 1)):
+            with pytest.raises(ValueError, match=message):
+                call(fitted)
+    with pytest.raises(ValueError, match="integer >= 2"):
+        triangular.box_probability(0, 1, shape=1)
+
+
+def test_rules_count_neither_weightless_samples_nor_ties_twice():
+    x = np.random.default_rng(0).normal(size=500)
+    more, w = np.r_[x, 1e6], np.r_[np.ones(500), 0]
+    for rule in (kde.bandwidth.isj, kde.bandwidth.plugin):
+        assert rule(more, weights=w) == pytest.approx(rule(x, weights=np.ones(500)), rel=1e-12)
+    ties = np.round(x, 1)
+    assert kde.bandwidth.isj(ties, weights=np.ones(500)) == pytest.approx(kde.bandwidth.isj(ties), rel=1e-12)

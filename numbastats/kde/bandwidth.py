@@ -230,6 +230,8 @@ def _one_dimension(name, samples, weights):
             f"bandwidth={name!r} is for d = 1 (got d = {x.shape[1]}); use 'eq9', 'scott', 'silverman', 'plugin' or 'lscv'"
         )
     x = x[:, 0]
+    if w is not None:
+        x, w = x[w > 0], w[w > 0]
     mean = np.average(x, weights=w)
     variance = np.average((x - mean) ** 2, weights=w)
     variance *= len(x) / max(len(x) - 1, 1) if w is None else 1 / (1 - 1 / n) if n > 1 else 1.0
@@ -271,12 +273,12 @@ def isj(samples, kernel="epanechnikov", weights=None):
     from scipy.fft import dct
     from scipy.optimize import brentq
 
-    x, w, _, sd = _one_dimension("isj", samples, weights)
+    x, w, n, sd = _one_dimension("isj", samples, weights)
     bins, levels = 4096, 7
     low, high = x.min(), x.max()
     span = 2 * (high - low)
     counts = np.histogram(x, bins, (low - span / 4, high + span / 4), weights=w)[0]
-    n = len(np.unique(x)) if w is None else w.sum() ** 2 / (w * w).sum()
+    n *= len(np.unique(x)) / len(x)  # ties count once
     squares = (dct(counts / counts.sum(), type=2)[1:] / 2) ** 2
     k2 = np.arange(1.0, bins) ** 2
 

@@ -213,6 +213,8 @@ def adaptive_scales(model, adaptive, workers=None):
         centre = math.exp(np.sum(w * np.log(pilot)) / w.sum())
         return np.clip((pilot / centre) ** -alpha, 0.1, 10.0)
     scale = np.ascontiguousarray(adaptive, np.float64)
+    if model.keep is not None and scale.shape == model.keep.shape:
+        scale = scale[model.keep]
     if scale.shape != (len(model.x),):
         raise ValueError(f"adaptive has shape {scale.shape}; pass ('abramson', alpha) or one scale per sample, ({len(model.x)},)")
     if not (np.isfinite(scale).all() and (scale > 0).all()):
@@ -282,7 +284,7 @@ class Estimate:
                     "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto', 'rows-b' or "
                     f"'skde-row' (got {m.kernel!r}, {method!r})"
                 )
-            if not hasattr(derivative, "__index__") or not 0 <= derivative < m.d:
+            if not hasattr(derivative, "__index__") or isinstance(derivative, bool) or not 0 <= derivative < m.d:
                 raise ValueError(f"derivative={derivative!r} is not an axis; use 0 to {m.d - 1}")
             if self.boundary and any(r[0] == "renorm" for r in self.boundary.values()):
                 raise ValueError("derivative= and boundary 'renorm' do not go together; use 'reflect'")
@@ -510,11 +512,14 @@ class Estimate:
                 total = block if total is None else total.__iadd__(block)
             if self.boundary:
                 total = np.ascontiguousarray(total)
-                positions = [axes[0][a] + axes[1][a] * np.arange(shape[a]) for a in range(d)]
+                positions = self._positions(axes)
                 positions[0] = positions[0][first:last]
                 for axis, factor in inside_mass(self.model, self.boundary, positions).items():
                     total *= factor.reshape([-1 if a == axis else 1 for a in range(d)])
             peak = max(peak, float(total.max())) if total.size else peak
+            if rows is None and method == "auto" and derivative is None and self._coarse(plans, peak, length):
+                yield from self.slabs(axes, "skde-row", out=out)
+                return
             self.error_bound = bound / peak if peak > 0 and derivative is None else None
             if rows is not None and d == 1:
                 for a in range(0, shape[0], rows):
@@ -522,10 +527,27 @@ class Estimate:
             else:
                 yield first, last, total
 
+    def _coarse(self, plans, peak, length):
+        """Whether the integers of rows are too coarse for what a grid sees of the density, such as the edges of supports only.
+
+        Their error is estimated from the kernels' peaks. Direct sums have to be worth their time: cheap, or much better.
+        """
+        loss = sum(p[0].typical for p in plans if p[0].variant in ("b", "c"))
+        boxes = sum(p[1]["kept"] * np.minimum(2 * p[0].half, length[p[0].order]).prod() for p in plans)
+        return loss > (10 * LOSS if boxes < 30 * length.prod() else LOSS_ASKED) * peak > 0
+
+    def _positions(self, axes):
+        """Grid positions along every axis; one that is a wall but for rounding is the wall."""
+        positions = [origin + step * np.arange(m) for origin, step, m in zip(*axes, strict=True)]
+        for a, (_, *walls) in self.boundary.items():
+            for wall in walls:
+                positions[a] = np.where(np.abs(positions[a] - wall) <= 1e-9 * axes[1][a], wall, positions[a])
+        return positions
+
     def _exhaustive(self, axes, shape, rows, device):
         """Brute force over all samples, a slab at a time."""
         self.method_used, self.error_bound = "ep", None
-        positions = [axes[0][a] + axes[1][a] * np.arange(shape[a]) for a in range(len(shape))]
+        positions = self._positions(axes)
         step = shape[0] if rows is None else rows
         for first in range(0, shape[0], step):
             last = min(first + step, shape[0])
@@ -561,7 +583,7 @@ class Estimate:
 
         m = self.model
         whiten = np.linalg.inv(np.linalg.cholesky(m.H)).T
-        samples, where = (m.x - m.x[0]) @ whiten, (points - m.x[0]) @ whiten
+        samples, where = (m.x - m.centre) @ whiten, (points - m.centre) @ whiten
         scale = np.ones(len(m.x)) if m.scale is None else m.scale
         with np.errstate(divide="ignore"):
             heights = np.log((1.0 if m.weights is None else m.weights) * scale ** -float(m.d))

@@ -93,6 +93,7 @@ class KDE(Estimator):
         self._like = samples if model.kind is not None or _is_torch(samples) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
+        self.method_used_ = self.error_bound_ = None
         return self
 
     def _fitted(self):
@@ -150,7 +151,9 @@ class KDE(Estimator):
 
     def logpdf(self, points, *, method="auto", out=None):
         """Logarithm of the density at listed points, -inf where it is 0."""
-        return points_of(self._fitted(), points, method, True, out, self.device, self._like)
+        result = points_of(self._fitted(), points, method, True, out, self.device, self._like)
+        self.method_used_, self.error_bound_ = self._fitted().method_used, None
+        return result
 
     score_samples = logpdf
 
@@ -175,7 +178,7 @@ class KDE(Estimator):
         own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
         w = 1.0 if m.weights is None else m.weights
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.maximum((f - w * own) * m.total / (m.total - w), 0.0)
+            return np.maximum((f - w * own) * m.total / (m.total - w), 0.0).astype(m.dtype, copy=False)
 
     # --- probabilities
 
@@ -215,6 +218,8 @@ class KDE(Estimator):
             raise ValueError("boundary 'renorm' has no closed distribution function; use 'reflect'")
         if m.d == 1:
             x = real64(unmasked(points))
+            if x.ndim == 2 and x.shape[1] != 1:
+                raise ValueError(f"points have {x.shape[1]} columns, the samples 1; pass shape (p,)")
             x = x[:, 0] if x.ndim == 2 else x
             _, lo, hi = e.boundary.get(0, ("", -math.inf, math.inf))
             value = self._one_axis(0, np.clip(x, lo, hi), lambda u, b: marginal_cdf(m, u))
@@ -222,16 +227,19 @@ class KDE(Estimator):
                 value = value - self._one_axis(0, lo, lambda u, b: marginal_cdf(m, u))
             return np.clip(value, 0.0, 1.0)[()]
         where = np.atleast_2d(real64(unmasked(points)))
-        if self._mass(where[0], where[0]) is not None:
+        where = where.reshape(0, m.d) if where.size == 0 else where
+        if where.ndim != 2 or where.shape[1] != m.d:
+            raise ValueError(f"points have shape {where.shape}, the samples {m.d} columns; pass shape (p, {m.d})")
+        if self._mass(np.zeros(m.d), np.zeros(m.d)) is not None:
             low = np.full(m.d, -math.inf)
-            return np.array([math.nan if np.isnan(p).any() else self._mass(low, p) for p in where])
+            return np.array([math.nan if np.isnan(p).any() else self._mass(low, p) for p in where], float)
         from scipy.interpolate import RegularGridInterpolator
 
         axes, cumulative = self._cumulative(shape)
         self.quadrature_error_ = 1.25 * trapezoid_error(m, [a[1] - a[0] for a in axes])
-        return RegularGridInterpolator(axes, cumulative)(
-            np.stack([np.clip(where[:, a], axes[a][0], axes[a][-1]) for a in range(m.d)], -1)
-        )
+        missing = np.isnan(where).any(1)
+        inside = [np.clip(np.where(missing, axes[a][0], where[:, a]), axes[a][0], axes[a][-1]) for a in range(m.d)]
+        return np.where(missing, math.nan, RegularGridInterpolator(axes, cumulative)(np.stack(inside, -1)))
 
     def _mass(self, lo, hi):
         """Mass in a box, None where there is no formula."""
@@ -242,13 +250,27 @@ class KDE(Estimator):
         parts = [box_mass(part, lo, hi, flips) for part, flips in e.passes]
         return None if None in parts else math.fsum(parts)
 
+    def _quadrature(self, shape):
+        """Positions per axis, and the ends of the box that holds all mass, for a trapezoid rule."""
+        e = self._fitted()
+        m = e.model
+        if m.d > 4:
+            raise ValueError(f"kernel={m.kernel!r} in {m.d} dimensions has no formula for masses, and grids at most 4 dimensions")
+        if m.kernel == "gaussian" and m.tail == 0:
+            raise ValueError("masses of the Gaussian with tail=0 have no formula; fit with a tail such as 1e-10")
+        shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
+        if not hasattr(shape, "__index__") or shape < 2:
+            raise ValueError(f"shape={shape!r}; use an integer >= 2")
+        reach = np.sqrt(np.diag(m.support)) * (1.0 if m.scale is None else m.scale.max())
+        low, high = m.low - reach, m.high + reach
+        for a, (kind, lo, hi) in e.boundary.items():
+            low[a], high[a] = (lo, hi) if kind == "periodic" else (max(low[a], lo), min(high[a], hi))
+        return int(shape), low, high
+
     def _cumulative(self, shape):
         m = self._fitted().model
-        shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else int(shape)
-        reach = np.sqrt(np.diag(m.support)) * (1.0 if m.scale is None else m.scale.max())
-        axes = [np.linspace(lo, hi, shape) for lo, hi in zip(m.low - reach, m.high + reach, strict=True)]
-        for a, (_, lo, hi) in self._fitted().boundary.items():
-            axes[a] = np.linspace(max(axes[a][0], lo), min(axes[a][-1], hi), shape)
+        shape, low, high = self._quadrature(shape)
+        axes = [np.linspace(lo, hi, shape) for lo, hi in zip(low, high, strict=True)]
         f = np.asarray(self._fitted().grid(parse_axes(axes, m.d), "auto", out=np.empty((shape,) * m.d)))
         for a in range(m.d):
             f = np.moveaxis(f, a, 0)
@@ -277,7 +299,10 @@ class KDE(Estimator):
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
-        lo, hi = np.broadcast_to(real64(lo), (m.d,)), np.broadcast_to(real64(hi), (m.d,))
+        lo, hi = real64(lo), real64(hi)
+        if any(v.shape not in ((), (m.d,)) for v in (lo, hi)):
+            raise ValueError(f"lo and hi have shapes {lo.shape} and {hi.shape}; pass one number per column, shape ({m.d},)")
+        lo, hi = np.broadcast_to(lo, (m.d,)), np.broadcast_to(hi, (m.d,))
         if np.isnan(lo).any() or np.isnan(hi).any() or (lo > hi).any():
             raise ValueError(f"the box needs lo <= hi (got {lo}, {hi})")
         if m.d == 1:
@@ -286,11 +311,8 @@ class KDE(Estimator):
         exact = None if any(r[0] == "renorm" for r in e.boundary.values()) else self._mass(lo, hi)
         if exact is not None:
             return exact
-        shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else int(shape)
-        reach = np.sqrt(np.diag(m.support)) * (1.0 if m.scale is None else m.scale.max())
-        lo, hi = np.maximum(lo, m.low - reach), np.minimum(hi, m.high + reach)
-        for a, (_, low, high) in e.boundary.items():
-            lo[a], hi[a] = max(lo[a], low), min(hi[a], high)
+        shape, low, high = self._quadrature(shape)
+        lo, hi = np.maximum(lo, low), np.minimum(hi, high)
         if (lo >= hi).any():
             return 0.0
         axes = [np.linspace(p, q, shape) for p, q in zip(lo, hi, strict=True)]
@@ -329,18 +351,20 @@ class KDE(Estimator):
     def _marginal(self, keep, points, chunk=2_000_000):
         m = self._fitted().model
         k, at = len(keep), real64(unmasked(points))
+        if k > 1 and (at.ndim == 0 or at.shape[-1] != k):
+            raise ValueError(f"points have shape {at.shape}, the marginal {k} coordinates; pass shape (p, {k})")
         shape, at = at.shape[: at.ndim - (k > 1)], at.reshape(-1, k)
-        if keep == list(range(m.d)):
-            return self.points(at)
-        if m.product or k == m.d:
+        if k == m.d:
+            return self.points(at[:, np.argsort(keep)])
+        if m.product:
             part = dataclasses.replace(
                 m, x=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
             )
             return Estimate(part, workers=self.workers).points(at).reshape(shape)
         exponent = m.power + (m.d - k) / 2
         factor = np.linalg.inv(np.linalg.cholesky(m.H[np.ix_(keep, keep)]))
-        y, scale = (m.x[:, keep] - m.x[0, keep]) @ factor.T, np.ones(1) if m.scale is None else m.scale
-        at = (at - m.x[0, keep]) @ factor.T
+        y, scale = (m.x[:, keep] - m.centre[keep]) @ factor.T, np.ones(1) if m.scale is None else m.scale
+        at = (at - m.centre[keep]) @ factor.T
         w = (np.ones(len(y)) if m.weights is None else m.weights) * scale ** -float(k)
         norm = math.gamma(k / 2 + exponent + 1) / (math.pi ** (k / 2) * math.gamma(exponent + 1)) * np.linalg.det(factor)
         total, step = np.empty(len(at)), max(1, chunk // len(y))

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import check_dtype, check_out
-from numbastats._core.dispatch import _device_kind, choose_device
+from numbastats._core.dispatch import _device_kind, _torch_to_numpy, choose_device
 from numbastats._core.errors import choice
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
@@ -33,6 +33,8 @@ __all__ = ["combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "p
 def estimate(samples, weights, options):
     """Model and boundary from the keywords that all functions share."""
     extra = {k: options.pop(k, None) for k in ("boundary", "adaptive")}
+    if options.get("dtype") is not None:
+        options["dtype"] = check_dtype(options["dtype"])
     workers = options.get("workers")
     return Estimate(make_model(samples, weights, **options), **extra, workers=workers)
 
@@ -149,8 +151,8 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     ((61, 61), 1.0)
     """
     options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
-                   nan_policy=nan_policy, dtype=None if dtype is None else check_dtype(dtype), workers=workers, boundary=boundary,
-                   adaptive=adaptive, form=form)  # fmt: skip
+                   nan_policy=nan_policy, dtype=dtype, workers=workers, boundary=boundary, adaptive=adaptive,
+                   form=form)  # fmt: skip
     e = estimate(samples, weights, options)
     return grid_of(e, axes, method, derivative, out, device, samples)
 
@@ -162,9 +164,10 @@ def grid_of(e, axes, method, derivative, out, device, like):
     shape = tuple(int(m) for m in axes[2])
     kind = e.model.kind
     where = choose_device(device, on_device=kind is not None, work=2.0 * len(e.model.x))
-    if out is not None and kind is None:
-        check_out(out, shape, e.model.dtype)
-    result = allocate(shape, e.model.dtype) if out is None or kind is not None else out
+    host = _torch_to_numpy(out, "out") if kind is None else None
+    if host is not None:
+        check_out(host, shape, e.model.dtype)
+    result = allocate(shape, e.model.dtype) if host is None else host
     e.grid(axes, method, derivative=derivative, device=where, out=result)
     if kind is not None and out is not None:
         if _device_kind(out) != kind or tuple(out.shape) != shape:
@@ -174,7 +177,7 @@ def grid_of(e, axes, method, derivative, out, device, like):
         else:
             out[...] = to_kind(result, kind, like)
         return out
-    return result if out is not None else to_kind(result, kind, like)
+    return out if out is not None else to_kind(result, kind, like)
 
 
 def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **options):
@@ -223,8 +226,9 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     if not hasattr(slab_rows, "__index__") or slab_rows < 1:
         raise ValueError(f"slab_rows={slab_rows!r}; use an integer >= 1")
     where = choose_device(device)
+    host = _torch_to_numpy(out, "out")
     if out is not None:
-        check_out(out, shape, np.dtype(e.model.dtype))
+        check_out(host, shape, np.dtype(e.model.dtype))
 
     def generate():
         for first, last, block in e.slabs(parsed, method, rows=int(slab_rows), derivative=derivative, device=where):
@@ -234,7 +238,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
         return generate()
     for where_, block in generate():
         if out is not None:
-            out[where_] = block
+            host[where_] = block
         if callback is not None and callback(where_, block):
             break
     return out
@@ -277,8 +281,8 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
     True
     """
     options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
-                   nan_policy=nan_policy, dtype=None if dtype is None else check_dtype(dtype), workers=workers, boundary=boundary,
-                   adaptive=adaptive, form=form)  # fmt: skip
+                   nan_policy=nan_policy, dtype=dtype, workers=workers, boundary=boundary, adaptive=adaptive,
+                   form=form)  # fmt: skip
     return points_of(estimate(samples, weights, options), points, method, log, out, device, samples)
 
 
@@ -311,8 +315,9 @@ def points_of(e, points, method, log, out, device, like):
                 result[far] = e.far_logs(where[far])
     result = result.astype(e.model.dtype, copy=False)
     if out is not None:
-        check_out(out, result.shape, result.dtype)
-        out[...] = result
+        host = _torch_to_numpy(out, "out")
+        check_out(host, result.shape, result.dtype)
+        host[...] = result
         return out
     return to_kind(result, kind, like)
 
@@ -345,6 +350,8 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     array([-0.5,  0. ,  0.5,  1. ,  1.5])
     """
     m = make_model(samples, options.pop("weights", None), **options)
+    if not pad >= 0:
+        raise ValueError(f"pad={pad!r}; the margin must be >= 0")
     half = pad * np.sqrt(np.diag(m.support))
     low, high = m.low - half, m.high + half
     if shape is not None and step is not None:
@@ -355,9 +362,9 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
             raise ValueError(f"step={step!r}; steps must be finite and > 0")
         counts = np.ceil((high - low) / steps).astype(int) + 1
         return tuple(lo + s * np.arange(c) for lo, s, c in zip(low, steps, counts, strict=True))
-    counts = _per_axis("shape", np.asarray(100 if shape is None else shape, int), m.d)
-    if (counts < 2).any():
-        raise ValueError(f"shape={shape!r}; use at least 2 positions per axis")
+    counts = _per_axis("shape", np.asarray(100 if shape is None else shape), m.d)
+    if counts.dtype.kind not in "iu" or (counts < 2).any():
+        raise ValueError(f"shape={shape!r}; use integers, at least 2 positions per axis")
     return tuple(np.linspace(lo, hi, c) for lo, hi, c in zip(low, high, counts, strict=True))
 
 
@@ -413,6 +420,7 @@ class Summary:
     M2: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    weighted: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -421,6 +429,7 @@ class Plan:
 
     model: Model
     grid: Grid
+    weighted: bool
 
     @property
     def H(self):
@@ -447,13 +456,17 @@ def summarise(samples, weights=None):
     """
     x = as_samples(samples)[0]
     w = check_weights(weights, len(x))
+    if not np.isfinite(x).all() or (w is not None and not ((w >= 0) & (w < 1e100)).all()):
+        raise ValueError("samples must be finite, and weights >= 0 and below 1e100")
+    d = x.shape[1]
+    if not len(x) or (w is not None and not w.any()):  # nothing that a density would show
+        far = np.full(d, np.inf)
+        return Summary(len(x), 0.0, 0.0, np.zeros(d), np.zeros((d, d)), far, -far, w is not None)
     m = sorting.moments(x, w)
-    if m["bad"] or m["bad_weights"] or not m["W"] > 0:
-        raise ValueError("samples must be finite, and weights finite, >= 0 and not all 0")
-    return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"])
+    return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"], w is not None)
 
 
-def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", weighted=False, form="radial"):
+def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", weighted=None, form="radial"):
     """Fix kernel matrix, grid and quantum for a distributed density.
 
     Parameters
@@ -465,8 +478,8 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     kernel : {"epanechnikov", "uniform", "biweight", "triweight"}
     h, H, sigma
         As in `grid`; h by default from equation (9).
-    weighted : bool
-        Whether the shares come with weights.
+    weighted : bool, optional
+        Whether the shares come with weights; by default whether those of the summary did, and no other than that.
     form : {"radial", "product"}
 
     Returns
@@ -495,6 +508,11 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     choice("form", form, ("radial", "product"))
     s = summary if isinstance(summary, Summary) else summarise(summary)
     d = len(s.mean)
+    if weighted is not None and bool(weighted) != s.weighted and isinstance(summary, Summary):
+        raise ValueError(f"weighted={weighted}, but the summary is of samples {'with' if s.weighted else 'without'} weights")
+    weighted = s.weighted if weighted is None else bool(weighted)
+    if not s.W > 0:
+        raise ValueError("there are no samples of positive weight; pass at least one")
     moments = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2, low=s.low, high=s.high)
     n_eff = s.W**2 / s.W2
     stand_in = np.broadcast_to(np.zeros(d), (s.n, d))  # only its shape is used
@@ -508,7 +526,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     g.ints[G.BOUNDS] = product
     short = not weighted and not product and kernel == "epanechnikov" and g.chord <= LONG_ROW
     quantise(m, g, "c" if short else "b", m.power, s.W, float(s.n), weighted or product)
-    return Plan(m, g)
+    return Plan(m, g, weighted)
 
 
 def partial(samples, plan=None, *, weights=None, device=None, workers=None):
@@ -539,8 +557,11 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     m, g = plan.model, plan.grid
     if x.shape[1] != m.d:
         raise ValueError(f"the samples have {x.shape[1]} columns, the plan {m.d}")
-    if w is not None and g.variant == "c":
-        raise ValueError("the plan is for samples without weights; make it with weighted=True")
+    if len(x) and plan.weighted != (w is not None):
+        raise ValueError(
+            "the plan is for samples with weights; pass weights=" if plan.weighted else
+            "the plan is for samples without weights; make it of summaries with weights, or with weighted=True"
+        )  # fmt: skip
     if not np.isfinite(x).all() or (w is not None and not (np.isfinite(w) & (w >= 0)).all()):
         raise ValueError("samples must be finite, and weights finite and >= 0")
     model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0)) if len(x) else m
@@ -578,11 +599,14 @@ def combine(*states):
         if isinstance(total, Summary) != isinstance(s, Summary):
             raise TypeError("summaries and grid states cannot be combined with each other")
         if isinstance(total, Summary):
+            if min(total.n, s.n) > 0 and total.weighted != s.weighted:
+                raise ValueError("one summary is of samples with weights, another without; pass weights to all")
             delta, weight = s.mean - total.mean, total.W + s.W
+            share = s.W / weight if weight > 0 else 0.0
             total = Summary(
-                total.n + s.n, weight, total.W2 + s.W2, total.mean + delta * (s.W / weight),
-                total.M2 + s.M2 + np.outer(delta, delta) * (total.W * s.W / weight),
-                np.minimum(total.low, s.low), np.maximum(total.high, s.high),
+                total.n + s.n, weight, total.W2 + s.W2, total.mean + delta * share,
+                total.M2 + s.M2 + np.outer(delta, delta) * (total.W * share),
+                np.minimum(total.low, s.low), np.maximum(total.high, s.high), total.weighted or s.weighted,
             )  # fmt: skip
         else:
             total = total + s

@@ -29,7 +29,7 @@ class PointList:
             support[:, axis] *= -1
         x, d, n = model.x, model.d, len(model.x)
         largest = 1.0 if model.scale is None else float(model.scale.max())
-        self.mean = 0.5 * (model.low + model.high)
+        self.mean = model.centre
         self.factor = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(support))) / largest
         self.number, self.decay, self.constant = model.number, model.decay, model.constant
         weights = np.ones(1) if model.weights is None else model.weights
@@ -41,6 +41,12 @@ class PointList:
         self.plain = (x, weights, inverse)
         axes = min(d, 3)
         low, high = sorting.extent(x, self.mean, self.factor, workers)
+        if n and not np.isfinite(high - low).all():
+            raise ValueError(
+                "the samples lie more supports apart than double precision counts; take a larger bandwidth, or drop the outliers"
+            )
+        margin = 3 + 1e-12 * np.maximum(np.abs(low), np.abs(high))
+        self.near = low - margin, high + margin  # density 0 on and beyond these
         span = np.maximum((high - low)[-axes:], 1e-9)
         per_box = (n / 35 / np.prod(np.maximum(span, 1.0))) ** (1 / axes) if n else 1.0
         per_box = min(max(per_box, 1.0), 16.0 if axes < 3 else 6.0)
@@ -68,8 +74,8 @@ class PointList:
             y = (points - self.mean) @ self.factor.T
         finite = np.isfinite(y).all(1)
         lost = ~finite & ~np.isnan(points).any(1)
-        y[lost] = 1e15  # infinite points have density 0
-        y = np.clip(y, -1e15, 1e15)
+        y[lost] = self.near[1]  # infinite points have density 0
+        y = np.clip(y, *self.near)
         order = None
         if method == "cells" and len(points) > 256:
             key = np.zeros(len(points), np.int64)

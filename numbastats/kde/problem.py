@@ -45,11 +45,10 @@ def as_samples(samples, name="samples", allow_vector=True):
 
 def parse_axes(axes, d):
     """Origin, step and length per axis from arrays or (lo, hi, m) tuples."""
-    single = isinstance(axes, np.ndarray) and axes.ndim == 1
-    if d == 1 and (single or (isinstance(axes, (list, tuple)) and len(axes) > 0 and np.ndim(axes[0]) == 0)):
-        axes = (axes,)
     if not hasattr(axes, "__iter__"):
         raise ValueError(f"axes={axes!r}; pass one array or tuple (lo, hi, m) per column of the samples")
+    if d == 1 and np.ndim(next(iter(axes), ())) == 0:
+        axes = (axes,)
     axes = tuple(axes)
     if len(axes) != d:
         raise ValueError(f"{len(axes)} axes for samples of {d} dimensions; give one axis per column of the samples")
@@ -64,6 +63,8 @@ def parse_axes(axes, d):
             m = int(m)
             if not (math.isfinite(lo) and math.isfinite(hi)) or (lo >= hi if m > 1 else lo != hi):
                 raise ValueError(f"axis {i} is (lo, hi, m) = {axis!r}; it needs finite lo < hi, or lo = hi for m = 1")
+            if not math.isfinite(hi - lo):
+                raise ValueError(f"axis {i} is (lo, hi, m) = {axis!r}, longer than the largest float; rescale the samples")
             origin[i], step[i], length[i] = lo, (hi - lo) / (m - 1) if m > 1 else 1.0, m
             continue
         a = np.asarray(axis, np.float64)
@@ -109,11 +110,18 @@ class Model:
     scale: np.ndarray | None = None  # adaptive: lambda per sample
     dropped: int = 0
     product: bool = False  # product of one-dimensional kernels along the axes, H diagonal
+    keep: np.ndarray | None = None  # rows of the caller's samples that are in x, where nan_policy="omit" dropped some
 
     @property
     def d(self):
         """Dimension."""
         return self.x.shape[1]
+
+    @property
+    def centre(self):
+        """A sample in the middle of the others along every axis: an origin that no outlier moves."""
+        x = self.x[:: max(1, len(self.x) // 1000)]
+        return np.sort(x, axis=0)[len(x) // 2] if len(x) else np.zeros(self.d)
 
     @property
     def power(self):
@@ -170,7 +178,7 @@ def check_weights(weights, n):
     w = np.ascontiguousarray(as_samples(weights, "weights")[0][:, 0])
     if w.shape != (n,) or np.ndim(weights) != 1:
         raise ValueError(f"weights have shape {np.shape(weights)}; pass one weight per sample, shape ({n},)")
-    return w
+    return w if w.flags.writeable else w.copy()
 
 
 def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
@@ -197,7 +205,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100:
         w = w / top  # squares must neither overflow nor vanish
     m = sorting.moments(x, w, workers)
-    dropped = 0
+    dropped, keep = 0, None
     if m["bad"] and nan_policy == "omit":
         keep = np.isfinite(x).all(1)
         x, w, dropped = np.ascontiguousarray(x[keep]), None if w is None else w[keep], int(n - keep.sum())
@@ -217,7 +225,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
                                                   "product" if product else "radial", workers)  # fmt: skip
     product = check_form(form, d, matrix)
     return Model(x, w, kernel, matrix, factor, sigma_matrix, float(tail), m["W"], n_eff, m["low"], m["high"],
-                 np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped, product=product)  # fmt: skip
+                 np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped, product=product, keep=keep)  # fmt: skip
 
 
 def check_form(form, d, matrix):
@@ -235,12 +243,16 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
             raise ValueError(
                 "H and h (or sigma, or bandwidth) were both given; H is the whole kernel matrix, h^2 Sigma. Pass one of the two"
             )
+        if isinstance(H, str):
+            raise ValueError(f"H={H!r}; H is a matrix, rules are named by bandwidth=")
         H = np.atleast_2d(np.asarray(H, np.float64))
         if H.shape != (d, d):
             raise ValueError(f"H has shape {H.shape}; for samples of {d} dimensions it must be ({d}, {d})")
         check_matrix(H, "H")
         return 0.5 * (H + H.T), None, None
     if convention == "sklearn" and isinstance(sigma, str):
+        if sigma == "diag":
+            raise ValueError("bw_convention='sklearn' means sigma='identity'; pass sigma='diag' with another convention")
         sigma = "identity"
     if isinstance(sigma, str):
         choice("sigma", sigma, SIGMAS)
@@ -249,15 +261,17 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
         else:
             matrix = _covariance(m, n, n_eff, w is not None)
             constant = np.flatnonzero(~(np.diag(matrix) > 0))
+            some = x if w is None or w.size != n else x[w > 0]
+            differ = len(some) and some.min(0) < some.max(0) if constant.size else None
             if not (np.abs(m["high"]) < 1e100).all() or not (np.abs(m["low"]) < 1e100).all():
                 raise ValueError("the samples are larger than 1e100, and their covariance is not a number; rescale them")
-            if constant.size and (m["high"] > m["low"])[constant].any():
+            if constant.size and np.any(differ[constant]):
                 raise ValueError(
                     f"the spread of axis {constant[0]} is too small for its square to be a number; rescale the samples"
                 )
             if constant.size:
                 raise ValueError(
-                    f"axis {constant[0]} is constant{' (one sample)' if n == 1 else ''}, so its spread is 0; pass H= or "
+                    f"axis {constant[0]} is constant{' (one sample)' if len(some) == 1 else ''}, so its spread is 0; pass H= or "
                     "sigma='identity' with h="
                 )
             if sigma == "diag":
@@ -297,6 +311,8 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
             if not h > 0:
                 raise ValueError("the samples have no spread; pass h=")
     else:
+        if isinstance(h, str):
+            raise ValueError(f"h={h!r}; h is a number, rules are named by bandwidth=")
         if np.ndim(h):
             raise ValueError(f"h has shape {np.shape(h)}; it is one number: for bandwidths per axis pass h=1 and sigma=[...]")
         h = float(h)

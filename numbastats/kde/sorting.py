@@ -60,18 +60,19 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
             for i in range(d):
                 z, t, lo, hi, si = column[i], lanes[i], least[i], most[i], shift[i]
                 for k in range(m):
-                    z[k] = xb[k, i] - si
+                    z[k] = xb[k, i]
                 for k in range(m):
                     lo[k] = min(z[k], lo[k])
                     hi[k] = max(z[k], hi[k])
+                    z[k] -= si
                     t[k] += v[k] * z[k]
                 for j in range(i + 1):
                     other, cross = column[j], crossed[i, j]
                     for k in range(m):
                         cross[k] += v[k] * z[k] * other[k]
         for i in range(d):
-            low[c, i] = least[i].min() + shift[i]
-            high[c, i] = most[i].max() + shift[i]
+            low[c, i] = least[i].min()
+            high[c, i] = most[i].max()
             sums[c, i] = lanes[i].sum()
             for j in range(i + 1):
                 products[c, i, j] = crossed[i, j].sum()
