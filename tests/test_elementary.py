@@ -276,6 +276,12 @@ def test_types(name):
         assert str(getattr(result, "dtype", result)) == kind
 
 
+def test_arrays_are_refused():
+    for call in (elementary.exp, numba.njit(lambda x: elementary.exp(x)), lambda x: elementary.pow(2.0, x)):
+        with pytest.raises(numba.TypingError, match="takes numbers"):
+            call(np.ones(2))
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_vector_body_and_remainder_agree(name, dtype):

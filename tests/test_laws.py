@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import itertools
 import math
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import mpmath
 import numpy as np
@@ -232,6 +234,44 @@ def test_many_sets_keep_the_kind():
     nu = np.linspace(1.0, 9.0, 70)
     x = student_t.ppf(torch.full((70,), 0.1, dtype=torch.float64), nu)
     assert isinstance(x, torch.Tensor) and same(x.numpy(), student_t.ppf(0.1, nu))
+    out = torch.empty(70, dtype=torch.float64)
+    assert student_t.ppf(torch.full((70,), 0.1, dtype=torch.float64), nu, out=out) is out and same(out, x)
+
+
+def test_parameters_decide_the_kind_as_data_do():
+    torch = pytest.importorskip("torch")
+    for n in (1, 2, 70):
+        nu = torch.linspace(1.0, 9.0, n, dtype=torch.float64)
+        for method in ("pdf", "logpdf", "cdf", "sf", "ppf", "isf"):
+            x = getattr(student_t, method)(0.3, nu)
+            assert isinstance(x, torch.Tensor) and same(x.numpy(), getattr(student_t, method)(0.3, nu.numpy())), (method, n)
+    with pytest.raises(TypeError, match="bfloat16"):
+        student_t.ppf(torch.tensor([0.3], dtype=torch.bfloat16), 4.0)
+
+
+def test_out_may_overlap_the_data():
+    for n in (2, 100):
+        nu, memory = np.linspace(3, 10, n), np.linspace(0.1, 0.9, n + 1)
+        want = student_t.ppf(memory[:-1].copy(), nu)
+        assert same(student_t.ppf(memory[:-1], nu, out=memory[1:]), want)
+
+
+def test_shapes_of_single_parameters():
+    for u in (0.5, [0.5, 0.2], np.array([0.5, 0.2])):
+        for nu in (4.0, [4.0], [[4.0]]):
+            shape = np.broadcast_shapes(np.shape(u), np.shape(nu))
+            assert {np.shape(f(u, nu)) for f in (student_t.pdf, student_t.cdf, student_t.ppf)} == {shape}
+
+
+def test_executors():
+    with ThreadPoolExecutor(2) as pool:
+        law = hyperbolic([1.0, 2.0], 0.3, 1.0, workers=pool)
+        copied = pickle.loads(pickle.dumps(law))
+    assert copied.workers is None and same(copied.ppf(0.3), hyperbolic([1.0, 2.0], 0.3, 1.0).ppf(0.3))
+    with ProcessPoolExecutor(1) as pool, pytest.raises(TypeError, match="ThreadPoolExecutor"):
+        Recycler(lambda x, s: np.exp(-s * x * x), params=(np.array([1.0, 2.0]),), workers=pool)
+    with pytest.raises(ValueError, match="not understood"):
+        student_t.ppf(0.3, np.empty(0), workers="x")
 
 
 @pytest.mark.parametrize(("law", "p"), [(hyperbolic, (25.0, 20.0, 4.0)), (variance_gamma, (20.0, 2.0, 1.8))])

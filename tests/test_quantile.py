@@ -270,6 +270,10 @@ def test_antithetic(dtype, device):
         assert all(same(a, b) for a, b in zip(ns.quantile.antithetic(u, out=out, **device), result, strict=True))
     with pytest.raises(TypeError, match="tuple of two"):
         ns.quantile.antithetic(0.5, out=np.empty(1))
+    memory = np.empty(5)
+    for out in ((memory, memory), (memory[:3], memory[2:])):
+        with pytest.raises(ValueError, match="share memory"):
+            ns.quantile.antithetic([0.1, 0.2, 0.3], out=out)
     assert isinstance(ns.quantile.antithetic(0.5)[0], np.float64)
 
 
@@ -408,3 +412,11 @@ def test_mixed_host_and_device_arrays():
     assert same(got.copy_to_host(), ns.quantile.ndtri(u, np.arange(9.0), 2.0, **DEVICES["cuda"]))
     with pytest.raises(TypeError, match="C-contiguous"):
         ns.quantile.ndtri(cuda.to_device(u), dtype="float32")
+
+
+def test_refused_whatever_the_size():
+    for call in (ns.quantile.ndtri, lambda x, **options: ns.random.uniform(size=len(x), **options)):
+        with pytest.raises(ValueError, match="workers='x'"):
+            call(np.empty(0), workers="x")
+    with pytest.raises(TypeError, match="byte order"):
+        ns.quantile.ndtri([0.1, 0.2], out=np.empty(2, np.dtype(float).newbyteorder()))

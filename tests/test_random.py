@@ -165,6 +165,9 @@ def test_parameters_are_checked():
         ns.random.normal(0.0, np.array([1j]))
     with pytest.raises(ValueError, match="broadcast"):
         ns.random.normal(np.zeros(2), np.ones(3))
+    with pytest.raises(TypeError, match="rng is a ndarray"):
+        ns.random.uniform(rng=np.array([1, 2]))
+    assert np.isnan(ns.random.gamma(0.0, math.inf)) and ns.random.gamma(0.0, 2.0) == 0.0
 
 
 def test_float32_and_float64_parameters():

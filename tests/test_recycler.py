@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 
 import mpmath
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import scipy.special
 import scipy.stats
 from contract import ElementwiseContract, same
+from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
 from numbastats.quantile import Recycler, recycle
@@ -184,6 +186,32 @@ def test_float32(table):
     z = np.random.default_rng(3).standard_normal(2000).astype(np.float32)
     narrow, wide = recycle(z, "normal", table), recycle(z.astype(float), "normal", table)
     np.testing.assert_allclose(narrow, wide, rtol=5e-7)  # observed 2.2e-7
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_float32_maps_from_light_to_heavy_tails(device):
+    """Their rows of degree 3 are too wide: the float64 table is used."""
+    light, heavy = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.student_t(1.0)
+    x = light.rvs(300, rng=1, dtype=np.float32)
+    want = recycle(x.astype(float), light, heavy).astype(np.float32)
+    np.testing.assert_allclose(recycle(x, light, heavy, **device), want, rtol=1.2e-7)  # 1 ulp: the GPU's float64 may differ
+    out = x.copy()
+    assert recycle(out, light, heavy, out=out) is out and same(out, want)
+    assert type(recycle(x[0], light, heavy)) is np.float32
+    if device.get("device") == "cuda":
+        on_device = cuda.to_device(x)
+        assert recycle(on_device, light, heavy, out=on_device) is on_device
+        np.testing.assert_allclose(on_device.copy_to_host(), want, rtol=1.2e-7)
+
+
+def test_ends_of_float32():
+    u = np.array([1e-15, 1e-18], np.float32)
+    assert (ns.quantile.student_t.ppf(u, 0.3) == -math.inf).all()
+    cauchy = Recycler(lambda x: 1 / (1 + x * x), accuracy="full")
+    u = np.array([1e-37, 1e-38], np.float32)
+    np.testing.assert_allclose(cauchy.ppf(u), -1 / (np.pi * u.astype(float)), rtol=5e-7)
+    steep = Recycler(lambda x: (1 + np.abs(x)) ** -1.5, accuracy="full")
+    assert steep.ppf(np.float32(1e-30)) == -math.inf and steep.isf(np.float32(1e-30)) == math.inf
 
 
 def test_ends_of_a_side_too_small_to_show():
@@ -430,6 +458,21 @@ def test_narrow_feature_is_resolved_or_refused():
         Recycler(spike, cdf=lambda x: 0.999 * scipy.stats.norm.cdf(x) + 0.001 * scipy.stats.norm.cdf(x, 0.777, 1e-9))
 
 
+def test_narrow_mode_without_a_cdf():
+    with pytest.raises(ValueError, match="feature at x = 0.77"):
+        Recycler(lambda x: np.exp(-0.5 * x * x) + 50 * np.exp(-0.5 * ((x - 0.777) / 0.001) ** 2))
+
+
+def test_densities_at_the_ends_of_the_doubles():
+    with pytest.raises(ValueError, match="too small"):
+        Recycler(lambda x: 1e-300 * np.exp(-0.5 * x * x))
+    batch = Recycler(lambda x, s: s * np.exp(-0.5 * x * x), params=(np.array([1.0, 1e-300]),))
+    assert batch.certificate.ok.tolist() == [True, False]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Recycler(logpdf=lambda x: 1000 - 0.5 * x * x).norm_const == math.inf
+
+
 def test_warns_when_the_target_is_missed():
     with pytest.warns(ns.ConvergenceWarning, match="above the target"):
         table = ns.quantile.student_t(0.3)
@@ -457,6 +500,8 @@ def test_wrong_arguments():
         Recycler.from_scipy(3.0)
     with pytest.raises(ValueError, match="domain"):
         Recycler.from_scipy(scipy.stats.gamma(-1.0))
+    with pytest.raises(ValueError, match=r"parameters of shape \(2,\)"):
+        Recycler.from_scipy(scipy.stats.norm(np.array([1.0, 2.0])))
 
 
 def test_save_and_load(tmp_path, table):
@@ -471,6 +516,11 @@ def test_save_and_load(tmp_path, table):
     assert same(loaded.transform(z), mapped.transform(z))
     with pytest.raises(ValueError, match="loaded"):
         loaded.pdf(0.0)
+    for write in (np.savez, np.save):
+        with open(tmp_path / "foreign", "wb") as file:
+            write(file, np.ones(3))
+        with pytest.raises(ValueError, match="no table"):
+            Recycler.load(tmp_path / "foreign")
 
 
 def test_recycling(table):
@@ -520,6 +570,12 @@ def test_recycling_takes_what_ndtri_takes():
         recycle("1", "exponential", "normal")
     with pytest.raises(ValueError, match="a sequence of them"):
         recycle([0.5], "uniform", 3)
+
+
+def test_recycling_tensors_of_integers():
+    torch = pytest.importorskip("torch")
+    x = recycle(torch.tensor([1, 0, 1], dtype=torch.uint8), "exponential", "normal")
+    assert same(x.numpy(), recycle([1.0, 0.0, 1.0], "exponential", "normal"))
 
 
 def test_columns_with_tables_of_different_sizes():

@@ -129,6 +129,10 @@ def check_out(out, shape, dtype):
         raise ValueError(
             f"out has shape {out.shape}; the result has shape {shape}. Pass out=numpy.empty({shape}, {dtype.name!r})"
         )
+    if not out.dtype.isnative:
+        raise TypeError(
+            f"out has dtype {out.dtype.str!r}, which is not the processor's byte order; pass out of dtype {dtype.name!r}"
+        )
     if out.dtype != dtype:
         raise TypeError(f"out has dtype {out.dtype}; the result is {dtype}. Pass out of that dtype, or dtype={out.dtype.name!r}")
     if not out.flags.c_contiguous:

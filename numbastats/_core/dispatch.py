@@ -25,11 +25,12 @@ from numbastats._core.broadcast import (
 )  # fmt: skip
 from numbastats._core.compile import SIMULATED, InThreads, real_gpu
 from numbastats._core.errors import DeviceNotAvailable, choice
-from numbastats._core.parallel import is_executor, parallel_region, worker_count
+from numbastats._core.parallel import check_workers, is_executor, parallel_region, worker_count
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
 __all__ = [
-    "choose_device", "copied", "draw", "elementwise", "in_kind_of", "launch", "launch_slabs", "of_host", "place_out", "to_host",
+    "as_double", "choose_device", "copied", "deliver", "draw", "elementwise", "first_array", "in_float32", "in_kind_of", "launch",
+    "launch_slabs", "of_host", "place_out", "share_memory", "to_host",
 ]  # fmt: skip
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
@@ -58,9 +59,13 @@ def _is_torch(x) -> bool:
 
 
 def _numpy_dtype(x):
-    if _is_torch(x):
-        return np.dtype(str(x.dtype).rpartition(".")[2])
-    return dtype_of(x)
+    if not _is_torch(x):
+        return dtype_of(x)
+    name = str(x.dtype).rpartition(".")[2]
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise TypeError(f"a tensor has dtype {name}; allowed are float64, float32 and integers. Convert it: x.double()") from None
 
 
 def _device_input(x, kind, name, shape, dtype):
@@ -284,6 +289,7 @@ def elementwise(
         raise ValueError(f"the inputs do not broadcast: {shapes}; make the shapes equal or 1 along each axis") from None
     n = total(shape)
     where = choose_device(device, on_device=kind is not None, work=n * cost)
+    check_workers(workers)
     kernel = pick(dtype)
     if outputs > 1 and (out is not None or is_executor(workers)):
         raise ValueError("several results take neither out nor an executor; leave out=None and give workers as a number")
@@ -349,6 +355,24 @@ def copied(x):
     return x.clone() if _is_torch(x) else copy.copy(x if kind else as_host(x))
 
 
+def share_memory(a, b) -> bool:
+    """Whether two contiguous arrays of any kind have an element in common."""
+    ends = [_ends(a), _ends(b)]
+    return (a is b is not None) or all(ends) and max(lo for lo, _ in ends) < min(hi for _, hi in ends)
+
+
+def _ends(a):
+    """Addresses at which a contiguous array begins and ends; None for anything else."""
+    if isinstance(a, np.ndarray):
+        return np.lib.array_utils.byte_bounds(a)
+    if _is_torch(a):
+        return a.data_ptr(), a.data_ptr() + a.numel() * a.element_size()
+    interface = getattr(a, "__cuda_array_interface__", None)
+    if interface is None:
+        return None
+    return interface["data"][0], interface["data"][0] + a.nbytes
+
+
 def _numpy_to_torch(x):
     import torch
 
@@ -390,6 +414,51 @@ def in_kind_of(result, like):
     return _numpy_to_torch(result).to(like.device) if _is_torch(like) else result
 
 
+def first_array(values):
+    """The first value that says of which kind results are: an array on a device, else a tensor, else None."""
+    first = next((v for v in values if _device_kind(v)), None)
+    return next((v for v in values if _is_torch(v)), None) if first is None else first
+
+
+def deliver(result, out, dtype):
+    """Copy a result into `out`, which has to be what `elementwise` accepts with such a result; None makes no copy."""
+    if out is None:
+        return result
+    kind = _device_kind(result)
+    if kind:
+        _check_device_out(out, kind, tuple(result.shape), dtype)
+        _flat_output(out, kind).copy_to_device(_flat_output(result, kind))
+    else:
+        host = _torch_to_numpy(out, "out") if _is_torch(result) else out
+        check_out(host, tuple(result.shape), dtype)
+        host[...] = result
+    return out
+
+
+def as_double(x, stream):
+    """A Numba device array as float64, which `elementwise` does not convert; anything else as it is."""
+    if _device_kind(x) != "numba":
+        return x
+    if stream is not None:
+        cuda.synchronize()
+    return cuda.to_device(x.copy_to_host().astype(np.float64))
+
+
+def in_float32(result, out, stream):
+    """A float64 result of any kind rounded to float32, in `out` if there is one."""
+    dtype = np.dtype(np.float32)
+    if stream is not None:
+        cuda.synchronize()  # what follows is not in that stream
+    if _device_kind(result) == "numba":
+        result = cuda.to_device(result.copy_to_host().astype(dtype))
+    elif _is_torch(result):
+        result = result.float()
+    else:
+        with np.errstate(over="ignore"):
+            result = result.astype(dtype)
+    return deliver(result, out, dtype)
+
+
 def of_host(function):
     """Let a function of values on the host take arrays of every kind, its first argument, and give back the same kind.
 
@@ -426,6 +495,7 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
     key = key_words(normalise_rng(rng))
     n = total(shape)
     where = choose_device(device, on_device=on_device, work=n * cost)
+    check_workers(workers)
     if n:
         kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
         args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))

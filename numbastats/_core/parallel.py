@@ -18,7 +18,7 @@ import numba
 
 from numbastats import config
 
-__all__ = ["in_threads", "is_executor", "parallel_region", "threading_layer", "worker_count"]
+__all__ = ["check_workers", "in_threads", "is_executor", "parallel_region", "threading_layer", "worker_count"]
 
 _forked = False  # this process is the child of one that had already started its thread pool
 _workqueue_lock = threading.Lock()
@@ -56,6 +56,12 @@ def worker_count(workers) -> int:
         )
     available = numba.config.NUMBA_NUM_THREADS
     return available if workers == -1 else min(int(workers), available)
+
+
+def check_workers(workers):
+    """Raise unless `workers` is understood; also where nothing is left to compute."""
+    if workers is not None and not is_executor(workers):
+        worker_count(workers)
 
 
 def threading_layer() -> str:

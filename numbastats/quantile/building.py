@@ -24,6 +24,9 @@ _REACH = 38.5  # a normal variate beyond it has no double-precision probability
 class Certificate:
     """What a table was found to be worth when it was built; arrays with the shape of the parameters.
 
+    All errors are against the masses on the panels: a mode of the density too narrow for these is in none of them (see the notes
+    of `Recycler`).
+
     Attributes
     ----------
     ok : bool or array of bool
@@ -105,7 +108,8 @@ class FromLog:
 
     def integral(self, norm):
         """Integral of the density as it was given."""
-        return norm * 2.0**-793 * float(np.exp(self.top))
+        with np.errstate(over="ignore"):  # a density beyond the doubles has an infinite one
+            return norm * 2.0**-793 * float(np.exp(self.top))
 
 
 def normal_density(x):
@@ -125,8 +129,10 @@ def base_shape(base):
     return 130, 2.0**64, 0, 1
 
 
-def make(describe, values, base, degree, octaves, bits, cdf):
+def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
     """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
+
+    `scan` compares the density with its panels at more points.
 
     Raises ValueError for a density or parameters that there is no table of.
     """
@@ -135,6 +141,8 @@ def make(describe, values, base, degree, octaves, bits, cdf):
     counted = _Counted(density)
     mapped = follows_base(base)
     masses = Masses(counted, depth="full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table", **options)
+    if scan:
+        _scan(masses)
     zones = Zones(masses, degree, np.random.default_rng(5), bits)
     table = zones.both(lambda right: zones.side(right, octaves))
     one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
@@ -172,6 +180,28 @@ def refusal(one):
             "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, or build one table per mode"
         )
     return f"the table's error is {one.error:.1e} relative: {where}"
+
+
+def _scan(masses, count=1000):
+    """ValueError where the density at `count` points of either side's bulk is not that of the panels."""
+    for right, side in enumerate(masses.sides):
+        if side is None:
+            continue
+        reach = abs(masses.invert(bool(right), False, np.array([0.01]))[0] - masses.anchor)
+        s = reach * (np.arange(count) + 0.5) / count
+        x = masses.anchor + side.sign * s
+        density = side._weighted(masses.anchor, side.sign, s)
+        share, moves = masses.share(bool(right), True, x, s)
+        with np.errstate(all="ignore"):
+            panels = share * side.total * s / moves
+        larger = np.maximum(density, panels)
+        rounding = 2.0**-44 * abs(masses.anchor) / s  # of x
+        off = np.abs(density - panels) > (1e-5 + rounding) * larger + 1e-9 * larger.max()
+        if off.any():
+            raise ValueError(
+                f"the density has a feature at x = {x[off][0]:.6g} that the panels missed; it is too narrow for scale=. Put the "
+                "anchor there, or build one table per mode"
+            )
 
 
 def _check_cdf(cdf, masses, values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from numbastats import random
-from numbastats._core.dispatch import copied, elementwise
+from numbastats._core.dispatch import copied, elementwise, share_memory
 from numbastats._core.errors import choice
 from numbastats.quantile import kernels
 
@@ -167,7 +167,7 @@ def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=Non
     u : array_like
         Uniforms in (0, 1], any shape; ``1 - rng.random()`` is such.
     out : tuple of two arrays, optional
-        For z and -z.
+        For z and -z; they must not share memory.
     dtype, device, workers, stream
         As in `ndtri`.
 
@@ -195,6 +195,8 @@ def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=Non
         out = (None, None)
     elif not isinstance(out, tuple) or len(out) != 2:
         raise TypeError("out must be a tuple of two arrays, for z and for -z")
+    elif share_memory(*out):
+        raise ValueError("the two arrays of out share memory; the second result would overwrite the first")
     if out[0] is not None:
         u = copied(u)  # it may share memory with the first result, and is read again for the second
     options = dict(dtype=dtype, device=device, workers=workers, stream=stream, cost=1.2)

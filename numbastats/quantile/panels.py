@@ -278,7 +278,13 @@ class Side:
                     f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
                     f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
                 )
-            keep = np.flatnonzero(~ended(s, v))[-1] + 2
+            keep = np.flatnonzero(~ended(s, v))
+            if not keep.size:
+                raise ValueError(
+                    f"the density is too small for doubles: density times distance is {top:.1e} at most, more than {FLOOR:.0e} "
+                    "is needed. Pass logpdf=, or multiply the density by a constant"
+                )
+            keep = keep[-1] + 2
             s, v = s[:keep], v[:keep]
             # a second mode beyond the point where the scan stopped would be lost
             probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
@@ -458,7 +464,6 @@ class Masses:
         self.norm = totals[0] + totals[1]
         self.p = (totals[0] / self.norm, totals[1] / self.norm)
         present = [s for s in self.sides if s is not None]
-        self.first = {id(s): sum(o.k.size for o in present[:i]) for i, s in enumerate(present)}
         self.X0, self.A, self.k = (np.concatenate([getattr(s, n) for s in present]) for n in ("X0", "A", "k"))
         self.c = np.concatenate([s.c for s in present])
         self.C = np.concatenate([s.C for s in present])

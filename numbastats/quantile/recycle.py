@@ -24,8 +24,10 @@ def _normal(degree):
 
 def _signed(samples):
     """Samples that can be negated: no integers, which wrap around, and no lists."""
-    if _device_kind(samples) or _is_torch(samples):
-        return samples
+    if _is_torch(samples):
+        return samples if samples.is_floating_point() or samples.is_complex() else samples.double()
+    if _device_kind(samples):
+        return samples.astype(np.float64) if samples.dtype.kind in "iub" else samples
     samples = as_host(samples)
     dtype = dtype_of(samples)
     result_dtype(("samples",), (dtype,))

@@ -6,15 +6,16 @@ import copy
 import dataclasses
 import functools
 import math
+import pickle
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import as_host, check_dtype, real64, refuse_mask, result_dtype, size_to_shape
-from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, elementwise
+from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, as_double, elementwise, in_float32
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.quantile import building, kernels, store
@@ -28,6 +29,7 @@ __all__ = ["Recycler", "check_base", "float_type"]
 _TAIL = 2.0**-66
 _FULL = 1e-300
 _MOST_BITS = 9
+_ROUGH = 2.0 * 2.0**-24  # relative error of a float32 table beyond which float32 goes through the float64 one
 _FAR_END = 500.0  # interquartile ranges from the median, beyond which an end of the support is no anchor
 _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
@@ -93,7 +95,8 @@ class Recycler:
     device : {"auto", "cpu", "cuda"}, optional
         Where the methods compute unless they are told.
     workers : int or executor, optional
-        Threads to build batches with, and default of the methods.
+        Threads to build batches with, and default of the methods. Processes need a density that pickles: the laws of this
+        module, no lambda. An executor is not pickled with the table.
 
     Attributes
     ----------
@@ -125,7 +128,12 @@ class Recycler:
     in the logarithm, and rows are cut from interpolants on octaves of the share of mass next to the anchor or beyond x. The
     recycling differential equation (see `recycle_ode`) is not used: an error in its start values grows like 1/(tail mass).
     float32 input is evaluated from a table of its own, of degree 3: errors to 1.9 ulp seen, 2.4 for asymmetric
-    laws, 3.4 for maps from a base law.
+    laws, 3.4 for maps from a base law. Where its rows are too wide for that (error above 2^-23: steep maps, from light to heavy
+    tails) the float64 table is evaluated and the result rounded once. Its probabilities end at 2^-126.
+
+    A feature much narrower than `scale` (a mode less than about 1/200 wide) may lie between all points at which the density is
+    evaluated; the certificate compares with the masses that were found, and does not see it. The densities are compared at 2000
+    more points of the bulk; `cdf` is the check that needs no luck. Put the anchor at a narrow mode, or build one table per mode.
 
     References
     ----------
@@ -187,6 +195,8 @@ class Recycler:
         self._logpdf, self._pdf = logpdf, pdf
         self._build(describe, params, base, tail, accuracy, degree, device, workers, shift=None)
 
+    _scans = True
+
     # -- building -----------------------------------------------------------------------------------------------
 
     def _build(self, describe, params, base, tail, accuracy, degree, device, workers, shift):
@@ -225,7 +235,7 @@ class Recycler:
             made = finer
         made = [(one, *rows) if self._accepted(one) else (building.One(), None, None) for one, *rows in made]
         self._sets = [m[0] for m in made]
-        self._tables, self._heads, self._on_device = {}, {}, {}
+        self._tables, self._heads, self._on_device, self._narrow_errors = {}, {}, {}, {}
         self._index = np.arange(len(self._sets)).reshape(self.shape)
         self._assemble([m[1] for m in made], [m[2] for m in made])
 
@@ -275,6 +285,16 @@ class Recycler:
         other._index, other.shape, other._heads = index, index.shape, {}
         return other
 
+    def __copy__(self):
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self):
+        """For pickling: without an executor, arrays on a device, and maps, which are kept by the `id` of their base."""
+        workers = getattr(self, "workers", None)
+        return self.__dict__ | {"workers": None if is_executor(workers) else workers, "_on_device": {}, "_others": {}}
+
     @property
     def nbytes(self):
         """Bytes of the float64 tables."""
@@ -283,6 +303,13 @@ class Recycler:
     def _make_all(self, describe, sets):
         work, workers = functools.partial(self._make, describe), self.workers
         if len(sets) > 1 and is_executor(workers):
+            if isinstance(workers, ProcessPoolExecutor):
+                try:
+                    pickle.dumps(work)
+                except Exception as error:
+                    raise TypeError(
+                        f"the density cannot be sent to another process ({error}); use a ThreadPoolExecutor or a number"
+                    ) from error
             return list(workers.map(work, sets))
         if len(sets) > 1 and worker_count(workers) > 1:
             with ThreadPoolExecutor(worker_count(workers)) as pool:
@@ -292,7 +319,8 @@ class Recycler:
     def _make(self, describe, values):
         """What belongs to one set of parameters; nothing in a batch that has no table of them."""
         try:
-            return building.make(describe, values, self.base, self.degree, self._octaves, self._bits, self._cdf)
+            scan = self._scans and self._cdf is None
+            return building.make(describe, values, self.base, self.degree, self._octaves, self._bits, self._cdf, scan)
         except ValueError:
             if self.shape == ():
                 raise
@@ -312,6 +340,7 @@ class Recycler:
                 raise ValueError(f"a table loaded from a file knows its own base only ({self.base!r}); build it anew")
             other = copy.copy(self)
             other.base, other._heads, other._on_device = base, {}, {}
+            other._narrow_errors = {k: e for k, e in self._narrow_errors.items() if k == "uniform"}
             other._sets, signed = [], []
             for one in self._sets:
                 one, rows = dataclasses.replace(one, base=None), None
@@ -336,7 +365,7 @@ class Recycler:
         other = copy.copy(first)
         other._sets = [one for t in tables for one in t._sets]
         other.shape, other._index = (len(tables),), np.arange(len(tables))
-        other._heads, other._on_device, other._others = {}, {}, {}
+        other._heads, other._on_device, other._others, other._narrow_errors = {}, {}, {}, {}
         other._shift = np.array([float(t._shift) for t in tables])
         other._bits = max(t._bits for t in tables)
         other._param_dtype = max((t._param_dtype for t in tables if t._param_dtype is not None), default=None)
@@ -364,8 +393,11 @@ class Recycler:
         full = [np.full(size, math.nan) if t is None else t for t in tables]
         for t, shift in zip(full, self._shift.ravel(), strict=True):
             t[:, 0] += shift
-        with np.errstate(over="ignore"):  # quantiles beyond the float32 range are infinite there
-            self._tables[kind, degree] = (full[0] if len(full) == 1 else np.concatenate(full)).astype(dtype, copy=False)
+        with np.errstate(over="ignore"):
+            table = (full[0] if len(full) == 1 else np.concatenate(full)).astype(dtype, copy=False)
+        if dtype == np.float32:
+            table[np.isinf(table[:, 0]), 1:] = 0.0  # quantiles beyond its range are infinite there
+        self._tables[kind, degree] = table
 
     def _table(self, kind, degree, where):
         """Rows on the CPU or, once copied, on the device. The float32 table is made on first use."""
@@ -381,8 +413,8 @@ class Recycler:
         return self._on_device[key]
 
     def _narrow(self, kind):
-        """The float32 table: degree 3, from the same masses."""
-        parts = []
+        """The float32 table: degree 3, from the same masses. Its error is kept."""
+        parts, worst = [], 0.0
         for one in self._sets:
             if one.masses is None:
                 parts.append(None)
@@ -391,13 +423,24 @@ class Recycler:
             if kind == "uniform":
                 zones = Zones(one.masses, 3, rng, self._row_bits(3))
                 parts.append(zones.both(lambda right, zones=zones: zones.side(right, self._octaves32)))
+                error = zones.error
             else:
-                parts.append(building.from_base(dataclasses.replace(one), self.base, 3, rng))
+                one = dataclasses.replace(one, error=0.0)
+                parts.append(building.from_base(one, self.base, 3, rng))
+                error = one.error
+            worst = max(worst, error)
         self._join(kind, parts, np.float32)
+        self._narrow_errors[kind] = worst
+
+    def _is_rough(self, kind):
+        """Whether the float32 table is not good enough."""
+        if kind not in self._narrow_errors:
+            self._narrow(kind)
+        return self._narrow_errors[kind] > _ROUGH
 
     @property
     def _octaves32(self):
-        return min(self._octaves, 120)  # float32 has no smaller normal numbers
+        return min(self._octaves, 125)  # float32 has no smaller normal numbers
 
     def _length(self, degree):
         return (self._octaves32 if degree == 3 else self._octaves) << self._row_bits(degree)
@@ -445,7 +488,16 @@ class Recycler:
     # -- evaluation ---------------------------------------------------------------------------------------------
 
     def _evaluate(self, kind, names, values, header, integers, options, cost):
-        """Look values up. A header of numbers goes to the kernel as it is, one of arrays is broadcast against the values."""
+        """Look values up. A header of numbers goes to the kernel as it is, one of arrays is broadcast against the values.
+
+        The header and the integers are functions of the dtype.
+        """
+        dtype = options["dtype"]
+        if dtype == np.float32 and self._is_rough("signed" if kind == "signed" else "uniform"):
+            double, stream = options | {"out": None, "dtype": np.dtype(np.float64)}, options["stream"]
+            values = [as_double(v, stream) for v in values]
+            return in_float32(self._evaluate(kind, names, values, header, integers, double, cost), options["out"], stream)
+        header = header(dtype)
         if self.shape:
             names, values, header = (*names, *["the parameters"] * len(header)), (*values, *header), ()
         device = options.pop("device", None)
@@ -464,9 +516,8 @@ class Recycler:
 
     def _from_probability(self, kind, name, values, upper, options, cost):
         dtype = float_type((values,), options.get("dtype"), self._param_dtype)
-        header = self._header(dtype, upper)
         options = {**options, "dtype": dtype}
-        return self._evaluate(kind, (name,), (values,), header, self._integers, options, cost)
+        return self._evaluate(kind, (name,), (values,), lambda d: self._header(d, upper), self._integers, options, cost)
 
     def _integers(self, degree):
         """What goes with the header of a `uniform` table: exponent bits of the first octave, rows of a zone, and of an octave."""
@@ -525,7 +576,7 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         dtype = float_type((side, y, t), dtype, self._param_dtype)
         options["dtype"] = dtype
-        return self._evaluate("share", ("side", "y", "t"), (side, y, t), self._shares(dtype), self._integers, options, 1.6)
+        return self._evaluate("share", ("side", "y", "t"), (side, y, t), self._shares, self._integers, options, 1.6)
 
     def transform(self, b, *, out=None, dtype=None, device=None, workers=None, stream=None):
         """Map values of the base law to this law, increasing: ``F^-1(G(b))``.
@@ -545,24 +596,34 @@ class Recycler:
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.base in ("uniform", "exponential"):
             return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
-        dtype = options["dtype"] = float_type((b,), dtype, self._param_dtype)
+        options["dtype"] = float_type((b,), dtype, self._param_dtype)
         if isinstance(self.base, tuple):
-            header = (*(dtype.type(rate) for rate in self.base[1]), *self._shares(dtype))
+
+            def header(d):
+                return (*(d.type(rate) for rate in self.base[1]), *self._shares(d))
+
             return self._evaluate("sided", ("b",), (b,), header, self._integers, options, 1.8)
-        octaves, limit, far, per = building.base_shape(self.base)
-        near = octaves << NEAR_BITS
-        side = near + far + 4
+        octaves, limit, far, _ = building.base_shape(self.base)
+
+        def integers(degree):
+            bias = 127 if degree == 3 else 1023
+            return np.int64(bias + int(math.log2(limit)) - 1), np.int64(octaves << NEAR_BITS), np.int64(far)
+
+        return self._evaluate("signed", ("b",), (b,), self._signed_header, integers, options, 2.0)
+
+    def _signed_header(self, dtype):
+        """The parameters of `signed` kernels."""
         key = ("signed", dtype.name)
         if key not in self._heads:
+            octaves, limit, far, per = building.base_shape(self.base)
+            side = (octaves << NEAR_BITS) + far + 4
             columns = np.empty((6, len(self._sets)))
             for i, one in enumerate(self._sets):
                 anchor = one.base.anchor if one.base is not None else 0.0
                 high, rest = _two_parts(anchor, dtype, float(getattr(self.base, "_shift", 0.0)))
                 columns[:, i] = high, rest, limit, per, 2 * i * side, (2 * i + 1) * side
             self._heads[key] = self._selected(columns, dtype)
-        bias = 127 if dtype == np.float32 else 1023
-        integers = (np.int64(bias + int(math.log2(limit)) - 1), np.int64(near), np.int64(far))
-        return self._evaluate("signed", ("b",), (b,), self._heads[key], lambda d: integers, options, 2.0)
+        return self._heads[key]
 
     def rvs(self, size=None, rng=None, *, out=None, dtype=None, device=None, workers=None):
         """Random variates by inversion of 52-bit uniforms, or of the points of a quasi-Monte Carlo engine.
@@ -680,6 +741,11 @@ class Recycler:
                 raise TypeError(
                     f"{frozen!r} has no method {method}; pass a frozen continuous distribution, such as scipy.stats.gamma(2.5)"
                 )
+        if np.shape(frozen.ppf(0.5)):
+            raise ValueError(
+                f"the distribution has parameters of shape {np.shape(frozen.ppf(0.5))}; make one table per set, or a batch with "
+                "Recycler(pdf, params=...)"
+            )
         if not all(math.isfinite(q) for q in frozen.ppf([0.25, 0.75])):
             raise ValueError(
                 f"the quartiles of {frozen!r} are {frozen.ppf([0.25, 0.75])}; its parameters are out of their domain"

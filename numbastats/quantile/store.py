@@ -11,7 +11,7 @@ from numbastats.quantile.building import Certificate, One
 
 __all__ = ["Loaded", "load", "save"]
 
-_VERSION = 2
+_VERSION = 3
 
 
 class Loaded:
@@ -30,6 +30,7 @@ def save(table, path):
     meta = dict(
         base=table.base, degree=table.degree, octaves=table._octaves, bits=table._bits, shape=table.shape,
         setup_seconds=table.setup_seconds, version=_VERSION, param_dtype=table._param_dtype and table._param_dtype.name,
+        narrow_errors=table._narrow_errors,
     )  # fmt: skip
     p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in table._sets])
     anchors = np.array([one.base.anchor if one.base is not None else 0.0 for one in table._sets])
@@ -46,7 +47,10 @@ def save(table, path):
 def load(path, kind):
     """Read what `save` wrote into a new object of class `kind`."""
     table = kind.__new__(kind)
-    with np.load(path, allow_pickle=False) as f:
+    contents = np.load(path, allow_pickle=False)
+    if "meta" not in getattr(contents, "files", ()):
+        raise ValueError(f"{path} is no table; pass a file that Recycler.save wrote")
+    with contents as f:
         meta = json.loads(str(f["meta"]))
         if meta["version"] != _VERSION:
             raise ValueError(f"{path} was written by another version of the library; build the table anew")
@@ -55,6 +59,7 @@ def load(path, kind):
         table.degree, table._octaves, table._bits = meta["degree"], meta["octaves"], meta["bits"]
         table.setup_seconds = meta["setup_seconds"]
         table._param_dtype = np.dtype(meta["param_dtype"]) if meta.get("param_dtype") else None
+        table._narrow_errors = meta["narrow_errors"]
         table.shape, table._shift = tuple(meta["shape"]), f["shift"]
         table._tables = {}
         for name in f.files:

@@ -235,6 +235,11 @@ def by_dtype(f64, f32, arity=1):
     """An intrinsic that calls `f32` when its first argument is float32 and `f64` otherwise."""
 
     def typing(typingctx, *args):
+        for kind in args:  # an array would pass as its first element
+            if not isinstance(kind, types.Float | types.Integer | types.Boolean):
+                raise TypingError(
+                    f"a scalar function got {kind}; it takes numbers. Loop over the elements, or use @numba.vectorize"
+                )
         chosen, real = (f32, types.float32) if args[0] == types.float32 else (f64, types.float64)
         function = typingctx.resolve_value_type(chosen)
         inner = function.get_call_type(typingctx, (real,) * arity, {})
