@@ -30,10 +30,11 @@ def main():
         importlib.import_module(f"tour_{part}").run(rows, folder)
     where = "CUDA GPU" if real_gpu() else "CPU"
     print(f"numbastats {ns.__version__}; device {where}, {os.cpu_count()} cores; times are the shortest of a few runs\n")
-    print(f"{'':44s} {'result':44s} {'seconds':>8s}  against a peer")
+    width = max(44, *(len(what) for what, *_ in rows))
+    print(f"{'':{width}s} {'result':44s} {'seconds':>8s}  against a peer")
     for what, result, seconds, peer, ratio in rows:
         timing = f"{seconds:8.3f}" if seconds is not None else " " * 8
-        print(f"{what:44s} {result:44s} {timing}  {f'{ratio:.1f}x {peer}' if peer else ''}".rstrip())
+        print(f"{what:{width}s} {result:44s} {timing}  {f'{ratio:.1f}x {peer}' if peer else ''}".rstrip())
     print(f"\nplots: {folder}")
 
 

@@ -546,6 +546,92 @@ def test_standardised_columns_give_the_original_scale():
     np.testing.assert_allclose(b.intercept_ + b.coef_[0] @ shift, a.intercept_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("sizes", [1e-170, 1e155, [1e-170, 1.0, 1e155, 1e-3]], ids=str)
+def test_columns_of_extreme_scale(sizes):
+    """Squares of their numbers, and of the coefficients, are beyond the range of double precision."""
+    X, y = _data()
+    units = np.broadcast_to(sizes, 4)
+    a, b = (_quick(standardize=True).fit(Z, y) for Z in (X, X * units))
+    np.testing.assert_allclose(b.coef_[0] * units, a.coef_[0], rtol=1e-6)
+    np.testing.assert_allclose(b.predict_proba(X * units), a.predict_proba(X), rtol=1e-6)
+    for name in ("sd", "mcse"):
+        np.testing.assert_allclose(b.summary()[name][1:5] * units, a.summary()[name][1:5], rtol=1e-6)
+    with pytest.warns(UserWarning, match="normal approximation"), pytest.raises(ValueError, match="beyond the range"):
+        _quick(standardize=True, keep="cov").fit(X * units, y).predict_proba(X)
+
+
+@pytest.mark.parametrize("options", [dict(), dict(sampler="gibbs"), dict(sampler="px-gibbs", warmup=0)], ids=str)
+@pytest.mark.parametrize("dtype, scale", [("float32", 1e19), ("float64", 1e160), ("float32", 1e39), ("bfloat16", 1e39)])
+def test_rows_or_sums_that_overflow(dtype, scale, options):
+    X, y = _data()
+    with pytest.raises(ValueError, match="scale near 1"):
+        _quick(dtype=dtype, **options).fit(X * scale, y)
+    with pytest.raises(ValueError, match="scale near 1"):
+        _quick(dtype=dtype, **options).fit(np.tile(X[:3] * scale, 2), y[:3])
+
+
+def test_a_refit_that_fails_leaves_nothing_or_all():
+    X, y = _data()
+    model = _quick().fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="scale near 1"):
+        model.fit(X[:, :2] * 1e160, np.where(y, "b", "a"))
+    assert same(model.predict_proba(X), before) and set(model.predict(X)) <= set(y) and model.n_features_in_ == 4
+    model.set_params(callback=lambda state: True, callback_every=1)
+    with pytest.raises(RuntimeError, match="before the first draw"):
+        model.fit(X[:, :2], y)
+    assert set(vars(model)) == set(model.get_params())
+    with pytest.raises(AttributeError, match="not fitted"):
+        model.predict(X)
+
+
+def test_parameters_set_after_a_fit_are_for_the_next_one(tmp_path):
+    X, y = _data()
+    whole = _quick(standardize=True, draws=60).fit(3.0 * X + 5.0, y)
+    model = _quick(standardize=True, draws=40).fit(3.0 * X + 5.0, y)
+    model.set_params(standardize=False, fit_intercept=False, tau=1.0, thin=3, keep="all", warmup=70).continue_(20)
+    assert all(same(model.draws_[name], whole.draws_[name]) for name in whole.draws_)
+    table, want = model.summary(), whole.summary()
+    assert all(table[name].tolist() == want[name].tolist() for name in want)
+    model.save(tmp_path / "model")
+    assert ns.bayes.BayesProbit.load(tmp_path / "model").intercept_ == whole.intercept_
+
+
+def test_outcomes_and_rows_with_faults():
+    X, y = _data()
+    for bad in (None, math.nan):
+        mixed = y.astype(object)
+        mixed[3] = bad
+        with pytest.raises(ValueError, match=rf"y\[3\] is {bad}"):
+            _quick().fit(X, mixed)
+    mixed[3] = "one"
+    with pytest.raises(TypeError, match="no order"):
+        _quick().fit(X, mixed)
+    model = _quick().fit(lambda: iter([(X, y)]))
+    for method in (model.predict_proba, model.predict, model.decision_draws):
+        with pytest.raises(TypeError, match="is a function"):
+            method(lambda: iter([(X, y)]))
+    for method in (model.loo, model.waic):
+        with pytest.raises(ValueError, match="at least one row"):
+            method(X[:0], y[:0])
+    with pytest.raises(ValueError, match="one draw only"):
+        _quick(chains=1, draws=1).fit(X, y).waic(X, y)
+    with pytest.raises(ValueError, match="keep='draws'"):
+        _quick(keep="cov").fit(X, y).predict_proba(X, draws=5)
+
+
+def test_nullable_columns():
+    pandas = pytest.importorskip("pandas")
+    X, y = _data()
+    frame = pandas.DataFrame(X, columns=list("abcd")).astype("Float64")
+    assert same(_quick().fit(frame, y).coef_, _quick().fit(X, y).coef_)
+    frame.iloc[2, 1] = pandas.NA
+    with pytest.raises(ValueError, match=r"X\[2, 1\] is nan"):
+        _quick().fit(frame, y)
+    with pytest.raises(TypeError, match="real numbers"):
+        _quick().fit(frame.astype(object), y)
+
+
 def test_predictions_and_reports(tmp_path):
     X, y = _data()
     words = np.where(y, "yes", "no")

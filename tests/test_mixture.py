@@ -15,6 +15,7 @@ import scipy.special
 import scipy.stats
 
 from numbastats import mixture
+from numbastats._core.errors import ConvergenceWarning
 from numbastats.mixture import kernels, layout, pipeline
 from numbastats.scalar import families as fam
 
@@ -402,9 +403,12 @@ def test_weights_are_repetitions():
 def test_scaled_data_give_scaled_results(family, factor):
     x = small_data()
     a = mixture.fit(x, 2, family=family, rng=1, device="cpu", workers=1)
-    b = mixture.fit(x * factor, 2, family=family, rng=1, device="cpu", workers=1)
+    b = mixture.fit(x * factor, 2, family=family, rng=1, device="cpu", workers=1, errors="status")
+    if family == "gaussian" and factor == 1e-200:  # variances of 1e-400
+        assert b.status == 8 and np.isnan(b.params).all()
+        return
     exact = np.frexp(factor)[0] == 0.5
-    assert b.status == 0
+    assert b.status == 0, b.message
     if exact:
         assert (b.means == a.means * factor).all() and (b.weights == a.weights).all()
     else:
@@ -477,6 +481,8 @@ def test_explicit_and_kept_starts():
     assert kept["means"].shape == (1, 4, 2) and abs(np.nanmax(kept["loglik"]) - batch.loglik[0]) < 1e-12
     with pytest.raises(ValueError, match="init_params"):
         mixture.fit(x, 2, init_params=start[:, :2], rng=1)
+    with pytest.raises(ValueError, match="finite weights"):
+        mixture.fit(x, 2, init_params=np.full((1, 3, 2), np.nan), rng=1)
 
 
 def test_log_likelihood_never_falls():
@@ -598,7 +604,7 @@ def test_no_extreme_data_harm_a_batch(family, recwarn):
                     continue
                 assert np.isfinite(r.loglik) and np.isfinite(r.weights).all() and np.isfinite(r.means).all()
                 two = np.isfinite(r.params).all()
-                if r.status == 0 and not (family == "gaussian" and (r.params == 0).any()):  # variances of 1e-400 are 0
+                if r.status == 0:
                     ll = mixture.logpdf(x, r.weights, r.means, r.params if two else None, family=family, device="cpu").sum()
                     assert abs(ll - r.loglik) < 1e-6 * max(1.0, abs(ll)), (i, K, options)  # the bound of `pipeline._blur`
                     assert all(np.isfinite(s).all() for name, s in r.se.items() if two or name != "params") or i == 4
@@ -663,6 +669,12 @@ def test_empty_batch():
         (dict(n_components=range(0)), "not understood"),
         (dict(n_init=0), "n_init"),
         (dict(tol=0), "tol"),
+        (dict(max_iter=0.5), "max_iter"),
+        (dict(min_sd_ratio=math.nan), "min_sd_ratio"),
+        (dict(prior={"n0": math.inf}), "n0"),
+        (dict(n_components=True), "not understood"),
+        (dict(n_components=(True, 2)), "not understood"),
+        (dict(init_params=np.full((3, 1, 3, 2), -1.0)), "negative weights"),
         (dict(prior={"nu": 1}), "nu"),
         (dict(prior={"a0": 0.5}), "a0"),
         (dict(offsets=[0, 5, 3, 240]), "offsets"),
@@ -884,6 +896,76 @@ def test_estimator():
     with pytest.raises(ValueError, match="shape"):
         model.fit(np.ones((3, 2)))
     assert mixture.Mixture(range(1, 4), family="gaussian", rng=1).fit(x).n_components_ in (1, 2, 3)
+
+
+def test_estimator_with_missing_values():
+    x = small_data(n=150)
+    model = mixture.Mixture(2, family="gamma", rng=3, device="cpu").fit(x)
+    missing = np.append(x, np.nan)
+    assert (model.bic(missing), model.aic(missing), model.score(missing)) == (model.bic(x), model.aic(x), model.score(x))
+    assert model.n_features_in_ == 1 and (model.fit_predict(x) == model.predict(x)).all()
+    masked = np.ma.masked_array(np.ones(150), np.arange(150) < 10)
+    model.fit(x, sample_weight=masked)
+    rest = mixture.Mixture(2, family="gamma", rng=3, device="cpu").fit(x[10:])
+    assert model.result_.n_dropped == 10 and model.lower_bound_ == pytest.approx(rest.lower_bound_, rel=1e-12)
+
+
+def test_nullable_columns():
+    pandas = pytest.importorskip("pandas")
+    x = np.append(small_data(n=150), np.nan)
+    model = mixture.Mixture(2, family="gamma", rng=3, device="cpu").fit(x)
+    frame = pandas.DataFrame({"x": x}).astype("Float64")
+    for values in (frame, frame["x"]):
+        assert (model.score(values), model.fit(values).loglik_) == (model.score(x), model.fit(x).loglik_)
+    with pytest.raises(TypeError, match="object"):
+        model.fit(frame.astype(object))
+
+
+def test_estimator_warns_of_fits_that_are_none():
+    with pytest.warns(ConvergenceWarning, match="status 1"):
+        mixture.Mixture(2, max_iter=1, rng=1, device="cpu").fit(small_data(n=150))
+    with pytest.warns(ConvergenceWarning, match="status 3"):
+        mixture.Mixture(1, family="poisson", device="cpu").fit([0.0, 0.0])
+
+
+@pytest.mark.parametrize("family", ["exponential", "poisson", "geometric", "rayleigh", "half_normal"])
+def test_one_observation(family):
+    r = mixture.fit([3.0], 1, family=family, device="cpu")
+    y = {"rayleigh": 4.5, "half_normal": 9.0}.get(family, 3.0)
+    assert r.status == 0 and r.means[0] == pytest.approx(y, rel=1e-15)
+    assert r.loglik == pytest.approx(mixture.logpdf(3.0, [1.0], r.means, family=family), rel=1e-14)
+
+
+@pytest.mark.parametrize("dtype, scale", [(np.float64, 1e-300), (np.float64, 1e-160), (np.float32, 1e-21), (np.float32, 1e25)])
+def test_variances_beyond_the_range_are_no_optimum(dtype, scale):
+    x = (small_data(n=80) * scale).astype(dtype)
+    r = mixture.fit(x, 2, family="gaussian", rng=0, device="cpu", errors="status")
+    assert r.status == 8 and np.isnan(r.params).all() and np.dtype(dtype).name in r.message
+    with pytest.raises(ValueError, match="beyond the range"):
+        mixture.fit(x, 1, family="gaussian", device="cpu")
+
+
+@pytest.mark.parametrize("family", ["exponential", "half_normal", ("gamma", 1.0), ("weibull", 1.0)], ids=str)
+def test_zeros_where_the_density_is_finite(family):
+    x = np.append(small_data(n=80), [0.0, 0.0])
+    r = mixture.fit(x, 2, family=family, rng=1, device="cpu")
+    law = r.weights, r.means
+    want = mixture.logpdf(x, *law, family=family, device="cpu").sum()
+    assert r.status in (0, 2) and r.loglik == pytest.approx(want, rel=1e-12)
+    assert mixture.partial_stats(x, *law, family=family, device="cpu")[-1] == pytest.approx(want, rel=1e-12)
+    assert mixture.fit([0.0, 3.0], 1, family=family).status == 0
+    with pytest.raises(ValueError, match="values >= 0"):
+        mixture.fit([-1.0, 1.0], 1, family=family)
+    for other in ("rayleigh", ("gamma", 0.5), ("gamma", 2.0)):
+        assert mixture.fit(x, 2, family=other, errors="status").status == 6
+
+
+def test_small_quantiles_of_reciprocal_laws():
+    q = np.array([0.0, 1e-100, 1e-20, 1e-17, 1e-15, 0.3, 0.7, 1.0 - 2.0**-53, 1.0])
+    got = mixture.ppf(q, [1.0], [1.0], [2.0], family="inverse_gamma")
+    np.testing.assert_allclose(got, scipy.stats.invgamma.ppf(q, 2, scale=2), rtol=1e-12)
+    law = dict(weights=[1.0], means=[1.0], params=[2.0], family="reciprocal_inverse_gaussian")
+    np.testing.assert_allclose(mixture.cdf(mixture.ppf(q, **law), **law), q, rtol=1e-12)
 
 
 @pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", "exponential", "lognormal"])

@@ -23,6 +23,12 @@ def _chains(x):
     return np.where(np.isfinite(x).all(axis=(0, 1)), x, np.nan)
 
 
+def unit_of(x):
+    """A power of two near the largest |x| along the first axes, whose squares might overflow; NaN give 1."""
+    size = np.abs(x).max(axis=tuple(range(x.ndim - 1)))
+    return np.ldexp(1.0, np.clip(np.frexp(np.where(np.isfinite(size), size, 1.0))[1], -1000, 1000))
+
+
 def _result(x, values):
     return values if np.ndim(x) == 3 else float(values[0])
 
@@ -186,8 +192,10 @@ def mcse(x):
     0.01
     """
     draws = _chains(x)
+    unit = unit_of(draws)
+    draws = draws / unit
     sd = draws.reshape(-1, draws.shape[2]).std(axis=0, ddof=1)
-    return _result(x, sd / np.sqrt(_plain_ess(_split(draws))))
+    return _result(x, unit * sd / np.sqrt(_plain_ess(_split(draws))))
 
 
 def psis(log_weights):

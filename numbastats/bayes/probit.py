@@ -18,7 +18,7 @@ from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.bayes import kernels
-from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat
+from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.passes import Rows
 from numbastats.bayes.samplers import SAMPLERS, Chains
 from numbastats.bayes.storage import Reader, Source, column, finite, matrix, part_rows, survey
@@ -26,6 +26,7 @@ from numbastats.bayes.storage import Reader, Source, column, finite, matrix, par
 __all__ = ["BayesProbit", "HorseshoeProbit"]
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "all")
+_FITTED = ("_used", "_chains", "_shift", "_scale", "_moments", "_kept", "_trace", "_seconds")
 _SINGLE_FROM = 1_000_000  # entries of X from which it is kept in float32 by default
 _BLOCK = 2**22  # linear predictors held at once when draws meet rows
 
@@ -61,6 +62,14 @@ def _interrupts():
         signal.signal(signal.SIGINT, usual)
 
 
+def _missing(value):
+    """Whether an outcome is None, NaN or another that does not equal itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA
+        return True
+
+
 class _Moments:
     """Running mean, sum of squared deviations (or cross products) and share of positive values of every chain."""
 
@@ -69,6 +78,7 @@ class _Moments:
         self.squares = np.zeros((chains, p, p) if cross else (chains, p))
         self.positive = np.zeros((chains, p))
 
+    @np.errstate(over="ignore", invalid="ignore")  # squares of coefficients of columns near 1e-160 are infinite
     def add(self, B):
         self.n += 1
         before = B - self.mean
@@ -77,6 +87,7 @@ class _Moments:
         self.squares += before[:, :, None] * after[:, None, :] if self.squares.ndim == 3 else before * after
         self.positive += B > 0
 
+    @np.errstate(over="ignore", invalid="ignore")
     def pooled(self):
         """Mean, variance (and covariance) and probability of a positive value over all chains."""
         chains, n = self.mean.shape[0], self.n
@@ -243,6 +254,8 @@ class BayesProbit(Estimator):
 
     def _matrix(self, X):
         """X of a prediction: an array with the columns of the fit."""
+        if callable(X):
+            raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
         names = getattr(X, "columns", None)
         X = matrix(X)
         if X.shape[1] != self.n_features_in_:
@@ -259,9 +272,15 @@ class BayesProbit(Estimator):
         y = column(y)
         if y.ndim != 1 or y.size != n:
             raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
-        if y.dtype.kind == "f" and np.isnan(y).any():
-            raise ValueError(f"y[{int(np.flatnonzero(np.isnan(y))[0])}] is nan; drop such rows first")
-        classes = np.unique(y)
+        missing = np.isnan(y) if y.dtype.kind == "f" else np.array([_missing(v) for v in y] if y.dtype.kind == "O" else [], bool)
+        if missing.any():
+            i = int(np.argmax(missing))
+            raise ValueError(f"y[{i}] is {y[i]}; drop such rows first")
+        try:
+            classes = np.unique(y)
+        except TypeError:
+            kinds = sorted({type(v).__name__ for v in y})
+            raise TypeError(f"y holds values of types that have no order, {', '.join(kinds)}; use one type") from None
         if classes.size > 2:
             shown = ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
             raise ValueError(f"y has {classes.size} different values ({shown}); a probit model needs two")
@@ -289,18 +308,18 @@ class BayesProbit(Estimator):
             raise ValueError(f"quantize=True stores 8-bit integers, but dtype={self.dtype!r}; leave dtype=None")
         return "int8" if self.quantize else name
 
-    def _design(self, reader, facts, signs, storage):
-        """The rows that the sampler passes over; sets the shift and the scale of the columns."""
+    def _design(self, reader, facts, signs, event, storage):
+        """The rows that the sampler passes over, and the shift and the scale of the columns."""
         sd = facts.sd
         if storage is None:
             storage = "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
-        self._shift, self._scale = np.zeros(facts.p), np.ones(facts.p)
+        shift, scale = np.zeros(facts.p), np.ones(facts.p)
         if self.fit_intercept and (sd == 0).any():
             warnings.warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept", stacklevel=4)
         if self.standardize:
-            self._scale = np.where(sd > 0, sd, 1.0)
+            scale = np.where(sd > 0, sd, 1.0)
             if self.fit_intercept:
-                self._shift = facts.mean
+                shift = facts.mean
         elif (sd > 0).any() and sd.max() > 1e3 * sd[sd > 0].min():
             warnings.warn(
                 f"the columns' standard deviations go from {sd[sd > 0].min():.3g} to {sd.max():.3g}, but all coefficients "
@@ -309,13 +328,22 @@ class BayesProbit(Estimator):
             )
         if facts.p + self.fit_intercept == 0:
             raise ValueError("X has no columns and fit_intercept=False: there is nothing to fit")
+        limit = {"float32": np.finfo(np.float32).max, "bfloat16": 2.0**128 - 2.0**120}.get(storage, np.finfo(float).max)
+        with np.errstate(over="ignore"):
+            large = ~(np.abs((np.stack([facts.low, facts.high]) - shift) / scale) <= limit).all(axis=0)
+        beyond = (scale < 1e-300) | (large & (storage != "int8"))
+        if beyond.any():
+            raise ValueError(
+                f"column {int(np.argmax(beyond))} of X has numbers that are too large or too small for {storage}; bring it to a "
+                "scale near 1"
+            )
         source = Source(
-            reader, facts, signs, self.classes_[1], storage=storage, intercept=self.fit_intercept, shift=self._shift,
-            scale=self._scale, rounded=self.quantize,
+            reader, facts, signs, event, storage=storage, intercept=self.fit_intercept, shift=shift, scale=scale,
+            rounded=self.quantize,
         )  # fmt: skip
         device = choose_device(self.device, work=20.0 * facts.n * source.shape[1] * self.chains)
         again = reader.streamed and storage in ("float64", "float32") and facts.p + self.fit_intercept <= facts.n
-        return Rows(source if again else source.load(), device, self.workers, *source.code)
+        return Rows(source if again else source.load(), device, self.workers, *source.code), shift, scale
 
     # --- sampling ---
 
@@ -353,24 +381,36 @@ class BayesProbit(Estimator):
             raise ValueError("pass y with an array X; a callable X gives the outcomes itself, with y=None")
         storage = self._storage()
         facts = survey(reader, whole=storage == "int8")
-        self.classes_, signs = self._outcome(facts.y if y is None else y, facts.n)
-        self.n_features_in_ = facts.p
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        self._check_memory(self.draws)
-        rows = self._design(reader, facts, signs, storage)
+        classes, signs = self._outcome(facts.y if y is None else y, facts.n)
+        self._check_memory(self.draws, facts.p, self.keep, self.chains)
+        rows, shift, scale = self._design(reader, facts, signs, classes[1], storage)
         options = dict(
             skip=int(self.fit_intercept), prior=self.prior, kind=self.sampler, chains=self.chains, warmup=self.warmup,
             key=key_words(normalise_rng(self.rng)), tau_scale=self.tau_scale, tau=self.tau, slab=self.slab,
             intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0, sweeps=self.inner_sweeps,
         )  # fmt: skip
-        self._chains = Chains(rows, **options)
+        chains = Chains(rows, **options)
+        self._forget()
+        self._used = self.get_params()  # what is set later is for the next fit
+        self._chains, self._shift, self._scale = chains, shift, scale
+        self.classes_, self.n_features_in_ = classes, facts.p
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
         self._moments = _Moments(self.chains, rows.shape[1], self.keep == "cov")
         self._kept, self._trace = {}, []
         self._seconds = 0.0
-        self._run(self.warmup + self.draws * self.thin)
+        try:
+            self._run(self.warmup + self.draws * self.thin)
+        except BaseException:
+            self._forget()
+            raise
         return self
+
+    def _forget(self):
+        """Drop all that a fit has left; scikit-learn has attributes of its own here."""
+        for name in list(vars(self)):
+            if name in _FITTED or (name[0] != "_" and name[-1] == "_"):
+                delattr(self, name)
 
     def continue_(self, draws):
         """Sample more draws, exactly as a longer `fit` would have.
@@ -395,22 +435,23 @@ class BayesProbit(Estimator):
             raise AttributeError("a loaded model has no data to continue on; fit it again, or continue before saving")
         if isinstance(draws, bool) or not hasattr(draws, "__index__") or draws < 1:
             raise ValueError(f"draws={draws!r} is not understood; use an integer >= 1")
-        self._check_memory(self._moments.n + draws)
-        self._run(self._chains.state["iteration"] + draws * self.thin)
+        used = self._used
+        self._check_memory(self._moments.n + draws, self.n_features_in_, used["keep"], used["chains"])
+        self._run(self._chains.state["iteration"] + draws * used["thin"])
         return self
 
-    def _check_memory(self, draws):
-        if self.keep not in ("draws", "all"):
+    def _check_memory(self, draws, columns, keep, chains):
+        if keep not in ("draws", "all"):
             return
-        need = 8.0 * self.chains * draws * (self.n_features_in_ + 2) * (2 if self.keep == "all" else 1)
+        need = 8.0 * chains * draws * (columns + 2) * (2 if keep == "all" else 1)
         if need > 0.5 * _free_memory():
             raise MemoryError(
-                f"{self.chains} chains of {draws} draws of {self.n_features_in_} coefficients take {need / 2**30:.1f} GiB, more "
+                f"{chains} chains of {draws} draws of {columns} coefficients take {need / 2**30:.1f} GiB, more "
                 "than half of the free memory; use keep='moments', fewer draws or a larger thin"
             )
 
     def _run(self, until):
-        chains, s = self._chains, self._chains.state
+        chains, s, warmup, thin = self._chains, self._chains.state, self._used["warmup"], self._used["thin"]
         pieces = []
         begin = called = time.perf_counter()
         stopped = False
@@ -419,7 +460,7 @@ class BayesProbit(Estimator):
                 while s["iteration"] < until and not stopped:
                     chains.advance()
                     i = s["iteration"]
-                    if i > self.warmup and (i - self.warmup) % self.thin == 0:
+                    if i > warmup and (i - warmup) % thin == 0:
                         self._moments.add(self._original(s["B"]))
                         pieces.append([s[name].copy() for name in self._stored()])
                         if self.callback is not None:
@@ -445,19 +486,19 @@ class BayesProbit(Estimator):
 
     def _stored(self):
         """Parts of the state that every draw keeps."""
-        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.keep, ())
+        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self._used["keep"], ())
 
     def _quantities(self, s):
         """What the callback is told effective sample sizes of, shape (chains, k)."""
         B, skip = self._original(s["B"]), self._chains.skip
-        tau = s["T"][:, None] if self.tau is None else B[:, :0]
+        tau = s["T"][:, None] if self._used["tau"] is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
 
     def _progress(self, s):
-        names = ["intercept"] * self._chains.skip + ["log_tau"] * (self.tau is None) + ["norm"]
+        names = ["intercept"] * self._chains.skip + ["log_tau"] * (self._used["tau"] is None) + ["norm"]
         ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
         return {
-            "iteration": s["iteration"], "chain": np.arange(self.chains), "acceptance": s["accepted"] / s["offered"],
+            "iteration": s["iteration"], "chain": np.arange(self._used["chains"]), "acceptance": s["accepted"] / s["offered"],
             "ess": dict(zip(names, ess.tolist(), strict=True)), "coefficients": self._original(s["B"]),
         }  # fmt: skip
 
@@ -496,9 +537,9 @@ class BayesProbit(Estimator):
 
     def _original(self, B):
         """Coefficients of the standardised columns as those of the columns of X; the last axis is theirs."""
-        if not self.standardize:
+        if not self._used["standardize"]:
             return B.copy()
-        skip = int(self.fit_intercept)
+        skip = self._chains.skip
         B = B / np.concatenate([np.ones(skip), self._scale])
         if skip:
             B[..., 0] -= B[..., 1:] @ self._shift
@@ -507,15 +548,16 @@ class BayesProbit(Estimator):
     def _columns(self):
         """All draws side by side (chains, draws, k), and their names."""
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        parts = [self.draws_["intercept"][:, :, None]] if self.fit_intercept else []
-        labels = ["intercept"] if self.fit_intercept else []
+        parts = [self.draws_["intercept"][:, :, None]] if self._used["fit_intercept"] else []
+        labels = ["intercept"] if self._used["fit_intercept"] else []
         parts += [self.draws_["beta"]]
         labels += [str(n) for n in names]
-        if self.tau is None:
+        if self._used["tau"] is None:
             parts.append(self.draws_["log_tau"][:, :, None])
             labels.append("log_tau")
         return np.concatenate(parts, axis=2), labels
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _agree(self):
         if self.draws_:
             x = self._columns()[0]
@@ -534,13 +576,12 @@ class BayesProbit(Estimator):
     def _need_draws(self, what):
         self._fitted()
         if not self.draws_:
-            raise ValueError(f"{what} needs the draws, but keep={self.keep!r} stored none; fit with keep='draws'")
+            raise ValueError(f"{what} needs the draws, but keep={self._used['keep']!r} stored none; fit with keep='draws'")
 
     # --- prediction ---
 
     def _predictors(self, X, draws=None):
-        """Row blocks of linear predictors, shape (rows, draws)."""
-        X = self._matrix(X)
+        """Row blocks of linear predictors of an array, shape (rows, draws)."""
         beta = self.draws_["beta"].reshape(-1, self.n_features_in_)
         a = self.draws_["intercept"].reshape(-1)
         if draws is not None:
@@ -562,7 +603,7 @@ class BayesProbit(Estimator):
         interval : float, optional
             Also give the central interval of this probability for P(y = 1).
         draws : int, optional
-            Use this many of the draws, equally spaced.
+            Use this many of the draws, equally spaced; needs stored draws.
 
         Returns
         -------
@@ -578,16 +619,19 @@ class BayesProbit(Estimator):
         if interval is not None and not 0.0 < interval < 1.0:
             raise ValueError(f"interval={interval!r} is out of range; use a probability between 0 and 1")
         if not self.draws_:
-            if "covariance" not in self.moments_ or interval is not None:
-                self._need_draws("predict_proba" if interval is None else "an interval")
+            if "covariance" not in self.moments_ or interval is not None or draws is not None:
+                self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "predict_proba")
             warnings.warn("no draws were kept: probabilities come from a normal approximation of the posterior", stacklevel=2)
+            if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
+                raise ValueError("variances of coefficients are beyond the range of float64; fit with keep='draws'")
             X = self._matrix(X).astype(np.float64)
-            if self.fit_intercept:
+            if self._used["fit_intercept"]:
                 X = np.column_stack([np.ones(len(X)), X])
             variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
             p = _apply("ndtr", X @ self.moments_["mean"] / np.sqrt(1.0 + variance))
             return np.column_stack([1.0 - p, p])
-        n = np.shape(X)[0]
+        X = self._matrix(X)
+        n = len(X)
         p, ends = np.empty((n, 2)), np.empty((2, n))
         for part, m in self._predictors(X, draws):
             p[part, 1] = _apply("ndtr", m, self.workers).mean(axis=1)
@@ -622,7 +666,8 @@ class BayesProbit(Estimator):
         numpy.ndarray, shape (chains * draws, n)
         """
         self._need_draws("decision_draws")
-        out = np.empty((self.draws_["log_tau"].size, np.shape(X)[0]))
+        X = self._matrix(X)
+        out = np.empty((self.draws_["log_tau"].size, len(X)))
         for part, m in self._predictors(X):
             out[:, part] = m.T
         return out
@@ -674,19 +719,23 @@ class BayesProbit(Estimator):
             raise ValueError(f"prob={prob!r} is out of range; use a probability between 0 and 1")
         x, names = self._columns()
         flat = x.reshape(-1, x.shape[2])
+        unit = unit_of(flat)
+        sd = unit * (flat / unit).std(axis=0, ddof=1)
         lower, upper = np.quantile(flat, [0.5 - 0.5 * prob, 0.5 + 0.5 * prob], axis=0)
         return {
-            "name": np.array(names), "mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1), "lower": lower, "upper": upper,
+            "name": np.array(names), "mean": flat.mean(axis=0), "sd": sd, "lower": lower, "upper": upper,
             "positive": (flat > 0).mean(axis=0), "rhat": rhat(x), "ess_bulk": ess_bulk(x), "ess_tail": ess_tail(x),
             "mcse": mcse(x),
         }  # fmt: skip
 
     def _log_likelihoods(self, X, y):
         self._need_draws("leave-one-out prediction")
-        y = column(y)
+        X, y = self._matrix(X), column(y)
+        if not len(X):
+            raise ValueError(f"X has shape {X.shape}; at least one row is needed")
         unknown = ~np.isin(y, self.classes_)
-        if y.shape != (np.shape(X)[0],) or unknown.any():
-            raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {np.shape(X)[0]} rows of X")
+        if y.shape != (len(X),) or unknown.any():
+            raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {len(X)} rows of X")
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         for part, m in self._predictors(X):
             yield _apply("log_ndtr", m * signs[part, None], self.workers)
@@ -707,8 +756,11 @@ class BayesProbit(Estimator):
         Raises
         ------
         ValueError
-            Without draws, or for outcomes that `fit` has not seen.
+            Without draws or rows, with one draw, or for outcomes that `fit` has not seen.
         """
+        self._need_draws("waic")
+        if self.draws_["log_tau"].size < 2:
+            raise ValueError("waic needs the variance over draws, but there is one draw only; use continue_(draws)")
         parts = []
         for l in self._log_likelihoods(X, y):  # noqa: E741
             penalty = l.var(axis=1, ddof=1)
@@ -755,7 +807,7 @@ class BayesProbit(Estimator):
             The name as it stands, no suffix is added.
         """
         self._fitted()
-        params = {n: v for n, v in self.get_params().items() if n not in ("rng", "callback", "workers", "device")}
+        params = {n: v for n, v in self._used.items() if n not in ("rng", "callback", "workers", "device")}
         arrays = {f"draws_{n}": v for n, v in self.draws_.items()} | {f"moments_{n}": v for n, v in self.moments_.items()}
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
@@ -779,6 +831,7 @@ class BayesProbit(Estimator):
         with np.load(path, allow_pickle=False) as file:
             params, facts = json.loads(str(file["header"]))
             model = cls(**params)
+            model._used = model.get_params()
             model.classes_ = file["classes"]
             model.draws_ = {n[6:]: file[n] for n in file.files if n.startswith("draws_")}
             model.moments_ = {n[8:]: file[n] for n in file.files if n.startswith("moments_")}
@@ -786,7 +839,7 @@ class BayesProbit(Estimator):
                 model.feature_names_in_ = file["feature_names"].astype(object)
         model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
         model.stats_, model.sampler_ = facts["stats"], facts["stats"]["sampler"]
-        skip = int(model.fit_intercept)
+        skip = int(model._used["fit_intercept"])
         model.coef_ = model.moments_["mean"][None, skip:]
         model.intercept_ = model.moments_["mean"][:1] if skip else np.zeros(1)
         return model

@@ -41,6 +41,18 @@ def _factor(H, d):
     )
 
 
+def _summed(sums, *args):
+    """Sums over the rows; raises where they are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = sums(*args)
+    if not all(np.isfinite(a).all() for a in (found if isinstance(found, tuple) else [found])):
+        raise ValueError(
+            "sums over products of X's columns overflow in its storage type; bring the columns to a scale near 1, for example by "
+            "standardize=True, or use dtype='float64'"
+        )
+    return found
+
+
 def _solve(L, v, transposed=False):
     return blas.dtrsv(L, v, lower=1, trans=int(transposed))
 
@@ -94,10 +106,11 @@ class Chains:
             s["V"] = np.ones((chains, 2, self.p))
             s["W"] = np.column_stack([np.exp(-2.0 * s["T"]), np.ones(chains)])
             if not self.wide:
-                s["H"] = rows.gram()
+                s["H"] = _summed(rows.gram)
             else:
                 self._identity = Rows(np.eye(self.n), rows.device, rows.workers)
                 self._X = rows.floats()
+                _summed(lambda: np.einsum("ij,ij->i", self._X, self._X))
         else:
             self._start()
 
@@ -125,18 +138,18 @@ class Chains:
         d = np.ones(self.p)
         d[: self.skip] = s["D"][0, : self.skip]
         for _ in range(6):
-            H, h = self.rows.curvature(b)
+            H, h = _summed(self.rows.curvature, b)
             L = _factor(H, d)
             b = _solve(L, _solve(L, h), True)
         z = self._draws()[0]
         s["B"] = np.array([b + _solve(L, v, True) for v in z])
-        s["H"], s["h"] = self.rows.curvature(b)
+        s["H"], s["h"] = _summed(self.rows.curvature, b)
         s["mean"], s["count"] = b.copy(), 0
         self._restart()
 
     def _restart(self):
         s = self.state
-        s["loglik"], s["gradient"] = self.rows.loglik(s["B"])
+        s["loglik"], s["gradient"] = _summed(self.rows.loglik, s["B"])
 
     def advance(self):
         """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""

@@ -30,7 +30,9 @@ def matrix(X):
     """X as an array of two axes, a memory map as one of its own memory; its faults named."""
     if hasattr(X, "toarray"):
         raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
-    X = unmasked(X)
+    frame, X = X, unmasked(X)
+    if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
+        X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
     if X.dtype.kind not in "fiub":
@@ -145,6 +147,7 @@ def survey(reader, whole=False):
     """
     outcomes, single, n = [], [], 0
     mean, squares, low, high, flags = 0.0, 0.0, np.inf, -np.inf, whole
+    power = 0  # the mean is in units of 2^power, a number per column not far above the largest; `squares` in their squares
 
     def write(lo, place, x, y, out):
         finite(x, lo)
@@ -161,6 +164,9 @@ def survey(reader, whole=False):
         low, high = np.minimum(low, x.min(axis=0)), np.maximum(high, x.max(axis=0))
         if whole:
             flags = flags & (x == np.rint(x)).all(axis=0)
+        before, power = power, np.maximum(np.frexp(np.maximum(-low, high))[1], -1000)
+        mean, squares = np.ldexp(mean, before - power), np.ldexp(squares, 2 * (before - power))
+        x *= np.ldexp(1.0, -power)
         centre = x.mean(axis=0)
         step = centre - mean
         mean = mean + step * (len(x) / n)
@@ -170,7 +176,7 @@ def survey(reader, whole=False):
         raise ValueError("X() gave no rows" if reader.open else f"X has shape {reader.X.shape}; at least one row is needed")
     if n >= 2**32:
         raise ValueError(f"X has {n} rows; at most 2**32 - 1 can be counted")
-    sd = np.where(low == high, 0.0, np.sqrt(squares / n))
+    mean, sd = np.ldexp(mean, power), np.where(low == high, 0.0, np.ldexp(np.sqrt(squares / n), power))
     y = np.concatenate(outcomes) if reader.open else None
     return Survey(n, p, all(single), low, high, mean, sd, np.broadcast_to(flags, p), y)
 

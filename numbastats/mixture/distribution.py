@@ -69,8 +69,6 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     """
     flat = x.reshape(-1)
     outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
-    if law.closed:
-        outside &= flat != 0.0
     bad = outside | np.isnan(flat)
     inside = np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)
     with np.errstate(over="ignore", under="ignore"):
@@ -384,15 +382,15 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     """
     law, par = _mixture(weights, means, params, family)
     q, dtype = _values(q)
-    p = 1.0 - q if law.decreasing else q
     good = (q >= 0) & (q <= 1)
-    p = np.where(good, p, 0.5)
+    p = np.where(good, q, 0.5)
+    p, rest = (1.0 - p, p) if law.decreasing else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
     half = (p > 0.5) & (not law.discrete)
 
     def below(y):  # whether y is under the quantile, judged by the smaller tail, that of counts by `cdf`
         lo, hi = _tails(y, law, par)
         lo = lo.astype(dtype) if law.discrete else lo
-        return np.where(half, hi > (q if law.decreasing else 1.0 - q), lo < p)
+        return np.where(half, hi > rest, lo < p)
 
     centre, width = par[1].mean(), np.max(np.abs(par[1])) + 1.0
     if law.base == fam.GAUSSIAN:
@@ -413,7 +411,8 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
             break
         under = below(middle)
         lo, hi = np.where(under, middle, lo), np.where(under, hi, middle)
-    y = np.where(p <= 0, -math.inf if law.base == fam.GAUSSIAN else 0.0, np.where(p >= 1, math.inf, hi))
+    first, last = (rest >= 1, rest <= 0) if law.decreasing else (p <= 0, p >= 1)
+    y = np.where(first, -math.inf if law.base == fam.GAUSSIAN else 0.0, np.where(last, math.inf, hi))
     if law.discrete:
         y = np.floor(y)
     with np.errstate(divide="ignore", over="ignore"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
+from numbastats._core.errors import ConvergenceWarning
 from numbastats._core.estimator import Estimator
 from numbastats.mixture import distribution
 from numbastats.mixture.families import family_of
@@ -30,7 +33,7 @@ class Mixture(Estimator):
     loglik_, lower_bound_ : float
         Log-likelihood, and its mean per observation.
     converged_ : bool
-    n_iter_, status_ : int
+    n_iter_, status_, n_features_in_ : int
     message_ : str
     result_ : MixtureFit
 
@@ -72,13 +75,15 @@ class Mixture(Estimator):
         Parameters
         ----------
         X : array_like, shape (n,) or (n, 1)
+            NaN are dropped.
         y : ignored
         sample_weight : array_like, shape (n,), optional
+            Masked weights count as 0.
 
         Returns
         -------
         Mixture
-            The estimator itself.
+            The estimator itself; with a `ConvergenceWarning` where `status_` is 1, 2 or 3.
 
         Raises
         ------
@@ -87,13 +92,16 @@ class Mixture(Estimator):
         """
         x = _column(X)
         options = self.get_params()
-        r = fit(x, options.pop("n_components"), weights=sample_weight, **options)
-        self.result_ = r
+        w = None if sample_weight is None else np.ma.filled(sample_weight, 0)
+        r = fit(x, options.pop("n_components"), weights=w, **options)
+        if r.status in (1, 2, 3):
+            warnings.warn(f"status {r.status}: {r.message}", ConvergenceWarning, stacklevel=2)
+        self.result_, self.n_features_in_ = r, 1
         self.weights_, self.means_, self.params_, self.n_components_ = r.weights, r.means, r.params, r.n_components
         self.loglik_, self.converged_, self.n_iter_, self.status_, self.message_ = (
             r.loglik, r.converged, r.n_iter, r.status, r.message,
         )  # fmt: skip
-        total = r.n_used if sample_weight is None else float(np.sum(np.asarray(sample_weight)[~np.isnan(x)]))
+        total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
 
@@ -128,13 +136,19 @@ class Mixture(Estimator):
         Parameters
         ----------
         X : array_like, shape (n,) or (n, 1)
+            NaN are dropped.
         y : ignored
 
         Returns
         -------
         float
         """
-        return float(np.mean(to_host(self.score_samples(X), "X")))
+        return float(np.mean(self._scores(X)))
+
+    def _scores(self, X):
+        """Log densities of the values that are not NaN."""
+        scores = to_host(self.score_samples(X), "X")
+        return scores[~np.isnan(_column(X))]
 
     def predict_proba(self, X):
         """Posterior probabilities of the components.
@@ -165,6 +179,22 @@ class Mixture(Estimator):
         p = to_host(self.predict_proba(X), "X")
         return in_kind_of(np.where(np.isnan(p[:, 0]), -1, np.argmax(p, axis=1)), X)
 
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit the mixture; the most probable component of every observation.
+
+        Parameters
+        ----------
+        X : array_like, shape (n,) or (n, 1)
+        y : ignored
+        sample_weight : array_like, shape (n,), optional
+
+        Returns
+        -------
+        array of int, shape (n,)
+            As of `predict`.
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
     def sample(self, n_samples=1, rng=None):
         """Draw from the fitted mixture.
 
@@ -180,7 +210,7 @@ class Mixture(Estimator):
         return distribution.rvs(*self._parameters(), size=n_samples, family=self.family, rng=rng)[:, None]
 
     def _criterion(self, X, price):
-        scores = to_host(self.score_samples(X), "X")
+        scores = self._scores(X)
         free = (3 if family_of(self.family).two else 2) * self.n_components_ - 1
         return float(price(scores.size) * free - 2.0 * np.sum(scores))
 
@@ -190,6 +220,7 @@ class Mixture(Estimator):
         Parameters
         ----------
         X : array_like, shape (n,) or (n, 1)
+            NaN are dropped.
 
         Returns
         -------
@@ -208,6 +239,7 @@ class Mixture(Estimator):
         Parameters
         ----------
         X : array_like, shape (n,) or (n, 1)
+            NaN are dropped.
 
         Returns
         -------
@@ -223,6 +255,8 @@ class Mixture(Estimator):
 
 def _column(X):
     x = unmasked(to_host(X, "X"))
+    if x.dtype.kind == "O" and all(getattr(d, "kind", "O") in "fiub" for d in np.atleast_1d(getattr(X, "dtypes", "O"))):
+        x = X.to_numpy(float, na_value=np.nan)  # of a data frame or series with nullable columns
     if x.ndim == 2 and x.shape[1] == 1:
         return x[:, 0]
     if x.ndim != 1:

@@ -64,12 +64,15 @@ class Family:
             return np.zeros(x.shape, bool)
         if self.discrete:
             return (x < 0) | (x != np.floor(x))
-        return x < self.constant if self.transform == "log_ratio" else x <= 0
+        if self.transform == "log_ratio":
+            return x < self.constant
+        return x < 0 if self.closed else x <= 0
 
     @property
     def closed(self):
-        """Whether the density is positive and finite at the end of the support, 0."""
-        return self.name in ("exponential", "half_normal")
+        """Whether the density at 0 is positive and finite, whatever the mean: a constant times x^(degree shape - 1) there."""
+        degree = {"identity": 1.0, "half_square": 2.0, "square": 2.0, "power": self.constant}.get(self.transform, 0.0)
+        return self.base == fam.FIXED_GAMMA and degree * self.shape == 1.0
 
     def log_forward(self, x):
         """log g(x), also where g(x) over- or underflows."""

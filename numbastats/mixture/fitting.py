@@ -15,10 +15,9 @@ from numbastats._core.dispatch import choose_device
 from numbastats._core.errors import choice
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats._core.random import key_words, normalise_rng
-from numbastats.mixture import climbing, pipeline
+from numbastats.mixture import climbing, kernels, pipeline
 from numbastats.mixture.climbing import COUNT, MASS
 from numbastats.mixture.families import Family, family_of
-from numbastats.mixture.kernels import MAX_CUDA_K
 from numbastats.mixture.layout import arrange, flatten
 from numbastats.scalar import families as fam
 
@@ -230,6 +229,8 @@ def fit_many(
     family : str or tuple
         "inverse_gaussian", "gaussian", "gamma", "lognormal", "inverse_gamma", "reciprocal_inverse_gaussian", "exponential",
         "poisson", "geometric", "rayleigh", "maxwell", "half_normal", ("weibull", k), ("pareto", minimum), ("gamma", shape).
+        Laws on (0, inf) take no zeros, but for those whose density at 0 is finite and positive, as the exponential and the
+        half-normal law's.
     offsets : array of int, shape (D + 1,), optional
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
@@ -239,7 +240,7 @@ def fit_many(
     starts : {"portfolio", "subset", "quantile", "kmeans++"}
         Three observations per component, random quantile cuts, k-means++ cuts, or a third of each.
     init_params : array, shape (D, R, 3, K), optional
-        Explicit starts instead: weights, means, params.
+        Explicit starts instead: weights, means, params. One with a NaN is no start.
     method : {"newton", "squarem", "em", "bulkem"}
         Short EM on compressed cells, then Newton on the best few (SQUAREM where that fails); or one algorithm for every start.
     tol : float
@@ -309,9 +310,13 @@ def fit_many(
     choice("precision", precision, ("double", "mixed", "single"))
     if precision == "single" and method != "newton":
         raise ValueError(f"precision='single' needs method='newton', not {method!r}; use precision='double'")
-    for name, value in (("tol", tol), ("max_iter", max_iter)):
-        if not value > 0:
-            raise ValueError(f"{name}={value!r} must be positive")
+    if not tol > 0:
+        raise ValueError(f"tol={tol!r} must be positive")
+    if not max_iter >= 1 or max_iter % 1:
+        raise ValueError(f"max_iter={max_iter!r} is not a number of passes; use an integer >= 1")
+    for name, value in (("min_sd_ratio", min_sd_ratio), ("min_count", min_count)):
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name}={value!r} is out of range; use a finite number >= 0")
     if n_init is not None and (n_init != int(n_init) or n_init < 1):
         raise ValueError(f"n_init={n_init!r} is not a number of starts; use an integer >= 1, or None")
     prior_n, prior_d, prior_a = _prior(prior)
@@ -323,9 +328,9 @@ def fit_many(
     D = values.count
     candidates, per_set = _candidates(n_components, D)
     where = choose_device(device, work=values.x.size * 200.0 * max(candidates))
-    if where == "cuda" and max(candidates) > MAX_CUDA_K:
+    if where == "cuda" and max(candidates) > kernels.MAX_CUDA_K:
         raise ValueError(
-            f"n_components={max(candidates)} is more than the {MAX_CUDA_K} that device='cuda' takes; use device='cpu'"
+            f"n_components={max(candidates)} is more than the {kernels.MAX_CUDA_K} that device='cuda' takes; use device='cpu'"
         )
     given = None
     if init_params is not None:
@@ -335,6 +340,8 @@ def fit_many(
                 f"init_params has shape {given.shape}; it must be (D, R, 3, K) = ({D}, R, 3, {candidates[0]}) with one K: "
                 "weights, means and params of R starts"
             )
+        if (given[:, :, 0] < 0).any():
+            raise ValueError("init_params has negative weights; use weights >= 0")
     options = pipeline.Options(
         method, starts, None if n_init is None else int(n_init), float(tol), int(max_iter), prior_n, prior_d, prior_a,
         float(min_sd_ratio), float(min_count), precision, key_words(normalise_rng(rng)), where, workers,
@@ -405,7 +412,11 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
     if options.get("keep_starts"):
         raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
     if "init_params" in options and options["init_params"] is not None:
-        options["init_params"] = np.asarray(options["init_params"], np.float64)[None]
+        given = np.asarray(options["init_params"], np.float64)
+        used = given if family_of(family).two or given.ndim != 3 else given[:, :2]
+        if not np.isfinite(used).all():
+            raise ValueError("init_params has NaN or infinite entries; use finite weights, means and params")
+        options["init_params"] = given[None]
     batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
     if errors == "raise" and 5 <= batch.status[0] <= 8:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
@@ -417,21 +428,22 @@ def _prior(prior):
     n0, d0, a0 = prior.pop("n0", 0.0), prior.pop("d0", None), prior.pop("a0", 1.0)
     if prior:
         raise ValueError(f"prior has the unknown entries {sorted(prior)}; use n0, d0, a0")
-    if not (n0 >= 0 and (d0 is None or d0 > 0) and a0 >= 1):
-        raise ValueError(f"prior n0={n0!r}, d0={d0!r}, a0={a0!r} is out of range; use n0 >= 0, d0 > 0, a0 >= 1")
+    if not (0 <= n0 < math.inf and (d0 is None or 0 < d0 < math.inf) and 1 <= a0 < math.inf):
+        raise ValueError(f"prior n0={n0!r}, d0={d0!r}, a0={a0!r} is out of range; use finite n0 >= 0, d0 > 0, a0 >= 1")
     return float(n0), None if d0 is None else float(d0), float(a0)
 
 
 def _candidates(n_components, D):
     """Sorted numbers of components to fit, and the wanted one per data set if that is prescribed."""
-    if hasattr(n_components, "__index__") and np.ndim(n_components) == 0:
+    if hasattr(n_components, "__index__") and np.ndim(n_components) == 0 and not isinstance(n_components, bool):
         ks, per_set = [int(n_components)], None
     elif isinstance(n_components, np.ndarray) and n_components.shape == (D,) and n_components.dtype.kind in "iu":
         per_set = n_components.astype(np.int64)
         ks = sorted(set(per_set.tolist())) or [1]
     else:
         try:
-            ks, per_set = sorted(int(v.__index__()) for v in n_components), None
+            wanted, per_set = list(n_components), None
+            ks = [] if any(isinstance(v, bool) for v in wanted) else sorted(int(v.__index__()) for v in wanted)
         except (TypeError, AttributeError):
             ks = []
         if len(set(ks)) < max(len(ks), 1):
@@ -527,11 +539,7 @@ class _Job:
             "loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular",
         )  # fmt: skip
         for name in fields:
-            out[name] = (
-                np.choose(pick, [getattr(r, name) for r in results])
-                if nk < 32
-                else np.stack([getattr(r, name) for r in results], axis=1)[np.arange(D), pick]
-            )
+            out[name] = np.stack([getattr(r, name) for r in results])[pick, np.arange(D)]
         names = ("weights", "means", "params") if family.two else ("weights", "means")
         side = size * width if self.se or self.cov else 0
         cov, se = np.full((D, side, side), np.nan), np.full((D, side), np.nan)
@@ -543,8 +551,8 @@ class _Job:
                 _covariances(cov, se, r, rows, p, m, v)
         out["status"] = np.where(bad != 0, bad, out["status"]).astype(np.int8)
         notes = dict(data.notes)
-        for d in np.nonzero(_unusable(out, family))[0]:
-            out["status"][d], notes[int(d)] = 8, _BEYOND
+        for d in np.nonzero(_unusable(out, family, values.dtype))[0]:
+            out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
         lost = (bad != 0) | np.isin(out["status"], (3, 5, 8))
         for name in ("weights", "means", "params"):
             out[name][lost] = np.nan
@@ -637,26 +645,26 @@ def _covariances(cov, se, r, rows, p, mean, second):
 
 
 _BEYOND = (
-    "the log-likelihood or the parameters are beyond the range of double precision numbers; bring the data to a scale near 1, "
-    "or drop extreme values"
+    "the log-likelihood or the parameters are beyond the range of {} numbers; bring the data to a scale near 1, or drop extreme "
+    "values"
 )
 
 
-def _unusable(out, family):
-    """Which fits have a log-likelihood or parameters that overflowed, or means that vanished."""
-    lost = ~np.isfinite(out["loglik"])
+def _unusable(out, family, dtype):
+    """Which fits have a log-likelihood that overflowed, or parameters that over- or underflow as numbers of the results' type."""
+    limits = np.finfo(dtype)
+    lost, used = ~np.isfinite(out["loglik"]), ~np.isnan(out["weights"])
     for name in ("weights", "means", "params") if family.two else ("weights", "means"):
-        used = ~np.isnan(out["weights"])
-        lost |= (used & ~np.isfinite(out[name])).any(axis=1)
-    if not family.discrete and family.base != fam.GAUSSIAN:
-        lost |= (out["means"] == 0.0).any(axis=1)
+        lost |= (used & ~(np.abs(out[name]) <= limits.max)).any(axis=1)
+    if not family.discrete:
+        lost |= (out["params" if family.two else "means"] < limits.tiny).any(axis=1)
+        if family.base != fam.GAUSSIAN:
+            lost |= (out["means"] == 0.0).any(axis=1)
     return lost & np.isin(out["status"], (0, 1, 2, 4))
 
 
 def _entropy(p, r, options):
     """Sum over the observations of the entropy of the responsibilities."""
-    from numbastats.mixture import kernels as k
-
     D, K = r.par.shape[0], r.par.shape[2]
     total = np.full(D, np.nan)
     host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.t1, p.w)]
@@ -665,9 +673,9 @@ def _entropy(p, r, options):
             c = p.info[d, climbing.CENTRE]
             x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
             P = np.empty((3, K))
-            k.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
+            kernels.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
             out, resp = np.empty(x.size), np.empty((K, x.size))
-            k.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
+            kernels.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
     return total
 

@@ -158,9 +158,8 @@ def arrange(values, family, threads=1) -> Data:
         missing, infinite = np.isnan(x), np.isinf(x)
         outside = family.outside(np.where(missing | infinite, max(1.0, family.minimum), x))
         flag(infinite, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
-        rule = (
-            "whole numbers >= 0" if family.discrete else f"values {'>=' if family.name == 'pareto' else '>'} {family.minimum:g}"
-        )
+        sign = ">=" if family.closed or family.name == "pareto" else ">"
+        rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
         flag(
             outside & ~missing & ~infinite,
             OUT_OF_SUPPORT,

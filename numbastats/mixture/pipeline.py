@@ -162,6 +162,8 @@ def _constant(p, y, w):
     """What the canonical log-likelihood of the scaled data lacks: sum of w h(x)."""
     family, info = p.family, p.info
     mass, logs, scale = info[:, c.MASS], info[:, c.LOGS], info[:, c.SCALE]
+    if family.closed:  # the sum of logarithms cancels; a zero would make it infinite
+        logs = np.zeros(logs.shape)
     power, add = fam.log_base(family.base, float(family.shape))
     j0, j1, j2 = family.jacobian
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -441,7 +443,8 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     blurred = ~(_blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
     status[(status == 0) & blurred] = c.NOT_CERTIFIED
     keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, c.SPREAD][:, None]).all(axis=1)
-    keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
+    if K > 1:  # one component has all observations
+        keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
     grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
     order = np.lexsort((-objective, -grade, owner))

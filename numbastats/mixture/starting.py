@@ -123,7 +123,7 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
                 a, b = int(cuts[k]), int(cuts[k + 1])
                 s0, s1, s2 = _below(q0, b) - _below(q0, a), _below(q1, b) - _below(q1, a), _below(q2, b) - _below(q2, a)
                 share = s0 / info[MASS]
-                enough = b > a and s0 * info[COUNT] >= 2.0 * info[MASS]
+                enough = b > a and (K == 1 or s0 * info[COUNT] >= 2.0 * info[MASS])
             if not (enough and _segment(par, k, s0, s1, s2, share, family, info)):
                 good = False
                 break
