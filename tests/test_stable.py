@@ -449,6 +449,22 @@ def test_quantiles_round_trip(device):
         assert error[keep & (p > 1e-100)].max() < 1e-11
 
 
+@pytest.mark.parametrize(("alpha", "beta"), [([1.5], 0.0), ([[1.5]], 0.0), (1.5, [[[0.5]]]), ([[1.5]], [1.0])])
+def test_one_element_arrays_keep_their_axes_by_tables(alpha, beta):
+    lead = np.shape(np.add(alpha, beta))
+    a, b = np.ravel(alpha)[0], np.ravel(beta)[0]
+    for x in (0.3, np.linspace(0.01, 0.99, 500)):
+        shape = np.broadcast_shapes(lead, np.shape(x))
+        for name in ("pdf", "logcdf", "ppf", "isf"):
+            f = getattr(stable, name)
+            options = {} if name in ("ppf", "isf") else {"method": "table"}
+            got, out = f(x, alpha, beta, **options), np.empty(shape)
+            assert got.shape == shape and f(x, alpha, beta, out=out, **options) is out
+            want = np.broadcast_to(f(x, a, b, **options), shape)
+            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(out, want)
+
+
 def test_quantile_error():
     x, e = stable.ppf([0.1, 0.5, 0.0], 1.5, 0.5, error=True)
     assert (e[:2] < 1e-11).all() and (e[:2] > 0).all() and e[2] == 0 and x[2] == -INF

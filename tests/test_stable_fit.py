@@ -119,12 +119,21 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(b.se, a.se, rtol=1e-3)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-4, 1e12])
+@pytest.mark.parametrize("unit", [1e-150, 1e-4, 1e12, 1e303])
 def test_the_unit_of_weights_does_not_matter(unit):
     x, weights = draw(1.6, 0.2, 300), np.random.default_rng(2).uniform(0.5, 2.0, 300)
     a, b = fit(x, weights=weights), fit(x, weights=unit * weights)
     np.testing.assert_allclose(b.params, a.params, rtol=1e-10)  # observed 9e-12
     np.testing.assert_allclose([b.loglik, *(unit * b.se**2)], [unit * a.loglik, *a.se**2], rtol=1e-9)  # 7e-12
+    assert type(b.loglik) is float
+
+
+def test_weights_whose_sum_is_no_number():
+    x = draw(1.6, 0.2, 300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fit(x, weights=np.full(300, 1e308))
+    np.testing.assert_allclose(found.params, fit(x).params, rtol=1e-9)
 
 
 def test_values_of_next_to_no_weight_do_not_matter():
@@ -297,6 +306,14 @@ def test_callback_stops():
     assert [i for i, _ in seen][:2] == [1, 2] and seen[1][1] >= seen[0][1] and found.params.shape == (4,)
 
 
+def test_callback_of_other_methods():
+    seen = []
+    found = fit(draw(1.5, 0.3, 100), "grid", callback=lambda i, p, total: seen.append(i) or i == 2)
+    assert seen == [1, 2] and not found.converged and "callback" in found.message
+    with pytest.raises(ValueError, match="callback"):
+        fit(draw(1.5, 0.3, 100), "ecf", callback=print)
+
+
 def test_awkward_data():
     few = fit(draw(1.5, 0.0, 12))
     assert "few points" in few.message
@@ -348,6 +365,69 @@ def test_bounds():
     x = draw(1.5, 0.3, 300)
     found = fit(x, bounds={"alpha": (1.0, 1.4), "beta": (-0.2, 0.1)})
     assert found.params[0] <= 1.4 and found.params[1] <= 0.1 and found.converged
+
+
+def test_estimates_on_a_bound_have_no_standard_error():
+    x = draw(1.6, 0.4, 300)
+    for name, i, bounds in (("alpha", 0, (1.0, 1.5)), ("beta", 1, (-0.1, 0.02))):
+        found = fit(x, bounds={name: bounds})
+        assert found.params[i] == bounds[1] and f"boundary: {name} = {bounds[1]}" in found.message
+        assert np.isnan(found.se[i]) and np.isfinite(np.delete(found.se, i)).all()
+        held = fit(x, fixed={name: bounds[1]})
+        np.testing.assert_allclose(found.se, held.se, rtol=1e-4)  # as if it were known
+    lowest = fit(ns.stable.rvs(0.05, 0.0, size=300, rng=1))
+    assert lowest.params[0] == 0.1 and "boundary: alpha = 0.1" in lowest.message and np.isnan(lowest.se[0])
+    equal, known = fit(x, bounds={"beta": (0.2, 0.2)}), fit(x, fixed={"beta": 0.2})
+    np.testing.assert_array_equal(equal.params, known.params)
+
+
+# Log-likelihoods that Nelder and Mead's simplex finds, and which the maximum must reach.
+FIXED = [
+    ((1.6, 0.4, 3.0, 2.0), 1, dict(alpha=0.5, beta=1.0), -1595.275592),
+    ((0.5, 1.0, 0.0, 1.0), 2, dict(beta=-1.0), -3392.802773),
+    ((0.5, 1.0, 0.0, 1.0), 2, dict(alpha=1.5, beta=-1.0), -3614.040345),
+    ((0.5, 1.0, 0.0, 1.0), 2, dict(alpha=1.0, beta=-1.0), -3902.213800),
+    ((1.6, 0.4, 3.0, 2.0), 1, dict(alpha=0.5, beta=1.0, loc=0.0), -1595.311069),
+]
+
+
+@pytest.mark.parametrize(("law", "seed", "fixed", "highest"), FIXED)
+def test_fixed_shapes_far_from_the_data(law, seed, fixed, highest):
+    """The simple estimators put some values outside the support, or far out in a light tail."""
+    x = ns.stable.rvs(*law, size=300, rng=seed)
+    found = fit(x, fixed=fixed)
+    assert found.converged and found.loglik == pytest.approx(highest, abs=2e-6)
+
+
+def test_the_grid_begins_within_the_support():
+    x = ns.stable.rvs(1.6, 0.4, 3.0, 2.0, size=300, rng=1)
+    assert fit(x, "grid", fixed=dict(alpha=0.5, beta=1.0)).loglik == pytest.approx(-1595.2756, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "start", [(1.5, 0.0, 3.0, 1e6), (1.5, 0.0, 3.0, 1e-5), (1.5, 0.0, 1e9, 1.0), (0.5, 1.0, 3.0, 1.0), (1.0, 1.0, 3.0, 1.0)]
+)
+def test_starts_far_from_the_data(start):
+    x = draw(1.6, 0.4, 300)
+    found = fit(x, start=start)
+    assert found.converged and found.loglik == pytest.approx(fit(x).loglik, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["ml", "grid", "ecf", "quantile", "small"])
+def test_impossible_data_are_said(method):
+    x = draw(1.6, 0.4, 300, loc=3.0, scale=2.0)
+    everything = dict(alpha=0.5, beta=1.0, loc=0.0, scale=1.0)
+    with pytest.warns(ns.ConvergenceWarning, match="the likelihood is 0"):
+        found = fit(x, method, fixed=everything)
+    assert not found.converged and found.loglik == -np.inf
+    assert not ns.stable.fit_many([x], method, fixed=everything).converged[0]
+
+
+def test_a_search_that_ends_short_of_the_maximum_says_so(monkeypatch):
+    """Steps along which nothing is gained: what is left is judged without damping."""
+    monkeypatch.setattr("numbastats.stable.fitting._moved", lambda p, indices, step: p + [0.0, 0.0, 1e6, 0.0])
+    with pytest.warns(ns.ConvergenceWarning, match="not converged"):
+        assert not fit(draw(1.5, 0.0, 100)).converged
 
 
 def test_no_convergence_is_said(monkeypatch):

@@ -133,8 +133,8 @@ def _quantiles(x, w, p):
     if w is None:
         return np.quantile(x, p, method="hazen")
     order = np.argsort(x)
-    mass = np.cumsum(w[order]) - 0.5 * w[order]
-    return np.interp(p, mass / w.sum(), x[order])
+    w = w[order] / w.max()  # the sum may not be a number
+    return np.interp(p, (np.cumsum(w) - 0.5 * w) / w.sum(), x[order])
 
 
 def _mean(values, w):
@@ -310,32 +310,38 @@ def _inward(p, bounds):
 def _climb(likelihood, start, free, bounds, callback):
     """Quasi-Newton steps from the outer product of the scores, damped, within the bounds.
 
-    A parameter at its bound whose score points outside rests. Ends where the expected gain of a step is below 1e-9.
+    A parameter at its bound whose score points outside rests. Ends where the expected gain of a step is below 1e-9, or where
+    no step gains. The last result is what a step without damping would still gain.
     """
     p = _inward(np.array(start, np.float64), bounds)
     values = likelihood.values(p)
-    best, damping, iterations, gain = likelihood.total(values), 1e-3, 0, 0.0
+    best, damping, iterations, left = likelihood.total(values), 1e-3, 0, math.inf if free else 0.0
     J = before = None
-    while free and iterations < 100:
+    while free and iterations < 100 and math.isfinite(best) and not likelihood.stopped:
         iterations += 1
-        with np.errstate(invalid="ignore"):  # -inf beyond the end of a support
+        with np.errstate(invalid="ignore", over="ignore"):  # -inf beyond the end of a support, steep light tails
             D = likelihood.scores(p, values, free)
-        D = np.where(np.isfinite(D), D, 0.0)
-        g = D.sum(axis=1) if likelihood.w is None else D @ likelihood.w
-        outer = D @ D.T if likelihood.w is None else (D * likelihood.w) @ D.T
-        J = outer if J is None else _updated(J, *before, p[free], g, outer)
+            D = np.where(np.isfinite(D), D, 0.0)
+            g = D.sum(axis=1) if likelihood.w is None else D @ likelihood.w
+            outer = D @ D.T if likelihood.w is None else (D * likelihood.w) @ D.T
+            J = outer if J is None else _updated(J, *before, p[free], g, outer)
+        lost = any(J[j, j] < 1e-290 for j, i in enumerate(free) if i > 1)  # the square of 1/scale is no number
+        if lost or not (np.isfinite(g).all() and np.isfinite(J).all()):
+            left = math.inf
+            break
         ends = [bounds[i] if i < 2 else (-math.inf, math.inf) for i in free]
         moving = [
             j for j, i in enumerate(free) if not ((p[i] <= ends[j][0] and g[j] < 0.0) or (p[i] >= ends[j][1] and g[j] > 0.0))
         ]
         if not moving:
-            gain = 0.0
+            left = 0.0
             break
         scale = np.sqrt(np.maximum(np.diag(J), 1e-300))[moving]
         scaled = J[np.ix_(moving, moving)] / scale[:, None] / scale
         trial, fresh, total = p, values, -math.inf
+        left = 0.5 * float(g[moving] @ _step(scaled, g[moving], scale, 1e-9))
         while damping < 1e8:
-            step = np.linalg.lstsq(scaled + damping * np.eye(len(moving)), g[moving] / scale, rcond=None)[0] / scale
+            step = _step(scaled, g[moving], scale, damping)
             gain = 0.5 * float(g[moving] @ step)
             trial = _inward(_moved(p, np.array(free)[moving], step), bounds)
             fresh = likelihood.values(trial)
@@ -354,7 +360,11 @@ def _climb(likelihood, start, free, bounds, callback):
             break
         if gain < 1e-9 or (gain < 1e-6 and improved < 1e-9):
             break
-    return p, best, iterations, gain
+    return p, best, iterations, left
+
+
+def _step(scaled, g, scale, damping):
+    return np.linalg.lstsq(scaled + damping * np.eye(g.size), g / scale, rcond=None)[0] / scale
 
 
 def _updated(J, p0, g0, p1, g1, outer):
@@ -393,6 +403,25 @@ def _starts(x, w, known, given):
     return starts
 
 
+def _within_reach(likelihood, p, free, bounds):
+    """The start, or one with another scale and loc where the data are far less likely than under a Cauchy law, or impossible."""
+    x, p = likelihood.x, p.copy()
+    total = likelihood(p)
+    if total >= likelihood.total(-math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, x))) - 3.0 * x.size:
+        return p
+    if 1 in free and not math.isfinite(total):
+        p[1] = _inward((p[0], min(max(p[1], -0.9), 0.9), *p[2:]), bounds)[1]
+    if 2 not in free and 3 not in free:
+        return p
+    ends = np.array([x.min(), 0.0, x.max()])
+    at = ppf([0.5 / x.size, 0.5, 1.0 - 0.5 / x.size], p[0], p[1], workers=1)
+    scales = [p[3], *np.geomspace(0.1, 100.0 * min(1.0 + abs(x).max(), 1e300), 40)] if 3 in free else [p[3]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        laws = [np.array([*p[:2], m, s]) for s in scales for m in ([p[2], *(ends - s * at)] if 2 in free else [p[2]])]
+        totals = [likelihood(q) if np.isfinite(q).all() else -math.inf for q in laws]
+    return laws[int(np.argmax(np.nan_to_num(totals, nan=-math.inf)))]
+
+
 def _spiky(likelihood, begin, free, limits, callback):
     """A climb from a start with alpha < 1, where the likelihood has a local maximum in loc next to every observation.
 
@@ -419,7 +448,7 @@ def _spiky(likelihood, begin, free, limits, callback):
     return p, best, iterations + steps, gain
 
 
-def _grid_search(likelihood, start, free, bounds, profile, x, w, known):
+def _grid_search(likelihood, start, free, bounds, profile, x, w, known, callback):
     """The contracting grid of the reference: recentre on the best point, shrink unless it lies on the edge."""
     centre = _inward(np.array(start), bounds)
     half = np.array([0.3, 0.5, 0.4 * centre[3], 0.4 * centre[3]])
@@ -427,7 +456,7 @@ def _grid_search(likelihood, start, free, bounds, profile, x, w, known):
     inner = [] if profile else [i for i in free if i >= 2]
     best, iterations = likelihood(centre), 0
     steps = np.linspace(-1.0, 1.0, _SIDE)
-    while iterations < 60 and (half[[i for i in free]] > 1e-6).any():
+    while iterations < 60 and (half[free] > 1e-6).any():
         iterations += 1
         found, lowest, where = (best, centre.copy()), math.inf, None
         for shape in np.ndindex(*[_SIDE] * len(outer)):
@@ -457,6 +486,9 @@ def _grid_search(likelihood, start, free, bounds, profile, x, w, known):
         best, centre = found
         if not on_edge:
             half = half * _SHRINK
+        if callback is not None and callback(iterations, centre.copy(), best * likelihood.share):
+            likelihood.stopped = True
+            break
         if best - lowest < 1e-8 * max(1.0, abs(best)):
             break
     return centre, best, iterations
@@ -535,7 +567,6 @@ def fisher_information(alpha, beta, scale=1.0):
 def _covariance(p, free, mass, kind, likelihood):
     """Covariance of the estimates in S0, NaN where there is none."""
     cov = np.full((4, 4), np.nan)
-    free = [i for i in free if not (i == 1 and abs(p[1]) > 1.0 - 1e-9)]
     if not free:
         return cov
     if p[0] >= _HIGHEST:  # a Gaussian: variance 2 scale^2; alpha and beta have no standard error
@@ -675,7 +706,8 @@ def fit(
         With "grid": location and scale follow from the quartiles for every (alpha, beta).
     nan_policy : {"raise", "omit"}
     callback : callable, optional
-        Called with (iteration, parameters in S0 of the standardised data, log-likelihood); the search ends when it returns True.
+        For "ml" and "grid": called with (iteration, parameters in S0 of the standardised data, log-likelihood); the search ends
+        when it returns True.
     device, workers
         As in `pdf`.
 
@@ -693,7 +725,7 @@ def fit(
     Warns
     -----
     ConvergenceWarning
-        When the search did not converge; the best point is returned.
+        When the search did not converge, or the likelihood of the result is 0; the best point is returned.
 
     Notes
     -----
@@ -717,15 +749,18 @@ def fit(
     choice("method", method, _METHODS)
     choice("param", param, ("S0", "S1"))
     choice("se", se, _INFORMATION)
+    if callback is not None and method in _SIMPLE:
+        raise ValueError(f"method={method!r} has no iterations for a callback; use 'ml' or 'grid', or callback=None")
     known = _fixed_values(fixed)
     limits = _bounds(bounds, known)
+    known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
     x, w, centre, unit = _data(x, weights, nan_policy)
     if param == "S1" and "loc" in known and known.get("beta") != 0.0:
         raise ValueError("a fixed loc needs param='S0' or a fixed beta of 0: in S1 the location depends on the other parameters")
     y = (x - centre) / unit
     share = 1.0  # the mean weight: tolerances are those of weights of mean 1
     if w is not None:
-        share = w.max() * (w / w.max()).mean()
+        share = float(w.max() * (w / w.max()).mean())
         w = w / share
     inner = dict(known)
     if "loc" in inner:
@@ -746,7 +781,7 @@ def fit(
             start[i] = inner[name]
     free = [i for i, name in enumerate(NAMES) if name not in known]
     likelihood = _Likelihood(y, w, share, dict(device=device, workers=workers))
-    message, iterations, converged = "", 0, True
+    message, iterations, gain = "", 0, 0.0
     if method in _SIMPLE:
         p = np.array(_SIMPLE[method](y, w, inner.get("alpha"), inner.get("beta")))
         for i, name in enumerate(NAMES):
@@ -758,34 +793,44 @@ def fit(
             begin = start if start is not None else np.array(_by_quantiles(y, w, inner.get("alpha"), inner.get("beta")))
             for i, name in enumerate(NAMES):
                 begin[i] = inner.get(name, begin[i])
-            p, best, iterations = _grid_search(likelihood, begin, free, limits, profile, y, w, inner)
+            begin = _within_reach(likelihood, _inward(begin, limits), free, limits)
+            p, best, iterations = _grid_search(likelihood, begin, free, limits, profile, y, w, inner, callback)
         else:
             p, best, iterations, gain, begin = _maximise(likelihood, y, w, inner, start, free, limits, callback)
-            converged = gain < 1e-3 and not likelihood.stopped
         if 0 in free and limits[0][1] == 2.0 and p[0] > 1.95:
             p, best = _gaussian_end(likelihood, p, best, y, w, inner)
+    converged = math.isfinite(best) and 0.0 <= gain < 1e-3 and not likelihood.stopped
+    tied = p[0] < 0.5 and np.unique(x).size < 0.99 * x.size
     if likelihood.stopped:
         message = f"stopped by the callback after {iterations} iterations"
+    elif not math.isfinite(best):
+        message = "the likelihood is 0: some values are impossible under the law found"
+        warnings.warn(f"stable.fit: {message}; fix fewer parameters", ConvergenceWarning, stacklevel=2)
     elif not converged:
         message = f"not converged after {iterations} iterations: a step would still gain about {gain:.1e}"
-        warnings.warn(f"stable.fit: {message}; pass another start, or more data", ConvergenceWarning, stacklevel=2)
+        if not tied:
+            warnings.warn(f"stable.fit: {message}; pass another start, or more data", ConvergenceWarning, stacklevel=2)
     mass = float(x.size)
-    notes = [message] if message else []
+    notes, inside = [message] if message else [], list(free)  # inside: estimates off their limits
     if x.size <= 20:
         notes.append("few points")
-    if p[0] == 2.0 and 0 in free:
+    if p[0] == 2.0 and (0 in free or 1 in free):
         p[1] = p[1] if 1 not in free else 0.0
         notes.append("alpha = 2: a Gaussian, beta has no meaning")
-    elif abs(p[1]) >= 1.0 - 1e-9 and 1 in free:
-        p[1] = math.copysign(1.0, p[1])
-        notes.append("boundary: beta = +-1")
-    if p[0] < 0.5 and np.unique(x).size < 0.99 * x.size:
+    else:
+        for i in [i for i in free if i < 2]:
+            low, high = limits[i] if i == 1 else (limits[0][0], min(limits[0][1], _HIGHEST))
+            if not low + 1e-9 < p[i] < high - 1e-9:
+                p[i] = low if p[i] < 0.5 * (low + high) else high
+                notes.append(f"boundary: {NAMES[i]} = {p[i]:.6g}")
+                inside.remove(i)
+    if tied:
         notes.append("ties")
         warnings.warn(
             "stable.fit: more than 1 % of the values are tied and alpha is small: rounded data make the likelihood infinite",
             stacklevel=2,
         )
-    cov = _covariance(p, free, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
+    cov = _covariance(p, inside, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
     if p[0] == 2.0 and 1 in free and method == "ml":
         cov[1, 1] = np.inf
     cov /= share
@@ -799,7 +844,7 @@ def fit(
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # the square of a scale may not be a number
         errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
-    loglik = (best - mass * math.log(unit)) * share
+    loglik = float((best - mass * math.log(unit)) * share)
     return StableFit(
         params, errors, cov, loglik, iterations, likelihood.count, converged, "; ".join(notes) or "ok", method, param, origin
     )
@@ -816,8 +861,13 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
         begin = _inward(begin, limits)
         if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
             continue  # another start of the same kind, and a worse one
-        climb = _spiky if begin[0] < 0.9 and 2 in free else _climb
+        begin = _within_reach(likelihood, begin, free, limits)
+        ends = abs(begin[1]) == 1.0 and 1 not in free  # of a half line, at which the density vanishes: no cusp
+        climb = _spiky if begin[0] < 0.9 and 2 in free and not ends else _climb
         p, total, iterations, gain = climb(likelihood, begin, free, limits, callback)
+        if climb is _climb and gain >= 1e-3 and p[0] < 0.9 and 2 in free and not ends:  # stuck at a cusp
+            p, total, steps, gain = _spiky(likelihood, p, free, limits, callback)
+            iterations += steps
         if best is None or total > best[1] + 1e-9:
             best = p, total, iterations, gain, begin
         if best[0][0] >= _HIGHEST and start is None and len(starts) < 4:  # perhaps beside a maximum with one heavy tail

@@ -82,6 +82,15 @@ def _shared(alpha, beta, values, dtype):
     return (float(dtype.type(a)), float(dtype.type(b))), dtype
 
 
+def _with_axes(x, alpha, beta):
+    """The points with as many axes as an alpha and a beta of one element, which a kernel with a table does not see."""
+    more = max(np.ndim(alpha), np.ndim(beta)) - np.ndim(x)
+    if more <= 0:
+        return x
+    x = x if hasattr(x, "reshape") else np.asarray(x)
+    return x.reshape((1,) * more + tuple(x.shape))
+
+
 def _origin(table, ab, s1):
     """What leads from the standardised x to the variable of the table: centre as two doubles, and a factor of log scale."""
     a, b = ab
@@ -121,11 +130,12 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
         )
     if ab is not None and (method == "table" or _table_pays(ab, x, loc, scale)):
         t = tables.table(*ab)
+        x = _with_axes(x, alpha, beta)
         bound = _Bound(kernels.TABLE, (*_origin(t, ab, s1), t.info, t.cells, t.panels[int(code) // 2]))
         values = elementwise(
             lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **{**options, "dtype": dtype}
         )
-        return _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options) if ends else values
+        return _beyond_the_table(values, name, x, *ab, loc, scale, param, options) if ends else values
     kernel, cost, threads = _KERNELS.get(method, (_point_kernel, 3_000.0, kernels.LANES))
     return elementwise(
         kernel, _NAMES, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=cost, threads=threads, **options
@@ -326,6 +336,7 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     ab, dtype = _shared(alpha, beta, (p, loc, scale), options["dtype"])
     if ab is not None:
         t = tables.table(*ab)
+        p = _with_axes(p, alpha, beta)
         bound = _Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
         x = elementwise(
             lambda d: bound, ("p", "loc", "scale"), (p, loc, scale), lambda d: (float(upper),), cost=100.0,
