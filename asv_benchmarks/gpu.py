@@ -48,7 +48,7 @@ from numbastats._core.dispatch import launch  # noqa: E402
 
 REPORT = Path(__file__).with_name("GPU.md")
 TESTS = Path(__file__).parents[1] / "tests"
-CHECKED = 66 if SIMULATE else 1 << 20  # values per check; not a multiple of anything, in the simulator
+CHECKED = 66 if SIMULATE else 1 << 20  # values per check; simulated: a block of 64 and a rest, 16 counters of Philox
 TIMED = 260 if SIMULATE else 1 << 26  # values per measurement, less on small devices
 STOP_TIMING = 400.0  # seconds after the start; what is then not timed is listed as such
 

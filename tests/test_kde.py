@@ -603,7 +603,7 @@ def test_adaptive_scales_in_groups(kernel):
     assert fitted.method_used_ == ("skde-row" if kernel == "triangular" else "rows-b")
     want = naive(x, mesh(axes), options["H"], kernel, w, scale).reshape(got.shape)
     error = np.abs(got - want).max() / want.max()
-    assert error <= 2e-13 and error <= fitted.error_bound_
+    assert error <= 3e-14 and error <= fitted.error_bound_  # observed 6.4e-15
     assert (got[want == 0] == 0).all()
     order = r.permutation(len(x))
     again = kde.KDE(adaptive=scale[order], device="cpu", workers=2, **options).fit(x[order], w[order]).grid(axes)
@@ -620,12 +620,12 @@ def test_outliers_move_no_origin():
     where, want = np.linspace(-3, 3, 50), kde.points(x, np.linspace(-3, 3, 50), **one) * 300 / 301
     for far in (1e3, 1e8, 1e17, -9.96921e36):
         data = np.r_[far, x]
-        assert np.abs(kde.points(data, where, **one) - want).max() <= 1e-14 * want.max()
-        assert np.abs(kde.points(data, where, method="ep", **one) - want).max() <= 1e-14 * want.max()
+        assert np.abs(kde.points(data, where, **one) - want).max() <= 4e-15 * want.max()  # observed 9.6e-16
+        assert np.abs(kde.points(data, where, method="ep", **one) - want).max() <= 4e-15 * want.max()
         assert kde.points(data, [far], **one) == pytest.approx(0.75 / 301, rel=1e-12)
         fitted = kde.KDE(H=np.eye(2), **CPU).fit(np.stack([data, np.r_[0.0, x]], 1))
         plain = kde.KDE(H=np.eye(2), **CPU).fit(np.stack([x, x], 1)).marginal(0, where) * 300 / 301
-        assert np.abs(fitted.marginal(0, where) - plain).max() <= 1e-13 * plain.max()
+        assert np.abs(fitted.marginal(0, where) - plain).max() <= 2e-15 * plain.max()  # observed 3.1e-16
     assert kde.points(np.r_[x, 1e12], [np.inf, -np.inf, 1e18], **one).tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="more supports apart"):
         kde.points([-1.7e308, 1.7e308], [0.0], **one)
@@ -637,16 +637,16 @@ def test_samples_far_outside_in_the_majority(method):
     axes, options = [(-2, 2, 31)] * 2, dict(h=0.5, sigma="identity", method=method, **CPU)
     want = kde.grid(x, axes, **options) * 200 / 500
     got = kde.grid(np.r_[x, np.full((300, 2), 1e20)], axes, **options)
-    assert np.abs(got - want).max() <= 1e-13 * want.max()
+    assert np.abs(got - want).max() <= 2e-15 * want.max()  # observed 5e-16
 
 
 @pytest.mark.parametrize("kernel", ["epanechnikov", "biweight", "triweight"])
 @pytest.mark.parametrize("low", [0.999, 0.9999])
-def test_grid_that_meets_edges_of_supports_only(kernel, low):
+def test_grid_that_meets_edges_of_supports_only(device, kernel, low):
     """The error counts relative to what the grid sees, 1e-11 of a kernel's peak here."""
     want = naive(np.zeros((1, 1)), np.linspace(low, 1.3, 9)[:, None], np.eye(1), kernel)
-    got = kde.grid([0.0], (low, 1.3, 9), h=1, sigma="identity", kernel=kernel, **CPU)
-    assert np.abs(got - want).max() <= 2e-12 * want.max()
+    got = kde.grid([0.0], (low, 1.3, 9), h=1, sigma="identity", kernel=kernel, **device)
+    assert np.abs(got - want).max() <= 2e-12 * want.max()  # observed 6.8e-13
 
 
 def test_positions_on_a_wall():
@@ -655,7 +655,7 @@ def test_positions_on_a_wall():
     options = dict(h=0.3, sigma="identity", boundary={0: ("reflect", 0, 0.7)}, **CPU)
     want = kde.points(x, axis, **options)
     for method in ("auto", "ep"):
-        assert np.abs(kde.grid(x, axis, method=method, **options) - want).max() <= 1e-14 * want.max()
+        assert np.abs(kde.grid(x, axis, method=method, **options) - want).max() <= 2e-15 * want.max()  # observed 5e-16
     for seed in range(20):
         x = np.random.default_rng(seed).exponential(size=20)
         kde.grid(x, (x.min(), 3, 5), h=1, sigma="identity", boundary={0: ("reflect", x.min(), None)}, **CPU)

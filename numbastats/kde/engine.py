@@ -21,7 +21,7 @@ from numbastats.kde.masses import marginal_cdf
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import collect, make_grid, quantise
 
-__all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "parse_boundary"]
+__all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "parse_boundary", "reach_of"]
 
 GRID_METHODS = ("auto", "rows", "rows-a", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep")
 POINT_METHODS = ("auto", "cells", "ep")
@@ -31,7 +31,7 @@ NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which
 LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
 SHARES = 8  # into which the samples of a line are split between threads
-LOSS = 1e-11  # estimated, of the peak, from which on integers give way to direct sums; observed is at most 0.04 of it
+LOSS = 1e-11  # of the peak, estimated (observed is at most 0.04 of that, from 1e-12 on): integers give way to direct sums
 LOSS_ASKED = 1e-9  # the same where a method of integers was asked for by its name
 COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 BLOCKS = 1024  # row buffers on a GPU
@@ -59,7 +59,7 @@ def parse_boundary(boundary, model):
         if kind == "periodic":
             if not (math.isfinite(lo) and math.isfinite(hi)):
                 raise ValueError(f"boundary[{axis}]={rule!r}: a periodic axis needs two finite ends")
-            reach = _reach(model)[axis]
+            reach = reach_of(model)[axis]
             if 2 * reach >= hi - lo:
                 raise ValueError(
                     f"axis {axis}: the support is {2 * reach:.3g} wide, the period {hi - lo:.3g}; take a smaller bandwidth"
@@ -84,7 +84,7 @@ def parse_boundary(boundary, model):
     return checked
 
 
-def _reach(model):
+def reach_of(model):
     """Half box of the support in the data's units, the largest adaptive scale included."""
     return np.sqrt(np.diag(model.support)) * (1.0 if model.scale is None else float(model.scale.max()))
 
@@ -131,7 +131,7 @@ def passes(model, boundary, span=None):
     """
     if not boundary:
         return [(model, ())]
-    reach = _reach(model)
+    reach = reach_of(model)
     parts = [(model.x, np.arange(len(model.x)))]
     for axis, (kind, lo, hi) in boundary.items():
         if kind == "periodic":
@@ -188,7 +188,7 @@ def inside_mass(model, boundary, positions):
         inside = (x >= lo) & (x <= hi)
         mass = np.ones_like(x)
         if kind == "renorm":
-            b = _reach(model)[axis]
+            b = reach_of(model)[axis]
             with np.errstate(invalid="ignore"):
                 mass = marginal_cdf(model, (hi - x) / b) - marginal_cdf(model, (lo - x) / b)
         factors[axis] = np.where(inside | np.isnan(x), 1.0 / np.where(inside, mass, 1.0), 0.0)
@@ -431,7 +431,7 @@ class Estimate:
         m, (origin, step, length) = self.passes[0][0], axes
         with np.errstate(over="ignore"):
             near = np.clip(np.rint((m.x - origin) / step), 0, length - 1)
-        far = (np.abs(m.x - origin - step * near) / _reach(m)).max(1)
+        far = (np.abs(m.x - origin - step * near) / reach_of(m)).max(1)
         index = [np.linspace(0, len(m.x) - 1, 64).astype(np.int64), np.argsort(far)[:64]]
         if m.scale is not None:
             index.append(np.argsort(m.scale)[:64])
@@ -439,7 +439,7 @@ class Estimate:
         if derivative is None:
             return float(self.points(at).max())
         delta = np.zeros(m.d)
-        delta[derivative] = 1e-3 * _reach(m)[derivative] * (1.0 if m.scale is None else m.scale.min() / m.scale.max())
+        delta[derivative] = 1e-3 * reach_of(m)[derivative] * (1.0 if m.scale is None else m.scale.min() / m.scale.max())
         slope = np.abs(self.points(at + delta) - self.points(at - delta)).max() / (2 * delta[derivative])
         return float(slope * step[derivative])
 
@@ -473,8 +473,7 @@ class Estimate:
                     "peak; use 'auto' or 'skde-row'"
                 )
         elif self.model.scale is not None and method in ("auto", "skde-row"):
-            boxes = sum(p[1]["kept"] * np.minimum(2 * p[0].half, length[p[0].order]).prod() for p in plans)
-            if boxes > 10 * length.prod():  # worth several passes over the grid
+            if _boxes(plans) > 10 * length.prod():  # worth several passes over the grid
                 parts = by_scale(parts)
                 plans = planned(method)
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
@@ -518,7 +517,7 @@ class Estimate:
                     total *= factor.reshape([-1 if a == axis else 1 for a in range(d)])
             peak = max(peak, float(total.max())) if total.size else peak
             if rows is None and method == "auto" and derivative is None and self._coarse(plans, peak, length):
-                yield from self.slabs(axes, "skde-row", out=out)
+                yield from self.slabs(axes, "skde-row", device=device, out=out)
                 return
             self.error_bound = bound / peak if peak > 0 and derivative is None else None
             if rows is not None and d == 1:
@@ -533,8 +532,7 @@ class Estimate:
         Their error is estimated from the kernels' peaks. Direct sums have to be worth their time: cheap, or much better.
         """
         loss = sum(p[0].typical for p in plans if p[0].variant in ("b", "c"))
-        boxes = sum(p[1]["kept"] * np.minimum(2 * p[0].half, length[p[0].order]).prod() for p in plans)
-        return loss > (10 * LOSS if boxes < 30 * length.prod() else LOSS_ASKED) * peak > 0
+        return loss > (10 * LOSS if _boxes(plans) < 30 * length.prod() else LOSS_ASKED) * peak > 0
 
     def _positions(self, axes):
         """Grid positions along every axis; one that is a wall but for rounding is the wall."""
@@ -592,6 +590,11 @@ class Estimate:
             q = cdist(where[i : i + block], samples, "sqeuclidean") / scale**2
             logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
         return logs + math.log(m.constant)
+
+
+def _boxes(plans):
+    """Cells in the boxes of all samples: what direct sums would cost."""
+    return sum(lists["kept"] * np.minimum(2 * grid.half, grid.length[grid.order]).prod() for grid, lists in plans)
 
 
 def _share(grid):

@@ -14,7 +14,7 @@ from numbastats._core.dispatch import _is_torch
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
-from numbastats.kde.engine import Estimate, fold, wrap
+from numbastats.kde.engine import Estimate, fold, reach_of, wrap
 from numbastats.kde.functions import grid_of, points_of
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
 from numbastats.kde.problem import make_model, parse_axes
@@ -261,8 +261,7 @@ class KDE(Estimator):
         shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
         if not hasattr(shape, "__index__") or shape < 2:
             raise ValueError(f"shape={shape!r}; use an integer >= 2")
-        reach = np.sqrt(np.diag(m.support)) * (1.0 if m.scale is None else m.scale.max())
-        low, high = m.low - reach, m.high + reach
+        low, high = m.low - reach_of(m), m.high + reach_of(m)
         for a, (kind, lo, hi) in e.boundary.items():
             low[a], high[a] = (lo, hi) if kind == "periodic" else (max(low[a], lo), min(high[a], hi))
         return int(shape), low, high
