@@ -28,15 +28,15 @@ def _collector_paused():
 with _collector_paused():
     from numbastats import config
     from numbastats._core.compile import warmup
-    from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable
+    from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable, NotFittedError
 
 __version__ = "0.1.0"
 
 _LAZY = ("bayes", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "bayes", "config", "interop", "kde", "mixture", "quantile", "random", "scalar",
-    "stable", "testing", "warmup",
+    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "interop", "kde", "mixture", "quantile",
+    "random", "scalar", "stable", "testing", "warmup",
 ]  # fmt: skip
 
 

@@ -60,6 +60,11 @@ def get(name):
     -------
     str or int
 
+    Raises
+    ------
+    ValueError
+        For an unknown option.
+
     Examples
     --------
     >>> import numbastats as ns
@@ -101,6 +106,11 @@ def using(**options):
     ----------
     device, workers
         As in `set`.
+
+    Raises
+    ------
+    ValueError
+        As `set`.
 
     Examples
     --------

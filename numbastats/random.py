@@ -120,6 +120,11 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     numpy.ndarray or scalar
         ``loc + scale z``. NaN where scale < 0 or a parameter is NaN.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
+
     Notes
     -----
     A sign bit and a tail probability ``t = (k + 1/2) 2^-53`` with 52 bits k, then the quantile at t: symmetric, and the
@@ -155,6 +160,11 @@ def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=
         ``-scale log u``, u of 52 bits: between 2^-53 and 36.7 times the scale (float32: 32 bits, 2^-33 and 22.9). NaN
         where scale < 0 or NaN.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
+
     Examples
     --------
     >>> import numbastats as ns
@@ -178,6 +188,11 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
     -------
     numpy.ndarray or scalar
         0 where shape = 0. NaN where a parameter is negative or NaN, and for shape = 0 with an infinite scale.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
     Notes
     -----
@@ -215,6 +230,11 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     -------
     numpy.ndarray or scalar
         Values in [lo, hi]. NaN where lo > hi, sigma <= 0, or a parameter is NaN.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
     Notes
     -----

@@ -44,6 +44,11 @@ def ulp_error(got, exact, dtype=None):
     numpy.ndarray of float64
         ``|got - exact| / spacing(exact)``, 0 where both are the same infinity or both are NaN, inf where only one is finite.
 
+    Raises
+    ------
+    ValueError
+        For different numbers of values.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -68,7 +73,7 @@ def ulp_error(got, exact, dtype=None):
 
 
 def assert_matches(got, exact, *, ulp, dtype=None, what="result"):
-    """Raise an AssertionError naming the worst element unless every error is at most `ulp`.
+    """Assert, naming the worst element, that every error is at most `ulp`.
 
     Parameters
     ----------
@@ -78,6 +83,13 @@ def assert_matches(got, exact, *, ulp, dtype=None, what="result"):
         Largest error allowed.
     what : str
         Name for the message.
+
+    Raises
+    ------
+    AssertionError
+        For an error above `ulp`.
+    ValueError
+        As `ulp_error`.
     """
     error = ulp_error(got, exact, dtype)
     if error.size and not error.max() <= ulp:

@@ -581,7 +581,7 @@ def test_a_refit_that_fails_leaves_nothing_or_all():
     with pytest.raises(RuntimeError, match="before the first draw"):
         model.fit(X[:, :2], y)
     assert set(vars(model)) == set(model.get_params())
-    with pytest.raises(AttributeError, match="not fitted"):
+    with pytest.raises(ns.NotFittedError, match="not fitted"):
         model.predict(X)
 
 
@@ -760,7 +760,7 @@ def test_parameters_and_clones():
     assert model.set_params(draws=9).draws == 9
     with pytest.raises(ValueError, match="not a parameter"):
         model.set_params(nonsense=1)
-    with pytest.raises(AttributeError, match="not fitted"):
+    with pytest.raises(ns.NotFittedError, match="not fitted"):
         model.predict_proba(np.zeros((1, 1)))
 
 

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from test_kde import CPU, PROFILE, WRAPS, constant, mesh, naive, small
 
 from numbastats import kde
-from numbastats._core.errors import ConvergenceWarning
+from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats.kde import bandwidth
 
 pytestmark = WRAPS
@@ -87,7 +87,7 @@ def test_scikit_learn_protocol():
     assert fitted.set_params(h=0.5) is fitted and fitted.h == 0.5
     with pytest.raises(ValueError, match="not a parameter"):
         fitted.set_params(width=1)
-    with pytest.raises(ValueError, match="fit"):
+    with pytest.raises(NotFittedError, match="not fitted"):
         fitted.grid([(0, 1, 2)])
     base = pytest.importorskip("sklearn.base")
     copy = base.clone(fitted)

@@ -15,7 +15,7 @@ import scipy.special
 import scipy.stats
 
 from numbastats import mixture
-from numbastats._core.errors import ConvergenceWarning
+from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats.mixture import kernels, layout, pipeline
 from numbastats.scalar import families as fam
 
@@ -889,7 +889,7 @@ def test_estimator():
     assert model.sample(7, rng=1).shape == (7, 1)
     weighted = mixture.Mixture(2, rng=3, device="cpu").fit(x, sample_weight=np.full(150, 2.0))
     assert abs(weighted.lower_bound_ - mixture.Mixture(2, rng=3, device="cpu").fit(x).lower_bound_) < 1e-9
-    with pytest.raises(AttributeError, match="not fitted"):
+    with pytest.raises(NotFittedError, match="not fitted"):
         mixture.Mixture().predict(x)
     with pytest.raises(ValueError, match="colour"):
         model.set_params(colour=1)
@@ -994,6 +994,12 @@ def test_em_in_pieces(family):
     if family != "gaussian":
         with pytest.raises(ValueError, match="support"):
             mixture.partial_stats([-1.0, 2.0], *now, family=family)
+
+
+@pytest.mark.parametrize("parts", [[], [np.ones(7), np.ones(4)], [np.ones((2, 7))]])
+def test_combine_refuses_what_does_not_belong_together(parts):
+    with pytest.raises(ValueError, match="partial_stats"):
+        mixture.combine(parts)
 
 
 def test_gamma_values_far_below_the_mean():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,7 @@ def test_twins_stand_side_by_side():
 
 
 def test_public_names_exist_and_are_documented():
+    """Docstrings name every parameter and, apart from scalars, what is raised."""
     import inspect
 
     modules = (
@@ -100,4 +102,10 @@ def test_public_names_exist_and_are_documented():
     for module in modules:
         for name in module.__all__:
             thing = getattr(module, name)
-            assert inspect.getdoc(thing), f"{module.__name__}.{name} has no docstring"
+            text = inspect.getdoc(thing)
+            assert text, f"{module.__name__}.{name} has no docstring"
+            if module is numbastats.scalar or not inspect.isfunction(thing):
+                continue
+            missing = [p for p in inspect.signature(thing).parameters if not re.search(rf"\b{p}\b", text)]
+            assert not missing, f"the docstring of {module.__name__}.{name} says nothing of {missing}"
+            assert "Raises" in text, f"the docstring of {module.__name__}.{name} has no section Raises"

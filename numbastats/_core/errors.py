@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "choice"]
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "choice"]
 
 
 class DeviceNotAvailable(RuntimeError):
     """The device asked for does not exist on this machine."""
+
+
+class NotFittedError(ValueError, AttributeError):
+    """An estimator was asked for a result before `fit`; of the same bases as scikit-learn's error of that name."""
 
 
 class ConvergenceWarning(UserWarning):

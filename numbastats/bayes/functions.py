@@ -114,6 +114,11 @@ def truncnorm_rvs(mu, *, rng=None, size=None, dtype=None, out=None, device=None,
     -------
     numpy.ndarray or scalar
 
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
+
     Examples
     --------
     >>> import numbastats as ns

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from numbastats._core.dispatch import choose_device, elementwise
-from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.errors import ConvergenceWarning, NotFittedError, choice
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.bayes import kernels
@@ -571,7 +571,7 @@ class BayesProbit(Estimator):
 
     def _fitted(self):
         if not hasattr(self, "moments_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
 
     def _need_draws(self, what):
         self._fitted()
@@ -883,5 +883,10 @@ def HorseshoeProbit(**options):  # noqa: N802  a constructor by another name
     Returns
     -------
     BayesProbit
+
+    Raises
+    ------
+    TypeError
+        For an option that `BayesProbit` does not have; values are checked by `fit`.
     """
     return BayesProbit("horseshoe", **options)

@@ -57,6 +57,11 @@ def to_scipy(table):
         With ``ppf(q) isf(q) rvs(size=None, random_state=None) median() interval(confidence)``, and ``pdf logpdf cdf sf`` where
         the table has them.
 
+    Raises
+    ------
+    TypeError
+        For anything else.
+
     Examples
     --------
     >>> import numbastats as ns

@@ -52,6 +52,11 @@ def roughness(kernel, d, form="radial"):
     tuple of float
         R(K) and mu2(K).
 
+    Raises
+    ------
+    ValueError
+        For an unknown kernel.
+
     Examples
     --------
     >>> from numbastats.kde import bandwidth
@@ -88,6 +93,11 @@ def normal_reference(n, d, kernel="epanechnikov", form="radial"):
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        For an unknown kernel.
+
     Notes
     -----
     ``h = [4 R (2 sqrt pi)^d / (mu2^2 (d + 2))]^(1/(d+4)) n^(-1/(d+4))``; for the Epanechnikov kernel it is A(K) n^(-1/(d+4)) with
@@ -115,6 +125,11 @@ def canonical_ratio(kernel, d, form="radial"):
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError
+        For an unknown kernel.
 
     Examples
     --------
@@ -157,6 +172,11 @@ def eq9(samples, kernel="epanechnikov", weights=None):
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        For no samples, samples that are not finite, an unknown kernel, and weights that are negative, not finite or all 0.
+
     References
     ----------
     Lopez-Novoa, Saenz, Mendiburu, Miguel-Alonso, IJHPCA 29 (2015), equations (9)-(10).
@@ -184,6 +204,11 @@ def scott(samples, kernel="epanechnikov", weights=None):
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        As `eq9`.
+
     Examples
     --------
     >>> import numpy as np
@@ -206,6 +231,11 @@ def silverman(samples, kernel="epanechnikov", weights=None):
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError
+        As `eq9`.
 
     Notes
     -----
@@ -252,6 +282,11 @@ def isj(samples, kernel="epanechnikov", weights=None):
     -------
     float
         In units of the standard deviation, like every rule here.
+
+    Raises
+    ------
+    ValueError
+        As `eq9`, for more than one dimension, and for samples that are all equal.
 
     Warns
     -----
@@ -319,6 +354,11 @@ def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError
+        As `eq9`, for samples that are all equal, and for a singular covariance.
 
     Notes
     -----
@@ -507,6 +547,11 @@ def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError
+        As `plugin`.
 
     Warns
     -----

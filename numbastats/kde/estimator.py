@@ -11,6 +11,7 @@ import numpy as np
 from numbastats import random
 from numbastats._core.broadcast import check_dtype, real64, unmasked
 from numbastats._core.dispatch import _is_torch
+from numbastats._core.errors import NotFittedError
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
@@ -98,7 +99,7 @@ class KDE(Estimator):
 
     def _fitted(self):
         if not hasattr(self, "_estimate"):
-            raise ValueError("this KDE is not fitted yet; call fit(samples) first")
+            raise NotFittedError("this KDE is not fitted yet; call fit(samples) first")
         return self._estimate
 
     @property
@@ -146,6 +147,11 @@ class KDE(Estimator):
         float
             -inf where one point lies outside every support, as in searches over small bandwidths; the Gaussian reaches
             6.8 standard deviations in two dimensions with the default `tail`, and everywhere with ``tail=0``.
+
+        Raises
+        ------
+        ValueError
+            As `numbastats.kde.points`, and before `fit`.
         """
         return float(np.sum(np.asarray(self.score_samples(X))))
 
@@ -169,6 +175,11 @@ class KDE(Estimator):
         -------
         (n,) array
             ``(W f(x_i) - w_i K_i(0)) / (W - w_i)``.
+
+        Raises
+        ------
+        ValueError
+            Before `fit`, and with a boundary.
         """
         e = self._fitted()
         m = e.model
@@ -211,6 +222,12 @@ class KDE(Estimator):
         (p,) array, or a scalar for a scalar
             Exact to rounding for d = 1, for power kernels in two dimensions (O(n) per point) and for product forms. Else
             `quadrature_error_` bounds the error: as for `box_probability`, and a quarter more for the interpolation.
+
+        Raises
+        ------
+        ValueError
+            Before `fit`, for points of another number of columns, with boundary "renorm", and where no formula holds in more
+            than 4 dimensions or for the Gaussian with ``tail=0``.
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
@@ -295,6 +312,11 @@ class KDE(Estimator):
             leading order, ``sum_a step_a^2 (H^-1)_aa V / 8``, V being the integral of abs(d^2 K/dx_1^2) at H = 1: at most 2d + 4p
             for (1 - q)^p, 2d + 2 for the triangular kernel, 0.968 for the Gaussian (step 1, c_(d-1)/c_d and no square for the
             uniform one, which jumps). The call leaves that figure in `quadrature_error_`: 0 where exact, NaN with "renorm".
+
+        Raises
+        ------
+        ValueError
+            As `cdf` ("renorm" is integrated numerically), and for a box without ``lo <= hi``.
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
@@ -336,6 +358,11 @@ class KDE(Estimator):
         -------
         array or callable
             Exact: the marginal of (1 - q)^p over k of d coordinates is (1 - q)^(p + (d - k)/2), a product form stays one.
+
+        Raises
+        ------
+        ValueError
+            Before `fit`, for axes that do not exist or repeat, for kernels whose marginal has no closed form, with a boundary.
         """
         m = self._fitted().model
         keep = [int(a) for a in np.atleast_1d(axes)]
@@ -386,6 +413,11 @@ class KDE(Estimator):
         -------
         (n, d) array
             The first m rows do not depend on n; the same on every machine up to rounding.
+
+        Raises
+        ------
+        ValueError
+            Before `fit`, and with boundary "renorm".
         """
         e = self._fitted()
         m = e.model

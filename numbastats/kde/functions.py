@@ -201,6 +201,11 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     generator or array
         Of (slice of axis 0, array), or `out`. Together the same bits as `grid` with rows along the same axis.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `grid`, at the call and not with the first slab; for keywords that `grid` does not know.
+
     Examples
     --------
     >>> import numpy as np, numbastats as ns
@@ -268,6 +273,11 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
     -------
     array
         Shape (p,), of the samples' kind.
+
+    Raises
+    ------
+    ValueError
+        As `grid`, for points of another number of columns, and for "cells" with a kernel without bounds.
 
     Notes
     -----
@@ -342,6 +352,11 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     tuple of arrays
         One axis per dimension.
 
+    Raises
+    ------
+    ValueError
+        As `grid`, for both `shape` and `step`, and for numbers of positions below 2.
+
     Examples
     --------
     >>> import numpy as np, numbastats as ns
@@ -386,6 +401,11 @@ def perkins(f, g):
     -------
     float
         Sum of min(f / sum f, g / sum g), between 0 and 1; NaN if a sum is 0.
+
+    Raises
+    ------
+    ValueError
+        For different shapes.
 
     References
     ----------
@@ -486,6 +506,11 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     -------
     Plan
 
+    Raises
+    ------
+    ValueError
+        As `grid`, for a summary without samples of positive weight, and for a `weighted` that contradicts it.
+
     Notes
     -----
     The bound on the weight that one grid point can see is the total weight, so the quantum is a few bits coarser than in `grid`.
@@ -546,6 +571,11 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     Summary or (rows, cells) int64 array
         8 bytes per cell for unweighted Epanechnikov kernels, 8 (2p + 1) otherwise.
 
+    Raises
+    ------
+    ValueError
+        For samples that do not fit the plan, that are not finite, and for weights with a plan without or the reverse.
+
     Examples
     --------
     See `plan`.
@@ -585,6 +615,13 @@ def combine(*states):
     -------
     Summary or int64 array
         Sums of integers are exact: associative and commutative to the bit.
+
+    Raises
+    ------
+    ValueError
+        For nothing, or summaries with and without weights.
+    TypeError
+        For summaries among grid states.
 
     Examples
     --------
@@ -629,6 +666,11 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     -------
     array
         In the shape of the axes.
+
+    Raises
+    ------
+    ValueError
+        For a state that is not of this plan.
 
     Examples
     --------

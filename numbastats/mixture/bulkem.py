@@ -37,6 +37,11 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
         `num_iterations`, `fit_success` (a certified maximum to 1e-3 units of log-likelihood), and beyond the paper `status`
         and `message`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For options that are not understood. Bad data do not raise: their `status` and `message` say what is wrong.
+
     Notes
     -----
     The M-step has the old mean in lambda: 1/lambda = sum r (x - mu_old)^2 / (mu_old^2 x) / sum r. That is a generalised EM,

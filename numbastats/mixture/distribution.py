@@ -143,6 +143,13 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     array or scalar
         Of the shape and kind of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
 
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
+
     Notes
     -----
     By the logarithm of a sum of exponentials with the largest taken out. Against 40 digits on 150 points each of inverse
@@ -183,6 +190,13 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     array or scalar
         Of the shape and kind of x; 0 outside the support, NaN for NaN. For counts the probability.
 
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
+
     Notes
     -----
     Relative error below 4e-13 on the points named in `logpdf` (gamma; inverse Gaussian and Gaussian 2.5e-14).
@@ -216,6 +230,13 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
     -------
     array, shape (*x.shape, K)
         Of the kind of x. Rows sum to 1; NaN outside the support.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
 
     Notes
     -----
@@ -327,6 +348,13 @@ def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     -------
     array or scalar
 
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
+
     Examples
     --------
     >>> import numbastats as ns
@@ -349,6 +377,13 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     Returns
     -------
     array or scalar
+
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
 
     Notes
     -----
@@ -373,6 +408,13 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     -------
     array or scalar
         For counts the smallest k with ``cdf(k) >= q``, inf for q = 1.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
 
     Examples
     --------
@@ -434,6 +476,11 @@ def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rn
     Returns
     -------
     array or scalar
+
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes, and a bad `size` or `rng`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
-from numbastats._core.errors import ConvergenceWarning
+from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats._core.estimator import Estimator
 from numbastats.mixture import distribution
 from numbastats.mixture.families import family_of
@@ -107,7 +107,7 @@ class Mixture(Estimator):
 
     def _parameters(self):
         if not hasattr(self, "result_"):
-            raise AttributeError("this Mixture is not fitted yet; call fit(X) first")
+            raise NotFittedError("this Mixture is not fitted yet; call fit(X) first")
         return self.weights_, self.means_, self.params_
 
     def _of_values(self, function, X):

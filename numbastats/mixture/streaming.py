@@ -75,7 +75,16 @@ def combine(parts):
     Returns
     -------
     numpy.ndarray
+
+    Raises
+    ------
+    ValueError
+        For nothing to combine, and results of different lengths.
     """
+    parts = [real64(part) for part in parts]
+    shapes = {part.shape for part in parts}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+        raise ValueError(f"the parts have shapes {sorted(shapes)}; pass results of partial_stats with the same parameters")
     return k.combine(parts)
 
 

@@ -139,6 +139,11 @@ def norm_from_exponential(v, *, out=None, dtype=None, device=None, workers=None,
     array or scalar
         z >= 0 with upper tail probability exp(-v)/2. inf at inf; NaN for v < 0.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `ndtri`, for inputs, `out`, `dtype`, `device` and `workers`.
+
     Notes
     -----
     The r-form of `ndtri` without its logarithm; relative error at most 1e-15 (float32 4e-7).
@@ -175,6 +180,11 @@ def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=Non
     -------
     tuple of two arrays or scalars
         z >= 0 with upper tail probability u/2, and -z. (inf, -inf) at u = 0; NaN outside [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `ndtri`, and for an `out` that is no pair or shares memory.
 
     Notes
     -----
@@ -223,6 +233,11 @@ def standard_normal(size=None, *, rng=None, method="fast", dtype=None, out=None,
     Returns
     -------
     array or scalar
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `numbastats.random.normal`, and for another method.
 
     Examples
     --------

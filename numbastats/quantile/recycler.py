@@ -537,6 +537,13 @@ class Recycler:
         -------
         array or scalar
             The ends of the support at 0 and 1; NaN outside [0, 1], for NaN, and for probabilities below the table's `tail`.
+
+        Raises
+        ------
+        ValueError
+            For inputs that do not broadcast, or an unknown option.
+        TypeError
+            For inputs that are not real numbers of single or double precision.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         return self._from_probability("uniform", "u", u, False, options, 1.6)
@@ -553,6 +560,13 @@ class Recycler:
         Returns
         -------
         array or scalar
+
+        Raises
+        ------
+        ValueError
+            For inputs that do not broadcast, or an unknown option.
+        TypeError
+            For inputs that are not real numbers of single or double precision.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         return self._from_probability("uniform", "p", p, True, options, 1.6)
@@ -572,6 +586,13 @@ class Recycler:
         Returns
         -------
         array or scalar
+
+        Raises
+        ------
+        ValueError
+            For inputs that do not broadcast, or an unknown option.
+        TypeError
+            For inputs that are not real numbers of single or double precision.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         dtype = float_type((side, y, t), dtype, self._param_dtype)
@@ -592,6 +613,13 @@ class Recycler:
         -------
         array or scalar
             NaN for values that the base law cannot take, and beyond the table.
+
+        Raises
+        ------
+        ValueError
+            For inputs that do not broadcast, or an unknown option.
+        TypeError
+            For inputs that are not real numbers of single or double precision.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.base in ("uniform", "exponential"):
@@ -640,6 +668,11 @@ class Recycler:
         Returns
         -------
         array or scalar
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
         """
         if hasattr(rng, "fast_forward"):
             return self.ppf(
@@ -666,6 +699,11 @@ class Recycler:
         Returns
         -------
         array or scalar
+
+        Raises
+        ------
+        ValueError
+            For a table from a file, which has no density.
         """
         if isinstance(self._sets[0].masses, store.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
@@ -710,6 +748,13 @@ class Recycler:
         Returns
         -------
         Recycler
+
+        Raises
+        ------
+        ValueError
+            For a file that is no table, or one of another version of the library.
+        OSError
+            For a file that cannot be read.
         """
         return store.load(path, Recycler)
 

@@ -313,6 +313,11 @@ def pdf_cdf(
     tuple of three arrays or scalars
         (pdf, cdf, sf); six with ``error=True``, the last three being the error estimates.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
+
     Examples
     --------
     >>> import numbastats as ns
@@ -379,6 +384,11 @@ def ppf(
         The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
         estimate a NumPy array.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
+
     Notes
     -----
     One law for all p: the table's polynomial of the smaller tail's logarithm is inverted. Laws that differ: Newton's method on
@@ -415,6 +425,11 @@ def isf(
     array or scalar
         As `ppf`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
+
     Examples
     --------
     >>> import numbastats as ns
@@ -448,6 +463,11 @@ def rvs(
     numpy.ndarray or scalar
         NaN where a parameter is outside its domain. Float32 draws are
         computed in double precision from a stream of their own, and rounded.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
     Notes
     -----
@@ -488,6 +508,11 @@ def convert(alpha, beta, loc=0.0, scale=1.0, *, to="S1"):
     tuple of four arrays or scalars
         (alpha, beta, loc, scale): only loc differs.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown parametrisation, and for parameters that are no numbers or do not broadcast.
+
     Notes
     -----
     loc_S1 = loc_S0 - beta tan(pi alpha/2) scale; at alpha = 1 loc_S1 = loc_S0 - beta (2/pi) scale log(scale).
@@ -523,6 +548,11 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     numpy.ndarray
         Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
         are. NaN where the density is 0; for alpha = 2 and beta = +-1 the derivatives from inside the domain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Notes
     -----
@@ -644,6 +674,11 @@ def loglik(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worke
     Returns
     -------
     float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Examples
     --------
