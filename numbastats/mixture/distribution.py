@@ -393,6 +393,13 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, True)
 
 
+def _halfway(lo, hi):
+    """The double in the middle of all doubles from lo to hi, so that no bisection takes more than 64 steps."""
+    a, b = (np.where(k < 0, np.iinfo(np.int64).min - k, k) for k in (lo.view(np.int64), hi.view(np.int64)))  # in order
+    middle = (a & b) + ((a ^ b) >> 1)  # rounded down, without overflow
+    return np.where(middle < 0, np.iinfo(np.int64).min - middle, middle).view(np.float64)
+
+
 @of_host
 @_document
 def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
@@ -441,22 +448,20 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
         for _ in range(8):
             lo, hi = np.where(below(lo), lo, lo - 8 * width), np.where(below(hi), hi + 8 * width, hi)
     else:
-        lo, hi = np.zeros(p.shape), np.full(p.shape, width)
+        lo, hi = np.full(p.shape, -1.0 if law.discrete else 0.0), np.full(p.shape, np.ceil(width))
         for _ in range(300):
             more = below(hi)
             if not more.any():
                 break
             hi = np.where(more, 4.0 * hi, hi)
-    for _ in range(1100):
-        middle = 0.5 * (lo + hi)
+    while True:
+        middle = np.floor(0.5 * (lo + hi)) if law.discrete else _halfway(lo, hi)
         if ((middle <= lo) | (middle >= hi)).all():
             break
         under = below(middle)
         lo, hi = np.where(under, middle, lo), np.where(under, hi, middle)
     first, last = (rest >= 1, rest <= 0) if law.decreasing else (p <= 0, p >= 1)
     y = np.where(first, -math.inf if law.base == fam.GAUSSIAN else 0.0, np.where(last, math.inf, hi))
-    if law.discrete:
-        y = np.floor(y)
     with np.errstate(divide="ignore", over="ignore"):
         out = law.backward(y)
     return np.where(good, out, math.nan).astype(dtype)[()]
