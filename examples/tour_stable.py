@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.stats
 from arch.data import sp500
-from common import SMOKE, best_of
+from common import SMOKE, best_of, timed
 from matplotlib import pyplot as plt
 
 import numbastats as ns
@@ -31,7 +31,7 @@ def run(rows, folder):
 
     density, seconds = best_of(lambda: law.pdf(returns, workers=1), 3)
     few = returns[: 5 if SMOKE else 40]
-    peer, peer_seconds = best_of(lambda: scipy_density(few, law), 1)
+    peer, peer_seconds = timed(lambda: scipy_density(few, law))
     difference = np.max(np.abs(density[: few.size] - peer) / peer)
     ratio = peer_seconds / few.size / (seconds / returns.size)
     rows.append(

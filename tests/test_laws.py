@@ -277,7 +277,7 @@ def test_executors():
 @pytest.mark.parametrize(("law", "p"), [(hyperbolic, (25.0, 20.0, 4.0)), (variance_gamma, (20.0, 2.0, 1.8))])
 def test_lower_tail_beyond_the_anchor(law, p):
     """Next to all of the mass is above mu (p- is 1e-19, 2e-17), and the lower tail beyond mu keeps its digits; observed 6e-15."""
-    u = np.array([2e-17, 1e-15, 1e-12, 1e-8, 1e-3])
+    u = np.array([2e-17, 1e-12, 1e-3])
     x = law.ppf(u, *p)
     with mpmath.workdps(30):
         steps = np.array([0, *np.geomspace(0.01, 1, 12)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import tempfile
 import warnings
 
@@ -14,9 +13,8 @@ import numbastats as ns
 from numbastats.bayes import kernels as k
 from numbastats.bayes.passes import Rows
 
-from .common import Case
+from .common import SMOKE, Case, few
 
-SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"
 SAMPLERS = ["gibbs", "px-gibbs", "split-hmc", "surrogate"]
 KEY = np.uint32(1), np.uint32(2)
 
@@ -55,7 +53,7 @@ def model(kind, **options):
 class Pass:
     """One pass over the rows for one chain and for four."""
 
-    params = [["float64", "float32"], [(10_000, 100), (100_000, 100), (10_000, 1000)], [1, 4]]
+    params = [["float64", "float32"], few([(10_000, 100), (100_000, 100), (10_000, 1000)]), [1, 4]]
     param_names = ["dtype", "rows, columns", "chains"]
 
     def setup(self, dtype, size, chains):
@@ -75,7 +73,7 @@ class Pass:
 class Storage:
     """One pass over the same rows in every storage type, and the memory they take."""
 
-    params = [["float64", "float32", "bfloat16", "int8"], [(100_000, 100), (10_000, 1000)]]
+    params = [["float64", "float32", "bfloat16", "int8"], few([(100_000, 100), (10_000, 1000)])]
     param_names = ["dtype", "rows, columns"]
 
     def setup(self, dtype, size):
@@ -126,7 +124,7 @@ class Reading:
 class Sampling:
     """Effective draws per second of the slowest coefficient, and time of an iteration."""
 
-    params = [SAMPLERS, [(1000, 100), (10_000, 100)]]
+    params = [SAMPLERS, few([(1000, 100), (10_000, 100)])]
     param_names = ["sampler", "rows, columns"]
     number = 1
 

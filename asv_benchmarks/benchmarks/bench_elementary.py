@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from . import datasets
-from .common import FLOATS, SMALL
+from .common import FLOATS, SMALL, few
 
 
 class Scalar:
-    params = [sorted(datasets.FUNCTIONS), list(FLOATS)]
+    params = [sorted(datasets.FUNCTIONS), few(FLOATS)]
     param_names = ["function", "dtype"]
 
     def setup(self, name, dtype):
@@ -23,7 +23,7 @@ class Scalar:
 class Error:
     """Largest error on 300 random points; the committed scans have 1e5 and more."""
 
-    params = [sorted(n for n, f in datasets.FUNCTIONS.items() if f.exact is not None), list(FLOATS)]
+    params = [sorted(n for n, f in datasets.FUNCTIONS.items() if f.exact is not None), few(FLOATS)]
     param_names = ["function", "dtype"]
 
     def setup(self, name, dtype):

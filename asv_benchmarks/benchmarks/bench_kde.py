@@ -17,7 +17,7 @@ from numbastats.kde.kernels import geometry as G
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import make_model, parse_axes
 
-from .common import Case, interleave
+from .common import Case, few, interleave
 
 CHIP = 3_473_932  # samples of the reference's largest data set
 ONE = {"device": "cpu", "workers": 1}
@@ -61,7 +61,7 @@ def draw_points(x, count):
 class Plane:
     """Whole calls: moments, sort, rows."""
 
-    params = [["rows-c", "rows-b", "cells", "skde-row", "skde"], [20_000, 320_000]]
+    params = [["rows-c", "rows-b", "cells", "skde-row", "skde"], few([20_000, 320_000])]
     param_names = ["method", "samples"]
 
     def setup(self, method, n):
@@ -131,7 +131,7 @@ class Adaptive:
 
 
 class Points:
-    params = [20_000, 320_000]
+    params = few([20_000, 320_000])
 
     def setup(self, n):
         self.x = lattice(n)

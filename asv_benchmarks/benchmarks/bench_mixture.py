@@ -13,7 +13,7 @@ from numbastats.mixture import climbing, kernels, pipeline, starting
 from numbastats.mixture.families import family_of
 from numbastats.mixture.layout import arrange, flatten
 
-from .common import Case, interleave
+from .common import Case, few, interleave
 
 SETS, VALUES = 200, 2000
 
@@ -54,7 +54,7 @@ def guess(p, K):
 class EStep:
     """One pass over the observations with the log-likelihood."""
 
-    params = [2, 3, 4, 8]
+    params = few([2, 3, 4, 8])
     param_names = ["components"]
 
     def setup(self, K):
@@ -78,7 +78,9 @@ def estep(K, n=20_000, hessian=0):
 class ManySets:
     """Whole certified fits; growth with the number of data sets, starts and observations."""
 
-    params = [[(50, 2000, 30), (100, 2000, 30), (200, 2000, 30), (50, 4000, 30), (50, 8000, 30), (50, 2000, 60), (50, 2000, 120)]]
+    params = [
+        few([(50, 2000, 30), (100, 2000, 30), (200, 2000, 30), (50, 4000, 30), (50, 8000, 30), (50, 2000, 60), (50, 2000, 120)])
+    ]
     param_names = ["sets, values, starts"]
     number = 1
 

@@ -8,7 +8,7 @@ import numbastats as ns
 from numbastats.testing import ulp_error
 
 from . import datasets
-from .common import FLOATS, LARGE, SMALL
+from .common import FLOATS, LARGE, SMALL, few
 
 # Smallest tail probability on which the reference's kernels are meant to hold (see `ndtri`).
 FROM_TAIL = {"exp56": 7e-12, "exp1313": 2.9e-19, "exp1313_printed": 2.9e-19, "t2": 2.9e-19}
@@ -44,7 +44,7 @@ def table_error(method, dtype, device="cpu"):
 class Kernels:
     """Before the overhead of a call."""
 
-    params = [list(METHODS), list(FLOATS)]
+    params = [list(METHODS), few(FLOATS)]
     param_names = ["method", "dtype"]
 
     def setup(self, method, dtype):
@@ -61,7 +61,7 @@ class Kernels:
 class Large:
     """Whole calls with ``out=``, large enough for threads to share."""
 
-    params = [["fast", "accurate", "log"], [1, 2]]
+    params = [few(["fast", "accurate", "log"]), [1, 2]]
     param_names = ["method", "workers"]
     number = 1
 
@@ -79,7 +79,7 @@ class Large:
 
 
 class Companions:
-    params = list(FLOATS)
+    params = few(FLOATS)
     param_names = ["dtype"]
 
     def setup(self, dtype):
@@ -129,7 +129,7 @@ class Scalar:
 class Error:
     """On the reference table (columns of 28 digits); the reference's kernels on the range they were made for."""
 
-    params = [list(METHODS), list(FLOATS)]
+    params = [list(METHODS), few(FLOATS)]
     param_names = ["method", "dtype"]
 
     def setup(self, method, dtype):
@@ -146,7 +146,7 @@ class Error:
 class CompanionError:
     """The companions through identities with the table: an upper tail of u/2 is the quantile of 1 - u/2."""
 
-    params = list(FLOATS)
+    params = few(FLOATS)
     param_names = ["dtype"]
 
     def track_antithetic_error(self, dtype):

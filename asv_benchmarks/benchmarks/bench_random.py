@@ -10,7 +10,7 @@ import scipy.special
 import numbastats as ns
 
 from . import datasets
-from .common import FLOATS, LARGE, SMALL
+from .common import FLOATS, LARGE, SMALL, few
 
 
 class Words:
@@ -27,7 +27,7 @@ class Words:
 class Kernels:
     """Draws before the overhead of a call."""
 
-    params = [list(datasets.LAWS), list(FLOATS)]
+    params = [list(datasets.LAWS), few(FLOATS)]
     param_names = ["law", "dtype"]
 
     def setup(self, law, dtype):
@@ -85,7 +85,7 @@ _MOMENTS = {
 class Mean:
     """Distance of the mean of 10^6 draws from the law's mean. The key is fixed: a change is a change of the draws."""
 
-    params = [list(datasets.LAWS), list(FLOATS)]
+    params = [list(datasets.LAWS), few(FLOATS)]
     param_names = ["law", "dtype"]
 
     def track_mean(self, law, dtype):

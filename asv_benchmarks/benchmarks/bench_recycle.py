@@ -14,7 +14,7 @@ import numbastats as ns
 from numbastats.quantile import kernels
 
 from . import datasets
-from .common import FLOATS, LARGE, SMALL, Case
+from .common import FLOATS, LARGE, SMALL, Case, few
 from .quantile_peers import PEERS
 
 HYPERBOLIC, VG = (1.5, 0.3, 1.0), (0.8, 1.5, 0.3)
@@ -66,7 +66,7 @@ def reference_error(law, parameters, degree=7, device="cpu"):
 
 
 class Evaluate:
-    params = [[5, 7], list(FLOATS)]
+    params = [[5, 7], few(FLOATS)]
     param_names = ["degree", "dtype"]
 
     def setup(self, degree, dtype):
@@ -124,7 +124,7 @@ class Growth:
     3.5 ns per value for 10^4 (1.5 of them the call), 2.04 for 10^6, 2.00 for 10^8 (2026-11-21, Zen 5, one thread).
     """
 
-    params = [10_000, 1_000_000, 100_000_000]
+    params = few([10_000, 1_000_000, 100_000_000])
     param_names = ["values"]
     number = 1
 
@@ -150,7 +150,7 @@ class Growth:
 
 
 class TableSetup:
-    params = [["hyperbolic", "variance_gamma", "nig"], [5, 7]]
+    params = [["hyperbolic", "variance_gamma", "nig"], few([5, 7])]
     param_names = ["law", "degree"]
 
     def setup(self, law, degree):
@@ -211,7 +211,7 @@ class Densities:
 
 
 class Error:
-    params = [[f"{law} {p}" for law, sets in REFERENCE.items() for p in sets], [5, 7]]
+    params = [[f"{law} {p}" for law, sets in REFERENCE.items() for p in sets], few([5, 7])]
     param_names = ["law", "degree"]
 
     def track_reference_error(self, law, degree):

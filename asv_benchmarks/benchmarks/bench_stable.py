@@ -11,7 +11,7 @@ import numbastats as ns
 from numbastats.stable import tables
 
 from . import datasets
-from .common import Case, Timing, interleave
+from .common import Case, Timing, few, interleave
 
 ALPHAS, BETAS = (0.25, 0.5, 0.75, 1.25, 1.5, 1.75, 1.9), (0.0, 0.5, 1.0)  # the reference's grid, |x| < 100
 SIZES = (1_000, 10_000, 1_000_000)
@@ -36,7 +36,7 @@ def reference_errors(name):
 class Laws:
     """One law, table included: what a first call costs, and a second one."""
 
-    params = [list(SIZES), ["pdf", "cdf", "ppf"], [0.5, 1.5, 1.9]]
+    params = [few(SIZES), ["pdf", "cdf", "ppf"], few([0.5, 1.5, 1.9])]
     param_names = ["points", "function", "alpha"]
 
     def setup(self, points, function, alpha):
@@ -59,7 +59,7 @@ class Laws:
 class Points:
     """Every point by itself: parameters differ."""
 
-    params = [list(SIZES[:2]), ["pdf", "cdf", "ppf", "pdf_cdf"]]
+    params = [few(SIZES[:2]), ["pdf", "cdf", "ppf", "pdf_cdf"]]
     param_names = ["points", "function"]
 
     def setup(self, points, function):
@@ -76,7 +76,7 @@ class Points:
 class Methods:
     """One law, point by point, by each method."""
 
-    params = [list(SIZES[:2]), ["quadrature", "fourier", "gauss-kronrod"], [0.75, 1.0, 1.5]]
+    params = [few(SIZES[:2]), ["quadrature", "fourier", "gauss-kronrod"], few([0.75, 1.0, 1.5])]
     param_names = ["points", "method", "alpha"]
 
     def setup(self, points, method, alpha):
@@ -94,7 +94,7 @@ class Methods:
 
 
 class Draws:
-    params = [list(SIZES), [0.5, 1.0, 1.7]]
+    params = [few(SIZES), few([0.5, 1.0, 1.7])]
     param_names = ["draws", "alpha"]
 
     def setup(self, draws, alpha):
@@ -121,7 +121,7 @@ class Error:
 
 
 class Table:
-    params = [[0.25, 0.75, 1.0, 1.5, 1.9], [0.0, 0.5, 1 - 1e-9, 1.0]]
+    params = [few([0.25, 0.75, 1.0, 1.5, 1.9]), few([0.0, 0.5, 1 - 1e-9, 1.0])]
     param_names = ["alpha", "beta"]
 
     def setup(self, alpha, beta):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
@@ -10,15 +9,13 @@ import scipy.stats
 
 import numbastats as ns
 
-from .common import Case
-
-SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"
+from .common import SMOKE, Case, few
 
 
 class Fit:
     """One data set."""
 
-    params = [["ml", "quantile", "ecf", "small"], [200, 1000, 5000]]
+    params = [["ml", "quantile", "ecf", "small"], few([200, 1000, 5000])]
     param_names = ["method", "values"]
     number = 1
 
@@ -46,7 +43,7 @@ class Grid:
 class Recovery:
     """Root mean squared error of alpha in units of its asymptotic standard error: 1 where all information is used."""
 
-    params = [[1.3, 1.7, 0.7]]
+    params = [few([1.3, 1.7, 0.7])]
     param_names = ["alpha"]
 
     def setup(self, alpha):

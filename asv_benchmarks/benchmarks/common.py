@@ -20,6 +20,12 @@ import numpy as np
 SMALL = 16_384  # values that stay in the cache
 LARGE = 10_000_000  # values that do not, and that two threads can share
 FLOATS = {"float64": np.float64, "float32": np.float32}
+SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"  # only to see that everything runs
+
+
+def few(values):
+    """Parameters of a benchmark that change its figures but not what runs: all, or the first alone in a smoke run."""
+    return list(values)[:1] if SMOKE else list(values)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +60,6 @@ def interleave(callables, values, seconds=0.3, batch=1e-3, least=5):
 
     With NUMBASTATS_SMOKE=1 in the environment there is one round of one call each: to see that it runs.
     """
-    smoke = os.environ.get("NUMBASTATS_SMOKE") == "1"
 
     def measure(function, repeats):
         start = time.perf_counter()
@@ -65,7 +70,7 @@ def interleave(callables, values, seconds=0.3, batch=1e-3, least=5):
     repeats = {}
     for name, function in callables.items():
         function()
-        if smoke:
+        if SMOKE:
             repeats[name] = 1
             continue
         once = measure(function, 1)
@@ -74,7 +79,7 @@ def interleave(callables, values, seconds=0.3, batch=1e-3, least=5):
         elif once > seconds:
             least = min(least, 3)
         repeats[name] = math.ceil(batch / max(once, 1e-9))
-    if smoke:
+    if SMOKE:
         seconds, least = 0.0, 1
     rounds = {name: [] for name in callables}
     order = list(callables)
