@@ -395,9 +395,13 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
 
 def _halfway(lo, hi):
     """The double in the middle of all doubles from lo to hi, so that no bisection takes more than 64 steps."""
-    a, b = (np.where(k < 0, np.iinfo(np.int64).min - k, k) for k in (lo.view(np.int64), hi.view(np.int64)))  # in order
-    middle = (a & b) + ((a ^ b) >> 1)  # rounded down, without overflow
-    return np.where(middle < 0, np.iinfo(np.int64).min - middle, middle).view(np.float64)
+    a, b = (_in_order(x.view(np.int64)) for x in (lo, hi))
+    return _in_order((a & b) + ((a ^ b) >> 1)).view(np.float64)  # the mean, rounded down, without overflow
+
+
+def _in_order(k):
+    """The bits of doubles as integers in the same order, and these as bits again."""
+    return k ^ ((k >> 63) & np.iinfo(np.int64).max)
 
 
 @of_host
