@@ -578,6 +578,43 @@ def test_recycling_tensors_of_integers():
     assert same(x.numpy(), recycle([1.0, 0.0, 1.0], "exponential", "normal"))
 
 
+def test_points_of_an_engine_next_to_one(table):
+    """In float32 they round to 1, whose quantile is infinite."""
+
+    class Engine(scipy.stats.qmc.QMCEngine):
+        def __init__(self):
+            super().__init__(d=1)
+
+        def _random(self, n=1, *, workers=1):
+            return np.full((n, 1), self.point)
+
+    engine = Engine()
+    for engine.point, want in ((1 - 2.0**-30, 30 * math.log(2)), (1.0, 53 * math.log(2)), (0.0, -54 * math.log(2))):
+        for dtype in (np.float64, np.float32):
+            x = table.rvs(2, rng=engine, dtype=dtype)
+            assert x.dtype == dtype and x.shape == (2, 1)
+            np.testing.assert_allclose(x, want, rtol=2e-7 if dtype == np.float32 else 1e-8)
+    out = np.empty((2, 1), np.float32)
+    assert table.rvs(2, rng=engine, dtype=np.float32, out=out) is out and (out == x).all()
+
+
+def test_maps_that_a_table_keeps(monkeypatch):
+    """One map per base law, without end before; stacked columns are made once, with their float32 tables."""
+    law = ns.quantile.student_t(5.0, base="uniform")
+    z = np.linspace(-2.0, 2.0, 6, dtype=np.float32).reshape(3, 2)
+    monkeypatch.setattr("numbastats.quantile.recycler._KEPT", 2)
+    for nu in (3.0, 4.0, 6.0, 7.0):
+        base = ns.quantile.student_t(nu, base="uniform")
+        x = recycle(z[:, 0], base, law)
+        np.testing.assert_allclose(law.cdf(x), scipy.stats.t.cdf(z[:, 0].astype(float), nu), rtol=1e-6)
+    assert len(law._others) == 2
+    laws = [law, ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    first = recycle(z, "normal", laws)
+    assert same(recycle(z, "normal", laws[:1] * 2)[:, 0], first[:, 0])
+    monkeypatch.setattr(Recycler, "_narrow", None)  # not made again
+    assert same(recycle(z, "normal", laws), first)
+
+
 def test_columns_with_tables_of_different_sizes():
     """Steep laws have more rows per octave; laws may come with different bases of their own."""
     laws = [ns.quantile.student_t(4.0), ns.quantile.student_t(0.5), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]

@@ -13,11 +13,13 @@ import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import refuse_mask, size_to_shape
-from numbastats._core.dispatch import _device_kind, choose_device, deliver, elementwise, first_array, in_kind_of, to_host
+from numbastats._core.dispatch import (
+    _device_kind, as_double, choose_device, deliver, elementwise, first_array, in_float32, in_kind_of, to_host,
+)  # fmt: skip
 from numbastats._core.parallel import check_workers
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
-from numbastats.quantile.recycler import Recycler, float_type
+from numbastats.quantile.recycler import EXACT32, Recycler, float_type
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = [
@@ -357,13 +359,16 @@ class Law:
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
         header = header[index]
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
-        with np.errstate(over="ignore"):  # panels beyond the float32 range begin at inf
-            return elementwise(
+        wide = dtype == np.float32 and not _fits_float32(table)
+        with np.errstate(over="ignore"):  # the last panel may begin beyond the float32 range
+            result = elementwise(
                 lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
-                (x, *(header[..., i][()] for i in range(6))),
+                (as_double(x, stream) if wide else x, *(header[..., i][()] for i in range(6))),
                 extras=lambda where, d: (np.int64(upper), table.astype(d)),
-                out=out, dtype=dtype, device=device, workers=workers, stream=stream, cost=60.0,
+                out=None if wide else out, dtype=np.dtype(np.float64) if wide else dtype, device=device, workers=workers,
+                stream=stream, cost=60.0,
             )  # fmt: skip
+        return in_float32(result, out, stream) if wide else result
 
     def cdf(self, x, *params, out=None, dtype=None, device=None, workers=None, stream=None, **named):
         """Distribution function at x, with relative accuracy in the lower tail, from masses of the density that are kept.
@@ -626,6 +631,13 @@ def _panels(law, values):
     sides = [_NO_SIDE if side is None else side_rows(side, masses.norm, p) for side, p in pairs]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
+
+
+def _fits_float32(table):
+    """Whether panels keep their places in float32: heavy tails go beyond it, poles and small scales below."""
+    with np.errstate(over="ignore"):
+        centre = table[:, 1].astype(np.float32)
+    return len(table) <= EXACT32 and not ((centre == 0) | np.isinf(centre)).any()
 
 
 _NO_SIDE = np.zeros((1, SIDE_COLUMNS))  # next to nothing lies there
