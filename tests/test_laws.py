@@ -501,6 +501,7 @@ def test_bridge_to_scipy():
     np.testing.assert_allclose(law.isf(q), want.isf(q), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(law.interval(0.9), want.interval(0.9), rtol=1e-12)
     np.testing.assert_allclose(law.cdf(1.3), want.cdf(1.3), rtol=1e-13)
+    assert law.support() == want.support() and to_scipy(Recycler(np.ones_like, support=(0, 2))).support() == (0.0, 2.0)
     x = law.rvs(size=(2, 50_000), random_state=1)
     assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
     with pytest.raises(AttributeError, match="ppf"):
@@ -554,3 +555,16 @@ def test_more_rows_than_float32_counts(monkeypatch):
     got = student_t.cdf(x, nu, dtype=np.float32), student_t([2.0, 5.0, 9.0], base="uniform").ppf(x, dtype=np.float32)
     for g, w in zip(got, want, strict=True):
         assert same(g, w.astype(np.float32))  # rounded once
+
+
+def test_memory_of_kept_tables(monkeypatch):
+    """Thirty-two batches were kept, however large: 550 MB, and 17 GB of steep laws."""
+    monkeypatch.setattr("numbastats.quantile.laws._MEMORY", 1 << 20)
+    for nu in (3.0, 4.0, 5.0, 6.0, 7.0):
+        assert student_t.ppf(0.9, nu) == pytest.approx(scipy.stats.t.ppf(0.9, nu), rel=1e-12)
+    assert ((3.0,),) not in student_t._made and ((7.0,),) in student_t._made
+    assert sum(t.nbytes for t in student_t._made.values()) <= 1 << 20
+    many = np.linspace(2.0, 9.0, 6)  # more than fit are kept while they are the last
+    for _ in range(2):
+        np.testing.assert_allclose(student_t.ppf(0.9, many), scipy.stats.t.ppf(0.9, many), rtol=1e-12)
+    assert len(student_t._made) == 1

@@ -315,6 +315,45 @@ def test_from_scipy_far_from_zero(loc):
     np.testing.assert_allclose(Recycler.from_scipy(scipy.stats.lognorm(1e-3)).ppf(u), np.exp(1e-3 * z), rtol=3e-16)
 
 
+@pytest.mark.parametrize(
+    ("law", "cdf"),
+    [
+        (scipy.stats.anglit(), lambda x: mpmath.sin(x + mpmath.pi / 4) ** 2),
+        (scipy.stats.cosine(), lambda x: (mpmath.pi + x + mpmath.sin(x)) / (2 * mpmath.pi)),
+        (scipy.stats.semicircular(3.0, 2.0), lambda x: 0.5 + _half_disc((x - 3) / 2)),
+        (scipy.stats.rdist(1.6), lambda x: mpmath.betainc(0.8, 0.8, 0, (1 + x) / 2, regularized=True)),
+    ],
+    ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
+)  # fmt: skip
+def test_from_scipy_where_the_density_is_rounded_at_an_end(law, cdf):
+    """An end that is not 0, where the density vanishes or has a pole: refused before for what rounding does next to it."""
+    table = Recycler.from_scipy(law)
+    assert table.certificate.max_rel_err < 1e-12
+    u = np.array([1e-12, 1e-8, 1e-4, 0.01, 0.3, 0.49, 0.7, 0.99, 1 - 1e-9])
+    x = table.ppf(u)
+    with mpmath.workdps(40):
+        off = np.array([float(cdf(mpmath.mpf(float(v))) - mpmath.mpf(float(p))) for v, p in zip(x, u, strict=True)])
+    assert (np.abs(off) <= 2e-14 * (law.pdf(x) * np.abs(x) + np.minimum(u, 1 - u))).all()
+
+
+def _half_disc(x):
+    return (x * mpmath.sqrt(1 - x * x) + mpmath.asin(x)) / mpmath.pi
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_noise_that_no_share_shows():
+    """A density that cancels in a tail beyond all shares that the table holds; Student's t with 8 degrees of freedom."""
+
+    def density(x):
+        r = x / np.sqrt(8 + x * x)
+        return ((1 + r) * (1 - r)) ** 4.5
+
+    table = Recycler(density)
+    assert table.certificate.max_rel_err < 1e-12
+    u = np.array([1e-9, 1e-3, 0.2, 0.8])
+    np.testing.assert_allclose(table.ppf(u), ns.quantile.student_t.ppf(u, 8.0), rtol=1e-12)
+
+
 def test_recycling_from_a_law_with_a_location():
     law, there = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, 5.0)
     x = np.array([-2.0, 0.25, 3.0])

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 
 import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import refuse_mask, size_to_shape
 from numbastats._core.dispatch import (
-    _device_kind, as_double, choose_device, deliver, elementwise, first_array, in_float32, in_kind_of, to_host,
-)  # fmt: skip
+    _device_kind,
+    as_double,
+    choose_device,
+    deliver,
+    elementwise,
+    first_array,
+    in_float32,
+    in_kind_of,
+    to_host,
+)
 from numbastats._core.parallel import check_workers
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
@@ -29,6 +38,7 @@ __all__ = [
 _SCALE = 830  # densities carry 2^830 where tails go down to 1e-320 of the peak
 _FEWEST = 1e-60  # degrees of freedom; below, all but 1e-57 of the mass is outside the doubles
 _NORMAL = 1e100  # degrees of freedom; from there on doubles do not tell the law from the normal one
+_MEMORY = 1 << 26  # bytes of tables that a law keeps: 240 of 270 KiB, fewer of steep laws
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
 
 
@@ -232,7 +242,7 @@ class Law:
         self.__name__, self.names, self.defaults, self._full = name, names, defaults, full
         self._bad, self._describe = bad, describe
         self.__doc__ = doc
-        self._tables = functools.lru_cache(maxsize=32)(self._build)
+        self._made, self._lock = {}, threading.Lock()  # tables by sets of parameters
 
     def __repr__(self):
         return f"<law {self.__name__}({', '.join(self.names)})>"
@@ -417,6 +427,18 @@ class Law:
         for values, ok in zip(sets, made.certificate.ok, strict=True):
             if not ok and not self._bad(*self._full(*values)):
                 FrozenLaw(self, values)  # raises, and says why there is no table
+        return made
+
+    def _tables(self, sets):
+        """The tables of some sets of parameters, which are kept up to `_MEMORY`."""
+        made = self._made.get(sets)
+        if made is None:
+            made = self._build(sets)
+            with self._lock:
+                self._made[sets] = made
+                held = sum(table.nbytes for table in self._made.values())
+                while held > _MEMORY and len(self._made) > 1:
+                    held -= self._made.pop(next(iter(self._made))).nbytes
         return made
 
     def _quantile(self, method, u, params, out, dtype, device, workers):

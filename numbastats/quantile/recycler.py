@@ -186,7 +186,7 @@ class Recycler:
 
         def describe(*values):
             if pdf is not None:
-                density = lambda x: pdf(x, *values)  # noqa: E731
+                density = pdf if isinstance(pdf, _Distances) else lambda x: pdf(x, *values)
             elif sf is not None:
                 density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
             else:
@@ -788,9 +788,8 @@ class Recycler:
         # in distances from the anchor: a law far from 0 in units of its scale has no digits to spare
         inside = [unit * (e - anchor) for e in (lower, upper)]
         options.setdefault("scale", unit * spread)
-        table = cls(
-            lambda y: law.pdf(anchor + y / unit) / unit, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options
-        )
+        density = _Distances(law, anchor, unit)
+        table = cls(density, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options)
         return table._moved(place)
 
     def _moved(self, shift):
@@ -799,6 +798,17 @@ class Recycler:
             rows[:, 0] += shift
         self._shift = np.asarray(shift, np.float64)
         return self
+
+
+class _Distances:
+    """Density of a law of SciPy in distances from its anchor."""
+
+    def __init__(self, law, anchor, unit):
+        self.law, self.anchor, self.unit = law, anchor, unit
+        self.offset = abs(anchor) * unit
+
+    def __call__(self, y):
+        return self.law.pdf(self.anchor + y / self.unit) / self.unit
 
 
 def _standardised(frozen):
