@@ -14,6 +14,8 @@ device : {"auto", "cpu", "cuda"}, optional
 workers : int or executor, optional
     Number of threads, -1 for all cores, or an object with a ``map`` method.
 
+Tensors and arrays on the GPU as parameters give draws of their kind, on their device.
+
 Draw i of a call depends on the key and on i alone: a longer call begins with the draws of a shorter one. Integers agree on
 every device; floats agree bit for bit between numbers of workers, and to 2 ulp between CPU and GPU. The generator is
 Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
@@ -229,7 +231,8 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     Returns
     -------
     numpy.ndarray or scalar
-        Values in [lo, hi]. NaN where lo > hi, sigma <= 0, or a parameter is NaN.
+        Values in [lo, hi]. NaN where lo > hi, sigma <= 0, mu or sigma is infinite, both ends are the same infinity, or a
+        parameter is NaN.
 
     Raises
     ------

@@ -203,6 +203,46 @@ def test_installations_share_a_placed_cache(project, tmp_path):
     assert misses(project(**cache)[0]) == [1, 1, 1, 1]
 
 
+TAKEN_AWAY = """
+import json, os, shutil, warnings
+import numpy as np
+from pathlib import Path
+from numbastats._core import templates
+from numbastats._core.compile import build
+import formulas
+k = build(templates.map1_cpu, "serial", _f=formulas.f)
+def total(t):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        out = np.zeros(100, t)
+        k(np.linspace(0.5, 2.0, 100, dtype=t), out)
+    return float(out.sum()), [str(w.message) for w in seen]
+first = total("f8")
+root = Path(os.environ["NUMBA_CACHE_DIR"])
+shutil.rmtree(root)
+os.mkdir("elsewhere")
+os.chdir("elsewhere")
+second = total("f4")
+kept = len(list((root if root.is_absolute() else ".." / root).rglob("*.nbc")))
+for folder in (root if root.is_absolute() else ".." / root, Path(root)):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.write_text("in the way")
+third = total("i8")
+print(json.dumps([first, second, kept, third]))
+"""
+
+
+@pytest.mark.parametrize("folder", ["absolute", "relative"])
+def test_cache_folder_that_is_taken_away(project, folder):
+    """It is made again; where it cannot be, results come with one warning. Both used to raise FileNotFoundError."""
+    (project.folder / "probe.py").write_text(f"import os\nos.chdir({str(project.folder)!r})\n" + TAKEN_AWAY)
+    root = str(project.folder / "cache") if folder == "absolute" else "cache"
+    first, second, kept, third = project(NUMBA_CACHE_DIR=root)
+    assert first[0] == pytest.approx(350) and second[0] == pytest.approx(350) and third[0] > 0
+    assert first[1] == second[1] == [] and kept == 1
+    assert len(third[1]) == 1 and "NUMBA_CACHE_DIR" in third[1][0]
+
+
 RACE = """
 import json
 import numpy as np

@@ -501,9 +501,70 @@ def test_bridge_to_scipy():
     np.testing.assert_allclose(law.isf(q), want.isf(q), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(law.interval(0.9), want.interval(0.9), rtol=1e-12)
     np.testing.assert_allclose(law.cdf(1.3), want.cdf(1.3), rtol=1e-13)
+    assert law.support() == want.support() and to_scipy(Recycler(np.ones_like, support=(0, 2))).support() == (0.0, 2.0)
     x = law.rvs(size=(2, 50_000), random_state=1)
     assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
     with pytest.raises(AttributeError, match="ppf"):
         law.fit  # noqa: B018
     with pytest.raises(TypeError, match="Recycler"):
         to_scipy(3.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_density_far_out(dtype):
+    """Where the square of alpha x overflows, and alpha x itself: exponents of (alpha - beta) x, then -inf and a density of 0."""
+    top = float(np.finfo(dtype).max)
+    for x in np.array([1e17, 3e19, top**0.5, 2 * top**0.5, top / 1e3, -top / 1e3], dtype):
+        for law, p in ((nig, (1.5, 0.3, 1.0)), (hyperbolic, (1.5, 0.3, 1.0)), (variance_gamma, (2.0, 1.5, 0.3))):
+            want = -(1.5 - math.copysign(0.3, x)) * abs(float(x))  # but for a logarithm
+            assert law.logpdf(x, *p) == pytest.approx(want, rel=1e-15 if dtype == np.float64 else 2e-7)
+            assert law.pdf(x, *p) == 0.0
+    ends = np.array([0.9 * top, -0.9 * top, math.inf, -math.inf], dtype)
+    for law, p in ((nig, (1.5, 0.3, 1.0)), (hyperbolic, (1.5, 0.3, 1.0)), (variance_gamma, (2.0, 1.5, 0.3))):
+        assert (law.pdf(ends, *p) == 0.0).all() and (law.logpdf(ends, *p) == -math.inf).all()
+    for order, z in itertools.product([0.0, 2.5], [1e19, 0.5 * top]):
+        want = 0.5 * (math.log(math.pi / 2) - math.log(z))
+        assert log_kve(dtype(order), dtype(z)) == pytest.approx(want, rel=1e-15 if dtype == np.float64 else 2e-7)
+
+
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [(student_t, (0.01,)), (student_t, (0.1,)), (nig, (1e8, 0.3e8, 1e-8)), (variance_gamma, (0.05, 1.5, 0.3, 2.0))],
+)
+def test_float32_distribution_of_panels_beyond_float32(law, p, device):
+    """Heavy tails, small scales, poles: it was NaN at the ends, at mu and where a panel's centre is no float32."""
+    x = np.array([math.inf, -math.inf, 3e38, -1e38, 0.0, 2.0, 1e-45, -1e-40, 1e-8, math.nan], np.float32)
+    for method in (law.cdf, law.sf):
+        want = method(x.astype(np.float64), *p)
+        got = method(x, *p, **device)
+        assert got.dtype == np.float32 and np.isnan(got).sum() == 1
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    np.testing.assert_array_equal(law.cdf(x[:2], *p), [1, 0])
+    out = np.empty_like(x)
+    assert law.cdf(x, *p, out=out) is out and same(out, law.cdf(x, *p))
+
+
+def test_more_rows_than_float32_counts(monkeypatch):
+    """Headers number the rows, in float32 exactly to 2^24 only: beyond, float32 goes through float64."""
+    from numbastats.quantile import laws, recycler
+
+    nu, x = np.array([2.0, 5.0, 9.0]), np.array([[0.1], [0.4]], np.float32)
+    want = student_t.cdf(x.astype(float), nu), student_t([2.0, 5.0, 9.0], base="uniform").ppf(x.astype(float))
+    for module in (laws, recycler):
+        monkeypatch.setattr(module, "EXACT32", 100)
+    got = student_t.cdf(x, nu, dtype=np.float32), student_t([2.0, 5.0, 9.0], base="uniform").ppf(x, dtype=np.float32)
+    for g, w in zip(got, want, strict=True):
+        assert same(g, w.astype(np.float32))  # rounded once
+
+
+def test_memory_of_kept_tables(monkeypatch):
+    """Thirty-two batches were kept, however large: 550 MB, and 17 GB of steep laws."""
+    monkeypatch.setattr("numbastats.quantile.laws._MEMORY", 1 << 20)
+    for nu in (3.0, 4.0, 5.0, 6.0, 7.0):
+        assert student_t.ppf(0.9, nu) == pytest.approx(scipy.stats.t.ppf(0.9, nu), rel=1e-12)
+    assert ((3.0,),) not in student_t._made and ((7.0,),) in student_t._made
+    assert sum(t.nbytes for t in student_t._made.values()) <= 1 << 20
+    many = np.linspace(2.0, 9.0, 6)  # more than fit are kept while they are the last
+    for _ in range(2):
+        np.testing.assert_allclose(student_t.ppf(0.9, many), scipy.stats.t.ppf(0.9, many), rtol=1e-12)
+    assert len(student_t._made) == 1

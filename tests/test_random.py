@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from contract import RandomContract, same
+from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
@@ -174,6 +175,20 @@ def test_float32_and_float64_parameters():
     a = ns.random.normal(np.float32(1.0), np.array([1, 2], np.int32), (3, 2), rng=1)
     assert a.dtype == np.float64
     assert same(a, ns.random.normal(1.0, [1.0, 2.0], (3, 2), rng=1))
+
+
+def test_parameters_decide_the_kind():
+    torch = pytest.importorskip("torch")
+    want = ns.random.normal(np.zeros(3), np.ones((2, 1)), rng=1)
+    x = ns.random.normal(torch.zeros(3), torch.ones(2, 1), rng=1)
+    assert isinstance(x, torch.Tensor) and same(x.numpy(), want)
+    assert isinstance(ns.stable.rvs(torch.tensor(2.0), 0.0, size=2, rng=1), torch.Tensor)
+    x = ns.random.gamma(cuda.to_device(np.ones(3)), size=(2, 3), rng=1)
+    assert same(x.copy_to_host(), ns.random.gamma(1.0, size=(2, 3), rng=1, device="cuda"))
+    with pytest.raises(TypeError, match="loc requires gradients"):
+        ns.random.normal(torch.zeros(3, requires_grad=True))
+    with pytest.raises(TypeError, match="bfloat16"):
+        ns.random.normal(torch.zeros(3, dtype=torch.bfloat16))
 
 
 def test_out_may_overlap_a_parameter():

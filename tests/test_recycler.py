@@ -315,6 +315,45 @@ def test_from_scipy_far_from_zero(loc):
     np.testing.assert_allclose(Recycler.from_scipy(scipy.stats.lognorm(1e-3)).ppf(u), np.exp(1e-3 * z), rtol=3e-16)
 
 
+@pytest.mark.parametrize(
+    ("law", "cdf"),
+    [
+        (scipy.stats.anglit(), lambda x: mpmath.sin(x + mpmath.pi / 4) ** 2),
+        (scipy.stats.cosine(), lambda x: (mpmath.pi + x + mpmath.sin(x)) / (2 * mpmath.pi)),
+        (scipy.stats.semicircular(3.0, 2.0), lambda x: 0.5 + _half_disc((x - 3) / 2)),
+        (scipy.stats.rdist(1.6), lambda x: mpmath.betainc(0.8, 0.8, 0, (1 + x) / 2, regularized=True)),
+    ],
+    ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
+)  # fmt: skip
+def test_from_scipy_where_the_density_is_rounded_at_an_end(law, cdf):
+    """An end that is not 0, where the density vanishes or has a pole: refused before for what rounding does next to it."""
+    table = Recycler.from_scipy(law)
+    assert table.certificate.max_rel_err < 1e-12
+    u = np.array([1e-12, 1e-8, 1e-4, 0.01, 0.3, 0.49, 0.7, 0.99, 1 - 1e-9])
+    x = table.ppf(u)
+    with mpmath.workdps(40):
+        off = np.array([float(cdf(mpmath.mpf(float(v))) - mpmath.mpf(float(p))) for v, p in zip(x, u, strict=True)])
+    assert (np.abs(off) <= 2e-14 * (law.pdf(x) * np.abs(x) + np.minimum(u, 1 - u))).all()
+
+
+def _half_disc(x):
+    return (x * mpmath.sqrt(1 - x * x) + mpmath.asin(x)) / mpmath.pi
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_noise_that_no_share_shows():
+    """A density that cancels in a tail beyond all shares that the table holds; Student's t with 8 degrees of freedom."""
+
+    def density(x):
+        r = x / np.sqrt(8 + x * x)
+        return ((1 + r) * (1 - r)) ** 4.5
+
+    table = Recycler(density)
+    assert table.certificate.max_rel_err < 1e-12
+    u = np.array([1e-9, 1e-3, 0.2, 0.8])
+    np.testing.assert_allclose(table.ppf(u), ns.quantile.student_t.ppf(u, 8.0), rtol=1e-12)
+
+
 def test_recycling_from_a_law_with_a_location():
     law, there = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, 5.0)
     x = np.array([-2.0, 0.25, 3.0])
@@ -576,6 +615,43 @@ def test_recycling_tensors_of_integers():
     torch = pytest.importorskip("torch")
     x = recycle(torch.tensor([1, 0, 1], dtype=torch.uint8), "exponential", "normal")
     assert same(x.numpy(), recycle([1.0, 0.0, 1.0], "exponential", "normal"))
+
+
+def test_points_of_an_engine_next_to_one(table):
+    """In float32 they round to 1, whose quantile is infinite."""
+
+    class Engine(scipy.stats.qmc.QMCEngine):
+        def __init__(self):
+            super().__init__(d=1)
+
+        def _random(self, n=1, *, workers=1):
+            return np.full((n, 1), self.point)
+
+    engine = Engine()
+    for engine.point, want in ((1 - 2.0**-30, 30 * math.log(2)), (1.0, 53 * math.log(2)), (0.0, -54 * math.log(2))):
+        for dtype in (np.float64, np.float32):
+            x = table.rvs(2, rng=engine, dtype=dtype)
+            assert x.dtype == dtype and x.shape == (2, 1)
+            np.testing.assert_allclose(x, want, rtol=2e-7 if dtype == np.float32 else 1e-8)
+    out = np.empty((2, 1), np.float32)
+    assert table.rvs(2, rng=engine, dtype=np.float32, out=out) is out and (out == x).all()
+
+
+def test_maps_that_a_table_keeps(monkeypatch):
+    """One map per base law, without end before; stacked columns are made once, with their float32 tables."""
+    law = ns.quantile.student_t(5.0, base="uniform")
+    z = np.linspace(-2.0, 2.0, 6, dtype=np.float32).reshape(3, 2)
+    monkeypatch.setattr("numbastats.quantile.recycler._KEPT", 2)
+    for nu in (3.0, 4.0, 6.0, 7.0):
+        base = ns.quantile.student_t(nu, base="uniform")
+        x = recycle(z[:, 0], base, law)
+        np.testing.assert_allclose(law.cdf(x), scipy.stats.t.cdf(z[:, 0].astype(float), nu), rtol=1e-6)
+    assert len(law._others) == 2
+    laws = [law, ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    first = recycle(z, "normal", laws)
+    assert same(recycle(z, "normal", laws[:1] * 2)[:, 0], first[:, 0])
+    monkeypatch.setattr(Recycler, "_narrow", None)  # not made again
+    assert same(recycle(z, "normal", laws), first)
 
 
 def test_columns_with_tables_of_different_sizes():

@@ -620,6 +620,25 @@ def test_scipy_bridge():
         bridge.parameterization = "A"
 
 
+def test_scipy_bridge_takes_the_signatures_of_scipy():
+    bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
+    for args in ((), ("mv",), ("mvsk",)):  # of a frozen law the moments come first
+        np.testing.assert_array_equal(bridge(1.5, 0.3).stats(*args), peer(1.5, 0.3).stats(*args))
+    for theta in ((2.5, 0.3, 0.0, 1.0), (1.5, 1.3, 0.0, 1.0), (1.5, 0.3, 0.0, -1.0), (1.5, 0.3, 0.0, 0.0)):
+        assert bridge.nnlf(theta, [1.0, 2.0]) == peer.nnlf(theta, np.array([1.0, 2.0])) == INF
+    assert bridge.nnlf((1.5, 0.3, 0.0, 1.0), [1.0, 2.0]) == pytest.approx(peer.nnlf((1.5, 0.3, 0.0, 1.0), np.array([1.0, 2.0])))
+    x = bridge.rvs(1.5, 0.3, size=200, random_state=1)
+    want = bridge.fit(x, falpha=1.5, fscale=1.0)
+    assert bridge.fit(x, 1.4, 0.1, loc=0.2, scale=2.0, f0=1.5, fscale=1.0, method="MLE") == want
+    assert bridge.fit(x, fix_alpha=1.5, fscale=1.0, falpha=None) == want and want[0] == 1.5 and want[3] == 1.0
+    with pytest.raises(TypeError, match="several values for alpha"):
+        bridge.fit(x, falpha=1.5, f0=1.4)
+    with pytest.raises(TypeError, match="'start'"):
+        bridge.fit(x, start=3)
+    with pytest.raises(ValueError, match="'MLE'"):
+        bridge.fit(x, method="MM")
+
+
 class TestPdf(ElementwiseContract):
     """The contract on one law with points of every kind: series, quadrature, tails."""
 

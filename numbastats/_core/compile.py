@@ -367,9 +367,21 @@ def _cache_folder(root: str) -> str:
     h = hashlib.sha256(numba.__version__.encode())
     for p in sorted(here.rglob("*.py")):
         h.update(p.relative_to(here).as_posix().encode() + _file_digest(str(p)))
-    folder = os.path.join(root, f"numbastats-{h.hexdigest()[:16]}")
+    folder = os.path.join(os.path.abspath(root), f"numbastats-{h.hexdigest()[:16]}")
     os.makedirs(folder, exist_ok=True)
     return folder
+
+
+def _warn_of_no_cache():
+    global _cache_warned
+    if not _cache_warned:
+        _cache_warned = True
+        warnings.warn(
+            "numbastats: no cache folder is writable, so every process compiles its kernels anew; "
+            "set NUMBA_CACHE_DIR to a writable folder, or NUMBASTATS_CACHE=0 to silence this.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def _placed(dispatcher):
@@ -380,6 +392,8 @@ def _placed(dispatcher):
     file name that no other process takes; those that a race drops from the index are only compiled again.
 
     Where NUMBA_CACHE_DIR is set, Numba would give each installation a folder of its own, by its path.
+
+    An entry that cannot be read or written (a full disk, a folder that was taken away) costs a warning, not the result.
     """
     cache, root = dispatcher._cache, numba.config.CACHE_DIR
     if root and Path(root) in Path(cache._cache_path).parents:  # not where it cannot be written
@@ -389,12 +403,27 @@ def _placed(dispatcher):
     file = cache._cache_file
     stem = file._data_name_pattern.partition(".{number")[0]
     file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex[:16]}.nbc"
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(signature, context):
+        try:
+            return load(signature, context)
+        except OSError:
+            return None
+
+    def save_overload(signature, compiled):
+        try:
+            os.makedirs(file._cache_path, exist_ok=True)
+            save(signature, compiled)
+        except OSError:
+            _warn_of_no_cache()
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
     return dispatcher
 
 
 def _cached(jit, f):
     """Jit with the disk cache, or without it and one warning when no cache folder can be written."""
-    global _cache_warned
     has_source = os.path.exists(f.__code__.co_filename)
     if not has_source or os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return jit(f)
@@ -403,14 +432,7 @@ def _cached(jit, f):
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        if not _cache_warned:
-            _cache_warned = True
-            warnings.warn(
-                "numbastats: no cache folder is writable, so every process compiles its kernels anew; "
-                "set NUMBA_CACHE_DIR to a writable folder, or NUMBASTATS_CACHE=0 to silence this.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        _warn_of_no_cache()
         return jit(f)
 
 

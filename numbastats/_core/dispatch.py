@@ -485,7 +485,8 @@ def of_host(function):
 
 def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost):
     """Broadcast, key, launch: the common body of every random function."""
-    parameters = [as_host(p) for p in parameters]
+    like = first_array(parameters)
+    parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, names, strict=True)]
     result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
     if size is None and out is not None:
@@ -494,7 +495,7 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
     n = total(shape)
-    where = choose_device(device, on_device=on_device, work=n * cost)
+    where = choose_device(device, on_device=on_device or bool(_device_kind(like)), work=n * cost)
     check_workers(workers)
     if n:
         kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
@@ -510,4 +511,6 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
             launch_slabs(workers, kernel, slab, flat)
         else:
             launch(kernel, (*slab(0, n), flat), n, device=where, workers=workers, cost=cost, stream=stream)
+    if out is None and like is not None:
+        return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result

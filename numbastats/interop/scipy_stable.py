@@ -99,10 +99,30 @@ class _LevyStable:
             random_state = rest[0] if rest else random_state
         return stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
 
-    def fit(self, data, *, falpha=None, fbeta=None, floc=None, fscale=None):
-        """(alpha, beta, loc, scale) by maximum likelihood; the keywords hold values that are known, floc only in S0."""
-        known = {"alpha": falpha, "beta": fbeta, "loc": floc, "scale": fscale}
-        known = {name: value for name, value in known.items() if value is not None}
+    def fit(self, data, *start, **kwds):
+        """(alpha, beta, loc, scale) by maximum likelihood, with the keywords of SciPy's continuous laws.
+
+        ``falpha f0 fix_alpha``, ``fbeta f1 fix_beta``, `floc` and `fscale` hold values that are known, a location only in S0 or
+        for beta = 0. Start values (alpha and beta by position, loc, scale) are not needed, and not used.
+        """
+        known = {}
+        for names in (
+            ("alpha", "falpha", "f0", "fix_alpha"),
+            ("beta", "fbeta", "f1", "fix_beta"),
+            ("loc", "floc"),
+            ("scale", "fscale"),
+        ):
+            given = [kwds.pop(name) for name in names[1:] if kwds.get(name) is not None]
+            if len(given) > 1:
+                raise TypeError(f"fit got several values for {names[0]}; give one of {', '.join(names[1:])}")
+            known |= dict(zip(names, given, strict=False))
+        choice("method", kwds.pop("method", "MLE"), ("MLE", "mle"))
+        unknown = {name for name, value in kwds.items() if value is not None} - {"loc", "scale", "optimizer"}
+        if len(start) > 2 or unknown:
+            raise TypeError(
+                f"fit got {len(start)} start values and {sorted(unknown)}; it takes alpha and beta by position, and the keywords "
+                "loc, scale, method, falpha (f0, fix_alpha), fbeta (f1, fix_beta), floc, fscale"
+            )
         return tuple(stable.fit(data, fixed=known, param=self.parameterization).params)
 
     def _law(self, args, kwds):
@@ -130,6 +150,8 @@ class _LevyStable:
 
     def stats(self, *args, moments="mv", **kwds):
         """Mean, variance, skewness and excess kurtosis, as asked for; the last two are 0 for alpha = 2, else NaN."""
+        if self._fixed is not None and args:  # of a frozen law `moments` comes first, as in SciPy
+            moments, *args = args
         law = self._law(args, kwds)
         higher = 0.0 if law.alpha == 2.0 else math.nan
         values = {"m": law.mean(), "v": law.var(), "s": higher, "k": higher}
@@ -142,7 +164,10 @@ class _LevyStable:
         return self.ppf(tail, *args, **kwds), self.isf(tail, *args, **kwds)
 
     def nnlf(self, theta, x):
-        """Negative log-likelihood at theta = (alpha, beta, loc, scale)."""
+        """Negative log-likelihood at theta = (alpha, beta, loc, scale); inf where these are out of their domain."""
+        alpha, beta, _, scale = theta
+        if not (0 < alpha <= 2 and abs(beta) <= 1 and scale > 0):
+            return math.inf
         return -stable.loglik(x, *theta, param=self.parameterization)
 
 

@@ -19,7 +19,7 @@ class _Frozen:
     def __getattr__(self, name):  # pdf, logpdf, cdf, sf where the table's law has them
         if name in ("pdf", "logpdf", "cdf", "sf"):
             return getattr(self.table, name)
-        raise AttributeError(f"a quantile table has no {name!r}; it has ppf, isf, rvs, median, interval and its density")
+        raise AttributeError(f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval and its density")
 
     def ppf(self, q):
         """Quantile at the lower tail probability q."""
@@ -28,6 +28,10 @@ class _Frozen:
     def isf(self, q):
         """Quantile at the upper tail probability q."""
         return self.table.isf(q)
+
+    def support(self):
+        """Ends of the support."""
+        return self.table.ppf(0.0), self.table.ppf(1.0)
 
     def median(self):
         """Median."""
@@ -54,8 +58,8 @@ def to_scipy(table):
     Returns
     -------
     object
-        With ``ppf(q) isf(q) rvs(size=None, random_state=None) median() interval(confidence)``, and ``pdf logpdf cdf sf`` where
-        the table has them.
+        With ``ppf(q) isf(q) rvs(size=None, random_state=None) support() median() interval(confidence)``, and ``pdf logpdf
+        cdf sf`` where the table has them.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class Certificate:
     """What a table was found to be worth when it was built; arrays with the shape of the parameters.
 
     All errors are against the masses on the panels: a mode of the density too narrow for these is in none of them (see the notes
-    of `Recycler`).
+    of `Recycler`), nor is what a density has lost in a tail, as 1 + cos(x) has next to pi.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class _Counted:
     def __init__(self, density):
         self.density, self.calls = density, 0
 
-        self.roundings = getattr(density, "roundings", 1.0)
+        self.roundings, self.offset = getattr(density, "roundings", 1.0), getattr(density, "offset", 0.0)
         if hasattr(density, "weighted"):
             self.weighted = self._weighted
         if hasattr(density, "fall"):
@@ -177,7 +177,8 @@ def refusal(one):
         where = f"only {alone:.1e} of the mass is on one side of the anchor {one.masses.anchor!r}. Move the anchor into the bulk"
     else:
         where = (
-            "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, or build one table per mode"
+            "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, give support= where the "
+            "density ends, or build one table per mode"
         )
     return f"the table's error is {one.error:.1e} relative: {where}"
 

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 
 import numpy as np
 
 from numbastats import random
 from numbastats._core.broadcast import refuse_mask, size_to_shape
-from numbastats._core.dispatch import _device_kind, choose_device, deliver, elementwise, first_array, in_kind_of, to_host
+from numbastats._core.dispatch import (
+    _device_kind,
+    as_double,
+    choose_device,
+    deliver,
+    elementwise,
+    first_array,
+    in_float32,
+    in_kind_of,
+    to_host,
+)
 from numbastats._core.parallel import check_workers
 from numbastats.quantile import kernels
 from numbastats.quantile.panels import Masses, side_rows
-from numbastats.quantile.recycler import Recycler, float_type
+from numbastats.quantile.recycler import EXACT32, Recycler, float_type
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = [
@@ -27,6 +38,7 @@ __all__ = [
 _SCALE = 830  # densities carry 2^830 where tails go down to 1e-320 of the peak
 _FEWEST = 1e-60  # degrees of freedom; below, all but 1e-57 of the mass is outside the doubles
 _NORMAL = 1e100  # degrees of freedom; from there on doubles do not tell the law from the normal one
+_MEMORY = 1 << 26  # bytes of tables that a law keeps: 240 of 270 KiB, fewer of steep laws
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
 
 
@@ -230,7 +242,7 @@ class Law:
         self.__name__, self.names, self.defaults, self._full = name, names, defaults, full
         self._bad, self._describe = bad, describe
         self.__doc__ = doc
-        self._tables = functools.lru_cache(maxsize=32)(self._build)
+        self._made, self._lock = {}, threading.Lock()  # tables by sets of parameters
 
     def __repr__(self):
         return f"<law {self.__name__}({', '.join(self.names)})>"
@@ -357,13 +369,16 @@ class Law:
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
         header = header[index]
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
-        with np.errstate(over="ignore"):  # panels beyond the float32 range begin at inf
-            return elementwise(
+        wide = dtype == np.float32 and not _fits_float32(table)
+        with np.errstate(over="ignore"):  # the last panel may begin beyond the float32 range
+            result = elementwise(
                 lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
-                (x, *(header[..., i][()] for i in range(6))),
+                (as_double(x, stream) if wide else x, *(header[..., i][()] for i in range(6))),
                 extras=lambda where, d: (np.int64(upper), table.astype(d)),
-                out=out, dtype=dtype, device=device, workers=workers, stream=stream, cost=60.0,
+                out=None if wide else out, dtype=np.dtype(np.float64) if wide else dtype, device=device, workers=workers,
+                stream=stream, cost=60.0,
             )  # fmt: skip
+        return in_float32(result, out, stream) if wide else result
 
     def cdf(self, x, *params, out=None, dtype=None, device=None, workers=None, stream=None, **named):
         """Distribution function at x, with relative accuracy in the lower tail, from masses of the density that are kept.
@@ -412,6 +427,18 @@ class Law:
         for values, ok in zip(sets, made.certificate.ok, strict=True):
             if not ok and not self._bad(*self._full(*values)):
                 FrozenLaw(self, values)  # raises, and says why there is no table
+        return made
+
+    def _tables(self, sets):
+        """The tables of some sets of parameters, which are kept up to `_MEMORY`."""
+        made = self._made.get(sets)
+        if made is None:
+            made = self._build(sets)
+            with self._lock:
+                self._made[sets] = made
+                held = sum(table.nbytes for table in self._made.values())
+                while held > _MEMORY and len(self._made) > 1:
+                    held -= self._made.pop(next(iter(self._made))).nbytes
         return made
 
     def _quantile(self, method, u, params, out, dtype, device, workers):
@@ -626,6 +653,13 @@ def _panels(law, values):
     sides = [_NO_SIDE if side is None else side_rows(side, masses.norm, p) for side, p in pairs]
     counts = len(sides[0]), len(sides[-1])
     return np.concatenate(sides), (mu, masses.anchor, *counts, 0, counts[0] if len(sides) > 1 else 0)
+
+
+def _fits_float32(table):
+    """Whether panels keep their places in float32: heavy tails go beyond it, poles and small scales below."""
+    with np.errstate(over="ignore"):
+        centre = table[:, 1].astype(np.float32)
+    return len(table) <= EXACT32 and not ((centre == 0) | np.isinf(centre)).any()
 
 
 _NO_SIDE = np.zeros((1, SIDE_COLUMNS))  # next to nothing lies there

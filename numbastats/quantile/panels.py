@@ -83,7 +83,8 @@ class Side:
     density : callable
         Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would over- or underflow,
         an attribute `weighted(origin, sign, s)` gives the density at origin + sign s times s instead; with an attribute `fall`,
-        the power f of a tail like s^-f, for the anchor 0 alone.
+        the power f of a tail like s^-f, for the anchor 0 alone. An attribute `offset` says how far from 0 the law's own argument
+        is where x is 0: it is rounded there.
     anchor, end : float
         Where the side begins and ends; `end` may be infinite.
     scale : float
@@ -100,6 +101,8 @@ class Side:
         self.weighted = getattr(density, "weighted", None) if self.power_law or not hasattr(density, "fall") else None
         self.sign = 1.0 if end > anchor else -1.0
         self.depth, self.singular = depth, singular
+        self.offset = getattr(density, "offset", 0.0)
+        here, there = self._away(anchor), self._away(end)
         chains = self._chains(scale)
         parts = [self._resolve(*chain) for chain in chains]
         self.X0, self.A, self.k, self.c, self.errors = (np.concatenate(p) for p in zip(*parts, strict=True))
@@ -112,11 +115,11 @@ class Side:
         # how far the density is 0 next to the anchor
         self.gap = edge if vanishes and not self._weighted(anchor, self.sign, np.array([0.5 * edge]))[0] else 0.0
         slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
-        if anchor != 0.0 and not vanishes and singular is None:
+        if here != 0.0 and not vanishes and singular is None:
             at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
             at_left *= self.k[0]
         unsure = [0.0, 0.0]  # relative errors of the extrapolated masses
-        if anchor == 0.0 and not vanishes and singular is None:
+        if here == 0.0 and not vanishes and singular is None:
             slope, unsure[0] = self._steady(slope, False)
         power = slope if singular is None else 1.0 + singular
         if not power > 1e-2:
@@ -129,10 +132,10 @@ class Side:
         at_right, fall = last.sum(), (last * _SLOPE).sum()
         # mass beyond the last panel, as if the density went on as a power of the distance
         rate = -fall / (at_right * abs(self.k[-1])) if at_right > 1e-300 else 1.0
-        if math.isfinite(end) and end != 0.0 and at_right > 1e-300:
+        if math.isfinite(end) and there != 0.0 and at_right > 1e-300:
             at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
-        if end == 0.0 and at_right > 1e-300:
+        if there == 0.0 and at_right > 1e-300:
             rate, unsure[1] = self._steady(rate, True)
         if self.power_law and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the law knows best
             rate = density.fall
@@ -149,8 +152,12 @@ class Side:
         # what the rounding of the density, which is random, leaves open, also in the masses that are extrapolated
         edges = self.inner * self.errors[0] + (self.outer * self.errors[-1] if math.isfinite(end) else 0.0)
         self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) + edges / self.total
-        self.noise *= min(1.0, scale / abs(anchor)) if anchor else 1.0  # as an error relative to x
+        self.noise *= min(1.0, scale / here) if here else 1.0  # as an error relative to x
         self.unsure = [error * mass / self.total for error, mass in zip(unsure, (self.inner, self.outer), strict=True)]
+
+    def _away(self, origin):
+        """How far from 0 the argument of the density is at `origin`, by which it is rounded next to it."""
+        return max(abs(origin), self.offset)
 
     def extrapolation(self, tail):
         """Error, as in `Certificate`, that the extrapolated masses make at shares from `tail` on."""
@@ -227,10 +234,11 @@ class Side:
     def _edges(self, origin, sign, scale, far, tail=False):
         """Distances from `origin` at which panels begin, ascending, from a scan of the density."""
         # below 2^-51 x does not differ from its origin, and before that a power law follows the density better than its values
-        far_from_it = min(abs(origin) * 2.0**-36, scale * 1e-8)
-        if self.singular is not None and origin == self.anchor:  # which undoes the rounding of x
+        away = self._away(origin)
+        far_from_it = min(away * 2.0**-36, scale * 1e-8)
+        if self.singular is not None and origin == self.anchor and not self.offset:  # which undoes the rounding of x
             far_from_it = 0.0
-        floor = max(abs(origin) * 2.0**-51, far_from_it)
+        floor = max(away * 2.0**-51, far_from_it)
         step = 2.0**0.5
 
         def h(s):
@@ -332,12 +340,13 @@ class Side:
             with np.errstate(all="ignore"):
                 error = np.maximum(np.abs(c[:, -2:]).max(1), 0.1 * np.abs(guess - h[:, NODES:]).max(1)) / top
                 # an error that splitting does not lower is the rounding of the density itself
-                rounding = (
-                    2.0**-50 * abs(origin) / lo * getattr(self.density, "roundings", 1.0)
-                )  # of a distance that is a difference
+                # of a distance that is a difference
+                rounding = 2.0**-50 * self._away(origin) / lo * getattr(self.density, "roundings", 1.0)
                 ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
-            if origin != 0.0 and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside a finite end
+            if self._away(origin) and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside an end
                 ok |= top * error * k <= 1e-18 * peak
+            if self.depth == "table":  # errors that no share from 2^-66 on shows
+                ok |= top * error * k <= 1e-15 * 2.0**-66 * peak
             lost = 1e-300 if self.weighted is not None else 1e-300 * np.maximum(lo, 1.0)  # of a density near underflow
             ok |= (top <= np.maximum(0.01 * TAIL[self.depth] * peak, lost)) | (k < 1e-13)
             for i in np.flatnonzero(ok):

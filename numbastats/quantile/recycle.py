@@ -96,7 +96,5 @@ def recycle(samples, base, target, *, out=None, dtype=None, device=None, workers
             raise ValueError(
                 f"{len(laws)} laws for samples of shape {np.shape(samples)}; pass one law for each column (last axis)"
             )
-        target = Recycler._stack([t._rebased(base) for t in laws])
-        target.base = base
-        return target.transform(samples, **options)
+        return laws[0]._columns(laws, base).transform(samples, **options)
     return target._rebased(base).transform(samples, **options)

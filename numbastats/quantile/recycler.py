@@ -24,12 +24,15 @@ from numbastats.quantile.panels import Slope, scaling
 from numbastats.quantile.zones import Zones, halved
 from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32
 
-__all__ = ["Recycler", "check_base", "float_type"]
+__all__ = ["EXACT32", "Recycler", "check_base", "float_type"]
+
+EXACT32 = 1 << 24  # rows that a float32 header can number
 
 _TAIL = 2.0**-66
 _FULL = 1e-300
 _MOST_BITS = 9
 _ROUGH = 2.0 * 2.0**-24  # relative error of a float32 table beyond which float32 goes through the float64 one
+_KEPT = 16  # maps to other bases, and stacks of columns, that a table keeps
 _FAR_END = 500.0  # interquartile ranges from the median, beyond which an end of the support is no anchor
 _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
@@ -183,7 +186,7 @@ class Recycler:
 
         def describe(*values):
             if pdf is not None:
-                density = lambda x: pdf(x, *values)  # noqa: E731
+                density = pdf if isinstance(pdf, _Distances) else lambda x: pdf(x, *values)
             elif sf is not None:
                 density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
             else:
@@ -335,7 +338,8 @@ class Recycler:
             other.base = base
             return other
         key = id(base) if isinstance(base, Recycler) else base
-        if key not in self._others:
+        other = self._kept(key)
+        if other is None:
             if any(isinstance(one.masses, store.Loaded) for one in self._sets):
                 raise ValueError(f"a table loaded from a file knows its own base only ({self.base!r}); build it anew")
             other = copy.copy(self)
@@ -352,9 +356,28 @@ class Recycler:
             other._certify(stacklevel=4)
             other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
             other._join("signed", signed)
-            self._others[key] = other, base  # the base is kept, so that its id stays taken
-        other = self._others[key][0]
+            self._keep(key, other, base)
         return other if other.shape == self.shape else other._select(self._index)
+
+    def _kept(self, key):
+        """What was made from this table before, or None."""
+        return self._others.get(key, (None, None))[0]
+
+    def _keep(self, key, made, named):
+        """Remember what was made from this table; `named` is kept as well, so that the ids in the key stay taken."""
+        while len(self._others) >= _KEPT:
+            self._others.pop(next(iter(self._others)), None)
+        self._others[key] = made, named
+
+    def _columns(self, laws, base):
+        """Laws, of which this is the first, as one table of maps from a base along the last axis."""
+        key = (id(base) if isinstance(base, Recycler) else base, *map(id, laws[1:]))
+        made = self._kept(key)
+        if made is None:
+            made = Recycler._stack([law._rebased(base) for law in laws])
+            made.base = base
+            self._keep(key, made, (base, *laws[1:]))
+        return made
 
     @staticmethod
     def _stack(tables):
@@ -434,6 +457,9 @@ class Recycler:
 
     def _is_rough(self, kind):
         """Whether the float32 table is not good enough."""
+        rows = 4 * len(self._sets) * (self._length(3) + 2) if kind == "uniform" else len(self._tables[kind, 7])
+        if rows > EXACT32:
+            return True
         if kind not in self._narrow_errors:
             self._narrow(kind)
         return self._narrow_errors[kind] > _ROUGH
@@ -661,7 +687,8 @@ class Recycler:
         size : int or tuple of int, optional
             Number of points for an engine.
         rng : None, int, SeedSequence, Generator or scipy.stats.qmc.QMCEngine
-            An engine of dimension d gives a result of shape (size, d); its points at 0 are moved to 2^-54.
+            An engine of dimension d gives a result of shape (size, d); its points at 0 are moved to 2^-54, those at 1
+            to 1 - 2^-53.
         out, dtype, device, workers
             As in `numbastats.random.uniform`.
 
@@ -675,13 +702,10 @@ class Recycler:
             For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
         """
         if hasattr(rng, "fast_forward"):
-            return self.ppf(
-                np.maximum(rng.random(1 if size is None else size), 2.0**-54),
-                out=out,
-                dtype=dtype,
-                device=device,
-                workers=workers,
-            )
+            u = np.clip(rng.random(1 if size is None else size), 2.0**-54, 1.0 - 2.0**-53)
+            if dtype is None or check_dtype(dtype) == np.float64:
+                return self.ppf(u, out=out, dtype=np.float64, device=device, workers=workers)
+            return in_float32(self.ppf(u, dtype=np.float64, device=device, workers=workers), out, None)  # u itself would become 1
         size = getattr(out, "shape", None) if size is None else size
         shape = size_to_shape(size, [self.shape])
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
@@ -809,9 +833,8 @@ class Recycler:
         # in distances from the anchor: a law far from 0 in units of its scale has no digits to spare
         inside = [unit * (e - anchor) for e in (lower, upper)]
         options.setdefault("scale", unit * spread)
-        table = cls(
-            lambda y: law.pdf(anchor + y / unit) / unit, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options
-        )
+        density = _Distances(law, anchor, unit)
+        table = cls(density, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options)
         return table._moved(place)
 
     def _moved(self, shift):
@@ -820,6 +843,17 @@ class Recycler:
             rows[:, 0] += shift
         self._shift = np.asarray(shift, np.float64)
         return self
+
+
+class _Distances:
+    """Density of a law of SciPy in distances from its anchor."""
+
+    def __init__(self, law, anchor, unit):
+        self.law, self.anchor, self.unit = law, anchor, unit
+        self.offset = abs(anchor) * unit
+
+    def __call__(self, y):
+        return self.law.pdf(self.anchor + y / self.unit) / self.unit
 
 
 def _standardised(frozen):

@@ -61,7 +61,7 @@ def log_kve(order, z):
         return T(_LOG_SQRT_HALF_PI) - T(0.5) * log(z)
     if v < T(0.5) and T(1.0) + z * z == T(1.0):
         return _log_k_small(v, z) + z
-    w = T(math.sqrt(z * z + v * v))
+    w = T(math.sqrt(z * z + v * v)) if z < T(1e18) else z  # its square overflows
     rest = z * (z / (w + v)) if w > T(0.0) else T(0.0)  # w - v
     h = T(0.6) / T(math.sqrt(w))
     h = h if h < T(0.19) else T(0.19)
@@ -126,19 +126,19 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     """Log density of the generalised hyperbolic law at x, given `gh_log_norm`.
 
     log f = log_norm + v log g + log(K_v(alpha g) e^(alpha g)) - (alpha g - beta s - delta gamma), with s = x - mu,
-    g = sqrt(delta^2 + s^2), v = lam - 1/2, gamma^2 = alpha^2 - beta^2.
+    g = sqrt(delta^2 + s^2), v = lam - 1/2, gamma^2 = alpha^2 - beta^2. -inf where 4 alpha g overflows.
     """
     x = real(x)
     T = type(x)
     s = x - mu
     a = abs(s)
-    if not (a < T(np.inf)):
-        return T(-np.inf) if a == T(np.inf) and log_norm == log_norm and mu == mu and abs(mu) < T(np.inf) else T(np.nan)
     v = lam - T(0.5)
     big = a if a > delta else delta
     small = delta if a > delta else a
     ratio = small / big if big > T(0.0) else T(0.0)
-    g = big * T(math.sqrt(T(1.0) + ratio * ratio))
+    g = big * T(math.sqrt(T(1.0) + ratio * ratio)) if a < T(np.inf) else a
+    if not (T(4.0) * (alpha * g) < T(np.inf)):  # so far out that the exponent would overflow
+        return T(-np.inf) if a == a and log_norm == log_norm and mu == mu and abs(mu) < T(np.inf) else T(np.nan)
     if g == T(0.0) and not v > T(0.0):
         return T(np.inf) if log_norm == log_norm else T(np.nan)
     floor = T(1e-145)
