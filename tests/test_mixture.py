@@ -1150,3 +1150,13 @@ def test_pareto_values_at_the_minimum():
     near = 3.0 * (1.0 + np.array([1e-13, 1e-10, 1e-3]))
     want = [float(-mpmath.expm1(-mpmath.log(mpmath.mpf(v) / 3) / 0.4)) for v in near]
     np.testing.assert_allclose(mixture.cdf(near, [1.0], [0.4], family=("pareto", 3.0)), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("candidates", [(2, 3), (2, 3, 4)])
+def test_a_collapsed_candidate_does_not_hide_an_optimum(candidates):
+    """Where no candidate is certified and admissible, parameters that exist come before those that do not."""
+    x = np.array([-2.5, -1.0, -0.3, -0.1, 0.3, 0.9, 1.3, 1.7, 2.5])
+    alone = [mixture.fit(x, K, family="gaussian", rng=0, errors="status").status for K in (2, 3)]
+    assert sorted(alone) == [3, 4]
+    found = mixture.fit(x, candidates, family="gaussian", rng=0)
+    assert found.status == 4 and np.isfinite(found.means).all()

@@ -488,6 +488,9 @@ def _chunks(data, limit, workers=1):
     return chunks
 
 
+_LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
+
+
 @dataclasses.dataclass(frozen=True)
 class _Job:
     """The fit of a chunk of data sets."""
@@ -532,7 +535,7 @@ class _Job:
             certified = np.stack([r.status == 0 for r in results], axis=1)
             pick = np.argmin(np.where(certified, criteria, math.inf), axis=1)
             none = ~certified.any(axis=1)
-            grade = np.stack([np.where(r.status == 5, 9, r.status) for r in results], axis=1)
+            grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
             pick[none] = np.argmin(grade, axis=1)[none]
         out = {name: np.full((D, width), np.nan) for name in ("weights", "means", "params")}
         fields = (
