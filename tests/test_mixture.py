@@ -476,6 +476,7 @@ def test_explicit_and_kept_starts():
     start = np.stack([r.weights, r.means * 1.05, r.params * 0.9])[None]
     again = mixture.fit(x, 2, init_params=start, rng=1, device="cpu")
     np.testing.assert_allclose(again.means, r.means, rtol=1e-8)
+    assert mixture.fit(x, 2, init_params=start[None], rng=1, device="cpu").loglik == again.loglik  # as fit_many takes them
     batch = mixture.fit_many([x], 2, method="em", n_init=4, keep_starts=True, rng=1, device="cpu")
     kept = batch.starts[2]
     assert kept["means"].shape == (1, 4, 2) and abs(np.nanmax(kept["loglik"]) - batch.loglik[0]) < 1e-12
@@ -1124,7 +1125,7 @@ def test_float32_densities_are_rounded_once():
     np.testing.assert_allclose(got, exact, rtol=1.2e-7)  # was 5e-6
 
 
-@pytest.mark.parametrize("mean", [3e8, 3e9, 1e12])
+@pytest.mark.parametrize("mean", [2e6, 3e8, 1e12])
 def test_draws_of_large_counts(mean):
     x = mixture.rvs([1.0], [mean], size=20_000, family="poisson", rng=3)
     assert (x == np.floor(x)).all()
