@@ -761,3 +761,85 @@ def test_draws_of_tiny_alpha(param):
     assert abs(x.mean() - np.euler_gamma * (1 / a - 1)) < 4 * sd / math.sqrt(n)
     assert abs(x.std() / sd - 1) < 0.05
     assert not np.isnan(stable.rvs(0.001, [[0.0], [1e-10], [0.5], [-1.0]], size=(4, n), rng=2, param=param, **SERIAL)).any()
+
+
+@pytest.mark.parametrize(
+    "a, b, x1, want",
+    [
+        (0.99, 0.5, 32.0, (1579.3293980856802, 31.330758010441137, 0.49608974302517672, 14.874871776805655)),
+        (1.02, -0.7, 23.0, (-756.26136488014013, -21.740509166814428, 0.6783557949132153, 14.602183283003952)),
+    ],
+)
+def test_score_in_s1_next_to_one(a, b, x1, want):
+    """Differences of Zolotarev's integral at 50 digits; zeta moves by 1000 and more per unit of alpha."""
+    np.testing.assert_allclose(stable.score(x1, a, b, param="S1", **SERIAL), want, rtol=1e-10)  # observed 1.4e-13
+
+
+def test_score_in_s1_at_one():
+    """At alpha = 1 and beta = 0 the S1 law of scale s has d/d beta = that in S0 plus (2/pi) log s times that by loc, over 1/s."""
+    x, s = 0.7, 3.0
+    s0, s1 = (stable.score(x, 1.0, 0.0, 0.0, s, param=p, **SERIAL) for p in ("S0", "S1"))
+    np.testing.assert_allclose(s1[[0, 2, 3]], s0[[0, 2, 3]], rtol=1e-12)
+    z = x / s
+    slope = -2 * z / (1 + z * z)
+    assert s1[1] == pytest.approx(s0[1] - slope * 2 / math.pi * math.log(s), rel=1e-12)
+    jump = stable.score(x, 1.0, 0.5, param="S1", **SERIAL)
+    assert np.isnan(jump[0]) and np.isfinite(jump[1:]).all()
+
+
+def test_score_where_there_is_none(recwarn):
+    for a, b, s in ((0.0, 0.0, 1.0), (-1.0, 0.0, 1.0), (2.5, 0.0, 1.0), (1.5, 2.0, 1.0), (0.5, 0.0, 0.0), (1.5, 0.0, -1.0)):
+        assert np.isnan(stable.score(1.0, a, b, 0.0, s, **SERIAL)).all()
+    for a in (0.5, 1.5):
+        got = stable.score([NAN, INF, -INF, 1.0], a, 0.3, **SERIAL)
+        assert np.isnan(got[:3]).all() and np.isfinite(got[3]).all()
+    assert np.isnan(stable.score([-3.0, 0.0], 0.5, 1.0, param="S1", **SERIAL)).all()  # outside the support
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("function", ["pdf", "logcdf", "ppf"])
+def test_masked_parameters_of_one_element(function):
+    """A mask would be lost where a table takes the law."""
+    x = np.linspace(0.1, 0.9, 500)
+    for law in ((np.ma.array([1.5], mask=[True]), 0.0), (1.5, np.ma.array([0.2]))):
+        with pytest.raises(TypeError, match="masked"):
+            getattr(stable, function)(x, *law)
+
+
+def test_loglik_of_float32_is_summed_in_double():
+    x = stable.rvs(1.5, 0.3, size=200_000, rng=1, dtype="float32", **SERIAL)
+    values = stable.logpdf(x, 1.5, 0.3, **SERIAL)
+    assert values.dtype == np.float32
+    assert stable.loglik(x, 1.5, 0.3, **SERIAL) == pytest.approx(math.fsum(values.tolist()), rel=1e-14)
+
+
+def test_quantile_errors_where_the_density_underflows():
+    x, error = stable.isf([1e-300, 1e-200], 1.0, 0.0, error=True)
+    assert (error < 1e-11 * x).all() and (error > 1e-17 * x).all()  # the quantile is 1/(pi q)
+
+
+def test_quantiles_beyond_all_doubles():
+    """Also where every point has a law of its own: +-inf, as for shared laws."""
+    a = np.array([0.15, 0.3, 0.5, 0.9, 1.1])
+    assert stable.isf(1e-300, a, 0.5, **SERIAL).tolist()[:4] == [INF] * 4
+    assert stable.ppf(1e-300, a, 0.5, **SERIAL).tolist()[:4] == [-INF] * 4
+    np.testing.assert_allclose(stable.logsf(stable.isf(1e-300, a, 0.5, **SERIAL)[4], 1.1, 0.5), math.log(1e-300), rtol=1e-13)
+    for v in a:
+        np.testing.assert_allclose(stable.isf(1e-300, v, 0.5), stable.isf([1e-300], [[v], [v]], 0.5)[0, 0], rtol=1e-11)
+
+
+def test_frozen_laws_at_the_ends_of_the_range(recwarn):
+    wide, narrow = stable.Stable(2.0, 0.0, 0.0, 1e200), stable.Stable(2.0, 0.0, 0.0, 1e-200)
+    assert wide.var() == INF and wide.std() == pytest.approx(math.sqrt(2) * 1e200)
+    assert narrow.std() == pytest.approx(math.sqrt(2) * 1e-200)
+    assert stable.Stable(1.9, 0.0, 0.0, 1e300).tail_coefficients() == (INF, INF)
+    assert stable.Stable(1.0, 1.0).mean() == INF and stable.Stable(1.0, -1.0).mean() == -INF  # one tail is light
+    for a in (0.5, 1.0, 1.5, 2.0):
+        law = stable.Stable(a, 0.5, 0.3)
+        assert law.characteristic_function([1e200, -1e308, INF, 0.0]).tolist() == [0.0, 0.0, 0.0, 1.0]
+        left, right = law.tail_coefficients()
+        if a < 2.0:
+            assert law.sf(1e30) == pytest.approx(right * 1e30**-a, rel=1e-6)
+            assert law.cdf(-1e30) == pytest.approx(left * 1e30**-a, rel=1e-6)
+    assert stable.convert(1.0 + 1e-15, 1.0, 0.0, 1e300, to="S1")[2] == INF
+    assert not recwarn.list

@@ -60,18 +60,14 @@ class Family:
 
     def outside(self, x):
         """Which values lie outside the support."""
-        if self.name == "gaussian":
-            return np.zeros(x.shape, bool)
         if self.discrete:
             return (x < 0) | (x != np.floor(x))
-        if self.transform == "log_ratio":
-            return x < self.constant
-        return x < 0 if self.closed else x <= 0
+        return x < self.minimum if self.closed else x <= self.minimum
 
     @property
     def closed(self):
-        """Whether the density at 0 is positive and finite, whatever the mean: a constant times x^(degree shape - 1) there."""
-        degree = {"identity": 1.0, "half_square": 2.0, "square": 2.0, "power": self.constant}.get(self.transform, 0.0)
+        """Whether the density at the minimum is positive and finite, whatever the mean: it goes with y^(shape - 1/degree)."""
+        degree = {"half_square": 2.0, "square": 2.0, "power": self.constant}.get(self.transform, 1.0)
         return self.base == fam.FIXED_GAMMA and degree * self.shape == 1.0
 
     def log_forward(self, x):
@@ -102,7 +98,7 @@ class Family:
             return x * x
         if self.transform == "power":
             return x**self.constant
-        return np.log(x / self.constant)
+        return np.log1p((x - self.constant) / self.constant)
 
     def backward(self, y):
         """x = g^-1(y)."""
@@ -128,6 +124,21 @@ class Family:
     def parameter(self, v):
         """The second parameter from the dispersion; the inverse map is the same function."""
         return v if self.base == fam.GAUSSIAN else 1.0 / v
+
+    def logit_size(self, m, v, c):
+        """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
+        e = np.abs(c - m)
+        if self.base == fam.INVERSE_GAUSSIAN:
+            return 0.5 * e * e / (v * m * m * c)
+        if self.base == fam.GAUSSIAN:
+            return 0.5 * e * e / v
+        if self.base == fam.POISSON:
+            return e
+        if self.base == fam.FIXED_GAMMA:
+            return self.shape * e / m
+        if self.base == fam.GEOMETRIC:
+            return c * np.log1p(1.0 / m)
+        return e / m / v + 1.0 / np.sqrt(v)
 
 
 _LOG_2 = math.log(2.0)

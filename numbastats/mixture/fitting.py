@@ -383,7 +383,7 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
         Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
     **options
-        Those of `fit_many`, but for `keep_starts`.
+        Those of `fit_many`, but for `keep_starts`; `init_params` may have shape (R, 3, K).
 
     Returns
     -------
@@ -413,10 +413,10 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
         raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
     if "init_params" in options and options["init_params"] is not None:
         given = np.asarray(options["init_params"], np.float64)
-        used = given if family_of(family).two or given.ndim != 3 else given[:, :2]
+        used = given if family_of(family).two or given.ndim < 3 else given[..., :2, :]
         if not np.isfinite(used).all():
             raise ValueError("init_params has NaN or infinite entries; use finite weights, means and params")
-        options["init_params"] = given[None]
+        options["init_params"] = given[None] if given.ndim == 3 else given
     batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
     if errors == "raise" and 5 <= batch.status[0] <= 8:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
@@ -488,6 +488,9 @@ def _chunks(data, limit, workers=1):
     return chunks
 
 
+_LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
+
+
 @dataclasses.dataclass(frozen=True)
 class _Job:
     """The fit of a chunk of data sets."""
@@ -532,7 +535,7 @@ class _Job:
             certified = np.stack([r.status == 0 for r in results], axis=1)
             pick = np.argmin(np.where(certified, criteria, math.inf), axis=1)
             none = ~certified.any(axis=1)
-            grade = np.stack([np.where(r.status == 5, 9, r.status) for r in results], axis=1)
+            grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
             pick[none] = np.argmin(grade, axis=1)[none]
         out = {name: np.full((D, width), np.nan) for name in ("weights", "means", "params")}
         fields = (

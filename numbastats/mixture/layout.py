@@ -158,7 +158,7 @@ def arrange(values, family, threads=1) -> Data:
         missing, infinite = np.isnan(x), np.isinf(x)
         outside = family.outside(np.where(missing | infinite, max(1.0, family.minimum), x))
         flag(infinite, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
-        sign = ">=" if family.closed or family.name == "pareto" else ">"
+        sign = ">=" if family.closed else ">"
         rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
         flag(
             outside & ~missing & ~infinite,

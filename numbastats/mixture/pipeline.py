@@ -399,23 +399,8 @@ def _sd(par, family):
 
 
 def _blur(par, p, info):
-    """Error of the log-likelihood by rounding, roughly: the logits of an observation are differences of A and B t1 + C t2."""
-    family, mass = p.family, info[:, c.MASS]
-    m, v, centre = par[:, 1], par[:, 2], info[:, [c.CENTRE]]
-    e = centre - m
-    if family.base == fam.INVERSE_GAUSSIAN:
-        size = 0.5 * e * e / (v * m * m * centre)
-    elif family.base == fam.GAUSSIAN:
-        size = 0.5 * e * e / v
-    elif family.base == fam.POISSON:
-        size = np.abs(e)
-    elif family.base == fam.FIXED_GAMMA:
-        size = family.shape * np.abs(e) / m
-    elif family.base == fam.GEOMETRIC:
-        size = centre * np.log1p(1.0 / m)
-    else:
-        size = np.abs(e) / m / v + 1.0 / np.sqrt(v)
-    return 2.0**-52 * mass * size.max(axis=1)
+    """Error of the log-likelihood by rounding, roughly."""
+    return 2.0**-52 * info[:, c.MASS] * p.family.logit_size(par[:, 1], par[:, 2], info[:, [c.CENTRE]]).max(axis=1)
 
 
 def split_starts(par, family):

@@ -143,20 +143,20 @@ class Stable:
         return -math.inf, math.inf
 
     def mean(self):
-        """The location of the S1 form for alpha > 1; NaN, undefined, otherwise (infinite for alpha < 1 and beta = +-1)."""
+        """The location of the S1 form for alpha > 1; NaN, undefined, otherwise (infinite for alpha <= 1 and beta = +-1)."""
         if self.alpha > 1.0:
             return self.convert("S1").loc
-        return math.copysign(math.inf, self.beta) if self.alpha < 1.0 and abs(self.beta) == 1.0 else math.nan
+        return math.copysign(math.inf, self.beta) if abs(self.beta) == 1.0 else math.nan
 
     def var(self):
         """2 scale^2 for alpha = 2; infinite below where the mean exists, else NaN."""
         if self.alpha == 2.0:
-            return 2.0 * self.scale**2
+            return 2.0 * self.scale * self.scale
         return math.inf if self.alpha > 1.0 else math.nan
 
     def std(self):
         """Square root of the variance."""
-        return math.sqrt(self.var())
+        return math.sqrt(2.0) * self.scale if self.alpha == 2.0 else self.var()
 
     def median(self):
         """The quantile at 1/2."""
@@ -167,18 +167,23 @@ class Stable:
         t = real64(t)
         s = self.convert("S0")
         u = np.abs(s.scale * t)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             logs = np.where(u > 0, np.log(u), 0.0)
             p = s.alpha - 1.0
             # T (|u| - |u|^a) without cancellation near alpha = 1
             skew = (2.0 / math.pi) * u * logs if p == 0 else -law.tan_half_pi(s.alpha)[0] * u * np.expm1(p * logs)
-        skew = np.where(u > 0, skew, 0.0) if s.alpha < 2.0 else np.zeros_like(u)
-        return np.exp(-(u**s.alpha) - 1j * s.beta * np.sign(t) * skew + 1j * s.loc * t)[()]
+            skew = np.where(u > 0, skew, 0.0) if s.alpha < 2.0 else np.zeros_like(u)
+            power = u**s.alpha
+            gone = power > 750.0  # the phase may be no number there
+            phase = np.where(gone, 0.0, s.loc * t - s.beta * np.sign(t) * skew)
+        return np.where(gone, 0.0, np.exp(1j * phase - np.minimum(power, 750.0)))[()]
 
     def tail_coefficients(self):
         """(left, right) constants C with P(X < -x) and P(X > x) ~ C x^-alpha: (scale^a Gamma(a) sin(pi a/2)/pi)(1 -+ beta)."""
         a = self.alpha
-        c = self.scale**a * math.gamma(a) * (0.0 if a == 2.0 else math.sin(0.5 * math.pi * a)) / math.pi
+        with np.errstate(over="ignore"):
+            power = float(np.power(self.scale, a))
+        c = 0.0 if a == 2.0 else power * (math.gamma(1.0 + a) * math.sin(0.5 * math.pi * a) / (a * math.pi))
         return c * (1.0 - self.beta), c * (1.0 + self.beta)
 
     @property

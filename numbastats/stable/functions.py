@@ -8,9 +8,9 @@ import math
 import numpy as np
 from numba import cuda
 
-from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, result_dtype, total
+from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, refuse_mask, result_dtype, total
 from numbastats._core.compile import InThreads
-from numbastats._core.dispatch import _numpy_dtype, draw, elementwise
+from numbastats._core.dispatch import _numpy_dtype, draw, elementwise, to_host
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
@@ -64,6 +64,7 @@ def _one(value):
     """The number, where the argument holds one on the host; else None."""
     if hasattr(value, "__cuda_array_interface__"):
         return None
+    refuse_mask(value)
     value = np.asarray(value)
     return float(value.reshape(-1)[0]) if value.size == 1 and value.dtype.kind in "fiub" else None
 
@@ -356,11 +357,11 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
         certificate = 1e-13
     if not error:
         return x
-    density = _value("pdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
+    density = _value("logpdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
     p, density, size = np.asarray(p), np.asarray(density), np.abs(np.asarray(x))
     tail = np.minimum(p, 1 - p)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = (certificate + 4e-16) * tail / density + 4e-16 * size
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        estimate = (certificate + 4e-16) * np.exp(np.log(tail) - density) + 4e-16 * size
     return x, np.where((tail == 0) | np.isinf(size), 0.0, estimate)[()]
 
 
@@ -526,7 +527,7 @@ def convert(alpha, beta, loc=0.0, scale=1.0, *, to="S1"):
     sign = -1.0 if choice("to", to, ("S0", "S1")) == "S1" else 1.0
     a, b, m, s = np.broadcast_arrays(*map(real64, (alpha, beta, loc, scale)))
     inside = (a > 0) & (a <= 2) & (np.abs(b) <= 1) & (s > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         t = np.array([0.0 if v == 1.0 or not 0.0 < v <= 2.0 else law.tan_half_pi(v)[0] for v in a.reshape(-1)]).reshape(a.shape)
         shift = np.where(a == 1.0, b * (2.0 / math.pi) * s * np.log(s), b * t * s)
     m = np.where(inside, m + sign * shift, np.nan)
@@ -578,11 +579,14 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     result = np.empty((*x.shape, 4), dtype)
     if not x.size:
         return result
+    inside = (a > 0) & (a <= 2) & (np.abs(b) <= 1) & (s > 0) & np.isfinite(x) & np.isfinite(m) & np.isfinite(s)
     cusp = a < CUSP
-    for some, by in ((cusp, _score_at_cusp), (~cusp, _score)):
-        if some.any():
-            values = tuple(v[some] for v in (x, a, b, m, s))
-            result[some] = by(*values, param, one, options)
+    result[~inside] = np.nan
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for some, by in ((inside & cusp, _score_at_cusp), (inside & ~cusp, _score)):
+            if some.any():
+                result[some] = by(*(v[some] for v in (x, a, b, m, s)), param, one, options)
+    result[np.isnan(result[..., 2])] = np.nan  # outside the support
     return result
 
 
@@ -609,16 +613,22 @@ def _differences(at, a, b, x, step, along_alpha=4e-3, along_beta=8e-3):
 
 
 def _score(x, a, b, m, s, param, one, options):
+    """By differences in S0, in which the law is continuous; then by the chain rule."""
     z = (x - m) / s
+    t = -1.0 / np.tan(0.5 * np.pi * (a - 1.0))  # tan(pi a/2), to rounding also next to alpha = 1
+    bent = a == 1.0
+    turn = (2.0 / np.pi) * np.log(s)  # what t is to S1 at alpha = 1
+    z0 = z - b * np.where(bent, turn, t) if param == "S1" else z
 
-    def at(aa, bb, xx):
-        return logpdf(xx, *((aa[0], bb[0]) if one else (aa, bb)), m, s, param=param, **options)
+    def at(aa, bb, zz):
+        return logpdf(zz, *((aa[0], bb[0]) if one else (aa, bb)), **options)
 
-    by_alpha, by_beta, slope = _differences(at, a, b, x, 4e-3 * s * local_length(a, b, z, None))
-    by_scale = -slope * z - 1.0 / s
-    if param == "S1":  # at alpha = 1 the standardised S1 variable holds log scale
-        by_scale -= np.where(a == 1.0, slope * b * (2.0 / math.pi), 0.0)
-    return np.stack([by_alpha, by_beta, -slope, by_scale], axis=-1)
+    by_alpha, by_beta, slope = _differences(at, a, b, z0, 4e-3 * local_length(a, b, z0, None))
+    if param == "S1":  # z0 moves with alpha and beta; at alpha = 1 and beta other than 0 it jumps
+        by_alpha = np.where(b == 0.0, by_alpha, by_alpha - slope * b * np.where(bent, np.nan, 0.5 * np.pi * (1.0 + t * t)))
+        by_beta = by_beta - slope * np.where(bent, turn, t)
+        z = z + np.where(bent, b * (2.0 / np.pi), 0.0)
+    return np.stack([by_alpha, by_beta, -slope / s, -(slope * z + 1.0) / s], axis=-1)
 
 
 def _score_at_cusp(x, a, b, m, s, param, one, options):
@@ -686,4 +696,5 @@ def loglik(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worke
     >>> round(ns.stable.loglik([0.0, 1.0], 1.0, 0.0), 6)
     -2.982607
     """
-    return float(np.sum(np.asarray(logpdf(x, alpha, beta, loc, scale, param=param, device=device, workers=workers))))
+    values = logpdf(x, alpha, beta, loc, scale, param=param, device=device, workers=workers)
+    return float(np.sum(to_host(values, "x"), dtype=np.float64))

@@ -38,6 +38,8 @@ def newton_step(state, code, target, p_log, v_log):
     slow = state[4] % 3.0 == 0.0 and abs(f) > 0.01 * (1.0 + abs(target))
     if not over and (slow or not (new > left and new < right)):
         new = 0.5 * (left + right)
+    if over and abs(v) > 709.7827128:  # beyond all doubles
+        new = math.copysign(np.inf, v)
     state[0], state[1], state[2] = new, left, right
     return over
 
