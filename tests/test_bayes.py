@@ -226,7 +226,7 @@ def test_float32_rows():
 
 @pytest.mark.parametrize("mean", [2e3, 2e5])
 def test_float32_columns_far_from_0(mean):
-    """X'X and X'WX by sums in double; their inverses are what the samplers see. Slopes of years were 6 standard deviations off."""
+    """X'X and X'WX by sums in double; their inverses are what the samplers see. Slopes were 6 standard deviations off."""
     rng = np.random.default_rng(3)
     z, signs = rng.standard_normal((3000, 2)), rng.choice([-1.0, 1.0], 3000)
     X = (np.column_stack([np.ones(3000), mean + mean / 600 * z[:, 0], z[:, 1]]) * signs[:, None]).astype(np.float32)
