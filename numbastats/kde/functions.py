@@ -98,7 +98,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     boundary : dict, optional
         ``{axis: (kind, lo, hi)}`` with kind "reflect", "periodic" or "renorm" (one axis; divides by the kernel's mass inside).
     adaptive : ("abramson", alpha) or (n,) array_like, optional
-        Scales lambda per sample, ``H_i = lambda_i^2 H``.
+        Scales lambda per sample, ``H_i = lambda_i^2 H``; Abramson's from a pilot of the fixed bandwidth and the same `boundary`.
     derivative : int, optional
         Axis along which to differentiate; Epanechnikov, biweight, triweight. Epanechnikov derivatives jump at the support's edge.
     tail : float
