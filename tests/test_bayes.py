@@ -224,6 +224,23 @@ def test_float32_rows():
     np.testing.assert_allclose(g32, g64, rtol=1e-4, atol=1.0)
 
 
+@pytest.mark.parametrize("mean", [2e3, 2e5])
+def test_float32_columns_far_from_0(mean):
+    """X'X and X'WX by sums in double; their inverses are what the samplers see. Slopes were 6 standard deviations off."""
+    rng = np.random.default_rng(3)
+    z, signs = rng.standard_normal((3000, 2)), rng.choice([-1.0, 1.0], 3000)
+    X = (np.column_stack([np.ones(3000), mean + mean / 600 * z[:, 0], z[:, 1]]) * signs[:, None]).astype(np.float32)
+    rows, double = Rows(X, "cpu", 1), X.astype(np.float64)
+    prior, b = np.diag([1e-3, 1.0, 1.0]), np.array([0.1, 0.0, 0.4])
+    m = double @ b
+    r = np.exp(-0.5 * m * m - scipy.special.log_ndtr(m)) / math.sqrt(2 * math.pi)
+    for got, want in (
+        (rows.gram(), double.T @ double), (rows.curvature(b)[0], double.T @ (double * (r * (r + m))[:, None])),
+    ):  # fmt: skip
+        want = np.linalg.inv(want + prior)
+        assert abs(np.linalg.inv(got + prior) / want - 1).max() < 1e-3  # observed 1.2e-4
+
+
 def test_tiles():
     assert k.tile_rows(10, 8) == 64 and k.tile_rows(100_000, 8) == 8
     rows, B = _rows(300, 7000)  # several tiles per group of rows
@@ -400,6 +417,15 @@ def test_more_columns_than_rows(kind):
     assert (abs(a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))) < 4.0 * error).all()
     np.testing.assert_allclose(a.std(axis=(0, 1)), b.std(axis=(0, 1)), rtol=0.06)
     assert _posterior("auto", X, y, draws=50, warmup=50).sampler_ == "px-gibbs"
+
+
+def test_chains_leave_the_coefficients_of_0_at_the_start():
+    """More columns than rows, by "auto": log tau of split-hmc chains is between -2.4 and 0.1 here, and was -14 to -9."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((30, 90))
+    y = 3 * X[:, 0] + rng.standard_normal(30) > 0
+    model = ns.bayes.BayesProbit(chains=4, warmup=50, draws=70, rng=1).fit(X, y)
+    assert model.sampler_ == "px-gibbs" and model.draws_["log_tau"].min() > -5
 
 
 def _grid_posterior(X, y, sd, slab=np.inf):
@@ -665,6 +691,17 @@ def test_predictions_and_reports(tmp_path):
         model.score(X, words[:7])
     with pytest.raises(ValueError, match="is an executor"), ThreadPoolExecutor(1) as pool:
         _quick(workers=pool).fit(X, y)
+
+
+def test_no_columns_at_all():
+    """The intercept alone: its posterior on a grid. Predictions raised an error about the reshaping of arrays."""
+    y = np.arange(60) % 3 == 0
+    model = _posterior("split-hmc", np.empty((60, 0)), y, fit_intercept=True, intercept_scale=2.0, draws=1000)
+    a, w = _grid_posterior(np.ones((60, 1)), y, 2.0)
+    proba, low, high = model.predict_proba(np.empty((2, 0)), interval=0.9)
+    np.testing.assert_allclose(proba[:, 1], w @ scipy.special.ndtr(a), atol=0.005)
+    np.testing.assert_allclose([low[0], high[0]], scipy.special.ndtr(np.interp([0.05, 0.95], np.cumsum(w), a)), atol=0.01)
+    assert model.loo(np.empty((60, 0)), y)["pointwise"].shape == (60,) and model.predict(np.empty((1, 0)))[0] == 0
 
 
 def test_column_names():

@@ -125,7 +125,7 @@ class Rows:
         """X'X, Fortran order: products in the precision of X within blocks of rows, added in double."""
         H = np.zeros((self.shape[1],) * 2, order="F")
         for _, x in self._parts():
-            H += x.T @ x
+            H += _products(x, None)
         return H
 
     def curvature(self, b):
@@ -135,9 +135,27 @@ class Rows:
         for _, x in self._parts():
             m = (x @ b.astype(x.dtype)).astype(np.float64)
             r = _ratios(m)
-            H += (x * (r * (r + m))[:, None].astype(x.dtype)).T @ x
+            H += _products(x, (r * (r + m)).astype(x.dtype))
             g += x.T @ r.astype(x.dtype)
         return H, H @ b + g
+
+
+def _products(x, w):
+    """X' diag(w) X of a block; w None stands for ones.
+
+    In float32 the squares of a column far from 0 would hide its spread. So the means are taken out before, as multiples of the
+    intercept's column of signs, and put back in double.
+    """
+    s = x[:, :1]
+    if x.dtype == np.float64 or not (s * s == 1).all():
+        return (x if w is None else x * w[:, None]).T @ x
+    mean = s[:, 0] @ x / np.float32(len(x))
+    mean[0] = 0.0
+    x = x - s * mean
+    G = ((x if w is None else x * w[:, None]).T @ x).astype(np.float64)
+    mean = mean.astype(np.float64)
+    cross = np.outer(mean, G[0] + 0.5 * G[0, 0] * mean)
+    return G + cross + cross.T
 
 
 def _ratios(m):

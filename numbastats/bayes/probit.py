@@ -582,8 +582,8 @@ class BayesProbit(Estimator):
 
     def _predictors(self, X, draws=None):
         """Row blocks of linear predictors of an array, shape (rows, draws)."""
-        beta = self.draws_["beta"].reshape(-1, self.n_features_in_)
         a = self.draws_["intercept"].reshape(-1)
+        beta = self.draws_["beta"].reshape(a.size, self.n_features_in_)
         if draws is not None:
             if isinstance(draws, bool) or not hasattr(draws, "__index__") or draws < 1:
                 raise ValueError(f"draws={draws!r} is not understood; use an integer >= 1")

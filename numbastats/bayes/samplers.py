@@ -179,7 +179,7 @@ class Chains:
         if self.prior == "horseshoe" and self.kind == "gibbs":
             options = (np.int64(self.skip), self.scale, self.fixed, self.slab, *self.key, self.streams, step)
             k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
-        else:
+        elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
             self._scales(B, T, D)
         Z, U = self._draws()
         expanded = self.kind == "px-gibbs"

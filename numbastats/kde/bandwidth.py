@@ -254,6 +254,7 @@ def silverman(samples, kernel="epanechnikov", weights=None):
 
 
 def _one_dimension(name, samples, weights):
+    """Sorted samples of positive weight, their weights, the effective number and the standard deviation."""
     x, w, n = _prepare(samples, weights)
     if x.shape[1] != 1:
         raise ValueError(
@@ -267,7 +268,14 @@ def _one_dimension(name, samples, weights):
     variance *= len(x) / max(len(x) - 1, 1) if w is None else 1 / (1 - 1 / n) if n > 1 else 1.0
     if not variance > 0:
         raise ValueError(f"bandwidth={name!r} needs samples that differ; all {len(x)} are equal")
-    return x, w, n, math.sqrt(variance)
+    order = np.argsort(x, kind="stable")
+    return x[order], None if w is None else w[order], n, math.sqrt(variance)
+
+
+def _without_gaps(x, longest):
+    """Distances of sorted samples from the first, gaps between neighbours shortened to `longest`."""
+    gaps = np.diff(x)
+    return x - x[0] if gaps.max() <= longest else np.concatenate([[0.0], np.cumsum(np.minimum(gaps, longest))])
 
 
 def isj(samples, kernel="epanechnikov", weights=None):
@@ -306,16 +314,34 @@ def isj(samples, kernel="epanechnikov", weights=None):
     True
     """
     from scipy.fft import dct
-    from scipy.optimize import brentq
 
     x, w, n, sd = _one_dimension("isj", samples, weights)
-    bins, levels = 4096, 7
-    low, high = x.min(), x.max()
-    span = 2 * (high - low)
-    counts = np.histogram(x, bins, (low - span / 4, high + span / 4), weights=w)[0]
-    n *= len(np.unique(x)) / len(x)  # ties count once
-    squares = (dct(counts / counts.sum(), type=2)[1:] / 2) ** 2
-    k2 = np.arange(1.0, bins) ** 2
+    n, levels = n * len(np.unique(x)) / len(x), 7  # ties count once
+    bins, h = 4096, math.inf
+    while True:
+        y = _without_gaps(x, 100 * h)
+        span = 2 * y.max()
+        counts = np.histogram(y, bins, (-span / 4, 0.75 * span), weights=w)[0]
+        squares = (dct(counts / counts.sum(), type=2)[1:] / 2) ** 2
+        root = _fixed_point(squares, n, levels)
+        if root is None or math.sqrt(root) * bins > 2 or bins == 2**20:
+            break
+        h, bins = math.sqrt(root) * span, 4 * bins  # narrower than two bins: h is too large, and gaps of 100 h are no matter
+    if root is None:
+        warnings.warn(
+            f"the Improved Sheather-Jones equation has no root for these {len(x)} samples; Silverman's rule is used",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return silverman(samples, kernel, weights)
+    return math.sqrt(root) * span / sd * canonical_ratio(kernel, 1)
+
+
+def _fixed_point(squares, n, levels):
+    """Root t of the Improved Sheather-Jones equation for squared cosine coefficients; None where there is none."""
+    from scipy.optimize import brentq
+
+    k2 = np.arange(1.0, len(squares) + 1) ** 2
 
     def excess(t):
         f = 2 * math.pi ** (2 * levels) * np.sum(k2**levels * squares * np.exp(-k2 * math.pi**2 * t))
@@ -329,16 +355,7 @@ def isj(samples, kernel="epanechnikov", weights=None):
     with np.errstate(all="ignore"):
         while top < 0.2 and not excess(top) > 0:
             top *= 2
-        solvable = top < 0.2 and excess(1e-14) < 0
-        root = brentq(excess, 1e-14, top) if solvable else None
-    if root is None:
-        warnings.warn(
-            f"the Improved Sheather-Jones equation has no root for these {len(x)} samples; Silverman's rule is used",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-        return silverman(samples, kernel, weights)
-    return math.sqrt(root) * span / sd * canonical_ratio(kernel, 1)
+        return brentq(excess, 1e-14, top) if top < 0.2 and excess(1e-14) < 0 else None
 
 
 def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
@@ -362,8 +379,8 @@ def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
 
     Notes
     -----
-    For d = 1 on 4096 bins. For d >= 2 one factor h on whitened samples: the same two stages for the integral of (Laplacian f)^2,
-    whose estimates are exact sums over pairs, O(n^2) at worst.
+    For d = 1 on bins of 1/64 of the pilot bandwidths. For d >= 2 one factor h on whitened samples: the same two stages for the
+    integral of (Laplacian f)^2, whose estimates are exact sums over pairs, O(n^2) at worst.
 
     References
     ----------
@@ -384,15 +401,14 @@ def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
     quartiles = np.quantile(x, [0.25, 0.75], weights=w, method="inverted_cdf" if w is not None else "linear")
     spread = (quartiles[1] - quartiles[0]) / 1.3489795
     scale = min(sd, spread) if spread > 0 else sd
-    bins = 4096
-    counts, edges = np.histogram(x, bins, (x.min(), x.max()), weights=w)
-    counts = counts / counts.sum()
-    step, size = edges[1] - edges[0], 2 * bins
-    pairs = np.fft.irfft(np.abs(np.fft.rfft(counts, size)) ** 2, size)[:bins]
-    pairs[1:] *= 2
 
     def psi(order, g):
-        z = np.arange(bins) * step / g
+        y = _without_gaps(x, 12 * g)  # beyond 12 g the function below is 1e-25
+        bins = 2 ** min(max(math.ceil(math.log2(64 * y.max() / g)), 12), 22)
+        counts, edges = np.histogram(y, bins, weights=w)
+        pairs = np.fft.irfft(np.abs(np.fft.rfft(counts / counts.sum(), 2 * bins)) ** 2, 2 * bins)[:bins]
+        pairs[1:] *= 2
+        z = np.arange(bins) * ((edges[1] - edges[0]) / g)
         hermite = z**4 - 6 * z**2 + 3 if order == 4 else z**6 - 15 * z**4 + 45 * z**2 - 15
         return float(np.sum(pairs * hermite * np.exp(-z * z / 2))) / (math.sqrt(2 * math.pi) * g ** (order + 1))
 

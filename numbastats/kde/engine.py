@@ -198,7 +198,7 @@ def inside_mass(model, boundary, positions):
 # --- adaptive scales --------------------------------------------------------------------------------------------------------
 
 
-def adaptive_scales(model, adaptive, workers=None):
+def adaptive_scales(model, adaptive, boundary=None, workers=None):
     """Scales lambda per sample: an array, or Abramson's rule from a pilot with the fixed bandwidth."""
     if isinstance(adaptive, str):
         adaptive = (adaptive, 0.5)
@@ -207,12 +207,12 @@ def adaptive_scales(model, adaptive, workers=None):
         alpha = float(adaptive[1])
         if not 0 <= alpha <= 1:
             raise ValueError(f"adaptive={adaptive!r}: the exponent must lie in [0, 1]; Abramson's is 0.5")
-        pilot = PointList(model, workers=workers).evaluate(model.x, workers=workers)
+        pilot = Estimate(model, boundary=boundary, workers=workers).points(model.x)
         w = np.ones(len(pilot)) if model.weights is None else model.weights
         pilot = np.maximum(pilot, np.finfo(float).tiny)  # a sample of weight 0 may be alone
         centre = math.exp(np.sum(w * np.log(pilot)) / w.sum())
         return np.clip((pilot / centre) ** -alpha, 0.1, 10.0)
-    scale = np.ascontiguousarray(adaptive, np.float64)
+    scale = np.array(adaptive, np.float64, order="C")
     if model.keep is not None and scale.shape == model.keep.shape:
         scale = scale[model.keep]
     if scale.shape != (len(model.x),):
@@ -237,7 +237,7 @@ class Estimate:
         worker_count(workers)
         self.model, self.workers = model, workers
         if adaptive is not None:
-            model.scale = adaptive_scales(model, adaptive, workers)
+            model.scale = adaptive_scales(model, adaptive, boundary, workers)
         self.boundary = parse_boundary(boundary, model)
         self.passes = passes(model, self.boundary)
         self._lists = {}

@@ -16,7 +16,7 @@ from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.engine import Estimate, fold, reach_of, wrap
-from numbastats.kde.functions import grid_of, points_of
+from numbastats.kde.functions import grid_of, points_of, to_kind
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
 from numbastats.kde.problem import make_model, parse_axes
 
@@ -90,11 +90,12 @@ class KDE(Estimator):
             samples, y if sample_weight is None else sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
         )  # fmt: skip
+        model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()  # the caller's change
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = samples if model.kind is not None or _is_torch(samples) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
-        self.method_used_ = self.error_bound_ = None
+        self.method_used_ = self.error_bound_ = self.n_outside_ = self.quadrature_error_ = None
         return self
 
     def _fitted(self):
@@ -188,8 +189,9 @@ class KDE(Estimator):
         f = e.points(m.x)
         own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
         w = 1.0 if m.weights is None else m.weights
+        others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # less is rounding
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.maximum((f - w * own) * m.total / (m.total - w), 0.0).astype(m.dtype, copy=False)
+            return (others * m.total / (m.total - w)).astype(m.dtype, copy=False)
 
     # --- probabilities
 
@@ -381,12 +383,21 @@ class KDE(Estimator):
             raise ValueError(f"points have shape {at.shape}, the marginal {k} coordinates; pass shape (p, {k})")
         shape, at = at.shape[: at.ndim - (k > 1)], at.reshape(-1, k)
         if k == m.d:
-            return self.points(at[:, np.argsort(keep)])
+            values = self.points(at[:, np.argsort(keep)])
+            return values.reshape(shape) if shape else values[0]
         if m.product:
             part = dataclasses.replace(
                 m, x=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
             )
-            return Estimate(part, workers=self.workers).points(at).reshape(shape)
+            values = Estimate(part, workers=self.workers).points(at)
+        else:
+            values = self._beta_marginal(keep, at, chunk)
+        values = values.astype(m.dtype, copy=False).reshape(shape)
+        return to_kind(values, m.kind, self._like) if shape else values[()]
+
+    def _beta_marginal(self, keep, at, chunk):
+        """The marginal of a power kernel, at (p, k) points."""
+        m, k = self._fitted().model, len(keep)
         exponent = m.power + (m.d - k) / 2
         factor = np.linalg.inv(np.linalg.cholesky(m.H[np.ix_(keep, keep)]))
         y, scale = (m.x[:, keep] - m.centre[keep]) @ factor.T, np.ones(1) if m.scale is None else m.scale
@@ -397,7 +408,7 @@ class KDE(Estimator):
         for first in range(0, len(at), step):
             q = sum((at[first : first + step, a, None] - y[:, a]) ** 2 for a in range(k)) / scale**2
             total[first : first + step] = np.maximum(1 - q, 0) ** exponent * (q < 1) @ w
-        return (total * (norm / m.total)).reshape(shape)
+        return total * (norm / m.total)
 
     # --- draws
 

@@ -69,7 +69,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     ----------
     samples : (n, d) or (n,) array_like
     axes : sequence of d arrays or tuples (lo, hi, m)
-        Regular increasing positions; one array for d = 1.
+        Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
         Finite, >= 0, of any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
     kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian"}
@@ -98,7 +98,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     boundary : dict, optional
         ``{axis: (kind, lo, hi)}`` with kind "reflect", "periodic" or "renorm" (one axis; divides by the kernel's mass inside).
     adaptive : ("abramson", alpha) or (n,) array_like, optional
-        Scales lambda per sample, ``H_i = lambda_i^2 H``.
+        Scales lambda per sample, ``H_i = lambda_i^2 H``; Abramson's from a pilot of the fixed bandwidth and the same `boundary`.
     derivative : int, optional
         Axis along which to differentiate; Epanechnikov, biweight, triweight. Epanechnikov derivatives jump at the support's edge.
     tail : float
@@ -476,8 +476,8 @@ def summarise(samples, weights=None):
     """
     x = as_samples(samples)[0]
     w = check_weights(weights, len(x))
-    if not np.isfinite(x).all() or (w is not None and not ((w >= 0) & (w < 1e100)).all()):
-        raise ValueError("samples must be finite, and weights >= 0 and below 1e100")
+    if not np.isfinite(x).all() or (w is not None and not ((w == 0) | ((w > 1e-100) & (w < 1e100))).all()):
+        raise ValueError("samples must be finite, and weights 0 or between 1e-100 and 1e100; multiply all weights by one number")
     d = x.shape[1]
     if not len(x) or (w is not None and not w.any()):  # nothing that a density would show
         far = np.full(d, np.inf)

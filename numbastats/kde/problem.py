@@ -67,7 +67,8 @@ def parse_axes(axes, d):
                 raise ValueError(f"axis {i} is (lo, hi, m) = {axis!r}, longer than the largest float; rescale the samples")
             origin[i], step[i], length[i] = lo, (hi - lo) / (m - 1) if m > 1 else 1.0, m
             continue
-        a = np.asarray(axis, np.float64)
+        given = np.asarray(axis)
+        a = np.asarray(given, np.float64)
         if a.ndim != 1 or a.size == 0:
             raise ValueError(f"axis {i} has shape {a.shape}; pass a 1-d array of grid positions or a tuple (lo, hi, m)")
         if not np.isfinite(a).all():
@@ -78,7 +79,7 @@ def parse_axes(axes, d):
             spacing = np.diff(a)
             if not spacing.min() > 0:
                 raise ValueError(f"axis {i} is not increasing; sort it, or evaluate with kde.points")
-            slack = 4 * np.spacing(np.abs(a).max())
+            slack = 4 * float(np.spacing(np.abs(given if given.dtype == np.float32 else a).max()))
             if spacing.max() - spacing.min() > 1e-9 * abs(step[i]) + slack:
                 raise ValueError(
                     f"axis {i} is irregular: its steps differ by {(spacing.max() - spacing.min()) / step[i]:.1e} of a step, 1e-9 "
