@@ -7,9 +7,10 @@ import operator
 
 import numpy as np
 
-__all__ = ["check_dtype", "check_out", "flatten", "real64", "result_dtype", "size_to_shape"]
+__all__ = ["NAME", "check_dtype", "check_out", "flatten", "real64", "result_dtype", "size_to_shape"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+NAME = {_F32: "float32", _F64: "float64"}  # what `dtype.name` says, in a tenth of a microsecond instead of three
 _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
 
 
@@ -97,10 +98,16 @@ def flatten(value, shape, dtype):
     return np.ascontiguousarray(value, dtype=dtype).reshape(-1)
 
 
+def common_shape(shapes) -> tuple:
+    """Shape of the broadcast; `numpy.broadcast_shapes` makes an array of each, which a call on one number feels."""
+    different = {s for s in shapes if s}
+    return np.broadcast_shapes(*different) if len(different) > 1 else different.pop() if different else ()
+
+
 def size_to_shape(size, shapes) -> tuple:
     """Shape of random output: `size` as in numpy.random, against the parameters' broadcast shape."""
     try:
-        shape = np.broadcast_shapes(*shapes)
+        shape = common_shape(shapes)
     except ValueError:
         raise ValueError(f"parameters of shapes {', '.join(map(str, shapes))} do not broadcast against each other") from None
     if size is None:

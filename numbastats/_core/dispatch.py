@@ -14,9 +14,11 @@ from numba import cuda
 
 from numbastats import config
 from numbastats._core.broadcast import (
+    NAME,
     as_host,
     check_dtype,
     check_out,
+    common_shape,
     dtype_of,
     flatten,
     result_dtype,
@@ -42,20 +44,25 @@ _HOST = (np.ndarray, np.generic, float, int, bool, list, tuple)
 # --- kinds of array -------------------------------------------------------------------------------------------
 
 
-def _device_kind(x):
-    """None for host data, else the library that owns the device array: 'numba', 'cupy' or 'torch'."""
+def _owner(x):
+    """The library that owns a device array, 'numba', 'cupy' or 'torch'; 'tensor' on the host, None for other host data."""
     if isinstance(x, _HOST):
         return None
     if hasattr(x, "copy_to_host"):
         return "numba"
-    owner = type(x).__module__.partition(".")[0]
-    if owner == "torch":
-        return "torch" if x.is_cuda else None
+    if type(x).__module__.partition(".")[0] == "torch":
+        return "torch" if x.is_cuda else "tensor"
     return "cupy" if hasattr(x, "__cuda_array_interface__") else None
 
 
+def _device_kind(x):
+    """None for host data, else the library that owns the device array: 'numba', 'cupy' or 'torch'."""
+    owner = _owner(x)
+    return None if owner == "tensor" else owner
+
+
 def _is_torch(x) -> bool:
-    return not isinstance(x, _HOST) and type(x).__module__.partition(".")[0] == "torch"
+    return _owner(x) in ("torch", "tensor")
 
 
 def _numpy_dtype(x):
@@ -270,9 +277,10 @@ def elementwise(
     array or scalar, or a tuple of `outputs`
         Of the inputs' kind and broadcast shape; a NumPy scalar when all inputs are scalars.
     """
-    kinds = [_device_kind(v) for v in values]
+    owners = [_owner(v) for v in values]
+    kinds = [None if o == "tensor" else o for o in owners]
     kind = next((k for k in kinds if k), None)
-    if kind is None and any(_is_torch(v) for v in values):
+    if kind is None and "tensor" in owners:
         values = [_torch_to_numpy(v, n) for v, n in zip(values, names, strict=True)]
         options = {"extras": extras, "dtype": dtype, "device": device, "workers": workers, "stream": stream, "cost": cost}
         options.update(outputs=outputs, threads=threads)
@@ -281,9 +289,10 @@ def elementwise(
             return tuple(map(_numpy_to_torch, result))
         return _numpy_to_torch(result) if out is None else out
     values = [v if k else as_host(v) for v, k in zip(values, kinds, strict=True)]
-    dtype = result_dtype(names, [_numpy_dtype(v) for v in values]) if dtype is None else _cast_dtype(names, values, dtype)
+    natural = result_dtype(names, [_numpy_dtype(v) if k else dtype_of(v) for v, k in zip(values, kinds, strict=True)])
+    dtype = natural if dtype is None else check_dtype(dtype)
     try:
-        shape = np.broadcast_shapes(*[getattr(v, "shape", ()) for v in values])
+        shape = common_shape([tuple(getattr(v, "shape", ())) for v in values])
     except ValueError:
         shapes = ", ".join(f"{n} {tuple(getattr(v, 'shape', ()))}" for n, v in zip(names, values, strict=True))
         raise ValueError(f"the inputs do not broadcast: {shapes}; make the shapes equal or 1 along each axis") from None
@@ -312,7 +321,8 @@ def elementwise(
         for v, k, name in zip(values, kinds, names, strict=True)
     ]
     if not kinds[0] and not isinstance(args[0], np.ndarray):
-        args[0] = np.full(n, args[0])
+        number, args[0] = args[0], np.empty(n, dtype)
+        args[0].fill(number)
     if out is not None and kind is None:
         args = [a.copy() if _overlaps(a, flat[0]) else a for a in args]
     if constants is not None:
@@ -338,11 +348,6 @@ def _overlaps(a, out) -> bool:
     alias check takes the scalar loop, 3.6 times slower.
     """
     return isinstance(a, np.ndarray) and np.may_share_memory(a, out)
-
-
-def _cast_dtype(names, values, dtype):
-    result_dtype(names, [_numpy_dtype(v) for v in values])  # reject what cannot be cast without loss of meaning
-    return check_dtype(dtype)
 
 
 def copied(x):
@@ -498,7 +503,7 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
     where = choose_device(device, on_device=on_device or bool(_device_kind(like)), work=n * cost)
     check_workers(workers)
     if n:
-        kernel = kernels[dtype.name] if isinstance(kernels, dict) else kernels
+        kernel = kernels[NAME[dtype]] if isinstance(kernels, dict) else kernels
         args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
         if out is not None and not on_device:
             args = [a.copy() if _overlaps(a, flat) else a for a in args]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from numbastats import random
+from numbastats._core.broadcast import NAME
 from numbastats._core.dispatch import copied, elementwise, share_memory
 from numbastats._core.errors import choice
 from numbastats.quantile import kernels
@@ -20,7 +21,7 @@ _OPEN_EDGE = {"float64": 8.292361075813595, "float32": 5.419983174916868}
 
 def _kernel(method, dtype):
     try:
-        return kernels.NDTRI[method, dtype.name]
+        return kernels.NDTRI[method, NAME[dtype]]
     except KeyError:
         raise ValueError(
             f"method={method!r} is a double-precision kernel and loses its accuracy in float32; use method='exp56' (the paper's "
@@ -111,12 +112,12 @@ def ndtri(
             raise ValueError(
                 f"log=True has one method and no grid; leave method='fast' and edges='inf' (got {method!r}, {edges!r})"
             )
-        pick, cost = lambda d: kernels.LOG[d.name], 5.0
+        pick, cost = lambda d: kernels.LOG[NAME[d]], 5.0
     else:
         pick, cost = lambda d: _kernel(method, d), _COST[method]
 
     def constants(d):
-        return sign, math.inf if edges == "inf" else _OPEN_EDGE[d.name]
+        return sign, math.inf if edges == "inf" else _OPEN_EDGE[NAME[d]]
 
     return elementwise(
         pick, ("u", "loc", "scale"), (u, loc, scale), constants,

@@ -476,7 +476,7 @@ class Recycler:
 
     def _header(self, dtype, upper):
         """The parameters of `uniform` kernels, as numbers or arrays of the parameters' shape."""
-        key = ("header", dtype.name, upper)
+        key = ("header", dtype, upper)
         if key not in self._heads:
             degree = 3 if dtype == np.float32 else self.degree
             zone = self._length(degree) + 2
@@ -494,7 +494,7 @@ class Recycler:
 
     def _shares(self, dtype):
         """What goes with shares of mass: the scaled masses of the sides, their first rows."""
-        key = ("shares", dtype.name)
+        key = ("shares", dtype)
         if key not in self._heads:
             masses = [one.masses.p if one.masses is not None else (0.5, 0.5) for one in self._sets]
             self._heads[key] = self._selected(np.array([[scaling(q)[1] for q in p] for p in masses]).T, dtype)
@@ -667,7 +667,7 @@ class Recycler:
 
     def _signed_header(self, dtype):
         """The parameters of `signed` kernels."""
-        key = ("signed", dtype.name)
+        key = ("signed", dtype)
         if key not in self._heads:
             octaves, limit, far, per = building.base_shape(self.base)
             side = (octaves << NEAR_BITS) + far + 4
