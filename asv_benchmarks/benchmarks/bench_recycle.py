@@ -379,8 +379,7 @@ def _sided(degree):
 def _signed(degree):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("signed", degree, "normal")
-        frozen.transform(np.zeros(1, dtype), device="cpu")  # makes the header
-        header = [np.full(n, h, dtype) for h in frozen._heads["signed", np.dtype(dtype).name]]
+        header = [np.full(n, h, dtype) for h in frozen._signed_header(np.dtype(dtype))]
         octaves, limit, far, _ = ns.quantile.building.base_shape(frozen.base)
         top = (127 if dtype == np.float32 else 1023) + int(np.log2(limit)) - 1
         near = octaves << 4
