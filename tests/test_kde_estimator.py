@@ -697,7 +697,7 @@ def test_rules_in_one_dimension_see_the_middle_of_heavy_tails(tail):
     if tail == "one":
         near = np.r_[x[:-1], 30.0]  # resolved by 4096 bins in all
         want = bandwidth.isj(near, kernel="gaussian") * near.std(ddof=1)
-        assert bandwidth.isj(x, kernel="gaussian") * sd == pytest.approx(want, rel=0.03)
+        assert bandwidth.isj(x, kernel="gaussian") * sd == pytest.approx(want, rel=0.005)
 
 
 def test_an_estimate_does_not_change_with_the_arrays_it_was_made_of():
@@ -733,8 +733,8 @@ def test_marginals_have_the_shape_and_kind_of_their_points():
         keep = np.atleast_1d(axes)
         assert np.shape(got) == at.shape[: at.ndim - (keep.size > 1)]
         if keep.size == fitted.n_features_in_:
-            want = fitted.points(at.reshape(-1, keep.size)[:, np.argsort(keep)])
-            assert np.array_equal(np.ravel(got), want)
+            want = naive(x[:, keep], at.reshape(-1, keep.size), np.atleast_2d(fitted.H_)[np.ix_(keep, keep)])
+            np.testing.assert_allclose(np.ravel(got), want, rtol=2e-15)
     tensors = kde.KDE(**CPU).fit(torch.from_numpy(x))
     for axes, at in ((0, torch.zeros(3)), ([0, 1], torch.zeros((3, 2)))):
         assert isinstance(tensors.marginal(axes, at), torch.Tensor)
@@ -746,7 +746,7 @@ def test_axes_of_single_precision():
     x = np.random.default_rng(3).normal(size=200).astype(np.float32)
     axis = np.linspace(-3, 3, 101, dtype=np.float32)
     want = naive(x[:, None].astype(float), axis[:, None].astype(float), np.array([[0.25]]))
-    assert np.abs(kde.grid(x, axis, H=0.25, **CPU) - want).max() <= 1e-6 * want.max()
+    assert np.abs(kde.grid(x, axis, H=0.25, **CPU) - want).max() <= 1e-7 * want.max()
     with pytest.raises(ValueError, match="irregular"):
         kde.grid(x, axis + np.float32(1e-5) * (np.arange(101) == 50), H=0.25)
 
@@ -757,4 +757,4 @@ def test_the_pilot_of_adaptive_scales_knows_the_boundary():
     images = np.concatenate([x, -x, 2 - x])[:, None]
     pilot = 3 * naive(images, x[:, None], fitted.H_)
     want = np.sqrt(np.exp(np.log(pilot).mean()) / pilot)
-    np.testing.assert_allclose(fitted._estimate.model.scale, want, rtol=1e-12)
+    np.testing.assert_allclose(fitted._estimate.model.scale, want, rtol=2e-15)

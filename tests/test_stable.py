@@ -772,14 +772,14 @@ def test_draws_of_tiny_alpha(param):
 )
 def test_score_in_s1_next_to_one(a, b, x1, want):
     """Differences of Zolotarev's integral at 50 digits; zeta moves by 1000 and more per unit of alpha."""
-    np.testing.assert_allclose(stable.score(x1, a, b, param="S1", **SERIAL), want, rtol=1e-10)  # observed 1.4e-13
+    np.testing.assert_allclose(stable.score(x1, a, b, param="S1", **SERIAL), want, rtol=2e-12)  # observed 4.2e-13
 
 
 def test_score_in_s1_at_one():
     """At alpha = 1 and beta = 0 the S1 law of scale s has d/d beta = that in S0 plus (2/pi) log s times that by loc, over 1/s."""
     x, s = 0.7, 3.0
     s0, s1 = (stable.score(x, 1.0, 0.0, 0.0, s, param=p, **SERIAL) for p in ("S0", "S1"))
-    np.testing.assert_allclose(s1[[0, 2, 3]], s0[[0, 2, 3]], rtol=1e-12)
+    np.testing.assert_allclose(s1[[0, 2, 3]], s0[[0, 2, 3]], rtol=1e-15)
     z = x / s
     slope = -2 * z / (1 + z * z)
     assert s1[1] == pytest.approx(s0[1] - slope * 2 / math.pi * math.log(s), rel=1e-12)
@@ -823,15 +823,15 @@ def test_quantiles_beyond_all_doubles():
     a = np.array([0.15, 0.3, 0.5, 0.9, 1.1])
     assert stable.isf(1e-300, a, 0.5, **SERIAL).tolist()[:4] == [INF] * 4
     assert stable.ppf(1e-300, a, 0.5, **SERIAL).tolist()[:4] == [-INF] * 4
-    np.testing.assert_allclose(stable.logsf(stable.isf(1e-300, a, 0.5, **SERIAL)[4], 1.1, 0.5), math.log(1e-300), rtol=1e-13)
+    np.testing.assert_allclose(stable.logsf(stable.isf(1e-300, a, 0.5, **SERIAL)[4], 1.1, 0.5), math.log(1e-300), rtol=1e-15)
     for v in a:
-        np.testing.assert_allclose(stable.isf(1e-300, v, 0.5), stable.isf([1e-300], [[v], [v]], 0.5)[0, 0], rtol=1e-11)
+        np.testing.assert_allclose(stable.isf(1e-300, v, 0.5), stable.isf([1e-300], [[v], [v]], 0.5)[0, 0], rtol=1e-15)
 
 
 def test_frozen_laws_at_the_ends_of_the_range(recwarn):
     wide, narrow = stable.Stable(2.0, 0.0, 0.0, 1e200), stable.Stable(2.0, 0.0, 0.0, 1e-200)
-    assert wide.var() == INF and wide.std() == pytest.approx(math.sqrt(2) * 1e200)
-    assert narrow.std() == pytest.approx(math.sqrt(2) * 1e-200)
+    assert wide.var() == INF and wide.std() == pytest.approx(math.sqrt(2) * 1e200, rel=1e-15)
+    assert narrow.std() == pytest.approx(math.sqrt(2) * 1e-200, rel=1e-15)
     assert stable.Stable(1.9, 0.0, 0.0, 1e300).tail_coefficients() == (INF, INF)
     assert stable.Stable(1.0, 1.0).mean() == INF and stable.Stable(1.0, -1.0).mean() == -INF  # one tail is light
     for a in (0.5, 1.0, 1.5, 2.0):
@@ -839,7 +839,7 @@ def test_frozen_laws_at_the_ends_of_the_range(recwarn):
         assert law.characteristic_function([1e200, -1e308, INF, 0.0]).tolist() == [0.0, 0.0, 0.0, 1.0]
         left, right = law.tail_coefficients()
         if a < 2.0:
-            assert law.sf(1e30) == pytest.approx(right * 1e30**-a, rel=1e-6)
-            assert law.cdf(-1e30) == pytest.approx(left * 1e30**-a, rel=1e-6)
+            assert law.sf(1e30) == pytest.approx(right * 1e30**-a, rel=5e-14)
+            assert law.cdf(-1e30) == pytest.approx(left * 1e30**-a, rel=5e-14)
     assert stable.convert(1.0 + 1e-15, 1.0, 0.0, 1e300, to="S1")[2] == INF
     assert not recwarn.list

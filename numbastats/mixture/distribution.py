@@ -218,10 +218,8 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
 
     Raises
     ------
-    ValueError
-        For parameters out of their domain or of different shapes.
-    TypeError
-        For values that are not real numbers.
+    TypeError, ValueError
+        As `logpdf`.
 
     Notes
     -----
@@ -261,10 +259,8 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
 
     Raises
     ------
-    ValueError
-        For parameters out of their domain or of different shapes.
-    TypeError
-        For values that are not real numbers.
+    TypeError, ValueError
+        As `logpdf`.
 
     Notes
     -----
@@ -378,10 +374,8 @@ def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
 
     Raises
     ------
-    ValueError
-        For parameters out of their domain or of different shapes.
-    TypeError
-        For values that are not real numbers.
+    TypeError, ValueError
+        As `logpdf`.
 
     Examples
     --------
@@ -408,10 +402,8 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
 
     Raises
     ------
-    ValueError
-        For parameters out of their domain or of different shapes.
-    TypeError
-        For values that are not real numbers.
+    TypeError, ValueError
+        As `logpdf`.
 
     Notes
     -----
@@ -450,10 +442,8 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
 
     Raises
     ------
-    ValueError
-        For parameters out of their domain or of different shapes.
-    TypeError
-        For values that are not real numbers.
+    TypeError, ValueError
+        As `logpdf`.
 
     Examples
     --------

@@ -589,10 +589,8 @@ class Recycler:
 
         Raises
         ------
-        ValueError
-            For inputs that do not broadcast, or an unknown option.
-        TypeError
-            For inputs that are not real numbers of single or double precision.
+        TypeError, ValueError
+            As `ppf`.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         return self._from_probability("uniform", "p", p, True, options, 1.6)
@@ -615,10 +613,8 @@ class Recycler:
 
         Raises
         ------
-        ValueError
-            For inputs that do not broadcast, or an unknown option.
-        TypeError
-            For inputs that are not real numbers of single or double precision.
+        TypeError, ValueError
+            As `ppf`.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         dtype = float_type((side, y, t), dtype, self._param_dtype)
@@ -642,10 +638,8 @@ class Recycler:
 
         Raises
         ------
-        ValueError
-            For inputs that do not broadcast, or an unknown option.
-        TypeError
-            For inputs that are not real numbers of single or double precision.
+        TypeError, ValueError
+            As `ppf`.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.base in ("uniform", "exponential"):
