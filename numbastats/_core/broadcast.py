@@ -9,8 +9,8 @@ import numpy as np
 
 __all__ = ["NAME", "check_dtype", "check_out", "flatten", "real64", "result_dtype", "size_to_shape"]
 
-_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-NAME = {_F32: "float32", _F64: "float64"}  # what `dtype.name` says, in a tenth of a microsecond instead of three
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+NAME = {FLOAT32: "float32", FLOAT64: "float64"}  # what `dtype.name` says, in a tenth of a microsecond instead of three
 _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
 
 
@@ -20,7 +20,7 @@ def check_dtype(dtype) -> np.dtype:
         d = np.dtype(dtype)
     except TypeError:
         d = None
-    if d is None or (d != _F32 and d != _F64):
+    if d is None or (d != FLOAT32 and d != FLOAT64):
         raise TypeError(f"dtype={dtype!r} is not supported; use 'float64' or 'float32'")
     return d
 
@@ -40,16 +40,16 @@ def result_dtype(names, dtypes) -> np.dtype:
         if d is None:
             continue
         if d.kind in "iub" or (d.kind == "f" and d.itemsize == 8):  # of either byte order
-            result = _F64
+            result = FLOAT64
         elif d.kind == "f" and d.itemsize == 4:
-            result = result or _F32
+            result = result or FLOAT32
         else:
             raise TypeError(
                 f"{name} has dtype {d}; allowed are float64, float32 and integers. "
                 f"Convert it first, for example {name}.astype('float64')"
                 + (" (and take .real if the imaginary part is zero)" if d.kind == "c" else "")
             )
-    return result or _F64
+    return result or FLOAT64
 
 
 def as_host(value):

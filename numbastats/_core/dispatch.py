@@ -14,6 +14,7 @@ from numba import cuda
 
 from numbastats import config
 from numbastats._core.broadcast import (
+    FLOAT64,
     NAME,
     as_host,
     check_dtype,
@@ -39,6 +40,7 @@ PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh start
 CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
 SLAB = 262_144  # elements per task handed to an executor; a multiple of every chunk and random group
 _HOST = (np.ndarray, np.generic, float, int, bool, list, tuple)
+_NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
 
 
 # --- kinds of array -------------------------------------------------------------------------------------------
@@ -277,9 +279,13 @@ def elementwise(
     array or scalar, or a tuple of `outputs`
         Of the inputs' kind and broadcast shape; a NumPy scalar when all inputs are scalars.
     """
+    if out is None and _NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
+        check_workers(workers)
+        if choose_device(device, work=cost) == "cpu":
+            return _of_numbers(pick, values, constants, extras, dtype, outputs)
     owners = [_owner(v) for v in values]
     kinds = [None if o == "tensor" else o for o in owners]
-    kind = next((k for k in kinds if k), None)
+    kind = next(filter(None, kinds), None)
     if kind is None and "tensor" in owners:
         values = [_torch_to_numpy(v, n) for v, n in zip(values, names, strict=True)]
         options = {"extras": extras, "dtype": dtype, "device": device, "workers": workers, "stream": stream, "cost": cost}
@@ -306,8 +312,8 @@ def elementwise(
         like = next(v for v, k in zip(values, kinds, strict=True) if k)
         results, flat = zip(*(_device_output(like, kind, shape, dtype) for _ in range(outputs)), strict=True)
     elif out is None:
-        results = tuple(np.empty(shape, dtype) for _ in range(outputs))
-        flat = tuple(r.reshape(-1) for r in results)
+        results = [np.empty(shape, dtype) for _ in range(outputs)]
+        flat = [r.reshape(-1) for r in results]
     elif kind is not None:
         _check_device_out(out, kind, shape, dtype)
         results, flat = (out,), (_flat_output(out, kind),)
@@ -315,7 +321,7 @@ def elementwise(
         check_out(out, shape, dtype)
         results, flat = (out,), (out.reshape(-1),)
     if n == 0:
-        return results if outputs > 1 else results[0]
+        return tuple(results) if outputs > 1 else results[0]
     args = [
         _device_input(v, k, name, shape, dtype) if k else flatten(v, shape, dtype)
         for v, k, name in zip(values, kinds, names, strict=True)
@@ -337,8 +343,22 @@ def elementwise(
             threads=threads, stream=stream,
         )  # fmt: skip
     if out is None and kind is None and not shape:
-        results = tuple(r[()] for r in results)
-    return results if outputs > 1 else results[0]
+        results = [r[()] for r in results]
+    return tuple(results) if outputs > 1 else results[0]
+
+
+def _of_numbers(pick, values, constants, extras, dtype, outputs):
+    """`elementwise` of Python's numbers by the serial twin, without what arrays need: a third of the time of a call."""
+    dtype = FLOAT64 if dtype is None else check_dtype(dtype)
+    first, *args = map(dtype.type, values)
+    if constants is not None:
+        args += map(dtype.type, constants(dtype))
+    if extras is not None:
+        args += extras("cpu", dtype)
+    data, *results = np.empty((1 + outputs, 1), dtype)
+    data[0] = first
+    pick(dtype).serial(data, *args, *results)
+    return tuple([r[0] for r in results]) if outputs > 1 else results[0][0]
 
 
 def _overlaps(a, out) -> bool:
