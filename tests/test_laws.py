@@ -203,6 +203,17 @@ def test_very_wide_and_skewed(law, p):
     assert (frozen.cdf(beyond) if sign > 0 else frozen.sf(beyond)) < 1e-19
 
 
+@pytest.mark.parametrize("lam", [13.8, 19.9, 20.3])
+@pytest.mark.parametrize("alpha", [4e-5, 30.0])
+def test_variance_gamma_next_to_a_gamma_law(lam, alpha):
+    """Next to |beta| = alpha, where X is G/(alpha - beta) but for 1e-14, G gamma; over- and underflow had them refused."""
+    beta = alpha * (1 - 4e-15)
+    u = np.array([1e-15, 0.01, 0.5, 0.99])
+    want = scipy.stats.gamma.ppf(u, lam) / (alpha - beta)
+    np.testing.assert_allclose(variance_gamma.ppf(u, lam, alpha, beta), want, rtol=1e-12)
+    np.testing.assert_allclose(variance_gamma.cdf(want, lam, alpha, beta), u, rtol=1e-11)
+
+
 def test_refused_parameters_are_named():
     for method in ("cdf", "ppf"):
         with pytest.raises(ValueError, match=r"generalized_hyperbolic\(lam=200000.0, alpha=1.0, beta=0.3"):

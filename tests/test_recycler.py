@@ -512,6 +512,24 @@ def test_densities_at_the_ends_of_the_doubles():
         assert Recycler(logpdf=lambda x: 1000 - 0.5 * x * x).norm_const == math.inf
 
 
+@pytest.mark.parametrize("scale", [1e-250, 1e-200, 1e300])
+def test_scales_at_the_ends_of_the_doubles(scale):
+    """Densities of a small scale were refused for features that they do not have."""
+    u = np.array([1e-15, 0.3, 0.9])
+    table = Recycler(lambda x: 1.0 + 0.0 * x, support=(0.0, scale), scale=scale)
+    np.testing.assert_allclose(table.ppf(u) / scale, u, rtol=2e-14)
+    table = Recycler(lambda x: 1e100 * np.exp(-0.5 * (x / scale) ** 2), scale=scale)
+    np.testing.assert_allclose(table.ppf(u) / scale, scipy.special.ndtri(u), rtol=2e-14)
+
+
+@pytest.mark.parametrize("loc", [1e7, 1e8, 1e10])
+def test_density_far_from_zero(loc):
+    """The rounding of x makes the tails of a normal density rough: "needs more than 3000 panels" before."""
+    u = np.array([1e-18, 1e-5, 0.3, 0.5, 0.9])
+    table = Recycler(lambda x: np.exp(-0.5 * (x - loc) ** 2), anchor=loc)
+    np.testing.assert_allclose(table.ppf(u), loc + scipy.special.ndtri(u), rtol=5e-16)  # observed 1.6e-16
+
+
 def test_warns_when_the_target_is_missed():
     with pytest.warns(ns.ConvergenceWarning, match="above the target"):
         table = ns.quantile.student_t(0.3)

@@ -342,7 +342,8 @@ class Side:
                 # an error that splitting does not lower is the rounding of the density itself
                 # of a distance that is a difference
                 rounding = 2.0**-50 * self._away(origin) / lo * getattr(self.density, "roundings", 1.0)
-                ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
+                least = np.maximum(1e-9, rounding * (np.log(top / bottom) / (2.0 * k)))  # a steep density feels it more
+                ok = ((error <= 4e-15 + rounding) | (error < least) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             if self._away(origin) and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside an end
                 ok |= top * error * k <= 1e-18 * peak
             if self.depth == "table":  # errors that no share from 2^-66 on shows
