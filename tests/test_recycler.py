@@ -518,7 +518,7 @@ def test_scales_at_the_ends_of_the_doubles(scale):
     u = np.array([1e-15, 0.3, 0.9])
     table = Recycler(lambda x: 1.0 + 0.0 * x, support=(0.0, scale), scale=scale)
     np.testing.assert_allclose(table.ppf(u) / scale, u, rtol=2e-14)
-    table = Recycler(lambda x: 1e100 * np.exp(-0.5 * (x / scale) ** 2), scale=scale)
+    table = Recycler(lambda x: np.exp(-0.5 * (x / scale) ** 2), scale=scale)
     np.testing.assert_allclose(table.ppf(u) / scale, scipy.special.ndtri(u), rtol=2e-14)
 
 
