@@ -695,6 +695,30 @@ def test_laws_with_an_end():
         recycle(gamma[0].ppf(u), gamma[0], "normal")  # used to be NaN for a percent of the samples
 
 
+@pytest.mark.parametrize("shape", [0.32, 0.1, 0.03])
+def test_recycling_from_a_pole(shape):
+    """Base values below 2^-66, 1 % of gamma(0.1), all became the anchor."""
+    base, target = scipy.stats.gamma(shape), scipy.stats.gamma(5.0)
+    x = np.array([1e-26, 1e-22, 1e-18, 1e-5, 0.01, 1.0])
+    for dtype, rtol in ((np.float64, 1e-14), (np.float32, 3e-7)):  # observed 1.8e-15, 9e-8
+        got = recycle(x.astype(dtype), Recycler.from_scipy(base), Recycler.from_scipy(target))
+        np.testing.assert_allclose(got, target.ppf(base.cdf(x.astype(dtype).astype(float))), rtol=rtol)
+
+
+def test_recycling_from_a_small_scale():
+    base, target = ns.quantile.nig(1e15, 0.3e15, 1e-15), ns.quantile.hyperbolic(1.5, 0.3, 1.0)
+    x = base.ppf(base.p_minus + np.array([-1e-4, -1e-6, 1e-6, 1e-5, 0.3]))
+    np.testing.assert_allclose(recycle(x, base, target), target.ppf(base.cdf(x)), rtol=2e-10)  # 1e-6 has 1e-10; 0 before
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # 1.4e-11, beyond 1e-12
+def test_recycling_between_tails():
+    """Light tails to heavier ones were refused ("too steep"), as the map stopped at a power of two."""
+    base, target = ns.quantile.variance_gamma(2.6794, 0.9087, 0.6637), ns.quantile.student_t(22.44, base="uniform")
+    x = base.isf([1e-11, 1e-7, 0.1, 0.9])
+    np.testing.assert_allclose(recycle(x, base, target), target.isf(base.sf(x)), rtol=5e-15)  # observed 1.6e-15
+
+
 def test_scalar_for_user_code(table):
     import numba
 

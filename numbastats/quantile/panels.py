@@ -9,6 +9,7 @@ extra. Masses add up from both ends: a tail mass is never 1 minus something. No 
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -483,6 +484,13 @@ class Masses:
         if self.symmetric:
             return self.sides[1], (1.0 if right else -1.0)
         return self.sides[1 if right else 0], 1.0
+
+    @functools.cached_property
+    def nearest(self):
+        """The distance from the anchor, at least a normal double, within which a share of 2^-66 of a side lies."""
+        share = np.array([2.0**-66])
+        places = [self.invert(bool(right), True, share)[0] for right, side in enumerate(self.sides) if side is not None]
+        return max(min(abs(x - self.anchor) for x in places), 2.0**-54 * abs(self.anchor), 2.0**-1021)
 
     def invert(self, right, inner, share):
         """Where a side has a given share of its mass between the anchor and x (`inner`), or beyond x.
