@@ -373,6 +373,28 @@ def test_variance_gamma_of_small_shape(lam):
     np.testing.assert_allclose(moved, 0.0, atol=4e-14)  # SciPy's kve; observed 3e-14
 
 
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [
+        (hyperbolic, (1.5, 0.3, 1.0)),
+        (variance_gamma, (0.6, 1.5, 0.3)),
+        (variance_gamma, (20.0, 1.5, 0.3)),
+        (nig, (1.5, 0.3, 0.2)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [(np.float32, 2.0**-50), (np.float32, 2.0**-90), (np.float64, 2.0**-460), (np.float64, 2.0**-900), (np.float64, 2.0**900)],
+)
+def test_density_of_any_scale(law, p, dtype, scale):
+    """Off by e^5 in float32 at scales below 1e-12, where the limit at 0 was taken for the whole density."""
+    x = np.array([0.0, 1e-6, 1e-3, 0.1, 1.0, 3.0])
+    factors = np.array([1.0] * (law is variance_gamma) + [1 / scale, 1 / scale] + [scale] * (law is not variance_gamma))
+    got = law.logpdf((x * scale).astype(dtype), *(np.array(p) * factors).astype(dtype))
+    rtol = 5e-6 if dtype == np.float32 else 1e-14  # observed 1.9e-6 and 3.2e-15
+    np.testing.assert_allclose(got, law.logpdf(x, *p) - math.log(scale), rtol=rtol)
+
+
 def test_student_closed_forms():
     u = np.array([1e-15, 1e-9, 0.1, 0.4999, 0.7, 0.99])
     want = np.where(u < 0.1, -1 / (np.pi * u), np.tan(np.pi * (u - 0.5)))
