@@ -203,6 +203,17 @@ def test_very_wide_and_skewed(law, p):
     assert (frozen.cdf(beyond) if sign > 0 else frozen.sf(beyond)) < 1e-19
 
 
+@pytest.mark.parametrize("lam", [13.8, 19.9, 20.3])
+@pytest.mark.parametrize("alpha", [4e-5, 30.0])
+def test_variance_gamma_next_to_a_gamma_law(lam, alpha):
+    """Next to |beta| = alpha, where X is G/(alpha - beta) but for 1e-14, G gamma; over- and underflow had them refused."""
+    beta = alpha * (1 - 4e-15)
+    u = np.array([1e-15, 0.01, 0.5, 0.99])
+    want = scipy.stats.gamma.ppf(u, lam) / (alpha - beta)
+    np.testing.assert_allclose(variance_gamma.ppf(u, lam, alpha, beta), want, rtol=1e-12)
+    np.testing.assert_allclose(variance_gamma.cdf(want, lam, alpha, beta), u, rtol=1e-11)
+
+
 def test_refused_parameters_are_named():
     for method in ("cdf", "ppf"):
         with pytest.raises(ValueError, match=r"generalized_hyperbolic\(lam=200000.0, alpha=1.0, beta=0.3"):
@@ -360,6 +371,28 @@ def test_variance_gamma_of_small_shape(lam):
         side, y, t = np.ones(3), np.array([float(m / right) for m in mass]), np.array([float(1 - m / right) for m in mass])
     moved = 2 * float(lam) * np.log(law.ppf2(side, y, t) / x)  # as a relative error of the mass
     np.testing.assert_allclose(moved, 0.0, atol=4e-14)  # SciPy's kve; observed 3e-14
+
+
+@pytest.mark.parametrize(
+    ("law", "p"),
+    [
+        (hyperbolic, (1.5, 0.3, 1.0)),
+        (variance_gamma, (0.6, 1.5, 0.3)),
+        (variance_gamma, (20.0, 1.5, 0.3)),
+        (nig, (1.5, 0.3, 0.2)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [(np.float32, 2.0**-50), (np.float32, 2.0**-90), (np.float64, 2.0**-460), (np.float64, 2.0**-900), (np.float64, 2.0**900)],
+)
+def test_density_of_any_scale(law, p, dtype, scale):
+    """Off by e^5 in float32 at scales below 1e-12, where the limit at 0 was taken for the whole density."""
+    x = np.array([0.0, 1e-6, 1e-3, 0.1, 1.0, 3.0])
+    factors = np.array([1.0] * (law is variance_gamma) + [1 / scale, 1 / scale] + [scale] * (law is not variance_gamma))
+    got = law.logpdf((x * scale).astype(dtype), *(np.array(p) * factors).astype(dtype))
+    rtol = 5e-6 if dtype == np.float32 else 1e-14  # observed 1.9e-6 and 3.2e-15
+    np.testing.assert_allclose(got, law.logpdf(x, *p) - math.log(scale), rtol=rtol)
 
 
 def test_student_closed_forms():

@@ -151,6 +151,15 @@ def test_bit_generators_give_64_bits():
         assert normalise_rng(kind(1)) == normalise_rng(np.random.Generator(kind(1))) > 2**33
 
 
+@pytest.mark.parametrize("dtype, sigma, lo, hi", [(np.float64, 1e308, -1e-16, 0.0), (np.float64, 1e200, 3e-200, 5e-200),
+                                                  (np.float32, 1e38, 0.0, 1e-7)])  # fmt: skip
+def test_truncated_normal_in_an_interval_that_is_nothing_beside_sigma(dtype, sigma, lo, hi):
+    """Uniform between the ends; the interval in units of sigma underflows, and all draws were the same end."""
+    x = ns.random.truncnorm(0.0, sigma, lo, hi, 20_000, rng=3, dtype=dtype).astype(float)
+    lo, hi = float(dtype(lo)), float(dtype(hi))
+    assert scipy.stats.kstest((x - lo) / (hi - lo), "uniform").pvalue > 1e-3
+
+
 def test_size_may_be_an_array():
     assert ns.random.uniform(size=np.array([2, 3])).shape == ns.random.uniform(0.0, np.ones(3), (2, 3)).shape == (2, 3)
     assert ns.random.uniform(np.zeros((1, 1)), size=(0, 2)).shape == (0, 2)

@@ -512,6 +512,24 @@ def test_densities_at_the_ends_of_the_doubles():
         assert Recycler(logpdf=lambda x: 1000 - 0.5 * x * x).norm_const == math.inf
 
 
+@pytest.mark.parametrize("scale", [1e-250, 1e-200, 1e300])
+def test_scales_at_the_ends_of_the_doubles(scale):
+    """Densities of a small scale were refused for features that they do not have."""
+    u = np.array([1e-15, 0.3, 0.9])
+    table = Recycler(lambda x: 1.0 + 0.0 * x, support=(0.0, scale), scale=scale)
+    np.testing.assert_allclose(table.ppf(u) / scale, u, rtol=2e-14)
+    table = Recycler(lambda x: np.exp(-0.5 * (x / scale) ** 2), scale=scale)
+    np.testing.assert_allclose(table.ppf(u) / scale, scipy.special.ndtri(u), rtol=2e-14)
+
+
+@pytest.mark.parametrize("loc", [1e7, 1e8, 1e10])
+def test_density_far_from_zero(loc):
+    """The rounding of x makes the tails of a normal density rough: "needs more than 3000 panels" before."""
+    u = np.array([1e-18, 1e-5, 0.3, 0.5, 0.9])
+    table = Recycler(lambda x: np.exp(-0.5 * (x - loc) ** 2), anchor=loc)
+    np.testing.assert_allclose(table.ppf(u), loc + scipy.special.ndtri(u), rtol=5e-16)  # observed 1.6e-16
+
+
 def test_warns_when_the_target_is_missed():
     with pytest.warns(ns.ConvergenceWarning, match="above the target"):
         table = ns.quantile.student_t(0.3)
@@ -675,6 +693,30 @@ def test_laws_with_an_end():
     np.testing.assert_allclose(recycle(gamma[1].ppf(u), gamma[1], gamma[0]), gamma[0].ppf(u), rtol=1e-13)
     with pytest.raises(ValueError, match="through probabilities"):
         recycle(gamma[0].ppf(u), gamma[0], "normal")  # used to be NaN for a percent of the samples
+
+
+@pytest.mark.parametrize("shape", [0.32, 0.1, 0.03])
+def test_recycling_from_a_pole(shape):
+    """Base values below 2^-66, 1 % of gamma(0.1), all became the anchor."""
+    base, target = scipy.stats.gamma(shape), scipy.stats.gamma(5.0)
+    x = np.array([1e-26, 1e-22, 1e-18, 1e-5, 0.01, 1.0])
+    for dtype, rtol in ((np.float64, 1e-14), (np.float32, 3e-7)):  # observed 1.8e-15, 9e-8
+        got = recycle(x.astype(dtype), Recycler.from_scipy(base), Recycler.from_scipy(target))
+        np.testing.assert_allclose(got, target.ppf(base.cdf(x.astype(dtype).astype(float))), rtol=rtol)
+
+
+def test_recycling_from_a_small_scale():
+    base, target = ns.quantile.nig(1e15, 0.3e15, 1e-15), ns.quantile.hyperbolic(1.5, 0.3, 1.0)
+    x = base.ppf(base.p_minus + np.array([-1e-4, -1e-6, 1e-6, 1e-5, 0.3]))
+    np.testing.assert_allclose(recycle(x, base, target), target.ppf(base.cdf(x)), rtol=2e-10)  # 1e-6 has 1e-10; 0 before
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # 1.4e-11, beyond 1e-12
+def test_recycling_between_tails():
+    """Light tails to heavier ones were refused ("too steep"), as the map stopped at a power of two."""
+    base, target = ns.quantile.variance_gamma(2.6794, 0.9087, 0.6637), ns.quantile.student_t(22.44, base="uniform")
+    x = base.isf([1e-11, 1e-7, 0.1, 0.9])
+    np.testing.assert_allclose(recycle(x, base, target), target.isf(base.sf(x)), rtol=5e-15)  # observed 1.6e-15
 
 
 def test_scalar_for_user_code(table):

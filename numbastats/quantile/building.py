@@ -126,7 +126,8 @@ def base_shape(base):
     """Octaves, limit of the near zone, rows of the far zone, rows per unit."""
     if base == "normal":
         return 64, _NEAR, 16 * math.ceil((_REACH + 9.0 - _NEAR) * _PER / 16), _PER
-    return 130, 2.0**64, 0, 1
+    nearest = 1.0 if isinstance(base, (str, tuple)) else getattr(base._sets[0].masses, "nearest", 1.0)
+    return max(130, min(64 - math.frexp(nearest)[1], 1085)), 2.0**64, 0, 1
 
 
 def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
@@ -194,7 +195,7 @@ def _scan(masses, count=1000):
         density = side._weighted(masses.anchor, side.sign, s)
         share, moves = masses.share(bool(right), True, x, s)
         with np.errstate(all="ignore"):
-            panels = share * side.total * s / moves
+            panels = share * (s / moves) * side.total  # in this order no scale underflows
         larger = np.maximum(density, panels)
         rounding = 2.0**-44 * abs(masses.anchor) / s  # of x
         off = np.abs(density - panels) > (1e-5 + rounding) * larger + 1e-9 * larger.max()

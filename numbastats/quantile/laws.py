@@ -92,7 +92,8 @@ class _Hyperbolic:
         if delta == 0 and self.order <= 0:
             return
         s = scale / self.unit * 2.0 ** np.arange(-30.0, 31.0)
-        x = np.concatenate([-s, s, [0.0] if delta > 0 else [], self.x0 - s, self.x0 + s])
+        nearest = 0.0 if delta > 0 else self.centre / self.alpha  # where the limit takes over
+        x = np.concatenate([-s, s, [nearest], self.x0 - s, self.x0 + s])
         g = np.hypot(self.delta, x)
         with np.errstate(all="ignore"):
             logs = self._log_body(g)
@@ -146,7 +147,8 @@ def _times_exp(body, exponent, lift):
     product = body * 2.0**lift * np.exp(exponent)  # no underflow before the lift
     deep = exponent < -600
     if deep.any():
-        product[deep] = np.exp((exponent[deep] + lift * math.log(2)) + np.log(body[deep]))
+        # a body beyond the doubles belongs to an exponent that is far smaller
+        product[deep] = np.exp((exponent[deep] + lift * math.log(2)) + np.log(np.minimum(body[deep], 1e308)))
     return product
 
 

@@ -9,6 +9,7 @@ extra. Masses add up from both ends: a tail mass is never 1 minus something. No 
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -342,7 +343,8 @@ class Side:
                 # an error that splitting does not lower is the rounding of the density itself
                 # of a distance that is a difference
                 rounding = 2.0**-50 * self._away(origin) / lo * getattr(self.density, "roundings", 1.0)
-                ok = ((error <= 4e-15 + rounding) | (error < 1e-9) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
+                least = np.maximum(1e-9, rounding * (np.log(top / bottom) / (2.0 * k)))  # a steep density feels it more
+                ok = ((error <= 4e-15 + rounding) | (error < least) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             if self._away(origin) and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside an end
                 ok |= top * error * k <= 1e-18 * peak
             if self.depth == "table":  # errors that no share from 2^-66 on shows
@@ -482,6 +484,13 @@ class Masses:
         if self.symmetric:
             return self.sides[1], (1.0 if right else -1.0)
         return self.sides[1 if right else 0], 1.0
+
+    @functools.cached_property
+    def nearest(self):
+        """The distance from the anchor, at least a normal double, within which a share of 2^-66 of a side lies."""
+        share = np.array([2.0**-66])
+        places = [self.invert(bool(right), True, share)[0] for right, side in enumerate(self.sides) if side is not None]
+        return max(min(abs(x - self.anchor) for x in places), 2.0**-54 * abs(self.anchor), 2.0**-1021)
 
     def invert(self, right, inner, share):
         """Where a side has a given share of its mass between the anchor and x (`inner`), or beyond x.

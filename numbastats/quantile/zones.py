@@ -202,12 +202,23 @@ class Zones:
 
         # as far as the masses of both can be trusted
         last = abs(base.invert(right, False, np.array([max(base.reach(right), m.reach(right))]))[0] - base.anchor)
-        lo = limit * 2.0 ** -(np.arange(octaves) + 1.0)
+        lo = np.ldexp(limit, -(np.arange(octaves) + 1))
         near = np.full((octaves, self.segments, self.degree + 1), math.nan)
         known = 2 * lo <= last
         near[known] = self._checked(function, residual, lo[known], lo[known], self.segments)
-        edge = base.anchor + 2 * lo[known].max(initial=0.0) * (1 if right else -1)
-        lost = 0.0 if far else base.share(right, False, np.array([edge]))[0][0]
+        edge = 2 * lo[known].max(initial=0.0)
+
+        def beyond():
+            return 0.0 if far else base.share(right, False, np.array([base.anchor + edge * (1 if right else -1)]))[0][0]
+
+        if 0.0 < edge < limit and not beyond() < 1e-12:  # as much of the octave beyond as is needed
+            enough = abs(base.invert(right, False, np.array([2e-13]))[0] - base.anchor)
+            width = edge / self.segments
+            count = min(int((last - edge) / width), math.ceil((enough - edge) / width))
+            part = edge + width * np.arange(count)
+            near[np.argmax(known) - 1, :count] = self._checked(function, residual, part, np.full(count, width), 1)[:, 0]
+            edge += width * count
+        lost = beyond()
         if not lost < 1e-12:
             raise ValueError(
                 f"the map from the base law is too steep next to its end {base.support[1 if right else 0]!r}: {lost:.1g} of the "

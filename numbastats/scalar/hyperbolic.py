@@ -101,10 +101,12 @@ def gh_log_norm(lam, alpha, beta, delta):
     good = alpha > abs(beta) and alpha < T(np.inf) and delta >= T(0.0) and delta < T(np.inf) and abs(lam) < T(np.inf)
     if not good or (delta == T(0.0) and not lam > T(0.0)):
         return T(np.nan)
-    gamma = T(math.sqrt((alpha - beta) * (alpha + beta)))
+    gamma = T(math.sqrt(alpha - beta)) * T(math.sqrt(alpha + beta))
     if delta == T(0.0):
         return T(2.0) * lam * log(gamma) - (lam - T(0.5)) * log(alpha + alpha) - T(0.5723649429247001) - gammaln(lam)
-    norm = lam * log(gamma / delta) - (lam - T(0.5)) * log(alpha) - T(_LOG_SQRT_2PI)
+    ratio = gamma / delta
+    log_ratio = log(ratio) if T(1e-290) < ratio < T(1e290) else log(gamma) - log(delta)
+    norm = lam * log_ratio - (lam - T(0.5)) * log(alpha) - T(_LOG_SQRT_2PI)
     return norm - log_kve(lam, delta * gamma)
 
 
@@ -112,7 +114,7 @@ def gh_log_norm(lam, alpha, beta, delta):
 def _gh_fall(s, alpha, beta, delta, g):
     """``alpha g - beta s - delta gamma``, which is >= 0, without cancellation; g = sqrt(delta^2 + s^2)."""
     T = type(s)
-    gamma = T(math.sqrt((alpha - beta) * (alpha + beta)))
+    gamma = T(math.sqrt(alpha - beta)) * T(math.sqrt(alpha + beta))
     a, b = abs(s), abs(beta)
     q = gamma * a - b * delta  # 0 at the largest value
     whole = gamma * g + alpha * delta  # it may underflow next to a pole
@@ -141,8 +143,8 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
         return T(-np.inf) if a == a and log_norm == log_norm and mu == mu and abs(mu) < T(np.inf) else T(np.nan)
     if g == T(0.0) and not v > T(0.0):
         return T(np.inf) if log_norm == log_norm else T(np.nan)
-    floor = T(1e-145)
-    if g <= (floor if floor > T(0.0) else T(1e-15)) and v > T(0.0):  # the limit of g^v K_v(alpha g)
+    floor = T(1e-290)
+    if alpha * g <= (floor if floor > T(0.0) else T(1e-35)) and v > T(0.0):  # the limit of g^v K_v(alpha g)
         return log_norm + gammaln(v) + (v - T(1.0)) * T(0.6931471805599453) - v * log(alpha)
     return log_norm + v * log(g) + log_kve(v, alpha * g) - _gh_fall(s, alpha, beta, delta, g)
 

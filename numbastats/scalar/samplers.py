@@ -245,13 +245,12 @@ def _tail_offset(t, width, v, w):
 
 
 @device_function
-def _narrow_offset(rate, width, v, w):
-    """The same in a narrow interval, where the density falls like exp(-rate d)."""
-    T = type(rate)
-    z = rate * width
+def _narrow_share(z, v, w):
+    """The same as a share of the interval's width, in a narrow interval over which the density falls by exp(-z)."""
+    T = type(z)
     flat = z < T(1e-12)
     s = _exponential_quantile(v, w, T(1.0) if flat else z)
-    return width * v if flat else s / rate
+    return v if flat else s / z
 
 
 @device_function
@@ -317,11 +316,11 @@ def _truncnorm(mu, sigma, low, high, u, w):
     v, rest = (u, w) if flip else (w, u)
     t = -b
     t = _huge(mu) if t > _huge(mu) else t
-    if width < _narrow(mu):
-        d = _narrow_offset(muladd(T(0.5), width, t), width, v, rest)
+    if width < _narrow(mu):  # in units of the width, which may be nothing beside sigma
+        unit, d = high - low, _narrow_share(muladd(T(0.5), width, t) * width, v, rest)
     else:
-        d = _tail_offset(t, width, v, rest)
-    return _truncnorm_value(fma(sigma, d if flip else -d, low if flip else high), mu, sigma, low, high)
+        unit, d = sigma, _tail_offset(t, width, v, rest)
+    return _truncnorm_value(fma(unit, d if flip else -d, low if flip else high), mu, sigma, low, high)
 
 
 @device_function
