@@ -1247,3 +1247,18 @@ def test_objective_is_in_the_units_of_the_data(family, scale):
         log_prior = -0.5 * n0 * (np.log(v) + d0 / v)
     want = log_likelihood(family, x, r) + log_prior.sum() + (a0 - 1) * np.log(r.weights).sum()
     assert r.objective == pytest.approx(want, rel=1e-12)
+
+
+def test_options_set_after_a_fit_do_not_change_the_model():
+    x = small_data()
+    model = mixture.Mixture(2, family="gamma", rng=1, device="cpu").fit(x)
+    before = model.score(x), model.bic(x), model.predict(x), model.sample(5, rng=1)
+    model.set_params(family="exponential", n_components=3)
+    for got, want in zip((model.score(x), model.bic(x), model.predict(x), model.sample(5, rng=1)), before, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("K", [np.array([2, 3]), range(1, 3), 2.0])
+def test_bulkem_takes_one_number_of_components(K):
+    with pytest.raises(ValueError, match="fit_many"):
+        mixture.bulkem([GOOD, GOOD], K)

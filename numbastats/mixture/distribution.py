@@ -563,4 +563,5 @@ def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rn
         y = _poisson_quantile(random.uniform(size=u.shape, rng=seeds[1]), m)
     else:
         y = np.floor(random.exponential(size=u.shape, rng=seeds[1]) / np.log1p(1.0 / m))
-    return np.asarray(law.backward(y))[()]
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(law.backward(y))[()]
