@@ -1177,3 +1177,98 @@ def test_a_collapsed_candidate_does_not_hide_an_optimum(candidates):
     assert sorted(alone) == [3, 4]
     found = mixture.fit(x, candidates, family="gaussian", rng=0)
     assert found.status == 4 and np.isfinite(found.means).all()
+
+
+def test_what_has_no_weight_takes_no_part():
+    """Whatever its value; and a missing value may have a missing weight, as where rows are padded."""
+    x = small_data()
+    want = mixture.fit(x, 2, family="gamma", rng=1, device="cpu")
+    odd = np.concatenate([x, [-1.0, np.inf, 0.0, np.nan]])
+    w = np.append(np.ones(x.size), [0.0, 0.0, 0.0, np.nan])
+    got = mixture.fit(odd, 2, family="gamma", weights=w, rng=1, device="cpu")
+    assert (got.status, got.n_used, got.n_dropped) == (0, x.size, 4) and got.loglik == want.loglik
+    law = want.weights, want.means, want.params
+    sums = mixture.partial_stats(odd, *law, family="gamma", sample_weight=w, device="cpu")
+    assert (sums == mixture.partial_stats(x, *law, family="gamma", device="cpu")).all()
+    w[0] = np.nan
+    assert mixture.fit(odd, 2, family="gamma", weights=w, errors="status").status == 8
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-120, 1e200])
+def test_em_in_pieces_at_extreme_scales(scale):
+    x, now = small_data(), (np.array([0.4, 0.6]), np.array([2.0, 8.0]), np.array([10.0, 100.0]))
+    there = now[0], now[1] * scale, now[2] * scale
+    want = mixture.em_update(mixture.partial_stats(x, *now, device="cpu"), *now)
+    got = mixture.em_update(mixture.partial_stats(x * scale, *there, device="cpu"), *there)
+    for a, b, unit in zip(got[:3], want[:3], (1.0, scale, scale), strict=True):
+        np.testing.assert_allclose(a / unit, b, rtol=1e-13)
+    assert got[3] == pytest.approx(want[3] - x.size * math.log(scale), rel=1e-14)
+
+
+def test_em_in_pieces_of_components_far_apart(device):
+    """Sums about the common mean would lose (distance/width)^2 ulp, here all digits of the variances."""
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.normal(0, 1, 50), rng.normal(1e9, 2, 80)])
+    now = np.array([0.5, 0.5]), np.array([0.3, 1e9]), np.array([1.0, 1.0])
+    sums = mixture.combine([mixture.partial_stats(v, *now, family="gaussian", **device) for v in (x[:70], x[70:])])
+    w, m, v, loglik = mixture.em_update(sums, *now, family="gaussian")
+    np.testing.assert_allclose(w, [50 / 130, 80 / 130], rtol=1e-15)
+    np.testing.assert_allclose(m, [x[:50].mean(), x[50:].mean()], rtol=1e-14)
+    np.testing.assert_allclose(v, [x[:50].var(), x[50:].var()], rtol=1e-6)  # of data rounded to 1e-7; np.var has its own error
+    z = np.concatenate([x[:50] - 0.3, x[50:] - 1e9])
+    assert loglik == pytest.approx(np.sum(scipy.stats.norm.logpdf(z) + math.log(0.5)), rel=1e-13)
+
+
+@pytest.mark.parametrize("mean", [1e-300, 1e-160, -1e-100, 1e200])
+def test_gaussian_means_far_from_the_deviation(mean):
+    x = mean + np.array([-1.0, 0.0, 0.5])
+    want = scipy.stats.norm.logpdf(x - mean)
+    np.testing.assert_allclose(mixture.logpdf(x, [1.0], [mean], [1.0], family="gaussian"), want, rtol=1e-15)
+    got = mixture.logpdf(x, [0.5, 0.5], [mean, mean], [1.0, 4.0], family="gaussian")
+    np.testing.assert_allclose(got, np.logaddexp(want, scipy.stats.norm.logpdf(x - mean, 0, 2)) - math.log(2), rtol=1e-14)
+
+
+def test_numbers_of_components_of_other_data_sets_do_not_matter():
+    """A start that splits a component is for candidates; one K of another data set made it here as well."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(rng.choice([0.0, 5.0, 10.0, 15.0], size=(40, 100)), 1.0)
+    options = dict(family="gaussian", n_init=1, starts="subset", rng=1, device="cpu")
+    mixed = mixture.fit_many(x, np.tile([3, 4], 20), **options)
+    same = mixture.fit_many(x, 4, **options)
+    assert (mixed.n_passes[1::2] == same.n_passes[1::2]).all()
+    np.testing.assert_array_equal(mixed.loglik[1::2], same.loglik[1::2])
+    kept = mixture.fit_many(x, (3, 4), keep_starts=True, **options)
+    np.testing.assert_array_equal(kept.loglik, mixture.fit_many(x, (3, 4), **options).loglik)
+
+
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma"])
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_objective_is_in_the_units_of_the_data(family, scale):
+    """Not in those of the scaled data that the fit works with."""
+    x = scale * small_data()
+    degree = {"gaussian": 2.0, "inverse_gaussian": -1.0, "gamma": 0.0}[family]
+    n0, d0, a0 = 5.0, 0.5 * scale**degree, 2.0
+    r = mixture.fit(x, 2, family=family, prior={"n0": n0, "d0": d0, "a0": a0}, rng=1, device="cpu")
+    p = r.params
+    if family == "gamma":
+        log_prior = n0 * (p * np.log(p) - scipy.special.gammaln(p) - p - p * d0)
+    else:
+        v = p if family == "gaussian" else 1 / p
+        log_prior = -0.5 * n0 * (np.log(v) + d0 / v)
+    want = log_likelihood(family, x, r) + log_prior.sum() + (a0 - 1) * np.log(r.weights).sum()
+    assert r.objective == pytest.approx(want, rel=1e-12)
+
+
+def test_options_set_after_a_fit_do_not_change_the_model():
+    x = small_data()
+    model = mixture.Mixture(2, family="gamma", rng=1, device="cpu").fit(x)
+    before = model.score(x), model.bic(x), model.predict(x), model.sample(5, rng=1)
+    model.set_params(family="exponential", n_components=3)
+    for got, want in zip((model.score(x), model.bic(x), model.predict(x), model.sample(5, rng=1)), before, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("K", [np.array([2, 3]), range(1, 3), 2.0])
+def test_bulkem_takes_one_number_of_components(K):
+    with pytest.raises(ValueError, match="fit_many"):
+        mixture.bulkem([GOOD, GOOD], K)

@@ -843,3 +843,13 @@ def test_frozen_laws_at_the_ends_of_the_range(recwarn):
             assert law.cdf(-1e30) == pytest.approx(left * 1e30**-a, rel=5e-14)
     assert stable.convert(1.0 + 1e-15, 1.0, 0.0, 1e300, to="S1")[2] == INF
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("a, x", [(1.0, -5.0), (1.0, -20.0), (1.0, -500.0), (0.999, -500.0), (1.5, -60.0)])
+def test_errors_far_out_in_a_light_tail(a, x, device, b=1.0):
+    """Of the tail that is 1 they went with g, up to inf; of the values that are 0 they were NaN from g = inf on."""
+    p, c, s, pe, ce, se = stable.pdf_cdf([x, x], [a, a], b, error=True, **device)
+    assert (s == 1.0).all() and (se < 1e-12).all() and (se > 1e-16).all()  # 1.1e-13 at alpha = 0.999
+    assert (pe <= 1e-10 * p).all() and (ce <= 1e-10 * c).all() and (c < 1e-200).all()
+    mirrored = stable.pdf_cdf([-x, -x], [a, a], -b, error=True, **device)
+    np.testing.assert_array_equal(mirrored, [p, s, c, pe, se, ce])

@@ -349,6 +349,8 @@ def test_awkward_data():
         (None, dict(fixed={"loc": 0.0}, param="S1"), "S0"),
         (None, dict(bounds={"alpha": (1.5, 1.0)}), "bounds"),
         (None, dict(bounds={"scale": (0.0, 1.0)}), "bounds"),
+        (None, dict(bounds={"alpha": (1.5,)}), "pair"),
+        (None, dict(bounds={"beta": 0.5}), "pair"),
         (None, dict(start=(1.5, 0.0, 0.0)), "start"),
         (None, dict(start=(1.5, 0.0, 0.0, -1.0)), "start"),
         (None, dict(weights=np.ones(3)), "weights"),
@@ -359,6 +361,9 @@ def test_bad_input(change, options, message):
     x = draw(1.5, 0.0, 100)
     with pytest.raises(ValueError, match=message):
         fit(x if change is None else change(x), **options)
+    for wrong in (None, "1.5", [1.5, 1.6]):
+        with pytest.raises(TypeError, match="not a number"):
+            fit(x, fixed={"alpha": wrong})
 
 
 def test_bounds():
@@ -437,3 +442,14 @@ def test_no_convergence_is_said(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not ns.stable.fit_many([draw(1.5, 0.0, 100)]).converged[0]
+
+
+@pytest.mark.parametrize("method", ["ml", "grid"])
+def test_gaussian_data_with_a_known_location(method):
+    """The scale of the Gaussian is about the known location, not about the mean: alpha stayed at 1.999999, and beta was 1."""
+    x = np.random.default_rng(0).uniform(-1, 1, 300) + 0.05  # lighter tails than any sample of a stable law
+    found = fit(x, method, fixed={"loc": 0.0})
+    scale = math.sqrt(0.5 * np.mean(x**2))
+    assert found.params[:3].tolist() == [2.0, 0.0, 0.0] and found.params[3] == pytest.approx(scale, rel=1e-12)
+    want = -0.5 * x.size * (math.log(4 * math.pi * scale**2) + 1)
+    assert found.loglik == pytest.approx(want, rel=1e-13)

@@ -62,6 +62,8 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
     >>> sorted(best["alpha"].round(1).tolist())
     [0.3, 0.7]
     """
+    if np.ndim(num_components) or not hasattr(num_components, "__index__"):
+        raise ValueError(f"num_components={num_components!r} is not one integer; for several use fit_many(method='bulkem')")
     batch = fit_many(
         datasets, num_components, family="inverse_gaussian", method="bulkem", starts="subset", n_init=random_inits, tol=epsilon,
         max_iter=max_iters + 1, min_sd_ratio=0.0, min_count=0.0, rng=rng, device=device, workers=workers,

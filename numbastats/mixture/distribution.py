@@ -51,8 +51,8 @@ def _values(x):
 
 
 def _scale(law, par):
-    """A power of two that brings the means near 1 where third powers of them would not be finite."""
-    size = float(np.abs(par[1]).max())
+    """A power of two that brings the means, or Gaussian deviations, near 1 where third powers of them would not be finite."""
+    size = float(np.sqrt(par[2].max()) if law.base == fam.GAUSSIAN else par[1].max())
     exponent = 0 if law.discrete else math.frexp(size)[1]
     return math.ldexp(1.0, max(-1022, min(1022, -exponent))) if abs(exponent) > 300 else 1.0
 
@@ -65,10 +65,10 @@ def _rescaled(law, v, scale):
 def _scores(x, law, par, wanted, device, workers, stats=None):
     """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
 
-    Rows of `stats` become t1 and t2 about the mean of the mixture.
+    `stats` (1, 2, n) becomes t1 and t2 about the mean of the mixture; (K, 2, n), of components far apart, about their own.
     """
-    if stats is None and _apart(law, par):
-        return _scores_apart(x, law, par, device, workers)
+    if _apart(law, par):
+        return _scores_apart(x, law, par, device, workers, stats)
     flat = x.reshape(-1)
     outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
     bad = outside | np.isnan(flat)
@@ -77,7 +77,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
         y = np.ascontiguousarray(law.forward(inside))
     K, n = par.shape[1], y.size
     used = par[:, par[0] > 0]
-    scale = _scale(law, used) if stats is None else 1.0
+    scale = _scale(law, used)
     used = np.stack([used[0], used[1] * scale, _rescaled(law, used[2], scale)])
     c = float(used[0] @ used[1])
     base = law.base
@@ -89,18 +89,20 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
         a = law.shape
         P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
-    stats = np.empty((0, n)) if stats is None else stats
+    pair = np.empty((0, n)) if stats is None else stats[0]
     where = choose_device(device, work=5.0 * n * K)
     if n:
         launch(
             k.SCORES,
-            (y * scale, c, base, P, out, resp, stats),
+            (y * scale, c, base, P, out, resp, pair),
             n,
             device=where,
             workers=workers,
             cost=5.0 * K,
             outputs=(4, 5, 6),
         )
+    if stats is not None and scale != 1.0:
+        pair *= [[1.0 / scale], [1.0 / _rescaled(law, 1.0, scale)]]
     power, add = (law.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else fam.log_base(base, float(law.shape))
     j0, j1, j2 = law.jacobian
     with np.errstate(over="ignore", invalid="ignore"):
@@ -131,12 +133,13 @@ def _apart(law, par):
         return not law.logit_size(m, v, w @ m).max() < 1e3
 
 
-def _scores_apart(x, law, par, device, workers):
+def _scores_apart(x, law, par, device, workers, stats=None):
     """`_scores` of each component about its own mean, where nothing cancels."""
     logs = np.full((par.shape[1], x.size), -math.inf)
     for j in np.flatnonzero(par[0] > 0):
         one = np.array([[1.0], par[1:2, j], par[2:, j]])
-        logs[j] = _scores(x, law, one, False, device, workers)[0] + math.log(par[0, j])
+        pair = None if stats is None else stats[j : j + 1]
+        logs[j] = _scores(x, law, one, False, device, workers, pair)[0] + math.log(par[0, j])
     with np.errstate(invalid="ignore"):
         out = np.logaddexp.reduce(logs)
         return out, np.exp(logs - out)  # NaN where all are -inf
@@ -550,4 +553,5 @@ def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rn
         y = _poisson_quantile(random.uniform(size=u.shape, rng=seeds[1]), m)
     else:
         y = np.floor(random.exponential(size=u.shape, rng=seeds[1]) / np.log1p(1.0 / m))
-    return np.asarray(law.backward(y))[()]
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(law.backward(y))[()]

@@ -108,13 +108,13 @@ class Mixture(Estimator):
     def _parameters(self):
         if not hasattr(self, "result_"):
             raise NotFittedError("this Mixture is not fitted yet; call fit(X) first")
-        return self.weights_, self.means_, self.params_
+        return dict(weights=self.weights_, means=self.means_, params=self.params_, family=self.result_.family)
 
     def _of_values(self, function, X):
         """A function of the values, of their kind and where they are."""
         parameters = self._parameters()
         place = choose_device(self.device, on_device=True) if _device_kind(X) else self.device
-        return in_kind_of(function(_column(X), *parameters, family=self.family, device=place, workers=self.workers), X)
+        return in_kind_of(function(_column(X), **parameters, device=place, workers=self.workers), X)
 
     def score_samples(self, X):
         """Log density of every observation.
@@ -207,11 +207,11 @@ class Mixture(Estimator):
         -------
         numpy.ndarray, shape (n_samples, 1)
         """
-        return distribution.rvs(*self._parameters(), size=n_samples, family=self.family, rng=rng)[:, None]
+        return distribution.rvs(**self._parameters(), size=n_samples, rng=rng)[:, None]
 
     def _criterion(self, X, price):
         scores = self._scores(X)
-        free = (3 if family_of(self.family).two else 2) * self.n_components_ - 1
+        free = (3 if family_of(self.result_.family).two else 2) * self.n_components_ - 1
         return float(price(scores.size) * free - 2.0 * np.sum(scores))
 
     def bic(self, X):

@@ -69,7 +69,7 @@ class MixtureFit:
         Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on) and counts those that
         agreed with one of them after the short run, the other methods climb from all.
     runner_up : float
-        The next certified log-likelihood, NaN if none was seen.
+        The next certified log-likelihood (with a prior: objective), NaN if none was seen.
     n_singular : int
         Starts that collapsed.
     se : dict
@@ -248,8 +248,10 @@ def fit_many(
     max_iter : int
         Passes per climb at most.
     prior : dict, optional
-        Any of n0, d0, a0: pseudo-observations and mean deviance of the dispersion prior (n0 = 1 and the deviance of the data
-        over K^2 are good values), and a Dirichlet exponent of the weights.
+        Any of n0, d0, a0: pseudo-observations and mean deviance of the dispersion prior (n0 = 1 is a good value; without d0 it is
+        the deviance of the data, over K^2 but for gamma laws), and a Dirichlet exponent of the weights. The objective gains
+        -(n0/2) (log v + d0/v) per component, v = 1/lambda or the variance (gamma laws: n0 (log(a^a / Gamma(a)) - a - a d0), a the
+        shape), and (a0 - 1) log of its weight.
     min_sd_ratio, min_count : float
         An admissible component is not narrower than this share of the data's spread (the standard deviation, or the
         interquartile range / 1.349 if that is less), and has this many observations.
@@ -517,8 +519,8 @@ class _Job:
         for K in self.candidates:
             given = None if starts is None else _scaled_starts(starts, p)
             results.append(pipeline.fit_k(p, K, options, given, self.keep_starts))
-        for j in range(1, nk):
-            if self.candidates[j] == self.candidates[j - 1] + 1 and not self.keep_starts:
+        for j in range(1, nk if self.per_set is None and options.method != "bulkem" else 0):
+            if self.candidates[j] == self.candidates[j - 1] + 1:
                 self._split(data, ids, results[j - 1], results[j])
         bad = data.status
         size = (2 if family.two else 1) + 1

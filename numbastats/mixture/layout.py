@@ -133,8 +133,10 @@ def arrange(values, family, threads=1) -> Data:
     status, notes = np.zeros(D, np.int8), {}
     bad_weight = None
     if w is not None:
-        bad_weight = ~(w >= 0) | np.isinf(w)
-        w[bad_weight] = 0.0
+        wrong = ~(w >= 0) | np.isinf(w)
+        bad_weight = wrong & ~np.isnan(x)
+        w[wrong] = 0.0
+        x[w == 0.0] = np.nan  # takes no part, whatever it is
 
     def flag(mask, code, text):
         if not mask.any():
@@ -153,19 +155,18 @@ def arrange(values, family, threads=1) -> Data:
             "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
         )
     clean = not family.discrete and _all_within(x, family.minimum, threads)
-    drop = None if w is None else w == 0.0
+    drop = None
     if not clean:
-        missing, infinite = np.isnan(x), np.isinf(x)
-        outside = family.outside(np.where(missing | infinite, max(1.0, family.minimum), x))
+        drop, infinite = np.isnan(x), np.isinf(x)
+        outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
         flag(infinite, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
         sign = ">=" if family.closed else ">"
         rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
         flag(
-            outside & ~missing & ~infinite,
+            outside & ~drop & ~infinite,
             OUT_OF_SUPPORT,
             f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
         )
-        drop = missing if drop is None else drop | missing
     dropped = np.zeros(D, np.int64)
     if drop is not None and drop.any():
         dropped = _per_set(drop, off)

@@ -196,6 +196,14 @@ def _constant(p, y, w):
     return total
 
 
+def _prior_units(p, options):
+    """What a component's log prior of the scaled dispersion lacks: -(n0/2) log of the dispersion's unit."""
+    degree = {fam.INVERSE_GAUSSIAN: -1.0, fam.GAUSSIAN: 2.0}.get(p.family.base, 0.0)
+    if options.prior_n * degree == 0.0:
+        return np.zeros(p.factor.shape)
+    return -0.5 * options.prior_n * degree * (np.log(p.info[:, c.SCALE]) - np.log(p.factor))
+
+
 @dataclasses.dataclass
 class Result:
     """Outcome for one number of components, one row per data set, in scaled units until `in_units`."""
@@ -447,7 +455,8 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]
     r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome[i, 5]
-    r.objective[has], r.loglik[has] = outcome[i, 0] + p.constant[has], outcome[i, 1] + p.constant[has]
+    lift = p.constant + _prior_units(p, options) * K
+    r.objective[has], r.loglik[has] = outcome[i, 0] + lift[has], outcome[i, 1] + p.constant[has]
     r.decrement[has], r.min_eig[has] = outcome[i, 2], outcome[i, 3]
     r.status[has] = np.where(grade[i] == 2, INADMISSIBLE, status[i])
     if owner.size:
@@ -457,7 +466,7 @@ def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
         other = (status == 0) & (objective < top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top)))
         second = np.full(D, -math.inf)
         np.maximum.at(second, owner[other], objective[other])
-        r.runner_up = np.where(np.isfinite(second), second + p.constant, np.nan)
+        r.runner_up = np.where(np.isfinite(second), second + lift, np.nan)
     r.status[~enough] = TOO_FEW
     r.par[~enough] = np.nan
     ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :]))

@@ -6,7 +6,7 @@ import numpy as np
 
 from numbastats._core.broadcast import real64
 from numbastats.mixture import kernels as k
-from numbastats.mixture.distribution import _document, _mixture, _scores, _values
+from numbastats.mixture.distribution import _apart, _document, _mixture, _scores, _values
 from numbastats.scalar import families as fam
 
 __all__ = ["combine", "em_update", "partial_stats"]
@@ -28,8 +28,9 @@ def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", 
     Returns
     -------
     numpy.ndarray, shape (3 K + 1,)
-        Per component the sums of r, r t1, r t2 (t1, t2 about the mean of the mixture), then the log-likelihood. Sums of pieces
-        add up: use `combine`, ``dask.array.reduction`` or an MPI reduce, then `em_update`.
+        Per component the sums of r, r t1, r t2, then the log-likelihood; t1, t2 are about the mean of the mixture, or about each
+        component's own where they lie far apart. Sums of pieces add up: use `combine`, ``dask.array.reduction`` or an MPI
+        reduce, then `em_update`.
 
     Raises
     ------
@@ -49,19 +50,20 @@ def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", 
     """
     law, par = _mixture(weights, means, params, family)
     x, _ = _values(x)
-    keep = ~np.isnan(x)
     w = np.ones(x.shape) if sample_weight is None else real64(sample_weight)
     if x.ndim != 1 or w.shape != x.shape:
         raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
+    keep = ~np.isnan(x) & (w != 0.0)
+    x, w = x[keep], w[keep]
     if not (np.isfinite(w).all() and (w >= 0).all()):
         raise ValueError("sample_weight has negative or non-finite entries; use weights >= 0")
-    x, w = x[keep], w[keep]
-    stats = np.empty((2, x.size))
+    stats = np.zeros((par.shape[1] if _apart(law, par) else 1, 2, x.size))
     ll, resp = _scores(x, law, par, True, device, workers, stats)
     if not np.isfinite(ll).all():
         raise ValueError(f"{int((~np.isfinite(ll)).sum())} values are infinite or outside the support of {law.name}; remove them")
     resp *= w
-    return np.concatenate([np.stack([resp.sum(axis=1), resp @ stats[0], resp @ stats[1]], axis=1).reshape(-1), [w @ ll]])
+    sums = [resp.sum(axis=1), (resp * stats[:, 0]).sum(axis=1), (resp * stats[:, 1]).sum(axis=1)]
+    return np.concatenate([np.stack(sums, axis=1).reshape(-1), [w @ ll]])
 
 
 def combine(parts):
@@ -116,9 +118,9 @@ def em_update(total, weights, means, params=None, *, family="inverse_gaussian"):
     total = np.asarray(total, np.float64)
     if total.shape != (3 * K + 1,):
         raise ValueError(f"total has shape {total.shape}; partial_stats of {K} components gives ({3 * K + 1},)")
-    c = float(par[0] @ par[1])
+    centres = par[1] if _apart(law, par) else np.full(K, par[0] @ par[1])
     rows = total[:-1].reshape(K, 3)
-    new = np.array([fam.maximise(law.base, *map(float, row), c, 0.0, 0.0) for row in rows])
+    new = np.array([fam.maximise(law.base, *map(float, row), float(c), 0.0, 0.0) for row, c in zip(rows, centres, strict=True)])
     if not ((rows[:, 0] > 0).all() and (new[:, 1] > 0).all() and np.isfinite(new).all()):
         raise ValueError(
             f"a component has no observations or no spread left: sums of responsibilities {rows[:, 0]}; start elsewhere"

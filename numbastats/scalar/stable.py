@@ -746,10 +746,11 @@ def from_sums(total, tail, rest, total_error, tail_error, rest_error, lowest, q,
     """A point from the integrals of g e^-g and e^-g, both times e^low, and of 1 - e^-g, with low = e^lowest; and its errors."""
     a, p, h0, k1 = q[0], q[1], q[2], q[3]
     low = exp(lowest)
-    noise = 1e-14 * (1.0 + 0.2 * low) + 1e-16 * (abs(q[8]) / q[7] if a == 1.0 else 1.0 / abs(p))
+    noise = 1e-14 + 1e-16 * (abs(q[8]) / q[7] if a == 1.0 else 1.0 / abs(p))
+    steep = noise + 2e-15 * min(low, 1e4)  # of what goes with e^-g; e^-low is 0 long before the bound
     factor = 0.5 / q[7] if a == 1.0 else a * exp(q[4]) / (_PI * q[5] * abs(p))
-    density, density_error = factor * total, factor * _estimate(total, total_error, noise)
-    tail, tail_error = tail / _PI, _estimate(tail, tail_error, noise) / _PI
+    density, density_error = factor * total, factor * _estimate(total, total_error, steep)
+    tail, tail_error = tail / _PI, _estimate(tail, tail_error, steep) / _PI
     rest, rest_error = rest / _PI, _estimate(rest, rest_error, noise) / _PI
     scale = exp(-low)
     share = h0 / _PI

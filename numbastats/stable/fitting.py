@@ -645,6 +645,8 @@ def _fixed_values(fixed):
     for name, value in known.items():
         if name not in NAMES:
             raise ValueError(f"fixed holds {name!r}; it may hold {', '.join(NAMES)}")
+        if np.ndim(value) or np.asarray(value).dtype.kind not in "fiu":
+            raise TypeError(f"fixed {name}={value!r} is not a number; pass one, or leave {name} out to estimate it")
         allowed = {"alpha": 0.0 < value <= 2.0, "beta": -1.0 <= value <= 1.0, "scale": 0.0 < value < math.inf}
         if not allowed.get(name, math.isfinite(value)):
             ranges = {"alpha": "(0, 2]", "beta": "[-1, 1]", "loc": "finite numbers", "scale": "positive numbers"}
@@ -654,9 +656,12 @@ def _fixed_values(fixed):
 
 def _bounds(bounds, known):
     both = {"alpha": (_LOWEST, 2.0), "beta": (-1.0, 1.0)} | dict(bounds or {})
-    for name, (low, high) in both.items():
+    for name, pair in both.items():
         if name not in ("alpha", "beta"):
             raise ValueError(f"bounds holds {name!r}; it may hold alpha and beta")
+        if np.shape(pair) != (2,):
+            raise ValueError(f"bounds of {name} are {pair!r}; use a pair (low, high)")
+        low, high = pair
         least, most = (0.0, 2.0) if name == "alpha" else (-1.0, 1.0)
         if not (least <= low <= high <= most) or (name == "alpha" and low <= 0.0):
             raise ValueError(f"bounds of {name} are {(low, high)!r}; use low <= high within {(least, most)}")
@@ -879,10 +884,9 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
 
 def _gaussian_end(likelihood, p, best, y, w, inner):
     """Whether the Gaussian is as likely as what was found."""
-    mean = float(_mean(y, w))
-    q = np.array([2.0, 0.0, mean, math.sqrt(0.5 * float(_mean((y - mean) ** 2, w)))])
-    for i, name in enumerate(NAMES[1:], 1):
-        q[i] = inner.get(name, q[i])
+    mean = inner.get("loc", float(_mean(y, w)))
+    scale = inner.get("scale", math.sqrt(0.5 * float(_mean((y - mean) ** 2, w))))
+    q = np.array([2.0, inner.get("beta", 0.0), mean, scale])
     total = likelihood(q)
     return (q, total) if total >= best - 1e-7 else (p, best)
 
