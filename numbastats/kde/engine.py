@@ -459,7 +459,7 @@ class Estimate:
             return [self.plan(m, axes, flips, method, derivative, keep_first=rows is not None) for m, flips in parts]
 
         plans = planned(method)
-        if any(p[0].variant in ("b", "c") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
+        if any(p[0].variant in ("a", "b", "c", "cells") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
             peak = self._peak((axes[0], plans[0][0].step, axes[2]), derivative)
             if self.model.scale is not None and sum(p[0].typical for p in plans) > 0.1 * LOSS * peak:
                 parts = by_scale(parts)

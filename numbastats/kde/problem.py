@@ -523,7 +523,8 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
         error = grid.footprint.error / (grid.q * half**2)
         factor, horner = a / grid.q, 0.0
     elif variant == "a":
-        grid.q, factor, error, horner = 1.0, a, 1e-15 * count, 0.0
+        grid.q, factor, horner = 1.0, a, 0.0
+        error = (1e-15 + 1e-16 * (64 / half) ** 2) * count  # of squares of positions within 64 cells
     else:
         grid.log_block = max(0, round(math.log2(half))) if half > 1 else 0
         block = 2.0**grid.log_block
