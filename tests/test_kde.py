@@ -704,6 +704,19 @@ def test_dropped_samples_have_scales_of_their_own():
     assert np.array_equal(kde.grid(x, (-3, 3, 9), adaptive=scale, nan_policy="omit", **options), want)
 
 
+@pytest.mark.parametrize("weight", [1e150, 1e250, 1e-250])
+def test_dropped_samples_do_not_scale_the_weights(weight):
+    """A dropped row of weight 1e250 made the squares of the others' weights vanish, and the samples constant."""
+    x, w = np.random.default_rng(0).normal(size=(41, 2)), np.random.default_rng(1).uniform(size=41)
+    x[7], w[7] = np.nan, weight
+    keep = np.isfinite(x).all(axis=1)
+    H = kde.KDE(**CPU).fit(x[keep], w[keep]).H_
+    axes = [(-2, 2, 9), (-3, 3, 7)]
+    got = kde.grid(x, axes, weights=w, nan_policy="omit", **CPU)
+    want = naive(x[keep], mesh([np.linspace(*a) for a in axes]), H, weights=w[keep]).reshape(9, 7)
+    assert np.abs(got - want).max() <= 1e-13 * want.max()
+
+
 def test_boxes_of_many_cells():
     """An axis of one position has no step of its own; a box must fit the integers that count its cells."""
     for c in (1e20, 1e-20, 1.0, 1e90):
