@@ -586,6 +586,20 @@ def test_columns_of_extreme_scale(sizes):
         _quick(standardize=True, keep="cov").fit(X * units, y).predict_proba(X)
 
 
+@pytest.mark.parametrize("options", [dict(), dict(sampler="gibbs"), dict(prior="lasso", slab=2.0), dict(prior="ridge", tau=0.5)])
+def test_units_of_small_columns(options):
+    """Columns in small units under a prior in large ones: the same posterior. A power of two changes no digit."""
+    X, y = _data()
+    a = _quick(keep="all", **options).fit(X, y)
+    for unit in (2.0**27, 2.0**90):
+        scales = {name: options.get(name, 1.0) * unit for name in ("tau_scale", "tau", "slab") if name in (*options, "tau_scale")}
+        b = _quick(keep="all", **(options | scales)).fit(X / unit, y)
+        np.testing.assert_array_equal(b.draws_["beta"], a.draws_["beta"] * unit)
+        np.testing.assert_array_equal(b.draws_["log_lambda"], a.draws_["log_lambda"])
+        np.testing.assert_allclose(b.draws_["log_tau"], a.draws_["log_tau"] + np.log(unit), atol=1e-13)  # seen: 1e-14
+        np.testing.assert_array_equal(b.predict_proba(X / unit), a.predict_proba(X))
+
+
 @pytest.mark.parametrize("options", [dict(), dict(sampler="gibbs"), dict(sampler="px-gibbs", warmup=0)], ids=str)
 @pytest.mark.parametrize("dtype, scale", [("float32", 1e19), ("float64", 1e160), ("float32", 1e39), ("bfloat16", 1e39)])
 def test_rows_or_sums_that_overflow(dtype, scale, options):

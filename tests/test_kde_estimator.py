@@ -401,7 +401,7 @@ def test_regular_axes():
     assert (f[[0, -1]] == 0).all() and (f[:, [0, -1]] == 0).all()
     axes = kde.regular_axes(x, step=0.5)
     assert axes[0][1] - axes[0][0] == 0.5
-    for bad in (dict(shape=1), dict(step=-1.0), dict(shape=3, step=1.0)):
+    for bad in (dict(shape=1), dict(step=-1.0), dict(shape=3, step=1.0), dict(pad=math.inf), dict(pad=-1.0)):
         with pytest.raises(ValueError, match="s"):
             kde.regular_axes(x, **bad)
 
@@ -718,6 +718,28 @@ def test_left_out_densities_of_samples_on_their_own():
     for kernel in ("epanechnikov", "gaussian"):
         fitted = kde.KDE(kernel=kernel, h=0.7, sigma="identity", adaptive=scale, **CPU).fit(x, w)
         assert (fitted.loo()[-3:] == 0).all() and (fitted.loo()[:-3] > 0).sum() > 40
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e15, 1e30])
+def test_left_out_density_of_a_sample_with_nearly_all_the_weight(weight):
+    """The density of the others is not what rounding leaves of the whole one: at 1e15 that was 0."""
+    rng = np.random.default_rng(3)
+    x, w, scale = rng.normal(size=(30, 2)), np.r_[0.0, np.ones(29)], rng.uniform(0.5, 2, 30)
+    w[4] = weight
+    fitted = kde.KDE("triweight", h=1.5, sigma="identity", adaptive=scale, **CPU).fit(x, w)
+    rest = np.arange(30) != 4
+    want = naive(x[rest], x[4:5], fitted.H_, kernel="triweight", weights=w[rest], scale=scale[rest])
+    assert fitted.loo()[4] == pytest.approx(want[0], rel=1e-13)
+
+
+def test_left_out_densities_of_whole_gaussians():
+    """They are positive far from the others too: 1e-30 here, of which rounding left 0."""
+    x = np.r_[np.random.default_rng(4).normal(size=40), 12.5, -9.0]
+    w = np.arange(42) % 3 + 1.0
+    got = kde.KDE("gaussian", H=[[1.0]], tail=0, **CPU).fit(x, w).loo()
+    kernels = w * np.exp(-0.5 * (x[:, None] - x) ** 2) / math.sqrt(2 * math.pi)
+    np.fill_diagonal(kernels, 0.0)
+    np.testing.assert_allclose(got, kernels.sum(axis=1) / (w.sum() - w), rtol=1e-11)
 
 
 def test_marginals_have_the_shape_and_kind_of_their_points():

@@ -26,7 +26,7 @@ from numbastats.bayes.storage import Reader, Source, column, finite, matrix, par
 __all__ = ["BayesProbit", "HorseshoeProbit"]
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "all")
-_FITTED = ("_used", "_chains", "_shift", "_scale", "_moments", "_kept", "_trace", "_seconds")
+_FITTED = ("_used", "_chains", "_shift", "_scale", "_unit", "_moments", "_kept", "_trace", "_seconds")
 _SINGLE_FROM = 1_000_000  # entries of X from which it is kept in float32 by default
 _BLOCK = 2**22  # linear predictors held at once when draws meet rows
 
@@ -41,6 +41,17 @@ def _free_memory():
 def _apply(name, x, workers=None):
     """An elementwise function of the room on a host array."""
     return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
+
+
+def _unit(sizes):
+    """What coefficients are measured in: a power of two by which the smallest columns come near 1, if they are far below.
+
+    Prior precisions of coefficients are kept above 1e-12, for the Cholesky factorisation, and start values are near 1.
+    """
+    sizes = sizes[sizes > 0]
+    if not sizes.size or sizes.min() > 1e-3:
+        return 1.0
+    return 2.0 ** round(max(0.0, math.log2(min(1 / max(sizes.min(), 1e-270), 1e12 / sizes.max()))))
 
 
 @contextlib.contextmanager
@@ -309,7 +320,7 @@ class BayesProbit(Estimator):
         return "int8" if self.quantize else name
 
     def _design(self, reader, facts, signs, event, storage):
-        """The rows that the sampler passes over, and the shift and the scale of the columns."""
+        """The rows that the sampler passes over, the shift and the scale of the columns, and the unit of the coefficients."""
         sd = facts.sd
         if storage is None:
             storage = "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
@@ -330,6 +341,8 @@ class BayesProbit(Estimator):
             raise ValueError("X has no columns and fit_intercept=False: there is nothing to fit")
         limit = {"float32": np.finfo(np.float32).max, "bfloat16": 2.0**128 - 2.0**120}.get(storage, np.finfo(float).max)
         with np.errstate(over="ignore"):
+            unit = _unit(np.hypot(facts.mean - shift, sd) / scale)
+            scale = scale / unit
             large = ~(np.abs((np.stack([facts.low, facts.high]) - shift) / scale) <= limit).all(axis=0)
         beyond = (scale < 1e-300) | (large & (storage != "int8"))
         if beyond.any():
@@ -343,7 +356,7 @@ class BayesProbit(Estimator):
         )  # fmt: skip
         device = choose_device(self.device, work=20.0 * facts.n * source.shape[1] * self.chains)
         again = reader.streamed and storage in ("float64", "float32") and facts.p + self.fit_intercept <= facts.n
-        return Rows(source if again else source.load(), device, self.workers, *source.code), shift, scale
+        return Rows(source if again else source.load(), device, self.workers, *source.code), shift, scale, unit
 
     # --- sampling ---
 
@@ -383,16 +396,17 @@ class BayesProbit(Estimator):
         facts = survey(reader, whole=storage == "int8")
         classes, signs = self._outcome(facts.y if y is None else y, facts.n)
         self._check_memory(self.draws, facts.p, self.keep, self.chains)
-        rows, shift, scale = self._design(reader, facts, signs, classes[1], storage)
+        rows, shift, scale, unit = self._design(reader, facts, signs, classes[1], storage)
         options = dict(
             skip=int(self.fit_intercept), prior=self.prior, kind=self.sampler, chains=self.chains, warmup=self.warmup,
-            key=key_words(normalise_rng(self.rng)), tau_scale=self.tau_scale, tau=self.tau, slab=self.slab,
+            key=key_words(normalise_rng(self.rng)), tau_scale=self.tau_scale / unit,
+            tau=None if self.tau is None else self.tau / unit, slab=None if self.slab is None else self.slab / unit,
             intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0, sweeps=self.inner_sweeps,
         )  # fmt: skip
         chains = Chains(rows, **options)
         self._forget()
         self._used = self.get_params()  # what is set later is for the next fit
-        self._chains, self._shift, self._scale = chains, shift, scale
+        self._chains, self._shift, self._scale, self._unit = chains, shift, scale, unit
         self.classes_, self.n_features_in_ = classes, facts.p
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -518,7 +532,7 @@ class BayesProbit(Estimator):
             self.draws_ = {
                 "beta": B[:, :, skip:],
                 "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
-                "log_tau": self._kept["T"],
+                "log_tau": self._kept["T"] + math.log(self._unit),
             }
         if "D" in self._kept:
             eta = (self._kept["D"][:, :, skip:] - chains.slab) * np.exp(2.0 * self._kept["T"])[:, :, None]
@@ -536,8 +550,8 @@ class BayesProbit(Estimator):
             )
 
     def _original(self, B):
-        """Coefficients of the standardised columns as those of the columns of X; the last axis is theirs."""
-        if not self._used["standardize"]:
+        """Coefficients of the columns that were sampled with as those of the columns of X; the last axis is theirs."""
+        if not self._used["standardize"] and self._unit == 1.0:
             return B.copy()
         skip = self._chains.skip
         B = B / np.concatenate([np.ones(skip), self._scale])

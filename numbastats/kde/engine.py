@@ -459,7 +459,7 @@ class Estimate:
             return [self.plan(m, axes, flips, method, derivative, keep_first=rows is not None) for m, flips in parts]
 
         plans = planned(method)
-        if any(p[0].variant in ("b", "c") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
+        if any(p[0].variant in ("a", "b", "c", "cells") and (self.model.scale is not None or p[0].chord < 0.5) for p in plans):
             peak = self._peak((axes[0], plans[0][0].step, axes[2]), derivative)
             if self.model.scale is not None and sum(p[0].typical for p in plans) > 0.1 * LOSS * peak:
                 parts = by_scale(parts)
@@ -574,8 +574,11 @@ class Estimate:
                 total *= factor
         return total
 
-    def far_logs(self, points):
-        """Logarithms of a Gaussian estimate's density at (p, d) points, where the density itself may underflow."""
+    def far_logs(self, points, without=None):
+        """Logarithms of a Gaussian estimate's density at (p, d) points, where the density itself may underflow.
+
+        `without` numbers for every point a sample that is left out of the sum.
+        """
         from scipy.spatial.distance import cdist
         from scipy.special import logsumexp
 
@@ -588,6 +591,8 @@ class Estimate:
         logs, block = np.empty(len(where)), max(1, 4_000_000 // len(samples))
         for i in range(0, len(where), block):
             q = cdist(where[i : i + block], samples, "sqeuclidean") / scale**2
+            if without is not None:
+                q[np.arange(len(q)), without[i : i + block]] = np.inf
             logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
         return logs + math.log(m.constant)
 

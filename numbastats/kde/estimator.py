@@ -18,6 +18,7 @@ from numbastats.kde import bandwidth as rules
 from numbastats.kde.engine import Estimate, fold, reach_of, wrap
 from numbastats.kde.functions import grid_of, points_of, to_kind
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
+from numbastats.kde.points import PointList
 from numbastats.kde.problem import make_model, parse_axes
 
 __all__ = ["KDE"]
@@ -190,8 +191,17 @@ class KDE(Estimator):
         own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
         w = 1.0 if m.weights is None else m.weights
         others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # less is rounding
+        rest = m.total - w * np.ones(len(f))
+        if m.kernel == "gaussian" and m.tail == 0:
+            alone = np.flatnonzero(others < 1e-4 * f)
+            others[alone] = np.exp(e.far_logs(m.x[alone], alone))
+        elif rest.min() < 1e-4 * m.total and len(f) > 1:  # one sample has nearly all the weight
+            top = int(np.argmin(rest))
+            less = np.where(np.arange(len(f)) == top, 0.0, w)
+            others[top] = PointList(m.subset(m.x, less, m.scale)).evaluate(m.x[top : top + 1])[0]
+            rest[top] = less.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
-            return (others * m.total / (m.total - w)).astype(m.dtype, copy=False)
+            return (others * m.total / rest).astype(m.dtype, copy=False)
 
     # --- probabilities
 

@@ -365,8 +365,8 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     array([-0.5,  0. ,  0.5,  1. ,  1.5])
     """
     m = make_model(samples, options.pop("weights", None), **options)
-    if not pad >= 0:
-        raise ValueError(f"pad={pad!r}; the margin must be >= 0")
+    if not 0 <= pad < math.inf:
+        raise ValueError(f"pad={pad!r}; the margin must be finite and >= 0")
     half = pad * np.sqrt(np.diag(m.support))
     low, high = m.low - half, m.high + half
     if shape is not None and step is not None:

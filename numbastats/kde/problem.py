@@ -182,6 +182,12 @@ def check_weights(weights, n):
     return w if w.flags.writeable else w.copy()
 
 
+def _near_one(w):
+    """Weights in a unit in which squares neither overflow nor vanish."""
+    top = 1.0 if w is None else w.max()
+    return w / top if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100 else w
+
+
 def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
                bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None, form="radial"):  # fmt: skip
     """Validate and fix the kernel matrix."""
@@ -201,18 +207,17 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
         )
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
-    w = check_weights(weights, n)
-    top = 1.0 if w is None else w.max()
-    if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100:
-        w = w / top  # squares must neither overflow nor vanish
+    given = check_weights(weights, n)
+    w = _near_one(given)
     m = sorting.moments(x, w, workers)
     dropped, keep = 0, None
     if m["bad"] and nan_policy == "omit":
         keep = np.isfinite(x).all(1)
-        x, w, dropped = np.ascontiguousarray(x[keep]), None if w is None else w[keep], int(n - keep.sum())
+        x, dropped = np.ascontiguousarray(x[keep]), int(n - keep.sum())
         n = len(x)
         if n == 0:
             raise ValueError("no sample is left after nan_policy='omit'")
+        w = None if given is None else _near_one(given[keep])
         m = sorting.moments(x, w, workers)
     if m["bad"]:
         rows = int((~np.isfinite(x)).any(1).sum())
@@ -523,7 +528,8 @@ def quantise(model, grid, variant, mode, weight, count, weighted):
         error = grid.footprint.error / (grid.q * half**2)
         factor, horner = a / grid.q, 0.0
     elif variant == "a":
-        grid.q, factor, error, horner = 1.0, a, 1e-15 * count, 0.0
+        grid.q, factor, horner = 1.0, a, 0.0
+        error = (1e-15 + 1e-16 * (64 / half) ** 2) * count  # of squares of positions within 64 cells
     else:
         grid.log_block = max(0, round(math.log2(half))) if half > 1 else 0
         block = 2.0**grid.log_block
