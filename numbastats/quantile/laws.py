@@ -26,7 +26,7 @@ from numbastats._core.dispatch import (
     to_host,
 )
 from numbastats._core.parallel import check_workers
-from numbastats.quantile import kernels
+from numbastats.quantile import kernels, moments
 from numbastats.quantile.panels import Masses, side_rows
 from numbastats.quantile.recycler import EXACT32, Recycler, float_type
 from numbastats.scalar.tables import SIDE_COLUMNS
@@ -235,14 +235,14 @@ class Law:
     defaults : tuple of float
     full : callable
         Maps the parameters to those of the family's general form.
-    bad, describe : callable
-        Of the general form: None or what is wrong; density and options of the masses.
+    bad, describe, moments : callable
+        Of the general form: None or what is wrong; density and options of the masses; mean and variance.
     doc : str
     """
 
-    def __init__(self, name, names, defaults, full, bad, describe, doc):
+    def __init__(self, name, names, defaults, full, bad, describe, moments, doc):
         self.__name__, self.names, self.defaults, self._full = name, names, defaults, full
-        self._bad, self._describe = bad, describe
+        self._bad, self._describe, self._moments = bad, describe, moments
         self.__doc__ = doc
         self._made, self._lock = {}, threading.Lock()  # tables by sets of parameters
 
@@ -522,6 +522,87 @@ class Law:
         x = self._quantile("ppf", u, params, None, dtype, device, workers)
         return x[()]
 
+    # -- moments ------------------------------------------------------------------------------------------------
+
+    def _moment(self, which, params, named):
+        sets, index = _sets(self._bind(params, named))
+        found = np.empty(len(sets))
+        for i, values in enumerate(sets):
+            general = self._full(*values)
+            try:
+                found[i] = math.nan if self._bad(*general) else self._moments(*general)[which]
+            except ValueError as error:
+                raise self._named(values, error) from None
+        return found[index][()]
+
+    def mean(self, *params, **named):
+        """Mean, with a relative error of 1e-14 where mu is 0.
+
+        Parameters
+        ----------
+        *params, **named : array_like
+            See the law.
+
+        Returns
+        -------
+        float64 array or scalar
+            NaN out of the domain and where there is no mean: Student's t with nu <= 1.
+
+        Raises
+        ------
+        ValueError
+            Where sqrt(alpha^2 - beta^2) delta is below 1e-70, for laws with a delta.
+        """
+        return self._moment(0, params, named)
+
+    def var(self, *params, **named):
+        """Variance, with a relative error of 1e-14.
+
+        Parameters
+        ----------
+        *params, **named : array_like
+            See the law.
+
+        Returns
+        -------
+        float64 array or scalar
+            NaN out of the domain and where there is no mean; inf for Student's t with 1 < nu <= 2.
+
+        Raises
+        ------
+        ValueError
+            As `mean`.
+        """
+        return self._moment(1, params, named)
+
+    def std(self, *params, **named):
+        """Standard deviation: the root of `var`.
+
+        Parameters
+        ----------
+        *params, **named : array_like
+            See the law.
+
+        Returns
+        -------
+        float64 array or scalar
+        """
+        return np.sqrt(self.var(*params, **named))
+
+    def median(self, *params, **named):
+        """The quantile at 1/2.
+
+        Parameters
+        ----------
+        *params, **named : array_like
+            See the law.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return self.ppf(0.5, *params, **named)
+
 
 class FrozenLaw(Recycler):
     """A law with its parameters fixed: `Recycler` with exact densities and distribution functions.
@@ -613,6 +694,22 @@ class FrozenLaw(Recycler):
         """
         return self._of_law(self.law.sf, x, options)
 
+    def mean(self):
+        """Mean; see `Law.mean`."""
+        return self.law.mean(*self.params)
+
+    def var(self):
+        """Variance; see `Law.var`."""
+        return self.law.var(*self.params)
+
+    def std(self):
+        """Standard deviation."""
+        return self.law.std(*self.params)
+
+    def median(self):
+        """The quantile at 1/2."""
+        return self.ppf(0.5)
+
     def _of_law(self, function, x, options):
         values = tuple(float(p) if p.ndim == 0 else p for p in self.params)
         return function(x, *values, **options | {"dtype": float_type((x,), options.get("dtype"), self._param_dtype)})
@@ -669,8 +766,8 @@ _NO_SIDE[0, [1, -1]] = 1.0
 
 
 _COMMON = """
-    Call it with its parameters for a `FrozenLaw`; its methods `pdf logpdf cdf sf ppf isf rvs` take data first (rvs: the
-    parameters), then the parameters, which broadcast; out of the domain they give NaN.
+    Call it with its parameters for a `FrozenLaw`; its methods `pdf logpdf cdf sf ppf isf` take data first, then the
+    parameters, which broadcast; `rvs mean var std median` the parameters; out of the domain they give NaN.
 
     Raises
     ------
@@ -679,7 +776,7 @@ _COMMON = """
 """
 
 student_t = Law(
-    "student_t", ("nu",), (), lambda nu: (nu,), _bad_student, _describe_student,
+    "student_t", ("nu",), (), lambda nu: (nu,), _bad_student, _describe_student, moments.of_student,
     f"""Student's t law.
 
     Parameters
@@ -703,6 +800,7 @@ student_t = Law(
 
 generalized_hyperbolic = Law(
     "generalized_hyperbolic", ("lam", "alpha", "beta", "delta", "mu"), (0.0,), lambda *p: p, _bad_gh, _describe_gh,
+    moments.of_normal_mixture,
     f"""Generalised hyperbolic law: density like g^v K_v(alpha g) exp(beta (x - mu)), g^2 = delta^2 + (x - mu)^2, v = lam - 1/2.
 
     Parameters
@@ -725,6 +823,7 @@ generalized_hyperbolic = Law(
 
 hyperbolic = Law(
     "hyperbolic", ("alpha", "beta", "delta", "mu"), (0.0,), lambda a, b, d, m: (1.0, a, b, d, m), _bad_gh, _describe_gh,
+    moments.of_normal_mixture,
     f"""Hyperbolic law: density like exp(-alpha sqrt(delta^2 + (x - mu)^2) + beta (x - mu)).
 
     Parameters
@@ -746,6 +845,7 @@ hyperbolic = Law(
 
 nig = Law(
     "nig", ("alpha", "beta", "delta", "mu"), (0.0,), lambda a, b, d, m: (-0.5, a, b, d, m), _bad_gh, _describe_gh,
+    moments.of_normal_mixture,
     f"""Normal inverse Gaussian law.
 
     Parameters
@@ -767,6 +867,7 @@ nig = Law(
 
 variance_gamma = Law(
     "variance_gamma", ("lam", "alpha", "beta", "mu"), (0.0,), lambda k, a, b, m: (k, a, b, 0.0, m), _bad_vg, _describe_gh,
+    moments.of_normal_mixture,
     f"""Variance gamma law: density like |x - mu|^v K_v(alpha |x - mu|) exp(beta (x - mu)), v = lam - 1/2.
 
     Parameters
