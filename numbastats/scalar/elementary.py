@@ -321,7 +321,7 @@ def _log_reduced_any32(x):
 
 @device_function
 def _log_rest64(f, k):
-    """log(1 + f) - f + k log 2 but for the head of k log 2."""
+    """log(1 + f) - f + k log 2 but for the head of k log 2, with f^2/2 taken out: three operations for 0.2 ulp."""
     s = f / (2.0 + f)
     z = s * s
     half = 0.5 * f
@@ -330,8 +330,10 @@ def _log_rest64(f, k):
 
 @device_function
 def _log_core64(f, k):
-    """log(1 + f) + k log 2."""
-    return muladd(k, _LN2_HI, f + _log_rest64(f, k))
+    """log(1 + f) + k log 2: log(1 + f) = f - s (f - z LOG(z))."""
+    s = f / (2.0 + f)
+    z = s * s
+    return muladd(k, _LN2_HI, f + muladd(-s, muladd(-z, _LOG64(z), f), k * _LN2_LO))
 
 
 @device_function
@@ -386,7 +388,7 @@ def log_scaled_sum64(y, shift):
 
 @device_function
 def log(x):
-    """Natural logarithm for every x, subnormals included; 0 gives -inf, x < 0 NaN. Error 0.8 ulp."""
+    """Natural logarithm for every x, subnormals included; 0 gives -inf, x < 0 NaN. Error 0.93 ulp, 0.99 without fused multiply-add."""
     return _log(x)
 
 
@@ -405,7 +407,8 @@ def _log1p64(x):
     j = _exponent64(1.0 + x)
     scale = from_bits((2048 - (j >> 52)) << 52)  # 4 2^-k, which is normal for every k
     f = muladd(0.25 * x, scale, muladd(0.25, scale, -1.0))  # one rounding: 2^-k (1 + x) - 1 from the true x
-    v = _log_core64(f, _float_exponent64(j))
+    k = _float_exponent64(j)
+    v = muladd(k, _LN2_HI, f + _log_rest64(f, k))
     v = v if x < _INF else x
     v = v if not (x <= -1.0) else (-_INF if x == -1.0 else _NAN)
     return x if abs(x) < 1.1e-16 else v
