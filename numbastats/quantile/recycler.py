@@ -184,18 +184,9 @@ class Recycler:
                 "must be positive"
             )
 
-        def describe(*values):
-            if pdf is not None:
-                density = pdf if isinstance(pdf, _Distances) else lambda x: pdf(x, *values)
-            elif sf is not None:
-                density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
-            else:
-                density = building.FromLog(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
-            options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
-            return density, options
-
+        options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
+        describe = functools.partial(_describe, pdf, logpdf, cdf, sf, options)
         self._cdf = cdf
-        self._logpdf, self._pdf = logpdf, pdf
         self._build(describe, params, base, tail, accuracy, degree, device, workers, shift=None)
 
     _scans = True
@@ -828,7 +819,7 @@ class Recycler:
         inside = [unit * (e - anchor) for e in (lower, upper)]
         options.setdefault("scale", unit * spread)
         density = _Distances(law, anchor, unit)
-        table = cls(density, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options)
+        table = cls(density, cdf=density.cdf, support=inside, **options)
         return table._moved(place)
 
     def _moved(self, shift):
@@ -837,6 +828,26 @@ class Recycler:
             rows[:, 0] += shift
         self._shift = np.asarray(shift, np.float64)
         return self
+
+
+class _At:
+    """A function of x with its parameters fixed, which pickles where the function does."""
+
+    def __init__(self, function, values):
+        self.function, self.values = function, values
+
+    def __call__(self, x):
+        return self.function(x, *self.values)
+
+
+def _describe(pdf, logpdf, cdf, sf, options, *values):
+    """Density and options of one set of parameters."""
+    where = options["anchor"], options["support"], options["scale"]
+    if pdf is not None:
+        return pdf if isinstance(pdf, _Distances) else _At(pdf, values), options
+    if sf is not None:
+        return Slope(_At(cdf, values), _At(sf, values), *where), options
+    return building.FromLog(_At(logpdf, values), *where), options
 
 
 class _Distances:
@@ -848,6 +859,10 @@ class _Distances:
 
     def __call__(self, y):
         return self.law.pdf(self.anchor + y / self.unit) / self.unit
+
+    def cdf(self, y):
+        """Distribution function."""
+        return self.law.cdf(self.anchor + y / self.unit)
 
 
 def _standardised(frozen):
