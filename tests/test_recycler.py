@@ -781,3 +781,18 @@ def test_tables_of_functions_that_pickle_do_so():
     scales = np.array([0.5, 2.0])
     batch = Recycler(scaled_logistic, params=(scales,), workers=Pickling())
     np.testing.assert_allclose(batch.ppf(u[:, None]), np.log(u / (1 - u))[:, None] * scales, rtol=2e-14)
+
+
+@pytest.mark.parametrize("tail", [0.125, 1e-3, 1e-6])
+def test_short_tails_leave_the_middle_whole(tail):
+    """Shares below `tail` next to the anchor were the anchor itself: an eighth of all draws for the first."""
+    table = Recycler(logistic, tail=tail)
+    near = np.concatenate([-(2.0 ** -np.arange(3, 50)), 2.0 ** -np.arange(3, 50)])
+    for dtype, limit in ((np.float64, 1e-14), (np.float32, 4e-7)):
+        u = (0.5 + near).astype(dtype)
+        x = table.ppf(u)
+        np.testing.assert_allclose(x, 2 * np.arctanh(2 * (u.astype(np.float64) - 0.5)), rtol=limit)  # 2e-15 and 1e-7 observed
+    assert np.isnan(table.ppf(0.1 * tail)) and np.isnan(table.isf(0.1 * tail))  # whole octaves are held
+    assert table.ppf(tail * 0.51) == pytest.approx(scipy.special.logit(tail * 0.51), rel=1e-14)
+    one_sided = Recycler(lambda x: np.exp(-x), support=(0, np.inf), tail=tail)
+    assert np.isnan(one_sided.ppf([0.2 * tail, 1 - 0.2 * tail])).all() and one_sided.ppf(0.0) == 0.0
