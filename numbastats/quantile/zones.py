@@ -165,9 +165,9 @@ class Zones:
             def function(w, inner=inner):
                 return m.invert(right, inner, w / whole)
 
-            known = octaves if inner and not alone else min(held, octaves)
-            if not inner:  # where the density can still be trusted
-                known = min(known, int((lo >= m.reach(right)).sum()))
+            # where the density can still be trusted, and the masses are numbers
+            least = 1e-305 / min(m.side(right)[0].total, 1.0) if inner else m.reach(right)
+            known = min(octaves if inner and not alone else held, int((lo >= least).sum()))
             rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
             # of the first octave, as many quarters as reach half of the side: the other zone has the rest
             quarters = min(int(4 * (2 * whole - 1)) + 1, 4)
