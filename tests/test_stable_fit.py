@@ -453,3 +453,32 @@ def test_gaussian_data_with_a_known_location(method):
     assert found.params[:3].tolist() == [2.0, 0.0, 0.0] and found.params[3] == pytest.approx(scale, rel=1e-12)
     want = -0.5 * x.size * (math.log(4 * math.pi * scale**2) + 1)
     assert found.loglik == pytest.approx(want, rel=1e-13)
+
+
+@pytest.mark.parametrize("method", ["ml", "ecf", "grid"])
+def test_fixed_values_are_returned_as_given(method):
+    """They went through the standardised data: a loc of 0 came back as -3e-17, one far from the data with an error of 1e-8."""
+    x = draw(1.5, 0.3, 100)
+    fixed = dict(alpha=1.3, loc=0.0, scale=1.1)
+    found = fit(x, method, fixed=fixed)
+    assert found.params[[0, 2, 3]].tolist() == [1.3, 0.0, 1.1] and found.start[[0, 2, 3]].tolist() == [1.3, 0.0, 1.1]
+    assert fit(x, method, fixed=dict(fixed, beta=0.0), param="S1").params.tolist() == [1.3, 0.0, 0.0, 1.1]
+
+
+@pytest.mark.parametrize("method", ["ml", "quantile", "ecf", "small", "grid"])
+def test_values_beyond_the_doubles_in_units_of_their_spread(method):
+    """NaN parameters and six kinds of warnings before."""
+    with pytest.raises(ValueError, match="1 of the values"):
+        fit(np.append(1e-300 * draw(1.5, 0.0, 100), 1e300), method)
+    found = fit(np.append(draw(1.5, 0.0, 100), 1.7e308), method)  # within them, not by steps with smaller scales
+    assert np.isfinite(found.params).all() and np.isfinite(found.loglik)
+
+
+def test_weights_of_dropped_values_do_not_matter():
+    x = draw(1.5, 0.0, 50)
+    found = fit(np.append(x, np.nan), "ecf", weights=np.append(np.ones(50), np.nan), nan_policy="omit")
+    np.testing.assert_array_equal(found.params, fit(x, "ecf", weights=np.ones(50)).params)
+    with pytest.raises(ValueError, match="weights must be finite"):
+        fit(x, weights=np.append(np.ones(49), np.nan))
+    with pytest.raises(ValueError, match=r"use a pair \(low, high\)"):
+        fit(x, bounds={"alpha": (None, 1.9)})

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats.quantile.panels import Masses
+from numbastats.quantile.panels import Masses, Slope
 from numbastats.quantile.zones import Zones
 
 __all__ = [
@@ -133,7 +133,8 @@ def base_shape(base):
 def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
     """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
 
-    `scan` compares the density with its panels at more points.
+    `octaves` are those of the table, and those of its tails that are filled. `scan` compares the density with its panels at more
+    points.
 
     Raises ValueError for a density or parameters that there is no table of.
     """
@@ -141,16 +142,19 @@ def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
     density, options = describe(*values)
     counted = _Counted(density)
     mapped = follows_base(base)
+    octaves, held = octaves
     masses = Masses(counted, depth="full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table", **options)
     if scan:
         _scan(masses)
     zones = Zones(masses, degree, np.random.default_rng(5), bits)
-    table = zones.both(lambda right: zones.side(right, octaves))
+    table = zones.both(lambda right: zones.side(right, octaves, held))
     one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
     if mapped:
         signed = from_base(one, base, 7, zones.rng)
-    one.extrapolation = max(side.extrapolation(2.0**-octaves) for side in masses.sides if side is not None)
+    one.extrapolation = max(side.extrapolation(2.0**-held) for side in masses.sides if side is not None)
     noise = one.extrapolation + max(side.noise for side in masses.sides if side is not None)
+    if isinstance(density, Slope):  # whose integral is known
+        noise = max(noise, 5.0 * abs(masses.norm - 1.0))
     one.error, one.calls = max(one.error, noise), counted.calls
     one.norm = density.integral(masses.norm) if isinstance(density, FromLog) else masses.norm
     if cdf is not None:

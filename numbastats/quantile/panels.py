@@ -387,11 +387,12 @@ def side_rows(side, norm, other):
 class Slope:
     """A density from a distribution function and its complement, by 16-point differences of the smaller of the two.
 
-    The points span a quarter of the length on which the tail probability changes by e, so a rounding of the probability costs
-    some 50 roundings of the density.
+    The points are within 0.16 of the length on which the tail probability changes by e, and a quarter of the distance to the
+    anchor or of `scale`, so that power laws and poles of the density beside the real axis, as far away, cost 1e-14. A rounding
+    of the probability costs some 80 roundings of the density.
     """
 
-    roundings = 64.0
+    roundings = 100.0
 
     def __init__(self, cdf, sf, anchor, support, scale):
         self.cdf, self.sf, self.anchor, self.support, self.scale = cdf, sf, anchor, support, scale
@@ -417,7 +418,7 @@ class Slope:
             near = np.log(self._tail(x + step, left) / self._tail(x - step, left))
             length = np.abs(2 * step / near)
         length = np.where(np.isfinite(length) & (length > 0), length, self.scale)
-        half = np.minimum(0.25 * length, 0.5 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room))
+        half = np.minimum(0.16 * length, 0.25 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room))
         points = x[:, None] + half[:, None] * self.nodes
         values = self._tail(points.ravel(), np.repeat(left, 17)).reshape(points.shape)
         slope = (values - values[:, 8:9]) @ self.weights / half
@@ -547,7 +548,7 @@ class Masses:
         """Smallest outer share that this side resolves."""
         side = self.side(right)[0]
         if side.X0[-1] == side.end:
-            return 1e-305  # beyond the last panel a power of the distance to the end
+            return 1e-305 / min(side.total, 1.0)  # beyond the last panel a power of the distance to the end
         extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
         return max(extrapolated, 10 * FLOOR / side.total, 1e-305)
 

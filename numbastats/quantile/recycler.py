@@ -28,7 +28,8 @@ __all__ = ["EXACT32", "Recycler", "check_base", "float_type"]
 
 EXACT32 = 1 << 24  # rows that a float32 header can number
 
-_TAIL = 2.0**-66
+_OCTAVES = 66  # at least, of the shares of mass next to an anchor inside the law
+_TAIL = 2.0**-_OCTAVES
 _FULL = 1e-300
 _MOST_BITS = 9
 _ROUGH = 2.0 * 2.0**-24  # relative error of a float32 table beyond which float32 goes through the float64 one
@@ -87,7 +88,7 @@ class Recycler:
         either side of 0, which goes to the anchor (the paper's (85)); give a Laplace law with masses of its own as a table.
     tail : float, optional
         Smallest tail probability (as a share of its side) that the table holds, 2^-66 = 1.4e-20 by default. Smaller
-        probabilities, other than 0, give NaN.
+        probabilities, other than 0, give NaN; also those next to the anchor where that is an end of the law.
     singular : float, optional
         Exponent a of a density like |x - anchor|^a next to the anchor; found from the density by default.
     accuracy : {"double", "full"}
@@ -184,18 +185,9 @@ class Recycler:
                 "must be positive"
             )
 
-        def describe(*values):
-            if pdf is not None:
-                density = pdf if isinstance(pdf, _Distances) else lambda x: pdf(x, *values)
-            elif sf is not None:
-                density = Slope(lambda x: cdf(x, *values), lambda x: sf(x, *values), anchor, (lower, upper), float(scale))
-            else:
-                density = building.FromLog(lambda x: logpdf(x, *values), anchor, (lower, upper), scale)
-            options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
-            return density, options
-
+        options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
+        describe = functools.partial(_describe, pdf, logpdf, cdf, sf, options)
         self._cdf = cdf
-        self._logpdf, self._pdf = logpdf, pdf
         self._build(describe, params, base, tail, accuracy, degree, device, workers, shift=None)
 
     _scans = True
@@ -211,7 +203,8 @@ class Recycler:
         if not 1e-300 <= tail <= 0.125:
             raise ValueError(f"tail={tail!r} must be between 1e-300 and 1/8")
         self.base, self.degree, self.device, self.workers = base, degree, device, workers
-        self._octaves = math.ceil(-math.log2(tail))
+        self._held = math.ceil(-math.log2(tail))  # octaves of the tails
+        self._octaves = max(self._held, _OCTAVES)
         for p in params:
             refuse_mask(p)
         given = [d for d in map(_given_dtype, params) if d is not None]
@@ -323,7 +316,8 @@ class Recycler:
         """What belongs to one set of parameters; nothing in a batch that has no table of them."""
         try:
             scan = self._scans and self._cdf is None
-            return building.make(describe, values, self.base, self.degree, self._octaves, self._bits, self._cdf, scan)
+            octaves = self._octaves, self._held
+            return building.make(describe, values, self.base, self.degree, octaves, self._bits, self._cdf, scan)
         except ValueError:
             if self.shape == ():
                 raise
@@ -445,7 +439,7 @@ class Recycler:
             rng = np.random.default_rng(5)
             if kind == "uniform":
                 zones = Zones(one.masses, 3, rng, self._row_bits(3))
-                parts.append(zones.both(lambda right, zones=zones: zones.side(right, self._octaves32)))
+                parts.append(zones.both(lambda right, zones=zones: zones.side(right, self._octaves32, self._held)))
                 error = zones.error
             else:
                 one = dataclasses.replace(one, error=0.0)
@@ -828,7 +822,7 @@ class Recycler:
         inside = [unit * (e - anchor) for e in (lower, upper)]
         options.setdefault("scale", unit * spread)
         density = _Distances(law, anchor, unit)
-        table = cls(density, cdf=lambda y: law.cdf(anchor + y / unit), support=inside, **options)
+        table = cls(density, cdf=density.cdf, support=inside, **options)
         return table._moved(place)
 
     def _moved(self, shift):
@@ -837,6 +831,26 @@ class Recycler:
             rows[:, 0] += shift
         self._shift = np.asarray(shift, np.float64)
         return self
+
+
+class _At:
+    """A function of x with its parameters fixed, which pickles where the function does."""
+
+    def __init__(self, function, values):
+        self.function, self.values = function, values
+
+    def __call__(self, x):
+        return self.function(x, *self.values)
+
+
+def _describe(pdf, logpdf, cdf, sf, options, *values):
+    """Density and options of one set of parameters."""
+    where = options["anchor"], options["support"], options["scale"]
+    if pdf is not None:
+        return pdf if isinstance(pdf, _Distances) else _At(pdf, values), options
+    if sf is not None:
+        return Slope(_At(cdf, values), _At(sf, values), *where), options
+    return building.FromLog(_At(logpdf, values), *where), options
 
 
 class _Distances:
@@ -848,6 +862,10 @@ class _Distances:
 
     def __call__(self, y):
         return self.law.pdf(self.anchor + y / self.unit) / self.unit
+
+    def cdf(self, y):
+        """Distribution function."""
+        return self.law.cdf(self.anchor + y / self.unit)
 
 
 def _standardised(frozen):

@@ -146,8 +146,8 @@ class Zones:
         alike = mirrored and self.masses.symmetric and self.masses.anchor == 0.0
         return np.concatenate([0.0 - right if alike else make(False), right])
 
-    def side(self, right, octaves):
-        """Tail zone and centre zone of one side, by octaves of scaled masses."""
+    def side(self, right, octaves, held):
+        """Tail zone and centre zone of one side, by octaves of scaled masses; towards an end of the law `held` of them."""
         m = self.masses
         whole = scaling(m.p[1 if right else 0])[1]
         end, alone = m.ends[1 if right else 0], m.p[0 if right else 1] == 0.0
@@ -165,7 +165,9 @@ class Zones:
             def function(w, inner=inner):
                 return m.invert(right, inner, w / whole)
 
-            known = octaves if inner else int((lo >= m.reach(right)).sum())  # where the density can still be trusted
+            # where the density can still be trusted, and the masses are numbers
+            least = 1e-305 / min(m.side(right)[0].total, 1.0) if inner else m.reach(right)
+            known = min(octaves if inner and not alone else held, int((lo >= least).sum()))
             rows = np.full((octaves, self.segments, self.degree + 1), math.nan)
             # of the first octave, as many quarters as reach half of the side: the other zone has the rest
             quarters = min(int(4 * (2 * whole - 1)) + 1, 4)

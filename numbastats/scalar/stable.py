@@ -746,7 +746,8 @@ def from_sums(total, tail, rest, total_error, tail_error, rest_error, lowest, q,
     """A point from the integrals of g e^-g and e^-g, both times e^low, and of 1 - e^-g, with low = e^lowest; and its errors."""
     a, p, h0, k1 = q[0], q[1], q[2], q[3]
     low = exp(lowest)
-    noise = 1e-14 + 1e-16 * (abs(q[8]) / q[7] if a == 1.0 else 1.0 / abs(p))
+    lost = 1.0 / abs(p) if p != 0.0 else _INF  # roundings of log g, fewer where it is formed term by term
+    noise = 1e-14 + 1e-16 * (min(lost, abs(q[8] / q[7])) if q[11] > 0.0 else lost)
     steep = noise + 2e-15 * min(low, 1e4)  # of what goes with e^-g; e^-low is 0 long before the bound
     factor = 0.5 / q[7] if a == 1.0 else a * exp(q[4]) / (_PI * q[5] * abs(p))
     density, density_error = factor * total, factor * _estimate(total, total_error, steep)

@@ -111,14 +111,14 @@ def _data(x, weights, nan_policy):
     if w is not None:
         if w.shape != x.shape:
             raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
-        if not (w >= 0).all() or not np.isfinite(w).all():
-            raise ValueError("weights must be finite and >= 0")
     bad = ~np.isfinite(x)
     if bad.any():
         if nan_policy == "raise":
             raise ValueError(f"x holds {int(bad.sum())} values that are NaN or infinite; drop them, or pass nan_policy='omit'")
         x, w = x[~bad], None if w is None else w[~bad]
     if w is not None:
+        if not (w >= 0).all() or not np.isfinite(w).all():
+            raise ValueError("weights must be finite and >= 0")
         x, w = x[w > 0], w[w > 0]
     if x.size < 5:
         raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
@@ -274,7 +274,8 @@ class _Likelihood:
     def values(self, p, shift=0.0):
         """Log density of every observation; `shift` moves the standardised values."""
         self.count += 1
-        z = (self.x - p[2]) / p[3]
+        with np.errstate(over="ignore"):
+            z = (self.x - p[2]) / p[3]
         return logpdf(z + shift, p[0], p[1], param=self.form, **self.options) - math.log(p[3])
 
     def total(self, values):
@@ -474,7 +475,8 @@ def _grid_search(likelihood, start, free, bounds, profile, x, w, known, callback
                 for i, k in zip(inner, cell, strict=True):
                     points[r, i] += half[i] * steps[k]
             points[:, 3] = np.maximum(points[:, 3], 1e-9)
-            z = (x - points[:, 2:3]) / points[:, 3:]
+            with np.errstate(over="ignore"):
+                z = (x - points[:, 2:3]) / points[:, 3:]
             values = logpdf(z, p[0], p[1], **likelihood.options) - np.log(points[:, 3:])
             likelihood.count += len(cells)
             totals = values.sum(axis=1) if w is None else values @ w
@@ -659,7 +661,7 @@ def _bounds(bounds, known):
     for name, pair in both.items():
         if name not in ("alpha", "beta"):
             raise ValueError(f"bounds holds {name!r}; it may hold alpha and beta")
-        if np.shape(pair) != (2,):
+        if np.shape(pair) != (2,) or np.asarray(pair).dtype.kind not in "fiu":
             raise ValueError(f"bounds of {name} are {pair!r}; use a pair (low, high)")
         low, high = pair
         least, most = (0.0, 2.0) if name == "alpha" else (-1.0, 1.0)
@@ -762,7 +764,12 @@ def fit(
     x, w, centre, unit = _data(x, weights, nan_policy)
     if param == "S1" and "loc" in known and known.get("beta") != 0.0:
         raise ValueError("a fixed loc needs param='S0' or a fixed beta of 0: in S1 the location depends on the other parameters")
-    y = (x - centre) / unit
+    with np.errstate(over="ignore"):
+        y = (x - centre) / unit
+    if lost := int(np.isinf(y).sum()):
+        raise ValueError(
+            f"{lost} of the values are more than 1e308 times as far from the median as half of the values are; drop them"
+        )
     share = 1.0  # the mean weight: tolerances are those of weights of mean 1
     if w is not None:
         share = float(w.max() * (w / w.max()).mean())
@@ -847,6 +854,9 @@ def fit(
         if p[0] < _CUSP:  # loc was held
             cov[2] = cov[:, 2] = np.nan
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
+    for i, name in enumerate(NAMES):  # as given, without the roundings of the standardised data
+        if name in known:
+            params[i] = origin[i] = known[name]
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # the square of a scale may not be a number
         errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
     loglik = float((best - mass * math.log(unit)) * share)

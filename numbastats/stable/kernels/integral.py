@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
-from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.rules import kronrod
 
 _shared = array_function(host=False)
@@ -63,7 +63,8 @@ def level_stretch(q):
     """Height of that stretch."""
     if q[0] == 1.0:
         return log(q[7] / (0.5 * math.pi)) - (1.0 + 0.5 * math.pi * q[8] / q[7])
-    return q[6] * log(q[5] / q[0]) + log(abs(q[1])) - q[4]
+    r = log1p((q[10] - q[1]) / q[0]) if q[11] > 0.0 else log(q[5] / q[0])
+    return q[6] * r + log(abs(q[1])) - q[4]
 
 
 @_shared
