@@ -479,6 +479,21 @@ def test_separable_data_with_a_slab():
     assert np.isfinite(model.coef_).all() and 0 < model.coef_[0, 0] < 12.0
 
 
+def test_surrogate_with_lighter_tails_than_the_posterior():
+    """Separable data: the likelihood stays at 1 where its approximation falls; the 99 % quantile is 27, the surrogate's 13."""
+    X = np.random.default_rng(1).normal(size=(10, 1))
+    y = X[:, 0] > 0
+    b, w = _grid_posterior(X, y, 10.0)
+    options = dict(prior="ridge", tau=10.0, fit_intercept=False, chains=4, warmup=300, draws=1000, rng=1)
+    with pytest.warns(ns.ConvergenceWarning, match="miss the tails"):
+        model = ns.bayes.BayesProbit(sampler="surrogate", **options).fit(X, y)
+    assert not model.converged_ and model.stats_["pareto_k"] > 0.6  # observed 0.67 to 0.91
+    model = ns.bayes.BayesProbit(**options).fit(X, y)
+    assert model.sampler_ == "split-hmc"
+    above = model.draws_["beta"][:, :, 0] > np.interp(0.9, np.cumsum(w), b)
+    assert abs(above.mean() - 0.1) < 4.0 * 0.3 / math.sqrt(ns.bayes.ess_bulk(above))
+
+
 # --- the estimator -----------------------------------------------------------------------------------------------------
 
 

@@ -676,6 +676,15 @@ def test_positions_on_a_wall():
         kde.grid(x, (x.min(), 3, 5), h=1, sigma="identity", boundary={0: ("reflect", x.min(), None)}, **CPU)
 
 
+@pytest.mark.parametrize("method", ["auto", "ep"])
+@pytest.mark.parametrize("axis", [(0.75, 0.75, 1), (0.75, 1e12, 2)])
+def test_positions_outside_a_wall_in_small_units(method, axis):
+    """The step of an axis of one position, or a long one, says nothing about what is next to a wall."""
+    scaled = tuple(np.array(axis[:2]) * 1e-9) + axis[2:]
+    options = dict(h=1e-9, sigma="identity", boundary={0: ("reflect", 0, 0.7e-9)}, method=method, **CPU)
+    assert np.array_equal(kde.grid([0.1e-9, 0.35e-9], scaled, **options), np.zeros(axis[2]))
+
+
 def test_one_axis_in_any_form():
     want = kde.grid([0.0, 1.0], [np.arange(3.0)], h=1, sigma="identity", **CPU)
     for axis in (range(3), [0.0, 1, 2], (0, 2, 3), [(0, 2, 3)], np.arange(3)):

@@ -1153,6 +1153,20 @@ def test_draws_of_large_counts(mean):
         assert (scipy.special.pdtr(k, mean) >= u).all() and (scipy.special.pdtr(k - 1, mean) < u).all()
 
 
+def test_draws_of_inverse_gaussian_laws_far_below_their_mean():
+    """With lambda far below the mean lambda/x is chi-squared; a product overflowed, and all draws were 0."""
+    x = mixture.rvs([1.0], [1.0], [1e-200], size=20_000, rng=1)
+    assert (x > 0).all() and scipy.stats.kstest(1e-200 / x, "chi2", args=(1,)).pvalue > 1e-3
+
+
+def test_tensors_as_weights():
+    torch = pytest.importorskip("torch")
+    x, w = np.random.default_rng(1).normal(size=(2, 50))
+    want = mixture.Mixture(1, family="gaussian", rng=0).fit(x, sample_weight=w**2)
+    found = mixture.Mixture(1, family="gaussian", rng=0).fit(torch.tensor(x), sample_weight=torch.tensor(w**2))
+    assert found.loglik_ == want.loglik_ and found.lower_bound_ == want.lower_bound_
+
+
 def test_pareto_values_at_the_minimum():
     """The usual minimum is the least value: its density is finite and positive, as that of the exponential law at 0."""
     x = np.sort(mixture.rvs([1.0], [0.4], size=300, family=("pareto", 3.0), rng=1))

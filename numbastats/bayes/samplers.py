@@ -14,6 +14,7 @@ from scipy.linalg import blas, lapack
 from numbastats._core.dispatch import launch
 from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
+from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.passes import Rows
 
 __all__ = ["SAMPLERS", "Chains", "surrogate_sweeps"]
@@ -100,6 +101,7 @@ class Chains:
             "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0,
             "clock": 0, "angle": _ANGLE, "accepted": np.zeros(chains), "offered": 0, "nonfinite": 0,
         }  # fmt: skip
+        self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
         if self.kind in ("gibbs", "px-gibbs"):
             s["T"][:] = 0.0 if tau is None else math.log(tau)
@@ -265,12 +267,21 @@ class Chains:
         self._scales(B, T, D, self.sweeps)
         U = self._draws(self.sweeps)[1]
         loglik, gradient = self.rows.loglik(B)
-        gains = (loglik - self._surrogate_loglik(B)) - (s["loglik"] - self._surrogate_loglik(s["B"]))
+        ratios = loglik - self._surrogate_loglik(B)
+        if s["iteration"] >= self.warmup:
+            self.ratios.append(ratios)
+        gains = ratios - (s["loglik"] - self._surrogate_loglik(s["B"]))
         chance = np.empty(B.shape[0])
         for c in range(B.shape[0]):
             new = {"B": B[c], "T": T[c], "D": D[c], "loglik": loglik[c], "gradient": gradient[c]}
             chance[c] = self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
         return chance
+
+    def tail_shape(self):
+        """Pareto shape of the surrogate's importance ratios; None for other samplers and fewer than 100 proposals."""
+        ratios = np.concatenate(self.ratios) if self.ratios else np.empty(0)
+        ratios = ratios[np.isfinite(ratios)]
+        return float(psis(ratios[None])[1][0]) if ratios.size >= 100 else None
 
     # --- warmup ---
 
@@ -290,9 +301,11 @@ class Chains:
     def _choose(self):
         """Try surrogate proposals; the state they leave belongs to the posterior as well."""
         self.choosing = False
-        total = 0.0
+        total, best = 0.0, -math.inf
         for _ in range(_TRIES):
             total += self._propose().mean()
+            best = max(best, self.state["loglik"].max())
             self.state["clock"] += 1
-        if total / _TRIES > 0.6:
+        separable = best > -math.log(2.0)  # all rows on the side of their outcomes: the posterior has the prior's tails
+        if total / _TRIES > 0.6 and not separable:
             self.kind = "surrogate"

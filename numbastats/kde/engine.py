@@ -537,9 +537,10 @@ class Estimate:
     def _positions(self, axes):
         """Grid positions along every axis; one that is a wall but for rounding is the wall."""
         positions = [origin + step * np.arange(m) for origin, step, m in zip(*axes, strict=True)]
+        near = 1e-9 * np.minimum(axes[1], reach_of(self.model))  # an axis of one position has the step 1 in any unit
         for a, (_, *walls) in self.boundary.items():
             for wall in walls:
-                positions[a] = np.where(np.abs(positions[a] - wall) <= 1e-9 * axes[1][a], wall, positions[a])
+                positions[a] = np.where(np.abs(positions[a] - wall) <= near[a], wall, positions[a])
         return positions
 
     def _exhaustive(self, axes, shape, rows, device):

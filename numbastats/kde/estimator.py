@@ -148,7 +148,7 @@ class KDE(Estimator):
         -------
         float
             -inf where one point lies outside every support, as in searches over small bandwidths; the Gaussian reaches
-            6.8 standard deviations in two dimensions with the default `tail`, and everywhere with ``tail=0``.
+            6.8 standard deviations in two dimensions with the default `tail`, and everywhere with ``tail=0`` and no boundary.
 
         Raises
         ------

@@ -263,7 +263,8 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
         "cells" visits cells of samples near a point, and takes a cell that lies wholly inside the support by its stored moments
         (Epanechnikov and uniform kernels, d <= 3); "ep" is brute force.
     log : bool
-        Return the logarithm, -inf where the density is 0; that of the Gaussian with ``tail=0`` is finite everywhere.
+        Return the logarithm, -inf where the density is 0; that of the Gaussian with ``tail=0`` and
+        no boundary is finite everywhere.
     out : array, optional
         Shape (p,).
     weights, kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers, form

@@ -542,7 +542,7 @@ def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rn
     if law.base == fam.INVERSE_GAUSSIAN:  # Michael, Schucany and Haas (1976)
         z = random.normal(size=u.shape, rng=seeds[1])
         h = 0.5 * m * v * z * z
-        root = 1.0 / (1.0 + h + np.sqrt(h * (2.0 + h)))  # the smaller root over m, without cancellation
+        root = 1.0 / (1.0 + h + np.sqrt(h) * np.sqrt(2.0 + h))  # the smaller root over m, without cancellation
         y = np.where(random.uniform(size=u.shape, rng=seeds[2]) * (1.0 + root) <= 1.0, m * root, m / root)
     elif law.base == fam.GAUSSIAN:
         y = random.normal(m, np.sqrt(v), u.shape, rng=seeds[1])

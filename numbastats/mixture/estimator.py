@@ -92,7 +92,7 @@ class Mixture(Estimator):
         """
         x = _column(X)
         options = self.get_params()
-        w = None if sample_weight is None else np.ma.filled(sample_weight, 0)
+        w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)
         r = fit(x, options.pop("n_components"), weights=w, **options)
         if r.status in (1, 2, 3):
             warnings.warn(f"status {r.status}: {r.message}", ConvergenceWarning, stacklevel=2)

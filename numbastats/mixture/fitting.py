@@ -234,7 +234,8 @@ def fit_many(
     offsets : array of int, shape (D + 1,), optional
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
-        Weights >= 0 of the observations: tied or binned data as weighted values.
+        Weights >= 0 of the observations, as counts: tied or binned data as weighted values. Their sum is the number of
+        observations for `min_count`, the criteria and standard errors.
     n_init : int, optional
         Starts per data set; by default 30, 60, 100 for up to 2, 3, more components.
     starts : {"portfolio", "subset", "quantile", "kmeans++"}

@@ -388,7 +388,7 @@ def log_scaled_sum64(y, shift):
 
 @device_function
 def log(x):
-    """Natural logarithm for every x, subnormals included; 0 gives -inf, x < 0 NaN. Error 0.93 ulp, 0.99 without fused multiply-add."""
+    """Natural logarithm for every x, subnormals included; 0 gives -inf, x < 0 NaN. Error 0.93 ulp (without FMA 0.99)."""
     return _log(x)
 
 
