@@ -37,13 +37,13 @@ __all__ = ["exponential", "gamma", "normal", "truncnorm", "uniform"]
 _KEY = (types.uint32, types.uint32, types.uint32, types.int64)
 
 
-def _words(name, head, tail, whole):
+def _words(name, head, tail, whole, parameters=2):
     """Kernels of a law with a fixed number of words per draw, by dtype name."""
 
     def make(dtype, per):
         return Kernel(
             f"random.{name}_{dtype}", templates.words_cpu, templates.words_cuda,
-            lambda T: [(*_KEY, T, T, T[::1]), (*_KEY, T[::1], T[::1], T[::1])],
+            lambda T: [(*_KEY, T, T, T[::1]), (*_KEY, *[T[::1]] * parameters, *[T] * (2 - parameters), T[::1])],
             dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": whole}, _PER=per,
         )  # fmt: skip
 
@@ -61,7 +61,7 @@ def _items(name, item, parameters, **steps):
 
 _UNIFORM = _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words)
 _NORMAL = _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words)
-_EXPONENTIAL = _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair)
+_EXPONENTIAL = _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair, 1)
 _GAMMA = _items(
     "gamma", samplers.gamma_item, 2, _first=samplers.gamma_first, _second=samplers.gamma_second, _try=samplers.gamma_try,
     _finish=samplers.gamma_finish,

@@ -17,14 +17,26 @@ DEVICES = {
 
 
 def _fraction(value) -> Fraction:
-    if isinstance(value, str):
+    if isinstance(value, str | Fraction):
         return Fraction(value)
     mantissa = getattr(value, "man_exp", None)  # mpmath.mpf
     if mantissa is not None:
         man, exp = mantissa
         sign = -1 if value < 0 else 1
         return sign * abs(Fraction(int(man))) * Fraction(2) ** int(exp)
-    return Fraction(float(value)) if not isinstance(value, Fraction) else value
+    if hasattr(value, "as_integer_ratio"):  # floats of any size, Decimal
+        return Fraction(*value.as_integer_ratio())
+    return Fraction(int(value))
+
+
+def _rounded(value, dtype):
+    """The value in the float type, infinite beyond its range."""
+    number = Fraction(value) if isinstance(value, str) else value
+    try:
+        with np.errstate(over="ignore"):
+            return dtype(float(number))
+    except OverflowError:  # of a fraction or an integer
+        return dtype(np.inf if number > 0 else -np.inf)
 
 
 def ulp_error(got, exact, dtype=None):
@@ -35,7 +47,8 @@ def ulp_error(got, exact, dtype=None):
     got : array_like of float
         Computed values, any shape.
     exact : sequence
-        As many exact values: decimal strings, `fractions.Fraction`, `mpmath.mpf` or floats; infinities and NaN as floats.
+        As many exact values: decimal strings, `fractions.Fraction`, `mpmath.mpf`, `decimal.Decimal`, integers or floats,
+        ``numpy.longdouble`` included; infinities and NaN as floats.
     dtype : dtype, optional
         The float type whose spacing counts; the dtype of `got` by default.
 
@@ -63,12 +76,12 @@ def ulp_error(got, exact, dtype=None):
         raise ValueError(f"got has {flat.size} values, exact has {len(exact)}; they must match one to one")
     result = np.empty(flat.size)
     for i, (g, e) in enumerate(zip(flat, exact, strict=True)):
-        rounded = dtype(float(Fraction(e)) if isinstance(e, (str, Fraction)) else float(e))
+        rounded = _rounded(e, dtype)
         if not np.isfinite(rounded) or not np.isfinite(g):
             same = (np.isnan(rounded) and np.isnan(g)) or rounded == g
             result[i] = 0.0 if same else np.inf
         else:
-            result[i] = float(abs(_fraction(float(g)) - _fraction(e)) / Fraction(float(np.spacing(abs(rounded)))))
+            result[i] = float(abs(_fraction(g) - _fraction(e)) / Fraction(float(np.spacing(abs(rounded)))))
     return result.reshape(got.shape)
 
 

@@ -114,7 +114,8 @@ def test_gpu_script_in_the_simulator(environment):
 
 def test_gpu_script_finds_a_wrong_kernel(environment):
     code = """
-import sys
+import sys, types
+import numpy as np
 sys.argv[1:], folder = ["--simulate"], sys.argv[1]
 sys.path.insert(0, folder)
 import gpu
@@ -135,6 +136,34 @@ text = gpu.markdown(report, "a device", 10000.0, 10**9)
 assert "| demo.wrong | float64 | 2.000 | 500.0 | 8000 | 80% | 4.000 |" in text, text
 assert "| another | float64 | 3.000 | 333.3 |" in text, text
 assert all(f"- {failure}" in text for failure in report.failures)
+
+# a share of outliers that is allowed in one output is not in another
+gpu.BOUNDS["demo.flips"] = gpu.Bound(flips=(0.0, 0.6))
+for output, failures in ((0, 1), (1, 0)):
+    want = [np.ones(4), np.ones(4)]
+    got = [a.copy() for a in want]
+    got[output][:2] = 2.0
+    other = gpu.Report()
+    gpu.compare(other, "flips", "demo.flips", "float64", got, want)
+    assert len(other.failures) == failures, (output, other.failures)
+
+# long calls are timed a few times, short ones as often as stated; here a call only advances the clock
+gpu.SIMULATED, clock, calls = False, [0.0], []
+gpu.time = types.SimpleNamespace(perf_counter=lambda: clock[0])
+def lasting(seconds):
+    def call():
+        calls.append(seconds)
+        clock[0] += seconds
+    return call
+for seconds, most in ((1e-4, 72), (0.05, 37), (1.0, 4), (5.0, 3)):
+    calls.clear()
+    assert abs(gpu.timed(lasting(seconds)) / seconds / 1e3 - 1) < 1e-9 and len(calls) == most, (seconds, len(calls))
+
+# what is left when the time is over is named
+gpu.copy_bandwidth, gpu.STOP_TIMING, late = (lambda n: 1.0), -1.0, gpu.Report()
+gpu.measure(late, 10)
+assert not late.jobs and not late.failures and f"{bad.name} float64" in late.not_timed
+assert "whole jobs of benchmarks.bench_kde" in late.not_timed
 """
     done = run(environment, "-c", code, FOLDER)
     assert done.returncode == 0, done.stdout + done.stderr

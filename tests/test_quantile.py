@@ -18,6 +18,7 @@ from contract import ElementwiseContract, same
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
+from numbastats.quantile import kernels
 from numbastats.testing import DEVICES, assert_matches, ulp_error
 
 INF, NAN = np.inf, np.nan
@@ -420,3 +421,19 @@ def test_refused_whatever_the_size():
             call(np.empty(0), workers="x")
     with pytest.raises(TypeError, match="byte order"):
         ns.quantile.ndtri([0.1, 0.2], out=np.empty(2, np.dtype(float).newbyteorder()))
+
+
+def test_read_only_arrays_need_no_code_of_their_own():
+    """Columns of data frames and memory maps are read-only, another type to Numba: 27 s for the first `stable.pdf` of one."""
+    kernel = kernels.NDTRI["fast", "float64"]
+    buffer = np.linspace(0.1, 0.9, 9)
+    x = buffer[:]
+    x.flags.writeable = False
+    want = ns.quantile.ndtri(buffer, buffer, 2.0, device="cpu", workers=1)
+    known = len(kernel.serial.signatures)
+    for read_only in (x, np.frombuffer(x.tobytes())):
+        assert same(ns.quantile.ndtri(read_only, read_only, 2.0, device="cpu", workers=1), want)
+    assert len(kernel.serial.signatures) == known
+    assert same(buffer, np.linspace(0.1, 0.9, 9)) and not x.flags.writeable
+    shifted = ns.quantile.ndtri(x[:-1].copy(), x[1:].copy(), 2.0, device="cpu")
+    assert same(ns.quantile.ndtri(x[:-1], x[1:], 2.0, out=buffer[1:], device="cpu"), shifted)  # they share memory

@@ -139,6 +139,27 @@ def test_words_are_philox_of_the_documented_counters():
         assert u[i] == (((hi << 32 | lo) >> 12) + 0.5) * 2.0**-52
 
 
+def test_warmup_knows_what_calls_take(run_python):
+    """Numbers alone, and arrays alone: `exponential` of an array and a frozen hyperbolic law were compiled when first called."""
+    code = """
+import numpy as np
+import numbastats as ns
+from numbastats._core.compile import REGISTRY
+
+for T in (np.float64, np.float32):
+    for law, parameters in (("uniform", 2), ("normal", 2), ("exponential", 1), ("gamma", 2), ("truncnorm", 4)):
+        for value in (1.0, np.ones(3)):
+            getattr(ns.random, law)(*[value] * parameters, 3, rng=1, dtype=T, workers=1, device="cpu")
+kernels = [k for k in REGISTRY.values() if k.name.startswith("random.")]
+print(len(kernels), [k.name for k in kernels if set(k.serial.signatures) != {s for _, s in k.numba_signatures()}])
+for beta in (0.3, [0.3, 0.5]):
+    ns.quantile.hyperbolic(1.5, beta, 1.0).pdf(np.ones(2), device="cpu")
+norm = REGISTRY["quantile.gh_log_norm"]
+print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
+"""
+    assert run_python(code).splitlines() == ["8 []", "set()"]
+
+
 def test_purposes_are_registered_once():
     assert len({int(p) for p in Purpose}) == len(Purpose)
     with pytest.raises(ValueError, match="2\\*\\*24"):

@@ -94,6 +94,34 @@ if __name__ == "__main__":
     assert done.stdout.split() == ["True", "True"], done.stderr
 
 
+def test_executors_whose_map_gives_futures(monkeypatch):
+    """As that of a dask client; elementwise functions, draws, tables and fits raised TypeError or AttributeError."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numbastats as ns
+    from numbastats._core import dispatch
+
+    monkeypatch.setattr(dispatch, "SLAB", 4096)
+    u = np.linspace(0.0, 1.0, 10_001)
+    data = [ns.stable.rvs(1.5, 0.0, size=200, rng=i) for i in range(2)]
+
+    def sample(workers):
+        table = ns.quantile.Recycler(logpdf=lambda x, p: -(abs(x) ** p), params=(np.array([1.5, 1.8]),), workers=workers)
+        fits = ns.stable.fit_many(data, method="quantile", workers=workers)
+        draws = ns.random.gamma(0.5, size=10_001, rng=1, workers=workers)
+        return ns.quantile.ndtri(u, workers=workers), draws, table.table, fits.params
+
+    with ThreadPoolExecutor(2) as pool:
+
+        class Client:
+            def map(self, function, items):
+                return [pool.submit(function, item) for item in items]
+
+        results = sample(Client())
+    for got, want in zip(results, sample(1), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_number_of_threads_is_restored():
     import numba
 

@@ -95,7 +95,26 @@ def flatten(value, shape, dtype):
         return dtype.type(value.reshape(-1)[0])
     if value.shape != shape:
         value = np.broadcast_to(value, shape)
-    return np.ascontiguousarray(value, dtype=dtype).reshape(-1)
+    value = np.ascontiguousarray(value, dtype=dtype).reshape(-1)
+    return value if value.flags.writeable else lent(value)
+
+
+class _Lent:
+    """The memory of an array, without its flag."""
+
+    def __init__(self, value):
+        self.value = value  # keeps the memory
+        data = (value.__array_interface__["data"][0], False)
+        self.__array_interface__ = {**value.__array_interface__, "data": data}
+
+
+def lent(value):
+    """A view of a read-only array for a kernel, which does not write to inputs.
+
+    Numba takes the flag for another type, and would compile the kernel anew, in up to half a minute, for a memory map or a
+    column of a data frame.
+    """
+    return np.asarray(_Lent(value))
 
 
 def common_shape(shapes) -> tuple:

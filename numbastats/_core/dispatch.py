@@ -28,7 +28,7 @@ from numbastats._core.broadcast import (
 )  # fmt: skip
 from numbastats._core.compile import SIMULATED, InThreads, real_gpu
 from numbastats._core.errors import DeviceNotAvailable, choice
-from numbastats._core.parallel import check_workers, is_executor, parallel_region, worker_count
+from numbastats._core.parallel import check_workers, is_executor, mapped, parallel_region, worker_count
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
 __all__ = [
@@ -240,7 +240,7 @@ def launch_slabs(executor, kernel, slab_args, out):
     """Map slabs of a flat output over an executor; `slab_args(lo, hi)` gives a slab's arguments before `out`."""
     bounds = [(lo, min(lo + SLAB, out.size)) for lo in range(0, out.size, SLAB)]
     jobs = [(kernel, slab_args(lo, hi), hi - lo, out.dtype) for lo, hi in bounds]
-    for (lo, hi), part in zip(bounds, executor.map(_run_slab, jobs), strict=True):
+    for (lo, hi), part in zip(bounds, mapped(executor, _run_slab, jobs), strict=True):
         out[lo:hi] = part
 
 

@@ -18,7 +18,7 @@ import numba
 
 from numbastats import config
 
-__all__ = ["check_workers", "in_threads", "is_executor", "parallel_region", "threading_layer", "worker_count"]
+__all__ = ["check_workers", "in_threads", "is_executor", "mapped", "parallel_region", "threading_layer", "worker_count"]
 
 _forked = False  # this process is the child of one that had already started its thread pool
 _workqueue_lock = threading.Lock()
@@ -41,6 +41,12 @@ if hasattr(os, "register_at_fork"):
 def is_executor(workers) -> bool:
     """Whether `workers` maps a function over items (Executor, pool, dask client) instead of counting threads."""
     return workers is not None and not isinstance(workers, int) and callable(getattr(workers, "map", None))
+
+
+def mapped(executor, function, items):
+    """The results of `function` in the order of the items; a dask client's `map` gives futures."""
+    for result in executor.map(function, items):
+        yield result.result() if callable(getattr(result, "result", None)) else result
 
 
 def worker_count(workers) -> int:

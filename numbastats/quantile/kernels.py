@@ -159,7 +159,8 @@ def _student(name, function):
 GH = {"pdf": _density("gh_pdf", hyperbolic.gh_pdf), "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf)}
 GH_NORM = Kernel(
     "quantile.gh_log_norm", templates.map4_cpu, templates.map4_cuda,
-    lambda T: [(T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm, dtypes=("float64",),
+    lambda T: [(T[::1], T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm,
+    dtypes=("float64",),
 )  # fmt: skip
 LOG_KVE = Kernel(
     "quantile.log_kve", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T[::1], T[::1])], _f=hyperbolic.log_kve,

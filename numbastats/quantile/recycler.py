@@ -17,7 +17,7 @@ from numbastats import random
 from numbastats._core.broadcast import as_host, check_dtype, real64, refuse_mask, result_dtype, size_to_shape
 from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, as_double, elementwise, in_float32
 from numbastats._core.errors import ConvergenceWarning, choice
-from numbastats._core.parallel import is_executor, worker_count
+from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import building, kernels, store
 from numbastats.quantile.building import TARGET, Certificate
 from numbastats.quantile.panels import Slope, scaling
@@ -306,7 +306,7 @@ class Recycler:
                     raise TypeError(
                         f"the density cannot be sent to another process ({error}); use a ThreadPoolExecutor or a number"
                     ) from error
-            return list(workers.map(work, sets))
+            return list(mapped(workers, work, sets))
         if len(sets) > 1 and worker_count(workers) > 1:
             with ThreadPoolExecutor(worker_count(workers)) as pool:
                 return list(pool.map(work, sets))

@@ -15,7 +15,7 @@ import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.errors import ConvergenceWarning, choice
-from numbastats._core.parallel import is_executor, worker_count
+from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
@@ -1055,7 +1055,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     if not is_executor(workers):
         worker_count(workers)  # only checked
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
-    found = list(workers.map(_fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
+    found = list(mapped(workers, _fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
     return StableFits(
         stack("params", (4,)), stack("se", (4,)), stack("cov", (4, 4)), stack("loglik", ()), stack("n_iter", ()),
