@@ -133,6 +133,8 @@ class Moments:
         want = self.alpha**2 / (self.alpha**2 - 0.09) ** 1.5
         return float(np.abs(ns.quantile.nig.var(self.alpha, 0.3, 1.0) / want - 1).max())
 
+    track_variance_relative_error.unit = "relative"
+
 
 class Growth:
     """Normals recycled into t(4), in slabs of 2^16 values: time in proportion to their number.
