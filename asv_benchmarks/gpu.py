@@ -17,6 +17,7 @@ The exit status is 1 when anything disagrees. Without a GPU the script says so, 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import fnmatch
 import importlib
@@ -29,6 +30,7 @@ import sys
 import time
 import types
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 SIMULATE = "--simulate" in sys.argv[1:]
@@ -778,9 +780,10 @@ def compile_ahead():
     """Compile every kernel in as many processes as there are cores: one after the other they take far more than 8 minutes."""
     jobs = [(k.name, number) for k in REGISTRY.values() for number in range(len(k.numba_signatures()))]
     jobs.sort(key=lambda job: not job[0].startswith(("mixture.", "stable.", "bayes.")))  # the largest first
-    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), multiprocessing.get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), multiprocessing.get_context("spawn"))
+    with contextlib.suppress(BrokenProcessPool), pool:  # what is not ready, or fails, is left to the check of the kernel
         for future in [pool.submit(compile_one, *job) for job in jobs]:
-            future.exception()  # the check of the kernel will tell
+            future.exception()
 
 
 def check(report):
@@ -840,6 +843,8 @@ def main():
     check(report)
     print(f"checks: {report.seconds():.0f} s, {len(report.failures)} failures", flush=True)
     n = size_for_device()
+    if not SIMULATE:
+        REPORT.write_text(markdown(report, device, None, n))  # for a machine that is taken away before the times are measured
     bandwidth = measure(report, n)
     text = markdown(report, device, bandwidth, n)
     kernels = {name for name, _ in report.rows}
