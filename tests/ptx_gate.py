@@ -4,7 +4,7 @@ Run with an interpreter that has numba-cuda[cu13] (and nvidia-cuda-nvcc for the 
 ``python tests/ptx_gate.py``. Prints one line per kernel variant and, last, a JSON summary; exit status 1 on any failure.
 
 A float32 variant may hold no double-precision instruction unless its kernel is registered with ``f64_ok="reason"``.
-Spills are allowed only up to SPILL_BUDGET bytes per kernel.
+Spills are allowed only up to SPILL_BUDGET bytes per kernel, quotients and square roots of less than full precision nowhere.
 """
 
 from __future__ import annotations
@@ -106,6 +106,9 @@ def main():
                         doubles[kernel.name] = kernel.f64_ok
                     else:
                         failures.append(f"{label}: {f64} double-precision instructions in a float32 kernel")
+                approximate = re.findall(r"(?:div|sqrt)\.(?:approx|full)\S*", ptx)
+                if approximate:
+                    failures.append(f"{label}: {len(approximate)} {approximate[0]}, where IEEE rounding is wanted")
                 registers, spills = inspect(ptxas, ptx, cc) if ptxas and first else (0, 0)
                 if registers > most[1]:
                     most = (label, registers)

@@ -159,6 +159,13 @@ for seconds, most in ((1e-4, 72), (0.05, 37), (1.0, 4), (5.0, 3)):
     calls.clear()
     assert abs(gpu.timed(lasting(seconds)) / seconds / 1e3 - 1) < 1e-9 and len(calls) == most, (seconds, len(calls))
 
+# float64 sums of what was computed in float32 have a bound of their own
+gpu.BOUNDS["demo.single"] = gpu.Bound(single=1e8)
+for dtype_name, failures in (("float64", 1), ("float32", 0)):
+    other = gpu.Report()
+    gpu.compare(other, "single", "demo.single", dtype_name, [np.ones(2) + 1e-8], [np.ones(2)])
+    assert len(other.failures) == failures, (dtype_name, other.failures)
+
 # what is left when the time is over is named
 gpu.copy_bandwidth, gpu.STOP_TIMING, late = (lambda n: 1.0), -1.0, gpu.Report()
 gpu.measure(late, 10)

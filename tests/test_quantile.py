@@ -340,6 +340,7 @@ def test_agrees_with_scipy():
     np.testing.assert_allclose(ns.quantile.ndtri(u), scipy.special.ndtri(u), rtol=2e-15, atol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore:Grid size", "ignore:Host array used")  # of numba-cuda on a GPU
 def test_callable_in_user_code():
     from numbastats.scalar import ndtri1, ndtri_accurate1, ndtri_log1, norm_from_exp1
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from numbastats._core import dispatch
 
 PRELUDE = """
 import numpy as np, threading, os, sys
@@ -155,7 +158,8 @@ def test_config_workers_and_device(monkeypatch):
         ns.config.get("threads")
     with ns.config.using(device="cuda"):
         assert dispatch.choose_device(None) == "cuda"
-    assert dispatch.choose_device(None, work=1e12) == "cpu"  # auto never picks the simulator
+    if dispatch.SIMULATED:
+        assert dispatch.choose_device(None, work=1e12) == "cpu"  # auto never picks the simulator
 
 
 def test_environment_variables(run_python):
@@ -189,3 +193,14 @@ else:
 def test_simulator_is_not_a_gpu(run_python):
     code = "from numbastats._core.compile import SIMULATED, real_gpu; print(SIMULATED, real_gpu())"
     assert run_python(code, simulator=True).split() == ["True", "False"]
+
+
+def test_launches_are_too_large_for_warnings_and_cover_all_items(monkeypatch):
+    """Numba warns of grids of less than 128 blocks; an empty grid is an error on a GPU."""
+    device = types.SimpleNamespace(MULTIPROCESSOR_COUNT=132)
+    monkeypatch.setattr(dispatch, "SIMULATED", False)
+    monkeypatch.setattr(dispatch.cuda, "get_current_device", lambda: device, raising=False)
+    for n in (0, 1, 5000, 10**6, 2**33):
+        blocks, threads = dispatch._geometry(n, 64)
+        assert 128 <= blocks <= 32 * 132 and threads == 64
+        assert blocks * threads >= n or blocks == 32 * 132  # the rest goes to the same threads

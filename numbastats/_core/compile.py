@@ -16,6 +16,7 @@ import functools
 import gc
 import hashlib
 import importlib
+import inspect
 import math
 import os
 import sys
@@ -28,7 +29,7 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba import cuda, njit
-from numba.core import caching, codegen, compiler, errors, ir
+from numba.core import codegen, compiler, errors, ir
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NopythonTypeInference
@@ -48,6 +49,9 @@ if numba.config.DISABLE_JIT:
     )
 
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+# numba-cuda would optimise kernels twice, as PTX and again at link time, where there is nothing to link; Numba's own target has
+# no such option
+_PTX = {"lto": False} if "lto" in inspect.signature(cuda.jit).parameters else {}
 
 REGISTRY: dict[str, Kernel] = {}
 """Every kernel by name, for the PTX gate, the GPU check and `warmup`."""
@@ -227,6 +231,17 @@ def _compiler(library):
 _KERNEL_COMPILER, _PART_COMPILER = _compiler(_ClosedLibrary), _compiler(_PartLibrary)
 
 
+class _Options(dict):
+    """Options of a function that CUDA kernels may call: the copy that Numba's CUDA target takes is without fastmath.
+
+    There any flag means approximate float32 arithmetic: quotients are off by 2 ulp, and 0 for divisors above 2^126. Products
+    and sums are contracted on CUDA without a flag.
+    """
+
+    def copy(self):
+        return {name: value for name, value in self.items() if name != "fastmath"}
+
+
 _SCALAR = {"error_model": "numpy", "nogil": True, "forceinline": True, "fastmath": set(_SCALAR_FLAGS)}
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -244,7 +259,8 @@ class _Scalar(CPUDispatcher):
 
 def device_function(f):
     """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
-    return _Scalar(f, targetoptions={"nopython": True, **_SCALAR, **_NO_WRAPPERS}, pipeline_class=_PART_COMPILER)
+    options = _Options({"nopython": True, **_SCALAR, **_NO_WRAPPERS})
+    return _Scalar(f, targetoptions=options, pipeline_class=_PART_COMPILER)
 
 
 def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False):
@@ -261,6 +277,7 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False
     if not host:
         options = {**_NO_WRAPPERS, "pipeline_class": _PART_COMPILER, "_nrt": allocates}
     compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
+    compiled.targetoptions = _Options(compiled.targetoptions)
     set_plain(compiled, f)
     return compiled
 
@@ -399,7 +416,7 @@ def _placed(dispatcher):
     if root and Path(root) in Path(cache._cache_path).parents:  # not where it cannot be written
         folder = _cache_folder(root)
         cache._cache_path = folder
-        cache._cache_file = caching.IndexDataCacheFile(folder, cache._impl.filename_base, source_stamp=None)
+        cache._cache_file = type(cache._cache_file)(folder, cache._impl.filename_base, source_stamp=None)
     file = cache._cache_file
     stem = file._data_name_pattern.partition(".{number")[0]
     file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex[:16]}.nbc"
@@ -471,7 +488,7 @@ def build(template, target: str, *, fastmath=(), **scalars):
     if simulated:
         return cuda.jit(f)
     if target == "cuda":
-        return _cached(cuda.jit, f)
+        return _cached(functools.partial(cuda.jit, **_PTX), f)
     jit = functools.partial(
         njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags), pipeline_class=_KERNEL_COMPILER
     )

@@ -39,6 +39,7 @@ __all__ = [
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
 SLAB = 262_144  # elements per task handed to an executor; a multiple of every chunk and random group
+LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once
 _HOST = (np.ndarray, np.generic, float, int, bool, list, tuple)
 _NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
 
@@ -179,7 +180,7 @@ def _geometry(n, threads):
     if SIMULATED:  # 30-60 us per simulated thread
         return min(4, -(-n // 32)) or 1, 32
     blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT
-    return max(1, min(-(-n // threads), blocks)), threads
+    return max(LEAST_BLOCKS, min(-(-n // threads), blocks)), threads
 
 
 def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), threads=256, stream=None):
@@ -224,6 +225,8 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
     blocks, threads = _geometry(n, threads)
     configured = kernel.cuda[blocks, threads] if stream is None else kernel.cuda[blocks, threads, stream]
     configured(*staged)
+    if back and stream is not None:
+        cuda.synchronize()  # copies do not wait for a stream of the user's
     for on_device, host in back:
         on_device.copy_to_host(host)
 
