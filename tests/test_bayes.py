@@ -722,6 +722,30 @@ def test_predictions_and_reports(tmp_path):
         _quick(workers=pool).fit(X, y)
 
 
+@pytest.mark.parametrize("keep", ["draws", "cov"])
+@pytest.mark.filterwarnings("ignore:no draws were kept")
+def test_logarithms_of_probabilities(keep):
+    """Both tails keep their digits: probabilities of 1e-600 and their complements."""
+    X, y = _data()
+    model = _quick(keep=keep).fit(X, y)
+    far = np.concatenate([X[:20], 30.0 * X[:20]])
+    if keep == "draws":
+        m = model.decision_draws(far).T
+    else:
+        a = np.column_stack([np.ones(len(far)), far])
+        m = a @ model.moments_["mean"] / np.sqrt(1.0 + ((a @ model.moments_["covariance"]) * a).sum(axis=1))
+        m = m[:, None]
+    below, above = (scipy.special.log_ndtr(s * m) for s in (-1.0, 1.0))
+    tails = np.column_stack([scipy.special.logsumexp(v, axis=1) for v in (below, above)]) - math.log(m.shape[1])
+    want = np.where(tails > math.log(0.5), np.log1p(-np.exp(np.minimum(tails[:, ::-1], -0.5))), tails)
+    got = model.predict_log_proba(far)
+    assert keep == "cov" or got.min() < -745.0
+    np.testing.assert_allclose(got, want, rtol=3e-13)  # observed 7e-14
+    p = model.predict_proba(far)
+    np.testing.assert_allclose(p, np.exp(want), rtol=3e-13)
+    np.testing.assert_array_equal(np.where(p[:, 1] > 0.5, 1, 0), model.predict(far))
+
+
 def test_no_columns_at_all():
     """The intercept alone: its posterior on a grid. Predictions raised an error about the reshaping of arrays."""
     y = np.arange(60) % 3 == 0
@@ -835,7 +859,7 @@ def test_parameters_and_clones():
 def test_inside_scikit_learn():  # Mixture and KDE share the mechanism
     pytest.importorskip("sklearn")
     from sklearn.base import clone, is_classifier
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -844,6 +868,12 @@ def test_inside_scikit_learn():  # Mixture and KDE share the mechanism
     assert clone(model).get_params() == model.get_params() and is_classifier(model)
     search = GridSearchCV(make_pipeline(StandardScaler(), model), {"bayesprobit__prior": ["ridge", "horseshoe"]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.6
+    w = np.arange(len(y))
+    fitted = search.best_estimator_
+    assert fitted.score(X, y, sample_weight=w) == pytest.approx(w @ (fitted.predict(X) == y) / w.sum(), rel=1e-14)
+    logs = cross_val_predict(model, X, y, cv=2, method="predict_log_proba")
+    assert logs.shape == (len(y), 2) and (logs < 0).all()
+    assert not model.__sklearn_tags__().classifier_tags.multi_class
 
 
 def test_accepted_inputs():

@@ -673,6 +673,16 @@ def test_rules_count_neither_weightless_samples_nor_ties_twice():
     assert kde.bandwidth.isj(ties, weights=np.ones(500)) == pytest.approx(kde.bandwidth.isj(ties), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [2, 3, 20, 300])
+def test_rules_take_equal_weights_for_none(n):
+    """The plug-in rule was 1.7 times wider with equal weights for 3 samples, because of other quartiles."""
+    x = np.random.default_rng(n).normal(size=n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of `isj` and `lscv` for few samples
+        for name, rule in bandwidth.SELECTORS.items():
+            assert rule(x, weights=np.full(n, 0.3)) == pytest.approx(rule(x), rel=1e-9), name  # observed 2e-12
+
+
 @pytest.mark.parametrize("tail", ["one", "cauchy", "lognormal"])
 def test_rules_in_one_dimension_see_the_middle_of_heavy_tails(tail):
     """The plug-in rule by sums over all pairs; ISJ does not move with what lies far out. Both were 3 to 7 times off."""

@@ -398,6 +398,23 @@ def test_weights_are_repetitions():
     assert weighted.n_dropped == (w == 0).sum() and abs(weighted.bic - repeated.bic) < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("family", "x", "counts"),
+    [
+        ("poisson", range(6), [900, 50, 30, 10, 5, 5]),
+        ("gaussian", [-1, 0, 1, 5, 6, 7], [50, 100, 50, 1, 2, 1]),
+        (("weibull", 1.7), [1.8, 6.5, 0.8], [3, 2, 1]),
+    ],
+)
+def test_tables_of_uneven_counts(family, x, counts):
+    """A component may have less than the weight of two average entries: the fit is that of the observations one by one."""
+    x, counts = np.array(x, float), np.array(counts)
+    want = mixture.fit(np.repeat(x, counts), 2, family=family, rng=1, device="cpu")
+    got = mixture.fit(x, 2, family=family, weights=counts, rng=1, device="cpu")
+    assert want.status == got.status == 0 and abs(got.loglik / want.loglik - 1) < 1e-12  # observed 2e-14
+    np.testing.assert_allclose(got.weights, want.weights, rtol=1e-6)  # observed 2e-8
+
+
 @pytest.mark.parametrize("factor", [2.0**-300, 2.0**77, 1e-200, 1e150])
 @pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma"])
 def test_scaled_data_give_scaled_results(family, factor):

@@ -64,6 +64,6 @@ class Estimator:
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
-        classifier = ClassifierTags() if self._estimator_type == "classifier" else None
+        classifier = ClassifierTags(multi_class=False) if self._estimator_type == "classifier" else None
         target = TargetTags(required=self._estimator_type == "classifier")
         return Tags(estimator_type=self._estimator_type, target_tags=target, classifier_tags=classifier, input_tags=InputTags())

@@ -621,6 +621,19 @@ class BayesProbit(Estimator):
             part = slice(lo, min(lo + rows, X.shape[0]))
             yield part, X[part].astype(np.float64) @ beta.T + a
 
+    def _approximate(self, what, X):
+        """Normal scores of P(y = 1) where the covariance of the coefficients is all there is."""
+        if "covariance" not in self.moments_:
+            self._need_draws(what)
+        warnings.warn("no draws were kept: probabilities come from a normal approximation of the posterior", stacklevel=3)
+        if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
+            raise ValueError("variances of coefficients are beyond the range of float64; fit with keep='draws'")
+        X = self._matrix(X).astype(np.float64)
+        if self._used["fit_intercept"]:
+            X = np.column_stack([np.ones(len(X)), X])
+        variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
+        return X @ self.moments_["mean"] / np.sqrt(1.0 + variance)
+
     def predict_proba(self, X, interval=None, draws=None):
         """Posterior mean of the probabilities of the two classes.
 
@@ -646,17 +659,10 @@ class BayesProbit(Estimator):
         if interval is not None and not 0.0 < interval < 1.0:
             raise ValueError(f"interval={interval!r} is out of range; use a probability between 0 and 1")
         if not self.draws_:
-            if "covariance" not in self.moments_ or interval is not None or draws is not None:
-                self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "predict_proba")
-            warnings.warn("no draws were kept: probabilities come from a normal approximation of the posterior", stacklevel=2)
-            if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
-                raise ValueError("variances of coefficients are beyond the range of float64; fit with keep='draws'")
-            X = self._matrix(X).astype(np.float64)
-            if self._used["fit_intercept"]:
-                X = np.column_stack([np.ones(len(X)), X])
-            variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
-            p = _apply("ndtr", X @ self.moments_["mean"] / np.sqrt(1.0 + variance))
-            return np.column_stack([1.0 - p, p])
+            if interval is not None or draws is not None:
+                self._need_draws("an interval" if interval is not None else "draws")
+            m = self._approximate("predict_proba", X)
+            return np.column_stack([_apply("ndtr", -m), _apply("ndtr", m)])
         X = self._matrix(X)
         n = len(X)
         p, ends = np.empty((n, 2)), np.empty((2, n))
@@ -666,6 +672,34 @@ class BayesProbit(Estimator):
             if interval is not None:
                 ends[:, part] = _apply("ndtr", np.quantile(m, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=1))
         return p if interval is None else (p, *ends)
+
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`, also where a probability is too small for a float.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, 2)
+
+        Raises
+        ------
+        ValueError
+            As `predict_proba`.
+        """
+        self._fitted()
+        if not self.draws_:
+            m = self._approximate("predict_log_proba", X)
+            return np.column_stack([_apply("log_ndtr", -m), _apply("log_ndtr", m)])
+        X = self._matrix(X)
+        out = np.empty((len(X), 2))
+        for part, m in self._predictors(X):
+            for j, side in enumerate((-m, m)):
+                out[part, j] = np.logaddexp.reduce(_apply("log_ndtr", side, self.workers), axis=1) - math.log(m.shape[1])
+        other = self.predict_proba(X)[:, ::-1]
+        return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), out)
 
     def predict(self, X):
         """The more probable class of every row.
@@ -699,13 +733,14 @@ class BayesProbit(Estimator):
             out[:, part] = m.T
         return out
 
-    def score(self, X, y):
+    def score(self, X, y, sample_weight=None):
         """Share of rows whose class is predicted.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
         y : array_like, shape (n,)
+        sample_weight : array_like, shape (n,), optional
 
         Returns
         -------
@@ -714,12 +749,12 @@ class BayesProbit(Estimator):
         Raises
         ------
         ValueError
-            For another number of columns, or of outcomes than rows.
+            For another number of columns, or of outcomes or weights than rows.
         """
         y, found = column(y), self.predict(X)
         if y.shape != found.shape:
             raise ValueError(f"y has shape {y.shape}, but X has {found.size} rows; pass one outcome per row")
-        return float(np.mean(found == y))
+        return float(np.average(found == y, weights=None if sample_weight is None else column(sample_weight)))
 
     # --- reports ---
 

@@ -398,7 +398,8 @@ def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
     if np.ndim(samples) == 2 and np.shape(samples)[1] > 1:
         return _plugin_whitened(*_prepare(samples, weights), workers) * canonical_ratio(kernel, np.shape(samples)[1])
     x, w, n, sd = _one_dimension("plugin", samples, weights)
-    quartiles = np.quantile(x, [0.25, 0.75], weights=w, method="inverted_cdf" if w is not None else "linear")
+    share = np.arange(len(x)) if w is None else np.concatenate([[0.0], np.cumsum(w[1:] + w[:-1])])
+    quartiles = np.interp([0.25 * share[-1], 0.75 * share[-1]], share, x)  # for equal weights those of NumPy
     spread = (quartiles[1] - quartiles[0]) / 1.3489795
     scale = min(sd, spread) if spread > 0 else sd
 

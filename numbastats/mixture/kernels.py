@@ -64,7 +64,7 @@ from numbastats.mixture.passes import (
     scatter,
     shifted,
 )  # fmt: skip
-from numbastats.mixture.starting import draw_start
+from numbastats.mixture.starting import draw_start, least_mass
 from numbastats.scalar import families as fam
 from numbastats.scalar.elementary import exp_neg, log
 
@@ -200,7 +200,7 @@ def starts_cpu(
         bad = 0 if good else DEGENERATE
         value = -math.inf
         rounds = passes if row[COUNT] >= 512.0 else passes + passes // 2  # too few observations for cells
-        least = 2.0 * row[MASS] / row[COUNT]
+        least = least_mass(row)
         for t in range(rounds):
             if bad == 0:
                 set_coefficients(P, p, family, shape, row[CENTRE])
@@ -270,7 +270,7 @@ def starts_cuda(
                 cuda.syncthreads()
                 if lane == 0:
                     ll[d, r] = scatter(tot, S[:, :K], S[:, :K], False) + log_prior(p, family, prior_n, row[PRIOR_D], prior_a)
-                    least = 2.0 * row[MASS] / row[COUNT]
+                    least = least_mass(row)
                     if not m_step(S[:, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, row[PRIOR_D], prior_a, 0.0):
                         bad[0] = DEGENERATE
                         ll[d, r] = -math.inf
@@ -379,7 +379,7 @@ def starts_queue_cuda(
                         ll[d, r] = scatter(tot[warp], S[warp, :, :K], S[warp, :, :K], False) + log_prior(
                             p, family, prior_n, prior_d, prior_a
                         )
-                        least = 2.0 * row[MASS] / row[COUNT]
+                        least = least_mass(row)
                         if not m_step(S[warp, :, :K], p, family, row[CENTRE], row[FLOOR], least, prior_n, prior_d, prior_a, 0.0):
                             state[warp, 1] = DEGENERATE
                             ll[d, r] = -math.inf

@@ -12,11 +12,17 @@ from numbastats.scalar import families as fam
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.search import lower_bound
 
-__all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "SUBSET", "draw_start"]
+__all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "SUBSET", "draw_start", "least_mass"]
 
 SUBSET, QUANTILE_CUTS, KMEANS_CUTS, GIVEN = range(4)  # kinds of start
 
 _function = array_function(fastmath=(), host=False)
+
+
+@_function
+def least_mass(info):
+    """What a start's component must hold: two observations, weights being counts, or two mean weights if these are below 1."""
+    return 2.0 * min(1.0, info[MASS] / info[COUNT])
 
 
 @_function
@@ -123,7 +129,7 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
                 a, b = int(cuts[k]), int(cuts[k + 1])
                 s0, s1, s2 = _below(q0, b) - _below(q0, a), _below(q1, b) - _below(q1, a), _below(q2, b) - _below(q2, a)
                 share = s0 / info[MASS]
-                enough = b > a and (K == 1 or s0 * info[COUNT] >= 2.0 * info[MASS])
+                enough = b > a and (K == 1 or s0 >= least_mass(info))
             if not (enough and _segment(par, k, s0, s1, s2, share, family, info)):
                 good = False
                 break
