@@ -116,10 +116,14 @@ class Side:
         # how far the density is 0 next to the anchor
         self.gap = edge if vanishes and not self._weighted(anchor, self.sign, np.array([0.5 * edge]))[0] else 0.0
         slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
-        if here != 0.0 and not vanishes and singular is None:
-            at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
-            at_left *= self.k[0]
-        unsure = [0.0, 0.0]  # relative errors of the extrapolated masses
+        bent = [0.0, 0.0]  # relative errors of the extrapolated masses where x is rounded, from the bend of the power law
+        if here != 0.0 and not vanishes:
+            value, found, bend = self._fitted(1, math.log(abs(self.A[0])) - self.k[0])
+            if singular is None:
+                at_left, slope, bent[0] = value * self.k[0], found, bend
+            else:
+                bent[0] = max(abs(found - 1.0 - singular) - 2e-13, 0.0) / (1.0 + singular)  # less the rounding of the fit
+        unsure = [0.0, 0.0]  # relative errors of the extrapolated masses, as shares of them
         if here == 0.0 and not vanishes and singular is None:
             slope, unsure[0] = self._steady(slope, False)
         power = slope if singular is None else 1.0 + singular
@@ -134,7 +138,7 @@ class Side:
         # mass beyond the last panel, as if the density went on as a power of the distance
         rate = -fall / (at_right * abs(self.k[-1])) if at_right > 1e-300 else 1.0
         if math.isfinite(end) and there != 0.0 and at_right > 1e-300:
-            at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
+            at_right, rate, bent[1] = self._fitted(-1, math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
         if there == 0.0 and at_right > 1e-300:
             rate, unsure[1] = self._steady(rate, True)
@@ -151,9 +155,14 @@ class Side:
         self.high = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[::-1]
         self.total = self.inner + self.high[0]
         # what the rounding of the density, which is random, leaves open, also in the masses that are extrapolated
-        edges = self.inner * self.errors[0] + (self.outer * self.errors[-1] if math.isfinite(end) else 0.0)
-        self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) + edges / self.total
-        self.noise *= min(1.0, scale / here) if here else 1.0  # as an error relative to x
+        edges = self.inner * max(self.errors[0], bent[0])
+        edges += self.outer * max(self.errors[-1], bent[1]) if math.isfinite(end) else 0.0
+        # as errors relative to x, which is smaller where the side runs towards 0
+        self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) * min(1.0, scale / here if here else 1.0)
+        bulk = self.X0 + self.A * np.exp(self.k)
+        bulk = abs(bulk[np.argmax(self.high[1:] <= 1e-3 * self.total)] - anchor)
+        nearest = here if anchor * self.sign >= 0.0 else here - bulk
+        self.noise += edges / self.total * min(1.0, scale / nearest if nearest > 0.0 else 1.0)
         self.unsure = [error * mass / self.total for error, mass in zip(unsure, (self.inner, self.outer), strict=True)]
 
     def _away(self, origin):
@@ -189,13 +198,25 @@ class Side:
             return slope, 2.0 * abs(wide - slope) / most / slope**2  # the bend of the slope
         return wide, abs(wide - half) / abs(wide)
 
-    def _fitted(self, panels, edge):
-        """Value at the logarithmic distance `edge` and power of a power law through some panels, where x is rounded."""
-        k = self.k[panels, None]
-        values = self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS))) / np.abs(k)
-        place = np.log(np.abs(self.A[panels, None])) + k * _POINTS
-        power, value = np.polyfit((place - edge).ravel(), np.log(np.maximum(values, 1e-300)).ravel(), 1)
-        return math.exp(value), power
+    def _fitted(self, step, edge):
+        """A power law next to the anchor (step 1) or the end (-1), where x is rounded, from three panels.
+
+        Its value at the logarithmic distance `edge`, its power, and what is open of its mass as a share: the change of the power
+        to the next panels.
+        """
+
+        def fit(panels):
+            k = self.k[panels, None]
+            values = self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS))) / np.abs(k)
+            place = np.log(np.abs(self.A[panels, None])) + k * _POINTS - edge
+            return place.mean(), *np.polyfit(place.ravel(), np.log(np.maximum(values, 1e-300)).ravel(), 1)
+
+        panels = np.flatnonzero(self.X0 == self.X0[0 if step > 0 else -1])[::step]
+        near, power, value = fit(panels[:3])
+        if panels.size < 6:
+            return math.exp(value), power, 0.0
+        far, other, _ = fit(panels[3:6])
+        return math.exp(value), power, abs((other - power) / (far - near)) / power**2
 
     # -- panels -------------------------------------------------------------------------------------------------
 
@@ -550,7 +571,8 @@ class Masses:
         if side.X0[-1] == side.end:
             return 1e-305 / min(side.total, 1.0)  # beyond the last panel a power of the distance to the end
         extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
-        return max(extrapolated, 10 * FLOOR / side.total, 1e-305)
+        floor = FLOOR if side.weighted is not None else FLOOR * max(abs(side.A[-1]), 1.0)  # where a scan ends
+        return max(extrapolated, 10 * floor / side.total, 1e-305)
 
     def share(self, right, inner, x, s=None):
         """Share of a side's mass between the anchor and x (`inner`), or beyond x; and how x moves with it: |dx/dlog share|.
