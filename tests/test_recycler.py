@@ -868,7 +868,7 @@ def test_densities_of_large_scales():
     np.testing.assert_allclose(table.isf(p), scale * np.log1p(-np.log(p) / 0.2), rtol=2e-14)  # observed 1e-15
 
 
-@pytest.mark.parametrize(("law", "anchor"), [(scipy.stats.laplace(3, 1e-5), 3.0), (scipy.stats.laplace_asymmetric(2), 0.0)])
+@pytest.mark.parametrize(("law", "anchor"), [(scipy.stats.laplace(3), 3.0), (scipy.stats.laplace_asymmetric(2, scale=1e-5), 0.0)])
 def test_distribution_functions_with_a_kink_of_the_density_at_the_anchor(law, anchor):
     table = Recycler(cdf=law.cdf, sf=law.sf, anchor=anchor, scale=law.std())
     assert table.certificate.max_rel_err < 2e-14
