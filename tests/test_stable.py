@@ -639,6 +639,27 @@ def test_scipy_bridge_takes_the_signatures_of_scipy():
         bridge.fit(x, method="MM")
 
 
+def test_scipy_bridge_moments_and_expectations():
+    bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
+    laws = np.array([2.0, 1.5, 3.0])
+    np.testing.assert_array_equal(bridge.mean(laws, 0.0, loc=1.0), [1.0, 1.0, NAN])
+    np.testing.assert_array_equal(bridge.var(laws, 0.0, scale=2.0), [8.0, INF, NAN])
+    np.testing.assert_array_equal(bridge.stats(laws[:2], 0.0, moments="vk"), [[2.0, INF], [0.0, NAN]])
+    for order in range(6):
+        assert bridge.moment(order, 2.0, 0.0, 1.5, 2.0) == pytest.approx(peer.moment(order, 2.0, 0.0, loc=1.5, scale=2.0))
+    assert bridge.moment(2, 1.5, 0.3) == INF and np.isnan(bridge.moment(3, 1.5, 0.3)) and bridge(1.5, 1.0).moment(3) == INF
+    for parameters, want in (
+        ((2.0, 0.0, 3.0, 5.0), 0.5 * math.log(100 * math.pi * math.e)), ((1.0, 0.0, 0.0, 1e-9), math.log(4e-9 * math.pi)),
+        ((0.5, -1.0), (1 + 3 * np.euler_gamma + math.log(16 * math.pi)) / 2),
+    ):  # fmt: skip
+        assert bridge.entropy(*parameters) == pytest.approx(want, abs=3e-12)  # observed 7e-13
+    f, law = (lambda x: np.exp(-x * x)), (1.5, 0.3)
+    assert bridge.expect(f, law, loc=1, scale=2) == pytest.approx(peer.expect(f, law, loc=1, scale=2), rel=1e-7)
+    tiny = bridge(1.5, 0.3, 0.0, 1e-100)
+    assert tiny.expect(lambda x: 1.0) == pytest.approx(1.0, rel=1e-9)
+    assert tiny.expect(lambda x: 1.0, lb=1e-100, ub=3e-100, conditional=True) == pytest.approx(1.0, rel=1e-9)
+
+
 class TestPdf(ElementwiseContract):
     """The contract on one law with points of every kind: series, quadrature, tails."""
 
