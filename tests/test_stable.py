@@ -639,6 +639,20 @@ def test_scipy_bridge_takes_the_signatures_of_scipy():
         bridge.fit(x, method="MM")
 
 
+@pytest.mark.parametrize("a, b", [(0.1, 0.0), (0.3, 0.7), (0.5, -0.4), (0.85, 0.0)])
+@pytest.mark.filterwarnings("ignore:.*overflow encountered:RuntimeWarning")  # of the simulator's scalars
+def test_tables_reach_the_largest_doubles(a, b, device):
+    """The first term of the series at infinity; |x| over the width of the peak is beyond the doubles, which gave 0."""
+    x = np.array([1e290, 1e295, 1e305, 1.7e308])
+    tail = math.gamma(a) * math.sin(0.5 * math.pi * a) / math.pi * x**-a
+    for side, function in ((1, "sf"), (-1, "cdf")):
+        got = getattr(stable, function)(side * x, a, b, method="table", **device)
+        np.testing.assert_allclose(got, (1 + side * b) * tail, rtol=5e-13)  # observed 1e-13; x^-a is good to 5e-14
+        log_density = stable.logpdf(side * x, a, b, method="table", **device)
+        np.testing.assert_allclose(log_density, np.log((1 + side * b) * tail * a) - np.log(x), rtol=1e-14)
+    np.testing.assert_array_equal(stable.cdf([-INF, INF], a, b, method="table", **device), [0.0, 1.0])
+
+
 def test_scipy_bridge_moments_and_expectations():
     bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
     laws = np.array([2.0, 1.5, 3.0])
