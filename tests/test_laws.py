@@ -585,8 +585,15 @@ def test_bridge_to_scipy():
     assert law.support() == want.support() and to_scipy(Recycler(np.ones_like, support=(0, 2))).support() == (0.0, 2.0)
     x = law.rvs(size=(2, 50_000), random_state=1)
     assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
-    with pytest.raises(AttributeError, match="ppf"):
-        law.fit  # noqa: B018
+    np.testing.assert_allclose([law.logcdf(-3.0), law.logsf(3.0)], [want.logcdf(-3.0), want.logsf(3.0)], rtol=1e-13)
+    np.testing.assert_allclose((*law.stats(), law.std()), (*want.stats(), want.std()), rtol=1e-14)
+    assert law.expect(np.cos) == pytest.approx(want.expect(np.cos), rel=1e-7)
+    assert law.expect(lb=1.0, ub=2.0, conditional=True) == pytest.approx(want.expect(lb=1.0, ub=2.0, conditional=True), rel=1e-9)
+    other = to_scipy(Recycler(lambda x: np.exp(-x * x / 2)))
+    assert other.expect(np.square) == pytest.approx(1.0, rel=1e-9)
+    for missing in (lambda: law.fit, lambda: other.mean):
+        with pytest.raises(AttributeError, match="ppf"):
+            missing()
     with pytest.raises(TypeError, match="Recycler"):
         to_scipy(3.0)
 

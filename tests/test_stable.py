@@ -639,6 +639,41 @@ def test_scipy_bridge_takes_the_signatures_of_scipy():
         bridge.fit(x, method="MM")
 
 
+@pytest.mark.parametrize("a, b", [(0.1, 0.0), (0.3, 0.7), (0.5, -0.4), (0.85, 0.0)])
+@pytest.mark.filterwarnings("ignore:.*overflow encountered:RuntimeWarning")  # of the simulator's scalars
+def test_tables_reach_the_largest_doubles(a, b, device):
+    """The first term of the series at infinity; |x| over the width of the peak is beyond the doubles, which gave 0."""
+    x = np.array([1e290, 1e295, 1e305, 1.7e308])
+    tail = math.gamma(a) * math.sin(0.5 * math.pi * a) / math.pi * x**-a
+    for side, function in ((1, "sf"), (-1, "cdf")):
+        got = getattr(stable, function)(side * x, a, b, method="table", **device)
+        np.testing.assert_allclose(got, (1 + side * b) * tail, rtol=5e-13)  # observed 1e-13; x^-a is good to 5e-14
+        log_density = stable.logpdf(side * x, a, b, method="table", **device)
+        np.testing.assert_allclose(log_density, np.log((1 + side * b) * tail * a) - np.log(x), rtol=1e-14)
+    np.testing.assert_array_equal(stable.cdf([-INF, INF], a, b, method="table", **device), [0.0, 1.0])
+
+
+def test_scipy_bridge_moments_and_expectations():
+    bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
+    laws = np.array([2.0, 1.5, 3.0])
+    np.testing.assert_array_equal(bridge.mean(laws, 0.0, loc=1.0), [1.0, 1.0, NAN])
+    np.testing.assert_array_equal(bridge.var(laws, 0.0, scale=2.0), [8.0, INF, NAN])
+    np.testing.assert_array_equal(bridge.stats(laws[:2], 0.0, moments="vk"), [[2.0, INF], [0.0, NAN]])
+    for order in range(6):
+        assert bridge.moment(order, 2.0, 0.0, 1.5, 2.0) == pytest.approx(peer.moment(order, 2.0, 0.0, loc=1.5, scale=2.0))
+    assert bridge.moment(2, 1.5, 0.3) == INF and np.isnan(bridge.moment(3, 1.5, 0.3)) and bridge(1.5, 1.0).moment(3) == INF
+    for parameters, want in (
+        ((2.0, 0.0, 3.0, 5.0), 0.5 * math.log(100 * math.pi * math.e)), ((1.0, 0.0, 0.0, 1e-9), math.log(4e-9 * math.pi)),
+        ((0.5, -1.0), (1 + 3 * np.euler_gamma + math.log(16 * math.pi)) / 2),
+    ):  # fmt: skip
+        assert bridge.entropy(*parameters) == pytest.approx(want, abs=3e-12)  # observed 7e-13
+    f, law = (lambda x: np.exp(-x * x)), (1.5, 0.3)
+    assert bridge.expect(f, law, loc=1, scale=2) == pytest.approx(peer.expect(f, law, loc=1, scale=2), rel=1e-7)
+    tiny = bridge(1.5, 0.3, 0.0, 1e-100)
+    assert tiny.expect(lambda x: 1.0) == pytest.approx(1.0, rel=1e-9)
+    assert tiny.expect(lambda x: 1.0, lb=1e-100, ub=3e-100, conditional=True) == pytest.approx(1.0, rel=1e-9)
+
+
 class TestPdf(ElementwiseContract):
     """The contract on one law with points of every kind: series, quadrature, tails."""
 

@@ -16,7 +16,7 @@ class _LevyStable:
     """Stands in for `scipy.stats.levy_stable`: same names, argument order and default parameterisation ("S1").
 
     Set ``parameterization`` to "S0" as in SciPy. ``levy_stable(alpha, beta, loc, scale)`` freezes the law. Of SciPy's methods
-    `entropy`, `expect`, `moment` and `fit_loc_scale` are missing.
+    `fit_loc_scale` is missing.
 
     Examples
     --------
@@ -128,6 +128,17 @@ class _LevyStable:
     def _law(self, args, kwds):
         return stable.Stable(*self._parameters(args, kwds), param=self.parameterization)
 
+    def _of_laws(self, function, args, kwds):
+        """A number for every law of the parameters' shape; NaN out of the domain."""
+
+        def one(*parameters):
+            try:
+                return function(stable.Stable(*parameters, param=self.parameterization))
+            except ValueError:
+                return math.nan
+
+        return np.vectorize(one, otypes=[np.float64])(*self._parameters(args, kwds))[()]
+
     def support(self, *args, **kwds):
         """Ends of the support."""
         return self._law(args, kwds).support()
@@ -137,25 +148,45 @@ class _LevyStable:
         return self.ppf(0.5, *args, **kwds)
 
     def mean(self, *args, **kwds):
-        """Mean."""
-        return self._law(args, kwds).mean()
+        """Mean; as `var`, `std` and `entropy` for parameters of any shape, NaN out of the domain."""
+        return self._of_laws(stable.Stable.mean, args, kwds)
 
     def var(self, *args, **kwds):
         """Variance."""
-        return self._law(args, kwds).var()
+        return self._of_laws(stable.Stable.var, args, kwds)
 
     def std(self, *args, **kwds):
         """Standard deviation."""
-        return self._law(args, kwds).std()
+        return self._of_laws(stable.Stable.std, args, kwds)
+
+    def moment(self, order, *args, **kwds):
+        """Moment about 0 of a whole order; infinite or NaN from 2 on, but for alpha = 2."""
+        if order != int(order) or order < 0:
+            raise ValueError(f"order={order!r} must be a whole number >= 0")
+        return self._of_laws(lambda law: _moment(law, int(order)), args, kwds)
+
+    def entropy(self, *args, **kwds):
+        """Differential entropy, to 1e-12."""
+        return self._of_laws(_entropy, args, kwds)
+
+    def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
+        """Integral of ``func(x) pdf(x)`` from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
+
+        Without `func` that of x. `args` are (alpha, beta), and left out with loc and scale for a frozen law. ``conditional=True``
+        divides by the probability of the interval.
+        """
+        law = self._law((), {}) if self._fixed is not None else self._law((*args, loc, scale), {})
+        return expectation(law, func, lb, ub, conditional, kwds)
 
     def stats(self, *args, moments="mv", **kwds):
         """Mean, variance, skewness and excess kurtosis, as asked for; the last two are 0 for alpha = 2, else NaN."""
         if self._fixed is not None and args:  # of a frozen law `moments` comes first, as in SciPy
             moments, *args = args
-        law = self._law(args, kwds)
-        higher = 0.0 if law.alpha == 2.0 else math.nan
-        values = {"m": law.mean(), "v": law.var(), "s": higher, "k": higher}
-        result = tuple(values[m] for m in moments)
+        found = {
+            "m": stable.Stable.mean, "v": stable.Stable.var, "s": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
+            "k": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
+        }  # fmt: skip
+        result = tuple(self._of_laws(found[m], args, kwds) for m in moments)
         return result if len(result) > 1 else result[0]
 
     def interval(self, confidence, *args, **kwds):
@@ -169,6 +200,54 @@ class _LevyStable:
         if not (0 < alpha <= 2 and abs(beta) <= 1 and scale > 0):
             return math.inf
         return -stable.loglik(x, *theta, param=self.parameterization)
+
+
+def _moment(law, order):
+    if order == 1:
+        return law.mean()
+    if order == 0 or law.alpha == 2.0:  # a sum over the even powers of the normal variable
+        return sum(
+            math.comb(order, k) * law.loc ** (order - k) * law.scale**k * 2 ** (k // 2) * math.prod(range(1, k, 2))
+            for k in range(0, order + 1, 2)
+        )
+    if order % 2 == 0:
+        return math.inf
+    return math.copysign(math.inf, law.beta) if abs(law.beta) == 1.0 else math.nan
+
+
+def _entropy(law):
+    """Equal steps in the logarithm of the distance to where the density has its cusp, or to the middle."""
+    a = law.alpha
+    param = "S1" if a < 0.9 else "S0"
+    log_x = np.arange(-40.0 / min(a, 1.0), 45.0 / a + 40.0, 0.02)
+    total = 0.0
+    for x in (np.exp(log_x), -np.exp(log_x)):
+        logs = stable.logpdf(x, a, law.beta, param=param)
+        use = logs > -700.0
+        total -= 0.02 * float(np.sum(np.exp(logs[use] + log_x[use]) * logs[use]))
+    return total + math.log(law.scale)
+
+
+def expectation(law, func, lb, ub, conditional, options):
+    """Integral of a function times the density of a law with `ppf`, `pdf` and `support`, piece by piece between quantiles."""
+    from scipy.integrate import quad
+
+    low, high = law.support()
+    low, high = float(low if lb is None else max(low, lb)), float(high if ub is None else min(high, ub))
+    if not low < high:
+        return math.nan if conditional else 0.0
+    quantiles = law.ppf(np.array([1e-6, 0.01, 0.25, 0.5, 0.75, 0.99, 1 - 1e-6]))
+    middle, unit = float(quantiles[3]), float(quantiles[4] - quantiles[2])
+
+    def integrand(t):
+        x = middle + unit * t
+        return (x if func is None else func(x)) * law.pdf(x) * unit
+
+    edges = [(x - middle) / unit for x in (low, *(float(q) for q in quantiles if low < q < high), high)]
+    value = sum(quad(integrand, *piece, **options)[0] for piece in zip(edges, edges[1:], strict=False))
+    if not conditional:
+        return value
+    return value / float(law.sf(low) - law.sf(high) if low > middle else law.cdf(high) - law.cdf(low))
 
 
 levy_stable = _LevyStable()

@@ -16,10 +16,15 @@ class _Frozen:
     def __repr__(self):
         return f"to_scipy({self.table!r})"
 
-    def __getattr__(self, name):  # pdf, logpdf, cdf, sf where the table's law has them
-        if name in ("pdf", "logpdf", "cdf", "sf"):
+    def __getattr__(self, name):  # where the table's law has them
+        if name in ("pdf", "logpdf", "cdf", "sf", "mean", "var", "std") and hasattr(self.table, name):
             return getattr(self.table, name)
-        raise AttributeError(f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval and its density")
+        if name in ("logcdf", "logsf") and hasattr(self.table, name[3:]):
+            return lambda x: _log(getattr(self.table, name[3:])(x))
+        raise AttributeError(
+            f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval, expect and its density, a law "
+            "with fixed parameters also logpdf, cdf, sf, logcdf, logsf, mean, var, std and stats"
+        )
 
     def ppf(self, q):
         """Quantile at the lower tail probability q."""
@@ -42,9 +47,28 @@ class _Frozen:
         tail = 0.5 * (1.0 - np.asarray(confidence, float))
         return self.table.ppf(tail), self.table.isf(tail)
 
+    def expect(self, func=None, lb=None, ub=None, conditional=False, **kwds):
+        """Integral of ``func(x) pdf(x)``, or of x, from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
+
+        ``conditional=True`` divides by the probability of the interval, which takes a law with `cdf`.
+        """
+        from numbastats.interop.scipy_stable import expectation
+
+        return expectation(self, func, lb, ub, conditional, kwds)
+
+    def stats(self, moments="mv"):
+        """Mean and variance, as asked for."""
+        found = tuple({"m": self.mean, "v": self.var}[m]() for m in moments)
+        return found if len(found) > 1 else found[0]
+
     def rvs(self, size=None, random_state=None):
         """Draws; `random_state` is what `rng` is elsewhere in this library."""
         return self.table.rvs(size, rng=random_state)
+
+
+def _log(p):
+    with np.errstate(divide="ignore"):
+        return np.log(p)
 
 
 def to_scipy(table):
@@ -58,8 +82,8 @@ def to_scipy(table):
     Returns
     -------
     object
-        With ``ppf(q) isf(q) rvs(size=None, random_state=None) support() median() interval(confidence)``, and ``pdf logpdf
-        cdf sf`` where the table has them.
+        With ``ppf(q) isf(q) rvs(size=None, random_state=None) support() median() interval(confidence) expect(func)``, and ``pdf
+        logpdf cdf sf logcdf logsf mean var std stats(moments="mv")`` where the table has them.
 
     Raises
     ------

@@ -169,10 +169,10 @@ def refusal(one):
     alone = min(p for p in one.masses.p if p > 0)
     poles = [side for side in one.masses.sides if side is not None and side.power < 0.9 and side.noise > 0.1 * REFUSED]
     if poles and one.masses.anchor != 0.0:
-        where = (
-            f"next to the pole at {one.masses.anchor!r} the density is only as exact as the distance to it. Give singular=, "
-            f"the exponent of the distance (about {poles[0].power - 1:.3f}), or a law of the distance, with its pole at 0"
-        )
+        law = "a law of the distance, with its pole at 0"
+        if poles[0].singular is None:
+            law = f"singular=, the exponent of the distance (about {poles[0].power - 1:.3f}), or {law}"
+        where = f"next to the pole at {one.masses.anchor!r} the density is only as exact as the distance to it. Give {law}"
     elif one.extrapolation > REFUSED:
         where = (
             "next to the pole the density is no power law down to the smallest doubles. Give a larger tail=, or singular= if the "

@@ -13,6 +13,7 @@ import functools
 import math
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from numbastats.scalar.tables import SIDE_COLUMNS
 
@@ -116,10 +117,14 @@ class Side:
         # how far the density is 0 next to the anchor
         self.gap = edge if vanishes and not self._weighted(anchor, self.sign, np.array([0.5 * edge]))[0] else 0.0
         slope = 1.0 if vanishes else -(first * (-1.0) ** np.arange(NODES) * _SLOPE).sum() / (at_left * self.k[0])
-        if here != 0.0 and not vanishes and singular is None:
-            at_left, slope = self._fitted(slice(None, 3), math.log(abs(self.A[0])) - self.k[0])
-            at_left *= self.k[0]
-        unsure = [0.0, 0.0]  # relative errors of the extrapolated masses
+        bent = [0.0, 0.0]  # relative errors of the extrapolated masses where x is rounded, from the bend of the power law
+        if here != 0.0 and not vanishes:
+            value, found, bend = self._fitted(1, math.log(abs(self.A[0])) - self.k[0])
+            if singular is None:
+                at_left, slope, bent[0] = value * self.k[0], found, bend
+            else:
+                bent[0] = max(abs(found - 1.0 - singular) - 2e-13, 0.0) / (1.0 + singular)  # less the rounding of the fit
+        unsure = [0.0, 0.0]  # relative errors of the extrapolated masses, as shares of them
         if here == 0.0 and not vanishes and singular is None:
             slope, unsure[0] = self._steady(slope, False)
         power = slope if singular is None else 1.0 + singular
@@ -134,7 +139,7 @@ class Side:
         # mass beyond the last panel, as if the density went on as a power of the distance
         rate = -fall / (at_right * abs(self.k[-1])) if at_right > 1e-300 else 1.0
         if math.isfinite(end) and there != 0.0 and at_right > 1e-300:
-            at_right, rate = self._fitted(slice(-3, None), math.log(abs(self.A[-1])) + self.k[-1])
+            at_right, rate, bent[1] = self._fitted(-1, math.log(abs(self.A[-1])) + self.k[-1])
             at_right *= abs(self.k[-1])
         if there == 0.0 and at_right > 1e-300:
             rate, unsure[1] = self._steady(rate, True)
@@ -151,9 +156,14 @@ class Side:
         self.high = np.cumsum(np.concatenate([[self.outer], self.mass[::-1]]))[::-1]
         self.total = self.inner + self.high[0]
         # what the rounding of the density, which is random, leaves open, also in the masses that are extrapolated
-        edges = self.inner * self.errors[0] + (self.outer * self.errors[-1] if math.isfinite(end) else 0.0)
-        self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) + edges / self.total
-        self.noise *= min(1.0, scale / here) if here else 1.0  # as an error relative to x
+        edges = self.inner * max(self.errors[0], bent[0])
+        edges += self.outer * max(self.errors[-1], bent[1]) if math.isfinite(end) else 0.0
+        # as errors relative to x, which is smaller where the side runs towards 0
+        self.noise = math.sqrt(np.sum((self.mass / self.total * self.errors) ** 2)) * min(1.0, scale / here if here else 1.0)
+        bulk = self.X0 + self.A * np.exp(self.k)
+        bulk = abs(bulk[np.argmax(self.high[1:] <= 1e-3 * self.total)] - anchor)
+        nearest = here if anchor * self.sign >= 0.0 else here - bulk
+        self.noise += edges / self.total * min(1.0, scale / nearest if nearest > 0.0 else 1.0)
         self.unsure = [error * mass / self.total for error, mass in zip(unsure, (self.inner, self.outer), strict=True)]
 
     def _away(self, origin):
@@ -189,13 +199,25 @@ class Side:
             return slope, 2.0 * abs(wide - slope) / most / slope**2  # the bend of the slope
         return wide, abs(wide - half) / abs(wide)
 
-    def _fitted(self, panels, edge):
-        """Value at the logarithmic distance `edge` and power of a power law through some panels, where x is rounded."""
-        k = self.k[panels, None]
-        values = self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS))) / np.abs(k)
-        place = np.log(np.abs(self.A[panels, None])) + k * _POINTS
-        power, value = np.polyfit((place - edge).ravel(), np.log(np.maximum(values, 1e-300)).ravel(), 1)
-        return math.exp(value), power
+    def _fitted(self, step, edge):
+        """A power law next to the anchor (step 1) or the end (-1), where x is rounded, from three panels.
+
+        Its value at the logarithmic distance `edge`, its power, and what is open of its mass as a share: the change of the power
+        to the next panels.
+        """
+
+        def fit(panels):
+            k = self.k[panels, None]
+            values = self.c[panels] @ np.cos(np.outer(np.arange(NODES), np.arccos(_POINTS))) / np.abs(k)
+            place = np.log(np.abs(self.A[panels, None])) + k * _POINTS - edge
+            return place.mean(), *np.polyfit(place.ravel(), np.log(np.maximum(values, 1e-300)).ravel(), 1)
+
+        panels = np.flatnonzero(self.X0 == self.X0[0 if step > 0 else -1])[::step]
+        near, power, value = fit(panels[:3])
+        if panels.size < 6:
+            return math.exp(value), power, 0.0
+        far, other, _ = fit(panels[3:6])
+        return math.exp(value), power, abs((other - power) / (far - near)) / power**2
 
     # -- panels -------------------------------------------------------------------------------------------------
 
@@ -389,7 +411,8 @@ class Slope:
 
     The points are within 0.16 of the length on which the tail probability changes by e, and a quarter of the distance to the
     anchor or of `scale`, so that power laws and poles of the density beside the real axis, as far away, cost 1e-14. A rounding
-    of the probability costs some 80 roundings of the density.
+    of the probability costs some 80 roundings of the density. Where the density has a kink or a step at an anchor inside the
+    support, all points are on the side of x, and roundings next to the anchor cost up to 16 times as much.
     """
 
     roundings = 100.0
@@ -397,11 +420,17 @@ class Slope:
     def __init__(self, cdf, sf, anchor, support, scale):
         self.cdf, self.sf, self.anchor, self.support, self.scale = cdf, sf, anchor, support, scale
         self.nodes = np.cos(np.pi * np.arange(17) / 16)
-        k = np.arange(17)
-        c = np.where((k == 0) | (k == 16), 2.0, 1.0) * (-1.0) ** k
-        off = (self.nodes[8] - self.nodes) != 0  # derivative at the middle node of the interpolant
-        self.weights = np.zeros(17)
-        self.weights[off] = c[8] / c[off] / (self.nodes[8] - self.nodes[off])
+        self.slope = chebyshev.chebder(np.linalg.inv(chebyshev.chebvander(self.nodes, 16)))  # from values at the nodes
+        self.weights = chebyshev.chebvander(0.0, 15)[0] @ self.slope  # in the middle
+
+    @functools.cached_property
+    def kinked(self):
+        """Whether the density has a kink or a step at the anchor: differences across it and beside it do not agree."""
+        if not self.support[0] < self.anchor < self.support[1]:
+            return False
+        x = self.anchor + self.scale * np.array([-1e-3, 1e-3])
+        across, beside = self._differences(x, False), self._differences(x, True)
+        return bool((np.abs(across - beside) > 1e-9 * np.abs(beside)).any())
 
     def _tail(self, x, left):
         out = np.empty_like(x)
@@ -409,8 +438,7 @@ class Slope:
         out[~left] = self.sf(x[~left])
         return out
 
-    def __call__(self, x):
-        """Density at an array of x."""
+    def _differences(self, x, beside):
         left = np.asarray(self.cdf(x)) < 0.5
         room = np.minimum(x - self.support[0], self.support[1] - x)
         step = 1e-3 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room)
@@ -419,10 +447,20 @@ class Slope:
             length = np.abs(2 * step / near)
         length = np.where(np.isfinite(length) & (length > 0), length, self.scale)
         half = np.minimum(0.16 * length, 0.25 * np.minimum(np.maximum(self.scale, np.abs(x - self.anchor)), room))
-        points = x[:, None] + half[:, None] * self.nodes
-        values = self._tail(points.ravel(), np.repeat(left, 17)).reshape(points.shape)
-        slope = (values - values[:, 8:9]) @ self.weights / half
-        slope = np.where(left, slope, -slope)
+        moved = np.maximum(half - np.abs(x - self.anchor), 0.0) if beside else np.zeros_like(x)
+        middle = x + np.where(x < self.anchor, -moved, moved)
+        values = middle[:, None] + half[:, None] * self.nodes
+        values = self._tail(values.ravel(), np.repeat(left, 17)).reshape(values.shape)
+        values -= values[:, 8:9].copy()
+        slope = values @ self.weights
+        if beside:
+            place = np.clip((x - middle) / half, -1.0, 1.0)
+            slope = np.where(moved > 0, (chebyshev.chebvander(place, 15) * (values @ self.slope.T)).sum(1), slope)
+        return np.where(left, slope, -slope) / half
+
+    def __call__(self, x):
+        """Density at an array of x."""
+        slope = self._differences(x, self.kinked)
         # roundings of a probability that does not change any more
         return np.where((slope < 0) & (slope * self.scale > -1e-12), 0.0, slope)
 
@@ -550,7 +588,8 @@ class Masses:
         if side.X0[-1] == side.end:
             return 1e-305 / min(side.total, 1.0)  # beyond the last panel a power of the distance to the end
         extrapolated = side.outer / side.total * (2.0 if abs(side.A[-1]) > 0.1 * FAR else 1e14)
-        return max(extrapolated, 10 * FLOOR / side.total, 1e-305)
+        floor = FLOOR if side.weighted is not None else FLOOR * max(abs(side.A[-1]), 1.0)  # where a scan ends
+        return max(extrapolated, 10 * floor / side.total, 1e-305)
 
     def share(self, right, inner, x, s=None):
         """Share of a side's mass between the anchor and x (`inner`), or beyond x; and how x moves with it: |dx/dlog share|.

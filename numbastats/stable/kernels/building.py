@@ -37,7 +37,7 @@ _LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
 _FIRST_WIDTH = 0.4
 _CROWDED = 256  # panels from which on even bad ones are kept
 _FAR = 3.0  # log x1 from which the power of x1 stays outside the sums, so that no digits of the logarithm are lost
-_LOG_LARGEST = math.log(1e300)
+_LOG_LARGEST = math.log(1e308)
 
 
 def _matrices():

@@ -39,11 +39,15 @@ def polynomial(cells, rows, cell, u):
 
 
 @_shared
-def beyond(code, cell, side):
-    """The logarithm where the table has no panel: the density and one tail are 0."""
+def beyond(code, cell, d, info, cells, rows):
+    """The logarithm where `law.cell` finds no panel: the density and one tail are 0, but where |d|/delta has overflowed."""
     if cell == -3:
         return np.nan
-    right = (side > 0.0) == (cell == -1)  # towards +inf
+    side = 1 if d >= 0.0 else 2
+    u = log(abs(d)) + log(info[0, 0])
+    if cell == -1 and u > 709.0 and u < info[side, 1]:
+        return polynomial(cells, rows, int(info[side, 3] + info[side, 4]) - 1, u)
+    right = (d > 0.0) == (cell == -1)  # towards +inf
     zero = code < 2 or (code < 4) != right
     return -np.inf if zero else 0.0
 
@@ -79,7 +83,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                 )
             for i in range(o.size):
                 c = int(where[i])
-                u[i] = polynomial(cells, rows, c, u[i]) if c >= 0 else beyond(what, c, d[i])
+                u[i] = polynomial(cells, rows, c, u[i]) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
             if what == 0:
                 for i in range(o.size):
                     o[i] = exp(u[i]) / np.float64(at(scale, lo + i))
@@ -110,7 +114,7 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
                 info[2, 4],
             )
         )
-        out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d), sc)
+        out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d, info, cells, rows), sc)
 
 
 @_shared
