@@ -8,24 +8,33 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import threading
+
+_import_lock = threading.RLock()
 
 
 @contextlib.contextmanager
-def _collector_paused():
-    """Import without garbage collections: what Numba creates stays, so they find nothing and take a fifth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():
-            gc.freeze()  # there and back moves all objects to the oldest generation,
-            gc.unfreeze()  # where the next small collection does not walk over them: 0.1 s
-        if enabled:
-            gc.enable()
+def _importing():
+    """Import in one thread at a time, without garbage collections.
+
+    Two threads that load different sub-packages at once may wait for each other's modules, where Python raises an error. Modules
+    of the library must not ask for this lock while they load: hence ``import numbastats.random as random`` in them. Collections
+    find nothing, for what Numba creates stays, and take a fifth of the time.
+    """
+    with _import_lock:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if not gc.get_freeze_count():
+                gc.freeze()  # there and back moves all objects to the oldest generation,
+                gc.unfreeze()  # where the next small collection does not walk over them: 0.1 s
+            if enabled:
+                gc.enable()
 
 
-with _collector_paused():
+with _importing():
     from numbastats import config
     from numbastats._core.compile import warmup
     from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable, NotFittedError
@@ -42,7 +51,7 @@ __all__ = [
 
 def __getattr__(name):
     if name in _LAZY:
-        with _collector_paused():
+        with _importing():
             return importlib.import_module(f"numbastats.{name}")
     raise AttributeError(f"module 'numbastats' has no attribute {name!r}")
 

@@ -75,13 +75,15 @@ def ulp_error(got, exact, dtype=None):
     if flat.size != len(exact):
         raise ValueError(f"got has {flat.size} values, exact has {len(exact)}; they must match one to one")
     result = np.empty(flat.size)
+    below_max = np.nextafter(np.finfo(dtype).max, dtype(0))  # NumPy's spacing of the largest float itself is infinite
     for i, (g, e) in enumerate(zip(flat, exact, strict=True)):
         rounded = _rounded(e, dtype)
         if not np.isfinite(rounded) or not np.isfinite(g):
             same = (np.isnan(rounded) and np.isnan(g)) or rounded == g
             result[i] = 0.0 if same else np.inf
         else:
-            result[i] = float(abs(_fraction(g) - _fraction(e)) / Fraction(float(np.spacing(abs(rounded)))))
+            spacing = np.spacing(min(abs(rounded), below_max))
+            result[i] = float(abs(_fraction(g) - _fraction(e)) / Fraction(float(spacing)))
     return result.reshape(got.shape)
 
 

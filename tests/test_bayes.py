@@ -687,6 +687,23 @@ def test_nullable_columns():
         _quick().fit(frame.astype(object), y)
 
 
+def test_names_of_columns_and_models_without_intercept(tmp_path):
+    """Saved models keep the names; the normal approximation without an intercept."""
+    pandas = pytest.importorskip("pandas")
+    X, y = _data()
+    frame = pandas.DataFrame(X, columns=["a", "b", "length in m", "d"])
+    model = _quick(keep="cov", fit_intercept=False).fit(frame, y)
+    model.save(tmp_path / "model.npz")
+    loaded = ns.bayes.BayesProbit.load(tmp_path / "model.npz")
+    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
+    mean, covariance = model.moments_["mean"], model.moments_["covariance"]
+    want = scipy.special.ndtr(X @ mean / np.sqrt(1 + np.sum(X @ covariance * X, axis=1)))
+    with pytest.warns(UserWarning, match="normal approximation"):
+        np.testing.assert_allclose(loaded.predict_proba(frame)[:, 1], want, rtol=1e-13)
+        with pytest.raises(ValueError, match="in that order"):
+            loaded.predict(frame[["b", "a", "length in m", "d"]])
+
+
 def test_predictions_and_reports(tmp_path):
     X, y = _data()
     words = np.where(y, "yes", "no")

@@ -656,3 +656,17 @@ def test_memory_of_kept_tables(monkeypatch):
     for _ in range(2):
         np.testing.assert_allclose(student_t.ppf(0.9, many), scipy.stats.t.ppf(0.9, many), rtol=5e-15)
     assert len(student_t._made) == 1
+
+
+def test_underflow_where_numpy_raises_errors():
+    """In set-ups of tables and distribution functions tails underflow: FloatingPointError for who has NumPy raise errors."""
+    ppf, cdf = hyperbolic(1.75, 0.5, 1.0).ppf(0.125), variance_gamma.cdf([-2.0, 0.5], 1.2, 1.5, 0.3)
+    with np.errstate(all="raise"):
+        law = hyperbolic(1.75, 0.5, 1.0)  # anew: frozen laws are not kept
+        assert law.ppf(0.125) == ppf
+        assert abs(law.ppf(np.float32(0.125)) / ppf - 1) < 1.3e-7  # 2.6e-8
+        assert same(variance_gamma.cdf([-2.0, 0.5], 1.2, 1.5, 0.3001).round(3), cdf.round(3))  # other panels, made here
+        x = ns.quantile.recycle(np.array([-3.0, 0.1]), "normal", student_t(4.0))
+        np.testing.assert_allclose(x, scipy.stats.t(4).ppf(scipy.stats.norm.cdf([-3.0, 0.1])), rtol=1e-12)
+        score = ns.stable.score(np.array([5e-324, 3.0]), 2.0, 0.0)  # the law of variance 2
+    np.testing.assert_allclose(score[:, 2:], [[0.0, -1.0], [1.5, 3.5]], atol=1e-9)

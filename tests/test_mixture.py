@@ -487,6 +487,18 @@ def test_single_precision_agrees_with_double(precision):
     np.testing.assert_allclose(b.means, a.means, rtol=1e-8)
 
 
+@pytest.mark.parametrize("family", ["gaussian", "gamma", "lognormal", "inverse_gamma", "poisson", ("weibull", 1.5)])
+def test_an_optimum_as_a_start_stays_where_it_is(family):
+    """Starts are in the units of results, whatever the family's own parameters and transforms are."""
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.gamma(5.0, 1.0, 300), rng.gamma(50.0, 1.0, 300)]) + 1
+    x = np.round(x) if family == "poisson" else x
+    r = mixture.fit(x, 2, family=family, rng=1, device="cpu")
+    start = np.stack([r.weights, r.means, r.params])[None]
+    again = mixture.fit(x, 2, family=family, init_params=start, method="em", max_iter=1, device="cpu")
+    assert again.loglik == pytest.approx(r.loglik, rel=1e-12)  # 2e-15
+
+
 def test_explicit_and_kept_starts():
     x = small_data()
     r = mixture.fit(x, 2, rng=1, device="cpu")

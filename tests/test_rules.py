@@ -63,6 +63,15 @@ def test_who_imports_whom(path):
             assert here == "scalar/bits.py", f"{here} imports {name}: only scalar/bits.py touches the compiler's internals"
 
 
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_modules_do_not_ask_for_lazy_names_while_they_load(path):
+    """They would wait for the lock of `numbastats.__getattr__` with their own module locked: two threads could wait for ever."""
+    for node in tree(path).body:
+        if isinstance(node, ast.ImportFrom) and node.module == "numbastats":
+            lazy = {alias.name for alias in node.names} & set(numbastats._LAZY)
+            assert not lazy, f"{relative(path)}:{node.lineno}: write import numbastats.{min(lazy)} as {min(lazy)}"
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "scalar").glob("*.py")), ids=relative)
 def test_scalars_are_pure(path):
     if path.name == "bits.py":

@@ -58,3 +58,12 @@ def test_float32_and_what_is_not_finite():
     assert ulp_error([1.0], [1 + 2.0**-23], np.float32)[0] == 1.0
     with pytest.raises(ValueError, match="one to one"):
         ulp_error([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_largest_floats_have_the_spacing_of_their_binade(dtype):
+    """NumPy's spacing of the largest float overflows: OverflowError."""
+    largest = np.finfo(dtype).max
+    below = np.nextafter(largest, dtype(0))
+    exact = Fraction(float(largest))
+    assert ulp_error(np.array([largest, below, -below]), [exact, exact, -exact]).tolist() == [0.0, 1.0, 1.0]

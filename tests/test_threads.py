@@ -204,3 +204,37 @@ def test_launches_are_too_large_for_warnings_and_cover_all_items(monkeypatch):
         blocks, threads = dispatch._geometry(n, 64)
         assert 128 <= blocks <= 32 * 132 and threads == 64
         assert blocks * threads >= n or blocks == 32 * 132  # the rest goes to the same threads
+
+
+def test_two_threads_load_sub_packages_at_once(run_python):
+    """One waited for numbastats.scalar.bits, held by the other, which waited for numbastats.scalar: Python raised an error."""
+    code = """
+import sys, threading, time
+from importlib.machinery import PathFinder, SourceFileLoader
+import numbastats as ns
+
+begun = threading.Event()
+
+class Slow(SourceFileLoader):
+    def create_module(self, spec):
+        begun.set()
+        time.sleep(0.5)
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "numbastats.scalar":
+            spec = PathFinder.find_spec(name, path)
+            spec.loader = Slow(name, spec.origin)
+            return spec
+
+sys.meta_path.insert(0, Finder)
+found = []
+threads = [threading.Thread(target=lambda name=name: found.append(getattr(ns, name).__name__)) for name in ("scalar", "random")]
+threads[0].start()
+begun.wait()
+threads[1].start()
+[t.join() for t in threads]
+print(*sorted(found))
+"""
+    assert run_python(code).split() == ["numbastats.random", "numbastats.scalar"]

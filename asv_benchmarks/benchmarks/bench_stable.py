@@ -13,7 +13,6 @@ from numbastats.stable import tables
 from . import datasets
 from .common import Case, Timing, few, interleave
 
-ALPHAS, BETAS = (0.25, 0.5, 0.75, 1.25, 1.5, 1.75, 1.9), (0.0, 0.5, 1.0)  # the reference's grid, |x| < 100
 SIZES = (1_000, 10_000, 1_000_000)
 ONE = dict(device="cpu", workers=1)
 

@@ -288,12 +288,6 @@ def _add(module, name, range64, range32, exact, loop=None, ufunc=None, *, pair=F
     FUNCTIONS[kernel.name] = Function(kernel, cpu, gpu, ranges, exact, loop, ufunc, absolute)
 
 
-def _log_dd_parts(mp, x):
-    exact = mp.log(x)
-    high = mp.mpf(float(exact))
-    return high, exact - high
-
-
 BUILDING_BLOCKS = {"log_scaled_sum64"}  # of one dtype and of use in one formula only: measured through that
 
 _mantissa = spread(1e-3, 1e3)

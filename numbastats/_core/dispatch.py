@@ -482,7 +482,7 @@ def in_float32(result, out, stream):
     elif _is_torch(result):
         result = result.float()
     else:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             result = result.astype(dtype)
     return deliver(result, out, dtype)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbastats import random
+import numbastats.random as random
 from numbastats._core.dispatch import elementwise
 from numbastats.bayes import kernels as k
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats import stable
+import numbastats.stable as stable
 from numbastats._core.errors import choice
 
 __all__ = ["levy_stable"]

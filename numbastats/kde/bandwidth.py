@@ -446,25 +446,6 @@ def _plugin_whitened(x, w, n, workers):
 # --- exact least-squares cross-validation, Epanechnikov -----------------------------------------------------------------
 
 
-def self_convolution(r, d):
-    """(K*K)(r) of the Epanechnikov kernel at distances r >= 0 in units of H.
-
-    Parameters
-    ----------
-    r : array_like
-    d : int
-
-    Returns
-    -------
-    numpy.ndarray
-        Absolute error below 1e-12.
-    """
-    r = np.asarray(r, float)
-    if d == 1:
-        return np.where(r < 2, 3 / 160 * np.maximum(2 - r, 0) ** 3 * (r * r + 6 * r + 4), 0.0)
-    return np.maximum(2 - r, 0) ** ((d + 5) / 2) * np.polyval(_convolution_table(d), np.minimum(r, 2) - 1)
-
-
 def _lens(r, d):
     """The integral over the lens of two balls at distance r: T, U as in the specification's formula."""
     x, w = np.polynomial.legendre.leggauss(64)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from numbastats import random
+import numbastats.random as random
 from numbastats._core.broadcast import check_dtype, real64, unmasked
 from numbastats._core.dispatch import _is_torch
 from numbastats._core.errors import NotFittedError

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats import random
+import numbastats.random as random
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.dispatch import choose_device, launch, of_host
 from numbastats._core.random import Purpose, normalise_rng

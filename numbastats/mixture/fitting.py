@@ -531,7 +531,7 @@ class _Job:
             free = size * K - 1
             criteria[:, j] = 2.0 * free - 2.0 * r.loglik if self.criterion == "aic" else free * np.log(mass) - 2.0 * r.loglik
             if self.criterion == "icl":
-                criteria[:, j] += 2.0 * _entropy(p, r, options)
+                criteria[:, j] += 2.0 * _entropy(p, r)
         if self.per_set is not None:
             pick = np.searchsorted(self.candidates, self.per_set[lo : lo + D])
         else:
@@ -669,7 +669,7 @@ def _unusable(out, family, dtype):
     return lost & np.isin(out["status"], (0, 1, 2, 4))
 
 
-def _entropy(p, r, options):
+def _entropy(p, r):
     """Sum over the observations of the entropy of the responsibilities."""
     D, K = r.par.shape[0], r.par.shape[2]
     total = np.full(D, np.nan)

@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 
-from numbastats import random
+import numbastats.random as random
 from numbastats._core.broadcast import refuse_mask, size_to_shape
 from numbastats._core.dispatch import (
     _device_kind,
@@ -362,6 +362,7 @@ class Law:
 
     # -- distribution function -----------------------------------------------------------------------------------
 
+    @np.errstate(under="ignore", over="ignore")  # tails underflow; in float32 the last panel may begin beyond the range
     def _distribution(self, x, params, upper, out, dtype, device, workers, stream):
         dtype = float_type((x, *params), dtype)
         x, _ = _in_one_kind(x, params, dtype)
@@ -372,14 +373,13 @@ class Law:
         header = header[index]
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
         wide = dtype == np.float32 and not _fits_float32(table)
-        with np.errstate(over="ignore"):  # the last panel may begin beyond the float32 range
-            result = elementwise(
-                lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
-                (as_double(x, stream) if wide else x, *(header[..., i][()] for i in range(6))),
-                extras=lambda where, d: (np.int64(upper), table.astype(d)),
-                out=None if wide else out, dtype=np.dtype(np.float64) if wide else dtype, device=device, workers=workers,
-                stream=stream, cost=60.0,
-            )  # fmt: skip
+        result = elementwise(
+            lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
+            (as_double(x, stream) if wide else x, *(header[..., i][()] for i in range(6))),
+            extras=lambda where, d: (np.int64(upper), table.astype(d)),
+            out=None if wide else out, dtype=np.dtype(np.float64) if wide else dtype, device=device, workers=workers,
+            stream=stream, cost=60.0,
+        )  # fmt: skip
         return in_float32(result, out, stream) if wide else result
 
     def cdf(self, x, *params, out=None, dtype=None, device=None, workers=None, stream=None, **named):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numbastats import random
+import numbastats.random as random
 from numbastats._core.broadcast import NAME
 from numbastats._core.dispatch import copied, elementwise, share_memory
 from numbastats._core.errors import choice

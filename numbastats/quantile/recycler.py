@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 
-from numbastats import random
+import numbastats.random as random
 from numbastats._core.broadcast import as_host, check_dtype, real64, refuse_mask, result_dtype, size_to_shape
 from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, as_double, elementwise, in_float32
 from numbastats._core.errors import ConvergenceWarning, choice
@@ -194,6 +194,7 @@ class Recycler:
 
     # -- building -----------------------------------------------------------------------------------------------
 
+    @np.errstate(under="ignore")  # tails underflow, also where the caller lets NumPy raise errors
     def _build(self, describe, params, base, tail, accuracy, degree, device, workers, shift):
         start = time.perf_counter()
         choice("accuracy", accuracy, ("double", "full"))
@@ -323,6 +324,7 @@ class Recycler:
                 raise
             return building.One(), None, None
 
+    @np.errstate(under="ignore")
     def _rebased(self, base):
         """The same law as a map from another base; rows are built once."""
         if base == self.base:
@@ -429,6 +431,7 @@ class Recycler:
             self._on_device[key] = cuda.to_device(self._tables[key])
         return self._on_device[key]
 
+    @np.errstate(under="ignore")
     def _narrow(self, kind):
         """The float32 table: degree 3, from the same masses. Its error is kept."""
         parts, worst = [], 0.0

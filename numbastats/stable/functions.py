@@ -582,7 +582,7 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     inside = (a > 0) & (a <= 2) & (np.abs(b) <= 1) & (s > 0) & np.isfinite(x) & np.isfinite(m) & np.isfinite(s)
     cusp = a < CUSP
     result[~inside] = np.nan
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
         for some, by in ((inside & cusp, _score_at_cusp), (inside & ~cusp, _score)):
             if some.any():
                 result[some] = by(*(v[some] for v in (x, a, b, m, s)), param, one, options)
