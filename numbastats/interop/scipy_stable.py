@@ -137,7 +137,8 @@ class _LevyStable:
             except ValueError:
                 return math.nan
 
-        return np.vectorize(one, otypes=[np.float64])(*self._parameters(args, kwds))[()]
+        parameters = self._parameters(args, kwds)
+        return np.asarray(np.frompyfunc(one, len(parameters), 1)(*parameters), np.float64)[()]
 
     def support(self, *args, **kwds):
         """Ends of the support."""
