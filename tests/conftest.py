@@ -54,7 +54,7 @@ def run_python():
         if simulator:
             env["NUMBA_ENABLE_CUDASIM"] = "1"
         env.update(environment)
-        done = subprocess.run([python, "-c", code, *args], capture_output=True, text=True, env=env, timeout=600)
+        done = subprocess.run([python, "-c", code, *args], capture_output=True, text=True, env=env, timeout=1800)
         if check and done.returncode != 0:
             raise AssertionError(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout if check else done

@@ -48,7 +48,7 @@ def environment():
 
 
 def run(environment, *arguments):
-    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=600)
+    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=1800)
 
 
 def test_every_benchmark_is_what_asv_expects(environment):

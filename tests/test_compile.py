@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import shutil
 import subprocess
@@ -71,7 +72,7 @@ def project(tmp_path):
         env = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_ENABLE") and k != "NUMBA_CACHE_DIR"}
         env.update(PYTHONPATH=str(run.folder), PYTHONDONTWRITEBYTECODE="1", **environment)
         command = [sys.executable, str(run.folder / "probe.py")]
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=1800)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -164,6 +165,24 @@ def test_edit_reached_through_a_module_misses(project):
     extra.write_text(extra.read_text().replace("5.0", "6.0"))
     edited, _ = project()
     assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx(total + 100)
+
+
+SCALAR_PROBE = """
+import json
+from numbastats.scalar import elementary
+value, stats = elementary.exp(1.5), elementary.exp._host.stats
+hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+print(json.dumps([value, hits, misses]))
+"""
+
+
+def test_scalar_functions_called_from_python_are_cached(project):
+    (project.folder / "probe.py").write_text(SCALAR_PROBE)
+    assert project() == [math.exp(1.5), 0, 1]
+    assert project() == [math.exp(1.5), 1, 0]
+    path = project.folder / "numbastats" / "scalar" / "bits.py"  # of a callee
+    path.write_text(path.read_text() + "\n# edited\n")
+    assert project()[1:] == [0, 1]
 
 
 def test_cache_can_be_turned_off(project):
@@ -418,7 +437,7 @@ print(ns.warmup(), {name.split(".")[0] for name in compile.REGISTRY} == set(comp
 
 
 def test_self_check_runs(run_python):
-    done = subprocess.run([sys.executable, "-m", "numbastats"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-m", "numbastats"], capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     for word in ("numbastats", "numba", "threading layer", "cache", "CUDA", "self-check passed"):
         assert word in done.stdout

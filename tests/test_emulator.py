@@ -23,7 +23,7 @@ def _run(script, *arguments):
     env["PYTHONPATH"] = str(Path(__file__).parents[1])
     if subprocess.run([PYTHON, "-c", "import numba_cuda"], capture_output=True, env=env).returncode:
         pytest.skip("no numba-cuda; point NUMBASTATS_PTX_PYTHON at an interpreter that has numba-cuda[cu13]")
-    return subprocess.run([PYTHON, str(FOLDER / script), *arguments], capture_output=True, text=True, env=env, timeout=900)
+    return subprocess.run([PYTHON, str(FOLDER / script), *arguments], capture_output=True, text=True, env=env, timeout=1800)
 
 
 def test_faults_are_seen():

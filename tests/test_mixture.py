@@ -838,12 +838,14 @@ def test_quantiles_of_counts_invert_the_distribution_function(family, weights, m
     k = np.arange(3.0 * max(means) + 60)
     cdf = mixture.cdf(k, **args)
     assert (np.diff(cdf) >= 0).all()
-    q = np.concatenate([cdf, np.nextafter(cdf, 0.0), np.nextafter(cdf, 1.0), [0.5, 0.999]])
+    steps = cdf[:: -(-cdf.size // 2000)]
+    q = np.concatenate([steps, np.nextafter(steps, 0.0), np.nextafter(steps, 1.0), [0.5, 0.999]])
     q = q[(q > 0) & (q < 1.0) & (q <= cdf[-1])]
     assert (mixture.ppf(q, **args) == np.searchsorted(cdf, q)).all()
     single = mixture.cdf(k.astype(np.float32), **args)
     single = single[single < 1]
-    assert (mixture.ppf(single, **args) == np.searchsorted(single, single)).all()
+    steps = single[:: -(-single.size // 2000)]
+    assert (mixture.ppf(steps, **args) == np.searchsorted(single, steps)).all()
     last = mixture.ppf(1.0 - 2.0**-53, **args)
     assert mixture.cdf(last, **args) >= 1.0 - 2.0**-53 > mixture.cdf(last - 1.0, **args)
     assert mixture.ppf([0.0, 1.0], **args).tolist() == [0.0, np.inf]

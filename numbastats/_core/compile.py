@@ -251,7 +251,10 @@ class _Scalar(CPUDispatcher):
 
     @functools.cached_property
     def _host(self):
-        return njit(**_SCALAR)(self.py_func)
+        f, jit = self.py_func, functools.partial(njit, **_SCALAR)
+        if f.__closure__ or not f.__module__.startswith("numbastats.scalar."):  # of others the digest may miss a callee
+            return jit(f)
+        return _cached(jit, _renamed(f, f.__globals__, f"{f.__qualname__}__host__{_digest(f, 'host', _SCALAR_FLAGS, {})}"))
 
     def __call__(self, *args, **kwargs):
         return self._host(*args, **kwargs)
@@ -453,6 +456,13 @@ def _cached(jit, f):
         return jit(f)
 
 
+def _renamed(f, glb, qualname):
+    """The function with other globals and the name by which the disk cache knows it."""
+    g = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, f.__closure__)
+    g.__module__, g.__qualname__ = f.__module__, qualname
+    return g
+
+
 def build(template, target: str, *, fastmath=(), **scalars):
     """Bind scalar functions to a loop skeleton and jit it for one target.
 
@@ -481,10 +491,8 @@ def build(template, target: str, *, fastmath=(), **scalars):
     simulated = target == "cuda" and SIMULATED
     if simulated:
         glb = _plain_globals(template.__code__, glb, {})
-    f = types.FunctionType(template.__code__, glb, template.__name__, template.__defaults__, template.__closure__)
-    f.__module__ = template.__module__
     bound = "_".join(getattr(v, "__name__", str(v)) for v in scalars.values())
-    f.__qualname__ = f"{template.__name__}__{bound[:80]}__{target}__{_digest(template, target, flags, scalars)}"
+    f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{_digest(template, target, flags, scalars)}")
     if simulated:
         return cuda.jit(f)
     if target == "cuda":
