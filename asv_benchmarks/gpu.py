@@ -21,7 +21,6 @@ import contextlib
 import dataclasses
 import fnmatch
 import importlib
-import inspect
 import multiprocessing
 import os
 import pkgutil
@@ -36,7 +35,6 @@ from pathlib import Path
 SIMULATE = "--simulate" in sys.argv[1:]
 if SIMULATE:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
-    sys.setswitchinterval(1e-4)  # the simulator polls a block's threads, and by default keeps the interpreter 5 ms each time
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the package is not installed
 
@@ -295,28 +293,10 @@ def difference(got, want, floor=0.0):
 
 def on_device(kernel, inputs, outputs):
     """Run the CUDA twin on host arguments; fills the outputs."""
-    if SIMULATED:
-        compile_before_simulating(kernel, inputs, outputs)
     staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in (*inputs, *outputs)]
     run(kernel, staged, max(a.size for a in (*inputs, *outputs) if isinstance(a, np.ndarray)))
     for device_array, host in zip(staged[len(inputs) :], outputs, strict=True):
         device_array.copy_to_host(host)
-
-
-def compile_before_simulating(kernel, inputs, outputs):
-    """Run the loop once as plain Python on a few values, so that its scalars are compiled here.
-
-    Within a simulated block 32 Python threads and the one that supervises them fight for the interpreter, and compiling takes
-    four times as long.
-    """
-    f = kernel.cuda.fn
-    source = inspect.getsource(f)
-    if "cuda.shared" in source or "cuda.blockIdx" in source or any(o.ndim != 1 for o in outputs):
-        return
-    one_thread = types.SimpleNamespace(grid=lambda dimensions: 0, gridsize=lambda dimensions: 1)
-    plain = types.FunctionType(f.__code__, {**f.__globals__, "cuda": one_thread}, f.__name__)
-    items = {o.size for o in outputs}
-    plain(*(a[:4].copy() if getattr(a, "ndim", 0) == 1 and a.size in items else a for a in (*inputs, *outputs)))
 
 
 def run(kernel, staged, n):

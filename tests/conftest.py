@@ -14,7 +14,6 @@ if not REAL:
     if "numba" in sys.modules:
         raise RuntimeError("numba was imported before conftest could turn its CUDA simulator on; run plain `python -m pytest`")
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
-    sys.setswitchinterval(1e-4)  # the simulator polls a block's threads, and by default keeps the interpreter 5 ms each time
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))  # the parallel twin must really be split
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 

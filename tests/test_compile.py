@@ -10,13 +10,12 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from numba import cuda
 
 import numbastats
 from numbastats._core import compile as compiling
@@ -340,25 +339,47 @@ def test_split_kernel_calls_its_serial_twin_on_parts(monkeypatch):
         kernel.parallel(x.astype(complex), out)
 
 
-@pytest.mark.skipif(not compiling.SIMULATED, reason="shared arrays of the simulator")
-def test_threads_of_a_simulated_block_share_their_arrays():
-    """All arrive before the first one has its array."""
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+def _turns(out, order, fails):
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    shared = cuda.shared.array(4, np.int64)
+    shared[t] = t
+    for s in range(t):  # threads 1 to 3 pass 1 to 3 barriers, and end
+        order.append((i, s))
+        cuda.syncthreads()
+        out[i] += shared[(t + s) % 4]
+        cuda.syncthreads()
+        shared[t] += 10
+        if t == fails:
+            raise KeyError("wrong")
 
-    class Slow:
-        def __index__(self):
-            time.sleep(0.01)
-            return 3
 
-    shared, together = FakeCUDAShared(0), threading.Barrier(4)
+@pytest.mark.skipif(not compiling.SIMULATED, reason="the simulator")
+def test_threads_of_a_simulated_block_take_turns():
+    """One at a time, in order, each to its next barrier; those that have ended are not waited for."""
+    out, order = np.zeros(8, np.int64), []
+    cuda.jit(_turns)[2, 4](out, order, -1)
+    assert out.tolist() == [0, 1, 2 + 13, 3 + 0 + 11] * 2
+    assert order == [(4 * b + t, s) for b in range(2) for s in range(3) for t in range(s + 1, 4)]
+    before = threading.active_count()
+    with pytest.raises(KeyError, match="wrong") as caught:
+        cuda.jit(_turns)[2, 4](out, order, 2)
+    assert caught.value.__notes__ == ["in thread (2, 0, 0) of block (0, 0, 0)"]
+    cuda.jit(_turns)[2, 4](out, order, -1)
+    assert threading.active_count() == before  # the workers of the failed block are at work again
 
-    def kernel(_):
-        together.wait()
-        return shared.array(Slow(), np.float64)
 
-    with ThreadPoolExecutor(4) as pool:
-        arrays = list(pool.map(kernel, range(4)))
-    assert len({id(a) for a in arrays}) == 1 and arrays[0].shape == (3,)
+def _counts(out):
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    out[y, x, 0] = cuda.syncthreads_count(x)
+    out[y, x, 1] = cuda.syncthreads_or(x == 2)
+    out[y, x, 2] = cuda.syncthreads_and(x < 2)
+
+
+@pytest.mark.skipif(not compiling.SIMULATED, reason="the simulator")
+def test_votes_of_a_simulated_block():
+    out = np.zeros((2, 3, 3), np.int64)
+    cuda.jit(_counts)[1, (3, 2)](out)
+    assert (out == [4, 1, 0]).all()
 
 
 def test_collector_is_on_again_after_compiling():

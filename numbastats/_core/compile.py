@@ -20,14 +20,12 @@ import inspect
 import math
 import os
 import sys
-import threading
 import types
 import uuid
 import warnings
 from pathlib import Path
 
 import numba
-import numpy as np
 from numba import cuda, njit
 from numba.core import codegen, compiler, errors, ir
 from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -36,6 +34,9 @@ from numba.core.typed_passes import NopythonTypeInference
 
 from numbastats._core.errors import choice
 from numbastats._core.parallel import in_threads
+
+if numba.config.ENABLE_CUDASIM:
+    import numbastats._core.simulator  # noqa: F401  takes the place of a part of Numba's
 
 __all__ = [
     "REGISTRY", "SIMULATED", "InThreads", "Kernel", "array_function", "build", "device_function", "real_gpu", "set_plain",
@@ -87,33 +88,6 @@ def _load_registries():
 
 
 _load_registries()
-
-
-def _lock_shared_arrays():
-    """Let one thread of a simulated block allocate a shared array.
-
-    In Numba's simulator two threads that arrive at once get an array each, and what one of them writes the others never see.
-    """
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared
-    from numba.np.numpy_support import as_dtype
-
-    dynamic, lock = FakeCUDAShared.array, threading.Lock()
-
-    def array(self, shape, dtype):
-        if shape == 0:
-            return dynamic(self, shape, dtype)
-        line = sys._getframe(1)
-        key = line.f_code.co_filename, line.f_lineno
-        with lock:
-            if key not in self._allocations:
-                self._allocations[key] = np.empty(shape, as_dtype(dtype) if isinstance(dtype, numba.types.Type) else dtype)
-            return self._allocations[key]
-
-    FakeCUDAShared.array = array
-
-
-if SIMULATED:
-    _lock_shared_arrays()
 
 
 _ours = False  # whether what Numba compiles right now belongs to a kernel; it compiles one thing at a time, under a lock
