@@ -92,10 +92,15 @@ Z_COS = (PI / 2 * mp.mpf("1.0001")) ** 2
 Z_ATAN = mp.tan(PI / 8) ** 2
 G_EXP = series([1 / mp.factorial(j + 2) for j in range(40)])
 G_LOG = series([mp.mpf(2) / (2 * j + 3) for j in range(60)])
-G_LOG_DD = series([mp.mpf(1) / (2 * j + 5) for j in range(60)])
+LOG_DD_TERMS = series([mp.mpf(1) / ((2 * j + 5) * 4 ** (j + 2)) for j in range(60)])
 G_SIN = series([(-1) ** (j + 1) / mp.factorial(2 * j + 3) for j in range(30)])
 G_COS = series([(-1) ** j / mp.factorial(2 * j + 4) for j in range(30)])
 G_ATAN = series([mp.mpf((-1) ** (j + 1)) / (2 * j + 3) for j in range(200)])
+
+
+def g_log_dd(rounded):
+    """(log(1 + f)/s - 1)/z - 1/12 over z = s^2 = (2 f/(2 + f))^2, with 1/12 as rounded."""
+    return lambda z: LOG_DD_TERMS(z) + (mp.mpf(1) / 12 - mp.mpf(rounded(mp.mpf(1) / 12))) / z
 
 
 def g_log32(f):
@@ -107,7 +112,8 @@ POLYNOMIALS = {
     "EXP": (G_EXP, lambda r: r * r * mp.exp(-r), -HALF_LN2, HALF_LN2, 10, 5),
     "LOG": (G_LOG, lambda z: z / 2, mp.mpf(0), Z_LOG, 7, 0),
     "LOG_CUBIC": (g_log32, lambda f: f**3 / mp.log1p(f), mp.sqrt(0.5) - 1, mp.sqrt(2) - 1, 0, 8),
-    "LOG_DD": (G_LOG_DD, lambda z: z * z, mp.mpf(0), Z_LOG, 8, 3),
+    "LOG_DD": (g_log_dd(float64), lambda z: z * z, mp.mpf(0), 4 * Z_LOG, 7, 0),
+    "LOG_DD_SHORT": (g_log_dd(float32), lambda z: z * z, mp.mpf(0), 4 * Z_LOG, 0, 3),
     "SIN": (G_SIN, lambda z: z, mp.mpf(0), Z_TRIG, 6, 3),
     "COS": (G_COS, lambda z: z * z, mp.mpf(0), Z_TRIG, 6, 3),
     "COS_ABS": (G_COS, lambda z: z * z, mp.mpf(0), Z_COS, 7, 4),
