@@ -626,15 +626,15 @@ _half_pi = by_dtype(  # the last bit of the second is 2^-53 (float32: 2^-23): su
 
 @device_function
 def _quadrant64(x):
-    """N, the multiple of pi/2 nearest to x, and bits whose last two are n mod 4."""
+    """N, the multiple of pi/2 nearest to x, and a number whose last two bits are n mod 4."""
     t = muladd(x, 0.6366197723675814, _ROUND)
-    return t - _ROUND if abs(x) < 1.4e14 else _NAN, to_bits(t)
+    return t - _ROUND if abs(x) < 1.4e14 else _NAN, t
 
 
 @device_function
 def _quadrant32(x):
     t = muladd(x, np.float32(0.63661975), _ROUND32)
-    return t - _ROUND32 if abs(x) < np.float32(1e6) else _NAN32, to_bits(t)
+    return t - _ROUND32 if abs(x) < np.float32(1e6) else _NAN32, t
 
 
 @device_function
@@ -656,29 +656,40 @@ def _sin_cos_poly32(z):
     return _SIN32(z), _COS32(z)
 
 
-_quadrant, _sin_cos_poly = by_dtype(_quadrant64, _quadrant32), by_dtype(_sin_cos_poly64, _sin_cos_poly32)
+@device_function
+def _turned64(v, t):
+    """-v where t ends in the quadrants 2 and 3, else v."""
+    return from_bits(to_bits(v) ^ ((to_bits(t) << 62) & -0x8000000000000000))
 
 
 @device_function
-def _sin_cos_reduced(r, r_lo, bits):
-    """Sine and cosine of n pi/2 + r + r_lo."""
+def _turned32(v, t):
+    return from_bits(np.int32(to_bits(v) ^ np.int32(np.int32(to_bits(t) << np.int32(30)) & np.int32(-0x80000000))))
+
+
+_quadrant, _sin_cos_poly = by_dtype(_quadrant64, _quadrant32), by_dtype(_sin_cos_poly64, _sin_cos_poly32)
+_turned = by_dtype(_turned64, _turned32, 2)
+
+
+@device_function
+def _sin_cos_reduced(r, r_lo, t):
+    """Sine and cosine of n pi/2 + r + r_lo; the last two bits of t are n mod 4."""
     T = type(r)
     z = r * r
     sin_z, cos_z = _sin_cos_poly(z)
     s = r + muladd(r * z, sin_z, r_lo)
     head = muladd(T(-0.5), z, T(1.0))
     c = head + muladd(z * z, cos_z, muladd(T(-0.5), z, T(1.0) - head))
-    odd = (bits & 1) != 0
-    a, b = c if odd else s, s if odd else c
-    return -a if (bits & 2) != 0 else a, -b if ((bits + 1) & 2) != 0 else b
+    odd = (to_bits(t) & 1) != 0
+    return _turned(c if odd else s, t), _turned(s if odd else c, t + T(1.0))
 
 
 @device_function
 def _sincos_any(x):
     T = type(x)
-    n, bits = _quadrant(x)
+    n, t = _quadrant(x)
     r, r_lo = _minus_quadrants(x, n)
-    s, c = _sin_cos_reduced(r, r_lo, bits)
+    s, c = _sin_cos_reduced(r, r_lo, t)
     return s if not (x == T(0.0)) else x, c  # keeps -0.0
 
 
@@ -710,7 +721,7 @@ def cos(x):
 def _tan_any(x):
     """Quotient of sin r and cos r, both as sums, corrected by the remainder of the division."""
     T = type(x)
-    n, bits = _quadrant(x)
+    n, t = _quadrant(x)
     r, r_lo = _minus_quadrants(x, n)
     z = r * r
     sin_z, cos_z = _sin_cos_poly(z)
@@ -721,7 +732,7 @@ def _tan_any(x):
     tail = muladd(z * z, cos_z, muladd(-r, r_lo, muladd(T(-0.5), z, T(1.0) - head)))
     c = head + tail
     c_lo = (head - c) + tail
-    odd = (bits & 1) != 0
+    odd = (to_bits(t) & 1) != 0
     num, num_lo = c if odd else s, c_lo if odd else s_lo
     den, den_lo = -s if odd else c, -s_lo if odd else c_lo
     inverse = T(1.0) / den
@@ -744,13 +755,13 @@ def tan(x):
 
 @device_function
 def _half_turns64(a):
-    """Reduce a modulo 1/2 to [-1/4, 1/4], exactly, times pi; and bits whose last two are the quadrant."""
+    """Reduce a modulo 1/2 to [-1/4, 1/4], exactly, times pi; a number whose last two bits are the quadrant."""
     a = a if a < 9007199254740992.0 else a - a  # from 2^53 on a is even; inf becomes NaN
     b = muladd(-2.0, muladd(a, 0.5, 4503599627370496.0) - 4503599627370496.0, a)
     t = muladd(b, 2.0, _ROUND)
     r = muladd(t - _ROUND, -0.5, b)
     v = r * 3.141592653589793
-    return v, muladd(r, 1.2246467991473532e-16, muladd(r, 3.141592653589793, -v)), to_bits(t)
+    return v, muladd(r, 1.2246467991473532e-16, muladd(r, 3.141592653589793, -v)), t
 
 
 @device_function
@@ -761,7 +772,7 @@ def _half_turns32(a):
     r = muladd(t - _ROUND32, np.float32(-0.5), b)
     v = r * np.float32(3.1415927410125732)
     v_lo = muladd(r, np.float32(-8.742277657347586e-08), muladd(r, np.float32(3.1415927410125732), -v))
-    return v, v_lo, to_bits(t)
+    return v, v_lo, t
 
 
 _half_turns = by_dtype(_half_turns64, _half_turns32)
@@ -770,8 +781,8 @@ _half_turns = by_dtype(_half_turns64, _half_turns32)
 @device_function
 def _sincospi_any(x):
     T = type(x)
-    r, r_lo, bits = _half_turns(abs(x))
-    s, c = _sin_cos_reduced(r, r_lo, bits)
+    r, r_lo, t = _half_turns(abs(x))
+    s, c = _sin_cos_reduced(r, r_lo, t)
     return (s + T(0.0)) * math.copysign(T(1.0), x), c + T(0.0)  # adding 0 turns -0.0 into 0.0
 
 
