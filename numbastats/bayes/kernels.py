@@ -148,9 +148,9 @@ def row_words(k0, k1, stream, step, group, u):
 
 @_function
 def latent_rows(k0, k1, stream, step, row, m, u, r, total):
-    """r = z ~ N(m, 1) on (0, inf); returns `total` and the z^2 added to it one by one. `row` is the number of the first row."""
+    """r = z - m, z ~ N(m, 1) on (0, inf); returns `total` and the r^2 added to it one by one. `row` is the first row's number."""
     for i in range(m.size):
-        r[i] = truncnorm_right(m[i], u[i])
+        r[i] = truncnorm_right(m[i], u[i]) - m[i]
     far = 0
     for i in range(m.size):
         far += m[i] < _FAR
@@ -161,9 +161,9 @@ def latent_rows(k0, k1, stream, step, row, m, u, r, total):
                 c = c * (GROUP // 2) + second % (GROUP // 2)
                 w0, w1, w2, w3 = philox4x32(np.uint32(c), step, np.uint32(0), stream, k0, k1)
                 if second < GROUP // 2:
-                    r[i] = truncnorm_right_far(m[i], w0, w1)
+                    r[i] = truncnorm_right_far(m[i], w0, w1) - m[i]
                 else:
-                    r[i] = truncnorm_right_far(m[i], w2, w3)
+                    r[i] = truncnorm_right_far(m[i], w2, w3) - m[i]
     for i in range(m.size):
         total += r[i] * r[i]
     return total
@@ -244,13 +244,13 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
 
 @device_function
 def latent_row(k0, k1, stream, step, row, m):
-    """z and z^2 of one row, from the same words as in `row_words`."""
+    """e = z - m and e^2 of one row, from the same words as in `row_words`."""
     half = GROUP // 2
     group, place = row // GROUP, row % GROUP
     w0, w1, w2, w3 = philox4x32(np.uint32(group * half + place % half), step, np.uint32(0), stream, k0, k1)
     high, low = (w0, w1) if place < half else (w2, w3)
-    z = truncnorm_right_far(m, high, low) if m < _FAR else truncnorm_right(m, uniform52(high, low))
-    return z, z * z
+    e = (truncnorm_right_far(m, high, low) if m < _FAR else truncnorm_right(m, uniform52(high, low))) - m
+    return e, e * e
 
 
 @device_function

@@ -112,7 +112,7 @@ class Rows:
         return out if self.shift is None else out + g[:, :1] * self.shift
 
     def latent(self, B, key, streams, step):
-        """X'z and z'z of latent variables z ~ N(X b, 1) on (0, inf), drawn anew, for every chain b in B."""
+        """X'e and e'e of e = z - X b, latent variables z ~ N(X b, 1) on (0, inf) drawn anew, for every chain b in B."""
         return self._run(k.LATENT, B, key, streams, step)
 
     def loglik(self, B):

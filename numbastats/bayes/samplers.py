@@ -30,13 +30,13 @@ def surrogate_sweeps(n, p):
 
 
 def _factor(H, d):
-    """Lower Cholesky factor of H + diag(d), Fortran order."""
+    """Lower Cholesky factor of H + diag(d), Fortran order, and d in the bounds that it needed."""
     for low, high in ((0.0, math.inf), (1e-9, 1e200), (1e-6, 1e100)):
-        A = H.copy(order="F")
-        A[np.diag_indices_from(A)] += np.clip(d, low, high)
+        A, near = H.copy(order="F"), np.clip(d, low, high)
+        A[np.diag_indices_from(A)] += near
         L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
         if info == 0:
-            return L
+            return L, near
     raise RuntimeError(
         "the Cholesky factorisation of X'X + diag(d) failed three times; are there non-finite or huge columns in X?"
     )
@@ -141,7 +141,7 @@ class Chains:
         d[: self.skip] = s["D"][0, : self.skip]
         for _ in range(6):
             H, h = _summed(self.rows.curvature, b)
-            L = _factor(H, d)
+            L, _ = _factor(H, d)
             b = _solve(L, _solve(L, h), True)
         z = self._draws()[0]
         s["B"] = np.array([b + _solve(L, v, True) for v in z])
@@ -175,31 +175,36 @@ class Chains:
         stage, step = self.streams[k.LATENT_STAGE], self._step()
         if self.wide:
             margins = (np.ascontiguousarray(B, self._X.dtype) @ self._X.T).astype(np.float64)
-            z, zz = self._identity.latent(margins, self.key, stage, step)
+            z = margins + self._identity.latent(margins, self.key, stage, step)[0]
         else:
-            w, zz = self.rows.latent(B, self.key, stage, step)
+            e, squares = self.rows.latent(B, self.key, stage, step)
         if self.prior == "horseshoe" and self.kind == "gibbs":
             options = (np.int64(self.skip), self.scale, self.fixed, self.slab, *self.key, self.streams, step)
             k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
         elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
             self._scales(B, T, D)
         Z, U = self._draws()
-        expanded = self.kind == "px-gibbs"
+        expanded, rounding = self.kind == "px-gibbs", 64.0 * np.finfo(self.rows.dtype).eps
         for c in range(B.shape[0]):
             if self.wide:
                 B[c] = self._wide_draw(z[c], D[c], Z[c], U[c, 2] if expanded else None)
                 continue
-            L = _factor(s["H"], D[c])
-            v = _solve(L, w[c])
-            g = math.sqrt(2.0 * U[c, 2] / (zz[c] - v @ v)) if expanded else 1.0
-            B[c] = _solve(L, g * v + Z[c, : self.p], True)
+            # from b and z - X b on: with z itself the least squares cancel, and where b is large nothing of them is left
+            b, g = B[c], 1.0
+            L, d = _factor(s["H"], D[c])
+            pull = d * b
+            v = _solve(L, e[c] - pull)
+            if expanded:
+                rest = squares[c] + pull @ b - v @ v
+                g = math.sqrt(2.0 * U[c, 2] / rest) if rest > rounding * squares[c] else 1.0
+            B[c] = _solve(L, g * (b @ L + v) + Z[c, : self.p], True)
         return np.ones(B.shape[0])
 
     def _wide_draw(self, z, d, normals, gamma):
         """Bhattacharya, Chakraborty and Mallick (2016): one n x n factorisation."""
         X = self._X
         u = normals[: self.p] / np.sqrt(d)
-        L = _factor(np.asfortranarray((X / d) @ X.T, np.float64), np.ones(self.n))
+        L, _ = _factor(np.asfortranarray((X / d) @ X.T, np.float64), np.ones(self.n))
         g = 1.0
         if gamma is not None:
             v = _solve(L, z)
@@ -220,7 +225,7 @@ class Chains:
         rotated = np.empty_like(B)
         for c in range(chains):
             b, d, v = B[c], D[c], Z[c]
-            L = _factor(s["H"], d)
+            L, _ = _factor(s["H"], d)
             shift = _solve(L, s["h"])
             q = b @ L - shift  # OpenBLAS runs trmv in threads from 20 x 20 on: 12 ms a call on a busy machine
             pull = _solve(L, d * b - s["gradient"][c]) - q
@@ -262,7 +267,7 @@ class Chains:
             self._scales(B, T, D, sweep)
             Z, _ = self._draws(sweep)
             for c in range(B.shape[0]):
-                L = _factor(s["H"], D[c])
+                L, _ = _factor(s["H"], D[c])
                 B[c] = _solve(L, _solve(L, s["h"]) + Z[c], True)
         self._scales(B, T, D, self.sweeps)
         U = self._draws(self.sweeps)[1]
