@@ -19,6 +19,8 @@ def _chains(x):
         raise ValueError(f"x has shape {x.shape}; draws have shape (draws,), (chains, draws) or (chains, draws, k)")
     if x.shape[1] < 4:
         raise ValueError(f"x has {x.shape[1]} draws per chain; at least 4 are needed")
+    if not x.size:
+        raise ValueError(f"x has shape {x.shape}, which holds no draws; pass at least one chain and one quantity")
     x = x if x.ndim == 3 else x[:, :, None]
     return np.where(np.isfinite(x).all(axis=(0, 1)), x, np.nan)
 
@@ -94,7 +96,7 @@ def rhat(x):
     Raises
     ------
     ValueError
-        For fewer than 4 draws per chain or another number of axes.
+        For fewer than 4 draws per chain, another number of axes, or no chains or quantities.
 
     References
     ----------
