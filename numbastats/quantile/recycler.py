@@ -395,6 +395,9 @@ class Recycler:
             key = ("uniform", first.degree)
             parts = [halved(t._tables[key], other._bits - t._bits) for t in tables]
         other._tables = {key: np.concatenate(parts)}
+        held = {getattr(t, "_held", None) for t in tables}
+        if None in held or len(held) > 1:  # no float32 table for laws from files, nor for tails that differ
+            other._narrow_errors[key[0]] = math.inf
         return other
 
     def _assemble(self, tables, signed):
