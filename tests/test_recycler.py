@@ -736,6 +736,9 @@ def test_recycling_between_tails():
     base, target = ns.quantile.variance_gamma(2.6794, 0.9087, 0.6637), ns.quantile.student_t(22.44, base="uniform")
     x = base.isf([1e-11, 1e-7, 0.1, 0.9])
     np.testing.assert_allclose(recycle(x, base, target), target.isf(base.sf(x)), rtol=5e-15)  # observed 1.6e-15
+    gumbel = Recycler(logpdf=lambda x: -x - np.exp(-x))  # its lower tail to a power law: both densities are smooth
+    with pytest.raises(ValueError, match="Go through probabilities"):
+        recycle(0.0, gumbel, ns.quantile.student_t(3.0))
 
 
 def test_scalar_for_user_code(table):

@@ -58,6 +58,7 @@ class One:
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
     calls: int = 0
     extrapolation: float = 0.0  # error where the mass next to a pole is that of a power law
+    mapping: float = 0.0  # error of the rows from a base law
 
 
 class _Counted:
@@ -178,6 +179,11 @@ def refusal(one):
             "next to the pole the density is no power law down to the smallest doubles. Give a larger tail=, or singular= if the "
             "power is known"
         )
+    elif one.mapping == one.error:
+        where = (
+            "the map from the base law is too steep in a tail, or has a kink away from the anchor. Go through probabilities: "
+            "target.ppf of the base law's cdf"
+        )
     elif alone < 1e-12:
         where = f"only {alone:.1e} of the mass is on one side of the anchor {one.masses.anchor!r}. Move the anchor into the bulk"
     else:
@@ -252,6 +258,7 @@ def from_base(one, base, degree, rng):
             f"{masses.p[0]!r}; its density has features that the panels from there do not follow"
         )
     rows = zones.both(lambda right: zones.signed(right, one.base, *base_shape(base)), one.base.symmetric)
+    one.mapping = zones.error
     one.error = max(one.error, zones.error)
     return rows
 
