@@ -579,6 +579,15 @@ def test_save_and_load(tmp_path, table):
             write(file, np.ones(3))
         with pytest.raises(ValueError, match="no table"):
             Recycler.load(tmp_path / "foreign")
+    whole = (tmp_path / "table").read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 255
+    for damaged in (b"", b"some text", whole[: len(whole) // 2], whole[:-10], bytes(flipped), pickle.dumps(u)):
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(ValueError, match="is no table, or damaged"):
+            Recycler.load(tmp_path / "damaged")
+    with pytest.raises(FileNotFoundError):
+        Recycler.load(tmp_path / "missing")
 
 
 def test_recycling(table):

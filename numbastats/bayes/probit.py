@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 
+from numbastats._core.archive import read_archive
 from numbastats._core.dispatch import choose_device, elementwise
 from numbastats._core.errors import ConvergenceWarning, NotFittedError, choice
 from numbastats._core.estimator import Estimator
@@ -889,16 +890,23 @@ class BayesProbit(Estimator):
         Returns
         -------
         BayesProbit
+
+        Raises
+        ------
+        ValueError
+            For a file that is no model.
+        OSError
+            For a file that cannot be read.
         """
-        with np.load(path, allow_pickle=False) as file:
-            params, facts = json.loads(str(file["header"]))
-            model = cls(**params)
-            model._used = model.get_params()
-            model.classes_ = file["classes"]
-            model.draws_ = {n[6:]: file[n] for n in file.files if n.startswith("draws_")}
-            model.moments_ = {n[8:]: file[n] for n in file.files if n.startswith("moments_")}
-            if "feature_names" in file.files:
-                model.feature_names_in_ = file["feature_names"].astype(object)
+        file = read_archive(path, "header", f"{path} is no model, or damaged; pass a file that BayesProbit.save wrote")
+        params, facts = json.loads(str(file["header"]))
+        model = cls(**params)
+        model._used = model.get_params()
+        model.classes_ = file["classes"]
+        model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
+        model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
+        if "feature_names" in file:
+            model.feature_names_in_ = file["feature_names"].astype(object)
         model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
         model.stats_, model.sampler_ = facts["stats"], facts["stats"]["sampler"]
         skip = int(model._used["fit_intercept"])

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from numbastats._core.archive import read_archive
 from numbastats.quantile.building import Certificate, One
 
 __all__ = ["Loaded", "load", "save"]
@@ -47,29 +48,26 @@ def save(table, path):
 def load(path, kind):
     """Read what `save` wrote into a new object of class `kind`."""
     table = kind.__new__(kind)
-    contents = np.load(path, allow_pickle=False)
-    if "meta" not in getattr(contents, "files", ()):
-        raise ValueError(f"{path} is no table; pass a file that Recycler.save wrote")
-    with contents as f:
-        meta = json.loads(str(f["meta"]))
-        if meta["version"] != _VERSION:
-            raise ValueError(f"{path} was written by another version of the library; build the table anew")
-        base = meta["base"]
-        table.base = base if isinstance(base, str) else (base[0], tuple(base[1]))
-        table.degree, table._octaves, table._bits = meta["degree"], meta["octaves"], meta["bits"]
-        table.setup_seconds = meta["setup_seconds"]
-        table._param_dtype = np.dtype(meta["param_dtype"]) if meta.get("param_dtype") else None
-        table._narrow_errors = meta["narrow_errors"]
-        table.shape, table._shift = tuple(meta["shape"]), f["shift"]
-        table._tables = {}
-        for name in f.files:
-            if name.startswith("table_"):
-                _, rows, degree = name.split("_")
-                table._tables[rows, int(degree)] = f[name]
-        table.certificate = Certificate(f["ok"][()], f["error"][()], f["tail_mass"][()], f["calls"][()])
-        table.norm_const = f["norm"][()]
-        table.p_minus = f["p"][:, 0].reshape(table.shape)[()]
-        table._sets = [One(masses=Loaded(tuple(p)), base=Loaded(None, a)) for p, a in zip(f["p"], f["anchors"], strict=True)]
+    f = read_archive(path, "meta", f"{path} is no table, or damaged; pass a file that Recycler.save wrote")
+    meta = json.loads(str(f["meta"]))
+    if meta["version"] != _VERSION:
+        raise ValueError(f"{path} was written by another version of the library; build the table anew")
+    base = meta["base"]
+    table.base = base if isinstance(base, str) else (base[0], tuple(base[1]))
+    table.degree, table._octaves, table._bits = meta["degree"], meta["octaves"], meta["bits"]
+    table.setup_seconds = meta["setup_seconds"]
+    table._param_dtype = np.dtype(meta["param_dtype"]) if meta.get("param_dtype") else None
+    table._narrow_errors = meta["narrow_errors"]
+    table.shape, table._shift = tuple(meta["shape"]), f["shift"]
+    table._tables = {}
+    for name in f:
+        if name.startswith("table_"):
+            _, rows, degree = name.split("_")
+            table._tables[rows, int(degree)] = f[name]
+    table.certificate = Certificate(f["ok"][()], f["error"][()], f["tail_mass"][()], f["calls"][()])
+    table.norm_const = f["norm"][()]
+    table.p_minus = f["p"][:, 0].reshape(table.shape)[()]
+    table._sets = [One(masses=Loaded(tuple(p)), base=Loaded(None, a)) for p, a in zip(f["p"], f["anchors"], strict=True)]
     table.device = table.workers = table._cdf = None
     table._index = np.arange(len(table._sets)).reshape(table.shape)
     table.params, table._heads, table._on_device, table._others = (), {}, {}, {}
