@@ -98,6 +98,25 @@ def test_density_next_to_the_pole(lam):
     np.testing.assert_allclose(Recycler.pdf(frozen, x[1:]), got[1:], rtol=6e-14)  # SciPy's kve; observed 2.5e-14
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("law", "shape", "power"),
+    [*((variance_gamma, (lam,), 0.0) for lam in (0.05, 0.5, 0.5 + 2.0**-20, 0.5001, 0.501, 0.55, 0.7)),
+     *((variance_gamma, (lam,), 0.3) for lam in (0.05, 0.3, 0.5, 0.501, 5.0)), (nig, (), 0.55),
+     *((generalized_hyperbolic, (lam,), 0.55) for lam in (-3.0, -0.2, 0.2, 0.505, 4.0))],
+)  # fmt: skip
+def test_density_where_a_bessel_argument_underflows(law, shape, power, dtype):
+    """Off by e^6 next to mu at shapes just above 1/2, inf or NaN where alpha g, or gamma delta, is no normal number."""
+    tiny = np.finfo(dtype).tiny
+    alpha = float(tiny) ** power
+    p = dtype((*shape, alpha, 0.5 * alpha) if law is variance_gamma else (*shape, alpha, 0.5 * alpha, alpha))
+    x = np.array([tiny / 8, tiny, tiny**0.97, tiny**0.9, tiny**0.75, tiny**0.5], dtype)
+    with mpmath.workdps(60):
+        want = np.array([float(mpmath.log(exact_pdf(law, tuple(map(float, p)), t))) for t in x])
+    atol = 6e-13 if dtype == np.float64 else 3e-5  # of numbers to 700 and 90
+    np.testing.assert_allclose(law.logpdf(x, *p), want, rtol=0, atol=atol)
+
+
 def test_bessel():
     """Orders to 100, arguments 1e-8 to 1e3: observed 5e-15 absolute or relative in the logarithm."""
     rng = np.random.default_rng(4)
