@@ -222,6 +222,16 @@ def test_very_wide_and_skewed(law, p):
     assert (frozen.cdf(beyond) if sign > 0 else frozen.sf(beyond)) < 1e-19
 
 
+@pytest.mark.parametrize("law", [nig, hyperbolic])
+@pytest.mark.parametrize("alpha_delta", [1e17, 1e22, 1e29])
+def test_next_to_a_normal_law_away_from_mu(law, alpha_delta):
+    """Refused where gamma rounds to alpha: the mean is fifty standard deviations from mu, the skewness 150/(alpha delta)."""
+    alpha, delta = 2.0 * math.sqrt(alpha_delta), 0.5 * math.sqrt(alpha_delta)
+    std = math.sqrt(delta / alpha)
+    u = np.array([1e-15, 0.01, 0.5, 0.99])
+    np.testing.assert_allclose(law.ppf(u, alpha, 50.0 / std, delta), std * (50.0 + scipy.stats.norm.ppf(u)), rtol=1e-13)
+
+
 @pytest.mark.parametrize("lam", [13.8, 19.9, 20.3])
 @pytest.mark.parametrize("alpha", [4e-5, 30.0])
 def test_variance_gamma_next_to_a_gamma_law(lam, alpha):
