@@ -384,13 +384,14 @@ def _moves(nu, x):
     return np.abs(x) * student_t.pdf(x, nu) / student_t.cdf(x, nu) ** 2
 
 
+@pytest.mark.parametrize("unit", [1.0, 2.0**70, 2.0**300])
 @pytest.mark.parametrize("lam", [0.006, 0.03, 0.1])
-def test_variance_gamma_of_small_shape(lam):
+def test_variance_gamma_of_small_shape(lam, unit):
     """Next to the pole the mass is C Gamma(1/2 - lam) (2/alpha)^(1/2 - lam) x^(2 lam)/(4 lam), C the constant of (90)."""
-    a, b = 1.5, 0.3
+    a, b = 1.5 / unit, 0.3 / unit
     law = variance_gamma(lam, a, b)
     assert law.certificate.max_rel_err < 2e-14
-    x = np.array([1e-80, 1e-60, 1e-40])
+    x = np.array([1e-80, 1e-60, 1e-40]) * unit
     with mpmath.workdps(30):
         lam, a, b = map(mpmath.mpf, (lam, a, b))
         v = lam - 0.5

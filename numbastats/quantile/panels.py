@@ -287,7 +287,7 @@ class Side:
         target, top = CENTRE["end" if tail and self.depth == "tail" else self.depth], v.max()
         while s[0] > floor and v[0] > target * v.max():
             more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
-            if s[0] < 1e-290:
+            if s[0] < 1e-290 * max(scale, 1.0):
                 break
             s, v = np.concatenate([more, s]), np.concatenate([h(more), v])
             if v[0] >= v[24] > 0 and s[0] < scale * 1e-40:
