@@ -645,6 +645,17 @@ def test_density_far_out(dtype):
         assert log_kve(dtype(order), dtype(z)) == pytest.approx(want, rel=1e-15 if dtype == np.float64 else 2e-7)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("nu", [1e-30, 1e-3, 0.3, 0.9])
+def test_heavy_density_far_out(nu, dtype):
+    """Also where x/sqrt(nu) overflows: the logarithm was -inf."""
+    x = dtype(np.finfo(dtype).max) * np.array([1e-20, 1e-3, 0.5, 0.9, 1.0], dtype)
+    with mpmath.workdps(100):
+        want = np.array([float(mpmath.log(exact_pdf(student_t, (float(dtype(nu)),), t))) for t in x])
+    np.testing.assert_allclose(student_t.logpdf(x, dtype(nu)), want, rtol=1e-15 if dtype == np.float64 else 4e-7)
+    assert student_t.logpdf(dtype(math.inf), dtype(nu)) == -math.inf
+
+
 @pytest.mark.parametrize(
     ("law", "p"),
     [(student_t, (0.01,)), (student_t, (0.1,)), (nig, (1e8, 0.3e8, 1e-8)), (variance_gamma, (0.05, 1.5, 0.3, 2.0))],

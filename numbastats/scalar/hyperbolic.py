@@ -177,8 +177,9 @@ def student_logpdf(x, nu):
     T = type(x)
     q = x / T(math.sqrt(nu))
     a = abs(q)
-    far = a > T(1e9)
-    growth = T(2.0) * log(a) if far else log1p(q * q)
+    far, beyond = a > T(1e9), a == T(np.inf)  # where x is finite: nu < 1
+    growth = T(2.0) * log(abs(x) if beyond else a) if far else log1p(q * q)
+    growth = growth - log(nu) if beyond else growth
     norm = -log(T(math.sqrt(nu)) * T(1.7724538509055161) * gamma_half_ratio(T(0.5) * nu))
     value = norm - (T(0.5) * nu + T(0.5)) * growth
     return value if nu > T(0.0) and nu < T(np.inf) else T(np.nan)
