@@ -222,6 +222,15 @@ def test_very_wide_and_skewed(law, p):
     assert (frozen.cdf(beyond) if sign > 0 else frozen.sf(beyond)) < 1e-19
 
 
+@pytest.mark.parametrize("alpha", [1.0, 2.0**90, 2.0**380])
+def test_steep_variance_gamma_next_to_a_gamma_law(alpha):
+    """X is G/(alpha - beta) but for 1e-13; at a small scale the far tail was lost before the density had its unit."""
+    beta = alpha * (1 - 2.0**-42)
+    x = np.array([0.5, 10.0, 100.0, 500.0])
+    got = variance_gamma.sf(x / (alpha - beta), 0.1, alpha, beta)
+    np.testing.assert_allclose(got, scipy.special.gammaincc(0.1, x), rtol=2e-12)
+
+
 @pytest.mark.parametrize("law", [nig, hyperbolic])
 @pytest.mark.parametrize("alpha_delta", [1e17, 1e22, 1e29])
 def test_next_to_a_normal_law_away_from_mu(law, alpha_delta):

@@ -138,7 +138,7 @@ class _Hyperbolic:
         with np.errstate(all="ignore"):
             exponent = -self._fall(x, g) - self.top
             if self.direct:
-                return _times_exp(self._body(g), exponent, self.lift) / self.unit
+                return _times_exp(self._body(g), exponent, self.lift + math.frexp(1 / self.unit)[1] - 1)
             return np.exp(self._log_body(g) + exponent + self.lift * math.log(2)) / self.unit
 
 
