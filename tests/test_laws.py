@@ -98,6 +98,25 @@ def test_density_next_to_the_pole(lam):
     np.testing.assert_allclose(Recycler.pdf(frozen, x[1:]), got[1:], rtol=6e-14)  # SciPy's kve; observed 2.5e-14
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("law", "shape", "power"),
+    [*((variance_gamma, (lam,), 0.0) for lam in (0.05, 0.5, 0.5 + 2.0**-20, 0.5001, 0.501, 0.55, 0.7)),
+     *((variance_gamma, (lam,), 0.3) for lam in (0.05, 0.3, 0.5, 0.501, 5.0)), (nig, (), 0.55),
+     *((generalized_hyperbolic, (lam,), 0.55) for lam in (-3.0, -0.2, 0.2, 0.505, 4.0))],
+)  # fmt: skip
+def test_density_where_a_bessel_argument_underflows(law, shape, power, dtype):
+    """Off by e^6 next to mu at shapes just above 1/2, inf or NaN where alpha g, or gamma delta, is no normal number."""
+    tiny = np.finfo(dtype).tiny
+    alpha = float(tiny) ** power
+    p = dtype((*shape, alpha, 0.5 * alpha) if law is variance_gamma else (*shape, alpha, 0.5 * alpha, alpha))
+    x = np.array([tiny / 8, tiny, tiny**0.97, tiny**0.9, tiny**0.75, tiny**0.5], dtype)
+    with mpmath.workdps(60):
+        want = np.array([float(mpmath.log(exact_pdf(law, tuple(map(float, p)), t))) for t in x])
+    atol = 6e-13 if dtype == np.float64 else 3e-5  # of numbers to 700 and 90
+    np.testing.assert_allclose(law.logpdf(x, *p), want, rtol=0, atol=atol)
+
+
 def test_bessel():
     """Orders to 100, arguments 1e-8 to 1e3: observed 5e-15 absolute or relative in the logarithm."""
     rng = np.random.default_rng(4)
@@ -201,6 +220,25 @@ def test_very_wide_and_skewed(law, p):
     np.testing.assert_array_equal(frozen.ppf([0.0, 1.0]), [-math.inf, math.inf])
     beyond = mu - sign * 1e3
     assert (frozen.cdf(beyond) if sign > 0 else frozen.sf(beyond)) < 1e-19
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0**90, 2.0**380])
+def test_steep_variance_gamma_next_to_a_gamma_law(alpha):
+    """X is G/(alpha - beta) but for 1e-13; at a small scale the far tail was lost before the density had its unit."""
+    beta = alpha * (1 - 2.0**-42)
+    x = np.array([0.5, 10.0, 100.0, 500.0])
+    got = variance_gamma.sf(x / (alpha - beta), 0.1, alpha, beta)
+    np.testing.assert_allclose(got, scipy.special.gammaincc(0.1, x), rtol=2e-12)
+
+
+@pytest.mark.parametrize("law", [nig, hyperbolic])
+@pytest.mark.parametrize("alpha_delta", [1e17, 1e22, 1e29])
+def test_next_to_a_normal_law_away_from_mu(law, alpha_delta):
+    """Refused where gamma rounds to alpha: the mean is fifty standard deviations from mu, the skewness 150/(alpha delta)."""
+    alpha, delta = 2.0 * math.sqrt(alpha_delta), 0.5 * math.sqrt(alpha_delta)
+    std = math.sqrt(delta / alpha)
+    u = np.array([1e-15, 0.01, 0.5, 0.99])
+    np.testing.assert_allclose(law.ppf(u, alpha, 50.0 / std, delta), std * (50.0 + scipy.stats.norm.ppf(u)), rtol=1e-13)
 
 
 @pytest.mark.parametrize("lam", [13.8, 19.9, 20.3])
@@ -355,13 +393,14 @@ def _moves(nu, x):
     return np.abs(x) * student_t.pdf(x, nu) / student_t.cdf(x, nu) ** 2
 
 
+@pytest.mark.parametrize("unit", [1.0, 2.0**70, 2.0**300])
 @pytest.mark.parametrize("lam", [0.006, 0.03, 0.1])
-def test_variance_gamma_of_small_shape(lam):
+def test_variance_gamma_of_small_shape(lam, unit):
     """Next to the pole the mass is C Gamma(1/2 - lam) (2/alpha)^(1/2 - lam) x^(2 lam)/(4 lam), C the constant of (90)."""
-    a, b = 1.5, 0.3
+    a, b = 1.5 / unit, 0.3 / unit
     law = variance_gamma(lam, a, b)
     assert law.certificate.max_rel_err < 2e-14
-    x = np.array([1e-80, 1e-60, 1e-40])
+    x = np.array([1e-80, 1e-60, 1e-40]) * unit
     with mpmath.workdps(30):
         lam, a, b = map(mpmath.mpf, (lam, a, b))
         v = lam - 0.5
@@ -613,6 +652,17 @@ def test_density_far_out(dtype):
     for order, z in itertools.product([0.0, 2.5], [1e19, 0.5 * top]):
         want = 0.5 * (math.log(math.pi / 2) - math.log(z))
         assert log_kve(dtype(order), dtype(z)) == pytest.approx(want, rel=1e-15 if dtype == np.float64 else 2e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("nu", [1e-30, 1e-3, 0.3, 0.9])
+def test_heavy_density_far_out(nu, dtype):
+    """Also where x/sqrt(nu) overflows: the logarithm was -inf."""
+    x = dtype(np.finfo(dtype).max) * np.array([1e-20, 1e-3, 0.5, 0.9, 1.0], dtype)
+    with mpmath.workdps(100):
+        want = np.array([float(mpmath.log(exact_pdf(student_t, (float(dtype(nu)),), t))) for t in x])
+    np.testing.assert_allclose(student_t.logpdf(x, dtype(nu)), want, rtol=1e-15 if dtype == np.float64 else 4e-7)
+    assert student_t.logpdf(dtype(math.inf), dtype(nu)) == -math.inf
 
 
 @pytest.mark.parametrize(

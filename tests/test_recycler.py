@@ -733,6 +733,15 @@ def test_recycling_from_a_pole(shape):
         np.testing.assert_allclose(got, target.ppf(base.cdf(x.astype(dtype).astype(float))), rtol=rtol)
 
 
+@pytest.mark.parametrize("nearest", [1.0, 300.0, 672.0, 690.0, 900.0])
+def test_scales_far_beyond_the_law(nearest):
+    """The scan begins at `nearest`, where the density is e^-nearest; it took a later value for a second mode."""
+    table = Recycler(lambda x: np.exp(-x), support=(0.0, math.inf), scale=nearest * 2.0**16)
+    u = np.array([1e-12, 0.01, 0.5, 0.99])
+    np.testing.assert_allclose(table.ppf(u), -np.log1p(-u), rtol=2e-14)
+    np.testing.assert_allclose(table.isf(u), -np.log(u), rtol=2e-14)
+
+
 def test_recycling_from_a_small_scale():
     base, target = ns.quantile.nig(1e15, 0.3e15, 1e-15), ns.quantile.hyperbolic(1.5, 0.3, 1.0)
     x = base.ppf(base.p_minus + np.array([-1e-4, -1e-6, 1e-6, 1e-5, 0.3]))

@@ -138,7 +138,7 @@ class _Hyperbolic:
         with np.errstate(all="ignore"):
             exponent = -self._fall(x, g) - self.top
             if self.direct:
-                return _times_exp(self._body(g), exponent, self.lift) / self.unit
+                return _times_exp(self._body(g), exponent, self.lift + math.frexp(1 / self.unit)[1] - 1)
             return np.exp(self._log_body(g) + exponent + self.lift * math.log(2)) / self.unit
 
 
@@ -165,13 +165,13 @@ def _mixing_mode(lam, gamma, delta):
     return both / gamma / gamma if lam > 0 else delta * (delta / both)
 
 
-def _log_share_below(lam, alpha, gamma, delta):
+def _log_share_below(lam, alpha, beta, gamma, delta):
     """Logarithm of E exp(-beta^2 w/2), which bounds the mass on the lighter side of mu."""
-    if not delta or gamma == alpha:
+    if not delta:
         return 2 * lam * math.log(gamma / alpha)
     z = delta * np.array([alpha, gamma])
     above, below = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full(2, lam), z), device="cpu")
-    return lam * math.log(gamma / alpha) + above - below - delta * (alpha - gamma)
+    return lam * math.log(gamma / alpha) + above - below - delta * beta * (beta / (alpha + gamma))
 
 
 def _bad_gh(lam, alpha, beta, delta, mu):
@@ -212,7 +212,7 @@ def _describe_gh(lam, alpha, beta, delta, mu):
     gamma = math.sqrt((alpha - beta) * (alpha + beta))
     anchor, support, scale = 0.0, (-math.inf, math.inf), _gh_scale(lam, alpha, beta, delta)
     spread = math.hypot(lam, delta * gamma)  # of log w, by its inverse square
-    if _log_share_below(lam, alpha, gamma, delta) < (-668 if spread < 60 else -60):
+    if _log_share_below(lam, alpha, beta, gamma, delta) < (-668 if spread < 60 else -60):
         place = beta * _mixing_mode(lam, gamma, delta)
         if spread < 60:
             support, scale = (0.0, math.inf) if beta > 0 else (-math.inf, 0.0), abs(place)

@@ -284,14 +284,15 @@ class Side:
                     "its bulk, scale= to its width and support= to where it is positive"
                 )
             s = wide
-        target, top = CENTRE["end" if tail and self.depth == "tail" else self.depth], v.max()
+        target = CENTRE["end" if tail and self.depth == "tail" else self.depth]
         while s[0] > floor and v[0] > target * v.max():
             more = np.geomspace(max(floor, s[0] * 2.0**-24), s[0], 25)[:-1]
-            if s[0] < 1e-290:
+            if s[0] < 1e-290 * max(scale, 1.0):
                 break
             s, v = np.concatenate([more, s]), np.concatenate([h(more), v])
             if v[0] >= v[24] > 0 and s[0] < scale * 1e-40:
                 raise ValueError(f"the density is not integrable at {origin!r}: it grows like 1/distance or faster there")
+        top = v.max()
         if math.isinf(far):
             while not ended(s[-1], v[-1]):
                 if s[-1] >= FAR:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import device_function
-from numbastats.scalar.bits import horner, real
+from numbastats.scalar.bits import by_dtype, horner, real
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln
 
@@ -24,14 +24,14 @@ _GAMMA_RATIO = horner(  # log(Gamma(1 - v)/Gamma(1 + v))/(2 v) in v^2, v <= 1/2:
 
 
 @device_function
-def _log_k_small(v, z):
-    """log K(z) of order 0 <= v < 1/2, relative error of K about z^2.
+def _log_k_small(v, log_z):
+    """log K(z) of order 0 <= v < 1/2 from log z, relative error of K about z^2.
 
     The leading terms of K = (Gamma(v) (2/z)^v + Gamma(-v) (z/2)^v)/2 together: K = Gamma(1 + v) (2/z)^v (1 - e^(-2 v m))/(2 v),
     m = log(2/z) - log(Gamma(1 - v)/Gamma(1 + v))/(2 v).
     """
-    T = type(z)
-    start = T(_LOG_2) - log(z)
+    T = type(log_z)
+    start = T(_LOG_2) - log_z
     m = start - _GAMMA_RATIO(v * v)
     if not (v * m > T(1e-8)):  # so small an order is 0
         return log(m)
@@ -60,7 +60,7 @@ def log_kve(order, z):
     if v == T(0.5):
         return T(_LOG_SQRT_HALF_PI) - T(0.5) * log(z)
     if v < T(0.5) and T(1.0) + z * z == T(1.0):
-        return _log_k_small(v, z) + z
+        return _log_k_small(v, log(z)) + z
     w = T(math.sqrt(z * z + v * v)) if z < T(1e18) else z  # its square overflows
     rest = z * (z / (w + v)) if w > T(0.0) else T(0.0)  # w - v
     h = T(0.6) / T(math.sqrt(w))
@@ -90,6 +90,22 @@ def log_kve(order, z):
     return peak + log(T(0.5) * h * total)
 
 
+_tiny = by_dtype(device_function(lambda x: 1e-290), device_function(lambda x: np.float32(1e-35)))
+
+
+@device_function
+def _log_kve_of_product(order, a, b):
+    """`log_kve` at z = a b, also where the product underflows: there the leading terms of the series, from log z."""
+    T = type(a)
+    z = a * b
+    if z > _tiny(z):
+        return log_kve(order, z)
+    v, log_z = abs(order), log(a) + log(b)
+    if v < T(0.5):
+        return _log_k_small(v, log_z)
+    return gammaln(v) + (v - T(1.0)) * T(_LOG_2) - v * log_z
+
+
 @device_function
 def gh_log_norm(lam, alpha, beta, delta):
     """Log of the constant of `gh_logpdf`; NaN out of the domain.
@@ -107,7 +123,7 @@ def gh_log_norm(lam, alpha, beta, delta):
     ratio = gamma / delta
     log_ratio = log(ratio) if T(1e-290) < ratio < T(1e290) else log(gamma) - log(delta)
     norm = lam * log_ratio - (lam - T(0.5)) * log(alpha) - T(_LOG_SQRT_2PI)
-    return norm - log_kve(lam, delta * gamma)
+    return norm - _log_kve_of_product(lam, delta, gamma)
 
 
 @device_function
@@ -143,10 +159,9 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
         return T(-np.inf) if a == a and log_norm == log_norm and mu == mu and abs(mu) < T(np.inf) else T(np.nan)
     if g == T(0.0) and not v > T(0.0):
         return T(np.inf) if log_norm == log_norm else T(np.nan)
-    floor = T(1e-290)
-    if alpha * g <= (floor if floor > T(0.0) else T(1e-35)) and v > T(0.0):  # the limit of g^v K_v(alpha g)
-        return log_norm + gammaln(v) + (v - T(1.0)) * T(0.6931471805599453) - v * log(alpha)
-    return log_norm + v * log(g) + log_kve(v, alpha * g) - _gh_fall(s, alpha, beta, delta, g)
+    if v >= T(0.5) and alpha * g <= _tiny(g) or g == T(0.0):  # the limit of g^v K_v(alpha g)
+        return log_norm + gammaln(v) + (v - T(1.0)) * T(_LOG_2) - v * log(alpha)
+    return log_norm + v * log(g) + _log_kve_of_product(v, alpha, g) - _gh_fall(s, alpha, beta, delta, g)
 
 
 @device_function
@@ -162,8 +177,9 @@ def student_logpdf(x, nu):
     T = type(x)
     q = x / T(math.sqrt(nu))
     a = abs(q)
-    far = a > T(1e9)
-    growth = T(2.0) * log(a) if far else log1p(q * q)
+    far, beyond = a > T(1e9), a == T(np.inf)  # where x is finite: nu < 1
+    growth = T(2.0) * log(abs(x) if beyond else a) if far else log1p(q * q)
+    growth = growth - log(nu) if beyond else growth
     norm = -log(T(math.sqrt(nu)) * T(1.7724538509055161) * gamma_half_ratio(T(0.5) * nu))
     value = norm - (T(0.5) * nu + T(0.5)) * growth
     return value if nu > T(0.0) and nu < T(np.inf) else T(np.nan)
