@@ -60,6 +60,22 @@ def test_small_alpha(alpha, beta, sd):
     assert abs(simple.params[0] - alpha) < 4 * sd and found.loglik > simple.loglik
 
 
+@pytest.mark.parametrize(
+    ("alpha", "beta", "n", "seed"),
+    [
+        (0.25, 1.0, 400, 794570669),
+        (0.25, 0.97, 400, 716030591),
+        (0.25, 1.0, 100, 240456877),
+        (0.42, 0.97, 100, 1014225845),
+        (0.25, 0.6, 100, 1018862905),
+        (0.7, 1.0, 30, 856805613),
+    ],
+)
+def test_the_cusp_of_a_skewed_law_is_not_at_the_mode(alpha, beta, n, seed):
+    x = ns.stable.rvs(alpha, beta, size=n, rng=seed)
+    assert fit(x).loglik > ns.stable.loglik(x, alpha, beta)
+
+
 def test_simple_estimators_are_consistent():
     for alpha, beta in ((1.7, 0.3), (1.3, -0.6), (0.8, 0.4)):
         x = draw(alpha, beta, 40_000)

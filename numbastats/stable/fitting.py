@@ -423,10 +423,24 @@ def _within_reach(likelihood, p, free, bounds):
     return laws[int(np.argmax(np.nan_to_num(totals, nan=-math.inf)))]
 
 
+def _gaps(x, w):
+    """Middles of gaps between observations, at both ends, beyond them and in the tightest clusters; and the shares below them."""
+    order = np.argsort(x)
+    x, mass = x[order], np.cumsum(np.ones(x.size) if w is None else w[order])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tightest = np.argsort((x[3:] - x[:-3]) / (mass[3:] - mass[:-3]))[:8] + 2
+        ends = 1.5 * x[0] - 0.5 * x[1], 1.5 * x[-1] - 0.5 * x[-2]
+    middles = np.concatenate([ends[:1], 0.5 * x[1:] + 0.5 * x[:-1], ends[1:]])
+    below = np.array([0, 1, 2, 3, 5, 8])
+    k = np.unique(np.clip([*below, *(x.size - below), *tightest], 0, x.size))
+    k = k[np.isfinite(middles[k])]
+    return np.append(0.0, mass)[k] / mass[-1], middles[k]
+
+
 def _spiky(likelihood, begin, free, limits, callback):
     """A climb from a start with alpha < 1, where the likelihood has a local maximum in loc next to every observation.
 
-    In S1 the density has its cusp at loc, whatever the other parameters: loc is chosen among the gaps around the mode, the
+    In S1 the density has its cusp at loc, whatever the other parameters: loc is chosen among some gaps between observations, the
     others climb with it held, loc is chosen again, and all climb.
     """
     likelihood.form = "S1"
@@ -435,10 +449,15 @@ def _spiky(likelihood, begin, free, limits, callback):
     mode = _half_sample_mode(likelihood.x, likelihood.w)
     near = np.sort(likelihood.x[np.argsort(abs(likelihood.x - mode))[:12]])
     below_one = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
+    shares, gaps = _gaps(likelihood.x, likelihood.w)
     iterations = 0
-    for _ in range(2):
-        places = np.concatenate([[p[2]], 0.5 * (near[1:] + near[:-1])])
-        p[2] = max(places, key=lambda m, p=p: likelihood((p[0], p[1], m, p[3])))
+    for again in (False, True):
+        laws = [np.array([p[0], p[1], m, p[3]]) for m in (p[2], *(0.5 * (near[1:] + near[:-1])))]
+        if 1 in free and (p[0] < _CUSP or not again):  # the beta for which that share lies below loc
+            betas = np.tan(math.pi * p[0] * (0.5 - shares)) / math.tan(0.5 * math.pi * p[0])
+            betas = np.clip(betas, *limits[1])
+            laws += [np.array([p[0], b, m, p[3]]) for b, m in zip(betas, gaps, strict=True)]
+        p = max(laws, key=likelihood)
         p, total, steps, gain = _climb(likelihood, p, smooth, below_one, callback)
         iterations += steps
     p, best = _converted(p, "S0"), total
