@@ -192,6 +192,13 @@ def test_gaussian_data():
     assert sure.params[0] == 2.0 and sure.params[1] == 0.0
 
 
+def test_no_convergence_where_beta_has_no_meaning():
+    """A step in beta next to alpha = 2 changes nothing but the score of alpha."""
+    x = ns.stable.rvs(2.0, 0.0, -0.535, 1.0, size=100, rng=809449979)
+    found = fit(x, fixed={"loc": 0.4435, "scale": 1.0767})
+    assert found.loglik > ns.stable.loglik(x, 1.8, -1.0, 0.4435, 1.0767)
+
+
 @pytest.mark.parametrize(
     ("seed", "n", "outlier", "better"),
     [

@@ -327,7 +327,7 @@ def _climb(likelihood, start, free, bounds, callback):
             outer = D @ D.T if likelihood.w is None else (D * likelihood.w) @ D.T
             J = outer if J is None else _updated(J, *before, p[free], g, outer)
         lost = any(J[j, j] < 1e-290 for j, i in enumerate(free) if i > 1)  # the square of 1/scale is no number
-        if lost or not (np.isfinite(g).all() and np.isfinite(J).all()):
+        if lost or not (np.isfinite(g).all() and np.isfinite(J).all() and np.isfinite(outer).all()):
             left = math.inf
             break
         ends = [bounds[i] if i < 2 else (-math.inf, math.inf) for i in free]
@@ -337,10 +337,14 @@ def _climb(likelihood, start, free, bounds, callback):
         if not moving:
             left = 0.0
             break
-        scale = np.sqrt(np.maximum(np.diag(J), 1e-300))[moving]
-        scaled = J[np.ix_(moving, moving)] / scale[:, None] / scale
+        for information in (J, outer):  # an update along a flat direction may see a curvature that is not there
+            J = information
+            scale = np.sqrt(np.maximum(np.diag(J), 1e-300))[moving]
+            scaled = J[np.ix_(moving, moving)] / scale[:, None] / scale
+            left = 0.5 * float(g[moving] @ _step(scaled, g[moving], scale, 1e-9))
+            if left >= 1e-9:
+                break
         trial, fresh, total = p, values, -math.inf
-        left = 0.5 * float(g[moving] @ _step(scaled, g[moving], scale, 1e-9))
         while damping < 1e8:
             step = _step(scaled, g[moving], scale, damping)
             gain = 0.5 * float(g[moving] @ step)
