@@ -192,6 +192,15 @@ def test_gaussian_data():
     assert sure.params[0] == 2.0 and sure.params[1] == 0.0
 
 
+def test_standard_errors_of_a_gaussian_in_s1():
+    x = np.random.default_rng(6).normal(4.0, 2.0, 800)
+    for fixed in ({}, {"alpha": 2.0}):
+        found = fit(x, param="S1", fixed=fixed)
+        assert found.params[0] == 2.0
+        np.testing.assert_allclose(found.se[2:], x.std() / np.sqrt([800, 3200]), rtol=1e-6)
+        assert found.cov[2, 3] == 0.0
+
+
 def test_no_convergence_where_beta_has_no_meaning():
     """A step in beta next to alpha = 2 changes nothing but the score of alpha."""
     x = ns.stable.rvs(2.0, 0.0, -0.535, 1.0, size=100, rng=809449979)

@@ -595,9 +595,8 @@ def _covariance(p, free, mass, kind, likelihood):
     if not free:
         return cov
     if p[0] >= _HIGHEST:  # a Gaussian: variance 2 scale^2; alpha and beta have no standard error
-        for i, value in ((2, 2.0 * p[3] ** 2 / mass), (3, 0.5 * p[3] ** 2 / mass)):
-            if i in free:
-                cov[i, i] = value
+        both = [i for i in (2, 3) if i in free]
+        cov[np.ix_(both, both)] = np.diag([(2.0 if i == 2 else 0.5) * p[3] ** 2 / mass for i in both])
         return cov
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
     if p[0] < _CUSP:
