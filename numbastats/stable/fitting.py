@@ -600,7 +600,7 @@ def _covariance(p, free, mass, kind, likelihood):
         return cov
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
     if p[0] < _CUSP:
-        return _around_a_cusp(p, b, [i for i in free if i != 2], mass, kind, likelihood, cov)
+        return _around_a_cusp(p, b, free, mass, kind, likelihood, cov)
     J = mass * fisher_information(p[0], b, p[3])[np.ix_(free, free)] if kind == "expected" else _hessian(likelihood, p, free)
     try:
         inverse = np.linalg.inv(J)
@@ -612,25 +612,34 @@ def _covariance(p, free, mass, kind, likelihood):
 
 
 def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
-    """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given."""
+    """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given.
+
+    With loc in S0 known instead, what moves the cusp is known too.
+    """
     q = _converted(p, "S1")
+    rest = [i for i in free if i != 2]
     if kind == "expected":
         units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
-        J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(free, free)]
+        J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(rest, rest)]
     else:
         likelihood.form = "S1"
-        J = _hessian(likelihood, q, free)
+        J = _hessian(likelihood, q, rest)
         likelihood.form = "S0"
     held = np.zeros((4, 4))
     try:
-        held[np.ix_(free, free)] = np.linalg.inv(J)
+        held[np.ix_(rest, rest)] = np.linalg.inv(J)
     except np.linalg.LinAlgError:
         return cov
-    if not (np.diag(held)[free] > 0).all():
+    if not (np.diag(held)[rest] > 0).all():
         return cov
     slopes = _slopes(q, "S0")
+    moved = held @ slopes[2]
+    if 2 not in free and moved @ slopes[2] > 0.0:
+        known = held - np.outer(moved, moved) / (moved @ slopes[2])
+        rest = [i for i in rest if known[i, i] > 1e-9 * held[i, i]]
+        held = known
     out = slopes @ held @ slopes.T
-    rows = [*free, 2]
+    rows = [*rest, 2] if 2 in free else rest
     cov[np.ix_(rows, rows)] = out[np.ix_(rows, rows)]
     return cov
 
