@@ -553,6 +553,33 @@ def test_score_next_to_a_narrow_peak(a, b, x1, want):
     assert abs(got[2] - want[2]) < 1e-8 / width + 1e-10 * abs(want[2])  # observed 2.1e-9
 
 
+@pytest.mark.parametrize("x", [0.5, 5.0, 8.0, 12.0])
+def test_score_at_the_gaussian(x):
+    """The tails become heavy as alpha leaves 2: the derivative of the Fourier integral over the density."""
+    with mpmath.workdps(40):
+        ends = [0, 1, 2, 4, 7, 12]
+        change = mpmath.quad(lambda t: -t * t * mpmath.log(t) * mpmath.exp(-t * t) * mpmath.cos(x * t), ends)
+        want = float(change / mpmath.quad(lambda t: mpmath.exp(-t * t) * mpmath.cos(x * t), ends))
+    assert stable.score(x, 2.0, 0.0, **SERIAL)[0] == pytest.approx(want, rel=1e-9)  # observed 4e-12
+
+
+@pytest.mark.parametrize(
+    "a, b, x, i, want",
+    [
+        (0.4, -1.0, 0.7239729953050837, 1, 52496110.59381239),
+        (0.85, 1.0, -2.185845951450932, 1, -8746253.482651033),
+        (1.01, -1.0, 2.936231052820647, 1, 41963082.803815745),
+        (1.5, -1.0, 4.986, 1, 74196.49430524916),
+        (1.95, 1.0, -9.0, 1, -1278206.3110965353),
+        (1.9999999, -0.5, 676586.4282446072, 0, -10000012.496188944),
+        (0.999999999, 0.9999999, -40.40059470145474, 1, -10000000.091107184),
+    ],
+)
+def test_score_in_light_tails_that_become_heavy(a, b, x, i, want):
+    """Derivatives of Zolotarev's integral at 120 digits, at an end of the domain or within 1e-7 of it."""
+    assert stable.score(x, a, b, **SERIAL)[i] == pytest.approx(want, rel=1e-9)  # observed 1e-11
+
+
 def test_score_at_a_narrow_peak_in_s0():
     t = math.tan(0.15 * math.pi)
     want = [-28.72663873955955, -13.517471563747305, 26.92555971563377, -6.218447569642615]  # differences at 60 digits

@@ -327,7 +327,7 @@ def _climb(likelihood, start, free, bounds, callback):
             outer = D @ D.T if likelihood.w is None else (D * likelihood.w) @ D.T
             J = outer if J is None else _updated(J, *before, p[free], g, outer)
         lost = any(J[j, j] < 1e-290 for j, i in enumerate(free) if i > 1)  # the square of 1/scale is no number
-        if lost or not (np.isfinite(g).all() and np.isfinite(J).all()):
+        if lost or not (np.isfinite(g).all() and np.isfinite(J).all() and np.isfinite(outer).all()):
             left = math.inf
             break
         ends = [bounds[i] if i < 2 else (-math.inf, math.inf) for i in free]
@@ -337,10 +337,14 @@ def _climb(likelihood, start, free, bounds, callback):
         if not moving:
             left = 0.0
             break
-        scale = np.sqrt(np.maximum(np.diag(J), 1e-300))[moving]
-        scaled = J[np.ix_(moving, moving)] / scale[:, None] / scale
+        for information in (J, outer):  # an update along a flat direction may see a curvature that is not there
+            J = information
+            scale = np.sqrt(np.maximum(np.diag(J), 1e-300))[moving]
+            scaled = J[np.ix_(moving, moving)] / scale[:, None] / scale
+            left = 0.5 * float(g[moving] @ _step(scaled, g[moving], scale, 1e-9))
+            if left >= 1e-9:
+                break
         trial, fresh, total = p, values, -math.inf
-        left = 0.5 * float(g[moving] @ _step(scaled, g[moving], scale, 1e-9))
         while damping < 1e8:
             step = _step(scaled, g[moving], scale, damping)
             gain = 0.5 * float(g[moving] @ step)
@@ -423,10 +427,24 @@ def _within_reach(likelihood, p, free, bounds):
     return laws[int(np.argmax(np.nan_to_num(totals, nan=-math.inf)))]
 
 
+def _gaps(x, w):
+    """Middles of gaps between observations, at both ends, beyond them and in the tightest clusters; and the shares below them."""
+    order = np.argsort(x)
+    x, mass = x[order], np.cumsum(np.ones(x.size) if w is None else w[order])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tightest = np.argsort((x[3:] - x[:-3]) / (mass[3:] - mass[:-3]))[:8] + 2
+        ends = 1.5 * x[0] - 0.5 * x[1], 1.5 * x[-1] - 0.5 * x[-2]
+    middles = np.concatenate([ends[:1], 0.5 * x[1:] + 0.5 * x[:-1], ends[1:]])
+    below = np.array([0, 1, 2, 3, 5, 8])
+    k = np.unique(np.clip([*below, *(x.size - below), *tightest], 0, x.size))
+    k = k[np.isfinite(middles[k])]
+    return np.append(0.0, mass)[k] / mass[-1], middles[k]
+
+
 def _spiky(likelihood, begin, free, limits, callback):
     """A climb from a start with alpha < 1, where the likelihood has a local maximum in loc next to every observation.
 
-    In S1 the density has its cusp at loc, whatever the other parameters: loc is chosen among the gaps around the mode, the
+    In S1 the density has its cusp at loc, whatever the other parameters: loc is chosen among some gaps between observations, the
     others climb with it held, loc is chosen again, and all climb.
     """
     likelihood.form = "S1"
@@ -435,10 +453,15 @@ def _spiky(likelihood, begin, free, limits, callback):
     mode = _half_sample_mode(likelihood.x, likelihood.w)
     near = np.sort(likelihood.x[np.argsort(abs(likelihood.x - mode))[:12]])
     below_one = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
+    shares, gaps = _gaps(likelihood.x, likelihood.w)
     iterations = 0
-    for _ in range(2):
-        places = np.concatenate([[p[2]], 0.5 * (near[1:] + near[:-1])])
-        p[2] = max(places, key=lambda m, p=p: likelihood((p[0], p[1], m, p[3])))
+    for again in (False, True):
+        laws = [np.array([p[0], p[1], m, p[3]]) for m in (p[2], *(0.5 * (near[1:] + near[:-1])))]
+        if 1 in free and (p[0] < _CUSP or not again):  # the beta for which that share lies below loc
+            betas = np.tan(math.pi * p[0] * (0.5 - shares)) / math.tan(0.5 * math.pi * p[0])
+            betas = np.clip(betas, *limits[1])
+            laws += [np.array([p[0], b, m, p[3]]) for b, m in zip(betas, gaps, strict=True)]
+        p = max(laws, key=likelihood)
         p, total, steps, gain = _climb(likelihood, p, smooth, below_one, callback)
         iterations += steps
     p, best = _converted(p, "S0"), total
@@ -572,13 +595,12 @@ def _covariance(p, free, mass, kind, likelihood):
     if not free:
         return cov
     if p[0] >= _HIGHEST:  # a Gaussian: variance 2 scale^2; alpha and beta have no standard error
-        for i, value in ((2, 2.0 * p[3] ** 2 / mass), (3, 0.5 * p[3] ** 2 / mass)):
-            if i in free:
-                cov[i, i] = value
+        both = [i for i in (2, 3) if i in free]
+        cov[np.ix_(both, both)] = np.diag([(2.0 if i == 2 else 0.5) * p[3] ** 2 / mass for i in both])
         return cov
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
     if p[0] < _CUSP:
-        return _around_a_cusp(p, b, [i for i in free if i != 2], mass, kind, likelihood, cov)
+        return _around_a_cusp(p, b, free, mass, kind, likelihood, cov)
     J = mass * fisher_information(p[0], b, p[3])[np.ix_(free, free)] if kind == "expected" else _hessian(likelihood, p, free)
     try:
         inverse = np.linalg.inv(J)
@@ -590,25 +612,34 @@ def _covariance(p, free, mass, kind, likelihood):
 
 
 def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
-    """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given."""
+    """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given.
+
+    With loc in S0 known instead, what moves the cusp is known too.
+    """
     q = _converted(p, "S1")
+    rest = [i for i in free if i != 2]
     if kind == "expected":
         units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
-        J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(free, free)]
+        J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(rest, rest)]
     else:
         likelihood.form = "S1"
-        J = _hessian(likelihood, q, free)
+        J = _hessian(likelihood, q, rest)
         likelihood.form = "S0"
     held = np.zeros((4, 4))
     try:
-        held[np.ix_(free, free)] = np.linalg.inv(J)
+        held[np.ix_(rest, rest)] = np.linalg.inv(J)
     except np.linalg.LinAlgError:
         return cov
-    if not (np.diag(held)[free] > 0).all():
+    if not (np.diag(held)[rest] > 0).all():
         return cov
     slopes = _slopes(q, "S0")
+    moved = held @ slopes[2]
+    if 2 not in free and moved @ slopes[2] > 0.0:
+        known = held - np.outer(moved, moved) / (moved @ slopes[2])
+        rest = [i for i in rest if known[i, i] > 1e-9 * held[i, i]]
+        held = known
     out = slopes @ held @ slopes.T
-    rows = [*free, 2]
+    rows = [*rest, 2] if 2 in free else rest
     cov[np.ix_(rows, rows)] = out[np.ix_(rows, rows)]
     return cov
 

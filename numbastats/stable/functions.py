@@ -562,6 +562,7 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     peak at zeta does not move, with steps that go with its width. Absolute errors against 40-digit integrals at alpha = 0.7, 1.2,
     1.5, 1.6, 1.9 and 1.98, |x| <= 6: up to 1e-10 (alpha), 5e-10 (beta, at beta = 0.97), 5e-11 (loc) and 3e-10 (scale); at alpha
     from 0.12 to 0.85 relative errors up to 3e-11, for loc plus 2e-9 over the width of the peak, which is 1e-14 at alpha = 0.1.
+    In light tails at alpha = 2 and beta = +-1, and next to them, differences of the density: relative errors up to 1e-11.
 
     Examples
     --------
@@ -603,13 +604,16 @@ def cusp_scale(a, b):
 
 def _differences(at, a, b, x, step, along_alpha=4e-3, along_beta=8e-3):
     """Derivatives of at(alpha, beta, x) by alpha, beta and x, with steps of at most the given lengths."""
-    # tails of alpha next to 2 or beta next to +-1 go with the distance to the end
-    width = np.minimum(along_alpha * np.minimum(a, 1.0), np.where(a < 2.0, np.maximum(0.012 * (2.0 - a), 1e-7), 1.0))
-    by_alpha = _difference(lambda h: at(a + h, b, x), width, a, 0.0, 2.0)
-    room = 1.0 - np.abs(b)
-    width = np.minimum(along_beta, np.where(room > 0.0, np.maximum(0.012 * room, 1e-7), 1.0))
-    by_beta = _difference(lambda h: at(a, b + h, x), width, b, -1.0, 1.0)
+    far = np.log1p(np.abs(x))  # heavy tails fall with |x|^-alpha
+    width = _width(along_alpha * np.minimum(a, 1.0), 2.0 - a)
+    by_alpha = _difference(lambda h: at(a + h, b, x) + h * far, width, a, 0.0, 2.0) - far
+    by_beta = _difference(lambda h: at(a, b + h, x), _width(along_beta, 1.0 - np.abs(b)), b, -1.0, 1.0)
     return by_alpha, by_beta, _difference(lambda h: at(a, b, x + h), step, x, -np.inf, np.inf)
+
+
+def _width(length, room):
+    """Steps that go with the distance to the end of the domain, as tails do there; next to the end some that lead inward."""
+    return np.where(room > 0.1 * length, np.minimum(length, 0.012 * room), 0.25 * length)
 
 
 def _score(x, a, b, m, s, param, one, options):
@@ -661,15 +665,21 @@ _FORWARD = ((0, -147 / 60), (1, 6.0), (2, -7.5), (3, 20 / 3), (4, -3.75), (5, 1.
 
 
 def _difference(f, h, value, low, high):
-    """Derivative at 0 of f, of sixth order, with steps h that keep value + step within [low, high]."""
+    """Derivative at 0 of f, of sixth order, with steps h that keep value + step within [low, high].
+
+    One-sided ones are of e^f, over e^f: at the end of the domain a light tail and a heavy one add, which is far from linear in f.
+    """
     central = (value - 3 * h >= low) & (value + 3 * h <= high)
     result = np.full(np.shape(value), np.nan)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         if central.any():
             result = np.where(central, sum(w * f(np.where(central, k * h, 0.0)) for k, w in _CENTRAL) / h, result)
         if not central.all():
             inward = np.where(value + 3 * h > high, -h, h)
-            result = np.where(central, result, sum(w * f(np.where(central, 0.0, k * inward)) for k, w in _FORWARD) / inward)
+            logs = np.array([f(np.where(central, 0.0, k * inward)) for k, _ in _FORWARD])
+            most = logs.max(axis=0)
+            slope = sum(w * np.exp(v - most) for (_, w), v in zip(_FORWARD, logs, strict=True)) / inward
+            result = np.where(central, result, slope * np.exp(most - logs[0]))
     return result
 
 
