@@ -361,7 +361,7 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     p, density, size = np.asarray(p), np.asarray(density), np.abs(np.asarray(x))
     tail = np.minimum(p, 1 - p)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        estimate = (certificate + 4e-16) * np.exp(np.log(tail) - density) + 4e-16 * size
+        estimate = (certificate + 4e-16) * np.exp(np.log(tail) - density) + 2 * np.finfo(size.dtype).eps * size
     return x, np.where((tail == 0) | np.isinf(size), 0.0, estimate)[()]
 
 
