@@ -437,7 +437,7 @@ def _gaps(x, w):
     middles = np.concatenate([ends[:1], 0.5 * x[1:] + 0.5 * x[:-1], ends[1:]])
     below = np.array([0, 1, 2, 3, 5, 8])
     k = np.unique(np.clip([*below, *(x.size - below), *tightest], 0, x.size))
-    k = k[np.isfinite(middles[k])]
+    k = k[np.isfinite(middles[k]) & ~np.isin(middles[k], x)]  # not at ties, where the likelihood has no bound
     return np.append(0.0, mass)[k] / mass[-1], middles[k]
 
 
