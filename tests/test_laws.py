@@ -113,7 +113,7 @@ def test_density_where_a_bessel_argument_underflows(law, shape, power, dtype):
     x = np.array([tiny / 8, tiny, tiny**0.97, tiny**0.9, tiny**0.75, tiny**0.5], dtype)
     with mpmath.workdps(60):
         want = np.array([float(mpmath.log(exact_pdf(law, tuple(map(float, p)), t))) for t in x])
-    atol = 6e-13 if dtype == np.float64 else 3e-5  # of numbers to 700 and 90
+    atol = 6e-13 if dtype == np.float64 else 3e-5  # observed 3.4e-13 and 1.5e-5, of 700 and 90
     np.testing.assert_allclose(law.logpdf(x, *p), want, rtol=0, atol=atol)
 
 
@@ -228,7 +228,7 @@ def test_steep_variance_gamma_next_to_a_gamma_law(alpha):
     beta = alpha * (1 - 2.0**-42)
     x = np.array([0.5, 10.0, 100.0, 500.0])
     got = variance_gamma.sf(x / (alpha - beta), 0.1, alpha, beta)
-    np.testing.assert_allclose(got, scipy.special.gammaincc(0.1, x), rtol=2e-12)
+    np.testing.assert_allclose(got, scipy.special.gammaincc(0.1, x), rtol=3e-13)  # observed 7e-14
 
 
 @pytest.mark.parametrize("law", [nig, hyperbolic])
@@ -238,7 +238,8 @@ def test_next_to_a_normal_law_away_from_mu(law, alpha_delta):
     alpha, delta = 2.0 * math.sqrt(alpha_delta), 0.5 * math.sqrt(alpha_delta)
     std = math.sqrt(delta / alpha)
     u = np.array([1e-15, 0.01, 0.5, 0.99])
-    np.testing.assert_allclose(law.ppf(u, alpha, 50.0 / std, delta), std * (50.0 + scipy.stats.norm.ppf(u)), rtol=1e-13)
+    want = std * (50.0 + scipy.stats.norm.ppf(u))
+    np.testing.assert_allclose(law.ppf(u, alpha, 50.0 / std, delta), want, rtol=1e-13)  # observed 1.3e-14
 
 
 @pytest.mark.parametrize("lam", [13.8, 19.9, 20.3])
@@ -661,7 +662,8 @@ def test_heavy_density_far_out(nu, dtype):
     x = dtype(np.finfo(dtype).max) * np.array([1e-20, 1e-3, 0.5, 0.9, 1.0], dtype)
     with mpmath.workdps(100):
         want = np.array([float(mpmath.log(exact_pdf(student_t, (float(dtype(nu)),), t))) for t in x])
-    np.testing.assert_allclose(student_t.logpdf(x, dtype(nu)), want, rtol=1e-15 if dtype == np.float64 else 4e-7)
+    rtol = 1e-15 if dtype == np.float64 else 4e-7  # observed 1.7e-16 and 9.2e-8
+    np.testing.assert_allclose(student_t.logpdf(x, dtype(nu)), want, rtol=rtol)
     assert student_t.logpdf(dtype(math.inf), dtype(nu)) == -math.inf
 
 

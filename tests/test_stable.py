@@ -471,7 +471,7 @@ def test_quantile_error():
     p = np.linspace(0.02, 0.98, 25, dtype=np.float32)
     single, wide = stable.ppf(p, 1.5, 0.5, error=True, **SERIAL)
     gap = np.abs(single - stable.ppf(p.astype(float), 1.5, 0.5, **SERIAL))
-    assert single.dtype == np.float32 and np.all(gap <= wide) and np.all(wide <= 3e-7 * np.abs(single) + 1e-12)
+    assert single.dtype == np.float32 and np.all(gap <= wide) and np.all(wide <= 3e-7 * np.abs(single) + 1e-12)  # observed 2.4e-7
     torch = pytest.importorskip("torch")
     y, f = stable.ppf(torch.tensor([0.1, 0.5, 0.0], dtype=torch.float64), 1.5, 0.5, error=True)
     assert isinstance(y, torch.Tensor) and (f == e).all()

@@ -195,7 +195,7 @@ class Chains:
             pull = d * b
             v = _solve(L, e[c] - pull)
             if expanded:
-                rest = squares[c] + pull @ b - v @ v
+                rest = squares[c] + pull @ b - v @ v  # of which rounding may leave nothing: then a step of plain Gibbs
                 g = math.sqrt(2.0 * U[c, 2] / rest) if rest > rounding * squares[c] else 1.0
             B[c] = _solve(L, g * (b @ L + v) + Z[c, : self.p], True)
         return np.ones(B.shape[0])

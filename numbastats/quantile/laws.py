@@ -138,7 +138,7 @@ class _Hyperbolic:
         with np.errstate(all="ignore"):
             exponent = -self._fall(x, g) - self.top
             if self.direct:
-                return _times_exp(self._body(g), exponent, self.lift + math.frexp(1 / self.unit)[1] - 1)
+                return _times_exp(self._body(g), exponent, self.lift + 1 - math.frexp(self.unit)[1])
             return np.exp(self._log_body(g) + exponent + self.lift * math.log(2)) / self.unit
 
 

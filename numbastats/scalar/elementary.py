@@ -86,33 +86,32 @@ def _exp_reduced32(r):
 
 
 @device_function
-def _exp_scaled64(r, t):
-    """2^n e^r from the low bits n + 2046 of t. Two factors reach overflow and subnormal results without a branch."""
+def _scaled64(v, t):
+    """2^n v from the low bits n + 2046 of t. Two factors reach overflow and subnormal results without a branch."""
     both = to_bits(t)
     half = both >> 1
-    return _exp_reduced64(r) * from_bits(half << 52) * from_bits((both - half) << 52)
+    return v * from_bits(half << 52) * from_bits((both - half) << 52)
 
 
 @device_function
-def _exp_scaled32(r, t):
+def _scaled32(v, t):
     both = to_bits(t)
     half = np.int32(both >> np.int32(1))
-    first = from_bits(np.int32(half << np.int32(23)))
-    return _exp_reduced32(r) * first * from_bits(np.int32(np.int32(both - half) << np.int32(23)))
+    return v * from_bits(np.int32(half << np.int32(23))) * from_bits(np.int32(np.int32(both - half) << np.int32(23)))
 
 
 @device_function
 def _exp64(x):
     x = clip(x, -746.0, 710.0)
     t = muladd(x, _LOG2E, _ROUND_TWICE)
-    return _exp_scaled64(_reduced64(x, t - _ROUND_TWICE), t)
+    return _scaled64(_exp_reduced64(_reduced64(x, t - _ROUND_TWICE)), t)
 
 
 @device_function
 def _exp32(x):
     x = clip(x, np.float32(-105.0), np.float32(89.0))
     t = muladd(x, _LOG2E32, _ROUND_TWICE32)
-    return _exp_scaled32(_reduced32(x, t - _ROUND_TWICE32), t)
+    return _scaled32(_exp_reduced32(_reduced32(x, t - _ROUND_TWICE32)), t)
 
 
 _exp = by_dtype(_exp64, _exp32)
@@ -305,19 +304,6 @@ def _mantissa32(y):
 
 
 @device_function
-def _log_reduced64(y):
-    """F and k of a normal y > 0."""
-    m, k = _mantissa64(y)
-    return m - 1.0, k
-
-
-@device_function
-def _log_reduced32(y):
-    m, k = _mantissa32(y)
-    return m - np.float32(1.0), k
-
-
-@device_function
 def _mantissa_any64(x):
     """M and k of any x > 0; subnormals are lifted by 2^54."""
     tiny = x < _TINY
@@ -330,19 +316,6 @@ def _mantissa_any32(x):
     tiny = x < _TINY32
     m, k = _mantissa32(x * np.float32(33554432.0) if tiny else x)
     return m, k - (np.float32(25.0) if tiny else np.float32(0.0))
-
-
-@device_function
-def _log_reduced_any64(x):
-    """F and k of any x > 0."""
-    m, k = _mantissa_any64(x)
-    return m - 1.0, k
-
-
-@device_function
-def _log_reduced_any32(x):
-    m, k = _mantissa_any32(x)
-    return m - np.float32(1.0), k
 
 
 @device_function
@@ -370,30 +343,30 @@ def _log_core32(f, k):
 
 @device_function
 def _log64(x):
-    f, k = _log_reduced_any64(x)
-    v = _log_core64(f, k)
+    m, k = _mantissa_any64(x)
+    v = _log_core64(m - 1.0, k)
     v = v if x < _INF else x
     return v if not (x <= 0.0) else (-_INF if x == 0.0 else _NAN)
 
 
 @device_function
 def _log32(x):
-    f, k = _log_reduced_any32(x)
-    v = _log_core32(f, k)
+    m, k = _mantissa_any32(x)
+    v = _log_core32(m - np.float32(1.0), k)
     v = v if x < _INF32 else x
     return v if not (x <= np.float32(0.0)) else (-_INF32 if x == np.float32(0.0) else _NAN32)
 
 
 @device_function
 def _log_scaled64(y, shift):
-    f, k = _log_reduced64(y)
-    return _log_core64(f, k + shift)
+    m, k = _mantissa64(y)
+    return _log_core64(m - 1.0, k + shift)
 
 
 @device_function
 def _log_scaled32(y, shift):
-    f, k = _log_reduced32(y)
-    return _log_core32(f, k + shift)
+    m, k = _mantissa32(y)
+    return _log_core32(m - np.float32(1.0), k + shift)
 
 
 _log, _log_scaled = by_dtype(_log64, _log32), by_dtype(_log_scaled64, _log_scaled32, 2)
@@ -405,8 +378,8 @@ def log_scaled_sum64(y, shift):
 
     Cheaper than `log_dd`; the relative error near 2^shift y = 1 is 2^-54.6.
     """
-    f, k = _log_reduced64(y)
-    k = k + shift
+    m, k = _mantissa64(y)
+    f, k = m - 1.0, k + shift
     head = k * _LN2_HI  # exact
     hi = head + f  # |head| > |f| or head = 0: the rest is exact
     return hi, ((head - hi) + f) + _log_rest64(f, k)
@@ -457,7 +430,7 @@ _log1p = by_dtype(_log1p64, _log1p32)
 
 @device_function
 def log1p(x):
-    """log(1 + x) for every x, accurate near 0; -1 gives -inf, x < -1 NaN; keeps -0.0. Error 1.4 ulp."""
+    """log(1 + x) for every x, accurate near 0; -1 gives -inf, x < -1 NaN; keeps -0.0. Error 1.42 ulp."""
     return _log1p(x)
 
 
@@ -520,7 +493,7 @@ _log_dd = by_dtype(_log_dd_any, _log_dd_any)
 
 @device_function
 def log_dd(x):
-    """(hi, lo) with hi + lo = log x to 2^-63.5 (float32 2^-34.0) relative, for finite x > 0, subnormals included.
+    """(hi, lo) with hi + lo = log x to 2^-63.5 (float32 2^-33.9) relative, for finite x > 0, subnormals included.
 
     hi is log x rounded to nearest, but for near ties. 0, negative, infinite and NaN x are not treated.
     """
@@ -533,9 +506,7 @@ def _exp_sum64(p, e):
     t = muladd(p + e, _LOG2E, _ROUND_TWICE)
     n = t - _ROUND_TWICE
     r = muladd(-n, _LN2_HI, p) + muladd(-n, _LN2_LO, e)
-    both = to_bits(t)
-    half = both >> 1
-    v = (1.0 + muladd(r * r, _EXP64(r), r)) * from_bits(half << 52) * from_bits((both - half) << 52)
+    v = _scaled64(1.0 + muladd(r * r, _EXP64(r), r), t)
     v = _INF if p > 710.0 else v
     return 0.0 if p < -746.0 else v
 
@@ -545,10 +516,7 @@ def _exp_sum32(p, e):
     t = muladd(p + e, _LOG2E32, _ROUND_TWICE32)
     n = t - _ROUND_TWICE32
     r = muladd(-n, _LN2_HI32, p) + muladd(-n, _LN2_LO32, e)
-    both = to_bits(t)
-    half = np.int32(both >> np.int32(1))
-    v = (np.float32(1.0) + muladd(r * r, _EXP32(r), r)) * from_bits(np.int32(half << np.int32(23)))
-    v = v * from_bits(np.int32(np.int32(both - half) << np.int32(23)))
+    v = _scaled32(np.float32(1.0) + muladd(r * r, _EXP32(r), r), t)
     v = _INF32 if p > np.float32(89.0) else v
     return np.float32(0.0) if p < np.float32(-105.0) else v
 

@@ -94,6 +94,13 @@ _tiny = by_dtype(device_function(lambda x: 1e-290), device_function(lambda x: np
 
 
 @device_function
+def _log_k_limit(v, log_z):
+    """log K(z) of order v >= 1/2 from log z, as z goes to 0."""
+    T = type(v)
+    return gammaln(v) + (v - T(1.0)) * T(_LOG_2) - v * log_z
+
+
+@device_function
 def _log_kve_of_product(order, a, b):
     """`log_kve` at z = a b, also where the product underflows: there the leading terms of the series, from log z."""
     T = type(a)
@@ -101,9 +108,7 @@ def _log_kve_of_product(order, a, b):
     if z > _tiny(z):
         return log_kve(order, z)
     v, log_z = abs(order), log(a) + log(b)
-    if v < T(0.5):
-        return _log_k_small(v, log_z)
-    return gammaln(v) + (v - T(1.0)) * T(_LOG_2) - v * log_z
+    return _log_k_small(v, log_z) if v < T(0.5) else _log_k_limit(v, log_z)
 
 
 @device_function
@@ -160,7 +165,7 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     if g == T(0.0) and not v > T(0.0):
         return T(np.inf) if log_norm == log_norm else T(np.nan)
     if v >= T(0.5) and alpha * g <= _tiny(g) or g == T(0.0):  # the limit of g^v K_v(alpha g)
-        return log_norm + gammaln(v) + (v - T(1.0)) * T(_LOG_2) - v * log(alpha)
+        return log_norm + _log_k_limit(v, log(alpha))
     return log_norm + v * log(g) + _log_kve_of_product(v, alpha, g) - _gh_fall(s, alpha, beta, delta, g)
 
 
