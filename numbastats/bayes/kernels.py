@@ -261,10 +261,10 @@ def loglik_row(k0, k1, stream, step, row, m):
 
 
 # --- tau and the local scales given the coefficients, one chain per task ------------------------------------------------
-# The first `skip` columns are the intercept. D = eta/tau^2 + slab, in a range that a Cholesky factorisation can take.
+# The first `skip` columns are the intercept. D = eta/tau^2, in a range that a Cholesky factorisation can take.
 
 
-def scales_cpu(B, skip, scale, fixed, slab, k0, k1, streams, step, T, D):
+def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
     for q in prange(B.shape[0]):
         b = B[q, skip:]
         work = np.empty(b.size)
@@ -282,10 +282,10 @@ def scales_cpu(B, skip, scale, fixed, slab, k0, k1, streams, step, T, D):
             )
         T[q] = at
         for j in range(b.size):
-            D[q, skip + j] = bounded(_local(b[j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at) + slab)
+            D[q, skip + j] = bounded(_local(b[j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
 
 
-def scales_cuda(B, skip, scale, fixed, slab, k0, k1, streams, step, T, D):
+def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
     share = cuda.shared.array(GROUP, np.float64)
     lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, GROUP)
     p = B.shape[1] - skip
@@ -311,14 +311,14 @@ def scales_cuda(B, skip, scale, fixed, slab, k0, k1, streams, step, T, D):
         if lane == 0:
             T[q] = at
         for j in range(lane, p, cuda.blockDim.x):
-            D[q, skip + j] = bounded(_local(B[q, skip + j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at) + slab)
+            D[q, skip + j] = bounded(_local(B[q, skip + j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
 
 
 # --- the paper's conditionals of the horseshoe, with its auxiliary variables nu and xi ----------------------------------
 # V rows: eta = lambda^-2, nu^-1. W columns: tau^-2, xi^-1.
 
 
-def conditionals_cpu(B, skip, scale, fixed, slab, k0, k1, streams, step, V, W, T, D):
+def conditionals_cpu(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
     for q in prange(B.shape[0]):
         p = B.shape[1] - skip
         total = 0.0
@@ -331,10 +331,10 @@ def conditionals_cpu(B, skip, scale, fixed, slab, k0, k1, streams, step, V, W, T
         T[q] = -0.5 * math.log(W[q, 0])
         for j in range(p):
             V[q, 1, j] = auxiliary(1.0 + V[q, 0, j], k0, k1, item_of(j, step), streams[2, q])
-            D[q, skip + j] = bounded(V[q, 0, j] * W[q, 0] + slab)
+            D[q, skip + j] = bounded(V[q, 0, j] * W[q, 0])
 
 
-def conditionals_cuda(B, skip, scale, fixed, slab, k0, k1, streams, step, V, W, T, D):
+def conditionals_cuda(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
     share = cuda.shared.array(GROUP, np.float64)
     lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, GROUP)
     p = B.shape[1] - skip
@@ -357,7 +357,7 @@ def conditionals_cuda(B, skip, scale, fixed, slab, k0, k1, streams, step, V, W, 
         if lane < lanes:
             for j in range(lane, p, lanes):
                 V[q, 1, j] = auxiliary(1.0 + V[q, 0, j], k0, k1, item_of(j, step), streams[2, q])
-                D[q, skip + j] = bounded(V[q, 0, j] * W[q, 0] + slab)
+                D[q, skip + j] = bounded(V[q, 0, j] * W[q, 0])
         cuda.syncthreads()
 
 
@@ -404,7 +404,7 @@ def _pass(name, storage, words, rows, row):
 def _scales(name, density, local):
     return Kernel(
         f"bayes.scales_{name}", scales_cpu, scales_cuda,
-        lambda T: [(_f[:, ::1], _i, _f, _b, _f, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
+        lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
         dtypes=("float64",), _density=density, _local=local,
     )  # fmt: skip
 
@@ -423,7 +423,7 @@ SCALES = {
 }
 CONDITIONALS = Kernel(
     "bayes.conditionals", conditionals_cpu, conditionals_cuda,
-    lambda T: [(_f[:, ::1], _i, _f, _b, _f, _u, _u, _u[:, ::1], _u, _f[:, :, ::1], _f[:, ::1], _f[::1], _f[:, ::1])],
+    lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[:, :, ::1], _f[:, ::1], _f[::1], _f[:, ::1])],
     dtypes=("float64",),
 )  # fmt: skip
 DRAWS = Kernel(

@@ -540,9 +540,7 @@ class BayesProbit(Estimator):
                 "log_tau": self._kept["T"] + math.log(self._unit),
             }
         if "D" in self._kept:
-            eta = (self._kept["D"][:, :, skip:] - chains.slab) * np.exp(2.0 * self._kept["T"])[:, :, None]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                self.draws_["log_lambda"] = -0.5 * np.log(eta)
+            self.draws_["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - self._kept["T"][:, :, None]
         self.coef_ = self.moments_["mean"][None, skip:]
         self.intercept_ = self.moments_["mean"][:1] if skip else np.zeros(1)
         shape = self.stats_["pareto_k"]

@@ -86,7 +86,8 @@ class Chains:
         self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
         self.n, self.p = rows.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
-        self.slab = 0.0 if slab is None else 1.0 / float(slab) ** 2
+        self.slab = np.zeros(self.p)  # its share of the prior precision
+        self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
         more_columns = self.p > self.n
         self.kind = ("px-gibbs" if more_columns else "split-hmc") if kind == "auto" else kind
@@ -130,7 +131,7 @@ class Chains:
     def _scales(self, B, T, D, part=0):
         """Draw log tau and the local scales given B, in place of T and D."""
         cost = 40.0 * max(self.p - self.skip, 1) + 1000.0
-        options = (np.int64(self.skip), self.scale, self.fixed, self.slab, *self.key, self.streams, self._step(part))
+        options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, self._step(part))
         launch(k.SCALES[self.prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
 
     def _start(self):
@@ -179,19 +180,20 @@ class Chains:
         else:
             e, squares = self.rows.latent(B, self.key, stage, step)
         if self.prior == "horseshoe" and self.kind == "gibbs":
-            options = (np.int64(self.skip), self.scale, self.fixed, self.slab, *self.key, self.streams, step)
+            options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, step)
             k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
         elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
             self._scales(B, T, D)
         Z, U = self._draws()
         expanded, rounding = self.kind == "px-gibbs", 64.0 * np.finfo(self.rows.dtype).eps
+        P = D + self.slab
         for c in range(B.shape[0]):
             if self.wide:
-                B[c] = self._wide_draw(z[c], D[c], Z[c], U[c, 2] if expanded else None)
+                B[c] = self._wide_draw(z[c], P[c], Z[c], U[c, 2] if expanded else None)
                 continue
             # from b and z - X b on: with z itself the least squares cancel, and where b is large nothing of them is left
             b, g = B[c], 1.0
-            L, d = _factor(s["H"], D[c])
+            L, d = _factor(s["H"], P[c])
             pull = d * b
             v = _solve(L, e[c] - pull)
             if expanded:
@@ -216,15 +218,16 @@ class Chains:
 
     def _rotate(self):
         s = self.state
-        B, T, D = s["B"], s["T"], s["D"]
-        self._scales(B, T, D)
+        B = s["B"]
+        self._scales(B, s["T"], s["D"])
+        P = s["D"] + self.slab
         Z, U = self._draws()
         chains = B.shape[0]
         factors, new = [], np.empty_like(B)
         energy, momenta, angles = np.empty(chains), np.empty_like(B), s["angle"] * (0.8 + 0.4 * U[:, 1])
         rotated = np.empty_like(B)
         for c in range(chains):
-            b, d, v = B[c], D[c], Z[c]
+            b, d, v = B[c], P[c], Z[c]
             L, _ = _factor(s["H"], d)
             shift = _solve(L, s["h"])
             q = b @ L - shift  # OpenBLAS runs trmv in threads from 20 x 20 on: 12 ms a call on a busy machine
@@ -239,7 +242,7 @@ class Chains:
         loglik, gradient = self.rows.loglik(new)
         chance = np.empty(chains)
         for c in range(chains):
-            b, d = new[c], D[c]
+            b, d = new[c], P[c]
             v = momenta[c] - 0.5 * angles[c] * (_solve(factors[c], d * b - gradient[c]) - rotated[c])
             gain = energy[c] - (-loglik[c] + 0.5 * (d * b) @ b + 0.5 * v @ v)
             chance[c] = self._decide(gain, U[c, 0], {"B": (c, b), "loglik": (c, loglik[c]), "gradient": (c, gradient[c])})
@@ -267,7 +270,7 @@ class Chains:
             self._scales(B, T, D, sweep)
             Z, _ = self._draws(sweep)
             for c in range(B.shape[0]):
-                L, _ = _factor(s["H"], D[c])
+                L, _ = _factor(s["H"], D[c] + self.slab)
                 B[c] = _solve(L, _solve(L, s["h"]) + Z[c], True)
         self._scales(B, T, D, self.sweeps)
         U = self._draws(self.sweeps)[1]
