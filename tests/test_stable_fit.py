@@ -528,3 +528,23 @@ def test_weights_of_dropped_values_do_not_matter():
         fit(x, weights=np.append(np.ones(49), np.nan))
     with pytest.raises(ValueError, match=r"use a pair \(low, high\)"):
         fit(x, bounds={"alpha": (None, 1.9)})
+
+
+@pytest.mark.parametrize(("alpha", "n"), [(0.3, 25), (0.6, 40), (1.5, 200)])
+@pytest.mark.parametrize("method", ["ml", "quantile", "ecf", "small"])
+def test_order_of_the_data_does_not_matter(alpha, n, method):
+    """For small alpha the likelihood has many maxima, and the last bits of a sum decided between them."""
+    rng = np.random.default_rng(3)
+    x, w = ns.stable.rvs(alpha, 0.4, size=n, rng=2), rng.integers(1, 5, n).astype(float)
+    for weights in (None, w):
+        one = fit(x, method, weights=weights)
+        for order in (np.argsort(-x), rng.permutation(n)):
+            two = fit(x[order], method, weights=None if weights is None else weights[order])
+            assert np.array_equal(one.params, two.params) and one.loglik == two.loglik
+            assert np.array_equal(one.cov, two.cov, equal_nan=True)
+
+
+def test_observed_information_that_is_not_positive_definite():
+    """As little as 10 values say about four parameters: the message tells why there are no errors."""
+    found = fit(ns.stable.rvs(0.15, 0.5, size=10, rng=1), se="observed")
+    assert np.isnan(found.se).all() and "information matrix is not positive definite" in found.message

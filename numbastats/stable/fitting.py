@@ -42,7 +42,7 @@ class StableFit:
         alpha, beta, loc, scale in `param`.
     se : numpy.ndarray, shape (4,)
         Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, which is
-        known far better than the others, methods other than "ml").
+        known far better than the others, an information matrix that is not positive definite, methods other than "ml").
     cov : numpy.ndarray, shape (4, 4)
     loglik : float
     n_iter, n_eval : int
@@ -104,7 +104,7 @@ class StableFits:
 
 
 def _data(x, weights, nan_policy):
-    """Finite values and their weights (None: all 1); ValueError where nothing can be estimated."""
+    """Finite values in order, and their weights (None: all 1); ValueError where nothing can be estimated."""
     choice("nan_policy", nan_policy, _NAN_POLICIES)
     x = real64(unmasked(x)).reshape(-1)
     w = None if weights is None else real64(weights).reshape(-1)
@@ -120,6 +120,9 @@ def _data(x, weights, nan_policy):
         if not (w >= 0).all() or not np.isfinite(w).all():
             raise ValueError("weights must be finite and >= 0")
         x, w = x[w > 0], w[w > 0]
+        order = np.lexsort((w, x))
+        w = w[order]
+    x = np.sort(x)  # the result does not depend on the order of the data, and tables are read in order
     if x.size < 5:
         raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
     low, middle, high = _quantiles(x, w, (0.25, 0.5, 0.75))
@@ -129,12 +132,11 @@ def _data(x, weights, nan_policy):
 
 
 def _quantiles(x, w, p):
-    """Quantiles of weighted values."""
+    """Quantiles of values in order, with weights."""
     if w is None:
         return np.quantile(x, p, method="hazen")
-    order = np.argsort(x)
-    w = w[order] / w.max()  # the sum may not be a number
-    return np.interp(p, (np.cumsum(w) - 0.5 * w) / w.sum(), x[order])
+    w = w / w.max()  # the sum may not be a number
+    return np.interp(p, (np.cumsum(w) - 0.5 * w) / w.sum(), x)
 
 
 def _mean(values, w):
@@ -220,9 +222,8 @@ def _by_characteristic_function(x, w=None, alpha=None, beta=None):
 
 
 def _half_sample_mode(x, w):
-    """Robertson and Cryer (1974): the densest half, again and again."""
-    order = np.argsort(x)
-    x, w = x[order], np.ones(x.size) if w is None else w[order]
+    """Robertson and Cryer (1974): the densest half of values in order, again and again."""
+    w = np.ones(x.size) if w is None else w
     while x.size > 3 and x[0] < x[-1]:
         mass = np.cumsum(w)
         ends = np.searchsorted(mass, (mass - w) + (0.5 - 1e-12) * mass[-1])
@@ -428,9 +429,8 @@ def _within_reach(likelihood, p, free, bounds):
 
 
 def _gaps(x, w):
-    """Middles of gaps between observations, at both ends, beyond them and in the tightest clusters; and the shares below them."""
-    order = np.argsort(x)
-    x, mass = x[order], np.cumsum(np.ones(x.size) if w is None else w[order])
+    """Middles of gaps between ordered values, at both ends, beyond them and in the tightest clusters; and the shares below."""
+    mass = np.cumsum(np.ones(x.size) if w is None else w)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         tightest = np.argsort((x[3:] - x[:-3]) / (mass[3:] - mass[:-3]))[:8] + 2
         ends = 1.5 * x[0] - 0.5 * x[1], 1.5 * x[-1] - 0.5 * x[-2]
@@ -843,7 +843,7 @@ def fit(
         if 0 in free and limits[0][1] == 2.0 and p[0] > 1.95:
             p, best = _gaussian_end(likelihood, p, best, y, w, inner)
     converged = math.isfinite(best) and 0.0 <= gain < 1e-3 and not likelihood.stopped
-    tied = p[0] < 0.5 and np.unique(x).size < 0.99 * x.size
+    tied = p[0] < 0.5 and np.count_nonzero(np.diff(x)) < 0.99 * x.size - 1.0
     if likelihood.stopped:
         message = f"stopped by the callback after {iterations} iterations"
     elif not math.isfinite(best):
@@ -874,6 +874,8 @@ def fit(
             stacklevel=2,
         )
     cov = _covariance(p, inside, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
+    if method == "ml" and inside and p[0] < _HIGHEST and not np.isfinite(cov).any():
+        notes.append("no standard errors: the information matrix is not positive definite")
     if p[0] == 2.0 and 1 in free and method == "ml":
         cov[1, 1] = np.inf
     cov /= share
