@@ -11,6 +11,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.special
 import scipy.stats
 
@@ -1217,11 +1218,48 @@ def test_pareto_values_at_the_minimum():
 @pytest.mark.parametrize("candidates", [(2, 3), (2, 3, 4)])
 def test_a_collapsed_candidate_does_not_hide_an_optimum(candidates):
     """Where no candidate is certified and admissible, parameters that exist come before those that do not."""
-    x = np.array([-2.5, -1.0, -0.3, -0.1, 0.3, 0.9, 1.3, 1.7, 2.5])
+    x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
     alone = [mixture.fit(x, K, family="gaussian", rng=0, errors="status").status for K in (2, 3)]
     assert sorted(alone) == [3, 4]
     found = mixture.fit(x, candidates, family="gaussian", rng=0)
     assert found.status == 4 and np.isfinite(found.means).all()
+
+
+def spiked(seed):
+    """Data whose likeliest starts climb to infinity over a value that lies far out."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(0.0, 1.0, 150), rng.normal(3.0, 4.0, 50)])
+
+
+@pytest.mark.parametrize(
+    ("x", "K", "status"),
+    [
+        (np.concatenate([np.zeros(700), np.random.default_rng(0).normal(size=1500)]), 2, 0),
+        (spiked(15078), 3, 0),
+        (spiked(8002), 3, 4),  # narrower than min_sd_ratio
+    ],
+    ids=["tied", "spike", "narrow"],
+)
+def test_collapsed_climbs_do_not_hide_an_optimum(x, K, status):
+    """Where the best few starts end in a spike the others are climbed from: there is a maximum, by SciPy as well."""
+    r = mixture.fit(x, K, family="gaussian", rng=0)
+    assert r.status == status and r.converged
+
+    def loss(theta):
+        z = np.append(theta[: K - 1], 0.0)
+        w = np.exp(z - scipy.special.logsumexp(z))
+        parts = [np.log(w[k]) + log_density("gaussian", x, theta[K - 1 + k], np.exp(theta[2 * K - 1 + k])) for k in range(K)]
+        return -float(np.sum(scipy.special.logsumexp(np.stack(parts), axis=0)))
+
+    there = np.concatenate([np.log(r.weights[:-1] / r.weights[-1]), r.means, np.log(r.params)])
+    assert abs(loss(there) + r.loglik) < 1e-9 * abs(r.loglik)
+    assert -scipy.optimize.minimize(loss, there, method="BFGS").fun - r.loglik < 1e-7
+
+
+def test_status_3_speaks_of_all_starts():
+    x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
+    r = mixture.fit(x, 2, family="gaussian", rng=0)
+    assert (r.status, r.n_singular) == (3, 30)
 
 
 def test_what_has_no_weight_takes_no_part():

@@ -241,19 +241,17 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
-    if newton:
-        top = 1 if K == 1 else 3 if K == 2 else 5
-        picks, cover = _best_few(start_ll, par, usable, min(top, R))
-        rows, cols = np.nonzero(picks >= 0)
-        owner, start = rows, picks[rows, cols]
-    else:
-        owner, start = np.nonzero(usable)
-        cover = np.ones(0)
-    points, outcome, hess = climb(p, info, owner, par[owner, start], options)
-    if newton:
-        covered = cover[rows, cols]
-    else:
-        covered = np.ones(owner.size, np.int64)
+    climbs = []
+    while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
+        if newton:
+            owner, start, covered = _best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))
+        else:
+            owner, start = np.nonzero(usable)
+            covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
+        points, outcome, hess = climb(p, info, owner, par[owner, start], options)
+        climbs.append((owner, start, covered, points, outcome, hess))
+        usable[owner[(outcome[:, 4] != c.DEGENERATE) & np.isfinite(outcome[:, 0])]] = False
+    owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
     result = _choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
     if first is not None:
@@ -296,7 +294,10 @@ def narrow(arrays):
 
 
 def _best_few(ll, par, usable, top):
-    """The best starts that differ in log-likelihood by more than 1e-3 or in their means; and how many starts each covers."""
+    """The best starts that differ in log-likelihood by more than 1e-3 or in their means, and how many each covers.
+
+    As (data set, start, number); these are then no longer `usable`.
+    """
     D, R = ll.shape
     value = np.where(np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
     value[~usable] = -math.inf
@@ -317,7 +318,9 @@ def _best_few(ll, par, usable, top):
         near[np.arange(alive.size), b] = True
         picks[alive, t], cover[alive, t] = b, near.sum(axis=1)
         value[alive] = np.where(near, -math.inf, value[alive])
-    return picks, cover
+    usable &= value > -math.inf
+    owner, t = np.nonzero(picks >= 0)
+    return owner, picks[owner, t], cover[owner, t]
 
 
 def climb(p, info, owner, points, options):
