@@ -18,6 +18,7 @@ import scipy.stats
 from numbastats import mixture
 from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats.mixture import distribution, kernels, layout, pipeline
+from numbastats.mixture.families import family_of
 from numbastats.scalar import families as fam
 
 PUBLIC = Path(os.environ.get("MIXTURE_REFERENCE", Path(__file__).parents[2] / "shared" / "reference" / "mixture"))
@@ -1260,6 +1261,41 @@ def test_status_3_speaks_of_all_starts():
     x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
     r = mixture.fit(x, 2, family="gaussian", rng=0)
     assert (r.status, r.n_singular) == (3, 30)
+
+
+@pytest.mark.parametrize("n", [5, 12, 20])
+def test_places_in_memory_do_not_matter(n, monkeypatch):
+    """Loops in vectors take arrays that lie close together for overlapping: sums of the same values were another last bit off."""
+
+    class Placed:
+        """NumPy, whose `empty` takes pieces of one block, so far apart."""
+
+        def __init__(self, gap):
+            self.block, self.used, self.gap = np.zeros(10_000), 0, gap
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def empty(self, shape, dtype=np.float64):
+            lo, hi = self.used, self.used + int(np.prod(shape))
+            self.used = hi + self.gap
+            return self.block[lo:hi].reshape(shape)
+
+    law, rng = family_of("gaussian"), np.random.default_rng(0)
+    options = pipeline.Options(
+        "newton", "portfolio", None, 1e-9, 5000, 0.0, None, 1.0, 0.015, 2.5, "double", (0, 0), "cpu", 1
+    )  # fmt: skip
+    for x in rng.gamma(2.0, 1.0, (20, n)):
+        bits = []
+        for gap in (0, 500):
+            data = layout.arrange(layout.flatten([x], None, None), law)
+            monkeypatch.setattr(pipeline, "np", Placed(gap))
+            y, w = pipeline.np.empty(n), pipeline.np.empty(n)
+            y[:], w[:] = data.y, data.w
+            data.y, data.w = y, w
+            p = pipeline.prepare(data, 0, 1, np.zeros(1, np.int64), law, options, True)
+            bits.append((p.info.tobytes(), p.t1.tobytes(), p.t2.tobytes(), p.constant.tobytes()))
+        assert bits[0] == bits[1]
 
 
 def test_what_has_no_weight_takes_no_part():

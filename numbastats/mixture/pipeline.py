@@ -112,17 +112,22 @@ def cell_sizes(lengths, compress):
     return np.maximum(1, m).astype(np.int64) if compress else np.ones(lengths.size, np.int64)
 
 
+def spaced(x):
+    """x in memory of at least 512 bytes: loops in vectors take nearer arrays for overlapping, and add up one by one instead."""
+    return x if x.size >= 64 else np.concatenate([x, np.zeros(64)])[: x.size]
+
+
 def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     """Run the prepare kernel on data sets lo to hi."""
     a, b = data.off[lo], data.off[hi]
-    y, w, off = data.y[a:b], data.w[a:b], data.off[lo : hi + 1] - a
+    y, w, off = spaced(data.y[a:b]), spaced(data.w[a:b]), data.off[lo : hi + 1] - a
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
-    t1, t2 = np.empty(n), np.empty(n)
+    t1, t2 = spaced(np.empty(n)), spaced(np.empty(n))
     whole = cell[-1] == n  # every cell is an observation
-    u1, u2, uw = (t1, t2, w) if whole else (np.empty(cell[-1]), np.empty(cell[-1]), np.empty(cell[-1]))
-    q, info = np.empty((3, cell[-1])), np.zeros((D, c.INFO))
+    u1, u2, uw = (t1, t2, w) if whole else (spaced(np.empty(cell[-1])) for _ in range(3))
+    q, info = np.empty((3, max(cell[-1], 64))), np.zeros((D, c.INFO))
     args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, u1, u2, uw, q, info]
     if D:
         cost = 10.0 * n / D
