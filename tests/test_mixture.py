@@ -11,12 +11,14 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.special
 import scipy.stats
 
 from numbastats import mixture
 from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats.mixture import distribution, kernels, layout, pipeline
+from numbastats.mixture.families import family_of
 from numbastats.scalar import families as fam
 
 PUBLIC = Path(os.environ.get("MIXTURE_REFERENCE", Path(__file__).parents[2] / "shared" / "reference" / "mixture"))
@@ -1217,11 +1219,83 @@ def test_pareto_values_at_the_minimum():
 @pytest.mark.parametrize("candidates", [(2, 3), (2, 3, 4)])
 def test_a_collapsed_candidate_does_not_hide_an_optimum(candidates):
     """Where no candidate is certified and admissible, parameters that exist come before those that do not."""
-    x = np.array([-2.5, -1.0, -0.3, -0.1, 0.3, 0.9, 1.3, 1.7, 2.5])
+    x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
     alone = [mixture.fit(x, K, family="gaussian", rng=0, errors="status").status for K in (2, 3)]
     assert sorted(alone) == [3, 4]
     found = mixture.fit(x, candidates, family="gaussian", rng=0)
     assert found.status == 4 and np.isfinite(found.means).all()
+
+
+def spiked(seed):
+    """Data whose likeliest starts climb to infinity over a value that lies far out."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(0.0, 1.0, 150), rng.normal(3.0, 4.0, 50)])
+
+
+@pytest.mark.parametrize(
+    ("x", "K", "status"),
+    [
+        (np.concatenate([np.zeros(700), np.random.default_rng(0).normal(size=1500)]), 2, 0),
+        (spiked(15078), 3, 0),
+        (spiked(8002), 3, 4),  # narrower than min_sd_ratio
+    ],
+    ids=["tied", "spike", "narrow"],
+)
+def test_collapsed_climbs_do_not_hide_an_optimum(x, K, status):
+    """Where the best few starts end in a spike the others are climbed from: there is a maximum, by SciPy as well."""
+    r = mixture.fit(x, K, family="gaussian", rng=0)
+    assert r.status == status and r.converged
+
+    def loss(theta):
+        z = np.append(theta[: K - 1], 0.0)
+        w = np.exp(z - scipy.special.logsumexp(z))
+        parts = [np.log(w[k]) + log_density("gaussian", x, theta[K - 1 + k], np.exp(theta[2 * K - 1 + k])) for k in range(K)]
+        return -float(np.sum(scipy.special.logsumexp(np.stack(parts), axis=0)))
+
+    there = np.concatenate([np.log(r.weights[:-1] / r.weights[-1]), r.means, np.log(r.params)])
+    assert abs(loss(there) + r.loglik) < 1e-9 * abs(r.loglik)
+    assert -scipy.optimize.minimize(loss, there, method="BFGS").fun - r.loglik < 1e-7
+
+
+def test_status_3_speaks_of_all_starts():
+    x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
+    r = mixture.fit(x, 2, family="gaussian", rng=0)
+    assert (r.status, r.n_singular) == (3, 30)
+
+
+@pytest.mark.parametrize("n", [5, 12, 20])
+def test_places_in_memory_do_not_matter(n, monkeypatch):
+    """Loops in vectors take arrays that lie close together for overlapping: sums of the same values were another last bit off."""
+
+    class Placed:
+        """NumPy, whose `empty` takes pieces of one block, so far apart."""
+
+        def __init__(self, gap):
+            self.block, self.used, self.gap = np.zeros(10_000), 0, gap
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def empty(self, shape, dtype=np.float64):
+            lo, hi = self.used, self.used + int(np.prod(shape))
+            self.used = hi + self.gap
+            return self.block[lo:hi].reshape(shape)
+
+    law, rng = family_of("gaussian"), np.random.default_rng(0)
+    options = pipeline.Options(
+        "newton", "portfolio", None, 1e-9, 5000, 0.0, None, 1.0, 0.015, 2.5, "double", (0, 0), "cpu", 1
+    )  # fmt: skip
+    for x in rng.gamma(2.0, 1.0, (20, n)):
+        bits = []
+        for gap in (0, 500):
+            data = layout.arrange(layout.flatten([x], None, None), law)
+            monkeypatch.setattr(pipeline, "np", Placed(gap))
+            y, w = pipeline.np.empty(n), pipeline.np.empty(n)
+            y[:], w[:] = data.y, data.w
+            data.y, data.w = y, w
+            p = pipeline.prepare(data, 0, 1, np.zeros(1, np.int64), law, options, True)
+            bits.append((p.info.tobytes(), p.t1.tobytes(), p.t2.tobytes(), p.constant.tobytes()))
+        assert bits[0] == bits[1]
 
 
 def test_what_has_no_weight_takes_no_part():

@@ -393,6 +393,9 @@ def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
             state[ROUNDS] += 1.0
             if state[ROUNDS] > 3.0 or last:
                 state[PHASE] = DONE
+                for k in range(trial.shape[1]):
+                    if not current[2, k] > 2.0 * floor:  # it would climb on, without end, but for the floor
+                        state[STATUS] = DEGENERATE
             else:
                 copy(pars[ANCHOR], trial)
                 state[LEFT] = 30.0 * state[ROUNDS] * state[ROUNDS]

@@ -28,7 +28,10 @@ CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the P
 
 STATUS = {
     0: "certified optimum",
-    1: "the budget of passes was spent before the decrement test was met; the best point is returned",
+    1: (
+        "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
+        "method='squarem' may go further; the best point is returned"
+    ),
     2: (
         "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
         "components so far apart in scale that double precision does not resolve them"
@@ -66,8 +69,8 @@ class MixtureFit:
     bic, aic : float
     n_used, n_dropped, n_components : int
     hits : int
-        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on) and counts those that
-        agreed with one of them after the short run, the other methods climb from all.
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; more where all
+        collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
     runner_up : float
         The next certified log-likelihood (with a prior: objective), NaN if none was seen.
     n_singular : int
@@ -243,7 +246,8 @@ def fit_many(
     init_params : array, shape (D, R, 3, K), optional
         Explicit starts instead: weights, means, params. One with a NaN is no start.
     method : {"newton", "squarem", "em", "bulkem"}
-        Short EM on compressed cells, then Newton on the best few (SQUAREM where that fails); or one algorithm for every start.
+        Short EM on compressed cells, then Newton on the best few (SQUAREM where that fails), and on more where these collapse;
+        or one algorithm for every start.
     tol : float
         "newton": decrement at the optimum (twice the gain still to be had); the others: gain per pass.
     max_iter : int

@@ -188,7 +188,7 @@ def starts_cpu(
     D, R = ll.shape
     K = par.shape[3]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((1, 6))
-    C, buf = np.empty((6, K), u1.dtype), np.empty((K + 2, ROW), u1.dtype)
+    C, buf = np.empty((6, K), u1.dtype), np.empty((K + 3, ROW), u1.dtype)[1:]
     cuts, centres = np.empty(K + 1), np.empty(K)
     for item in range(D * R):
         d, r = item // R, item % R
@@ -403,7 +403,7 @@ def climb_cpu(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, p
     K = par.shape[2]
     n = hess.shape[1]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
-    C, buf = np.empty((6, K), t1.dtype), np.empty((K + 2, ROW), t1.dtype)
+    C, buf = np.empty((6, K), t1.dtype), np.empty((K + 3, ROW), t1.dtype)[1:]
     ps, vs, ms, state = np.empty((4, 3, K)), np.empty((VECTOR_ROWS, n)), np.empty((3, n, n)), np.empty(STATE)
     level = 1 if opt[UNIT] > 0.0 else 2
     for item in range(owner.size):
@@ -476,7 +476,7 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
 
 def sums_cpu(t1, t2, w, P, level, hessian, out):
     K = P.shape[1]
-    S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 2, ROW))
+    S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 3, ROW))[1:]
     for chunk in range(out.shape[0]):
         a = chunk * CHUNK
         x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]

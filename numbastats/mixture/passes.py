@@ -68,7 +68,8 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
 
     With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
     log-likelihood is wanted. 1: all weights are 1. 2: they are not, which costs one logarithm per observation.
-    C (6, K) and buf (K + 2, ROW) are work space of the data's type; P and the sums are float64.
+    C (6, K) and buf (K + 2, ROW) are work space of the data's type, buf a row behind what lies before it in memory (see
+    `pipeline.spaced`); P and the sums are float64.
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)

@@ -112,17 +112,22 @@ def cell_sizes(lengths, compress):
     return np.maximum(1, m).astype(np.int64) if compress else np.ones(lengths.size, np.int64)
 
 
+def spaced(x):
+    """x in memory of at least 512 bytes: loops in vectors take nearer arrays for overlapping, and add up one by one instead."""
+    return x if x.size >= 64 else np.concatenate([x, np.zeros(64)])[: x.size]
+
+
 def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     """Run the prepare kernel on data sets lo to hi."""
     a, b = data.off[lo], data.off[hi]
-    y, w, off = data.y[a:b], data.w[a:b], data.off[lo : hi + 1] - a
+    y, w, off = spaced(data.y[a:b]), spaced(data.w[a:b]), data.off[lo : hi + 1] - a
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
-    t1, t2 = np.empty(n), np.empty(n)
+    t1, t2 = spaced(np.empty(n)), spaced(np.empty(n))
     whole = cell[-1] == n  # every cell is an observation
-    u1, u2, uw = (t1, t2, w) if whole else (np.empty(cell[-1]), np.empty(cell[-1]), np.empty(cell[-1]))
-    q, info = np.empty((3, cell[-1])), np.zeros((D, c.INFO))
+    u1, u2, uw = (t1, t2, w) if whole else (spaced(np.empty(cell[-1])) for _ in range(3))
+    q, info = np.empty((3, max(cell[-1], 64))), np.zeros((D, c.INFO))
     args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, u1, u2, uw, q, info]
     if D:
         cost = 10.0 * n / D
@@ -241,19 +246,17 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
-    if newton:
-        top = 1 if K == 1 else 3 if K == 2 else 5
-        picks, cover = _best_few(start_ll, par, usable, min(top, R))
-        rows, cols = np.nonzero(picks >= 0)
-        owner, start = rows, picks[rows, cols]
-    else:
-        owner, start = np.nonzero(usable)
-        cover = np.ones(0)
-    points, outcome, hess = climb(p, info, owner, par[owner, start], options)
-    if newton:
-        covered = cover[rows, cols]
-    else:
-        covered = np.ones(owner.size, np.int64)
+    climbs = []
+    while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
+        if newton:
+            owner, start, covered = _best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))
+        else:
+            owner, start = np.nonzero(usable)
+            covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
+        points, outcome, hess = climb(p, info, owner, par[owner, start], options)
+        climbs.append((owner, start, covered, points, outcome, hess))
+        usable[owner[(outcome[:, 4] != c.DEGENERATE) & np.isfinite(outcome[:, 0])]] = False
+    owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
     result = _choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
     if first is not None:
@@ -296,7 +299,10 @@ def narrow(arrays):
 
 
 def _best_few(ll, par, usable, top):
-    """The best starts that differ in log-likelihood by more than 1e-3 or in their means; and how many starts each covers."""
+    """The best starts that differ in log-likelihood by more than 1e-3 or in their means, and how many each covers.
+
+    As (data set, start, number); these are then no longer `usable`.
+    """
     D, R = ll.shape
     value = np.where(np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
     value[~usable] = -math.inf
@@ -317,7 +323,9 @@ def _best_few(ll, par, usable, top):
         near[np.arange(alive.size), b] = True
         picks[alive, t], cover[alive, t] = b, near.sum(axis=1)
         value[alive] = np.where(near, -math.inf, value[alive])
-    return picks, cover
+    usable &= value > -math.inf
+    owner, t = np.nonzero(picks >= 0)
+    return owner, picks[owner, t], cover[owner, t]
 
 
 def climb(p, info, owner, points, options):
