@@ -147,6 +147,9 @@ class ElementwiseContract:
             assert same(self.function(in_place, out=in_place, **device), want)
             shifted = np.append(x, x[-1:])
             assert same(self.function(shifted[:-1], out=shifted[1:], **device), want)  # overlapping memory
+            matrix = np.empty((1, 10), dtype).view(np.matrix)  # stays two-dimensional when it is reshaped
+            assert self.function(x[None], out=matrix, **device) is matrix
+            assert same(np.asarray(matrix)[0], want)
         x = self.sample(np.float64)[:10]
         readonly = np.empty(10)
         readonly.flags.writeable = False

@@ -21,6 +21,7 @@ from numbastats._core.broadcast import (
     check_out,
     common_shape,
     dtype_of,
+    flat_view,
     flatten,
     result_dtype,
     size_to_shape,
@@ -142,7 +143,7 @@ def place_out(out, shape, dtype):
         return out, _flat_output(out, kind), True
     host = _torch_to_numpy(out, "out")
     check_out(host, shape, dtype)
-    return out, host.reshape(-1), False
+    return out, flat_view(host), False
 
 
 # --- device and launch ----------------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def elementwise(
         results, flat = (out,), (_flat_output(out, kind),)
     else:
         check_out(out, shape, dtype)
-        results, flat = (out,), (out.reshape(-1),)
+        results, flat = (out,), (flat_view(out),)
     if n == 0:
         return tuple(results) if outputs > 1 else results[0]
     args = [
