@@ -180,6 +180,11 @@ class ElementwiseContract:
         out = cuda.device_array(x.shape, x.dtype)
         assert self.function(on_device, out=out) is out
         assert same(out.copy_to_host(), got.copy_to_host())
+        for ahead in (0, 1):  # input and result overlap
+            shared = cuda.to_device(np.concatenate([x, x[-1:]] if ahead else [x[:1], x]))
+            out = shared[ahead : ahead + x.size]
+            self.function(shared[1 - ahead : 1 - ahead + x.size], out=out)
+            assert same(out.copy_to_host(), got.copy_to_host())
         with pytest.raises(ValueError, match="copy it to the host"):
             self.function(on_device, device="cpu")
         with pytest.raises(TypeError, match="out"):

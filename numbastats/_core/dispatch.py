@@ -333,8 +333,8 @@ def elementwise(
     if not kinds[0] and not isinstance(args[0], np.ndarray):
         number, args[0] = args[0], np.empty(n, dtype)
         args[0].fill(number)
-    if out is not None and kind is None:
-        args = [a.copy() if _overlaps(a, flat[0]) else a for a in args]
+    if out is not None:
+        args = _apart(args, flat[0], stream) if kind else [a.copy() if _overlaps(a, flat[0]) else a for a in args]
     if constants is not None:
         args += [dtype.type(c) for c in constants(dtype)]
     extra = () if extras is None else tuple(extras(where, dtype))
@@ -374,6 +374,20 @@ def _overlaps(a, out) -> bool:
     return isinstance(a, np.ndarray) and np.may_share_memory(a, out)
 
 
+def _apart(args, out, stream):
+    """Arguments on the device, those that overlap `out` in part as copies: other threads would write what is yet to be read."""
+    ends = _ends(out)
+    crossed = [share_memory(a, out) and _ends(a) != ends for a in args]
+    if not any(crossed):
+        return args
+    if stream is not None:
+        cuda.synchronize()  # copies are not in a stream of the user's
+    args = [copied(a) if c else a for a, c in zip(args, crossed, strict=True)]
+    if stream is not None:
+        cuda.synchronize()
+    return args
+
+
 def copied(x):
     """A copy of an input of any kind: for a function that reads it again after it has written a result."""
     kind = _device_kind(x)
@@ -392,6 +406,8 @@ def share_memory(a, b) -> bool:
 
 def _ends(a):
     """Addresses at which a contiguous array begins and ends; None for anything else."""
+    if SIMULATED and hasattr(a, "copy_to_host"):
+        a = a._ary  # the simulator's arrays have no interface
     if isinstance(a, np.ndarray):
         return np.lib.array_utils.byte_bounds(a)
     if _is_torch(a):
