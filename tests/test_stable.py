@@ -716,6 +716,11 @@ def test_scipy_bridge_moments_and_expectations():
         assert bridge.entropy(*parameters) == pytest.approx(want, abs=3e-12)  # observed 7e-13
     f, law = (lambda x: np.exp(-x * x)), (1.5, 0.3)
     assert bridge.expect(f, law, loc=1, scale=2) == pytest.approx(peer.expect(f, law, loc=1, scale=2), rel=1e-7)
+    share = math.erf(0.5)  # of the law of variance 2 on [-1, 1]
+    assert bridge(2.0, 0.0).expect(lambda x: 1.0, -1.0, 1.0) == pytest.approx(share, rel=1e-12)  # as in SciPy
+    assert bridge.expect(lambda x: 1.0, (2.0, 0.0), 0.0, 1.0, -1.0, 1.0) == pytest.approx(share, rel=1e-12)
+    with pytest.raises(TypeError, match="loc"):
+        bridge(2.0, 0.0).expect(f, loc=1.0)
     tiny = bridge(1.5, 0.3, 0.0, 1e-100)
     assert tiny.expect(lambda x: 1.0) == pytest.approx(1.0, rel=1e-9)
     assert tiny.expect(lambda x: 1.0, lb=1e-100, ub=3e-100, conditional=True) == pytest.approx(1.0, rel=1e-9)
