@@ -110,6 +110,15 @@ class TestT2(PaperMethod):
     limit = {F64: 6.0}  # observed 3.6
 
 
+def test_t2_without_fma(run_python):
+    """Its variable's u - u^2 lost up to 22 ulp as u -> 1."""
+    u = np.linspace(0.99, 0.9999, 97)
+    code = f"import numbastats as ns; print(*ns.quantile.ndtri({u.tolist()}, method='t2', device='cpu', workers=1).tolist())"
+    printed = run_python(code, NUMBA_CPU_NAME="nehalem", NUMBA_CPU_FEATURES="", NUMBASTATS_CACHE="0")
+    exact = [exact_quantile(mpmath.log(1 - mpmath.mpf(v))) for v in u.tolist()]
+    assert_matches(np.array([float(z) for z in printed.split()]), exact, ulp=4.0)  # observed 2.9
+
+
 class TestExp1313Printed(PaperMethod):
     """The printed coefficient is kept to show what its wrong digit costs."""
 
