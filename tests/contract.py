@@ -147,6 +147,9 @@ class ElementwiseContract:
             assert same(self.function(in_place, out=in_place, **device), want)
             shifted = np.append(x, x[-1:])
             assert same(self.function(shifted[:-1], out=shifted[1:], **device), want)  # overlapping memory
+            matrix = np.empty((1, 10), dtype).view(np.matrix)  # stays two-dimensional when it is reshaped
+            assert self.function(x[None], out=matrix, **device) is matrix
+            assert same(np.asarray(matrix)[0], want)
         x = self.sample(np.float64)[:10]
         readonly = np.empty(10)
         readonly.flags.writeable = False
@@ -177,6 +180,11 @@ class ElementwiseContract:
         out = cuda.device_array(x.shape, x.dtype)
         assert self.function(on_device, out=out) is out
         assert same(out.copy_to_host(), got.copy_to_host())
+        for ahead in (0, 1):  # input and result overlap
+            shared = cuda.to_device(np.concatenate([x, x[-1:]] if ahead else [x[:1], x]))
+            out = shared[ahead : ahead + x.size]
+            self.function(shared[1 - ahead : 1 - ahead + x.size], out=out)
+            assert same(out.copy_to_host(), got.copy_to_host())
         with pytest.raises(ValueError, match="copy it to the host"):
             self.function(on_device, device="cpu")
         with pytest.raises(TypeError, match="out"):

@@ -324,6 +324,22 @@ def test_fourier_rule_between_the_reference_points():
         assert np.median(np.abs(got - integral)) < 3e-15, name  # observed 1e-15
 
 
+def test_out_may_be_an_argument_that_is_read_again():
+    x = np.linspace(-60.0, 5.0, 500)  # the table of the light tail ends at -10
+    want = stable.logcdf(x, 1.5, 1.0)
+    assert relative(want, stable.logcdf(x, 1.5, 1.0, method="quadrature")).max() < 1e-12
+    for name in ("x", "loc"):
+        shared = x.copy() if name == "x" else np.zeros(500)
+        values = {"x": x, "loc": 0.0, name: shared}
+        assert same(stable.logcdf(values["x"], 1.5, 1.0, values["loc"], out=shared), want)
+    p = np.linspace(0.01, 0.99, 9)
+    for alpha in (1.5, np.full(9, 1.5)):
+        want, estimate = stable.ppf(p, alpha, 0.5, error=True)
+        shared = p.copy()
+        got, error = stable.ppf(shared, alpha, 0.5, error=True, out=shared)
+        assert got is shared and same(got, want) and same(error, estimate)
+
+
 def test_error_estimates(rows):
     normal = rows["logpdf"] > -230
     a, b, x = (rows[k][normal] for k in ("alpha", "beta", "x"))
@@ -700,6 +716,11 @@ def test_scipy_bridge_moments_and_expectations():
         assert bridge.entropy(*parameters) == pytest.approx(want, abs=3e-12)  # observed 7e-13
     f, law = (lambda x: np.exp(-x * x)), (1.5, 0.3)
     assert bridge.expect(f, law, loc=1, scale=2) == pytest.approx(peer.expect(f, law, loc=1, scale=2), rel=1e-7)
+    share = math.erf(0.5)  # of the law of variance 2 on [-1, 1]
+    assert bridge(2.0, 0.0).expect(lambda x: 1.0, -1.0, 1.0) == pytest.approx(share, rel=1e-12)  # as in SciPy
+    assert bridge.expect(lambda x: 1.0, (2.0, 0.0), 0.0, 1.0, -1.0, 1.0) == pytest.approx(share, rel=1e-12)
+    with pytest.raises(TypeError, match="loc"):
+        bridge(2.0, 0.0).expect(f, loc=1.0)
     tiny = bridge(1.5, 0.3, 0.0, 1e-100)
     assert tiny.expect(lambda x: 1.0) == pytest.approx(1.0, rel=1e-9)
     assert tiny.expect(lambda x: 1.0, lb=1e-100, ub=3e-100, conditional=True) == pytest.approx(1.0, rel=1e-9)

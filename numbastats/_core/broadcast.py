@@ -99,6 +99,11 @@ def flatten(value, shape, dtype):
     return value if value.flags.writeable else lent(value)
 
 
+def flat_view(out):
+    """The memory of a C-contiguous array as a 1-d array; `reshape` leaves a `numpy.matrix` with two axes."""
+    return np.asarray(out).reshape(-1)
+
+
 class _Lent:
     """The memory of an array, without its flag."""
 

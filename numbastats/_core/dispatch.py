@@ -21,6 +21,7 @@ from numbastats._core.broadcast import (
     check_out,
     common_shape,
     dtype_of,
+    flat_view,
     flatten,
     result_dtype,
     size_to_shape,
@@ -142,7 +143,7 @@ def place_out(out, shape, dtype):
         return out, _flat_output(out, kind), True
     host = _torch_to_numpy(out, "out")
     check_out(host, shape, dtype)
-    return out, host.reshape(-1), False
+    return out, flat_view(host), False
 
 
 # --- device and launch ----------------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def elementwise(
         results, flat = (out,), (_flat_output(out, kind),)
     else:
         check_out(out, shape, dtype)
-        results, flat = (out,), (out.reshape(-1),)
+        results, flat = (out,), (flat_view(out),)
     if n == 0:
         return tuple(results) if outputs > 1 else results[0]
     args = [
@@ -332,8 +333,8 @@ def elementwise(
     if not kinds[0] and not isinstance(args[0], np.ndarray):
         number, args[0] = args[0], np.empty(n, dtype)
         args[0].fill(number)
-    if out is not None and kind is None:
-        args = [a.copy() if _overlaps(a, flat[0]) else a for a in args]
+    if out is not None:
+        args = _apart(args, flat[0], stream) if kind else [a.copy() if _overlaps(a, flat[0]) else a for a in args]
     if constants is not None:
         args += [dtype.type(c) for c in constants(dtype)]
     extra = () if extras is None else tuple(extras(where, dtype))
@@ -373,6 +374,20 @@ def _overlaps(a, out) -> bool:
     return isinstance(a, np.ndarray) and np.may_share_memory(a, out)
 
 
+def _apart(args, out, stream):
+    """Arguments on the device, those that overlap `out` in part as copies: other threads would write what is yet to be read."""
+    ends = _ends(out)
+    crossed = [share_memory(a, out) and _ends(a) != ends for a in args]
+    if not any(crossed):
+        return args
+    if stream is not None:
+        cuda.synchronize()  # copies are not in a stream of the user's
+    args = [copied(a) if c else a for a, c in zip(args, crossed, strict=True)]
+    if stream is not None:
+        cuda.synchronize()
+    return args
+
+
 def copied(x):
     """A copy of an input of any kind: for a function that reads it again after it has written a result."""
     kind = _device_kind(x)
@@ -391,6 +406,8 @@ def share_memory(a, b) -> bool:
 
 def _ends(a):
     """Addresses at which a contiguous array begins and ends; None for anything else."""
+    if SIMULATED and hasattr(a, "copy_to_host"):
+        a = a._ary  # the simulator's arrays have no interface
     if isinstance(a, np.ndarray):
         return np.lib.array_utils.byte_bounds(a)
     if _is_torch(a):

@@ -170,14 +170,19 @@ class _LevyStable:
         """Differential entropy, to 1e-12."""
         return self._of_laws(_entropy, args, kwds)
 
-    def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
+    def expect(self, func=None, *args, **kwds):
         """Integral of ``func(x) pdf(x)`` from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
 
-        Without `func` that of x. `args` are (alpha, beta), and left out with loc and scale for a frozen law. ``conditional=True``
-        divides by the probability of the interval.
+        Without `func` that of x. It is followed by ``args=(alpha, beta), loc=0, scale=1``, which a frozen law does without, and
+        ``lb=None, ub=None, conditional=False``. ``conditional=True`` divides by the probability of the interval.
         """
-        law = self._law((), {}) if self._fixed is not None else self._law((*args, loc, scale), {})
-        return expectation(law, func, lb, ub, conditional, kwds)
+        return (self._expect if self._fixed is None else self._expect_fixed)(func, *args, **kwds)
+
+    def _expect(self, func, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
+        return expectation(self._law((*args, loc, scale), {}), func, lb, ub, conditional, kwds)
+
+    def _expect_fixed(self, func, lb=None, ub=None, conditional=False, **kwds):
+        return expectation(self._law((), {}), func, lb, ub, conditional, kwds)
 
     def stats(self, *args, moments="mv", **kwds):
         """Mean, variance, skewness and excess kurtosis, as asked for; the last two are 0 for alpha = 2, else NaN."""

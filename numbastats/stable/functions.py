@@ -10,7 +10,7 @@ from numba import cuda
 
 from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, refuse_mask, result_dtype, total
 from numbastats._core.compile import InThreads
-from numbastats._core.dispatch import _numpy_dtype, draw, elementwise, to_host
+from numbastats._core.dispatch import _numpy_dtype, copied, draw, elementwise, to_host
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
@@ -124,6 +124,8 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
     ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
     if ends and _on_device((x, loc, scale)):
         ab = None
+    elif ends and options["out"] is not None:
+        x, loc, scale = map(copied, (x, loc, scale))  # read again after the result is written, which may share their memory
     if method == "table" and ab is None:
         raise ValueError(
             f"method='table' needs one alpha in [0.1, 2) and one beta in [-1, 1] for all points (inside (-1, 1) for logarithms "
@@ -339,6 +341,8 @@ def pdf_cdf(
 
 def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
     s1 = choice("param", param, ("S0", "S1")) == "S1"
+    if error and options["out"] is not None:
+        p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result
     ab, dtype = _shared(alpha, beta, (p, loc, scale), options["dtype"])
     if ab is not None:
         t = tables.table(*ab)
