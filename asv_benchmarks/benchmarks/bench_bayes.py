@@ -268,7 +268,7 @@ def _chains(n):
 
 def gpu_scales(rng, dtype, n, edges):
     chains, p, random = _chains(n)
-    inputs = [rng.standard_normal((chains, p)), *_one(1, 1.0, False, 0.25), *random]
+    inputs = [rng.standard_normal((chains, p)), *_one(1, 1.0, False), *random]
     return inputs, [np.full(chains, -1.0), np.ones((chains, p))]
 
 
