@@ -200,6 +200,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     -------
     generator or array
         Of (slice of axis 0, array), or `out`. Together the same bits as `grid` with rows along the same axis.
+        Slabs that meet nothing but the edges of supports are summed twice: the first pass finds their peak.
 
     Raises
     ------
