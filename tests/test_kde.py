@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -379,6 +380,12 @@ def test_weights():
     )
     with pytest.warns(RuntimeWarning, match="vanish"):
         kde.grid(x, axes, H=H, weights=np.where(np.arange(len(x)) == 0, 1e-30, 1.0), **CPU)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what lies out of reach does not vanish
+        line = dict(h=1, sigma="identity", **CPU)
+        assert not kde.grid([0.0, 1.0], (50, 60, 5), weights=[1e-30, 2e-30], **line).any()
+        want = kde.grid([0.0, 1.0], (-1, 2, 5), weights=[1, 1], **line)
+        assert np.array_equal(kde.grid([0.0, 1.0, 100.0], (-1, 2, 5), weights=[1, 1, 1e-30], **line), want)
 
 
 def test_axes_of_one_position_and_tiny_supports():

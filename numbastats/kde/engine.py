@@ -334,8 +334,10 @@ class Estimate:
             quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted or model.product)
             if variant != "a":
                 lists["w"] = lists["w"] * grid.q
-                if weighted and np.any((lists["w"] > 0) & (lists["w"] < 0.5)):
-                    lists["lost"] = 0.5 / grid.q
+                small = (lists["w"] > 0) & (lists["w"] < 0.5)
+                if weighted and small.any():
+                    low, high = lists["span"]
+                    lists["lost"] = 0.5 / grid.q if np.any(small & (lists["u"][-1] > low) & (lists["u"][-1] < high)) else 0.0
                 np.rint(lists["w"], out=lists["w"])
         return grid, lists
 
