@@ -353,6 +353,8 @@ def test_densities_that_are_no_numbers():
     for size in (1e-180, 1e180):
         with pytest.raises(ValueError, match="rescale"):
             kde.points(np.zeros((3, 4)), np.zeros((1, 4)), H=np.eye(4) * size, **CPU)
+    with pytest.raises(ValueError, match="rescale"):  # weights do not make it smaller
+        kde.points(np.zeros((1, 4)), np.zeros((1, 4)), H=np.eye(4) * 1e-160, weights=[1e30], **CPU)
 
 
 def test_against_scikit_learn_and_scipy():

@@ -163,7 +163,7 @@ class Model:
         c **= self.d if self.product else 1
         size = np.sqrt(np.diag(self.H))
         root = math.sqrt(np.linalg.det(self.H / np.outer(size, size))) * math.prod(size.tolist())
-        if not 1e-300 < root * self.total < 1e300:
+        if not (1e-300 < min(root, root * self.total) and root * self.total < 1e300):
             raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
         return c / (self.total * root)
 
