@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -352,6 +353,8 @@ def test_densities_that_are_no_numbers():
     for size in (1e-180, 1e180):
         with pytest.raises(ValueError, match="rescale"):
             kde.points(np.zeros((3, 4)), np.zeros((1, 4)), H=np.eye(4) * size, **CPU)
+    with pytest.raises(ValueError, match="rescale"):  # weights do not make it smaller
+        kde.points(np.zeros((1, 4)), np.zeros((1, 4)), H=np.eye(4) * 1e-160, weights=[1e30], **CPU)
 
 
 def test_against_scikit_learn_and_scipy():
@@ -379,6 +382,12 @@ def test_weights():
     )
     with pytest.warns(RuntimeWarning, match="vanish"):
         kde.grid(x, axes, H=H, weights=np.where(np.arange(len(x)) == 0, 1e-30, 1.0), **CPU)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what lies out of reach does not vanish
+        line = dict(h=1, sigma="identity", **CPU)
+        assert not kde.grid([0.0, 1.0], (50, 60, 5), weights=[1e-30, 2e-30], **line).any()
+        want = kde.grid([0.0, 1.0], (-1, 2, 5), weights=[1, 1], **line)
+        assert np.array_equal(kde.grid([0.0, 1.0, 100.0], (-1, 2, 5), weights=[1, 1, 1e-30], **line), want)
 
 
 def test_axes_of_one_position_and_tiny_supports():
@@ -662,6 +671,35 @@ def test_grid_that_meets_edges_of_supports_only(device, kernel, low):
     want = naive(np.zeros((1, 1)), np.linspace(low, 1.3, 9)[:, None], np.eye(1), kernel)
     got = kde.grid([0.0], (low, 1.3, 9), h=1, sigma="identity", kernel=kernel, **device)
     assert np.abs(got - want).max() <= 2e-12 * want.max()  # observed 6.8e-13
+
+
+@pytest.mark.parametrize("derivative", [None, 1])
+@pytest.mark.parametrize("kernel", ["biweight", "triweight"])
+@pytest.mark.parametrize("low", [0.999, 0.9999, 0.99999])
+def test_slabs_and_slopes_of_edges_of_supports_only(kernel, low, derivative):
+    """As above for slabs, which come out before all of the grid is known, and for derivatives."""
+    x, H, p = np.zeros((20, 2)), np.diag([9.0, 100.0]), {"biweight": 2, "triweight": 3}[kernel]
+    axes = [np.linspace(-0.1, 0.1, 21), np.linspace(10 * low, 10.5, 30)]
+    y, t = np.meshgrid(*axes, indexing="ij")
+    v = np.maximum(1 - (y / 3) ** 2 - (t / 10) ** 2, 0)
+    want = constant(kernel, 2) / 30 * (v**p if derivative is None else -2 * p * t / 100 * v ** (p - 1))
+    options = dict(H=H, kernel=kernel, derivative=derivative, **CPU)
+    whole = kde.grid(x, axes, **options)
+    assert np.abs(whole - want).max() <= 1e-15 / (1 - low) * np.abs(want).max()  # observed 1.8e-16: the rounding of coordinates
+    for rows in (1, 7, 21):
+        assert np.array_equal(np.concatenate([f for _, f in kde.grid_slabs(x, axes, slab_rows=rows, **options)]), whole)
+
+
+@pytest.mark.parametrize("n", [1, 500])
+def test_product_form_far_below_its_peak(n, device):
+    """1e-33 of a kernel's peak is less than a quantum, so the rows are 0; where nothing reaches they may be."""
+    axes, options = [np.linspace(0.9999, 1.0001, 5)] * 3, dict(H=np.eye(3), kernel="triweight", form="product", **device)
+    want = (35 / 32 * np.maximum(1 - axes[0] ** 2, 0) ** 3)[:, None, None]
+    want = want * want.reshape(1, -1, 1) * want.reshape(1, 1, -1)
+    whole = kde.grid(np.zeros((n, 3)), axes, **options)
+    assert np.abs(whole - want).max() <= 4e-11 * want.max()  # observed 1.4e-11: the rounding of coordinates, 1e-4 from the edge
+    assert np.array_equal(np.concatenate([f for _, f in kde.grid_slabs(np.zeros((n, 3)), axes, slab_rows=2, **options)]), whole)
+    assert not kde.grid(np.zeros((n, 3)), [np.linspace(1, 2, 5)] * 3, **options).any()
 
 
 def test_positions_on_a_wall():

@@ -643,6 +643,21 @@ def test_logarithms_of_gaussians_where_the_density_underflows(adaptive):
         assert np.isneginf(np.log(kde.points(x, points[1:3], **options, **CPU))).all()
 
 
+@pytest.mark.parametrize(("d", "h"), [(3, 1e-10), (5, 1e-30), (1, 1e30)])
+def test_logarithms_of_gaussians_in_any_unit(d, h):
+    """Narrow kernels are high: their sum underflows where the density is far above the least float."""
+    radius, scale = np.array([1.0, 30.0, 37.5, 38.0, 38.3, 38.5, 38.6, 39.0, 60.0]), np.array([0.5, 0.25])
+    points = np.zeros((len(radius), d))
+    points[:, 0] = radius * h
+    options = dict(kernel="gaussian", tail=0, h=h, sigma="identity", log=True, **CPU)
+    want = -0.5 * radius**2 - d * math.log(h * math.sqrt(2 * math.pi))
+    np.testing.assert_allclose(kde.points(np.zeros((1, d)), points, **options), want, rtol=2e-15)  # observed 4.4e-16
+    np.testing.assert_allclose(kde.points(np.zeros((2, d)), points, weights=[1, 1e-18], **options), want, rtol=2e-15)
+    parts = [-0.5 * (radius / s) ** 2 - d * math.log(h * s * math.sqrt(2 * math.pi)) for s in scale]
+    want = logsumexp(parts, axis=0) - math.log(2)
+    np.testing.assert_allclose(kde.points(np.zeros((2, d)), points, adaptive=scale, **options), want, rtol=2e-15)
+
+
 def test_masses_on_a_periodic_axis():
     """By quadrature: all mass lies between the ends of the period, wherever the samples were given."""
     x = np.abs(np.random.default_rng(0).normal(size=(200, 3))) * 0.2

@@ -334,8 +334,10 @@ class Estimate:
             quantise(model, grid, variant, mode, lists["weight"], lists["count"], weighted or model.product)
             if variant != "a":
                 lists["w"] = lists["w"] * grid.q
-                if weighted and np.any((lists["w"] > 0) & (lists["w"] < 0.5)):
-                    lists["lost"] = 0.5 / grid.q
+                small = (lists["w"] > 0) & (lists["w"] < 0.5)
+                if weighted and small.any():
+                    low, high = lists["span"]
+                    lists["lost"] = 0.5 / grid.q if np.any(small & (lists["u"][-1] > low) & (lists["u"][-1] < high)) else 0.0
                 np.rint(lists["w"], out=lists["w"])
         return grid, lists
 
@@ -443,8 +445,25 @@ class Estimate:
         slope = np.abs(self.points(at + delta) - self.points(at - delta)).max() / (2 * delta[derivative])
         return float(slope * step[derivative])
 
-    def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
-        """Yield (first, last, block) along axis 0; the same bits whatever the number of rows."""
+    def _least_peak(self, axes, grid, lists):
+        """Part of the largest density on the grid, from some of the samples that touch it; for derivatives, slope per cell."""
+        m, u = self.model, lists["u"]
+        near = np.flatnonzero((u[-1] > lists["span"][0]) & (u[-1] < lists["span"][1])) if m.d == 1 else np.arange(u.shape[1])
+        near = near[:: len(near) // 1000 + 1]
+        if not len(near):
+            return 0.0
+        x = np.empty((len(near), m.d))
+        x[:, grid.order] = u[:, near].T
+        few = Estimate(m.subset(grid.origin + grid.step * x, None if m.weights is None else lists["w"][near] / grid.q, None))
+        few.boundary = {a: r for a, r in self.boundary.items() if r[0] != "periodic"}
+        slope = max(1.0, 2 * grid.chord) if grid.mode > 3 else 1.0
+        return few._peak((axes[0], grid.step, axes[2]), None) / slope
+
+    def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None, settled=False):
+        """Yield (first, last, block) along axis 0; the same bits whatever the number of rows.
+
+        `settled` says that the integers of rows are exact enough, which is otherwise found out here.
+        """
         method = self._method(method, derivative)
         length = axes[2]
         shape = tuple(int(v) for v in length)
@@ -476,6 +495,13 @@ class Estimate:
             if _boxes(plans) > 10 * length.prod():  # worth several passes over the grid
                 parts = by_scale(parts)
                 plans = planned(method)
+        unit = 1.0 if derivative is None or not plans else float(plans[0][0].step[derivative])  # losses are per cell
+        doubtful = rows is not None and method == "auto" and not settled and self.model.scale is None and len(plans)
+        if doubtful and plans[0][0].variant in ("b", "c") and self._coarse(plans, self._least_peak(axes, *plans[0]), length):
+            blocks = self.slabs(axes, method, rows=rows, derivative=derivative, device=device, settled=True)
+            if self._coarse(plans, unit * max(_height(block, derivative) for _, _, block in blocks), length):
+                yield from self.slabs(axes, "skde-row", rows=rows, derivative=derivative, device=device)
+                return
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
         if lost:
             warnings.warn(
@@ -515,9 +541,9 @@ class Estimate:
                 positions[0] = positions[0][first:last]
                 for axis, factor in inside_mass(self.model, self.boundary, positions).items():
                     total *= factor.reshape([-1 if a == axis else 1 for a in range(d)])
-            peak = max(peak, float(total.max())) if total.size else peak
-            if rows is None and method == "auto" and derivative is None and self._coarse(plans, peak, length):
-                yield from self.slabs(axes, "skde-row", device=device, out=out)
+            peak = max(peak, _height(total, derivative))
+            if rows is None and method == "auto" and self._coarse(plans, unit * peak, length):
+                yield from self.slabs(axes, "skde-row", derivative=derivative, device=device, out=out)
                 return
             self.error_bound = bound / peak if peak > 0 and derivative is None else None
             if rows is not None and d == 1:
@@ -531,8 +557,8 @@ class Estimate:
 
         Their error is estimated from the kernels' peaks. Direct sums have to be worth their time: cheap, or much better.
         """
-        loss = sum(p[0].typical for p in plans if p[0].variant in ("b", "c"))
-        return loss > (10 * LOSS if _boxes(plans) < 30 * length.prod() else LOSS_ASKED) * peak > 0
+        loss = sum(p[0].typical for p in plans if p[0].variant in ("b", "c") and p[1]["kept"] > p[1].get("outside", 0))
+        return loss > (10 * LOSS if _boxes(plans) < 30 * length.prod() else LOSS_ASKED) * peak
 
     def _positions(self, axes):
         """Grid positions along every axis; one that is a wall but for rounding is the wall."""
@@ -596,6 +622,11 @@ class Estimate:
                 q[np.arange(len(q)), without[i : i + block]] = np.inf
             logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
         return logs + math.log(m.constant)
+
+
+def _height(block, derivative):
+    """Largest density, or slope up or down."""
+    return float(max(block.max(), 0.0 if derivative is None else -block.min())) if block.size else 0.0
 
 
 def _boxes(plans):

@@ -200,6 +200,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     -------
     generator or array
         Of (slice of axis 0, array), or `out`. Together the same bits as `grid` with rows along the same axis.
+        Slabs that meet nothing but the edges of supports are summed twice: the first pass finds their peak.
 
     Raises
     ------
@@ -321,7 +322,9 @@ def points_of(e, points, method, log, out, device, like):
         with np.errstate(divide="ignore"):
             result = np.log(density)
         if e.model.kernel == "gaussian" and tail == 0 and not e.boundary:
-            far = (density < 1e-290) & np.isfinite(where).all(axis=1)
+            weights, scale = (1.0 if v is None else v for v in (e.model.weights, e.model.scale))
+            top = e.model.constant * float(np.max(weights * scale ** -float(d)))  # of one sample: the rest may underflow
+            far = (density < 1e-290 * max(top, 1.0)) & np.isfinite(where).all(axis=1)
             if far.any():
                 result[far] = e.far_logs(where[far])
     result = result.astype(e.model.dtype, copy=False)

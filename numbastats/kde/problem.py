@@ -163,7 +163,7 @@ class Model:
         c **= self.d if self.product else 1
         size = np.sqrt(np.diag(self.H))
         root = math.sqrt(np.linalg.det(self.H / np.outer(size, size))) * math.prod(size.tolist())
-        if not 1e-300 < root * self.total < 1e300:
+        if not (1e-300 < min(root, root * self.total) and root * self.total < 1e300):
             raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
         return c / (self.total * root)
 
@@ -500,7 +500,7 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
     lists = sorting.cell_list(
         model.x, weights, lam2, grid.origin, grid.step, order, low, high, cell0, width, cells, coarse, workers
     )
-    lists["cells"], lists["first"] = cells, np.ceil(cell0)
+    lists["cells"], lists["first"], lists["span"] = cells, np.ceil(cell0), (low[-1], high[-1])
     first = 3 - (d - 1)
     grid.geo[G.ORIGIN + first : G.ORIGIN + 3], grid.geo[G.WIDTH + first : G.WIDTH + 3] = cell0[:-1], 1.0 / width[:-1]
     grid.ints[G.BINS + first : G.BINS + 3] = cells[:-1]
