@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 import warnings
 
 import numpy as np
@@ -42,7 +43,8 @@ class StableFit:
         alpha, beta, loc, scale in `param`.
     se : numpy.ndarray, shape (4,)
         Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, which is
-        known far better than the others, an information matrix that is not positive definite, methods other than "ml").
+        known far better than the others, an information matrix that is not positive definite, methods other than "ml");
+        infinite for the beta of a Gaussian.
     cov : numpy.ndarray, shape (4, 4)
     loglik : float
     n_iter, n_eval : int
@@ -96,6 +98,10 @@ class StableFits:
         return self.params.shape[0]
 
     def __getitem__(self, i):
+        try:
+            i = range(len(self))[operator.index(i)]
+        except TypeError:
+            raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         return StableFit(**{n: v if isinstance(v, str) else v[i] for n, v in values.items()})
 
@@ -143,8 +149,16 @@ def _mean(values, w):
     return values.mean(axis=-1) if w is None else values @ w / w.sum()
 
 
-def _converted(p, to):
-    return np.array([float(v) for v in convert(*p, to=to)])
+def _converted(p, to, form=None):
+    """Parameters in another form: "S0", "S1", or "peak", in which loc is where `_peak` is in S1."""
+    a, b, loc, scale = p
+    if form == "peak":
+        loc = loc - scale * _peak(a, b)
+    if to == "S0" or form is None:
+        a, b, loc, scale = convert(a, b, loc, scale, to="S0" if to == "S0" else "S1")
+    if to == "peak":
+        loc = loc + scale * _peak(a, b)
+    return np.array([float(a), float(b), float(loc), float(scale)])
 
 
 # --- simple estimators: (alpha, beta, loc, scale) in S0 of standardised data ----------------------------------------------
@@ -236,28 +250,32 @@ def _half_sample_mode(x, w):
 
 
 def _by_logarithms(x, w=None, alpha=None, beta=None):
-    """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
-    mode = _half_sample_mode(x, w)
+    """For alpha below about 0.5; its location is the one of S1."""
+    alphas = (_LOWEST, 0.99) if alpha is None else (alpha, alpha)
+    betas = (-1.0, 1.0) if beta is None else (beta, beta)
+    return tuple(_converted(_by_moments_about(_half_sample_mode(x, w), x, w, alphas, betas), "S0"))
+
+
+def _by_moments_about(mode, x, w, alphas, betas, scale=None):
+    """Parameters in S1, within limits, by the moments of log|x - mode|: the first two, or with a known scale the first."""
     keep = x != mode
     y = x[keep] - mode
     v = None if w is None else w[keep]
     logs = np.log(abs(y))
     centre = _mean(logs, v)
     theta = math.pi * (float(_mean((y > 0).astype(np.float64), v)) - 0.5)
-    variance = float(_mean((logs - centre) ** 2, v))
-    if alpha is None:
+    if scale is None:
+        variance = float(_mean((logs - centre) ** 2, v))
         a = math.sqrt(math.pi**2 / 6.0 / max(variance - math.pi**2 / 12.0 + theta**2, 1e-3))
-        a = min(max(a, _LOWEST), 0.99)
     else:
-        a = alpha
-    if beta is None:
-        angle = min(max(a * theta, -0.5 * math.pi * min(a, 0.999)), 0.5 * math.pi * min(a, 0.999))
-        b = min(max(math.tan(angle) / math.tan(0.5 * math.pi * a), -1.0), 1.0) if a < 1.0 else 0.0
-    else:
-        b = beta
-    cosine = max(math.cos(a * theta), 1e-9)
-    s = math.exp(centre - _EULER * (1.0 / a - 1.0) + math.log(cosine) / a)
-    return tuple(_converted((a, b, mode, s), "S0"))
+        a = _EULER / (_EULER + max(centre - math.log(scale), 0.0))
+    a = min(max(a, alphas[0]), alphas[1])
+    angle = min(max(a * theta, -0.5 * math.pi * min(a, 0.999)), 0.5 * math.pi * min(a, 0.999))
+    b = math.tan(angle) / math.tan(0.5 * math.pi * a) if a < 1.0 else 0.0
+    b = min(max(b, betas[0]), betas[1])
+    if scale is None:
+        scale = math.exp(centre - _EULER * (1.0 / a - 1.0) + math.log(max(math.cos(a * theta), 1e-9)) / a)
+    return np.array([a, b, mode, scale])
 
 
 _SIMPLE = {"quantile": _by_quantiles, "ecf": _by_characteristic_function, "small": _by_logarithms}
@@ -266,18 +284,29 @@ _SIMPLE = {"quantile": _by_quantiles, "ecf": _by_characteristic_function, "small
 # --- likelihood --------------------------------------------------------------------------------------------------------
 
 
+def _peak(a, b):
+    """A place near the mode of the standard law with alpha < 1 in S1, within a factor of 2 or where the density is flat.
+
+    For small alpha |z|^-alpha is nearly exponential, and the density of z > 0 proportional to that of its power.
+    """
+    tail = a / ((1.0 + a) * math.gamma(1.0 - a) * math.cos(0.5 * math.pi * a))
+    return b * math.hypot(tail ** (1.0 / a), cusp_scale(a, b))
+
+
 class _Likelihood:
     """Log-likelihood of standardised data, over the mean weight, and its score, with a count; parameters in `form`."""
 
     def __init__(self, x, w, share, options):
-        self.x, self.w, self.share, self.options, self.count, self.form, self.stopped = x, w, share, options, 0, "S0", False
+        self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
+        self.stopped = self.between = False
 
     def values(self, p, shift=0.0):
         """Log density of every observation; `shift` moves the standardised values."""
         self.count += 1
         with np.errstate(over="ignore"):
-            z = (self.x - p[2]) / p[3]
-        return logpdf(z + shift, p[0], p[1], param=self.form, **self.options) - math.log(p[3])
+            z = (self.x - p[2]) / p[3] + (_peak(p[0], p[1]) if self.form == "peak" else 0.0)
+        param = "S0" if self.form == "S0" else "S1"
+        return logpdf(z + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
 
     def total(self, values):
         return float(values.sum() if self.w is None else values @ self.w)
@@ -297,7 +326,8 @@ class _Likelihood:
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
             z = (self.x - p[2]) / s
-            h = 1e-5 * local_length(a, b, z, z if self.form == "S1" else z + b * math.tan(0.5 * math.pi * a))
+            at = z + _peak(a, b) if self.form == "peak" else z
+            h = 1e-5 * local_length(a, b, at, at + b * math.tan(0.5 * math.pi * a) if self.form == "S0" else at)
             slope = (self.values(p, h) - self.values(p, -h)) / (2.0 * h)
             rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
         return np.array([rows[i] for i in free])
@@ -428,48 +458,73 @@ def _within_reach(likelihood, p, free, bounds):
     return laws[int(np.argmax(np.nan_to_num(totals, nan=-math.inf)))]
 
 
-def _gaps(x, w):
-    """Middles of gaps between ordered values, at both ends, beyond them and in the tightest clusters; and the shares below."""
+def _near_the_mode(x, w):
+    """Values, and middles between values, in the tightest clusters, around the half-sample mode and at both ends.
+
+    Beside ties the likelihood has no bound as alpha tends to 0: instead of such a value there are the middles next to it.
+    """
     mass = np.cumsum(np.ones(x.size) if w is None else w)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        tightest = np.argsort((x[3:] - x[:-3]) / (mass[3:] - mass[:-3]))[:8] + 2
-        ends = 1.5 * x[0] - 0.5 * x[1], 1.5 * x[-1] - 0.5 * x[-2]
-    middles = np.concatenate([ends[:1], 0.5 * x[1:] + 0.5 * x[:-1], ends[1:]])
-    below = np.array([0, 1, 2, 3, 5, 8])
-    k = np.unique(np.clip([*below, *(x.size - below), *tightest], 0, x.size))
-    k = k[np.isfinite(middles[k]) & ~np.isin(middles[k], x)]  # not at ties, where the likelihood has no bound
-    return np.append(0.0, mass)[k] / mass[-1], middles[k]
+        clusters = np.argsort((x[3:] - x[:-3]) / (mass[3:] - mass[:-3]))[:16]
+    ends, middle = np.array([0, 1, 2, 3, 4, 5, 6, 8]), np.searchsorted(x, _half_sample_mode(x, w))
+    k = [*ends, *(x.size - 1 - ends), *(clusters + 1), *(clusters + 2), *(middle + np.arange(-24, 24))]
+    values, counts = np.unique(x, return_counts=True)
+    k = np.unique(np.searchsorted(values, x[np.clip(k, 0, x.size - 1)]))
+
+    def beside(k):
+        gaps = np.unique(np.clip([k - 1, k], 0, values.size - 2))
+        return 0.5 * values[gaps] + 0.5 * values[gaps + 1]
+
+    single = counts[k] == 1
+    return np.concatenate([values[k[single]], beside(k[~single])]), beside(k)
 
 
-def _spiky(likelihood, begin, free, limits, callback):
-    """A climb from a start with alpha < 1, where the likelihood has a local maximum in loc next to every observation.
+def _spiky(likelihood, starts, free, limits, callback):
+    """The best of climbs for alpha < 1, where the likelihood has a local maximum in loc with the mode next to every observation.
 
-    In S1 the density has its cusp at loc, whatever the other parameters: loc is chosen among some gaps between observations, the
-    others climb with it held, loc is chosen again, and all climb.
+    For few points and small alpha it has no maximum there: it rises until alpha is at its lower limit. Then the best with the
+    mode held between observations is taken, unless it is much less likely.
     """
-    likelihood.form = "S1"
-    p = _converted(_inward(begin, limits), "S1")
-    smooth = [i for i in free if i != 2]
-    mode = _half_sample_mode(likelihood.x, likelihood.w)
-    near = np.sort(likelihood.x[np.argsort(abs(likelihood.x - mode))[:12]])
-    below_one = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
-    shares, gaps = _gaps(likelihood.x, likelihood.w)
-    iterations = 0
-    for again in (False, True):
-        laws = [np.array([p[0], p[1], m, p[3]]) for m in (p[2], *(0.5 * (near[1:] + near[:-1])))]
-        if 1 in free and (p[0] < _CUSP or not again):  # the beta for which that share lies below loc
-            betas = np.tan(math.pi * p[0] * (0.5 - shares)) / math.tan(0.5 * math.pi * p[0])
-            betas = np.clip(betas, *limits[1])
-            laws += [np.array([p[0], b, m, p[3]]) for b, m in zip(betas, gaps, strict=True)]
-        p = max(laws, key=likelihood)
-        p, total, steps, gain = _climb(likelihood, p, smooth, below_one, callback)
-        iterations += steps
-    p, best = _converted(p, "S0"), total
+    limits = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
+    values, middles = _near_the_mode(likelihood.x, likelihood.w)
+    found = _best_place(likelihood, starts, values, "peak", free, limits, callback)
+    inside = lambda p: 0 not in free or p[0] > _LOWEST + 1e-6  # noqa: E731
+    if found[3] < 1e-3 and inside(found[0]):
+        return found
+    other = _best_place(likelihood, starts, middles, "S1", free, limits, callback)
+    likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - 30.0
+    return other if likelihood.between else found
+
+
+def _best_place(likelihood, starts, places, form, free, limits, callback):
+    """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
+
+    There the other parameters follow from moments. The three likeliest of these laws and of the starts climb with loc held, which
+    is smooth, the best of them with all parameters. Where the moments are not free, the places are compared once more.
+    """
+    x, w, held = likelihood.x, likelihood.w, [i for i in free if i != 2]
+    laws = [_converted(_inward(p, limits), form) for p in starts]
+    scale = None if 3 in free else laws[0][3]
+    laws += [_inward(_by_moments_about(place, x, w, *limits, scale), limits) for place in places]
+    likelihood.form = form
+    best, iterations = None, 0
+    for count in (3, 1):
+        totals = np.array([likelihood(p) if np.isfinite(p).all() else -math.inf for p in laws])
+        for k in np.argsort(np.where(np.isnan(totals), math.inf, -totals), kind="stable")[:count]:
+            p, total, steps, gain = _climb(likelihood, laws[k], held, limits, callback)
+            iterations += steps
+            if best is None or total > best[1]:
+                best = p, total, laws[k], gain
+        a, b, _, scale = best[0]
+        if len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
+            break
+        laws = [np.array([a, b, place, scale]) for place in places]
+    p, total, begin, gain = best
+    if form == "peak":
+        p, total, steps, last = _climb(likelihood, p, free, limits, callback)
+        iterations, gain = iterations + steps, min(gain, last)  # steps in loc may be too short to be seen
     likelihood.form = "S0"
-    q, total, steps, last = _climb(likelihood, p, free, limits, callback)
-    if total > best:
-        p, best, gain = q, total, min(gain, last)
-    return p, best, iterations + steps, gain
+    return _converted(p, "S0", form), total, iterations, gain, _converted(begin, "S0", form)
 
 
 def _grid_search(likelihood, start, free, bounds, profile, x, w, known, callback):
@@ -768,8 +823,10 @@ def fit(
     Notes
     -----
     Maximum likelihood climbs by Fisher scoring from each start and keeps the best. Below alpha = 1 the likelihood has a local
-    maximum next to every observation, and it is unbounded as alpha tends to 0: then the location is searched among the gaps
-    around the mode, and the result is the best one found, not proved to be the largest.
+    maximum with the mode next to every observation: some hundred observations in clusters, around the half-sample mode and at
+    both ends are compared, by laws that have the moments of log|x - mode|, and the likeliest three climb. The result is the best
+    one found, not proved to be the largest. As alpha tends to 0 the likelihood has no bound: alpha ends at 0.1, and where few
+    points would end there the mode is held between observations, which the message says.
 
     References
     ----------
@@ -857,6 +914,10 @@ def fit(
     notes, inside = [message] if message else [], list(free)  # inside: estimates off their limits
     if x.size <= 20:
         notes.append("few points")
+    if likelihood.between and p[0] < 1.0:
+        notes.append("few points for so small an alpha: the mode is held between observations")
+    if method == "small" and 0 in free and p[0] >= 0.99:
+        notes.append("alpha is not small: this method ends at 0.99")
     if p[0] == 2.0 and (0 in free or 1 in free):
         p[1] = p[1] if 1 not in free else 0.0
         notes.append("alpha = 2: a Gaussian, beta has no meaning")
@@ -900,7 +961,7 @@ def fit(
 
 def _maximise(likelihood, y, w, inner, start, free, limits, callback):
     """The best of the climbs from all starts, kept below alpha = 2, where the score ends."""
-    best, ((low, high), skew) = None, limits
+    best, spiky, ((low, high), skew) = None, [], limits
     limits = (low, max(low, min(high, _HIGHEST))) if 0 in free else (low, high), skew
     starts = _starts(y, w, inner, start)
     for begin in starts:
@@ -910,18 +971,25 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
         if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
             continue  # another start of the same kind, and a worse one
         begin = _within_reach(likelihood, begin, free, limits)
-        ends = abs(begin[1]) == 1.0 and 1 not in free  # of a half line, at which the density vanishes: no cusp
-        climb = _spiky if begin[0] < 0.9 and 2 in free and not ends else _climb
-        p, total, iterations, gain = climb(likelihood, begin, free, limits, callback)
-        if climb is _climb and gain >= 1e-3 and p[0] < 0.9 and 2 in free and not ends:  # stuck at a cusp
-            p, total, steps, gain = _spiky(likelihood, p, free, limits, callback)
-            iterations += steps
-        if best is None or total > best[1] + 1e-9:
-            best = p, total, iterations, gain, begin
+        if begin[0] < 0.7 and 2 in free:
+            spiky.append(begin)
+            continue
+        found = *_climb(likelihood, begin, free, limits, callback), begin
+        if found[3] >= 1e-3 and found[0][0] < 0.9 and 2 in free:  # stuck at a cusp
+            spiky.append(found[0])
+        if best is None or found[1] > best[1] + 1e-9:
+            best = found
         if best[0][0] >= _HIGHEST and start is None and len(starts) < 4:  # perhaps beside a maximum with one heavy tail
             starts += [np.array([1.9, skew, *best[0][2:]]) for skew in (-0.9, 0.9)]
         elif 1.1 < best[0][0] < _HIGHEST and best[3] < 1e-6:
-            break  # regular: one maximum
+            return best  # regular: one maximum
+    if spiky:
+        found = _spiky(likelihood, spiky, free, limits, callback)
+        if found[0][0] > 0.9:
+            p, total, steps, gain = _climb(likelihood, found[0], free, limits, callback)
+            found = p, total, found[2] + steps, gain, found[4]
+        if best is None or found[1] > best[1] + 1e-9:
+            best = found
     return best
 
 
@@ -1076,7 +1144,10 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
         values, offsets = real64(unmasked(data[0])), np.asarray(data[1])
         if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
-            raise ValueError(f"offsets must rise from 0 to {values.size}, the number of values")
+            raise ValueError(
+                f"offsets must rise from 0 to {values.size}, the number of values; a tuple of values and integers is read as "
+                "(values, offsets): for two data sets pass a list"
+            )
         sets = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
     elif getattr(data, "ndim", None) == 2:
         sets = [row[~np.isnan(row)] for row in real64(unmasked(data))]
