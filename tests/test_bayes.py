@@ -474,6 +474,36 @@ def test_one_coefficient_against_quadrature(kind):
         np.testing.assert_allclose([low[0], high[0]], scipy.special.ndtr(-2.0 * edges[::-1]), atol=0.01)
 
 
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_nearly_collinear_columns_in_float32(kind):
+    """Years without an intercept: of X'X in float32 only rounding errors were left, and draws were NaN or there were none."""
+    rng = np.random.default_rng(6)
+    X = (2000.0 + rng.standard_normal((300, 2))).astype(np.float32)
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(300) > 0
+    signed = X.astype(np.float64) * np.where(y, 1.0, -1.0)[:, None]
+    b, H = np.zeros(2), np.eye(2)
+    for _ in range(8):  # Newton's method to the mode; then sums over a grid around it
+        m = signed @ b
+        r = np.exp(-0.5 * m * m - scipy.special.log_ndtr(m)) / math.sqrt(2 * math.pi)
+        H = (signed * (r * (r + m))[:, None]).T @ signed + np.eye(2)
+        b = b + np.linalg.solve(H, signed.T @ r - b)
+    v = np.linspace(-7.0, 7.0, 57)
+    at = b + np.stack(np.meshgrid(v, v), axis=-1).reshape(-1, 2) @ np.linalg.inv(np.linalg.cholesky(H))
+    w = scipy.special.log_ndtr(at @ signed.T).sum(axis=1) - 0.5 * (at**2).sum(axis=1)
+    w = np.exp(w - w.max()) / np.exp(w - w.max()).sum()
+    draws = _posterior(kind, X, y, prior="ridge", tau=1.0, dtype="float32").draws_["beta"]
+    for f in (lambda b: b, lambda b: (b - w @ at) ** 2):
+        assert (abs(f(draws).mean(axis=(0, 1)) - w @ f(at)) < 4.0 * ns.bayes.mcse(f(draws))).all()
+
+
+def test_more_columns_than_rows_in_float32():
+    """Counts under a weak prior: curvatures with rounding errors of float32 had no Cholesky factor."""
+    for seed in range(20):
+        X = np.rint(30.0 * np.random.default_rng(seed).standard_normal((3, 30)))
+        model = _quick(prior="ridge", tau=1e5, draws=5, dtype="float32").fit(X, [0, 1, seed % 2])
+        assert np.isfinite(model.draws_["beta"]).all()
+
+
 @pytest.mark.filterwarnings("ignore:the chains have not converged")
 def test_large_coefficients_in_float32():
     """Of a separable column, thousands of them: latent variables are so long that float32 does not show what is left of them."""
