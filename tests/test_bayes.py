@@ -1113,6 +1113,17 @@ def test_weights_that_cannot_be_smoothed():
     np.testing.assert_allclose(smoothed[0], -np.log(1000), rtol=1e-12)
 
 
+def test_importance_weights_of_all_sizes():
+    """Without floating-point warnings: of many draws, and where the tail begins below the numbers that have a reciprocal."""
+    rng = np.random.default_rng(3)
+    smoothed, shape = psis(-0.5 * np.log(rng.random((1, 1_000_000))))
+    assert abs(shape[0] - 0.5) < 0.06
+    np.testing.assert_allclose(np.exp(smoothed).sum(), 1.0, rtol=1e-12)
+    tiny = np.concatenate([np.full(900, -744.0), np.linspace(-743.0, -709.0, 99), [0.0]])
+    smoothed, shape = psis(tiny[None])
+    assert shape[0] == np.inf and smoothed[0, -1] == 0.0
+
+
 def test_surrogate_rule():
     assert [surrogate_sweeps(*s) for s in ((1000, 100), (10_000, 100), (10_000, 10), (100, 0))] == [1, 5, 10, 10]
 
