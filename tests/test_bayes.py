@@ -618,6 +618,17 @@ def test_what_is_kept():
     assert abs(p - full.predict_proba(X)).max() < 0.05
 
 
+def test_probabilities_where_the_covariance_cancels():
+    """The linear predictor's variance is below the rounding errors of its terms, whose sum may be negative."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        X = 1e5 + rng.standard_normal((2, 3))
+        options = dict(prior="ridge", tau=1e5, sampler="px-gibbs", keep="cov", standardize=True, rng=1)
+        with pytest.warns(UserWarning, match="normal approximation"):
+            p = _quick(**options).fit(X, [0, 1]).predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_moments_of_standardised_columns(intercept):
     """They are those of the draws on the original scale, where the intercept mixes with all coefficients."""

@@ -631,7 +631,7 @@ class BayesProbit(Estimator):
         if self._used["fit_intercept"]:
             X = np.column_stack([np.ones(len(X)), X])
         variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
-        return X @ self.moments_["mean"] / np.sqrt(1.0 + variance)
+        return X @ self.moments_["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may leave less than 0
 
     def predict_proba(self, X, interval=None, draws=None):
         """Posterior mean of the probabilities of the two classes.
