@@ -618,6 +618,13 @@ def test_what_is_kept():
     assert abs(p - full.predict_proba(X)).max() < 0.05
 
 
+def test_moments_of_equal_draws():
+    """Of chains that stand still: they have not converged, and nobody divides by 0."""
+    model = _quick(keep="moments", draws=5).fit(*_data())
+    model._moments.squares[:] = 0.0
+    assert not model._agree()
+
+
 def test_probabilities_where_the_covariance_cancels():
     """The linear predictor's variance is below the rounding errors of its terms, whose sum may be negative."""
     rng = np.random.default_rng(4)

@@ -583,7 +583,7 @@ class BayesProbit(Estimator):
             labels.append("log_tau")
         return np.concatenate(parts, axis=2), labels
 
-    @np.errstate(over="ignore", invalid="ignore")
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _agree(self):
         if self.draws_:
             x = self._columns()[0]
