@@ -474,6 +474,36 @@ def test_one_coefficient_against_quadrature(kind):
         np.testing.assert_allclose([low[0], high[0]], scipy.special.ndtr(-2.0 * edges[::-1]), atol=0.01)
 
 
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_nearly_collinear_columns_in_float32(kind):
+    """Years without an intercept: of X'X in float32 only rounding errors were left, and draws were NaN or there were none."""
+    rng = np.random.default_rng(6)
+    X = (2000.0 + rng.standard_normal((300, 2))).astype(np.float32)
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(300) > 0
+    signed = X.astype(np.float64) * np.where(y, 1.0, -1.0)[:, None]
+    b, H = np.zeros(2), np.eye(2)
+    for _ in range(8):  # Newton's method to the mode; then sums over a grid around it
+        m = signed @ b
+        r = np.exp(-0.5 * m * m - scipy.special.log_ndtr(m)) / math.sqrt(2 * math.pi)
+        H = (signed * (r * (r + m))[:, None]).T @ signed + np.eye(2)
+        b = b + np.linalg.solve(H, signed.T @ r - b)
+    v = np.linspace(-7.0, 7.0, 57)
+    at = b + np.stack(np.meshgrid(v, v), axis=-1).reshape(-1, 2) @ np.linalg.inv(np.linalg.cholesky(H))
+    w = scipy.special.log_ndtr(at @ signed.T).sum(axis=1) - 0.5 * (at**2).sum(axis=1)
+    w = np.exp(w - w.max()) / np.exp(w - w.max()).sum()
+    draws = _posterior(kind, X, y, prior="ridge", tau=1.0, dtype="float32").draws_["beta"]
+    for f in (lambda b: b, lambda b: (b - w @ at) ** 2):
+        assert (abs(f(draws).mean(axis=(0, 1)) - w @ f(at)) < 4.0 * ns.bayes.mcse(f(draws))).all()
+
+
+def test_more_columns_than_rows_in_float32():
+    """Counts under a weak prior: curvatures with rounding errors of float32 had no Cholesky factor."""
+    for seed in range(20):
+        X = np.rint(30.0 * np.random.default_rng(seed).standard_normal((3, 30)))
+        model = _quick(prior="ridge", tau=1e5, draws=5, dtype="float32").fit(X, [0, 1, seed % 2])
+        assert np.isfinite(model.draws_["beta"]).all()
+
+
 @pytest.mark.filterwarnings("ignore:the chains have not converged")
 def test_large_coefficients_in_float32():
     """Of a separable column, thousands of them: latent variables are so long that float32 does not show what is left of them."""
@@ -586,6 +616,24 @@ def test_what_is_kept():
     with pytest.warns(UserWarning, match="normal approximation"):
         p = middle.predict_proba(X)
     assert abs(p - full.predict_proba(X)).max() < 0.05
+
+
+def test_moments_of_equal_draws():
+    """Of chains that stand still: they have not converged, and nobody divides by 0."""
+    model = _quick(keep="moments", draws=5).fit(*_data())
+    model._moments.squares[:] = 0.0
+    assert not model._agree()
+
+
+def test_probabilities_where_the_covariance_cancels():
+    """The linear predictor's variance is below the rounding errors of its terms, whose sum may be negative."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        X = 1e5 + rng.standard_normal((2, 3))
+        options = dict(prior="ridge", tau=1e5, sampler="px-gibbs", keep="cov", standardize=True, rng=1)
+        with pytest.warns(UserWarning, match="normal approximation"):
+            p = _quick(**options).fit(X, [0, 1]).predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -1081,6 +1129,17 @@ def test_weights_that_cannot_be_smoothed():
     assert np.isfinite(np.exp(smoothed)).all() and shape[0] == -np.inf and shape[1] == shape[2] == np.inf
     np.testing.assert_allclose(np.exp(smoothed).sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(smoothed[0], -np.log(1000), rtol=1e-12)
+
+
+def test_importance_weights_of_all_sizes():
+    """Without floating-point warnings: of many draws, and where the tail begins below the numbers that have a reciprocal."""
+    rng = np.random.default_rng(3)
+    smoothed, shape = psis(-0.5 * np.log(rng.random((1, 1_000_000))))
+    assert abs(shape[0] - 0.5) < 0.06
+    np.testing.assert_allclose(np.exp(smoothed).sum(), 1.0, rtol=1e-12)
+    tiny = np.concatenate([np.full(900, -744.0), np.linspace(-743.0, -709.0, 99), [0.0]])
+    smoothed, shape = psis(tiny[None])
+    assert shape[0] == np.inf and smoothed[0, -1] == 0.0
 
 
 def test_surrogate_rule():

@@ -257,6 +257,18 @@ def test_distance_from_the_end_in_the_tail(width):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_distance_from_an_end_at_any_distance(dtype):
+    """To the largest floats: the law is an exponential of scale sigma^2/|mu|, of which float32 draws were 10^5 too large."""
+    w = np.uint32(0x30000000), np.uint32(0)
+    share = float(-mp.log(1 - unit_of(w, dtype)))
+    for power in (10, 29, 31, 35, 37) if dtype == np.float32 else (10, 155, 299, 301, 307):
+        for sigma in (1.0, 7.0):
+            mu = -dtype(f"1e{power}")
+            x = samplers.truncnorm_from_words(*w, mu, dtype(sigma), dtype(0.0), dtype(INF))
+            assert abs(float(x) * -float(mu) / sigma**2 / share - 1.0) < 8 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_truncated_normal_increases_in_the_uniform_number(dtype):
     w0 = np.linspace(0, 2**32 - 1, 5001).astype(np.uint32)
     for parameters in INTERVALS:

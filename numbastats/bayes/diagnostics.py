@@ -10,6 +10,9 @@ from numbastats.quantile import ndtri
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
 
 
+_SMALLEST = 1e-300  # excess of a weight over others whose reciprocal the Pareto fit can take
+
+
 def _chains(x):
     """Draws of shape (chains, draws, k), all NaN for a quantity of which one is not finite."""
     x = real64(x)
@@ -228,7 +231,7 @@ def psis(log_weights):
         for i in range(rows):
             cut, top = w[i, order[i, 0]], order[i, 1:]
             excess = np.exp(w[i, top]) - np.exp(cut)
-            if excess[int(tail / 4 + 0.5) - 1] <= 0.0:
+            if excess[int(tail / 4 + 0.5) - 1] < _SMALLEST:
                 if excess[-1] <= 0.0:  # all equal: nothing to smooth
                     shape[i] = -np.inf
                 continue  # else a few draws have nearly all the weight: k stays inf
@@ -250,7 +253,7 @@ def _generalised_pareto(x):
     b = b / (3.0 * x[int(n / 4 + 0.5) - 1]) + 1.0 / x[-1]
     k = np.log1p(-b[:, None] * x).mean(axis=1)
     profile = n * (np.log(-b / k) - k - 1.0)
-    weight = 1.0 / np.exp(profile[:, None] - profile).sum(axis=0)
+    weight = np.exp(profile - profile.max())
     b = float(b @ (weight / weight.sum()))
     k = float(np.log1p(-b * x).mean())
     return k, -k / b

@@ -583,7 +583,7 @@ class BayesProbit(Estimator):
             labels.append("log_tau")
         return np.concatenate(parts, axis=2), labels
 
-    @np.errstate(over="ignore", invalid="ignore")
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _agree(self):
         if self.draws_:
             x = self._columns()[0]
@@ -631,7 +631,7 @@ class BayesProbit(Estimator):
         if self._used["fit_intercept"]:
             X = np.column_stack([np.ones(len(X)), X])
         variance = np.einsum("ij,jk,ik->i", X, self.moments_["covariance"], X)
-        return X @ self.moments_["mean"] / np.sqrt(1.0 + variance)
+        return X @ self.moments_["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may leave less than 0
 
     def predict_proba(self, X, interval=None, draws=None):
         """Posterior mean of the probabilities of the two classes.

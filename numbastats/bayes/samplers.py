@@ -31,8 +31,9 @@ def surrogate_sweeps(n, p):
 
 def _factor(H, d):
     """Lower Cholesky factor of H + diag(d), Fortran order, and d in the bounds that it needed."""
-    for low, high in ((0.0, math.inf), (1e-9, 1e200), (1e-6, 1e100)):
-        A, near = H.copy(order="F"), np.clip(d, low, high)
+    size = np.maximum(H.diagonal(), 1.0)
+    for low, high in ((0.0, math.inf), (1e-13, 1e200), (1e-9, 1e100)):
+        A, near = H.copy(order="F"), np.clip(d, low * size, high)
         A[np.diag_indices_from(A)] += near
         L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
         if info == 0:

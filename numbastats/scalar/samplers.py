@@ -193,7 +193,7 @@ def normal_from_words(w0, w1, loc, scale):
 _TAIL_FROM = 6.0  # distance of the nearer end from the mean, in sigmas, where the tail form takes over
 # Below this width, in sigmas, the density is an exponential up to width^2/8 relative (3e-11; float32 8e-6).
 _narrow = by_dtype(device_function(lambda x: 2.0**-16), device_function(lambda x: np.float32(2.0**-7)))
-_huge = by_dtype(device_function(lambda x: 1e300), device_function(lambda x: np.float32(1e30)))
+_huge = by_dtype(device_function(lambda x: 1e308), device_function(lambda x: np.float32(1e38)))
 
 
 @device_function
