@@ -963,3 +963,14 @@ def test_one_rounding_from_alpha_one_and_almost_light(x, a, b, want):
     found = stable.pdf_cdf(x, a, b, error=True)
     assert relative(np.array(found[:3]), np.array(want)).max() < 3e-13  # 7e-14 observed
     assert (np.array(found[3:]) < 2e-13 * np.array(want)).all()  # the estimate was 0.5 of the value
+
+
+@pytest.mark.parametrize("b", [1.0, -1.0])
+@pytest.mark.parametrize("a", [0.3, 0.5, 0.85])
+def test_tables_at_the_end_of_the_support(a, b, device):
+    x = np.array([0.0, -0.0])
+    for method in ("table", "quadrature"):
+        cdf, sf = (f(x, a, b, param="S1", method=method, **device) for f in (stable.cdf, stable.sf))
+        assert (cdf == (b < 0)).all() and (sf == (b > 0)).all()
+        logs = [f(x, a, b, param="S1", method=method, **device) for f in (stable.logcdf, stable.logsf)]
+        assert (logs[b > 0] == 0).all() and (logs[b < 0] == -INF).all()

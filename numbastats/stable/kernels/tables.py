@@ -47,7 +47,7 @@ def beyond(code, cell, d, info, cells, rows):
     u = log(abs(d)) + log(info[0, 0])
     if cell == -1 and u > 709.0 and u < info[side, 1]:
         return polynomial(cells, rows, int(info[side, 3] + info[side, 4]) - 1, u)
-    right = (d > 0.0) == (cell == -1)  # towards +inf
+    right = (d >= 0.0) == (cell == -1)  # towards +inf; 0 is on side 1, as in `law.cell`
     zero = code < 2 or (code < 4) != right
     return -np.inf if zero else 0.0
 
