@@ -974,3 +974,25 @@ def test_tables_at_the_end_of_the_support(a, b, device):
         assert (cdf == (b < 0)).all() and (sf == (b > 0)).all()
         logs = [f(x, a, b, param="S1", method=method, **device) for f in (stable.logcdf, stable.logsf)]
         assert (logs[b > 0] == 0).all() and (logs[b < 0] == -INF).all()
+
+
+def at_zeta(a, b):
+    """Density and distribution function at zeta, Nolan (1997)."""
+    with mpmath.workdps(60):
+        a, b = mpmath.mpf(a), mpmath.mpf(b)
+        t = b * mpmath.tan(mpmath.pi * a / 2)
+        angle = mpmath.atan(t) / a
+        density = mpmath.gamma(1 + 1 / a) * mpmath.cos(angle) / (mpmath.pi * (1 + t * t) ** (1 / (2 * a)))
+        return float(density), float(mpmath.mpf(0.5) - angle / mpmath.pi)
+
+
+@pytest.mark.parametrize("b", [-0.5, -0.9, -0.99, -1 + 1e-6, -1 + 1e-12, 1 - 1e-12, 0.3])
+@pytest.mark.parametrize("a", [0.1, 0.3, 0.75, 0.89, 1 - 1e-6, 1 + 1e-6, 1.5])
+def test_next_to_zeta(a, b, device):
+    density, below = at_zeta(a, b)
+    least = 1e-60 if device["device"] == "cuda" else 1e-300  # the simulator warns of what overflows on the way
+    x = [0.0, least] + ([1e-50, -1e-50] if abs(a - 1) > 0.01 else [])
+    got = np.array([f(x, a, b, param="S1", method="quadrature", **device) for f in (stable.pdf, stable.cdf, stable.sf)])
+    assert relative(got[0], density).max() < 1e-13  # observed 1.3e-14
+    assert np.abs(got[1] - below).max() < 1e-15 and np.abs(got[2] - (1 - below)).max() < 1e-15
+    np.testing.assert_allclose(stable.pdf(x, a, b, param="S1", method="table", **SERIAL), density, rtol=1e-13)

@@ -689,7 +689,7 @@ def start(z, a, b, s1, th, tl):
         return 1, reflect(flip, levy(x1)), flip, _NOTHING
     if x1 == 0.0:
         h0, k1, L, eta = angles(a, b, m)
-        density = exp(gammaln(1.0 / a) - 0.5 * log1p(m * m) / a) * sin(h0) / (a * _PI)
+        density = exp(gammaln(1.0 / a) - 0.5 * log1p(m * m) / a) * sin(min(h0, L)) / (a * _PI)
         return 1, reflect(flip, (density, h0 / _PI, L / _PI, 0.0, 0.0, 0.0)), flip, _NOTHING
     return 0, none, flip, (b, x0, x1, m)
 
