@@ -996,3 +996,10 @@ def test_next_to_zeta(a, b, device):
     assert relative(got[0], density).max() < 1e-13  # observed 1.3e-14
     assert np.abs(got[1] - below).max() < 1e-15 and np.abs(got[2] - (1 - below)).max() < 1e-15
     np.testing.assert_allclose(stable.pdf(x, a, b, param="S1", method="table", **SERIAL), density, rtol=1e-13)
+
+
+@pytest.mark.parametrize("a", [0.1, 0.3, 0.7, 0.95, 0.999])
+def test_subnormal_distances_from_a_light_end(a):
+    x = np.array([5e-324, 1e-315, 1e-307])
+    assert (stable.pdf(x, a, 1.0, param="S1", method="quadrature", **SERIAL) == 0).all()
+    assert (stable.logpdf(x, a, 1.0, param="S1", method="quadrature", **SERIAL) < -1e30).all()

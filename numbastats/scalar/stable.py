@@ -749,7 +749,7 @@ def from_sums(total, tail, rest, total_error, tail_error, rest_error, lowest, q,
     lost = 1.0 / abs(p) if p != 0.0 else _INF  # roundings of log g, fewer where it is formed term by term
     noise = 1e-14 + 1e-16 * (min(lost, abs(q[8] / q[7])) if q[11] > 0.0 else lost)
     steep = noise + 2e-15 * min(low, 1e4)  # of what goes with e^-g; e^-low is 0 long before the bound
-    factor = 0.5 / q[7] if a == 1.0 else a * exp(q[4]) / (_PI * q[5] * abs(p))
+    factor = 0.5 / q[7] if a == 1.0 else min(a * exp(q[4]) / (_PI * q[5] * abs(p)), 1e300)  # next to zeta low is infinite
     density, density_error = factor * total, factor * _estimate(total, total_error, steep)
     tail, tail_error = tail / _PI, _estimate(tail, tail_error, steep) / _PI
     rest, rest_error = rest / _PI, _estimate(rest, rest_error, noise) / _PI
