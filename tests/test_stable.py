@@ -1003,3 +1003,16 @@ def test_subnormal_distances_from_a_light_end(a):
     x = np.array([5e-324, 1e-315, 1e-307])
     assert (stable.pdf(x, a, 1.0, param="S1", method="quadrature", **SERIAL) == 0).all()
     assert (stable.logpdf(x, a, 1.0, param="S1", method="quadrature", **SERIAL) < -1e30).all()
+
+
+@pytest.mark.parametrize("method", ["table", "quadrature"])
+def test_logarithms_of_the_larger_tail(method, device):
+    x = np.array([10.0, 1e3, 1e6, 1e12, 1e40, 1e200])
+    with mpmath.workdps(40):
+        cauchy = [float(mpmath.log1p(-mpmath.atan(1 / mpmath.mpf(v)) / mpmath.pi)) for v in x]
+        levy = [float(mpmath.log1p(-mpmath.erf(1 / mpmath.sqrt(2 * mpmath.mpf(v))))) for v in x]
+    options = dict(param="S1", method=method, **device)
+    np.testing.assert_allclose(stable.logcdf(x, 1.0, 0.0, **options), cauchy, rtol=2e-13)  # observed 8e-14
+    np.testing.assert_allclose(stable.logsf(-x, 1.0, 0.0, **options), cauchy, rtol=2e-13)
+    np.testing.assert_allclose(stable.logcdf(x, 0.5, 1.0, **options), levy, rtol=2e-13)
+    np.testing.assert_allclose(stable.logsf(-x, 0.5, -1.0, **options), levy, rtol=2e-13)

@@ -782,7 +782,7 @@ def pick(code, v, scale):
     y, g, other, go = (c, gc, s, gs) if code < 4 else (s, gs, c, gc)
     if code == 2 or code == 4:
         return min(y * exp(-g), 1.0) if y == y else y
-    if g == 0.0 and y > 0.5:
+    if y * exp(-g) > 0.5:
         return log1p(-other * exp(-go))
     return log(y) - g
 
