@@ -1016,3 +1016,13 @@ def test_logarithms_of_the_larger_tail(method, device):
     np.testing.assert_allclose(stable.logsf(-x, 1.0, 0.0, **options), cauchy, rtol=2e-13)
     np.testing.assert_allclose(stable.logcdf(x, 0.5, 1.0, **options), levy, rtol=2e-13)
     np.testing.assert_allclose(stable.logsf(-x, 0.5, -1.0, **options), levy, rtol=2e-13)
+
+
+def test_expectations_under_heavy_tails():
+    from numbastats.interop import levy_stable as bridge
+
+    cauchy, heavy = bridge(1.0, 0.0, 1.0, 2.0), bridge(0.3, 0.0)
+    assert cauchy.expect(lambda x: 1 / (1 + x * x)) == pytest.approx(0.3, rel=1e-10)
+    assert cauchy.expect(lambda x: 1.0, lb=5.0, conditional=True) == pytest.approx(1.0, rel=1e-10)
+    want = math.gamma(1 - 0.1 / 0.3) / (math.gamma(0.9) * math.cos(0.05 * math.pi))  # E |X|^p, p = 0.1
+    assert heavy.expect(lambda x: abs(x) ** 0.1) == pytest.approx(want, rel=1e-8)
