@@ -626,6 +626,9 @@ def test_bridge_to_scipy():
     x = law.rvs(size=(2, 50_000), random_state=1)
     assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
     np.testing.assert_allclose([law.logcdf(-3.0), law.logsf(3.0)], [want.logcdf(-3.0), want.logsf(3.0)], rtol=1e-13)
+    np.testing.assert_allclose([law.logcdf(1e6), law.logsf(-1e6)], -want.sf(1e6), rtol=1e-13)
+    with pytest.raises(ValueError, match="moments='mvsk'"):
+        law.stats("mvsk")
     np.testing.assert_allclose((*law.stats(), law.std()), (*want.stats(), want.std()), rtol=1e-14)
     assert law.expect(np.cos) == pytest.approx(want.expect(np.cos), rel=1e-7)
     assert law.expect(lb=1.0, ub=2.0, conditional=True) == pytest.approx(want.expect(lb=1.0, ub=2.0, conditional=True), rel=1e-9)
