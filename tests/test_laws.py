@@ -725,3 +725,12 @@ def test_underflow_where_numpy_raises_errors():
         np.testing.assert_allclose(x, scipy.stats.t(4).ppf(scipy.stats.norm.cdf([-3.0, 0.1])), rtol=1e-12)
         score = ns.stable.score(np.array([5e-324, 3.0]), 2.0, 0.0)  # the law of variance 2
     np.testing.assert_allclose(score[:, 2:], [[0.0, -1.0], [1.5, 3.5]], atol=1e-9)
+
+
+def test_a_fixed_law_computes_where_it_was_told(monkeypatch):
+    from numbastats.quantile import laws
+
+    law, asked = student_t(4.0, device="cpu", workers=1), []
+    monkeypatch.setattr(laws, "elementwise", lambda *_, device, workers, **__: asked.append((device, workers)))
+    law.pdf(0.3), law.logpdf(0.3), law.cdf(0.3), law.sf(0.3, workers=2)
+    assert asked == [("cpu", 1)] * 3 + [("cpu", 2)]
