@@ -939,3 +939,15 @@ def test_exponentials_to_a_law_that_ends_at_its_anchor(device):
     narrow = v.astype(np.float32)
     exact = [float(mpmath.log1p(-mpmath.exp(-mpmath.mpf(float(x))))) for x in narrow]
     np.testing.assert_allclose(table.transform(narrow, **device), exact, rtol=1e-6)
+
+
+def test_sizes_while_another_thread_adds_a_table(table):
+    class Rows:
+        @property
+        def nbytes(self):
+            other._tables["uniform", 3] = self  # what a call in float32 may do at this point
+            return 8
+
+    other = table._select(table._index)
+    other._tables = {("uniform", 7): Rows()}
+    assert other.nbytes == 8
