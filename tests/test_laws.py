@@ -626,6 +626,9 @@ def test_bridge_to_scipy():
     x = law.rvs(size=(2, 50_000), random_state=1)
     assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
     np.testing.assert_allclose([law.logcdf(-3.0), law.logsf(3.0)], [want.logcdf(-3.0), want.logsf(3.0)], rtol=1e-13)
+    np.testing.assert_allclose([law.logcdf(1e6), law.logsf(-1e6)], -want.sf(1e6), rtol=1e-13)
+    with pytest.raises(ValueError, match="moments='mvsk'"):
+        law.stats("mvsk")
     np.testing.assert_allclose((*law.stats(), law.std()), (*want.stats(), want.std()), rtol=1e-14)
     assert law.expect(np.cos) == pytest.approx(want.expect(np.cos), rel=1e-7)
     assert law.expect(lb=1.0, ub=2.0, conditional=True) == pytest.approx(want.expect(lb=1.0, ub=2.0, conditional=True), rel=1e-9)
@@ -722,3 +725,12 @@ def test_underflow_where_numpy_raises_errors():
         np.testing.assert_allclose(x, scipy.stats.t(4).ppf(scipy.stats.norm.cdf([-3.0, 0.1])), rtol=1e-12)
         score = ns.stable.score(np.array([5e-324, 3.0]), 2.0, 0.0)  # the law of variance 2
     np.testing.assert_allclose(score[:, 2:], [[0.0, -1.0], [1.5, 3.5]], atol=1e-9)
+
+
+def test_a_fixed_law_computes_where_it_was_told(monkeypatch):
+    from numbastats.quantile import laws
+
+    law, asked = student_t(4.0, device="cpu", workers=1), []
+    monkeypatch.setattr(laws, "elementwise", lambda *_, device, workers, **__: asked.append((device, workers)))
+    law.pdf(0.3), law.logpdf(0.3), law.cdf(0.3), law.sf(0.3, workers=2)
+    assert asked == [("cpu", 1)] * 3 + [("cpu", 2)]

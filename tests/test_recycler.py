@@ -928,3 +928,26 @@ def test_a_base_law_whose_anchor_is_far_from_the_place_of_the_target_s(side):
     got = side * recycle(side * z, ns.quantile.student_t(4.0), target)
     want = np.where(z < 0, law.ppf(t.cdf(z)), law.isf(t.sf(z)))
     np.testing.assert_allclose(got, want, rtol=5e-15)  # 9e-16
+
+
+def test_exponentials_to_a_law_that_ends_at_its_anchor(device):
+    table = Recycler(np.exp, anchor=0.0, support=(-math.inf, 0.0), base="exponential")
+    v = np.array([1e-9, 0.1, 1.0, 5.0, 20.0, 30.0, 37.0, 45.0])
+    want = np.log(-np.expm1(-v))
+    want[v > 1] = np.log1p(-np.exp(-v[v > 1]))
+    np.testing.assert_allclose(table.transform(v, **device), want, rtol=2e-14)
+    narrow = v.astype(np.float32)
+    exact = [float(mpmath.log1p(-mpmath.exp(-mpmath.mpf(float(x))))) for x in narrow]
+    np.testing.assert_allclose(table.transform(narrow, **device), exact, rtol=1e-6)
+
+
+def test_sizes_while_another_thread_adds_a_table(table):
+    class Rows:
+        @property
+        def nbytes(self):
+            other._tables["uniform", 3] = self  # what a call in float32 may do at this point
+            return 8
+
+    other = table._select(table._index)
+    other._tables = {("uniform", 7): Rows()}
+    assert other.nbytes == 8

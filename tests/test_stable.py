@@ -963,3 +963,66 @@ def test_one_rounding_from_alpha_one_and_almost_light(x, a, b, want):
     found = stable.pdf_cdf(x, a, b, error=True)
     assert relative(np.array(found[:3]), np.array(want)).max() < 3e-13  # 7e-14 observed
     assert (np.array(found[3:]) < 2e-13 * np.array(want)).all()  # the estimate was 0.5 of the value
+
+
+@pytest.mark.parametrize("b", [1.0, -1.0])
+@pytest.mark.parametrize("a", [0.3, 0.5, 0.85])
+def test_tables_at_the_end_of_the_support(a, b, device):
+    x = np.array([0.0, -0.0])
+    for method in ("table", "quadrature"):
+        cdf, sf = (f(x, a, b, param="S1", method=method, **device) for f in (stable.cdf, stable.sf))
+        assert (cdf == (b < 0)).all() and (sf == (b > 0)).all()
+        logs = [f(x, a, b, param="S1", method=method, **device) for f in (stable.logcdf, stable.logsf)]
+        assert (logs[b > 0] == 0).all() and (logs[b < 0] == -INF).all()
+
+
+def at_zeta(a, b):
+    """Density and distribution function at zeta, Nolan (1997)."""
+    with mpmath.workdps(60):
+        a, b = mpmath.mpf(a), mpmath.mpf(b)
+        t = b * mpmath.tan(mpmath.pi * a / 2)
+        angle = mpmath.atan(t) / a
+        density = mpmath.gamma(1 + 1 / a) * mpmath.cos(angle) / (mpmath.pi * (1 + t * t) ** (1 / (2 * a)))
+        return float(density), float(mpmath.mpf(0.5) - angle / mpmath.pi)
+
+
+@pytest.mark.parametrize("b", [-0.5, -0.9, -0.99, -1 + 1e-6, -1 + 1e-12, 1 - 1e-12, 0.3])
+@pytest.mark.parametrize("a", [0.1, 0.3, 0.75, 0.89, 1 - 1e-6, 1 + 1e-6, 1.5])
+def test_next_to_zeta(a, b, device):
+    density, below = at_zeta(a, b)
+    least = 1e-60 if device["device"] == "cuda" else 1e-300  # the simulator warns of what overflows on the way
+    x = [0.0, least] + ([1e-50, -1e-50] if abs(a - 1) > 0.01 else [])
+    got = np.array([f(x, a, b, param="S1", method="quadrature", **device) for f in (stable.pdf, stable.cdf, stable.sf)])
+    assert relative(got[0], density).max() < 1e-13  # observed 1.3e-14
+    assert np.abs(got[1] - below).max() < 1e-15 and np.abs(got[2] - (1 - below)).max() < 1e-15
+    np.testing.assert_allclose(stable.pdf(x, a, b, param="S1", method="table", **SERIAL), density, rtol=1e-13)
+
+
+@pytest.mark.parametrize("a", [0.1, 0.3, 0.7, 0.95, 0.999])
+def test_subnormal_distances_from_a_light_end(a):
+    x = np.array([5e-324, 1e-315, 1e-307])
+    assert (stable.pdf(x, a, 1.0, param="S1", method="quadrature", **SERIAL) == 0).all()
+    assert (stable.logpdf(x, a, 1.0, param="S1", method="quadrature", **SERIAL) < -1e30).all()
+
+
+@pytest.mark.parametrize("method", ["table", "quadrature"])
+def test_logarithms_of_the_larger_tail(method, device):
+    x = np.array([10.0, 1e3, 1e6, 1e12, 1e40, 1e200])
+    with mpmath.workdps(40):
+        cauchy = [float(mpmath.log1p(-mpmath.atan(1 / mpmath.mpf(v)) / mpmath.pi)) for v in x]
+        levy = [float(mpmath.log1p(-mpmath.erf(1 / mpmath.sqrt(2 * mpmath.mpf(v))))) for v in x]
+    options = dict(param="S1", method=method, **device)
+    np.testing.assert_allclose(stable.logcdf(x, 1.0, 0.0, **options), cauchy, rtol=2e-13)  # observed 8e-14
+    np.testing.assert_allclose(stable.logsf(-x, 1.0, 0.0, **options), cauchy, rtol=2e-13)
+    np.testing.assert_allclose(stable.logcdf(x, 0.5, 1.0, **options), levy, rtol=2e-13)
+    np.testing.assert_allclose(stable.logsf(-x, 0.5, -1.0, **options), levy, rtol=2e-13)
+
+
+def test_expectations_under_heavy_tails():
+    from numbastats.interop import levy_stable as bridge
+
+    cauchy, heavy = bridge(1.0, 0.0, 1.0, 2.0), bridge(0.3, 0.0)
+    assert cauchy.expect(lambda x: 1 / (1 + x * x)) == pytest.approx(0.3, rel=1e-10)
+    assert cauchy.expect(lambda x: 1.0, lb=5.0, conditional=True) == pytest.approx(1.0, rel=1e-10)
+    want = math.gamma(1 - 0.1 / 0.3) / (math.gamma(0.9) * math.cos(0.05 * math.pi))  # E |X|^p, p = 0.1
+    assert heavy.expect(lambda x: abs(x) ** 0.1) == pytest.approx(want, rel=1e-8)

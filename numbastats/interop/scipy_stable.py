@@ -235,21 +235,27 @@ def _entropy(law):
 
 
 def expectation(law, func, lb, ub, conditional, options):
-    """Integral of a function times the density of a law with `ppf`, `pdf` and `support`, piece by piece between quantiles."""
+    """Integral of a function times the density of a law with `ppf`, `isf`, `pdf` and `support`, piece by piece between quantiles.
+
+    x is middle + unit sinh s, so that `quad` sees the power laws of tails and functions.
+    """
     from scipy.integrate import quad
 
     low, high = law.support()
     low, high = float(low if lb is None else max(low, lb)), float(high if ub is None else min(high, ub))
     if not low < high:
         return math.nan if conditional else 0.0
-    quantiles = law.ppf(np.array([1e-6, 0.01, 0.25, 0.5, 0.75, 0.99, 1 - 1e-6]))
-    middle, unit = float(quantiles[3]), float(quantiles[4] - quantiles[2])
+    tails = np.array([1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.25])
+    quantiles = [*law.ppf(tails), law.ppf(0.5), *law.isf(tails)[::-1]]
+    middle, unit = float(quantiles[tails.size]), float(law.isf(0.25) - law.ppf(0.25))
 
-    def integrand(t):
-        x = middle + unit * t
-        return (x if func is None else func(x)) * law.pdf(x) * unit
+    def integrand(s):
+        x = np.float64(middle + unit * math.sinh(s))
+        density = float(law.pdf(x))
+        return (x if func is None else func(x)) * density * (unit * math.cosh(s)) if density > 0.0 else 0.0
 
-    edges = [(x - middle) / unit for x in (low, *(float(q) for q in quantiles if low < q < high), high)]
+    inside = [(float(x) - middle) / unit for x in (low, *(q for q in quantiles if low < q < high), high)]
+    edges = [math.asinh(min(max(t, -1e150), 1e150)) for t in inside]
     value = sum(quad(integrand, *piece, **options)[0] for piece in zip(edges, edges[1:], strict=False))
     if not conditional:
         return value

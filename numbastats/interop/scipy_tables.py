@@ -20,7 +20,8 @@ class _Frozen:
         if name in ("pdf", "logpdf", "cdf", "sf", "mean", "var", "std") and hasattr(self.table, name):
             return getattr(self.table, name)
         if name in ("logcdf", "logsf") and hasattr(self.table, name[3:]):
-            return lambda x: _log(getattr(self.table, name[3:])(x))
+            one, other = (self.table.cdf, self.table.sf) if name == "logcdf" else (self.table.sf, self.table.cdf)
+            return lambda x: _log(one(x), other(x))
         raise AttributeError(
             f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval, expect and its density, a law "
             "with fixed parameters also logpdf, cdf, sf, logcdf, logsf, mean, var, std and stats"
@@ -58,6 +59,8 @@ class _Frozen:
 
     def stats(self, moments="mv"):
         """Mean and variance, as asked for."""
+        if set(moments) - set("mv"):
+            raise ValueError(f"moments={moments!r} must be of 'm' (mean) and 'v' (variance)")
         found = tuple({"m": self.mean, "v": self.var}[m]() for m in moments)
         return found if len(found) > 1 else found[0]
 
@@ -66,9 +69,10 @@ class _Frozen:
         return self.table.rvs(size, rng=random_state)
 
 
-def _log(p):
+def _log(p, q):
+    """Logarithm of p = 1 - q, to full relative accuracy also next to 0."""
     with np.errstate(divide="ignore"):
-        return np.log(p)
+        return np.where(q < 0.5, np.log1p(-q), np.log(p))[()]
 
 
 def to_scipy(table):

@@ -712,7 +712,8 @@ class FrozenLaw(Recycler):
 
     def _of_law(self, function, x, options):
         values = tuple(float(p) if p.ndim == 0 else p for p in self.params)
-        return function(x, *values, **options | {"dtype": float_type((x,), options.get("dtype"), self._param_dtype)})
+        kept = {name: getattr(self, name) for name in ("device", "workers") if options.get(name) is None}
+        return function(x, *values, **options | kept | {"dtype": float_type((x,), options.get("dtype"), self._param_dtype)})
 
 
 def _in_one_kind(x, params, dtype):

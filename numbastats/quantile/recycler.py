@@ -295,7 +295,7 @@ class Recycler:
     @property
     def nbytes(self):
         """Bytes of the float64 tables."""
-        return sum(t.nbytes for key, t in self._tables.items() if key[1] != 3)
+        return sum(t.nbytes for key, t in list(self._tables.items()) if key[1] != 3)  # another thread may add a table
 
     def _make_all(self, describe, sets):
         work, workers = functools.partial(self._make, describe), self.workers

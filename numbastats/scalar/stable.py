@@ -689,7 +689,7 @@ def start(z, a, b, s1, th, tl):
         return 1, reflect(flip, levy(x1)), flip, _NOTHING
     if x1 == 0.0:
         h0, k1, L, eta = angles(a, b, m)
-        density = exp(gammaln(1.0 / a) - 0.5 * log1p(m * m) / a) * sin(h0) / (a * _PI)
+        density = exp(gammaln(1.0 / a) - 0.5 * log1p(m * m) / a) * sin(min(h0, L)) / (a * _PI)
         return 1, reflect(flip, (density, h0 / _PI, L / _PI, 0.0, 0.0, 0.0)), flip, _NOTHING
     return 0, none, flip, (b, x0, x1, m)
 
@@ -749,7 +749,7 @@ def from_sums(total, tail, rest, total_error, tail_error, rest_error, lowest, q,
     lost = 1.0 / abs(p) if p != 0.0 else _INF  # roundings of log g, fewer where it is formed term by term
     noise = 1e-14 + 1e-16 * (min(lost, abs(q[8] / q[7])) if q[11] > 0.0 else lost)
     steep = noise + 2e-15 * min(low, 1e4)  # of what goes with e^-g; e^-low is 0 long before the bound
-    factor = 0.5 / q[7] if a == 1.0 else a * exp(q[4]) / (_PI * q[5] * abs(p))
+    factor = 0.5 / q[7] if a == 1.0 else min(a * exp(q[4]) / (_PI * q[5] * abs(p)), 1e300)  # next to zeta low is infinite
     density, density_error = factor * total, factor * _estimate(total, total_error, steep)
     tail, tail_error = tail / _PI, _estimate(tail, tail_error, steep) / _PI
     rest, rest_error = rest / _PI, _estimate(rest, rest_error, noise) / _PI
@@ -782,7 +782,7 @@ def pick(code, v, scale):
     y, g, other, go = (c, gc, s, gs) if code < 4 else (s, gs, c, gc)
     if code == 2 or code == 4:
         return min(y * exp(-g), 1.0) if y == y else y
-    if g == 0.0 and y > 0.5:
+    if y * exp(-g) > 0.5:
         return log1p(-other * exp(-go))
     return log(y) - g
 

@@ -61,16 +61,15 @@ def _in_zone(by_bits, half):
 
 
 def _pair_head(in_zone, split):
-    """Make the function of (lower probability, upper probability, table) -> (row, local variable).
+    """Make the function of (lower - p, lower and upper probability, table) -> (row, local variable).
 
     p + rest (only if `split`: float64 needs no rest) is the mass of the left side; left and right are powers of two that bring
     the masses of the sides into (1/2, 1].
     """
 
     @device_function
-    def locate(lower, upper, p, rest, left, right, first_left, first_right, top, length, bits):
+    def locate(d, lower, upper, rest, left, right, first_left, first_right, top, length, bits):
         T = type(lower)
-        d = lower - p
         if split:
             d = d - rest
         side = d > T(0.0) or upper == T(0.0)  # the end of a side too small to show
@@ -87,7 +86,7 @@ def _uniform_head(locate):
 
     @device_function
     def head(u, p, rest, left, right, first_left, first_right, top, length, bits):
-        return locate(u, type(u)(1.0) - u, p, rest, left, right, first_left, first_right, top, length, bits)
+        return locate(u - p, u, type(u)(1.0) - u, rest, left, right, first_left, first_right, top, length, bits)
 
     return head
 
@@ -105,8 +104,10 @@ def _exponential_head(locate):
 
     @device_function
     def head(v, p, rest, left, right, first_left, first_right, top, length, bits):
-        upper = _survival(v) if v >= type(v)(0.0) else type(v)(np.nan)
-        return locate(-expm1(-v), upper, p, rest, left, right, first_left, first_right, top, length, bits)
+        T = type(v)
+        lower, upper = -expm1(-v), _survival(v) if v >= T(0.0) else T(np.nan)
+        d = lower - p if lower < T(0.5) else (T(1.0) - p) - upper  # the smaller probability has all its digits
+        return locate(d, lower, upper, rest, left, right, first_left, first_right, top, length, bits)
 
     return head
 

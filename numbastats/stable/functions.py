@@ -134,7 +134,8 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
     if ab is not None and (method == "table" or _table_pays(ab, x, loc, scale)):
         t = tables.table(*ab)
         x = _with_axes(x, alpha, beta)
-        bound = _Bound(kernels.TABLE, (*_origin(t, ab, s1), t.info, t.cells, t.panels[int(code) // 2]))
+        kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, int(code) // 2
+        bound = _Bound(kernel, (*_origin(t, ab, s1), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]]))
         values = elementwise(
             lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **{**options, "dtype": dtype}
         )

@@ -4,6 +4,6 @@ from numbastats.stable.kernels.methods import FOURIER, GAUSS_KRONROD
 from numbastats.stable.kernels.points import LANES, POINTS
 from numbastats.stable.kernels.quantiles import NEWTON
 from numbastats.stable.kernels.sampling import RVS
-from numbastats.stable.kernels.tables import QUANTILE, TABLE
+from numbastats.stable.kernels.tables import QUANTILE, TABLE, TABLE_OF_LOGS
 
-__all__ = ["FOURIER", "GAUSS_KRONROD", "LANES", "NEWTON", "POINTS", "QUANTILE", "RVS", "TABLE"]
+__all__ = ["FOURIER", "GAUSS_KRONROD", "LANES", "NEWTON", "POINTS", "QUANTILE", "RVS", "TABLE", "TABLE_OF_LOGS"]

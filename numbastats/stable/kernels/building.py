@@ -66,14 +66,20 @@ _POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _X0, _WANTED, _U = (PLACES * k for k
 
 
 @_shared
+def twisted(own, at_zeta):
+    """Whether a series has the angle of the other end, so that every second term changes its sign."""
+    return own[4] < own[2] if at_zeta else own[3] > 0.5 * math.pi
+
+
+@_shared
 def terms_needed(a, own, at_zeta, log_x1, terms):
     """Number of terms after which a series is accurate at x1, 0 if it is not.
 
     The conditions are those of `points.series_at_infinity` and `series_at_zeta`.
     """
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
-    twist = not at_zeta and k1 > 0.5 * math.pi
-    angle = h0 if at_zeta else (a * L if twist else k1)
+    twist = twisted(own, at_zeta)
+    angle = min(h0, L) if at_zeta else (a * L if twist else k1)
     asymptotic = a < 1.0 if at_zeta else a > 1.0
     limit = 12.0 if at_zeta else 40.0
     step = exp(log_x1 + log_c / a if at_zeta else -log_c - a * log_x1)
@@ -157,7 +163,7 @@ def by_series(a, own, at_zeta, sign, terms, w, f):
             y = -log_c - a * w[_LX + i]
             w[_STEP + i] = exp(y)
             w[_POWER + i] = w[_LIVE + i] * exp(-log_c if w[_LX + i] > _FAR else y)
-    sum_series(count, not at_zeta and own[3] > 0.5 * math.pi, terms, w)
+    sum_series(count, twisted(own, at_zeta), terms, w)
     if at_zeta:
         for i in range(PLACES):
             d = w[_Q + i] * (scale / (a * math.pi)) * w[_X1 + i]

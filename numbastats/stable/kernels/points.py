@@ -101,19 +101,21 @@ def series_at_zeta(a, geometry, terms):
     """The same by the expansion in x1."""
     b, x0, x1, m, h0, k1, L, eta = geometry
     step, factor, fine = law.power_at_zeta(x1, a, m)
+    small, angle = L < h0, min(h0, L)  # h0 = pi - L
     p, d, top, before, power, ok = 0.0, 0.0, 0.0, np.inf, 1.0, False
     for k in range(1, TERMS if fine else 1):
         if k > terms[0, 0]:
-            more_terms(a, h0, 1, terms)
+            more_terms(a, angle, 1, terms)
         if not (terms[0, k] < 1e200 and power < 1e100):
             break
         bound = terms[0, k] * power
         if (a < 1.0 and bound > before) or (k == 5 and bound > SLOW * before):
             break
         t = terms[1, k] * power
+        t = -t if small and k % 2 == 0 else t
         p += t
         d += t / k
-        top = max(top, bound * min(1.0, k * h0))
+        top = max(top, bound * min(1.0, k * angle))
         if bound < 2e-17 * p:
             ok = top < 12.0 * p
             break
@@ -248,7 +250,7 @@ def deal_terms(lane, lanes, a, geometry, terms, acc):
     for k in range(1 + lane, TERMS, lanes):
         angle = a * L if k1 > 0.5 * math.pi else k1
         terms[0, 0, k], terms[0, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
-        terms[1, 0, k], terms[1, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k - 1], a, h0, True)
+        terms[1, 0, k], terms[1, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k - 1], a, min(h0, L), True)
     if lane == 0:
         terms[0, 0, 0], terms[1, 0, 0] = TERMS - 1.0, TERMS - 1.0
     holds = fourier_holds(a, geometry, law.fourier_reach(a, m))

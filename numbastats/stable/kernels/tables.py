@@ -11,7 +11,7 @@ from numba import cuda, prange, types
 from numbastats._core.compile import Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
-from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.kernels.points import DOUBLE, TASK
 
 _shared = array_function(host=False)
@@ -20,6 +20,8 @@ COEFFICIENTS = 14  # of the polynomials
 CHUNK, BLOCK = 4096, 64  # look-ups per task and per pass
 
 BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow outwards
+
+_found = None  # `as_it_is` or `of_a_tail`, bound by build
 
 
 @_shared
@@ -39,6 +41,19 @@ def polynomial(cells, rows, cell, u):
 
 
 @_shared
+def as_it_is(cell, u, cells, rows, others):
+    """The logarithm at u."""
+    return polynomial(cells, rows, cell, u)
+
+
+@_shared
+def of_a_tail(cell, u, cells, rows, others):
+    """The logarithm at u of a tail; next to 0 by the other tail, of which `others` are the rows."""
+    v = polynomial(cells, rows, cell, u)
+    return log1p(-exp(polynomial(cells, others, cell, u))) if v > -0.05 else v
+
+
+@_shared
 def beyond(code, cell, d, info, cells, rows):
     """The logarithm where `law.cell` finds no panel: the density and one tail are 0, but where |d|/delta has overflowed."""
     if cell == -3:
@@ -47,12 +62,12 @@ def beyond(code, cell, d, info, cells, rows):
     u = log(abs(d)) + log(info[0, 0])
     if cell == -1 and u > 709.0 and u < info[side, 1]:
         return polynomial(cells, rows, int(info[side, 3] + info[side, 4]) - 1, u)
-    right = (d > 0.0) == (cell == -1)  # towards +inf
+    right = (d >= 0.0) == (cell == -1)  # towards +inf; 0 is on side 1, as in `law.cell`
     zero = code < 2 or (code < 4) != right
     return -np.inf if zero else 0.0
 
 
-def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, out):
+def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, others, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
         u, d, where = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
         first = np.int64(k) * CHUNK
@@ -83,7 +98,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                 )
             for i in range(o.size):
                 c = int(where[i])
-                u[i] = polynomial(cells, rows, c, u[i]) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
+                u[i] = _found(c, u[i], cells, rows, others) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
             if what == 0:
                 for i in range(o.size):
                     o[i] = exp(u[i]) / np.float64(at(scale, lo + i))
@@ -92,7 +107,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                     o[i] = law.from_log(what, u[i], np.float64(at(scale, lo + i)))
 
 
-def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, out):
+def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, others, out):
     what = int(code)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         sc = np.float64(at(scale, i))
@@ -114,7 +129,8 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
                 info[2, 4],
             )
         )
-        out[i] = law.from_log(what, polynomial(cells, rows, c, u) if c >= 0 else beyond(what, c, d, info, cells, rows), sc)
+        v = _found(c, u, cells, rows, others) if c >= 0 else beyond(what, c, d, info, cells, rows)
+        out[i] = law.from_log(what, v, sc)
 
 
 @_shared
@@ -199,5 +215,10 @@ def _with_table(*tables):
     ]
 
 
-TABLE = Kernel("stable.table", table_cpu, table_cuda, _with_table(_TABLE, types.int64[:, ::1], _TABLE), f64_ok=DOUBLE)
+def _table(name, found):
+    signatures = _with_table(_TABLE, types.int64[:, ::1], _TABLE, _TABLE)
+    return Kernel(name, table_cpu, table_cuda, signatures, f64_ok=DOUBLE, _found=found)
+
+
+TABLE, TABLE_OF_LOGS = _table("stable.table", as_it_is), _table("stable.table_of_logs", of_a_tail)
 QUANTILE = Kernel("stable.quantile", quantile_cpu, quantile_cuda, _with_table(_TABLE, _TABLE, _TABLE), f64_ok=DOUBLE)
