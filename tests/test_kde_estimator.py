@@ -858,3 +858,28 @@ def test_distribution_function_of_whole_gaussians():
     model, peer = kde.KDE("gaussian", bandwidth="scott", tail=0).fit(x), gaussian_kde(x)
     at = np.linspace(-9, 9, 201)
     np.testing.assert_allclose(model.cdf(at), [peer.integrate_box_1d(-math.inf, v) for v in at], rtol=1e-13, atol=1e-15)
+
+
+def test_density_at_a_number():
+    x = np.random.default_rng(3).normal(size=300)
+    model = kde.KDE().fit(x)
+    for f in (model.pdf, model.logpdf, lambda v: kde.points(x, v)):
+        assert np.ndim(f(0.5)) == 0 and f(0.5) == f(np.float64(0.5)) == f([0.5])[0]
+    assert kde.points(x.astype(np.float32), 0.5).dtype == np.float32 and np.isnan(model.pdf(math.nan))
+    out = np.empty(())
+    assert model.pdf(0.5, out=out) is out and out == model.pdf(0.5)
+    with pytest.raises(ValueError, match="shape"):
+        kde.points(np.zeros((5, 2)), 0.5, H=np.eye(2))
+
+
+def test_keywords_of_axes():
+    with pytest.raises(TypeError, match="regular_axes got unknown keywords"):
+        kde.regular_axes(np.arange(9.0), boundary={0: ("reflect", 0, 9)})
+
+
+def test_tensors_with_gradients():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(9.0, requires_grad=True)
+    for call in (lambda: kde.points(x, [1.0]), lambda: kde.points(x.detach(), x), lambda: kde.KDE().fit(x)):
+        with pytest.raises(TypeError, match="requires gradients"):
+            call()
