@@ -735,7 +735,8 @@ def fit(
     bounds : dict, optional
         Ranges of "alpha" and "beta", by default (0.1, 2) and (-1, 1).
     weights : array_like, optional
-        Weights of the observations, >= 0.
+        Weights of the observations, >= 0, as counts: their sum is the number of observations in the log-likelihood and the
+        standard errors.
     param : {"S0", "S1"}
         Parameterisation of the result, of `start` and of `fixed`.
     se : {"expected", "observed"}
@@ -1040,6 +1041,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     Parameters
     ----------
     data : sequence of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
+        Offsets are D + 1 integers; data set d is ``values[offsets[d]:offsets[d + 1]]``.
     method : str
         As in `fit`.
     workers : int or executor, optional
@@ -1047,7 +1049,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
         which the fits of small data sets gain nothing.
     param : {"S0", "S1"}
     **options
-        Of `fit`, the same for all: fixed, bounds, se, profile.
+        Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy; weights for data sets of one length.
 
     Returns
     -------
