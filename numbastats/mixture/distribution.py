@@ -168,7 +168,7 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
         Values of any shape.
     {parameters}
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     x : array_like
     {parameters}
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
     x : array_like
     {parameters}
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------
