@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import betainc, logsumexp
-from scipy.stats import multivariate_normal
+from scipy.stats import gaussian_kde, multivariate_normal
 from test_kde import CPU, PROFILE, WRAPS, constant, mesh, naive, small
 
 from numbastats import kde
@@ -826,3 +826,60 @@ def test_the_pilot_of_adaptive_scales_knows_the_boundary():
     pilot = 3 * naive(images, x[:, None], fitted.H_)
     want = np.sqrt(np.exp(np.log(pilot).mean()) / pilot)
     np.testing.assert_allclose(fitted._estimate.model.scale, want, rtol=2e-15)
+
+
+@pytest.mark.parametrize("boundary", [None, ("reflect", -0.5, 3.0), ("periodic", -0.5, 3.0), ("reflect", -math.inf, 3.0)])
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_distribution_functions_on_the_line(boundary, adaptive):
+    """Against sums over all samples, their images included, of the integrated parabola."""
+    r = np.random.default_rng(3)
+    x, w = r.uniform(-0.5, 3.0, 700), r.random(700)
+    scale = r.uniform(0.2, 3.0, 700) if adaptive else np.ones(700)
+    options = {} if boundary is None else {"boundary": {0: boundary}}
+    model = kde.KDE(h=0.2, sigma="identity", adaptive=scale if adaptive else None, **options).fit(x, sample_weight=w)
+    lo, hi = (-math.inf, math.inf) if boundary is None else boundary[1:]
+    at = np.concatenate([r.uniform(-1.5, 4.0, 500), [-math.inf, math.nan, math.inf, -0.5, 3.0]])
+    images = [x]
+    if boundary is not None:
+        images += [x - 3.5, x + 3.5] if boundary[0] == "periodic" else [2 * hi - x] + [2 * lo - x] * math.isfinite(lo)
+
+    def exact(v):
+        u = np.clip((v[:, None, None] - np.stack(images)) / (0.2 * scale), -1, 1)
+        return ((0.25 * (1 + u) ** 2 * (2 - u)) @ w).sum(1) / w.sum()
+
+    want = exact(np.clip(at, lo, hi)) - (exact(np.array([lo])) if math.isfinite(lo) else 0.0)
+    np.testing.assert_allclose(model.cdf(at), want, atol=2e-14)
+    np.testing.assert_allclose(model.cdf(at.reshape(5, 101)[:, :1]), want.reshape(5, 101)[:, 0], atol=2e-14)
+    assert model.cdf(at[0]) == pytest.approx(want[0], abs=2e-14)
+
+
+def test_distribution_function_of_whole_gaussians():
+    x = np.random.default_rng(3).normal(size=300)
+    model, peer = kde.KDE("gaussian", bandwidth="scott", tail=0).fit(x), gaussian_kde(x)
+    at = np.linspace(-9, 9, 201)
+    np.testing.assert_allclose(model.cdf(at), [peer.integrate_box_1d(-math.inf, v) for v in at], rtol=1e-13, atol=1e-15)
+
+
+def test_density_at_a_number():
+    x = np.random.default_rng(3).normal(size=300)
+    model = kde.KDE().fit(x)
+    for f in (model.pdf, model.logpdf, lambda v: kde.points(x, v)):
+        assert np.ndim(f(0.5)) == 0 and f(0.5) == f(np.float64(0.5)) == f([0.5])[0]
+    assert kde.points(x.astype(np.float32), 0.5).dtype == np.float32 and np.isnan(model.pdf(math.nan))
+    out = np.empty(())
+    assert model.pdf(0.5, out=out) is out and out == model.pdf(0.5)
+    with pytest.raises(ValueError, match="shape"):
+        kde.points(np.zeros((5, 2)), 0.5, H=np.eye(2))
+
+
+def test_keywords_of_axes():
+    with pytest.raises(TypeError, match="regular_axes got unknown keywords"):
+        kde.regular_axes(np.arange(9.0), boundary={0: ("reflect", 0, 9)})
+
+
+def test_tensors_with_gradients():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(9.0, requires_grad=True)
+    for call in (lambda: kde.points(x, [1.0]), lambda: kde.points(x.detach(), x), lambda: kde.KDE().fit(x)):
+        with pytest.raises(TypeError, match="requires gradients"):
+            call()

@@ -629,6 +629,12 @@ def test_bridge_to_scipy():
     np.testing.assert_allclose([law.logcdf(1e6), law.logsf(-1e6)], -want.sf(1e6), rtol=1e-13)
     with pytest.raises(ValueError, match="moments='mvsk'"):
         law.stats("mvsk")
+    x = np.array([-1e10, -30.0, -0.1, 0.0, 0.1, 30.0, 1e10, math.inf, math.nan])  # 1 - p where that is the smaller one
+    np.testing.assert_allclose(law.logcdf(x), want.logcdf(x), rtol=1e-14)
+    np.testing.assert_allclose(law.logsf(x), want.logsf(x), rtol=1e-14)
+    assert (
+        law.logsf(np.float32([2.0])).dtype == np.float32 and np.ndim(law.logcdf(0.5)) == 0 and law.logcdf(-math.inf) == -math.inf
+    )
     np.testing.assert_allclose((*law.stats(), law.std()), (*want.stats(), want.std()), rtol=1e-14)
     assert law.expect(np.cos) == pytest.approx(want.expect(np.cos), rel=1e-7)
     assert law.expect(lb=1.0, ub=2.0, conditional=True) == pytest.approx(want.expect(lb=1.0, ub=2.0, conditional=True), rel=1e-9)

@@ -1181,9 +1181,20 @@ def test_draws_of_large_counts(mean):
     z = (x - mean) / math.sqrt(mean)
     assert scipy.stats.kstest(z, "norm").pvalue > 1e-3 and abs(z.std() - 1) < 0.03
     u = np.random.default_rng(1).random(200)
-    k = mixture.distribution._poisson_quantile(u, np.full(200, mean))
+    k = mixture.distribution._poisson_quantile(u, mean)
     if mean < 1e12:  # above, `pdtr` itself is too rough
         assert (scipy.special.pdtr(k, mean) >= u).all() and (scipy.special.pdtr(k - 1, mean) < u).all()
+
+
+@pytest.mark.parametrize("mean", [1e-9, 0.3, 1.0, 40.0, 3e3, 9.9e5])
+def test_draws_of_counts(mean):
+    u = np.concatenate([np.random.default_rng(1).random(500), [2.0**-53, 1e-9, 0.5, 1 - 1e-9, 1 - 2.0**-53]])
+    k = mixture.distribution._poisson_quantile(u, mean)
+    np.testing.assert_array_equal(k[:-1], scipy.stats.poisson(mean).ppf(u[:-1]))
+    assert scipy.stats.poisson(mean).sf(k[-1]) < 1e-15 < scipy.stats.poisson(mean).sf(k[-1] * 0.99 - 1)
+    x = mixture.rvs([0.2, 0.8], [mean, 2 * mean + 5], size=50_000, family="poisson", rng=3)
+    exact = 1.8 * mean + 4, 1.8 * mean + 4 + 0.16 * (mean + 5) ** 2  # mean and variance of the mixture
+    assert abs(x.mean() - exact[0]) < 5 * math.sqrt(exact[1] / x.size) and abs(x.var() / exact[1] - 1) < 0.05
 
 
 def test_draws_of_inverse_gaussian_laws_far_below_their_mean():
@@ -1391,3 +1402,36 @@ def test_options_set_after_a_fit_do_not_change_the_model():
 def test_bulkem_takes_one_number_of_components(K):
     with pytest.raises(ValueError, match="fit_many"):
         mixture.bulkem([GOOD, GOOD], K)
+
+
+WALD = np.random.default_rng(8).wald(1.0, 5.0, 200)
+
+
+def test_index_of_a_batch():
+    fits = mixture.fit_many([WALD[:50], [], WALD[50:120]], 1)
+    assert fits[-1].n_used == 70 and fits[np.int64(1)].status == 7 and fits.message(-1) == fits[2].message
+    assert [f.status for f in fits] == [0, 7, 0]
+    for read in (fits.__getitem__, fits.message):
+        with pytest.raises(TypeError, match="pass an integer"):
+            read(slice(0, 2))
+        with pytest.raises(IndexError, match="no data set 3: the batch holds 3"):
+            read(3)
+
+
+def test_data_sets_of_an_iterator():
+    sets = {"a": WALD[:50], "b": WALD[50:120]}
+    weights = [np.arange(50) % 3.0, np.ones(70)]
+    want = mixture.fit_many(list(sets.values()), 1, weights=weights)
+    for data in (sets.values(), (v for v in sets.values()), map(np.asarray, sets.values())):
+        np.testing.assert_array_equal(mixture.fit_many(data, 1, weights=iter(weights)).means, want.means)
+
+
+def test_masked_weights_count_as_none():
+    mask = np.arange(200) % 5 == 0
+    x, w = WALD[:200], np.ma.array(np.ones(200), mask=mask)
+    want = mixture.fit(x[~mask], 1)
+    estimator = mixture.Mixture(1).fit(x, sample_weight=w)
+    for got in (mixture.fit(x, 1, weights=w), mixture.fit_many([x], 1, weights=[w])[0], estimator.result_):
+        assert got.n_used == want.n_used and math.isclose(got.loglik, want.loglik, rel_tol=1e-14)
+    rows = mixture.fit_many(np.stack([x, x]), 1, weights=np.ma.stack([w, w]))
+    np.testing.assert_allclose(rows.loglik, want.loglik, rtol=1e-14)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats._core.dispatch import in_kind_of, to_host
+
 __all__ = ["to_scipy"]
 
 
@@ -20,8 +22,8 @@ class _Frozen:
         if name in ("pdf", "logpdf", "cdf", "sf", "mean", "var", "std") and hasattr(self.table, name):
             return getattr(self.table, name)
         if name in ("logcdf", "logsf") and hasattr(self.table, name[3:]):
-            one, other = (self.table.cdf, self.table.sf) if name == "logcdf" else (self.table.sf, self.table.cdf)
-            return lambda x: _log(one(x), other(x))
+            tail, rest = (self.table.cdf, self.table.sf) if name == "logcdf" else (self.table.sf, self.table.cdf)
+            return lambda x: _log(tail(x), rest(x))
         raise AttributeError(
             f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval, expect and its density, a law "
             "with fixed parameters also logpdf, cdf, sf, logcdf, logsf, mean, var, std and stats"
@@ -69,10 +71,11 @@ class _Frozen:
         return self.table.rvs(size, rng=random_state)
 
 
-def _log(p, q):
-    """Logarithm of p = 1 - q, to full relative accuracy also next to 0."""
+def _log(p, rest):
+    """Logarithm of p, by way of rest = 1 - p where that is smaller."""
+    a, b = (np.asarray(to_host(v, "x")) for v in (p, rest))
     with np.errstate(divide="ignore"):
-        return np.where(q < 0.5, np.log1p(-q), np.log(p))[()]
+        return in_kind_of(np.where(a < 0.5, np.log(a), np.log1p(-b))[()], p)
 
 
 def to_scipy(table):

@@ -301,6 +301,11 @@ def isj(samples, kernel="epanechnikov", weights=None):
     ConvergenceWarning
         Where the fixed point has no solution (very few samples): Silverman's rule is returned.
 
+    Notes
+    -----
+    As in the authors' program n is the number of different values. Of coarsely rounded data there are few, and the bandwidth is
+    too wide: 2.5 times as wide for 2000 standard normal samples to one decimal. `plugin` counts all.
+
     References
     ----------
     Z. I. Botev, J. F. Grotowski, D. P. Kroese, "Kernel density estimation via diffusion", Annals of Statistics 38 (2010).

@@ -205,18 +205,25 @@ class KDE(Estimator):
 
     # --- probabilities
 
-    def _one_axis(self, axis, x, function, chunk=2_000_000):
-        """Sum of w_i function((x - x_i) / b_i) / W over all passes, b_i the half box along the axis."""
-        m = self._fitted().model
-        flat = np.asarray(x, float).reshape(-1)
-        total = np.zeros(flat.size)
+    def _below(self, x):
+        """Sum of the kernels' distribution functions over all passes in one dimension, at points of any shape.
+
+        Neighbouring points share the samples whose supports may hold them; all samples below count whole.
+        """
+        m, flat = self._fitted().model, np.asarray(x, float).reshape(-1)
+        order, total = np.argsort(flat), np.where(np.isnan(flat), math.nan, 0.0)
         for part, _ in self._fitted().passes:
-            b = math.sqrt(part.support[axis, axis]) * (1.0 if part.scale is None else part.scale)
-            w = np.ones(len(part.x)) if part.weights is None else part.weights
-            step = max(1, chunk // max(1, len(part.x)))
-            for first in range(0, flat.size, step):
-                u = (flat[first : first + step, None] - part.x[:, axis]) / b
-                total[first : first + step] += function(u, b) @ w
+            by = np.argsort(part.x[:, 0])
+            at = part.x[by, 0]
+            b = math.sqrt(part.support[0, 0]) * (np.ones(len(at)) if part.scale is None else part.scale[by])
+            w = np.ones(len(at)) if part.weights is None else part.weights[by]
+            whole, reach = np.concatenate([[0.0], np.cumsum(w)]), b.max(initial=0.0)
+            count = max(1, min(2_000_000 // max(1, len(at)), -(-flat.size // 64)))
+            for first in range(0, flat.size, count):
+                some = order[first : first + count]
+                lo, hi = np.searchsorted(at, [flat[some[0]] - reach, flat[some[-1]] + reach])
+                u = (flat[some, None] - at[lo:hi]) / b[lo:hi]
+                total[some] += whole[lo] + np.einsum("ij,j->i", marginal_cdf(m, u), w[lo:hi])  # BLAS would take threads
         return (total / m.total).reshape(np.shape(x))
 
     def cdf(self, points, *, shape=None):
@@ -251,9 +258,9 @@ class KDE(Estimator):
                 raise ValueError(f"points have {x.shape[1]} columns, the samples 1; pass shape (p,)")
             x = x[:, 0] if x.ndim == 2 else x
             _, lo, hi = e.boundary.get(0, ("", -math.inf, math.inf))
-            value = self._one_axis(0, np.clip(x, lo, hi), lambda u, b: marginal_cdf(m, u))
+            value = self._below(np.clip(x, lo, hi))
             if math.isfinite(lo):
-                value = value - self._one_axis(0, lo, lambda u, b: marginal_cdf(m, u))
+                value = value - self._below(lo)
             return np.clip(value, 0.0, 1.0)[()]
         where = np.atleast_2d(real64(unmasked(points)))
         where = where.reshape(0, m.d) if where.size == 0 else where

@@ -29,6 +29,10 @@ from numbastats.kde.problem import (
 
 __all__ = ["combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes"]
 
+MATRIX_OPTIONS = {  # what `make_model` takes
+    "weights", "kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "dtype", "workers", "form",
+}  # fmt: skip
+
 
 def estimate(samples, weights, options):
     """Model and boundary from the keywords that all functions share."""
@@ -217,10 +221,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     True
     """
     method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
-    unknown = set(options) - {
-        "weights", "kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "boundary", "adaptive", "tail", "nan_policy",
-        "dtype", "workers", "form",
-    }  # fmt: skip
+    unknown = set(options) - {*MATRIX_OPTIONS, "boundary", "adaptive"}
     if unknown:
         raise TypeError(f"grid_slabs got unknown keywords {sorted(unknown)}; it takes those of kde.grid")
     e = estimate(samples, options.pop("weights", None), options)
@@ -258,7 +259,7 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
     Parameters
     ----------
     samples : (n, d) or (n,) array_like
-    points : (p, d) array_like, or (p,) for d = 1
+    points : (p, d) array_like, or (p,) or a number for d = 1
         NaN gives NaN for that point.
     method : {"auto", "cells", "ep"}
         "cells" visits cells of samples near a point, and takes a cell that lies wholly inside the support by its stored moments
@@ -267,14 +268,14 @@ def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=No
         Return the logarithm, -inf where the density is 0; that of the Gaussian with ``tail=0`` and
         no boundary is finite everywhere.
     out : array, optional
-        Shape (p,).
+        Shape (p,), or () for a number.
     weights, kernel, h, H, sigma, bandwidth, bw_convention, boundary, adaptive, tail, nan_policy, dtype, device, workers, form
         As in `grid`.
 
     Returns
     -------
-    array
-        Shape (p,), of the samples' kind.
+    array or scalar
+        Shape (p,), of the samples' kind; a scalar for a number.
 
     Raises
     ------
@@ -304,6 +305,8 @@ def points_of(e, points, method, log, out, device, like):
     d, tail = e.model.d, e.model.tail
     if not hasattr(points, "shape"):
         points = np.asarray(points, np.float64)
+    number = d == 1 and len(points.shape) == 0
+    points = points.reshape(1) if number else points
     if len(points.shape) == 1 and d > 1 and points.shape[0] == d:
         raise ValueError(f"points have shape {points.shape}; one point is [[...]], shape (1, {d})")
     where = as_samples(points, "points", allow_vector=d == 1)[0]
@@ -327,13 +330,14 @@ def points_of(e, points, method, log, out, device, like):
             far = (density < 1e-290 * max(top, 1.0)) & np.isfinite(where).all(axis=1)
             if far.any():
                 result[far] = e.far_logs(where[far])
-    result = result.astype(e.model.dtype, copy=False)
+    result = result.astype(e.model.dtype, copy=False).reshape(() if number else len(where))
     if out is not None:
         host = _torch_to_numpy(out, "out")
         check_out(host, result.shape, result.dtype)
         host[...] = result
         return out
-    return to_kind(result, kind, like)
+    result = to_kind(result, kind, like)
+    return result[()] if number and isinstance(result, np.ndarray) else result
 
 
 def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
@@ -349,7 +353,7 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     pad : float
         Margin in half boxes: with 1 the density is 0 at the border.
     **options
-        `weights` and bandwidth options of `grid`.
+        `weights` and bandwidth options of `grid`; not `boundary`, whose ends the axes may cross.
 
     Returns
     -------
@@ -360,6 +364,8 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     ------
     ValueError
         As `grid`, for both `shape` and `step`, and for numbers of positions below 2.
+    TypeError
+        For other keywords.
 
     Examples
     --------
@@ -368,6 +374,9 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
     >>> axes[0]
     array([-0.5,  0. ,  0.5,  1. ,  1.5])
     """
+    unknown = set(options) - MATRIX_OPTIONS
+    if unknown:
+        raise TypeError(f"regular_axes got unknown keywords {sorted(unknown)}; beside its own it takes {sorted(MATRIX_OPTIONS)}")
     m = make_model(samples, options.pop("weights", None), **options)
     if not 0 <= pad < math.inf:
         raise ValueError(f"pad={pad!r}; the margin must be finite and >= 0")

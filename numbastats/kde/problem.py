@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import result_dtype, unmasked
-from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype
+from numbastats._core.dispatch import _device_kind, _numpy_dtype, to_host
 from numbastats._core.errors import choice
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import sorting
@@ -27,14 +27,7 @@ CONVENTIONS = ("support", "std", "scipy", "sklearn")
 def as_samples(samples, name="samples", allow_vector=True):
     """Host copy (n, d) in float64, the dtype that decides the result, and the kind of device array or None."""
     kind = _device_kind(samples)
-    if kind == "numba":
-        host = samples.copy_to_host()
-    elif kind == "cupy":
-        host = samples.get()
-    elif kind == "torch" or _is_torch(samples):
-        host = samples.detach().cpu().numpy()
-    else:
-        host = unmasked(samples)
+    host = unmasked(to_host(samples, name))
     dtype = result_dtype((name,), (_numpy_dtype(host),))
     if host.ndim == 1 and allow_vector:
         host = host[:, None]

@@ -168,7 +168,7 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
         Values of any shape.
     {parameters}
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     x : array_like
     {parameters}
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
     x : array_like
     {parameters}
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------
@@ -493,17 +493,19 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
 
 
 def _poisson_quantile(u, m):
-    """The smallest count whose distribution function reaches u.
+    """The smallest counts whose distribution function at mean m reaches u, for 2^-54 < u < 1.
 
-    For means from 1e6 on by Cornish and Fisher's expansion, whose error is below 1e-5 of a count: `pdtrik` is slow there, and NaN
-    from 3e10 on.
+    From a table of the distribution function; for means from 1e6 on by Cornish and Fisher's expansion, whose error is below 1e-5
+    of a count.
     """
-    from scipy.special import ndtri, pdtrik
+    from scipy.special import ndtri, pdtr
 
-    z, root = ndtri(u), np.sqrt(m)
-    large = np.rint(m + root * z + (z * z - 1.0) / 6.0 + z * (1.0 - z * z) / (72.0 * root))
-    small = m < 1e6
-    return np.where(small, np.maximum(np.ceil(pdtrik(u, np.where(small, m, 1.0))), 0.0), large)
+    root = math.sqrt(m)
+    if m >= 1e6:
+        z = ndtri(u)
+        return np.rint(m + root * z + (z * z - 1.0) / 6.0 + z * (1.0 - z * z) / (72.0 * root))
+    first = max(0.0, math.floor(m - 10.0 * root))
+    return first + np.searchsorted(pdtr(np.arange(first, m + 10.0 * root + 60.0), m), u)  # the rest has less mass than 2^-60
 
 
 @_document
@@ -550,7 +552,9 @@ def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rn
         a = 1.0 / v if law.base == fam.GAMMA else np.full(u.shape, law.shape)
         y = random.gamma(a, m / a, u.shape, rng=seeds[1])
     elif law.base == fam.POISSON:
-        y = _poisson_quantile(random.uniform(size=u.shape, rng=seeds[1]), m)
+        p, y = np.asarray(random.uniform(size=u.shape, rng=seeds[1])), np.empty(u.shape)
+        for k, mean in enumerate(par[1]):
+            y[which == k] = _poisson_quantile(p[which == k], mean)
     else:
         y = np.floor(random.exponential(size=u.shape, rng=seeds[1]) / np.log1p(1.0 / m))
     with np.errstate(divide="ignore", over="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import operator
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -167,13 +168,21 @@ class MixtureBatch:
     def __len__(self):
         return self.status.size
 
+    def _index(self, i):
+        try:
+            return range(len(self))[operator.index(i)]
+        except TypeError:
+            raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
+        except IndexError:
+            raise IndexError(f"there is no data set {i}: the batch holds {len(self)}") from None
+
     def message(self, i) -> str:
         """What the status of data set i means."""
-        i = range(self.status.size)[i]
+        i = self._index(i)
         return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
 
     def __getitem__(self, i) -> MixtureFit:
-        i = range(len(self))[i]
+        i = self._index(i)
         values = {}
         K = int(self.n_components[i])
         for field in dataclasses.fields(MixtureFit):
@@ -224,7 +233,7 @@ def fit_many(
 
     Parameters
     ----------
-    data : list of 1-d arrays, 2-d array, or 1-d array with `offsets`
+    data : list, tuple or iterator of 1-d arrays, 2-d array, or 1-d array with `offsets`
         Data sets of any lengths. In a 2-d array rows are data sets; NaN and masked values are missing.
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among certified fits. Where K components do
@@ -232,13 +241,14 @@ def fit_many(
     family : str or tuple
         "inverse_gaussian", "gaussian", "gamma", "lognormal", "inverse_gamma", "reciprocal_inverse_gaussian", "exponential",
         "poisson", "geometric", "rayleigh", "maxwell", "half_normal", ("weibull", k), ("pareto", minimum), ("gamma", shape).
+        Poisson and geometric laws are those of counts 0, 1, 2, ...: numbers of trials less 1 for the geometric ones of NumPy.
         Laws on (0, inf) take no zeros, but for those whose density at 0 is finite and positive, as the exponential and the
         half-normal law's.
     offsets : array of int, shape (D + 1,), optional
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
         Weights >= 0 of the observations, as counts: tied or binned data as weighted values. Their sum is the number of
-        observations for `min_count`, the criteria and standard errors.
+        observations for `min_count`, the criteria and standard errors. Masked ones count as 0.
     n_init : int, optional
         Starts per data set; by default 30, 60, 100 for up to 2, 3, more components.
     starts : {"portfolio", "subset", "quantile", "kmeans++"}

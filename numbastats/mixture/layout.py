@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, ValuesView
 
 import numpy as np
 
@@ -75,9 +76,12 @@ class Data:
 
 
 def _flatten(data, offsets, name):
-    """Flat float64 values, which may be the caller's, offsets and dtype."""
+    """Flat float64 values, which may be the caller's, offsets and dtype; a mask makes data NaN, weights 0."""
+    read = unmasked if name == "data" else lambda part: np.asarray(np.ma.filled(part, 0))
+    if isinstance(data, (Iterator, ValuesView)):
+        data = list(data)
     if offsets is not None:
-        x = unmasked(data)
+        x = read(data)
         off = np.asarray(offsets)
         if x.ndim != 1:
             raise ValueError(f"{name} has shape {x.shape}; with offsets it must be 1-D")
@@ -89,7 +93,7 @@ def _flatten(data, offsets, name):
                 f"offsets must start at 0, not fall, and end at the number of values, {x.size}; got {off[0]} ... {off[-1]}"
             )
     elif isinstance(data, (list, tuple)) and not (len(data) and all(np.ndim(p) == 0 for p in data)):
-        parts = [unmasked(p) for p in data]
+        parts = [read(p) for p in data]
         for i, p in enumerate(parts):
             if p.ndim != 1:
                 raise ValueError(f"{name}[{i}] has shape {p.shape}; every data set must be 1-D")
@@ -98,7 +102,7 @@ def _flatten(data, offsets, name):
         flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)
         return flat, off, dtype
     else:
-        x = unmasked(data)
+        x = read(data)
         if x.ndim != 2:
             raise ValueError(
                 f"{name} has shape {x.shape}; pass a list of 1-D arrays, a 2-D array whose rows are data sets (NaN = missing), "

@@ -23,7 +23,7 @@ def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", 
     {parameters}
     sample_weight : array_like, shape (n,), optional
     device, workers
-        As elsewhere in the library.
+        As elsewhere in the library, but for executors: `workers` is a number of threads.
 
     Returns
     -------

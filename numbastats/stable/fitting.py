@@ -487,16 +487,17 @@ def _spiky(likelihood, starts, free, limits, callback):
     """
     limits = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
     values, middles = _near_the_mode(likelihood.x, likelihood.w)
-    found = _best_place(likelihood, starts, values, "peak", free, limits, callback)
+    scale = None if 3 in free else starts[0][3]
+    found = _best_place(likelihood, starts, values, "peak", scale, free, limits, callback)
     inside = lambda p: 0 not in free or p[0] > _LOWEST + 1e-6  # noqa: E731
     if found[3] < 1e-3 and inside(found[0]):
         return found
-    other = _best_place(likelihood, starts, middles, "S1", free, limits, callback)
+    other = _best_place(likelihood, starts, middles, "S1", scale, free, limits, callback)
     likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - 30.0
     return other if likelihood.between else found
 
 
-def _best_place(likelihood, starts, places, form, free, limits, callback):
+def _best_place(likelihood, starts, places, form, scale, free, limits, callback):
     """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
 
     There the other parameters follow from moments. The three likeliest of these laws and of the starts climb with loc held, which
@@ -504,7 +505,6 @@ def _best_place(likelihood, starts, places, form, free, limits, callback):
     """
     x, w, held = likelihood.x, likelihood.w, [i for i in free if i != 2]
     laws = [_converted(_inward(p, limits), form) for p in starts]
-    scale = None if 3 in free else laws[0][3]
     laws += [_inward(_by_moments_about(place, x, w, *limits, scale), limits) for place in places]
     likelihood.form = form
     best, iterations = None, 0
@@ -515,10 +515,10 @@ def _best_place(likelihood, starts, places, form, free, limits, callback):
             iterations += steps
             if best is None or total > best[1]:
                 best = p, total, laws[k], gain
-        a, b, _, scale = best[0]
+        a, b, _, s = best[0]
         if len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
-        laws = [np.array([a, b, place, scale]) for place in places]
+        laws = [np.array([a, b, place, s]) for place in places]
     p, total, begin, gain = best
     if form == "peak":
         p, total, steps, last = _climb(likelihood, p, free, limits, callback)
@@ -790,7 +790,8 @@ def fit(
     bounds : dict, optional
         Ranges of "alpha" and "beta", by default (0.1, 2) and (-1, 1).
     weights : array_like, optional
-        Weights of the observations, >= 0.
+        Weights of the observations, >= 0, as counts: their sum is the number of observations in the log-likelihood and the
+        standard errors.
     param : {"S0", "S1"}
         Parameterisation of the result, of `start` and of `fixed`.
     se : {"expected", "observed"}
@@ -1108,6 +1109,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     Parameters
     ----------
     data : sequence of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
+        Offsets are D + 1 integers; data set d is ``values[offsets[d]:offsets[d + 1]]``.
     method : str
         As in `fit`.
     workers : int or executor, optional
@@ -1115,7 +1117,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
         which the fits of small data sets gain nothing.
     param : {"S0", "S1"}
     **options
-        Of `fit`, the same for all: fixed, bounds, se, profile.
+        Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy; weights for data sets of one length.
 
     Returns
     -------
