@@ -609,12 +609,21 @@ def test_recycling(table):
     points = scipy.stats.qmc.Sobol(2, scramble=False)
     draws = table.rvs(4, rng=points)
     assert draws.shape == (4, 2) and np.isfinite(draws).all()
+    with pytest.raises(ValueError, match="number of points"):
+        table.rvs((4, 2), rng=points)
     with pytest.raises(ValueError, match="2 laws"):
         recycle(z[:, :1], "normal", laws)
     with pytest.raises(ValueError, match="'uniform', 'normal', 'exponential'"):
         recycle(z, "cauchy", laws[0])
     with pytest.raises(ValueError, match="sequence"):
         recycle(z, "normal", [3.0, 4.0])
+
+
+def test_densities_of_tensors(table):
+    torch = pytest.importorskip("torch")
+    x = torch.tensor([-1.0, 0.0, 2.5], dtype=torch.float32)
+    density = table.pdf(x)
+    assert density.dtype == torch.float32 and same(density.numpy(), table.pdf(x.numpy()))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -15,7 +15,16 @@ import numpy as np
 
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, check_dtype, real64, refuse_mask, result_dtype, size_to_shape
-from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype, as_double, elementwise, in_float32
+from numbastats._core.dispatch import (
+    _device_kind,
+    _is_torch,
+    _numpy_dtype,
+    as_double,
+    elementwise,
+    in_float32,
+    in_kind_of,
+    to_host,
+)
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import building, kernels, store
@@ -696,6 +705,8 @@ class Recycler:
             For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
         """
         if hasattr(rng, "fast_forward"):
+            if np.ndim(size):
+                raise ValueError(f"size={size!r}: an engine takes a number of points, and gives their shape (size, d)")
             u = np.clip(rng.random(1 if size is None else size), 2.0**-54, 1.0 - 2.0**-53)
             if dtype is None or check_dtype(dtype) == np.float64:
                 return self.ppf(u, out=out, dtype=np.float64, device=device, workers=workers)
@@ -725,8 +736,8 @@ class Recycler:
         """
         if isinstance(self._sets[0].masses, store.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
-        dtype = float_type((x,), None, self._param_dtype)
-        x, shift = np.broadcast_arrays(real64(x), self._shift)
+        dtype, given = float_type((x,), None, self._param_dtype), x
+        x, shift = np.broadcast_arrays(real64(to_host(x, "x")), self._shift)
         index = np.broadcast_to(np.arange(len(self._sets)).reshape(self.shape), x.shape)
         out = np.full(x.shape, math.nan)
         for i, one in enumerate(self._sets):
@@ -741,7 +752,7 @@ class Recycler:
                     else:
                         values = np.asarray(density(place)) / one.masses.norm
                 out[use] = np.where(inside, values, np.where(np.isnan(x[use]), math.nan, 0.0))
-        return out.astype(dtype, copy=False)[()]
+        return in_kind_of(out.astype(dtype, copy=False)[()], given)
 
     # -- files and other libraries -------------------------------------------------------------------------------
 

@@ -45,10 +45,44 @@ def _arcosh1p(x):
     return log1p(x + T(math.sqrt(x * (x + T(2.0)))))
 
 
+# Order 1. Up to z = 1, z K = 1 + 2 t (log(z/2) P(t) - Q(t)), t = z^2/4, by its power series; beyond, sqrt(2 z/pi) e^z K is a
+# rational function of 1/z, relative error 2.6e-17.
+_K1_P = horner(
+    1.0, 0.5, 0.083333333333333333, 0.0069444444444444444, 0.00034722222222222222, 1.1574074074074074e-05, 2.7557319223985891e-07,
+    4.9209498614260519e-09, 6.834652585313961e-11, 7.5940584281266233e-13,
+)  # fmt: skip
+_K1_Q = horner(
+    -0.077215664901532861, 0.33639216754923357, 0.090787583480427817, 0.0095910949196652811, 0.00055767974598326405,
+    2.0711238446355715e-05, 5.3577295704559043e-07, 1.022643001796939e-08, 1.5010243732945939e-10, 1.747964364846441e-12,
+)  # fmt: skip
+_K1_OVER = horner(
+    1.0, 14.707957903021901, 80.502760169217214, 210.69870121977798, 282.84796176619111, 194.37996957441763, 64.165845492491459,
+    8.6258659875558415, 0.30445510318241059,
+)  # fmt: skip
+_K1_UNDER = horner(
+    1.0, 14.332957903021939, 75.245088455574916, 184.05889749156403, 221.31816645679511, 127.02867215913637, 31.140667159257072,
+    2.4992932402979088, 0.027906950568670267,
+)  # fmt: skip
+
+
+@device_function
+def _log_k1e(z):
+    """log(e^z K(z)) of order 1."""
+    T = type(z)
+    if z > T(1.0):
+        y = T(1.0) / z
+        ratio = _K1_OVER(y) / _K1_UNDER(y)
+        return T(_LOG_SQRT_HALF_PI) + T(0.5) * log(ratio * ratio * y)
+    t = T(0.25) * z * z
+    log_z = log(z)
+    return log1p((t + t) * ((log_z - T(_LOG_2)) * _K1_P(t) - _K1_Q(t)) if t > T(0.0) else t) - log_z + z
+
+
 @device_function
 def log_kve(order, z):
     """log(e^z K(z)) of real order, z >= 0; relative error of K about 1e-15 (order, z) up to some hundreds.
 
+    Orders 1/2 and 1 have their own formulas. Others:
     K = 1/2 int exp(-z cosh t + v t) dt by the trapezoidal rule, which converges geometrically: from the peak
     sinh t* = v/z, w = sqrt(z^2 + v^2), the exponent falls by w (cosh s - 1) + v (sinh s - s) on the right and by
     (w - v)(cosh s - 1) + v (s - 1 + e^-s) on the left; the step is 0.19, shorter where the peak is narrow.
@@ -59,6 +93,8 @@ def log_kve(order, z):
     v = abs(order)
     if v == T(0.5):
         return T(_LOG_SQRT_HALF_PI) - T(0.5) * log(z)
+    if v == T(1.0):
+        return _log_k1e(z)
     if v < T(0.5) and T(1.0) + z * z == T(1.0):
         return _log_k_small(v, log(z)) + z
     w = T(math.sqrt(z * z + v * v)) if z < T(1e18) else z  # its square overflows
