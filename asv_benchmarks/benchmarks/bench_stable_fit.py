@@ -59,6 +59,26 @@ class Recovery:
     track_error_of_alpha.unit = "standard errors"
 
 
+class SmallAlpha:
+    """Likelihoods with a local maximum at every observation; how many of 20 fits are less likely than the truth."""
+
+    params = [few([0.15, 0.3, 0.6]), few([100, 10_000])]
+    param_names = ["alpha", "values"]
+    number = 1
+
+    def setup(self, alpha, n):
+        self.x = ns.stable.rvs(alpha, 0.9, size=(2 if SMOKE else 20, n), rng=1)
+        self.time_fit(alpha, n)
+
+    def time_fit(self, alpha, n):
+        ns.stable.fit(self.x[0], workers=1)
+
+    def track_less_likely_than_the_truth(self, alpha, n):
+        return sum(ns.stable.fit(x, workers=1).loglik < ns.stable.loglik(x, alpha, 0.9) for x in self.x)
+
+    track_less_likely_than_the_truth.unit = "fits"
+
+
 def _one_likelihood():
     x = ns.stable.rvs(1.5, 0.3, size=100 if SMOKE else 1000, rng=1)
     peer = scipy.stats.levy_stable

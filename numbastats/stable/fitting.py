@@ -165,6 +165,7 @@ def _converted(p, to, form=None):
 
 _ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98, 2.0]])
 _BETAS = np.linspace(0.0, 1.0, 11)
+_FINER = np.linspace(-1.0, 1.0, 15)
 
 
 @functools.cache
@@ -190,14 +191,13 @@ def _by_quantiles(x, w=None, alpha=None, beta=None):
     if alpha is None or beta is None:
         A = _ALPHAS if alpha is None else np.array([np.clip(alpha, 0.5, 2.0)])
         B = _BETAS if beta is None else np.array([abs(beta)])
-        for _ in range(12):  # a grid around the best cell, ever finer
+        da, db = 0.5, 0.8  # the first of them wider than a cell
+        for _ in range(9):  # a grid around the best point, ever finer
             miss = (np.log(width(A, B)) - math.log(v)) ** 2 + (skew(A, B) - abs(u)) ** 2
             i, j = np.unravel_index(np.argmin(miss), miss.shape)
-            a, b = A[i], B[j]
-            da = (A[-1] - A[0]) / max(A.size - 1, 1)
-            db = (B[-1] - B[0]) / max(B.size - 1, 1)
-            A = np.unique(np.clip(np.linspace(a - da, a + da, 7), 0.5, 2.0)) if alpha is None else A
-            B = np.unique(np.clip(np.linspace(b - db, b + db, 7), 0.0, 1.0)) if beta is None else B
+            a, b, da, db = A[i], B[j], 0.2 * da, 0.2 * db
+            A = np.clip(a + da * _FINER, 0.5, 2.0) if alpha is None else A
+            B = np.clip(b + db * _FINER, 0.0, 1.0) if beta is None else B
     else:
         a, b = np.clip(alpha, 0.5, 2.0), abs(beta)
     scale = (q75 - q25) / float(quartiles(a, b)[0, 0])
