@@ -29,6 +29,7 @@ _METHODS = ("ml", "quantile", "ecf", "small", "grid")
 _INFORMATION, _NAN_POLICIES = ("expected", "observed"), ("raise", "omit")
 _LOWEST, _HIGHEST = 0.1, 2.0 - 1e-6
 _CUSP = 0.5  # below, the cusp of the density holds most of the information about loc
+_NEIGHBOURS = np.arange(-24, 25)
 _EULER = 0.5772156649015329
 _SIDE, _SHRINK = 5, 0.6  # points per side of the contracting grid and what a step leaves of its width
 
@@ -459,24 +460,21 @@ def _within_reach(likelihood, p, free, bounds):
 
 
 def _near_the_mode(x, w):
-    """Values, and middles between values, in the tightest clusters, around the half-sample mode and at both ends.
-
-    Beside ties the likelihood has no bound as alpha tends to 0: instead of such a value there are the middles next to it.
-    """
+    """Different values, their counts, and indices of some in the tightest clusters, around the half-sample mode, at both ends."""
     mass = np.cumsum(np.ones(x.size) if w is None else w)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         clusters = np.argsort((x[3:] - x[:-3]) / (mass[3:] - mass[:-3]))[:16]
     ends, middle = np.array([0, 1, 2, 3, 4, 5, 6, 8]), np.searchsorted(x, _half_sample_mode(x, w))
-    k = [*ends, *(x.size - 1 - ends), *(clusters + 1), *(clusters + 2), *(middle + np.arange(-24, 24))]
+    k = [*ends, *(x.size - 1 - ends), *(clusters + 1), *(clusters + 2), *(middle + _NEIGHBOURS)]
     values, counts = np.unique(x, return_counts=True)
-    k = np.unique(np.searchsorted(values, x[np.clip(k, 0, x.size - 1)]))
+    return values, counts, np.searchsorted(values, x[np.clip(k, 0, x.size - 1)])
 
-    def beside(k):
-        gaps = np.unique(np.clip([k - 1, k], 0, values.size - 2))
-        return 0.5 * values[gaps] + 0.5 * values[gaps + 1]
 
-    single = counts[k] == 1
-    return np.concatenate([values[k[single]], beside(k[~single])]), beside(k)
+def _places(values, counts, k, between):
+    """Values, or middles between values; middles beside ties, where the likelihood has no bound as alpha tends to 0."""
+    single = (counts[k] == 1) & (not between)
+    gaps = np.unique(np.clip([k[~single] - 1, k[~single]], 0, values.size - 2))
+    return np.concatenate([values[k[single]], 0.5 * values[gaps] + 0.5 * values[gaps + 1]])
 
 
 def _spiky(likelihood, starts, free, limits, callback):
@@ -486,31 +484,50 @@ def _spiky(likelihood, starts, free, limits, callback):
     mode held between observations is taken, unless it is much less likely.
     """
     limits = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
-    values, middles = _near_the_mode(likelihood.x, likelihood.w)
-    scale = None if 3 in free else starts[0][3]
-    found = _best_place(likelihood, starts, values, "peak", scale, free, limits, callback)
+    near, scale = _near_the_mode(likelihood.x, likelihood.w), None if 3 in free else starts[0][3]
+    found = _best_place(likelihood, starts, near, "peak", scale, free, limits, callback)
     inside = lambda p: 0 not in free or p[0] > _LOWEST + 1e-6  # noqa: E731
     if found[3] < 1e-3 and inside(found[0]):
         return found
-    other = _best_place(likelihood, starts, middles, "S1", scale, free, limits, callback)
+    other = _best_place(likelihood, starts, near, "S1", scale, free, limits, callback)
     likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - 30.0
     return other if likelihood.between else found
 
 
-def _best_place(likelihood, starts, places, form, scale, free, limits, callback):
+def _finite(likelihood, p):
+    """The log-likelihood, -inf where it is no number."""
+    total = likelihood(p) if np.isfinite(p).all() else math.nan
+    return -math.inf if math.isnan(total) else total
+
+
+def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
     """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
 
-    There the other parameters follow from moments. The three likeliest of these laws and of the starts climb with loc held, which
-    is smooth, the best of them with all parameters. Where the moments are not free, the places are compared once more.
+    There the other parameters follow from moments; for narrow peaks neighbours of the likeliest place are compared too. The three
+    likeliest of these laws and of the starts climb with loc held, which is smooth, the best of them with all parameters. Where
+    the moments are not free, the places are compared once more.
     """
     x, w, held = likelihood.x, likelihood.w, [i for i in free if i != 2]
-    laws = [_converted(_inward(p, limits), form) for p in starts]
-    laws += [_inward(_by_moments_about(place, x, w, *limits, scale), limits) for place in places]
     likelihood.form = form
+    laws = [_converted(_inward(p, limits), form) for p in starts]
+    totals = [_finite(likelihood, p) for p in laws]
+    values, counts, k = near
+    done = np.array([], np.int64)
+    for _ in range(4):
+        k = np.setdiff1d(k, done)
+        if not k.size:
+            break
+        done = np.append(done, k)
+        fresh = [_by_moments_about(place, x, w, *limits, scale) for place in _places(values, counts, k, form == "S1")]
+        laws += [_inward(p, limits) for p in fresh]
+        totals += [_finite(likelihood, p) for p in laws[len(totals) :]]
+        likeliest = laws[int(np.argmax(totals))]
+        if likeliest[0] > _CUSP:
+            break
+        k = np.clip(np.searchsorted(values, likeliest[2]) + _NEIGHBOURS, 0, values.size - 1)
     best, iterations = None, 0
     for count in (3, 1):
-        totals = np.array([likelihood(p) if np.isfinite(p).all() else -math.inf for p in laws])
-        for k in np.argsort(np.where(np.isnan(totals), math.inf, -totals), kind="stable")[:count]:
+        for k in np.argsort([-total for total in totals], kind="stable")[:count]:
             p, total, steps, gain = _climb(likelihood, laws[k], held, limits, callback)
             iterations += steps
             if best is None or total > best[1]:
@@ -518,7 +535,8 @@ def _best_place(likelihood, starts, places, form, scale, free, limits, callback)
         a, b, _, s = best[0]
         if len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
-        laws = [np.array([a, b, place, s]) for place in places]
+        laws = [np.array([a, b, place, s]) for place in _places(values, counts, np.sort(done), form == "S1")]
+        totals = [_finite(likelihood, p) for p in laws]
     p, total, begin, gain = best
     if form == "peak":
         p, total, steps, last = _climb(likelihood, p, free, limits, callback)
