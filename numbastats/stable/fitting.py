@@ -505,7 +505,7 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
 
     There the other parameters follow from moments; for narrow peaks neighbours of the likeliest place are compared too. The three
     likeliest of these laws and of the starts climb with loc held, which is smooth, the best of them with all parameters. Where
-    the moments are not free, the places are compared once more.
+    the moments are not free, the places are compared again under the law found.
     """
     x, w, held = likelihood.x, likelihood.w, [i for i in free if i != 2]
     likelihood.form = form
@@ -526,14 +526,15 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
             break
         k = np.clip(np.searchsorted(values, likeliest[2]) + _NEIGHBOURS, 0, values.size - 1)
     best, iterations = None, 0
-    for count in (3, 1):
+    for count in (3, 1, 1, 1, 1):
+        before = best
         for k in np.argsort([-total for total in totals], kind="stable")[:count]:
             p, total, steps, gain = _climb(likelihood, laws[k], held, limits, callback)
             iterations += steps
             if best is None or total > best[1]:
                 best = p, total, laws[k], gain
         a, b, _, s = best[0]
-        if len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
+        if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
         laws = [np.array([a, b, place, s]) for place in _places(values, counts, np.sort(done), form == "S1")]
         totals = [_finite(likelihood, p) for p in laws]
