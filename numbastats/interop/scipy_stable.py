@@ -167,7 +167,7 @@ class _LevyStable:
         return self._of_laws(lambda law: _moment(law, int(order)), args, kwds)
 
     def entropy(self, *args, **kwds):
-        """Differential entropy, to 1e-12."""
+        """Differential entropy, to 1e-12, 3e-11 at alpha = 0.1."""
         return self._of_laws(_entropy, args, kwds)
 
     def expect(self, func=None, *args, **kwds):
