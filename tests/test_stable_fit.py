@@ -405,6 +405,17 @@ def test_callback_stops():
     assert [i for i, _ in seen][:2] == [1, 2] and seen[1][1] >= seen[0][1] and found.params.shape == (4,)
 
 
+@pytest.mark.parametrize("alpha", [1.5, 0.3])
+def test_callback_sees_laws(alpha):
+    x = draw(alpha, 0.3, 200)
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75], method="hazen")
+    z, seen = (x - middle) / (0.5 * (high - low)), []
+    fit(x, callback=lambda i, p, total: seen.append((p, total)))
+    assert len(seen) > 3
+    for p, total in seen:
+        assert total == pytest.approx(ns.stable.loglik(z, *p), abs=1e-6)
+
+
 def test_callback_of_other_methods():
     seen = []
     found = fit(draw(1.5, 0.3, 100), "grid", callback=lambda i, p, total: seen.append(i) or i == 2)

@@ -392,9 +392,11 @@ def _climb(likelihood, start, free, bounds, callback):
         before = p[free], g
         p, values, best = trial, fresh, max(total, best)
         damping = max(0.2 * damping, 1e-9)
-        if callback is not None and callback(iterations, p.copy(), best * likelihood.share):
-            likelihood.stopped = True
-            break
+        if callback is not None:
+            known = p.copy() if likelihood.form == "S0" else _converted(p, "S0", likelihood.form)
+            if callback(iterations, known, best * likelihood.share):
+                likelihood.stopped = True
+                break
         if gain < 1e-9 or (gain < 1e-6 and improved < 1e-9):
             break
     return p, best, iterations, left
