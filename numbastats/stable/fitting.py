@@ -9,13 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import operator
 import warnings
 
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.errors import ConvergenceWarning, choice, index_of
 from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
@@ -29,7 +28,9 @@ _METHODS = ("ml", "quantile", "ecf", "small", "grid")
 _INFORMATION, _NAN_POLICIES = ("expected", "observed"), ("raise", "omit")
 _LOWEST, _HIGHEST = 0.1, 2.0 - 1e-6
 _CUSP = 0.5  # below, the cusp of the density holds most of the information about loc
-_NEIGHBOURS = np.arange(-24, 25)
+_STUCK = 0.7  # up to here places for the mode are compared; up to 0.9 found nothing better in 40 values and more
+_NEIGHBOURS = np.arange(-24, 25)  # places to compare; of 10^4 values the best was up to 60 places from the half-sample mode
+_DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit: seen up to 26 without weights
 _EULER = 0.5772156649015329
 _SIDE, _SHRINK = 5, 0.6  # points per side of the contracting grid and what a step leaves of its width
 
@@ -99,10 +100,7 @@ class StableFits:
         return self.params.shape[0]
 
     def __getitem__(self, i):
-        try:
-            i = range(len(self))[operator.index(i)]
-        except TypeError:
-            raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
+        i = index_of(i, len(self))
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         return StableFit(**{n: v if isinstance(v, str) else v[i] for n, v in values.items()})
 
@@ -127,8 +125,7 @@ def _data(x, weights, nan_policy):
         if not (w >= 0).all() or not np.isfinite(w).all():
             raise ValueError("weights must be finite and >= 0")
         x, w = x[w > 0], w[w > 0]
-        order = np.lexsort((w, x))
-        w = w[order]
+        w = w[np.lexsort((w, x))]
     x = np.sort(x)  # the result does not depend on the order of the data, and tables are read in order
     if x.size < 5:
         raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
@@ -151,12 +148,11 @@ def _mean(values, w):
 
 
 def _converted(p, to, form=None):
-    """Parameters in another form: "S0", "S1", or "peak", in which loc is where `_peak` is in S1."""
+    """Parameters from S1, or "peak" if `form` says so, in S0, or from S0 in S1 or "peak", whose loc is where `_peak` is in S1."""
     a, b, loc, scale = p
     if form == "peak":
         loc = loc - scale * _peak(a, b)
-    if to == "S0" or form is None:
-        a, b, loc, scale = convert(a, b, loc, scale, to="S0" if to == "S0" else "S1")
+    a, b, loc, scale = convert(a, b, loc, scale, to="S0" if to == "S0" else "S1")
     if to == "peak":
         loc = loc + scale * _peak(a, b)
     return np.array([float(a), float(b), float(loc), float(scale)])
@@ -251,7 +247,7 @@ def _half_sample_mode(x, w):
 
 
 def _by_logarithms(x, w=None, alpha=None, beta=None):
-    """For alpha below about 0.5; its location is the one of S1."""
+    """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
     alphas = (_LOWEST, 0.99) if alpha is None else (alpha, alpha)
     betas = (-1.0, 1.0) if beta is None else (beta, beta)
     return tuple(_converted(_by_moments_about(_half_sample_mode(x, w), x, w, alphas, betas), "S0"))
@@ -299,15 +295,19 @@ class _Likelihood:
 
     def __init__(self, x, w, share, options):
         self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
-        self.stopped = self.between = False
+        self.stopped = self.between = False  # by the callback; whether the mode of the result is held between observations
+
+    def standardised(self, p):
+        """Arguments of the standard density, in S0 for the form "S0", else in S1."""
+        with np.errstate(over="ignore"):
+            z = (self.x - p[2]) / p[3]
+        return z + _peak(p[0], p[1]) if self.form == "peak" else z
 
     def values(self, p, shift=0.0):
         """Log density of every observation; `shift` moves the standardised values."""
         self.count += 1
-        with np.errstate(over="ignore"):
-            z = (self.x - p[2]) / p[3] + (_peak(p[0], p[1]) if self.form == "peak" else 0.0)
         param = "S0" if self.form == "S0" else "S1"
-        return logpdf(z + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
+        return logpdf(self.standardised(p) + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
 
     def total(self, values):
         return float(values.sum() if self.w is None else values @ self.w)
@@ -326,8 +326,7 @@ class _Likelihood:
             up, down = min(b + 2e-4, 1.0), max(b - 2e-4, -1.0)
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
-            z = (self.x - p[2]) / s
-            at = z + _peak(a, b) if self.form == "peak" else z
+            z, at = (self.x - p[2]) / s, self.standardised(p)
             h = 1e-5 * local_length(a, b, at, at + b * math.tan(0.5 * math.pi * a) if self.form == "S0" else at)
             slope = (self.values(p, h) - self.values(p, -h)) / (2.0 * h)
             rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
@@ -492,7 +491,7 @@ def _spiky(likelihood, starts, free, limits, callback):
     if found[3] < 1e-3 and inside(found[0]):
         return found
     other = _best_place(likelihood, starts, near, "S1", scale, free, limits, callback)
-    likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - 30.0
+    likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - _DEGENERATE
     return other if likelihood.between else found
 
 
@@ -993,7 +992,7 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
         if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
             continue  # another start of the same kind, and a worse one
         begin = _within_reach(likelihood, begin, free, limits)
-        if begin[0] < 0.7 and 2 in free:
+        if begin[0] < _STUCK and 2 in free:
             spiky.append(begin)
             continue
         found = *_climb(likelihood, begin, free, limits, callback), begin
@@ -1007,11 +1006,12 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
             return best  # regular: one maximum
     if spiky:
         found = _spiky(likelihood, spiky, free, limits, callback)
-        if found[0][0] > 0.9:
+        if found[0][0] > 0.9:  # perhaps held at 0.999, where the form "peak" ends
             p, total, steps, gain = _climb(likelihood, found[0], free, limits, callback)
             found = p, total, found[2] + steps, gain, found[4]
         if best is None or found[1] > best[1] + 1e-9:
-            best = found
+            return found
+        likelihood.between = False
     return best
 
 
