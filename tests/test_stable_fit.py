@@ -227,10 +227,65 @@ def test_fixed_parameters():
         assert fit(x, method, fixed={"beta": 0.25}).params[1] == 0.25
     symmetric = {param: fit(x, fixed={"beta": 0.0, "loc": -2.1}, param=param) for param in ("S0", "S1")}  # the same law in both
     np.testing.assert_array_equal(symmetric["S1"].params, symmetric["S0"].params)
-    with pytest.raises(ValueError, match="a fixed loc needs param='S0' or a fixed beta of 0"):
-        fit(x, fixed={"loc": 0.0}, param="S1")
+    for wrong in (dict(method="grid"), dict(fixed={"loc": 0.0, "alpha": 1.0}), dict(bounds={"alpha": (0.9995, 1.0004)})):
+        with pytest.raises(ValueError, match="a fixed loc in S1 needs another method than 'grid', and alpha other than 1"):
+            fit(x, **dict(dict(fixed={"loc": 0.0}, param="S1"), **wrong))
     everything = fit(x, fixed=dict(alpha=1.2, beta=0.1, loc=0.0, scale=2.0))
     assert everything.params.tolist() == [1.2, 0.1, 0.0, 2.0]
+
+
+def test_known_end_of_a_support():
+    """Lévy's law: the scale is n over the sum of 1/x; from 1e-200 to 1e200."""
+    for unit in (1e-200, 1.0, 1e200):
+        x = unit * draw(0.5, 1.0, 300, loc=2.0, scale=2.0)  # S0: the support begins at 0
+        known = dict(alpha=0.5, beta=1.0, loc=0.0)
+        found = fit(x, fixed=known, param="S1")
+        assert found.converged and found.params[:3].tolist() == [0.5, 1.0, 0.0]
+        scale = unit * x.size / (unit / x).sum()
+        np.testing.assert_allclose(found.params[3], scale, rtol=1e-7)
+        np.testing.assert_allclose(
+            found.se[3], scale * math.sqrt(2.0 / x.size), rtol=1e-5
+        )  # 1/(2 scale^2) per observation; at beta = 1 - 1e-6
+        one = fit(x, fixed=dict(known, scale=scale), param="S1")
+        assert one.loglik == pytest.approx(scipy.stats.levy.logpdf(x / unit, scale=scale / unit).sum() - x.size * math.log(unit))
+        for method in ("quantile", "ecf", "small"):
+            simple = fit(x, method, fixed={"loc": 0.0}, param="S1")
+            assert simple.params[2] == 0.0 and abs(simple.params[0] - 0.5) < 0.1, (method, simple.params)
+    np.testing.assert_allclose(ns.interop.levy_stable.fit(x / unit, f0=0.5, f1=1.0, floc=0.0), [*found.params[:3], scale / unit])
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "known"),
+    [
+        (0.15, 0.4, {}), (0.3, 1.0, {"beta": 1.0}), (0.5, -0.7, {}), (0.8, 1.0, {}), (0.97, 0.5, {}), (0.99, -1.0, {}),
+        (1.01, 0.5, {"beta": 0.5}), (1.02, 0.5, {}), (1.1, 0.9, {"scale": 2.0}), (1.5, 0.5, {}), (1.7, -0.8, {"alpha": 1.7}),
+    ],
+)  # fmt: skip
+def test_known_location_in_s1(alpha, beta, known):
+    """No parameter, changed alone or with another, makes the data likelier; the errors are those of the information."""
+    truth = np.array([alpha, beta, 5.0, 2.0])
+    misses = []
+    for seed in range(4):
+        x = ns.stable.rvs(*truth, size=400, param="S1", rng=seed)
+        found = fit(x, fixed=known | {"loc": 5.0}, param="S1")
+        loglik = lambda p, x=x: ns.stable.logpdf(x, *p, param="S1").sum()  # noqa: E731
+        assert found.converged and found.loglik == pytest.approx(loglik(found.params), abs=1e-7)
+        assert found.params[2] == 5.0 and np.isnan(found.se[2])
+        free = np.isfinite(found.se)
+        gain = 2.0 * (found.loglik - loglik(truth))
+        assert -1e-6 < gain < 16.0  # chi-squared with up to 3 degrees of freedom
+        for i in np.flatnonzero(free):
+            for step in (0.03, -0.03, 0.3, -0.3):
+                p = found.params.copy()
+                p[i] += step * found.se[i]
+                if abs(p[1]) <= 1.0:
+                    assert loglik(p) < found.loglik + 1e-6
+        near = fit(x, fixed=known | {"loc": 5.0}, param="S1", se="observed")
+        np.testing.assert_array_equal(near.params, found.params)
+        if abs(found.params[1]) < 0.95 or not free[1]:  # at the ends the information about beta has no bound
+            np.testing.assert_allclose(near.se[free], found.se[free], rtol=0.5)
+        misses.append(((found.params - truth) / found.se)[free])
+    assert all(np.abs(m).max() < 4.0 for m in misses)
 
 
 def test_gaussian_data():
@@ -458,7 +513,7 @@ def test_awkward_data():
         (None, dict(fixed={"beta": -1.1}), r"\[-1, 1\]"),
         (None, dict(fixed={"scale": 0.0}), "positive"),
         (None, dict(fixed={"gamma": 1.0}), "may hold"),
-        (None, dict(fixed={"loc": 0.0}, param="S1"), "S0"),
+        (None, dict(fixed={"loc": 0.0, "alpha": 1}, param="S1"), "S0"),
         (None, dict(bounds={"alpha": (1.5, 1.0)}), "bounds"),
         (None, dict(bounds={"scale": (0.0, 1.0)}), "bounds"),
         (None, dict(bounds={"alpha": (1.5,)}), "pair"),

@@ -102,8 +102,8 @@ class _LevyStable:
     def fit(self, data, *start, **kwds):
         """(alpha, beta, loc, scale) by maximum likelihood, with the keywords of SciPy's continuous laws.
 
-        ``falpha f0 fix_alpha``, ``fbeta f1 fix_beta``, `floc` and `fscale` hold values that are known, a location only in S0 or
-        for beta = 0. Start values (alpha and beta by position, loc, scale) are not needed, and not used.
+        ``falpha f0 fix_alpha``, ``fbeta f1 fix_beta``, `floc` and `fscale` hold values that are known. Start values (alpha and
+        beta by position, loc, scale) are not needed, and not used.
         """
         known = {}
         for names in (

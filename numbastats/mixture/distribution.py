@@ -294,24 +294,28 @@ def _erfcx_difference(c, d):
     """
     from scipy.special import erfcx
 
-    before, y, power = 1.0 / math.sqrt(math.pi), erfcx(c), d
-    near, far = np.zeros(c.shape), np.zeros(c.shape)
+    out, near = np.empty(c.shape), c < 1.5
+    x, power = c[near], d[near]
+    before, y, total, square = 1.0 / math.sqrt(math.pi), erfcx(x), 0.0, power * power
     for n in range(1, 20):
-        before, y = y, 2.0 * (before - c * y) / n
+        before, y = y, 2.0 * (before - x * y) / n
         if n % 2:
-            near, power = near + y * power, power * d * d
-    r = 2.0 / (c + np.sqrt(c * c + 162.0))
+            total, power = total + y * power, power * square
+    out[near] = 2.0 * total
+    x, power = c[~near], d[~near]
+    r, total = 2.0 / (x + np.sqrt(x * x + 162.0)), 0.0
     for n in range(79, -1, -1):  # any start will do for c >= 1.5
-        r = 2.0 / (2.0 * c + (n + 1) * r)
-        far = r * (d if n else 1.0) * (n % 2 + far)
-    return 2.0 * np.where(c < 1.5, near, far / math.sqrt(math.pi))
+        r = 2.0 / (2.0 * x + (n + 1) * r)
+        total = r * (power if n else 1.0) * (n % 2 + total)
+    out[~near] = 2.0 / math.sqrt(math.pi) * total
+    return out
 
 
-def _tails(y, law, par):
-    """Lower and upper tail probability of y."""
+def _tail(y, law, par, upper):
+    """Lower or upper tail probability of y."""
     from scipy import special as sp
 
-    lower, upper = np.zeros(y.shape), np.zeros(y.shape)
+    total = np.zeros(y.shape)
     below = y < 0 if law.base != fam.GAUSSIAN else np.zeros(y.shape, bool)
     z = np.where(below, 1.0, y)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
@@ -321,31 +325,29 @@ def _tails(y, law, par):
                 a, b = root * ((z - m) / m), root * (z / m + 1.0)
                 half = np.exp(-0.5 * a * a) / 2.0
                 second = half * sp.erfcx(b / math.sqrt(2.0))  # exp(2/(v m)) Phi(-b)
-                lo = sp.ndtr(a) + second
-                hi = np.where(a > 0, half * sp.erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)), sp.ndtr(-a)) - second
-                c, d = root * (z / m) / math.sqrt(2.0), root / math.sqrt(2.0)
-                hi, small = np.asarray(hi), d <= 0.25
-                if small.any():
-                    np.place(hi, small, np.extract(small, half) * _erfcx_difference(np.extract(small, c), np.extract(small, d)))
-                lo, hi = (
-                    np.where(z == 0, 0.0, np.where(z == np.inf, 1.0, lo)),
-                    np.where(z == 0, 1.0, np.where(z == np.inf, 0.0, hi)),
-                )
+                if upper:
+                    part = np.where(a > 0, half * sp.erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)), sp.ndtr(-a)) - second
+                    c, d = root * (z / m) / math.sqrt(2.0), root / math.sqrt(2.0)
+                    part, near = np.asarray(part), d <= 0.25
+                    if near.any():
+                        difference = _erfcx_difference(np.extract(near, c), np.extract(near, d))
+                        part[near] = np.extract(near, half) * difference
+                else:
+                    part = sp.ndtr(a) + second
+                part = np.where(z == (np.inf if upper else 0.0), 0.0, np.where(z == (0.0 if upper else np.inf), 1.0, part))
             elif law.base == fam.GAUSSIAN:
                 a = (z - m) / math.sqrt(v)
-                lo, hi = sp.ndtr(a), sp.ndtr(-a)
+                part = sp.ndtr(-a if upper else a)
             elif law.base in (fam.GAMMA, fam.FIXED_GAMMA):
                 a = 1.0 / v if law.base == fam.GAMMA else law.shape
-                lo, hi = sp.gammainc(a, a * z / m), sp.gammaincc(a, a * z / m)
+                part = (sp.gammaincc if upper else sp.gammainc)(a, a * z / m)
             elif law.base == fam.POISSON:
-                lo, hi = sp.pdtr(np.floor(z), m), sp.pdtrc(np.floor(z), m)
+                part = (sp.pdtrc if upper else sp.pdtr)(np.floor(z), m)
             else:
-                hi = np.exp((np.floor(z) + 1.0) * -np.log1p(1.0 / m))
-                lo = -np.expm1((np.floor(z) + 1.0) * -np.log1p(1.0 / m))
-            lower += w * np.where(below, 0.0, lo)
-            upper += w * np.where(below, 1.0, hi)
-    lower = np.where(upper < 2.0**-54, 1.0, lower)  # the weights' sum may be an ulp below 1
-    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+                log_part = (np.floor(z) + 1.0) * -np.log1p(1.0 / m)
+                part = np.exp(log_part) if upper else -np.expm1(log_part)
+            total += w * np.where(below, float(upper), part)
+    return np.clip(total / sum(par[0]), 0.0, 1.0)  # the weights' sum, by the same additions, may be an ulp beside 1
 
 
 def _distribution(x, weights, means, params, family, upper):
@@ -354,10 +356,8 @@ def _distribution(x, weights, means, params, family, upper):
     positive = law.name != "gaussian" and not law.discrete
     at = np.maximum(x, law.minimum) if positive else x
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        lo, hi = _tails(np.asarray(law.forward(at)), law, par)
-    if law.decreasing:
-        lo, hi = hi, lo
-    out = np.where(np.isnan(x), math.nan, hi if upper else lo)
+        out = _tail(np.asarray(law.forward(at)), law, par, upper != law.decreasing)
+    out = np.where(np.isnan(x), math.nan, out)
     return out.astype(dtype)[()]
 
 
@@ -416,21 +416,48 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, True)
 
 
-def _halfway(lo, hi):
-    """The double in the middle of all doubles from lo to hi, so that no bisection takes more than 64 steps."""
-    a, b = (_in_order(x.view(np.int64)) for x in (lo, hi))
-    return _in_order((a & b) + ((a ^ b) >> 1)).view(np.float64)  # the mean, rounded down, without overflow
+def _root(f, x, step, lowest, highest):
+    """Where increasing functions f(x, which) are 0, to the last bit; `which` numbers those wanted.
 
-
-def _in_order(k):
-    """The bits of doubles as integers in the same order, and these as bits again."""
-    return k ^ ((k >> 63) & np.iinfo(np.int64).max)
+    x are guesses, doubles or integers; `step` grows until each root is between two points. Then T. R. Chandrupatla's method
+    (Advances in Engineering Software 28, 1997): inverse quadratic interpolation where three points lie well for it, else
+    bisection.
+    """
+    every = np.arange(x.size)
+    a, b, fa, fb = x.copy(), x.copy(), f(x, every), np.empty(x.size)
+    up, which = fa < 0, every
+    while which.size:
+        ends = np.where(up[which], highest, lowest).astype(x.dtype)
+        b[which] = at = a[which] + np.where(up[which], np.minimum(step, ends - a[which]), np.maximum(-step, ends - a[which]))
+        fb[which] = f(at, which)
+        which = which[((fb[which] < 0) == up[which]) & (at != ends)]
+        a[which], fa[which], step = b[which], fb[which], 4 * step
+    out, which, c, fc, t = x, every, a, fa, np.full(x.size, 0.5)
+    while True:
+        out[which] = np.where(np.abs(fa) < np.abs(fb), a, b)
+        gap = np.abs(b - a)
+        last = 1 if x.dtype == np.int64 else np.spacing(np.maximum(np.abs(a), np.abs(b)))
+        on = (gap > last) & (fa != 0) & (fb != 0)
+        if not on.any():
+            return out
+        least = np.minimum(1.5 * last / np.maximum(gap, last), 0.5)
+        which, a, b, c, fa, fb, fc, t, least = (v[on] for v in (which, a, b, c, fa, fb, fc, t, least))
+        new = a + (np.clip(t, least, 1.0 - least) * (b - a)).astype(x.dtype)
+        value = f(new, which)
+        same = (value < 0) == (fa < 0)
+        c, fc = np.where(same, a, b), np.where(same, fa, fb)
+        b, fb = np.where(same, b, a), np.where(same, fb, fa)
+        a, fa = new, value
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place, level = (a - b) / (c - b), (fa - fb) / (fc - fb)
+            t = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+            t = np.where((level * level < place) & ((1.0 - level) ** 2 < 1.0 - place), t, 0.5)
 
 
 @of_host
 @_document
 def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
-    """Mixture quantile function, by bisection to the last bits.
+    """Mixture quantile function, to the last bits of the distribution function.
 
     Parameters
     ----------
@@ -459,34 +486,35 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     good = (q >= 0) & (q <= 1)
     p = np.where(good, q, 0.5)
     p, rest = (1.0 - p, p) if law.decreasing else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
-    half = (p > 0.5) & (not law.discrete)
-
-    def below(y):  # whether y is under the quantile, judged by the smaller tail, that of counts by `cdf`
-        lo, hi = _tails(y, law, par)
-        lo = lo.astype(dtype) if law.discrete else lo
-        return np.where(half, hi > rest, lo < p)
-
-    centre, width = par[1].mean(), np.max(np.abs(par[1])) + 1.0
-    if law.base == fam.GAUSSIAN:
-        width = np.max(np.abs(par[1] - centre)) + np.sqrt(par[2].max())
-        lo, hi = np.full(p.shape, centre - width), np.full(p.shape, centre + width)
-        for _ in range(8):
-            lo, hi = np.where(below(lo), lo, lo - 8 * width), np.where(below(hi), hi + 8 * width, hi)
-    else:
-        lo, hi = np.full(p.shape, -1.0 if law.discrete else 0.0), np.full(p.shape, np.ceil(width))
-        for _ in range(300):
-            more = below(hi)
-            if not more.any():
-                break
-            hi = np.where(more, 4.0 * hi, hi)
-    while True:
-        middle = np.floor(0.5 * (lo + hi)) if law.discrete else _halfway(lo, hi)
-        if ((middle <= lo) | (middle >= hi)).all():
-            break
-        under = below(middle)
-        lo, hi = np.where(under, middle, lo), np.where(under, hi, middle)
     first, last = (rest >= 1, rest <= 0) if law.decreasing else (p <= 0, p >= 1)
-    y = np.where(first, -math.inf if law.base == fam.GAUSSIAN else 0.0, np.where(last, math.inf, hi))
+    y = np.where(first, -math.inf if law.base == fam.GAUSSIAN else 0.0, math.inf)
+    centre = float(par[0] @ par[1])
+    if law.discrete:
+        lo, hi = np.full(p.shape, -1.0), np.full(p.shape, np.ceil(centre))
+
+        def below(y):
+            return _tail(y, law, par, False).astype(dtype) < p
+
+        while (more := below(hi) & (p < 1)).any():
+            hi = np.where(more, 4.0 * hi, hi)
+        while not (((middle := np.floor(0.5 * (lo + hi))) <= lo) | (middle >= hi)).all():
+            under = below(middle)
+            lo, hi = np.where(under, middle, lo), np.where(under, hi, middle)
+        y = np.where(first | last, y, hi)
+    for upper in () if law.discrete else (False, True):  # by the smaller tail
+        which = ((p > 0.5) == upper) & ~first & ~last
+        target = (rest if upper else p)[which]
+
+        def excess(at, wanted, upper=upper, target=target):
+            ratio = _tail(at.view(np.float64), law, par, upper) / target[wanted]
+            return (-1.0 if upper else 1.0) * np.log(np.clip(ratio, 1e-300, 1e300))
+
+        guess, largest = np.full(target.shape, centre), np.finfo(np.float64).max
+        if law.base == fam.GAUSSIAN:
+            step = np.max(np.abs(par[1] - centre)) + np.sqrt(par[2].max())
+            y[which] = _root(excess, guess, step, -largest, largest)
+        else:  # the bits of positive doubles are as good as their logarithms
+            y[which] = _root(excess, guess.view(np.int64), 2**54, 0, largest.view(np.int64)).view(np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         out = law.backward(y)
     return np.where(good, out, math.nan).astype(dtype)[()]

@@ -32,6 +32,7 @@ _STUCK = 0.7  # up to here places for the mode are compared; up to 0.9 found not
 _NEIGHBOURS = np.arange(-24, 25)  # places to compare; of 10^4 values the best was up to 60 places from the half-sample mode
 _DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit: seen up to 26 without weights
 _EULER = 0.5772156649015329
+_NEAR_1 = 1e-3  # with a location known in S1 alpha keeps this distance from 1
 _SIDE, _SHRINK = 5, 0.6  # points per side of the contracting grid and what a step leaves of its width
 
 
@@ -278,6 +279,16 @@ def _by_moments_about(mode, x, w, alphas, betas, scale=None):
 _SIMPLE = {"quantile": _by_quantiles, "ecf": _by_characteristic_function, "small": _by_logarithms}
 
 
+def _simple(name, x, w, known, form):
+    """One of these estimates, with what is known; a location known in S1 is that of the mode for small alpha."""
+    if name == "small" and form == "S1":
+        limits = [(known.get(n, low), known.get(n, high)) for n, low, high in (("alpha", _LOWEST, 0.99), ("beta", -1.0, 1.0))]
+        p = _by_moments_about(known["loc"], x, w, *limits)
+    else:
+        p = np.array(_SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
+    return np.array([known.get(n, v) for n, v in zip(NAMES, p, strict=True)])
+
+
 # --- likelihood --------------------------------------------------------------------------------------------------------
 
 
@@ -320,7 +331,7 @@ class _Likelihood:
         a, b, _, s = p
         rows = {}
         if 0 in free:
-            h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7))
+            h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7), math.inf if self.form == "S0" else 1e-2 * (1.0 - a) ** 2)
             rows[0] = (self.values((a + h, *p[1:])) - self.values((a - h, *p[1:]))) / (2.0 * h)
         if 1 in free:
             up, down = min(b + 2e-4, 1.0), max(b - 2e-4, -1.0)
@@ -427,13 +438,13 @@ def _moved(p, indices, step):
     return p
 
 
-def _starts(x, w, known, given):
+def _starts(x, w, known, given, form):
     """Points to climb from: a start by the user, else simple estimators."""
     if given is not None:
         return [np.array(given, np.float64)]
     starts = []
     for name in ("ecf", "quantile", "small"):
-        p = np.array(_SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
+        p = _simple(name, x, w, known, form)
         if name == "small" and "alpha" not in known and p[0] > 0.8:
             continue
         p[:2] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)  # on the boundary a score may vanish
@@ -674,16 +685,27 @@ def _covariance(p, free, mass, kind, likelihood):
         cov[np.ix_(both, both)] = np.diag([(2.0 if i == 2 else 0.5) * p[3] ** 2 / mass for i in both])
         return cov
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
-    if p[0] < _CUSP:
+    if p[0] < _CUSP and likelihood.form == "S0":
         return _around_a_cusp(p, b, free, mass, kind, likelihood, cov)
-    J = mass * fisher_information(p[0], b, p[3])[np.ix_(free, free)] if kind == "expected" else _hessian(likelihood, p, free)
-    try:
-        inverse = np.linalg.inv(J)
-    except np.linalg.LinAlgError:
-        return cov
-    if (np.diag(inverse) > 0).all():
+    inverse = _inverse_information(p, b, free, mass, kind, likelihood)
+    if inverse is not None:
         cov[np.ix_(free, free)] = inverse
     return cov
+
+
+def _inverse_information(p, b, free, mass, kind, likelihood):
+    """Inverse of the information about the free parameters in the form of `likelihood`, None where it has none."""
+    units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
+    J = mass * (_unit_information(float(p[0]), float(b), likelihood.form) * units[:, None] * units)[np.ix_(free, free)]
+    try:
+        inverse = np.linalg.inv(J)
+        if kind == "observed":
+            moves = np.zeros((len(free), 4))
+            moves[:, free] = np.linalg.cholesky(inverse).T
+            inverse = moves[:, free].T @ np.linalg.inv(_hessian(likelihood, p, moves)) @ moves[:, free]
+    except np.linalg.LinAlgError:
+        return None
+    return inverse if (np.diag(inverse) > 0).all() else None
 
 
 def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
@@ -693,20 +715,13 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
     """
     q = _converted(p, "S1")
     rest = [i for i in free if i != 2]
-    if kind == "expected":
-        units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
-        J = mass * (_unit_information(float(p[0]), float(b), "S1") * units[:, None] * units)[np.ix_(rest, rest)]
-    else:
-        likelihood.form = "S1"
-        J = _hessian(likelihood, q, rest)
-        likelihood.form = "S0"
+    likelihood.form = "S1"
+    found = _inverse_information(q, b, rest, mass, kind, likelihood)
+    likelihood.form = "S0"
+    if found is None:
+        return cov
     held = np.zeros((4, 4))
-    try:
-        held[np.ix_(rest, rest)] = np.linalg.inv(J)
-    except np.linalg.LinAlgError:
-        return cov
-    if not (np.diag(held)[rest] > 0).all():
-        return cov
+    held[np.ix_(rest, rest)] = found
     slopes = _slopes(q, "S0")
     moved = held @ slopes[2]
     if 2 not in free and moved @ slopes[2] > 0.0:
@@ -731,17 +746,18 @@ def _slopes(params, to):
     return J
 
 
-def _hessian(likelihood, p, free):
-    """Minus the matrix of second differences of the log-likelihood."""
-    steps = np.array([1e-3 * min(p[0], 2.0 - p[0]), 2e-3 * max(1.0 - abs(p[1]), 1e-3), 2e-3 * p[3] * min(1.0, p[0]), 2e-3 * p[3]])
-    k = len(free)
+def _hessian(likelihood, p, moves):
+    """Minus the matrix of second differences of the log-likelihood by moves that the expected information makes unit ones."""
+    room, reach = np.array([min(p[0], 2.0 - p[0]), 1.0 - abs(p[1]), math.inf, p[3]]), np.abs(moves).max(axis=0)
+    step = max(min([0.1, *(0.4 * room[reach > 0] / reach[reach > 0])]), 1e-5)
+    k = len(moves)
     J, middle = np.empty((k, k)), likelihood(p)
-    at = lambda *moves: likelihood(p + sum((steps[i] * m * np.eye(4)[i] for i, m in moves), np.zeros(4)))  # noqa: E731
-    for r, i in enumerate(free):
-        J[r, r] = -(at((i, 1)) - 2.0 * middle + at((i, -1))) / steps[i] ** 2
-        for c, j in enumerate(free[:r]):
+    at = lambda *parts: likelihood(p + step * sum(sign * moves[i] for i, sign in parts))  # noqa: E731
+    for i in range(k):
+        J[i, i] = -(at((i, 1)) - 2.0 * middle + at((i, -1))) / step**2
+        for j in range(i):
             mixed = at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))
-            J[r, c] = J[c, r] = -mixed / (4.0 * steps[i] * steps[j])
+            J[i, j] = J[j, i] = -mixed / (4.0 * step**2)
     return J
 
 
@@ -806,7 +822,9 @@ def fit(
     start : sequence of 4 floats, optional
         alpha, beta, loc, scale to begin with, in `param`; by default the simple estimators are tried.
     fixed : dict, optional
-        Values of parameters that are known, by name; a known loc only in S0.
+        Values of parameters that are known, by name. A known loc in S1, such as the end 0 of the support of positive laws, holds
+        the mode for small alpha; not with "grid", nor with alpha = 1, where that location is infinite. A known loc in S0 does not
+        hold it: with alpha below 0.6 the search may end at a lesser maximum.
     bounds : dict, optional
         Ranges of "alpha" and "beta", by default (0.1, 2) and (-1, 1).
     weights : array_like, optional
@@ -871,8 +889,10 @@ def fit(
     limits = _bounds(bounds, known)
     known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
     x, w, centre, unit = _data(x, weights, nan_policy)
-    if param == "S1" and "loc" in known and known.get("beta") != 0.0:
-        raise ValueError("a fixed loc needs param='S0' or a fixed beta of 0: in S1 the location depends on the other parameters")
+    form = "S1" if param == "S1" and "loc" in known and known.get("beta") != 0.0 else "S0"
+    (low, high), _ = limits
+    if form == "S1" and (method == "grid" or low == high == 1.0 or 1.0 - _NEAR_1 < low < high < 1.0 + _NEAR_1):
+        raise ValueError("a fixed loc in S1 needs another method than 'grid', and alpha other than 1; or fix loc in S0")
     with np.errstate(over="ignore"):
         y = (x - centre) / unit
     if lost := int(np.isinf(y).sum()):
@@ -894,7 +914,7 @@ def fit(
             raise ValueError(
                 f"start={start!r} is not a law; use alpha in (0, 2], beta in [-1, 1], a finite loc, a positive scale"
             )
-        if param == "S1":
+        if param == "S1" and form == "S0":
             start = _converted(start, "S0")
         start = np.array([start[0], start[1], (start[2] - centre) / unit, start[3] / unit])
     for i, name in enumerate(NAMES):
@@ -902,18 +922,15 @@ def fit(
             start[i] = inner[name]
     free = [i for i, name in enumerate(NAMES) if name not in known]
     likelihood = _Likelihood(y, w, share, dict(device=device, workers=workers))
+    likelihood.form = form
     message, iterations, gain = "", 0, 0.0
     if method in _SIMPLE:
-        p = np.array(_SIMPLE[method](y, w, inner.get("alpha"), inner.get("beta")))
-        for i, name in enumerate(NAMES):
-            p[i] = inner.get(name, p[i])
-        begin, p = p.copy(), _inward(p, limits)
+        begin = _simple(method, y, w, inner, form)
+        p = _inward(begin, limits)
         best = likelihood(p)
     else:
         if method == "grid":
-            begin = start if start is not None else np.array(_by_quantiles(y, w, inner.get("alpha"), inner.get("beta")))
-            for i, name in enumerate(NAMES):
-                begin[i] = inner.get(name, begin[i])
+            begin = start if start is not None else _simple("quantile", y, w, inner, form)
             begin = _within_reach(likelihood, _inward(begin, limits), free, limits)
             p, best, iterations = _grid_search(likelihood, begin, free, limits, profile, y, w, inner, callback)
         else:
@@ -935,6 +952,9 @@ def fit(
     notes, inside = [message] if message else [], list(free)  # inside: estimates off their limits
     if x.size <= 20:
         notes.append("few points")
+    if form == "S1" and 0 in inside and abs(p[0] - 1.0) < 1.1 * _NEAR_1:
+        notes.append(f"alpha = {p[0]:.6g}: next to 1, where the location in S1 is infinite")
+        inside.remove(0)
     if likelihood.between and p[0] < 1.0:
         notes.append("few points for so small an alpha: the mode is held between observations")
     if method == "small" and 0 in free and p[0] >= 0.99:
@@ -964,7 +984,7 @@ def fit(
     units = np.array([1.0, 1.0, unit, unit])
     params = p * units + [0.0, 0.0, centre, 0.0]
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
-    if param == "S1":
+    if param == "S1" and form == "S0":
         cov = _to_s1(cov, _slopes(params, "S1") * units / units[:, None])
         if p[0] < _CUSP:  # loc was held
             cov[2] = cov[:, 2] = np.nan
@@ -984,10 +1004,10 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
     """The best of the climbs from all starts, kept below alpha = 2, where the score ends."""
     best, spiky, ((low, high), skew) = None, [], limits
     limits = (low, max(low, min(high, _HIGHEST))) if 0 in free else (low, high), skew
-    starts = _starts(y, w, inner, start)
+    starts = _starts(y, w, inner, start, likelihood.form)
+    if likelihood.form == "S1":
+        return _beside_1(likelihood, starts, free, limits, callback)
     for begin in starts:
-        for i, name in enumerate(NAMES):
-            begin[i] = inner.get(name, begin[i])
         begin = _inward(begin, limits)
         if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
             continue  # another start of the same kind, and a worse one
@@ -1013,6 +1033,40 @@ def _maximise(likelihood, y, w, inner, start, free, limits, callback):
             return found
         likelihood.between = False
     return best
+
+
+def _beside_1(likelihood, starts, free, limits, callback):
+    """The best of the climbs from all starts with a known location in S1, which is infinite at alpha = 1."""
+    best, iterations, ((low, high), skew) = None, 0, limits
+    for side in ((low, min(high, 1.0 - _NEAR_1)), (max(low, 1.0 + _NEAR_1), high)):
+        if 0 in free and side[0] > side[1]:
+            continue
+        within = (side if 0 in free else limits[0]), skew
+        for begin in starts:
+            begin = _within_reach(likelihood, _near_the_bulk(_inward(begin, within), free, within), free, within)
+            p, total, steps, gain = _climb(likelihood, begin, free, within, callback)
+            iterations += steps
+            if best is None or not total <= best[1]:
+                best = p, total, gain, begin
+        if 0 not in free:
+            break
+    p, total, gain, begin = best
+    return p, total, iterations, gain, begin
+
+
+def _near_the_bulk(p, free, limits):
+    """A start with a known location in S1 whose location in S0, the former + beta t scale, is near the median, which is 0."""
+    a, b, loc, scale = p
+    wanted, above = -loc / scale, a > 1.0
+    if abs(wanted) < 3.0:
+        return p
+    t = 2.0 * wanted if 1 in free else wanted / b if b and (wanted * b < 0.0) == above else 0.0
+    if 0 in free and t:
+        size = 2.0 / math.pi * math.atan(abs(t))
+        a = 2.0 - size if above else size
+    a = _inward((a, *p[1:]), limits)[0]
+    t = tan_half_pi(a)[0]
+    return _inward((a, wanted / t if 1 in free and t else b, loc, scale), limits)
 
 
 def _gaussian_end(likelihood, p, best, y, w, inner):
