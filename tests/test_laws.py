@@ -302,6 +302,42 @@ def test_many_sets_keep_the_kind():
     assert student_t.ppf(torch.full((70,), 0.1, dtype=torch.float64), nu, out=out) is out and same(out, x)
 
 
+def test_many_degrees_of_freedom():
+    """From 65 different ones on without tables: against 40 digits, and the edges as one by one."""
+    rng = np.random.default_rng(8)
+    nu = 10 ** rng.uniform(-1.5, 9, 150)
+    u = np.where(rng.uniform(size=150) < 0.5, rng.uniform(size=150), 10 ** rng.uniform(-100, 0, 150))
+    x, y = student_t.ppf(u, nu), student_t.isf(u, nu)
+    np.testing.assert_array_equal(y, -x)
+    seen = np.where(np.isfinite(x), x, rng.normal(size=150))
+    lower, upper = student_t.cdf(seen, nu), student_t.sf(seen, nu)
+    worst = [0.0, 0.0]
+    with mpmath.workdps(40):
+        for k, n in enumerate(nu):
+            t, n = mpmath.mpf(seen[k]), mpmath.mpf(n)
+            tail = mpmath.betainc(n / 2, mpmath.mpf(0.5), 0, n / (n + t * t), regularized=True) / 2
+            exact = (tail, 1 - tail) if seen[k] < 0 else (1 - tail, tail)
+            error = max(abs(float(got / want - 1)) for got, want in zip((lower[k], upper[k]), exact, strict=True))
+            worst[0] = max(worst[0], error)
+            if np.isfinite(x[k]):
+                f = exact_pdf(student_t, (nu[k],), x[k])
+                worst[1] = max(worst[1], abs(float((exact[0] - mpmath.mpf(u[k])) / (f * t))))
+            else:
+                assert u[k] < tail and nu[k] < 0.5  # beyond 1e305
+    assert worst[0] < 2e-13 and worst[1] < 1e-13, worst
+    few = np.array([0.7, 3.0, 40.0, -1.0, 0.0, np.nan, np.inf])
+    many = np.append(few, np.linspace(1.0, 9.0, 70))
+    for method in (student_t.ppf, student_t.isf, student_t.cdf, student_t.sf):
+        for v in (0.0, 1.0, 0.5, -0.1, 1.1, np.nan, np.inf, -np.inf, 0.3):
+            np.testing.assert_allclose(method(v, many)[:7], method(v, few), rtol=3e-14)
+    draws = student_t.rvs(np.linspace(2.0, 5.0, 20_000), rng=1)
+    assert scipy.stats.kstest(student_t.cdf(draws, np.linspace(2.0, 5.0, 20_000)), "uniform").pvalue > 1e-3
+    with pytest.raises(ValueError, match="student_t\\(nu=1e-70\\): .* nu >= 1e-60"):
+        student_t.cdf(1.0, np.append(many, 1e-70))
+    with pytest.raises(ValueError, match="workers"):
+        student_t.cdf(1.0, many, workers=0)
+
+
 def test_parameters_decide_the_kind_as_data_do():
     torch = pytest.importorskip("torch")
     for n in (1, 2, 70):

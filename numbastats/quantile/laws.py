@@ -365,8 +365,13 @@ class Law:
     @np.errstate(under="ignore", over="ignore")  # tails underflow; in float32 the last panel may begin beyond the range
     def _distribution(self, x, params, upper, out, dtype, device, workers, stream):
         dtype = float_type((x, *params), dtype)
-        x, _ = _in_one_kind(x, params, dtype)
+        x, like = _in_one_kind(x, params, dtype)
         sets, index = _sets(params)
+        if self is student_t and len(sets) > _BATCH:
+            choose_device(device, on_device=bool(_device_kind(like)))
+            check_workers(workers)
+            result = _student_probability(to_host(x, "x"), np.array(sets)[index, 0], upper).astype(dtype)
+            return deliver(in_kind_of(result, like), out, dtype)
         parts = [_panels(self, values) for values in sets]
         first = np.cumsum([0, *(len(rows) for rows, _ in parts)])[:-1]
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
@@ -397,7 +402,7 @@ class Law:
         -------
         array or scalar
             NaN out of the domain. Tails below about 1e-290 are 0 (Student's t: below 1e-305). In float32 the tails have errors
-            to 200 ulp; ``dtype="float64"`` has not.
+            to 200 ulp; ``dtype="float64"`` has not. More than 64 different nu of Student's t at once go through SciPy.
 
         Raises
         ------
@@ -456,6 +461,9 @@ class Law:
         u = np.asarray(to_host(u, "u"))
         shape = np.broadcast_shapes(u.shape, index.shape)
         u, index, result = np.broadcast_to(u, shape), np.broadcast_to(index, shape), np.empty(shape, dtype)
+        if self is student_t and sets:
+            result[...] = _student_quantile(u, np.array(sets)[index, 0], method == "isf")
+            return deliver(in_kind_of(result, like), out, dtype)
         for first in range(0, len(sets), _BATCH):
             use = (index >= first) & (index < first + _BATCH)
             table = self._build(tuple(sets[first : first + _BATCH]))
@@ -476,7 +484,8 @@ class Law:
         Returns
         -------
         array or scalar
-            NaN out of the domain, and for tail probabilities other than 0 below 2^-66 of a side.
+            NaN out of the domain, and for tail probabilities other than 0 below 2^-66 of a side. More than 64 different nu of
+            Student's t at once go through SciPy, which gives smaller tail probabilities too.
 
         Raises
         ------
@@ -736,6 +745,55 @@ def _sets(params):
 
 def _as_float(p):
     return p if hasattr(p, "dtype") else np.asarray(p, dtype=np.float64)[()]
+
+
+def _far_factor(nu):
+    """C of the tail C (|t|/sqrt(nu))^-nu of Student's law, to 1e-18 from |t| = 1e9 sqrt(nu) on."""
+    from scipy.special import gammaln
+
+    return np.exp(gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * nu + 1.0)) / (2.0 * math.sqrt(math.pi))
+
+
+def _student_tail(t, nu):
+    """Lower tail probability at t <= 0 through SciPy, far out by its power, as the square of t may leave the doubles."""
+    from scipy.special import stdtr
+
+    q = -t / np.sqrt(nu)
+    with np.errstate(under="ignore"):
+        return np.where(q > 1e9, _far_factor(nu) * np.maximum(q, 1.0) ** -nu, stdtr(nu, t))
+
+
+def _student_probability(x, nu, upper):
+    """Distribution function or upper tail where there are so many nu that masses of each would take long."""
+    _check_degrees(nu)
+    x, nu = np.asarray(x, np.float64), np.where((nu > 0.0) & (nu < math.inf), nu, math.nan)
+    tail = _student_tail(-np.abs(x), nu)
+    return np.where((x > 0.0) != upper, 1.0 - tail, tail)
+
+
+def _student_quantile(u, nu, upper):
+    """Quantiles where there are so many nu that tables would take long: SciPy's, after a Newton step."""
+    from scipy.special import stdtrit
+
+    _check_degrees(nu)
+    u, nu = np.asarray(u, np.float64), np.where((nu > 0.0) & (nu < math.inf), nu, math.nan)
+    p = np.where(u > 0.5, 1.0 - u, u)
+    p = np.where(p >= 0.0, p, math.nan)
+    with np.errstate(all="ignore"):
+        x = stdtrit(nu, p)
+        near = x - (_student_tail(x, nu) - p) / student_t.pdf(x, nu, device="cpu", workers=1)
+        far = (_far_factor(nu) / p) ** (1.0 / nu)
+        x = np.where(far > 1e9, -np.sqrt(nu) * far, near)
+    x = np.where((p == 0.0) | ~(x < -1e305), x, math.nan)
+    return np.where((u > 0.5) != upper, -x, x)
+
+
+def _check_degrees(nu):
+    least = np.min(nu, where=nu > 0.0, initial=math.inf)
+    try:
+        _describe_student(least)
+    except ValueError as error:
+        raise student_t._named((least,), error) from None
 
 
 @functools.lru_cache(maxsize=256)

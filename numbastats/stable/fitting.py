@@ -512,16 +512,11 @@ def _finite(likelihood, p):
     return -math.inf if math.isnan(total) else total
 
 
-def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
-    """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
+def _compared(likelihood, laws, near, scale, limits):
+    """Laws, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
 
-    There the other parameters follow from moments; for narrow peaks neighbours of the likeliest place are compared too. The three
-    likeliest of these laws and of the starts climb with loc held, which is smooth, the best of them with all parameters. Where
-    the moments are not free, the places are compared again under the law found.
+    For narrow peaks the neighbours of the likeliest place are compared too.
     """
-    x, w, held = likelihood.x, likelihood.w, [i for i in free if i != 2]
-    likelihood.form = form
-    laws = [_converted(_inward(p, limits), form) for p in starts]
     totals = [_finite(likelihood, p) for p in laws]
     values, counts, k = near
     done = np.array([], np.int64)
@@ -530,25 +525,36 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
         if not k.size:
             break
         done = np.append(done, k)
-        fresh = [_by_moments_about(place, x, w, *limits, scale) for place in _places(values, counts, k, form == "S1")]
-        laws += [_inward(p, limits) for p in fresh]
+        places = _places(values, counts, k, likelihood.form == "S1")
+        laws = laws + [_inward(_by_moments_about(m, likelihood.x, likelihood.w, *limits, scale), limits) for m in places]
         totals += [_finite(likelihood, p) for p in laws[len(totals) :]]
         likeliest = laws[int(np.argmax(totals))]
         if likeliest[0] > _CUSP:
             break
         k = np.clip(np.searchsorted(values, likeliest[2]) + _NEIGHBOURS, 0, values.size - 1)
-    best, iterations = None, 0
+    return laws, totals, np.sort(done)
+
+
+def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
+    """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
+
+    The three likeliest of the laws compared climb with loc held, which is smooth, the best of them with all parameters. Where
+    the moments are not free, the places are compared again under the law found.
+    """
+    likelihood.form = form
+    laws, totals, k = _compared(likelihood, [_converted(_inward(p, limits), form) for p in starts], near, scale, limits)
+    best, iterations, held = None, 0, [i for i in free if i != 2]
     for count in (3, 1, 1, 1, 1):
         before = best
-        for k in np.argsort([-total for total in totals], kind="stable")[:count]:
-            p, total, steps, gain = _climb(likelihood, laws[k], held, limits, callback)
+        for j in np.argsort([-total for total in totals], kind="stable")[:count]:
+            p, total, steps, gain = _climb(likelihood, laws[j], held, limits, callback)
             iterations += steps
             if best is None or total > best[1]:
-                best = p, total, laws[k], gain
+                best = p, total, laws[j], gain
         a, b, _, s = best[0]
         if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
-        laws = [np.array([a, b, place, s]) for place in _places(values, counts, np.sort(done), form == "S1")]
+        laws = [np.array([a, b, place, s]) for place in _places(*near[:2], k, form == "S1")]
         totals = [_finite(likelihood, p) for p in laws]
     p, total, begin, gain = best
     if form == "peak":
