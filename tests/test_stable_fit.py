@@ -288,6 +288,15 @@ def test_known_location_in_s1(alpha, beta, known):
     assert all(np.abs(m).max() < 4.0 for m in misses)
 
 
+def test_known_location_in_s1_next_to_alpha_1():
+    x = draw(1.0, 0.0, 400, loc=5.0)
+    one_sided = fit(x, fixed={"loc": 5.0}, bounds={"alpha": (0.5, 0.999)}, param="S1")
+    assert one_sided.params[0] <= 0.999 and (one_sided.params[0] < 0.999 or "boundary: alpha = 0.999" in one_sided.message)
+    near = fit(x, fixed={"loc": 5.0}, bounds={"alpha": (0.9995, 1.0005)}, param="S0")
+    beside = fit(x, fixed={"loc": 5.0}, bounds={"alpha": (0.9985, 1.0015)}, param="S1")
+    assert beside.loglik > near.loglik - 0.5 and abs(beside.params[0] - 1.0) > 0.9e-3
+
+
 def test_gaussian_data():
     x = np.random.default_rng(6).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)

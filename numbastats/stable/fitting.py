@@ -929,7 +929,7 @@ def fit(
     free = [i for i, name in enumerate(NAMES) if name not in known]
     likelihood = _Likelihood(y, w, share, dict(device=device, workers=workers))
     likelihood.form = form
-    message, iterations, gain = "", 0, 0.0
+    iterations, gain = 0, 0.0
     if method in _SIMPLE:
         begin = _simple(method, y, w, inner, form)
         p = _inward(begin, limits)
@@ -943,44 +943,8 @@ def fit(
             p, best, iterations, gain, begin = _maximise(likelihood, y, w, inner, start, free, limits, callback)
         if 0 in free and limits[0][1] == 2.0 and p[0] > 1.95:
             p, best = _gaussian_end(likelihood, p, best, y, w, inner)
-    converged = math.isfinite(best) and 0.0 <= gain < 1e-3 and not likelihood.stopped
-    tied = p[0] < 0.5 and np.count_nonzero(np.diff(x)) < 0.99 * x.size - 1.0
-    if likelihood.stopped:
-        message = f"stopped by the callback after {iterations} iterations"
-    elif not math.isfinite(best):
-        message = "the likelihood is 0: some values are impossible under the law found"
-        warnings.warn(f"stable.fit: {message}; fix fewer parameters", ConvergenceWarning, stacklevel=2)
-    elif not converged:
-        message = f"not converged after {iterations} iterations: a step would still gain about {gain:.1e}"
-        if not tied:
-            warnings.warn(f"stable.fit: {message}; pass another start, or more data", ConvergenceWarning, stacklevel=2)
+    converged, notes, inside = _judged(method, p, best, gain, iterations, x, free, limits, likelihood)
     mass = float(x.size)
-    notes, inside = [message] if message else [], list(free)  # inside: estimates off their limits
-    if x.size <= 20:
-        notes.append("few points")
-    if form == "S1" and 0 in inside and abs(p[0] - 1.0) < 1.1 * _NEAR_1:
-        notes.append(f"alpha = {p[0]:.6g}: next to 1, where the location in S1 is infinite")
-        inside.remove(0)
-    if likelihood.between and p[0] < 1.0:
-        notes.append("few points for so small an alpha: the mode is held between observations")
-    if method == "small" and 0 in free and p[0] >= 0.99:
-        notes.append("alpha is not small: this method ends at 0.99")
-    if p[0] == 2.0 and (0 in free or 1 in free):
-        p[1] = p[1] if 1 not in free else 0.0
-        notes.append("alpha = 2: a Gaussian, beta has no meaning")
-    else:
-        for i in [i for i in free if i < 2]:
-            low, high = limits[i] if i == 1 else (limits[0][0], min(limits[0][1], _HIGHEST))
-            if not low + 1e-9 < p[i] < high - 1e-9:
-                p[i] = low if p[i] < 0.5 * (low + high) else high
-                notes.append(f"boundary: {NAMES[i]} = {p[i]:.6g}")
-                inside.remove(i)
-    if tied:
-        notes.append("ties")
-        warnings.warn(
-            "stable.fit: more than 1 % of the values are tied and alpha is small: rounded data make the likelihood infinite",
-            stacklevel=2,
-        )
     cov = _covariance(p, inside, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
     if method == "ml" and inside and p[0] < _HIGHEST and not np.isfinite(cov).any():
         notes.append("no standard errors: the information matrix is not positive definite")
@@ -1004,6 +968,48 @@ def fit(
     return StableFit(
         params, errors, cov, loglik, iterations, likelihood.count, converged, "; ".join(notes) or "ok", method, param, origin
     )
+
+
+def _judged(method, p, best, gain, iterations, x, free, limits, likelihood):
+    """Whether the search converged, notes on its result p, and which estimates are off their limits; others are put on them."""
+    converged = math.isfinite(best) and 0.0 <= gain < 1e-3 and not likelihood.stopped
+    tied = p[0] < 0.5 and np.count_nonzero(np.diff(x)) < 0.99 * x.size - 1.0
+    notes, inside = [], list(free)
+    if likelihood.stopped:
+        notes.append(f"stopped by the callback after {iterations} iterations")
+    elif not math.isfinite(best):
+        notes.append("the likelihood is 0: some values are impossible under the law found")
+        warnings.warn(f"stable.fit: {notes[0]}; fix fewer parameters", ConvergenceWarning, stacklevel=3)
+    elif not converged:
+        notes.append(f"not converged after {iterations} iterations: a step would still gain about {gain:.1e}")
+        if not tied:
+            warnings.warn(f"stable.fit: {notes[0]}; pass another start, or more data", ConvergenceWarning, stacklevel=3)
+    if x.size <= 20:
+        notes.append("few points")
+    if likelihood.between and p[0] < 1.0:
+        notes.append("few points for so small an alpha: the mode is held between observations")
+    if method == "small" and 0 in free and p[0] >= 0.99:
+        notes.append("alpha is not small: this method ends at 0.99")
+    if p[0] == 2.0 and (0 in free or 1 in free):
+        p[1] = p[1] if 1 not in free else 0.0
+        notes.append("alpha = 2: a Gaussian, beta has no meaning")
+    else:
+        for i in [i for i in free if i < 2]:
+            low, high = limits[i] if i == 1 else (limits[0][0], min(limits[0][1], _HIGHEST))
+            if not low + 1e-9 < p[i] < high - 1e-9:
+                p[i] = low if p[i] < 0.5 * (low + high) else high
+                notes.append(f"boundary: {NAMES[i]} = {p[i]:.6g}")
+                inside.remove(i)
+    if likelihood.form == "S1" and 0 in inside and abs(p[0] - 1.0) < 1.1 * _NEAR_1:
+        notes.append(f"alpha = {p[0]:.6g}: next to 1, where the location in S1 is infinite")
+        inside.remove(0)
+    if tied:
+        notes.append("ties")
+        warnings.warn(
+            "stable.fit: more than 1 % of the values are tied and alpha is small: rounded data make the likelihood infinite",
+            stacklevel=3,
+        )
+    return converged, notes, inside
 
 
 def _maximise(likelihood, y, w, inner, start, free, limits, callback):
