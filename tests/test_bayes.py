@@ -1091,6 +1091,7 @@ def test_rhat_sees_shifts_and_spreads():
     assert both.shape == (2,) and both[0] < 1.01 < both[1]
     assert ns.bayes.rhat(np.ones((2, 10))) == 1.0
     assert ns.bayes.rhat(np.repeat([[0.0], [1.0]], 10, axis=1)) == np.inf
+    assert ns.bayes.rhat(np.repeat(np.arange(4.0)[:, None] * 0.1, 100, axis=1)) == np.inf  # means of equal ranks are rounded
     for bad in (np.zeros((2, 3)), np.zeros((1, 1, 1, 9)), np.zeros((0, 9)), np.zeros((2, 9, 0))):
         for f in (ns.bayes.rhat, ns.bayes.ess_bulk, ns.bayes.ess_tail, ns.bayes.mcse):
             with pytest.raises(ValueError, match="draws"):

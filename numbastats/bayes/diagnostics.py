@@ -55,7 +55,7 @@ def _ranks(x):
 def _variances(x):
     """Mean variance within chains, and the estimate of the whole variance."""
     n = x.shape[1]
-    within = x.var(axis=1, ddof=1).mean(axis=0)
+    within = np.where(x.max(axis=1) == x.min(axis=1), 0.0, x.var(axis=1, ddof=1)).mean(axis=0)  # no roundings of the mean
     return within, within * (n - 1) / n + x.mean(axis=1).var(axis=0, ddof=1)
 
 
@@ -94,7 +94,8 @@ def rhat(x):
     Returns
     -------
     float or numpy.ndarray, shape (k,)
-        Near 1 where the chains agree; 1 for constant draws, NaN where a draw is not finite.
+        Near 1 where the chains agree; 1 for constant draws, infinite for chains that are constant and differ, NaN where a draw
+        is not finite.
 
     Raises
     ------

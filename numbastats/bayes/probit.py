@@ -626,7 +626,7 @@ class BayesProbit(Estimator):
             self._need_draws(what)
         warnings.warn("no draws were kept: probabilities come from a normal approximation of the posterior", stacklevel=3)
         if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
-            raise ValueError("variances of coefficients are beyond the range of float64; fit with keep='draws'")
+            raise ValueError("variances are 0, as of a single draw, or beyond the range of float64; fit with keep='draws'")
         X = self._matrix(X).astype(np.float64)
         if self._used["fit_intercept"]:
             X = np.column_stack([np.ones(len(X)), X])
