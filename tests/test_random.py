@@ -120,6 +120,17 @@ def test_laws_do_not_share_their_words():
     assert np.abs(r).max() < 4.5 / math.sqrt(n)
 
 
+def test_key_for_kernels_of_ones_own():
+    seed = np.random.SeedSequence(5).generate_state(1, np.uint64)[0]
+    for rng in (5, np.random.SeedSequence(5)):
+        low, high = ns.random.key(rng)
+        assert low.dtype == high.dtype == np.uint32 and int(low) + (int(high) << 32) == int(seed)
+    generator = np.random.default_rng(2)
+    assert ns.random.key(generator) != ns.random.key(generator) and ns.random.key() != ns.random.key()
+    with pytest.raises(TypeError, match="RandomState"):
+        ns.random.key(np.random.RandomState(1))
+
+
 def test_words_are_philox_of_the_documented_counters():
     """The uniform draws recomputed from plain Python integers."""
     k0, k1 = (int(w) for w in key_words(normalise_rng(99)))
