@@ -16,7 +16,7 @@ from contract import same
 
 import numbastats as ns
 from numbastats.quantile import FrozenLaw, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.scalar.hyperbolic import log_kve
+from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, log_kve
 
 LAWS = {
     "student_t": (student_t, [(0.8,), (2.5,), (40.0,)]),
@@ -536,6 +536,26 @@ def test_distribution_on_every_device(device):
     np.testing.assert_allclose(out, want, rtol=1e-6)
     moved = variance_gamma.sf(x + 2.0, 1.0, 1.5, 0.3, 2.0, **device)
     np.testing.assert_allclose(moved[2:6], [1 - 0.4 * np.exp(-5.4), 1 - 0.4, 0.6, 0.6 * np.exp(-0.24)], rtol=3e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_densities_do_not_depend_on_their_neighbours(dtype):
+    """Sums of a block have as many nodes as its longest: the others add nothing there."""
+    rng = np.random.default_rng(9)
+    n = 300
+    x, lam = rng.normal(size=n) * 10 ** rng.uniform(-6, 3, n), rng.choice([-0.5, 0.0, 0.3, 1.0, 1.5, 1.7, 20.0, -4.2], n)
+    alpha, delta = 10 ** rng.uniform(-2, 2, n), 10 ** rng.uniform(-4, 2, n)
+    x[5], lam[8], alpha[11], delta[14] = np.nan, np.inf, -1.0, -1.0
+    values = [a.astype(dtype) for a in (x, lam, alpha, 0.4 * alpha, delta, np.zeros(n))]
+    for method in (generalized_hyperbolic.logpdf, generalized_hyperbolic.pdf):
+        whole = method(*values)
+        for first in (1, 7, 50):
+            assert same(whole[first:], method(*(v[first:] for v in values)))
+        scalar = np.array([gh_logpdf(*v[:6], dtype(gh_log_norm(*map(np.float64, v[1:5])))) for v in zip(*values, strict=True)])
+        want = scalar if method == generalized_hyperbolic.logpdf else np.exp(scalar)
+        np.testing.assert_allclose(
+            whole, want, rtol=1e-12 if dtype is np.float64 else 2e-4, atol=1e-12 if dtype is np.float64 else 1e-4
+        )
 
 
 def test_special_values():

@@ -87,20 +87,6 @@ def map5_cuda(x, a, b, c, d, out):
         out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i))
 
 
-def map7_cpu(x, a, b, c, d, e, f, out):
-    for k in prange((out.size + CHUNK - 1) // CHUNK):
-        lo = np.int64(k) * CHUNK
-        o = out[lo : lo + CHUNK]
-        for i in range(o.size):
-            j = lo + i
-            o[i] = _f(at(x, j), at(a, j), at(b, j), at(c, j), at(d, j), at(e, j), at(f, j))
-
-
-def map7_cuda(x, a, b, c, d, e, f, out):
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i), at(e, i), at(f, i))
-
-
 # --- blocked map: out[i] = tail(x[i], *head(x[i]), a[i], ...) --------------------------------------------------
 # One long dependence chain fills the scheduler; two passes through a 64-element buffer keep it busy. The head returns
 # two numbers (a third buffer costs 8 %). On CUDA `map5_cuda` runs both in one (`_f`) and needs no buffer.

@@ -139,13 +139,59 @@ DISTRIBUTION = Kernel(
     lambda T: [(T[::1], *[kind] * 6, types.int64, T[:, ::1], T[::1]) for kind in (T, T[::1])], _body=tables.tail_probability,
 )  # fmt: skip
 
-# --- densities of the laws ---------------------------------------------------------------------------------------------
+# --- densities of the laws: the sums of the Bessel functions node by node, vectorised over the values of a block -----------
+
+_f = _nodes = _right = _left = _tail = None  # bound by build
 
 
-def _density(name, function):
+def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
+    n = templates.BLOCK
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        work = np.empty(9 * n, out.dtype)  # one array: rows at constant distances need no alias check
+        first = np.int64(k) * templates.CHUNK
+        for lo in range(first, min(first + templates.CHUNK, out.size), n):
+            o = out[lo : lo + n]
+            rights, lefts = 0.0, 0.0
+            for i in range(o.size):
+                j = lo + i
+                v, w, rest, h, grow, right, left = _nodes(x[j], at(lam, j), at(alpha, j), at(delta, j), at(mu, j))
+                work[i], work[n + i], work[2 * n + i], work[3 * n + i], work[4 * n + i] = v, w, rest, h, grow
+                work[5 * n + i], work[6 * n + i], work[7 * n + i], work[8 * n + i] = right, left, 0.0, 1.0
+                rights, lefts = max(rights, right), max(lefts, left)
+            for m in range(1, int(rights) + 1):
+                for i in range(o.size):
+                    work[7 * n + i], work[8 * n + i] = _right(
+                        m, work[i], work[n + i], work[3 * n + i], work[4 * n + i], work[7 * n + i], work[5 * n + i],
+                        work[8 * n + i],
+                    )  # fmt: skip
+            for i in range(o.size):
+                work[7 * n + i] = 0.0
+            for m in range(1, int(lefts) + 1):
+                for i in range(o.size):
+                    work[7 * n + i], work[8 * n + i] = _left(
+                        m, work[i], work[2 * n + i], work[3 * n + i], work[4 * n + i], work[7 * n + i], work[6 * n + i],
+                        work[8 * n + i],
+                    )  # fmt: skip
+            for i in range(o.size):
+                j = lo + i
+                o[i] = _tail(
+                    x[j], at(lam, j), at(alpha, j), at(beta, j), at(delta, j), at(mu, j), at(norm, j), work[n + i],
+                    work[3 * n + i], work[8 * n + i],
+                )  # fmt: skip
+
+
+def density_cuda(x, lam, alpha, beta, delta, mu, norm, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(x[i], at(lam, i), at(alpha, i), at(beta, i), at(delta, i), at(mu, i), at(norm, i))
+
+
+def _density(name, function, of_sum):
     return Kernel(
-        f"quantile.{name}", templates.map7_cpu, templates.map7_cuda,
-        lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])], _f=function,
+        f"quantile.{name}", density_cpu, density_cuda,
+        lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])], cuda_only={"_f": function},
+        cpu_only={
+            "_nodes": hyperbolic.gh_nodes, "_right": hyperbolic.on_the_right, "_left": hyperbolic.on_the_left, "_tail": of_sum
+        },
     )  # fmt: skip
 
 
@@ -156,7 +202,10 @@ def _student(name, function):
     )  # fmt: skip
 
 
-GH = {"pdf": _density("gh_pdf", hyperbolic.gh_pdf), "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf)}
+GH = {
+    "pdf": _density("gh_pdf", hyperbolic.gh_pdf, hyperbolic.gh_pdf_of_sum),
+    "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf, hyperbolic.gh_logpdf_of_sum),
+}
 GH_NORM = Kernel(
     "quantile.gh_log_norm", templates.map4_cpu, templates.map4_cuda,
     lambda T: [(T[::1], T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm,

@@ -11,7 +11,10 @@ from numbastats.scalar.bits import by_dtype, horner, real
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln
 
-__all__ = ["gh_log_norm", "gh_logpdf", "gh_pdf", "log_kve", "student_logpdf", "student_pdf"]
+__all__ = [
+    "gh_log_norm", "gh_logpdf", "gh_logpdf_of_sum", "gh_nodes", "gh_pdf", "gh_pdf_of_sum", "log_kve", "on_the_left",
+    "on_the_right", "student_logpdf", "student_pdf",
+]  # fmt: skip
 
 _LOG_SQRT_HALF_PI = 0.22579135264472744
 _LOG_2 = 0.6931471805599453
@@ -78,15 +81,69 @@ def _log_k1e(z):
     return log1p((t + t) * ((log_z - T(_LOG_2)) * _K1_P(t) - _K1_Q(t)) if t > T(0.0) else t) - log_z + z
 
 
+# K = 1/2 int exp(-z cosh t + v t) dt by the trapezoidal rule, which converges geometrically: from the peak sinh t* = v/z,
+# w = sqrt(z^2 + v^2), the exponent falls by w (cosh s - 1) + v (sinh s - s) on the right and by
+# (w - v)(cosh s - 1) + v (s - 1 + e^-s) on the left; the step is 0.19, shorter where the peak is narrow.
+
+
+@device_function
+def _nodes(v, z):
+    """Of the sum for order v: w, w - v, the step h, e^h - 1, and the numbers of nodes on the right and on the left."""
+    T = type(z)
+    w = T(math.sqrt(z * z + v * v)) if z < T(1e18) else z  # its square overflows
+    rest = z * (z / (w + v)) if w > T(0.0) else T(0.0)  # w - v
+    h = T(0.6) / T(math.sqrt(w))
+    h = h if h < T(0.19) else T(0.19)
+    drop = T(39.0)  # where the integrand is cut: e^-39
+    slow = _arcosh1p(drop / (rest if rest > T(1e-35) else T(1e-35)))
+    fast = T(1.0) + drop / v if v > T(0.4) else T(1000.0)
+    right = T(np.int32(_arcosh1p(drop / w) / h)) + T(1.0)
+    return w, rest, h, expm1(h), right, T(np.int32((slow if slow < fast else fast) / h)) + T(1.0)
+
+
+@device_function
+def on_the_right(n, v, w, h, grow, grown, right, total):
+    """e^s - 1 at node n >= 1 from that of the node before, to a rounding also where s is small, and the sum up to this node."""
+    T = type(v)
+    s = T(n) * h
+    grown = grown + (grow + grow * grown)
+    fallen = grown / (T(1.0) + grown)  # 1 - e^-s
+    term = exp_neg(-(w * (T(0.5) * grown * fallen) + v * (T(0.5) * (grown + fallen) - s)))
+    return grown, total + (term if T(n) <= right else T(0.0))
+
+
+@device_function
+def on_the_left(n, v, rest, h, grow, grown, left, total):
+    """`on_the_right` on the other side."""
+    T = type(v)
+    s = T(n) * h
+    grown = grown + (grow + grow * grown)
+    fallen = grown / (T(1.0) + grown)
+    term = exp_neg(-(rest * (T(0.5) * grown * fallen) + v * (s - fallen)))
+    return grown, total + (term if T(n) <= left else T(0.0))
+
+
+@device_function
+def _log_of_sum(v, z, w, h, total):
+    """log(e^z K(z)) from the sum."""
+    T = type(z)
+    arsinh = log(v + w) - log(z) if z < T(1e-8) else log((v + w) / z)  # of v/z, without overflow
+    peak = v * arsinh - v * (v / (w + z)) if v > T(0.0) else T(0.0)
+    return peak + log(T(0.5) * h * total)
+
+
+@device_function
+def _small(v, z):
+    """Whether the left side is long and the leading terms of the series are enough."""
+    T = type(z)
+    return v < T(0.5) and T(1.0) + z * z == T(1.0)
+
+
 @device_function
 def log_kve(order, z):
     """log(e^z K(z)) of real order, z >= 0; relative error of K about 1e-15 (order, z) up to some hundreds.
 
-    Orders 1/2 and 1 have their own formulas. Others:
-    K = 1/2 int exp(-z cosh t + v t) dt by the trapezoidal rule, which converges geometrically: from the peak
-    sinh t* = v/z, w = sqrt(z^2 + v^2), the exponent falls by w (cosh s - 1) + v (sinh s - s) on the right and by
-    (w - v)(cosh s - 1) + v (s - 1 + e^-s) on the left; the step is 0.19, shorter where the peak is narrow.
-    At orders below 1/2 and z next to 0, where the left side is long, the leading terms of the series.
+    Orders 1/2 and 1, and those below 1/2 for z next to 0, have their own formulas, others are a sum.
     """
     order, z = real(order), real(z)
     T = type(z)
@@ -95,35 +152,16 @@ def log_kve(order, z):
         return T(_LOG_SQRT_HALF_PI) - T(0.5) * log(z)
     if v == T(1.0):
         return _log_k1e(z)
-    if v < T(0.5) and T(1.0) + z * z == T(1.0):
+    if _small(v, z):
         return _log_k_small(v, log(z)) + z
-    w = T(math.sqrt(z * z + v * v)) if z < T(1e18) else z  # its square overflows
-    rest = z * (z / (w + v)) if w > T(0.0) else T(0.0)  # w - v
-    h = T(0.6) / T(math.sqrt(w))
-    h = h if h < T(0.19) else T(0.19)
-    drop = T(39.0)  # where the integrand is cut: e^-39
-    right = np.int32(_arcosh1p(drop / w) / h) + np.int32(1)
-    slow = _arcosh1p(drop / (rest if rest > T(1e-35) else T(1e-35)))
-    fast = T(1.0) + drop / v if v > T(0.4) else T(1000.0)
-    left = np.int32((slow if slow < fast else fast) / h) + np.int32(1)
-    grow = expm1(h)
-    total, grown, s = T(1.0), T(0.0), T(0.0)
-    for _ in range(right):
-        grown += grow + grow * grown  # e^s - 1, to a rounding also where s is small
-        s += h
-        fallen = grown / (T(1.0) + grown)  # 1 - e^-s
-        half = T(0.5) * grown * fallen  # cosh s - 1
-        odd = T(0.5) * (grown + fallen) - s
-        total += exp_neg(-(w * half + v * odd))
-    grown, s = T(0.0), T(0.0)
-    for _ in range(left):
-        grown += grow + grow * grown
-        s += h
-        half = T(0.5) * grown * (grown / (T(1.0) + grown))
-        total += exp_neg(-(rest * half + v * (s + expm1(-s))))
-    arsinh = log(v + w) - log(z) if z < T(1e-8) else log((v + w) / z)  # of v/z, without overflow
-    peak = v * arsinh - v * (v / (w + z)) if v > T(0.0) else T(0.0)
-    return peak + log(T(0.5) * h * total)
+    w, rest, h, grow, right, left = _nodes(v, z)
+    grown, total = T(0.0), T(1.0)
+    for n in range(np.int32(right)):
+        grown, total = on_the_right(n + 1, v, w, h, grow, grown, right, total)
+    grown = T(0.0)
+    for n in range(np.int32(left)):
+        grown, total = on_the_left(n + 1, v, rest, h, grow, grown, left, total)
+    return _log_of_sum(v, z, w, h, total)
 
 
 _tiny = by_dtype(device_function(lambda x: 1e-290), device_function(lambda x: np.float32(1e-35)))
@@ -181,6 +219,54 @@ def _gh_fall(s, alpha, beta, delta, g):
 
 
 @device_function
+def _gh_length(s, delta):
+    """sqrt(delta^2 + s^2) without overflow."""
+    T = type(s)
+    a = abs(s)
+    big = a if a > delta else delta
+    small = delta if a > delta else a
+    ratio = small / big if big > T(0.0) else T(0.0)
+    return big * T(math.sqrt(T(1.0) + ratio * ratio)) if a < T(np.inf) else a
+
+
+@device_function
+def gh_nodes(x, lam, alpha, delta, mu):
+    """|lam - 1/2| and `_nodes` of the Bessel function in `gh_logpdf`; no nodes where it is no sum."""
+    x = real(x)
+    T = type(x)
+    v, z = abs(lam - T(0.5)), alpha * _gh_length(x - mu, delta)
+    if v == T(0.5) or v == T(1.0) or not (z > _tiny(z) and T(4.0) * z < T(np.inf) and v < T(np.inf)) or _small(v, z):
+        return v, T(1.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)
+    w, rest, h, grow, right, left = _nodes(v, z)
+    return v, w, rest, h, grow, right, left
+
+
+@device_function
+def gh_logpdf_of_sum(x, lam, alpha, beta, delta, mu, log_norm, w, h, total):
+    """`gh_logpdf` from the sum of its Bessel function; it is evaluated here for h = 0."""
+    x = real(x)
+    T = type(x)
+    s = x - mu
+    a = abs(s)
+    v = lam - T(0.5)
+    g = _gh_length(s, delta)
+    if not (T(4.0) * (alpha * g) < T(np.inf)):  # so far out that the exponent would overflow
+        return T(-np.inf) if a == a and log_norm == log_norm and mu == mu and abs(mu) < T(np.inf) else T(np.nan)
+    if g == T(0.0) and not v > T(0.0):
+        return T(np.inf) if log_norm == log_norm else T(np.nan)
+    if v >= T(0.5) and alpha * g <= _tiny(g) or g == T(0.0):  # the limit of g^v K_v(alpha g)
+        return log_norm + _log_k_limit(v, log(alpha))
+    bessel = _log_of_sum(abs(v), alpha * g, w, h, total) if h > T(0.0) else _log_kve_of_product(v, alpha, g)
+    return log_norm + v * log(g) + bessel - _gh_fall(s, alpha, beta, delta, g)
+
+
+@device_function
+def gh_pdf_of_sum(x, lam, alpha, beta, delta, mu, log_norm, w, h, total):
+    """Density from the sum of its Bessel function, see `gh_logpdf_of_sum`."""
+    return exp(gh_logpdf_of_sum(x, lam, alpha, beta, delta, mu, log_norm, w, h, total))
+
+
+@device_function
 def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     """Log density of the generalised hyperbolic law at x, given `gh_log_norm`.
 
@@ -188,21 +274,8 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
     g = sqrt(delta^2 + s^2), v = lam - 1/2, gamma^2 = alpha^2 - beta^2. -inf where 4 alpha g overflows.
     """
     x = real(x)
-    T = type(x)
-    s = x - mu
-    a = abs(s)
-    v = lam - T(0.5)
-    big = a if a > delta else delta
-    small = delta if a > delta else a
-    ratio = small / big if big > T(0.0) else T(0.0)
-    g = big * T(math.sqrt(T(1.0) + ratio * ratio)) if a < T(np.inf) else a
-    if not (T(4.0) * (alpha * g) < T(np.inf)):  # so far out that the exponent would overflow
-        return T(-np.inf) if a == a and log_norm == log_norm and mu == mu and abs(mu) < T(np.inf) else T(np.nan)
-    if g == T(0.0) and not v > T(0.0):
-        return T(np.inf) if log_norm == log_norm else T(np.nan)
-    if v >= T(0.5) and alpha * g <= _tiny(g) or g == T(0.0):  # the limit of g^v K_v(alpha g)
-        return log_norm + _log_k_limit(v, log(alpha))
-    return log_norm + v * log(g) + _log_kve_of_product(v, alpha, g) - _gh_fall(s, alpha, beta, delta, g)
+    none = type(x)(0.0)
+    return gh_logpdf_of_sum(x, lam, alpha, beta, delta, mu, log_norm, none, none, none)
 
 
 @device_function
