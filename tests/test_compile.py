@@ -261,6 +261,19 @@ def test_cache_folder_that_is_taken_away(project, folder):
     assert len(third[1]) == 1 and "NUMBA_CACHE_DIR" in third[1][0]
 
 
+@pytest.mark.parametrize("rubbish", [b"", bytes(500), b"of another program"], ids=["empty", "zeros", "text"])
+@pytest.mark.parametrize("suffix", ["nbc", "nbi"])
+def test_damaged_cache_files_are_written_anew(project, suffix, rubbish):
+    """As a crash of the machine leaves them. Every call raised EOFError, UnpicklingError or ValueError, for ever."""
+    first, _ = project()
+    for path in project.folder.rglob(f"*.{suffix}"):
+        path.write_bytes(rubbish)
+    second, warned = project()
+    assert misses(second) == [1, 1, 1, 1] and warned == []
+    assert [v[0] for v in second.values()] == [v[0] for v in first.values()]
+    assert hits(project()[0]) == [1, 1, 1, 1]
+
+
 RACE = """
 import json
 import numpy as np
