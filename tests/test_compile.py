@@ -20,6 +20,7 @@ from numba import cuda
 import numbastats
 from numbastats._core import compile as compiling
 from numbastats._core import templates
+from numbastats.scalar import elementary, special
 
 PACKAGE = Path(numbastats.__file__).parent
 
@@ -182,6 +183,19 @@ def test_scalar_functions_called_from_python_are_cached(project):
     path = project.folder / "numbastats" / "scalar" / "bits.py"  # of a callee
     path.write_text(path.read_text() + "\n# edited\n")
     assert project()[1:] == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:First-class function type")
+def test_scalar_functions_are_values_of_function_types():
+    """There was no machine code at their address: ValueError, and from a list a crash."""
+    kind = numba.types.FunctionType(numba.float64(numba.float64))
+    call = numba.njit(numba.float64(kind, numba.float64))(lambda f, x: f(x))
+    assert call(elementary.exp, 0.5) == pytest.approx(math.exp(0.5), rel=1e-15)
+    functions = numba.typed.List.empty_list(kind)
+    for f in (elementary.exp, special.erf):
+        functions.append(f)
+    call = numba.njit(lambda functions, i, x: functions[i](x))
+    assert [call(functions, i, 0.5) for i in range(2)] == pytest.approx([math.exp(0.5), math.erf(0.5)], rel=1e-15)
 
 
 def test_cache_can_be_turned_off(project):

@@ -233,6 +233,10 @@ class _Scalar(CPUDispatcher):
     def __call__(self, *args, **kwargs):
         return self._host(*args, **kwargs)
 
+    def get_compile_result(self, sig):
+        """For Numba's function types, whose values are addresses of machine code."""
+        return self._host.get_compile_result(sig)
+
 
 def device_function(f):
     """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
