@@ -228,7 +228,7 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
     Returns
     -------
     numpy.ndarray or scalar
-        0 where shape = 0. NaN where a parameter is negative or NaN, and for shape = 0 with an infinite scale.
+        0 where shape = 0. NaN where a parameter is negative or NaN, or one is 0 and the other infinite.
 
     Raises
     ------

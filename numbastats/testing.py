@@ -55,7 +55,8 @@ def ulp_error(got, exact, dtype=None):
     Returns
     -------
     numpy.ndarray of float64
-        ``|got - exact| / spacing(exact)``, 0 where both are the same infinity or both are NaN, inf where only one is finite.
+        ``|got - exact| / spacing(exact)``, 0 where both are the same infinity or both are NaN, inf where only one is finite or
+        the number of spacings is beyond the floats.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def ulp_error(got, exact, dtype=None):
             result[i] = 0.0 if same else np.inf
         else:
             spacing = np.spacing(min(abs(rounded), below_max))
-            result[i] = float(abs(_fraction(g) - _fraction(e)) / Fraction(float(spacing)))
+            result[i] = _rounded(abs(_fraction(g) - _fraction(e)) / Fraction(float(spacing)), np.float64)
     return result.reshape(got.shape)
 
 

@@ -20,6 +20,7 @@ from numba import cuda
 import numbastats
 from numbastats._core import compile as compiling
 from numbastats._core import templates
+from numbastats.scalar import elementary, special
 
 PACKAGE = Path(numbastats.__file__).parent
 
@@ -184,6 +185,19 @@ def test_scalar_functions_called_from_python_are_cached(project):
     assert project()[1:] == [0, 1]
 
 
+@pytest.mark.filterwarnings("ignore:First-class function type")
+def test_scalar_functions_are_values_of_function_types():
+    """There was no machine code at their address: ValueError, and from a list a crash."""
+    kind = numba.types.FunctionType(numba.float64(numba.float64))
+    call = numba.njit(numba.float64(kind, numba.float64))(lambda f, x: f(x))
+    assert call(elementary.exp, 0.5) == pytest.approx(math.exp(0.5), rel=1e-15)
+    functions = numba.typed.List.empty_list(kind)
+    for f in (elementary.exp, special.erf):
+        functions.append(f)
+    call = numba.njit(lambda functions, i, x: functions[i](x))
+    assert [call(functions, i, 0.5) for i in range(2)] == pytest.approx([math.exp(0.5), math.erf(0.5)], rel=1e-15)
+
+
 def test_cache_can_be_turned_off(project):
     project(NUMBASTATS_CACHE="0")
     assert not list(project.folder.rglob("*.nbi"))
@@ -259,6 +273,19 @@ def test_cache_folder_that_is_taken_away(project, folder):
     assert first[0] == pytest.approx(350) and second[0] == pytest.approx(350) and third[0] > 0
     assert first[1] == second[1] == [] and kept == 1
     assert len(third[1]) == 1 and "NUMBA_CACHE_DIR" in third[1][0]
+
+
+@pytest.mark.parametrize("rubbish", [b"", bytes(500), b"of another program"], ids=["empty", "zeros", "text"])
+@pytest.mark.parametrize("suffix", ["nbc", "nbi"])
+def test_damaged_cache_files_are_written_anew(project, suffix, rubbish):
+    """As a crash of the machine leaves them. Every call raised EOFError, UnpicklingError or ValueError, for ever."""
+    first, _ = project()
+    for path in project.folder.rglob(f"*.{suffix}"):
+        path.write_bytes(rubbish)
+    second, warned = project()
+    assert misses(second) == [1, 1, 1, 1] and warned == []
+    assert [v[0] for v in second.values()] == [v[0] for v in first.values()]
+    assert hits(project()[0]) == [1, 1, 1, 1]
 
 
 RACE = """

@@ -202,6 +202,22 @@ def test_size_may_be_an_array():
         ns.random.uniform(np.zeros(3), size=(3, 1))
 
 
+def test_shape_of_out_is_named_where_parameters_do_not_fit():
+    """The message spoke of a `size` that the call did not have."""
+    with pytest.raises(ValueError, match=r"^out of shape \(3,\) cannot hold parameters of shape \(2, 3\)"):
+        ns.random.normal(np.zeros((2, 3)), out=np.empty(3))
+
+
+@pytest.mark.parametrize("dtype, shape", [("float64", 1e-310), ("float64", 1e-308), ("float32", 1e-40)])
+def test_gamma_of_the_smallest_shapes(dtype, shape):
+    """E/shape overflows. With an infinite scale a positive number became NaN."""
+    tiny, ones = np.full(1000, shape), np.ones(1000)
+    assert (ns.random.gamma(tiny, ones, rng=1, dtype=dtype) == 0).all()
+    assert (ns.random.gamma(tiny, np.inf, rng=1, dtype=dtype) == np.inf).all()
+    assert (ns.random.gamma(tiny, 0.0, rng=1, dtype=dtype) == 0).all()
+    assert np.isnan(ns.random.gamma([0.0, np.inf], [np.inf, 0.0], rng=1, dtype=dtype)).all()
+
+
 def test_parameters_are_checked():
     with pytest.raises(TypeError, match="scale has dtype complex128"):
         ns.random.normal(0.0, np.array([1j]))

@@ -149,6 +149,12 @@ def test_log_gamma_where_gamma_underflows(shape):
     assert ss.kstest(far - 40 * shape, ss.expon.cdf).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_log_gamma_is_finite_at_the_smallest_shape(dtype):
+    x = draw(log_gamma, dtype, np.finfo(dtype).smallest_subnormal, n=1000)
+    assert np.isfinite(x).all() and (x < -0.2 * np.finfo(dtype).max).all()
+
+
 @pytest.mark.parametrize("shape", [1e8, 1e15, 1e30])
 def test_gamma_with_a_large_shape(shape):
     z = (draw(gamma, np.float64, shape, 1.0) / shape - 1) * np.sqrt(shape)

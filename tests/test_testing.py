@@ -53,6 +53,15 @@ def test_exact_values_beyond_the_range(exact):
     assert ulp_error([-np.inf, np.inf], [negative, negative]).tolist() == [0.0, np.inf]
 
 
+@pytest.mark.parametrize("exact", [0, 0.0, "1e-400", mpmath.mpf("1e-400")], ids=str)
+def test_errors_beyond_the_range(exact):
+    """A float far from an exact value at 0: as many spacings as there is no float for raised OverflowError."""
+    assert ulp_error([1.0, -1e-14, 5e-324], [exact] * 3).tolist()[:2] == [np.inf, np.inf]
+    assert ulp_error([5e-324], [exact])[0] == 1.0
+    with pytest.raises(AssertionError, match="error inf ulp > 4"):
+        assert_matches([1.0], [exact], ulp=4)
+
+
 def test_float32_and_what_is_not_finite():
     assert ulp_error(np.float32([1.0, np.inf, np.nan, np.nan]), [1 + 2.0**-23, 1e39, np.nan, 1.0]).tolist() == [1, 0, 0, np.inf]
     assert ulp_error([1.0], [1 + 2.0**-23], np.float32)[0] == 1.0

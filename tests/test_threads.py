@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from numbastats._core import dispatch
+from numbastats._core.parallel import in_threads
 
 PRELUDE = """
 import numpy as np, threading, os, sys
@@ -135,6 +137,23 @@ def test_number_of_threads_is_restored():
     ns.quantile.ndtri(u, device="cpu", workers=1)
     ns.quantile.ndtri(u, device="cpu", workers=2)
     assert numba.get_num_threads() == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_part_begins_after_one_has_failed(threads, error):
+    """Ctrl-C waited until the other threads had done all the work."""
+    done = []
+
+    def call(part):
+        time.sleep(0.01)
+        if part == 4:
+            raise error
+        done.append(part)
+
+    with pytest.raises(error):
+        in_threads(call, [(part,) for part in range(100)], threads)
+    assert set(range(3)) <= set(done) <= set(range(8))
 
 
 def test_config_workers_and_device(monkeypatch):

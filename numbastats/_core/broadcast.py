@@ -128,14 +128,18 @@ def common_shape(shapes) -> tuple:
     return np.broadcast_shapes(*different) if len(different) > 1 else different.pop() if different else ()
 
 
-def size_to_shape(size, shapes) -> tuple:
-    """Shape of random output: `size` as in numpy.random, against the parameters' broadcast shape."""
+def size_to_shape(size, shapes, out=None) -> tuple:
+    """Shape of random output: `size` as in numpy.random, else that of `out`, against the parameters' broadcast shape."""
     try:
         shape = common_shape(shapes)
     except ValueError:
         raise ValueError(f"parameters of shapes {', '.join(map(str, shapes))} do not broadcast against each other") from None
+    given = f"size={size!r}"
     if size is None:
-        return shape
+        size = getattr(out, "shape", None)
+        if size is None:
+            return shape
+        given = f"out of shape {tuple(size)}"
     try:
         asked = (operator.index(size),) if np.ndim(size) == 0 else tuple(operator.index(n) for n in size)
     except (TypeError, ValueError):
@@ -144,9 +148,7 @@ def size_to_shape(size, shapes) -> tuple:
         raise ValueError(f"size={size!r} has a negative entry; use lengths >= 0")
     ends = zip(reversed(shape), reversed(asked), strict=False)
     if len(shape) > len(asked) or not all(have in (1, wanted) for have, wanted in ends):
-        raise ValueError(
-            f"size={size!r} cannot hold parameters of shape {shape}; leave size=None or use a shape they broadcast to"
-        )
+        raise ValueError(f"{given} cannot hold parameters of shape {shape}; leave it None or use a shape they broadcast to")
     return asked
 
 

@@ -233,6 +233,10 @@ class _Scalar(CPUDispatcher):
     def __call__(self, *args, **kwargs):
         return self._host(*args, **kwargs)
 
+    def get_compile_result(self, sig):
+        """For Numba's function types, whose values are addresses of machine code."""
+        return self._host.get_compile_result(sig)
+
 
 def device_function(f):
     """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
@@ -378,6 +382,21 @@ def _warn_of_no_cache():
         )
 
 
+def _undamaged(read, nothing):
+    """A reader of cache files that finds `nothing` in a damaged one, which is then written anew."""
+
+    @functools.wraps(read)
+    def checked(*name):
+        try:
+            return read(*name)
+        except OSError:
+            raise
+        except Exception:  # of many types, by where the damage is
+            return nothing()
+
+    return checked
+
+
 def _placed(dispatcher):
     """Settle where the entries of a kernel are in the disk cache.
 
@@ -387,7 +406,8 @@ def _placed(dispatcher):
 
     Where NUMBA_CACHE_DIR is set, Numba would give each installation a folder of its own, by its path.
 
-    An entry that cannot be read or written (a full disk, a folder that was taken away) costs a warning, not the result.
+    An entry that cannot be read or written (a full disk, a folder that was taken away) costs a warning, not the result; a
+    damaged one (after a crash of the machine) is compiled again.
     """
     cache, root = dispatcher._cache, numba.config.CACHE_DIR
     if root and Path(root) in Path(cache._cache_path).parents:  # not where it cannot be written
@@ -397,6 +417,7 @@ def _placed(dispatcher):
     file = cache._cache_file
     stem = file._data_name_pattern.partition(".{number")[0]
     file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex[:16]}.nbc"
+    file._load_index, file._load_data = _undamaged(file._load_index, dict), _undamaged(file._load_data, lambda: None)
     load, save = cache.load_overload, cache.save_overload
 
     def load_overload(signature, context):

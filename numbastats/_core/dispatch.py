@@ -534,9 +534,7 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
     parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, names, strict=True)]
     result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
-    if size is None and out is not None:
-        size = getattr(out, "shape", None)
-    shape = size_to_shape(size, [np.shape(p) for p in parameters])
+    shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
     n = total(shape)

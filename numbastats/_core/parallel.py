@@ -109,12 +109,15 @@ def in_threads(call, parts, threads):
     waiting = collections.deque(parts)
 
     def work():
-        while True:
-            try:
-                part = waiting.popleft()
-            except IndexError:
-                return
-            call(*part)
+        try:
+            while True:
+                try:
+                    part = waiting.popleft()
+                except IndexError:
+                    return
+                call(*part)
+        finally:
+            waiting.clear()  # after an exception, Ctrl-C among them, no thread begins another part
 
     helpers = min(threads, len(waiting)) - 1
     if helpers < 1:

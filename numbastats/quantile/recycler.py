@@ -711,8 +711,7 @@ class Recycler:
             if dtype is None or check_dtype(dtype) == np.float64:
                 return self.ppf(u, out=out, dtype=np.float64, device=device, workers=workers)
             return in_float32(self.ppf(u, dtype=np.float64, device=device, workers=workers), out, None)  # u itself would become 1
-        size = getattr(out, "shape", None) if size is None else size
-        shape = size_to_shape(size, [self.shape])
+        shape = size_to_shape(size, [self.shape], out)
         device, workers = self.device if device is None else device, self.workers if workers is None else workers
         u = random.uniform(0.0, 1.0, shape, rng=rng, dtype=dtype, out=out, device=device, workers=workers)
         result = self.ppf(u, out=u, dtype=_given_dtype(u), device=device, workers=workers)

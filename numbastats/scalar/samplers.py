@@ -399,6 +399,7 @@ def _gamma_parts(k0, k1, item, stream, shape, first, draw):
     if shape < T(1.0):
         w0, w1, w2, w3 = philox4x32(low, high, _BOOST, stream, k0, k1)
         e = _neg_log(word_bits(w0, w1, shape)) / shape
+        e = _huge(shape) if e > _huge(shape) else e
     return g, e
 
 
