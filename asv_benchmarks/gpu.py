@@ -737,7 +737,7 @@ def markdown(report, device, bandwidth, n):
 
 
 def register_everything():
-    """Import what registers kernels: every public sub-package, and the small kernels of the tests."""
+    """Import what registers kernels: every public sub-package, and the templates that no topic uses yet."""
     for module in pkgutil.iter_modules(ns.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"numbastats.{module.name}")

@@ -18,20 +18,19 @@ def run(kernel, args, n, device, outputs=(-1,)):
 
 
 @device_function
-def between(x, a, b, c):
-    return x * a - b * c
+def between(x, a, b):
+    return x * a - b
 
 
 @pytest.mark.filterwarnings("ignore:Grid size", "ignore:Host array used")  # of numba-cuda on a GPU
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("target", ["serial", "parallel", "cuda"])
-def test_map_of_four(dtype, target):
+def test_map_of_three(dtype, target):
     n = 70 if target == "cuda" else 5000
-    x, b, c = rng.integers(-9, 9, (3, n)).astype(dtype)
-    a, out = dtype(3.0), np.empty(n, dtype)
-    kernel = build(templates.map4_cuda if target == "cuda" else templates.map4_cpu, target, _f=between)
-    (kernel[2, 32] if target == "cuda" else kernel)(x, a, b, c, out)
-    assert np.array_equal(out, 3 * x - b * c)  # small integers: exact
+    x, a, b, out = rng.integers(-9, 9, n).astype(dtype), dtype(3.0), rng.integers(-9, 9, n).astype(dtype), np.empty(n, dtype)
+    kernel = build(templates.map3_cuda if target == "cuda" else templates.map3_cpu, target, _f=between)
+    (kernel[2, 32] if target == "cuda" else kernel)(x, a, b, out)
+    assert np.array_equal(out, 3 * x - b)  # small integers: exact
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

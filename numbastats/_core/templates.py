@@ -16,7 +16,7 @@ from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
 CHUNK = 4096  # elements per task
 BLOCK = 64  # elements per pass of a blocked map: its buffers stay in the first-level cache
 
-_f = _head = _tail = _first = _second = _try = _finish = None  # bound by build
+_f = _head = _tail = _body = _first = _second = _try = _finish = None  # bound by build
 
 
 # --- map: out[i] = f(x[i], ...) -------------------------------------------------------------------------------
@@ -46,6 +46,19 @@ def map2_cpu(x, a, out):
 def map2_cuda(x, a, out):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         out[i] = _f(at(x, i), at(a, i))
+
+
+def map3_cpu(x, a, b, out):
+    for c in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(c) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i))
+
+
+def map3_cuda(x, a, b, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i), at(a, i), at(b, i))
 
 
 def map4_cpu(x, a, b, c, out):
@@ -94,7 +107,73 @@ def blocked5_cpu(x, a, b, c, d, out):
                 o[i] = _tail(xb[i], u[i], v[i], at(a, j), at(b, j), at(c, j), at(d, j))
 
 
-# --- sums of chunks -------------------------------------------------------------------------------------------
+# --- table map: out[i] = eval(table, *locate(x[i])) ------------------------------------------------------------
+# First pass: row and local coordinate, vectorised. Second: one row of coefficients per value.
+
+
+def table_cpu(x, table, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        row = np.empty(BLOCK, np.int64)
+        local = np.empty(BLOCK, out.dtype)
+        first = np.int64(k) * CHUNK
+        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
+            xb = x[lo : lo + BLOCK]
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
+                row[i], local[i] = _head(xb[i])
+            for i in range(o.size):
+                o[i] = _body(table, row[i], local[i])
+
+
+def table_cuda(x, table, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        row, local = _head(x[i])
+        out[i] = _body(table, row, local)
+
+
+# --- chunked reduce: partial[c] = sum of f(x[i]) over chunk c --------------------------------------------------
+# 64 accumulators, then a fixed tree: the same additions in the same order on every device and for any number of
+# workers. `combine` (host) adds the partials pairwise, also in fixed order. Partials are float64.
+
+
+def reduce_cpu(x, partial):
+    for k in prange(partial.size):
+        first = np.int64(k) * CHUNK
+        xb = x[first : first + CHUNK]
+        acc = np.zeros(BLOCK)
+        for lo in range(0, xb.size, BLOCK):
+            block = xb[lo : lo + BLOCK]
+            for i in range(block.size):
+                acc[i] += np.float64(_f(block[i]))
+        width = BLOCK // 2
+        while width > 0:
+            for i in range(width):
+                acc[i] += acc[i + width]
+            width //= 2
+        partial[k] = acc[0]
+
+
+def reduce_cuda(x, partial):
+    acc = cuda.shared.array(BLOCK, np.float64)
+    t = cuda.threadIdx.x
+    for k in range(cuda.blockIdx.x, partial.size, cuda.gridDim.x):
+        first = k * CHUNK
+        last = min(first + CHUNK, x.size)
+        for lane in range(t, BLOCK, cuda.blockDim.x):
+            total = np.float64(0.0)
+            for i in range(first + lane, last, BLOCK):
+                total += np.float64(_f(x[i]))
+            acc[lane] = total
+        cuda.syncthreads()
+        width = BLOCK // 2
+        while width > 0:
+            for i in range(t, width, cuda.blockDim.x):
+                acc[i] += acc[i + width]
+            cuda.syncthreads()
+            width //= 2
+        if t == 0:
+            partial[k] = acc[0]
+        cuda.syncthreads()
 
 
 def combine(partial):
@@ -107,6 +186,59 @@ def combine(partial):
         pairs = partial[:even:2] + partial[1:even:2]
         partial = np.append(pairs, partial[even:])
     return partial[0]
+
+
+# --- batch: one problem per CPU task, one block of threads per problem on CUDA ---------------------------------
+# Problems are slices of `values` between `offsets`. `_body(slice, lane, lanes, acc)` adds one lane's share to `acc`, a row
+# of `_WIDTH` sums; `_tail(acc, n, out_row)` turns the sums into the result. Both are array functions.
+
+BATCH_THREADS = 64  # most lanes a problem can use
+_WIDTH = 1
+
+
+def batch_cpu(values, offsets, out):
+    for p in prange(offsets.size - 1):
+        x = values[offsets[p] : offsets[p + 1]]
+        acc = np.zeros(_WIDTH)
+        _body(x, 0, 1, acc)
+        _tail(acc, x.size, out[p])
+
+
+def batch_cuda(values, offsets, out):
+    acc = cuda.shared.array((BATCH_THREADS, _WIDTH), np.float64)
+    t = cuda.threadIdx.x
+    lanes = min(cuda.blockDim.x, BATCH_THREADS)
+    for p in range(cuda.blockIdx.x, offsets.size - 1, cuda.gridDim.x):
+        x = values[offsets[p] : offsets[p + 1]]
+        if t < lanes:
+            for j in range(_WIDTH):
+                acc[t, j] = 0.0
+            _body(x, t, lanes, acc[t])
+        cuda.syncthreads()
+        if t == 0:
+            for lane in range(1, lanes):
+                for j in range(_WIDTH):
+                    acc[0, j] += acc[lane, j]
+            _tail(acc[0], x.size, out[p])
+        cuda.syncthreads()
+
+
+# --- row scatter: a task owns rows of the output, so no atomics are needed and the order is fixed --------------
+# Items are sorted by row; those of row r lie between starts[r] and starts[r + 1]. `_body(item, row)` scatters one item.
+
+
+def scatter_cpu(items, starts, out):
+    for r in prange(starts.size - 1):
+        row = out[r]
+        for i in range(starts[r], starts[r + 1]):
+            _body(items[i], row)
+
+
+def scatter_cuda(items, starts, out):
+    for r in range(cuda.grid(1), starts.size - 1, cuda.gridsize(1)):
+        row = out[r]
+        for i in range(starts[r], starts[r + 1]):
+            _body(items[i], row)
 
 
 # --- random words: out[i] = tail(*head(bits of item i), ...) ----------------------------------------------------
