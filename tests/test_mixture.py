@@ -190,6 +190,18 @@ def test_all_methods_find_the_same_optimum():
     assert fits["newton"].n_iter < fits["squarem"].n_iter < fits["em"].n_iter
 
 
+@pytest.mark.parametrize("method", ["squarem", "em"])
+def test_a_gradient_does_not_certify_a_redundant_component(method):
+    """Two of three components become one: the eigenvalue of their shares is 0 at the end, and about the gradient before it."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.exponential(1.0, 300) * rng.choice([1.0, 8.0], 300)
+        exact = mixture.fit(x, 3, family="exponential", rng=0, device="cpu", workers=1)
+        slow = mixture.fit(x, 3, family="exponential", method=method, n_init=10, rng=0, device="cpu", workers=1)
+        if abs(slow.loglik - exact.loglik) < 1e-6:
+            assert slow.status == exact.status
+
+
 def test_fallback_reaches_a_certified_optimum_where_components_overlap():
     rng = np.random.default_rng(11)
     x = np.where(rng.random(2000) < 0.4, rng.wald(1.0, 5.0, 2000), rng.wald(1.6, 4.0, 2000))
