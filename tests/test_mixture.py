@@ -1198,6 +1198,24 @@ def test_densities_of_components_far_apart(family, means, params, device):
     assert got[0] == pytest.approx(math.exp(exact[0]), rel=2e-12) and got[1] == 0.0 and np.isnan(got[2])
 
 
+@pytest.mark.parametrize(
+    "family, means, params",
+    [
+        ("inverse_gaussian", [1.0, 1e5], [1.0, 1e3]),
+        ("exponential", [1.0, 1e7], None),
+        ("rayleigh", [1.0, 1e7], None),
+        ("gamma", [1.0, 1e7], [1.0, 1.0]),
+    ],
+)
+def test_densities_of_rare_components_far_away(family, means, params):
+    """The mean of the mixture is near the first component: about it the second one would lose 1e-7."""
+    x = np.array([1.0, 0.1, 1.0, 3.0, 10.0]) * ([1.0] + [means[1] if family != "rayleigh" else 1e4] * 4)
+    logs = [log_density(family, x, m, p) for m, p in zip(means, params or [1.0, 1.0], strict=True)]
+    logs = np.array(logs) + np.log([1.0 - 1e-6, 1e-6])[:, None]
+    got = mixture.logpdf(x, [1.0 - 1e-6, 1e-6], means, params, family=family)
+    np.testing.assert_allclose(got, scipy.special.logsumexp(logs, axis=0), rtol=2e-13, atol=2e-13)
+
+
 def test_float32_densities_are_rounded_once():
     x = np.linspace(-13, 13, 27, dtype=np.float32)
     exact = scipy.stats.norm.pdf(x.astype(np.float64)).astype(np.float32)

@@ -73,11 +73,12 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
     bad = outside | np.isnan(flat)
     inside = np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)
-    with np.errstate(over="ignore", under="ignore"):
-        y = np.ascontiguousarray(law.forward(inside))
-    K, n = par.shape[1], y.size
     used = par[:, par[0] > 0]
     scale = _scale(law, used)
+    with np.errstate(over="ignore", under="ignore"):
+        y = np.ascontiguousarray(law.forward(inside))
+        scaled = y * scale
+    K, n = par.shape[1], y.size
     used = np.stack([used[0], used[1] * scale, _rescaled(law, used[2], scale)])
     c = float(used[0] @ used[1])
     base = law.base
@@ -94,7 +95,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     if n:
         launch(
             k.SCORES,
-            (y * scale, c, base, P, out, resp, pair),
+            (scaled, c, base, P, out, resp, pair),
             n,
             device=where,
             workers=workers,
@@ -129,8 +130,9 @@ def _apart(law, par):
     if par.shape[1] == 1:
         return False
     w, m, v = par[:, par[0] > 0]
+    c = w @ m
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return not law.logit_size(m, v, w @ m).max() < 1e3
+        return not np.maximum(law.logit_size(m, v, c), law.logit_size(c, v, m)).max() < 1e3  # at c and at their own means
 
 
 def _scores_apart(x, law, par, device, workers, stats=None):
