@@ -1011,6 +1011,30 @@ def test_small_quantiles_of_reciprocal_laws():
     np.testing.assert_allclose(mixture.cdf(mixture.ppf(q, **law), **law), q, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+def test_quantiles_beyond_the_powers_of_doubles():
+    """Means further apart than the bits between 1 and the largest double, and probabilities below 1e-308."""
+    got = mixture.ppf([0.125, 0.25, 0.75, 0.875], [0.5, 0.5], [1e-250, 1e250], family="exponential")
+    want = [-math.log(0.75) * 1e-250, math.log(2.0) * 1e-250, math.log(2.0) * 1e250, math.log(4.0) * 1e250]
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+    for family in ("gaussian", "exponential", "inverse_gamma"):
+        law = dict(weights=[1.0], means=[1.0], params=[1.0], family=family)
+        assert mixture.cdf(mixture.ppf(1e-310, **law), **law) == pytest.approx(1e-310, rel=1e-12)
+
+
+def test_distribution_functions_beyond_the_powers_of_doubles():
+    """lambda over x beyond 1e308 either way, and counts where SciPy's Poisson law has NaN."""
+    for m, v in ((1e-180, 1e250), (1e-60, 1e290), (1e180, 1e250)):
+        np.testing.assert_allclose(mixture.cdf([0.5 * m, m, 2.0 * m], [1.0], [m], [v]), [0.0, 0.5, 1.0], rtol=1e-14)
+        np.testing.assert_allclose(mixture.sf([0.5 * m, m, 2.0 * m], [1.0], [m], [v]), [1.0, 0.5, 0.0], rtol=1e-14)
+    for x, m, v in ((1e170, 1e160, 1e-200), (1e308, 1e-50, 1e-177)):  # a Levy law but for the last factor
+        want = 2.0 * scipy.special.ndtr(-math.sqrt(v / x)) if x < 1e200 else 1.0
+        assert mixture.cdf(x, [1.0], [m], [v]) == pytest.approx(want, rel=1e-14)
+    assert mixture.sf(1e170, [1.0], [1e200], [1e-200]) == pytest.approx(math.sqrt(2.0 / math.pi) * 1e-185, rel=1e-13)
+    assert mixture.cdf([1e300, 1e308], [0.5, 0.5], [1e-3, 1e5], family="poisson").tolist() == [1.0, 1.0]
+    assert mixture.sf([1e300, 1e308], [0.5, 0.5], [1e-3, 1e5], family="poisson").tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", "inverse_gamma", "poisson", "geometric"])
 def test_quantiles_take_few_steps(family, monkeypatch):
     calls, tail = [], distribution._tail
