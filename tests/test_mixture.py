@@ -190,6 +190,18 @@ def test_all_methods_find_the_same_optimum():
     assert fits["newton"].n_iter < fits["squarem"].n_iter < fits["em"].n_iter
 
 
+@pytest.mark.parametrize("method", ["squarem", "em"])
+def test_a_gradient_does_not_certify_a_redundant_component(method):
+    """Two of three components become one: the eigenvalue of their shares is 0 at the end, and about the gradient before it."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.exponential(1.0, 300) * rng.choice([1.0, 8.0], 300)
+        exact = mixture.fit(x, 3, family="exponential", rng=0, device="cpu", workers=1)
+        slow = mixture.fit(x, 3, family="exponential", method=method, n_init=10, rng=0, device="cpu", workers=1)
+        if abs(slow.loglik - exact.loglik) < 1e-6:
+            assert slow.status == exact.status
+
+
 def test_fallback_reaches_a_certified_optimum_where_components_overlap():
     rng = np.random.default_rng(11)
     x = np.where(rng.random(2000) < 0.4, rng.wald(1.0, 5.0, 2000), rng.wald(1.6, 4.0, 2000))
@@ -999,6 +1011,30 @@ def test_small_quantiles_of_reciprocal_laws():
     np.testing.assert_allclose(mixture.cdf(mixture.ppf(q, **law), **law), q, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+def test_quantiles_beyond_the_powers_of_doubles():
+    """Means further apart than the bits between 1 and the largest double, and probabilities below 1e-308."""
+    got = mixture.ppf([0.125, 0.25, 0.75, 0.875], [0.5, 0.5], [1e-250, 1e250], family="exponential")
+    want = [-math.log(0.75) * 1e-250, math.log(2.0) * 1e-250, math.log(2.0) * 1e250, math.log(4.0) * 1e250]
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+    for family in ("gaussian", "exponential", "inverse_gamma"):
+        law = dict(weights=[1.0], means=[1.0], params=[1.0], family=family)
+        assert mixture.cdf(mixture.ppf(1e-310, **law), **law) == pytest.approx(1e-310, rel=1e-12)
+
+
+def test_distribution_functions_beyond_the_powers_of_doubles():
+    """lambda over x beyond 1e308 either way, and counts where SciPy's Poisson law has NaN."""
+    for m, v in ((1e-180, 1e250), (1e-60, 1e290), (1e180, 1e250)):
+        np.testing.assert_allclose(mixture.cdf([0.5 * m, m, 2.0 * m], [1.0], [m], [v]), [0.0, 0.5, 1.0], rtol=1e-14)
+        np.testing.assert_allclose(mixture.sf([0.5 * m, m, 2.0 * m], [1.0], [m], [v]), [1.0, 0.5, 0.0], rtol=1e-14)
+    for x, m, v in ((1e170, 1e160, 1e-200), (1e308, 1e-50, 1e-177)):  # a Levy law but for the last factor
+        want = 2.0 * scipy.special.ndtr(-math.sqrt(v / x)) if x < 1e200 else 1.0
+        assert mixture.cdf(x, [1.0], [m], [v]) == pytest.approx(want, rel=1e-14)
+    assert mixture.sf(1e170, [1.0], [1e200], [1e-200]) == pytest.approx(math.sqrt(2.0 / math.pi) * 1e-185, rel=1e-13)
+    assert mixture.cdf([1e300, 1e308], [0.5, 0.5], [1e-3, 1e5], family="poisson").tolist() == [1.0, 1.0]
+    assert mixture.sf([1e300, 1e308], [0.5, 0.5], [1e-3, 1e5], family="poisson").tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", "inverse_gamma", "poisson", "geometric"])
 def test_quantiles_take_few_steps(family, monkeypatch):
     calls, tail = [], distribution._tail
@@ -1184,6 +1220,24 @@ def test_densities_of_components_far_apart(family, means, params, device):
         some, [0.3, 0.0, 0.7], np.insert(means, 1, 5.0), params and np.insert(params, 1, 1.0), family=family, **device
     )
     assert got[0] == pytest.approx(math.exp(exact[0]), rel=2e-12) and got[1] == 0.0 and np.isnan(got[2])
+
+
+@pytest.mark.parametrize(
+    "family, means, params",
+    [
+        ("inverse_gaussian", [1.0, 1e5], [1.0, 1e3]),
+        ("exponential", [1.0, 1e7], None),
+        ("rayleigh", [1.0, 1e7], None),
+        ("gamma", [1.0, 1e7], [1.0, 1.0]),
+    ],
+)
+def test_densities_of_rare_components_far_away(family, means, params):
+    """The mean of the mixture is near the first component: about it the second one would lose 1e-7."""
+    x = np.array([1.0, 0.1, 1.0, 3.0, 10.0]) * ([1.0] + [means[1] if family != "rayleigh" else 1e4] * 4)
+    logs = [log_density(family, x, m, p) for m, p in zip(means, params or [1.0, 1.0], strict=True)]
+    logs = np.array(logs) + np.log([1.0 - 1e-6, 1e-6])[:, None]
+    got = mixture.logpdf(x, [1.0 - 1e-6, 1e-6], means, params, family=family)
+    np.testing.assert_allclose(got, scipy.special.logsumexp(logs, axis=0), rtol=2e-13, atol=2e-13)
 
 
 def test_float32_densities_are_rounded_once():

@@ -382,7 +382,10 @@ def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
                 if current[0, k] * info[MASS] < 0.01:  # on its way to 0: a redundant component
                     least = min(least, 0.0)
             state[MIN_EIG] = least
-            state[STATUS] = NOT_CERTIFIED if not least > FLAT else (OK if state[DECREMENT] <= limit else MAX_ITER)
+            definite = least > FLAT
+            for i in range(n):  # what is left to climb, by EM, may yet change the eigenvalue by so much
+                definite = definite and abs(g[i]) < (least - FLAT) * vec[COMPLETE, i]
+            state[STATUS] = NOT_CERTIFIED if not definite else (OK if state[DECREMENT] <= limit else MAX_ITER)
             state[PHASE] = DONE
             failed = phase == AT_NEWTON and least < -FLAT  # a saddle
         elif not failed:

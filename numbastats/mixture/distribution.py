@@ -73,11 +73,12 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
     bad = outside | np.isnan(flat)
     inside = np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)
-    with np.errstate(over="ignore", under="ignore"):
-        y = np.ascontiguousarray(law.forward(inside))
-    K, n = par.shape[1], y.size
     used = par[:, par[0] > 0]
     scale = _scale(law, used)
+    with np.errstate(over="ignore", under="ignore"):
+        y = np.ascontiguousarray(law.forward(inside))
+        scaled = y * scale
+    K, n = par.shape[1], y.size
     used = np.stack([used[0], used[1] * scale, _rescaled(law, used[2], scale)])
     c = float(used[0] @ used[1])
     base = law.base
@@ -94,7 +95,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     if n:
         launch(
             k.SCORES,
-            (y * scale, c, base, P, out, resp, pair),
+            (scaled, c, base, P, out, resp, pair),
             n,
             device=where,
             workers=workers,
@@ -129,8 +130,9 @@ def _apart(law, par):
     if par.shape[1] == 1:
         return False
     w, m, v = par[:, par[0] > 0]
+    c = w @ m
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return not law.logit_size(m, v, w @ m).max() < 1e3
+        return not np.maximum(law.logit_size(m, v, c), law.logit_size(c, v, m)).max() < 1e3  # at c and at their own means
 
 
 def _scores_apart(x, law, par, device, workers, stats=None):
@@ -321,7 +323,8 @@ def _tail(y, law, par, upper):
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         for w, m, v in par.T:
             if law.base == fam.INVERSE_GAUSSIAN:
-                root = np.sqrt(1.0 / (v * z))
+                e = (math.frexp(v)[1] + 1) // 2
+                root = np.ldexp(np.sqrt(1.0 / (math.ldexp(v, -2 * e) * z)), -e)  # v z may be out of range
                 a, b = root * ((z - m) / m), root * (z / m + 1.0)
                 half = np.exp(-0.5 * a * a) / 2.0
                 second = half * sp.erfcx(b / math.sqrt(2.0))  # exp(2/(v m)) Phi(-b)
@@ -342,7 +345,7 @@ def _tail(y, law, par, upper):
                 a = 1.0 / v if law.base == fam.GAMMA else law.shape
                 part = (sp.gammaincc if upper else sp.gammainc)(a, a * z / m)
             elif law.base == fam.POISSON:
-                part = (sp.pdtrc if upper else sp.pdtr)(np.floor(z), m)
+                part = (sp.pdtrc if upper else sp.pdtr)(np.minimum(np.floor(z), 1e300), m)  # SciPy's are NaN near 1e308
             else:
                 log_part = (np.floor(z) + 1.0) * -np.log1p(1.0 / m)
                 part = np.exp(log_part) if upper else -np.expm1(log_part)
@@ -419,9 +422,9 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
 def _root(f, x, step, lowest, highest):
     """Where increasing functions f(x, which) are 0, to the last bit; `which` numbers those wanted.
 
-    x are guesses, doubles or integers; `step` grows until each root is between two points. Then T. R. Chandrupatla's method
-    (Advances in Engineering Software 28, 1997): inverse quadratic interpolation where three points lie well for it, else
-    bisection.
+    x are guesses, doubles or integers, the other three Python's numbers; `step` grows until each root is between two points.
+    Then T. R. Chandrupatla's method (Advances in Engineering Software 28, 1997): inverse quadratic interpolation where three
+    points lie well for it, else bisection.
     """
     every = np.arange(x.size)
     a, b, fa, fb = x.copy(), x.copy(), f(x, every), np.empty(x.size)
@@ -431,7 +434,7 @@ def _root(f, x, step, lowest, highest):
         b[which] = at = a[which] + np.where(up[which], np.minimum(step, ends - a[which]), np.maximum(-step, ends - a[which]))
         fb[which] = f(at, which)
         which = which[((fb[which] < 0) == up[which]) & (at != ends)]
-        a[which], fa[which], step = b[which], fb[which], 4 * step
+        a[which], fa[which], step = b[which], fb[which], min(4 * step, highest)
     out, which, c, fc, t = x, every, a, fa, np.full(x.size, 0.5)
     while True:
         out[which] = np.where(np.abs(fa) < np.abs(fb), a, b)
@@ -506,15 +509,16 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
         target = (rest if upper else p)[which]
 
         def excess(at, wanted, upper=upper, target=target):
-            ratio = _tail(at.view(np.float64), law, par, upper) / target[wanted]
+            with np.errstate(over="ignore"):
+                ratio = _tail(at.view(np.float64), law, par, upper) / target[wanted]
             return (-1.0 if upper else 1.0) * np.log(np.clip(ratio, 1e-300, 1e300))
 
         guess, largest = np.full(target.shape, centre), np.finfo(np.float64).max
         if law.base == fam.GAUSSIAN:
-            step = np.max(np.abs(par[1] - centre)) + np.sqrt(par[2].max())
-            y[which] = _root(excess, guess, step, -largest, largest)
+            step = float(np.max(np.abs(par[1] - centre)) + math.sqrt(par[2].max()))
+            y[which] = _root(excess, guess, step, -largest.item(), largest.item())
         else:  # the bits of positive doubles are as good as their logarithms
-            y[which] = _root(excess, guess.view(np.int64), 2**54, 0, largest.view(np.int64)).view(np.float64)
+            y[which] = _root(excess, guess.view(np.int64), 2**54, 0, largest.view(np.int64).item()).view(np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         out = law.backward(y)
     return np.where(good, out, math.nan).astype(dtype)[()]

@@ -82,7 +82,7 @@ class MixtureFit:
         (0, 0) unless asked for.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
-        the rate at which EM would converge. Status 0 needs more than 1e-8.
+        the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
     """
 
     family: object
