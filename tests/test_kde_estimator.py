@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -705,6 +706,12 @@ def test_rules_count_neither_weightless_samples_nor_ties_twice():
     more, w = np.r_[x, 1e6], np.r_[np.ones(500), 0]
     for rule in (kde.bandwidth.isj, kde.bandwidth.plugin):
         assert rule(more, weights=w) == pytest.approx(rule(x, weights=np.ones(500)), rel=1e-12)
+    for far in (1e16, 1e150):  # whose units would leave the others no digits
+        y, plane = np.r_[x[:200], far], np.c_[np.r_[x[:200], far], np.r_[x[-200:], far]]
+        for rule, at in itertools.product((kde.bandwidth.isj, kde.bandwidth.plugin, kde.bandwidth.lscv), (y, plane)):
+            if rule is not kde.bandwidth.isj or at is y:
+                want = rule(at[:-1], weights=np.ones(200))
+                assert rule(at, weights=np.r_[np.ones(200), 0]) == pytest.approx(want, rel=1e-12)
     ties = np.round(x, 1)
     assert kde.bandwidth.isj(ties, weights=np.ones(500)) == pytest.approx(kde.bandwidth.isj(ties), rel=1e-12)
 
