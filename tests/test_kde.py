@@ -764,6 +764,18 @@ def test_dropped_samples_do_not_scale_the_weights(weight):
     assert np.abs(got - want).max() <= 1e-13 * want.max()
 
 
+def test_missing_weights_are_omitted():
+    x, w, scale = np.random.default_rng(0).normal(size=(41, 2)), np.linspace(1, 2, 41), np.linspace(0.5, 1.5, 41)
+    x[7], w[[7, 30]] = np.nan, np.nan
+    keep = np.isfinite(w)
+    axes = [(-2, 2, 9), (-3, 3, 7)]
+    want = kde.grid(x[keep], axes, weights=w[keep], adaptive=scale[keep], **CPU)
+    assert np.array_equal(kde.grid(x, axes, weights=w, adaptive=scale, nan_policy="omit", **CPU), want)
+    assert kde.KDE(nan_policy="omit", **CPU).fit(x, w).n_dropped_ == 2
+    with pytest.raises(ValueError, match="1 weights are negative"):
+        kde.grid(x, axes, weights=np.where(np.arange(41) == 3, -1, w), nan_policy="omit", **CPU)
+
+
 def test_boxes_of_many_cells():
     """An axis of one position has no step of its own; a box must fit the integers that count its cells."""
     for c in (1e20, 1e-20, 1.0, 1e90):
@@ -967,6 +979,7 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
         (GOOD, {"weights": np.zeros(50)}, "all weights are 0"),
         (GOOD, {"weights": -np.ones(50)}, "negative"),
         (GOOD, {"weights": np.full(50, np.nan)}, "NaN"),
+        (GOOD, {"weights": np.r_[1, np.full(49, 1e-30)]}, "one sample has all the weight"),
         (GOOD, {"weights": np.ones(49)}, "one weight per sample"),
         (GOOD[:2], {}, "sigma='diag'"),
         (np.stack([GOOD[:, 0], 2 * GOOD[:, 0]], -1), {}, "H="),

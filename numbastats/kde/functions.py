@@ -108,6 +108,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     tail : float
         Mass cut from the Gaussian, which is renormalised. 0 leaves it whole and needs ``method="ep"``.
     nan_policy : {"raise", "omit"}
+        "omit" drops samples that are not finite, and those whose weight is NaN.
     out : array, optional
         For the result; a `numpy.memmap` works.
     dtype : {"float64", "float32"}, optional

@@ -204,8 +204,8 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     w = _near_one(given)
     m = sorting.moments(x, w, workers)
     dropped, keep = 0, None
-    if m["bad"] and nan_policy == "omit":
-        keep = np.isfinite(x).all(1)
+    if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":
+        keep = np.isfinite(x).all(1) & (True if given is None else ~np.isnan(given))
         x, dropped = np.ascontiguousarray(x[keep]), int(n - keep.sum())
         n = len(x)
         if n == 0:
@@ -266,8 +266,10 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
                 raise ValueError("the samples are larger than 1e100, and their covariance is not a number; rescale them")
             if constant.size and np.any(differ[constant]):
                 raise ValueError(
+                    "one sample has all the weight but for rounding, so there is no spread; pass H= or sigma='identity' with h="
+                    if not n_eff > 1 else
                     f"the spread of axis {constant[0]} is too small for its square to be a number; rescale the samples"
-                )
+                )  # fmt: skip
             if constant.size:
                 raise ValueError(
                     f"axis {constant[0]} is constant{' (one sample)' if len(some) == 1 else ''}, so its spread is 0; pass H= or "
