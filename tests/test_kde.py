@@ -738,6 +738,12 @@ def test_tensors_for_out_and_axis():
     slabs = torch.empty(3, 4, dtype=torch.float64)
     assert kde.grid_slabs(x, axes, out=slabs, **CPU) is slabs
     assert kde.points(x, [[0.0, 0.0]], out=at, **CPU) is at and at[0] > 0
+    model, slopes = kde.KDE(**CPU).fit(x), torch.empty(2, 3, 4, dtype=torch.float64)
+    want = kde.KDE(**CPU).fit(x.numpy()).gradient(axes)
+    assert isinstance(model.gradient(axes), torch.Tensor) and np.array_equal(model.gradient(axes).numpy(), want)
+    assert model.gradient(axes, out=slopes) is slopes and np.array_equal(slopes.numpy(), want)
+    with pytest.raises(TypeError, match="float32"):
+        model.gradient(axes, out=torch.empty(2, 3, 4))
     line = kde.grid([0.0, 1.0], torch.arange(3.0), h=1, sigma="identity", **CPU)
     assert np.allclose(line, [0.375, 0.375, 0.0], rtol=1e-14, atol=0)
 

@@ -10,13 +10,13 @@ import numpy as np
 
 import numbastats.random as random
 from numbastats._core.broadcast import check_dtype, real64, unmasked
-from numbastats._core.dispatch import _is_torch
+from numbastats._core.dispatch import _is_torch, in_kind_of, to_host
 from numbastats._core.errors import NotFittedError
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.engine import Estimate, fold, reach_of, wrap
-from numbastats.kde.functions import grid_of, points_of, to_kind
+from numbastats.kde.functions import grid_of, hand_over, points_of
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import make_model, parse_axes
@@ -167,8 +167,9 @@ class KDE(Estimator):
 
     def gradient(self, axes, *, out=None):
         """Derivatives along all axes on a grid, shape (d, ...)."""
-        parts = [self.grid(axes, derivative=a) for a in range(self._fitted().model.d)]
-        return np.stack([p.copy_to_host() if hasattr(p, "copy_to_host") else p for p in parts], out=out)
+        m = self._fitted().model
+        parts = [to_host(self.grid(axes, derivative=a), "grid") for a in range(m.d)]
+        return hand_over(np.stack(parts), out, m.kind, self._like)
 
     def loo(self):
         """Leave-one-out density at every sample, with the bandwidth of the fit.
@@ -410,7 +411,7 @@ class KDE(Estimator):
         else:
             values = self._beta_marginal(keep, at, chunk)
         values = values.astype(m.dtype, copy=False).reshape(shape)
-        return to_kind(values, m.kind, self._like) if shape else values[()]
+        return in_kind_of(values, self._like) if shape else values[()]
 
     def _beta_marginal(self, keep, at, chunk):
         """The marginal of a power kernel, at (p, k) points."""

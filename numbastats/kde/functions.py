@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import check_dtype, check_out
-from numbastats._core.dispatch import _device_kind, _torch_to_numpy, choose_device
+from numbastats._core.dispatch import _torch_to_numpy, choose_device, deliver, in_kind_of
 from numbastats._core.errors import choice
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
@@ -43,21 +43,14 @@ def estimate(samples, weights, options):
     return Estimate(make_model(samples, weights, **options), **extra, workers=workers)
 
 
-def to_kind(result, kind, like):
-    """A host result as the caller's kind of array."""
-    if kind == "numba":
-        from numba import cuda
-
-        return cuda.to_device(result)
-    if kind == "cupy":
-        import cupy
-
-        return cupy.asarray(result)
-    if kind == "torch" or type(like).__module__.partition(".")[0] == "torch":
-        import torch
-
-        return torch.as_tensor(result, device=like.device)
-    return result
+def hand_over(result, out, kind, like):
+    """A host result in `out`, or as the caller's kind of array."""
+    if out is None or kind is not None:
+        return deliver(in_kind_of(result, like), out, result.dtype)
+    host = _torch_to_numpy(out, "out")
+    check_out(host, result.shape, result.dtype)
+    host[...] = result
+    return out
 
 
 def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
@@ -174,15 +167,7 @@ def grid_of(e, axes, method, derivative, out, device, like):
         check_out(host, shape, e.model.dtype)
     result = allocate(shape, e.model.dtype) if host is None else host
     e.grid(axes, method, derivative=derivative, device=where, out=result)
-    if kind is not None and out is not None:
-        if _device_kind(out) != kind or tuple(out.shape) != shape:
-            raise TypeError(f"out must be a {kind} array of shape {shape}, like the samples")
-        if kind == "numba":
-            out.copy_to_device(result)
-        else:
-            out[...] = to_kind(result, kind, like)
-        return out
-    return out if out is not None else to_kind(result, kind, like)
+    return out if host is not None else hand_over(result, out, kind, like)
 
 
 def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **options):
@@ -332,13 +317,8 @@ def points_of(e, points, method, log, out, device, like):
             if far.any():
                 result[far] = e.far_logs(where[far])
     result = result.astype(e.model.dtype, copy=False).reshape(() if number else len(where))
-    if out is not None:
-        host = _torch_to_numpy(out, "out")
-        check_out(host, result.shape, result.dtype)
-        host[...] = result
-        return out
-    result = to_kind(result, kind, like)
-    return result[()] if number and isinstance(result, np.ndarray) else result
+    result = hand_over(result, out, kind, like)
+    return result[()] if number and out is None and isinstance(result, np.ndarray) else result
 
 
 def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
