@@ -970,6 +970,21 @@ def test_partial_combine_finalize(weighted, form, device):
     assert np.abs(got - want).max() <= 2 * plan.error_bound
     with pytest.raises(ValueError, match="state"):
         kde.finalize(left[:2], plan)
+    with pytest.raises(ValueError, match="total_weight"):
+        kde.finalize(left, plan, total_weight=0)
+    assert np.array_equal(kde.combine(s for s in states), whole)
+
+
+def test_states_of_different_plans_are_not_added():
+    """A line's state was added to every row of a plane's, and the means of one column to those of two."""
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    line = kde.partial(x[:, 0], kde.plan(x[:, 0], (-2, 2, 5), h=1.0))
+    plane = kde.partial(x, kde.plan(x, [(-2, 2, 5)] * 2, h=1.0))
+    for others in ((line, plane), (plane, line), (line, line.tolist()), (line, 1.0 * line)):
+        with pytest.raises(ValueError, match="one plan"):
+            kde.combine(*others)
+    with pytest.raises(ValueError, match="1 and 2 columns"):
+        kde.combine(kde.partial(x[:, 0]), kde.partial(x))
 
 
 # --- bad input ---

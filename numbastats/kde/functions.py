@@ -508,6 +508,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     Notes
     -----
     The bound on the weight that one grid point can see is the total weight, so the quantum is a few bits coarser than in `grid`.
+    States of twice the summary's total weight and more overflow: the summary has to be of all shares.
 
     Examples
     --------
@@ -603,7 +604,7 @@ def combine(*states):
 
     Parameters
     ----------
-    *states : Summary or int64 arrays
+    *states : Summary or int64 arrays, or one iterable of them
 
     Returns
     -------
@@ -613,7 +614,7 @@ def combine(*states):
     Raises
     ------
     ValueError
-        For nothing, or summaries with and without weights.
+        For nothing, summaries with and without weights or of other columns, and states of several plans.
     TypeError
         For summaries among grid states.
 
@@ -621,7 +622,7 @@ def combine(*states):
     --------
     See `plan`.
     """
-    if len(states) == 1 and isinstance(states[0], (list, tuple)):
+    if len(states) == 1 and not isinstance(states[0], (Summary, np.ndarray)):
         states = tuple(states[0])
     if not states:
         raise ValueError("nothing to combine; pass at least one state")
@@ -632,6 +633,8 @@ def combine(*states):
         if isinstance(total, Summary):
             if min(total.n, s.n) > 0 and total.weighted != s.weighted:
                 raise ValueError("one summary is of samples with weights, another without; pass weights to all")
+            if len(total.mean) != len(s.mean):
+                raise ValueError(f"summaries of samples with {len(total.mean)} and {len(s.mean)} columns cannot be combined")
             delta, weight = s.mean - total.mean, total.W + s.W
             share = s.W / weight if weight > 0 else 0.0
             total = Summary(
@@ -640,6 +643,8 @@ def combine(*states):
                 np.minimum(total.low, s.low), np.maximum(total.high, s.high), total.weighted or s.weighted,
             )  # fmt: skip
         else:
+            if not all(isinstance(v, np.ndarray) and v.dtype == np.int64 and v.shape == s.shape for v in (s, total)):
+                raise ValueError("grid states must be the int64 arrays that kde.partial gives for one plan")
             total = total + s
     return total
 
@@ -664,7 +669,7 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     Raises
     ------
     ValueError
-        For a state that is not of this plan.
+        For a state that is not of this plan, and for a total weight that is not positive.
 
     Examples
     --------
@@ -680,6 +685,8 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     out = allocate(natural, np.float64)
     geo = g.geo.copy()
     if total_weight is not None:
+        if not 0 < total_weight < math.inf:
+            raise ValueError(f"total_weight={total_weight!r}; it must be finite and > 0")
         geo[G.SCALE] *= plan.model.total / float(total_weight)
     kernel = K.FINISH["c" if g.variant == "c" else plan.model.power]
     launch(kernel, (geo, g.ints, state, out.reshape(-1, natural[-1])), g.lines, device=choose_device(device), workers=workers,
