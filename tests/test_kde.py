@@ -1100,6 +1100,7 @@ def test_perkins():
     assert kde.perkins(f, 5 * f) == pytest.approx(1)
     assert kde.perkins([1.0, 0], [0, 1.0]) == 0
     assert math.isnan(kde.perkins([0.0, 0], [0, 1.0]))
+    assert kde.perkins([1e308, 1e308], [1.0, 3.0]) == 0.75  # whose sum overflows
     with pytest.raises(ValueError, match="same grid"):
         kde.perkins(f, f[0])
     x = np.random.default_rng(13).standard_normal((20_000, 2))

@@ -415,7 +415,7 @@ def test_regular_axes():
     assert (f[[0, -1]] == 0).all() and (f[:, [0, -1]] == 0).all()
     axes = kde.regular_axes(x, step=0.5)
     assert axes[0][1] - axes[0][0] == 0.5
-    for bad in (dict(shape=1), dict(step=-1.0), dict(shape=3, step=1.0), dict(pad=math.inf), dict(pad=-1.0)):
+    for bad in (dict(shape=1), dict(step=-1.0), dict(shape=3, step=1.0), dict(pad=math.inf), dict(pad=-1.0), dict(step=1e-300)):
         with pytest.raises(ValueError, match="s"):
             kde.regular_axes(x, **bad)
 

@@ -369,7 +369,10 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
         steps = _per_axis("step", np.asarray(step, float), m.d)
         if not (np.isfinite(steps).all() and (steps > 0).all()):
             raise ValueError(f"step={step!r}; steps must be finite and > 0")
-        counts = np.ceil((high - low) / steps).astype(int) + 1
+        counts = np.ceil((high - low) / steps) + 1
+        if not (counts < 2.0**53).all():
+            raise ValueError(f"step={step!r} gives an axis of {counts.max():.3g} positions; use a longer step")
+        counts = counts.astype(int)
         return tuple(lo + s * np.arange(c) for lo, s, c in zip(low, steps, counts, strict=True))
     counts = _per_axis("shape", np.asarray(100 if shape is None else shape), m.d)
     if counts.dtype.kind not in "iu" or (counts < 2).any():
@@ -414,6 +417,7 @@ def perkins(f, g):
     f, g = np.asarray(f, float), np.asarray(g, float)
     if f.shape != g.shape:
         raise ValueError(f"the densities have shapes {f.shape} and {g.shape}; evaluate both on the same grid")
+    f, g = (np.ldexp(v, -np.frexp(v.max(initial=0.0))[1]) for v in (f, g))  # sums must not overflow
     a, b = f.sum(), g.sum()
     if not (a > 0 and b > 0):
         return math.nan
