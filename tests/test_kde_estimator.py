@@ -239,6 +239,18 @@ def test_quadrature_in_space(kernel):
     assert plane.quadrature_error_ == 0
 
 
+def test_quadrature_far_from_the_origin():
+    """Differences of rounded grid positions as steps cost 1e-4 at 1e12; at 1e15 the positions coincide."""
+    x, H = np.round(np.random.default_rng(0).normal(size=(40, 2)) * 8) / 8, np.array([[0.5, 0.2], [0.2, 0.6]])
+    want = [np.mean([multivariate_normal.cdf(at, v, H) for v in x]) for at in x[:5]]
+    near = kde.KDE("gaussian", H=H, **CPU).fit(x)
+    for far, error in ((2.0**40, 1e-6), (2.0**49, 1e-4)):  # observed 3e-7, 6e-5: the ends of the axes are rounded
+        fitted = kde.KDE("gaussian", H=H, **CPU).fit(x + far)
+        got = fitted.cdf(x[:5] + far)
+        assert np.abs(got - want).max() <= fitted.quadrature_error_ and np.abs(got - near.cdf(x[:5])).max() <= error
+        assert fitted.box_probability(far - 1, far + 0.5) == pytest.approx(near.box_probability(-1, 0.5), rel=1e-13)
+
+
 def test_probabilities_in_the_plane():
     x, _, H = small(2)
     fitted = kde.KDE(H=H, kernel="biweight", **CPU).fit(x)
