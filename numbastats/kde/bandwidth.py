@@ -146,6 +146,12 @@ def _unitless(x):
     return np.ldexp(x, -np.frexp(np.abs(x).max(0))[1])
 
 
+def near_one(w):
+    """Weights in a unit in which squares neither overflow nor vanish."""
+    top = 1.0 if w is None else w.max()
+    return w / top if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100 else w
+
+
 def _prepare(samples, weights):
     """Samples of positive weight, their weights or None, and the effective number."""
     x = real64(unmasked(samples))
@@ -159,8 +165,7 @@ def _prepare(samples, weights):
     w = real64(weights)
     if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and w.max() > 0):
         raise ValueError(f"weights must be {len(x)} finite numbers >= 0 that are not all 0")
-    x, w = x[w > 0], w[w > 0]
-    w = w / w.max() if not 1e-100 < w.max() < 1e100 else w  # squares must neither overflow nor vanish
+    x, w = x[w > 0], near_one(w[w > 0])
     return _unitless(x), w, float(w.sum() ** 2 / (w * w).sum())
 
 

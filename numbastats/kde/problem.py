@@ -175,12 +175,6 @@ def check_weights(weights, n):
     return w if w.flags.writeable else w.copy()
 
 
-def _near_one(w):
-    """Weights in a unit in which squares neither overflow nor vanish."""
-    top = 1.0 if w is None else w.max()
-    return w / top if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100 else w
-
-
 def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
                bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None, form="radial"):  # fmt: skip
     """Validate and fix the kernel matrix."""
@@ -201,7 +195,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     given = check_weights(weights, n)
-    w = _near_one(given)
+    w = rules.near_one(given)
     m = sorting.moments(x, w, workers)
     dropped, keep = 0, None
     if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":
@@ -210,7 +204,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
         n = len(x)
         if n == 0:
             raise ValueError("no sample is left after nan_policy='omit'")
-        w = None if given is None else _near_one(given[keep])
+        w = None if given is None else rules.near_one(given[keep])
         m = sorting.moments(x, w, workers)
     if m["bad"]:
         rows = int((~np.isfinite(x)).any(1).sum())
