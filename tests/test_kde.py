@@ -738,6 +738,12 @@ def test_tensors_for_out_and_axis():
     slabs = torch.empty(3, 4, dtype=torch.float64)
     assert kde.grid_slabs(x, axes, out=slabs, **CPU) is slabs
     assert kde.points(x, [[0.0, 0.0]], out=at, **CPU) is at and at[0] > 0
+    model, slopes = kde.KDE(**CPU).fit(x), torch.empty(2, 3, 4, dtype=torch.float64)
+    want = kde.KDE(**CPU).fit(x.numpy()).gradient(axes)
+    assert isinstance(model.gradient(axes), torch.Tensor) and np.array_equal(model.gradient(axes).numpy(), want)
+    assert model.gradient(axes, out=slopes) is slopes and np.array_equal(slopes.numpy(), want)
+    with pytest.raises(TypeError, match="float32"):
+        model.gradient(axes, out=torch.empty(2, 3, 4))
     line = kde.grid([0.0, 1.0], torch.arange(3.0), h=1, sigma="identity", **CPU)
     assert np.allclose(line, [0.375, 0.375, 0.0], rtol=1e-14, atol=0)
 
@@ -762,6 +768,18 @@ def test_dropped_samples_do_not_scale_the_weights(weight):
     got = kde.grid(x, axes, weights=w, nan_policy="omit", **CPU)
     want = naive(x[keep], mesh([np.linspace(*a) for a in axes]), H, weights=w[keep]).reshape(9, 7)
     assert np.abs(got - want).max() <= 1e-13 * want.max()
+
+
+def test_missing_weights_are_omitted():
+    x, w, scale = np.random.default_rng(0).normal(size=(41, 2)), np.linspace(1, 2, 41), np.linspace(0.5, 1.5, 41)
+    x[7], w[[7, 30]] = np.nan, np.nan
+    keep = np.isfinite(w)
+    axes = [(-2, 2, 9), (-3, 3, 7)]
+    want = kde.grid(x[keep], axes, weights=w[keep], adaptive=scale[keep], **CPU)
+    assert np.array_equal(kde.grid(x, axes, weights=w, adaptive=scale, nan_policy="omit", **CPU), want)
+    assert kde.KDE(nan_policy="omit", **CPU).fit(x, w).n_dropped_ == 2
+    with pytest.raises(ValueError, match="1 weights are negative"):
+        kde.grid(x, axes, weights=np.where(np.arange(41) == 3, -1, w), nan_policy="omit", **CPU)
 
 
 def test_boxes_of_many_cells():
@@ -952,6 +970,21 @@ def test_partial_combine_finalize(weighted, form, device):
     assert np.abs(got - want).max() <= 2 * plan.error_bound
     with pytest.raises(ValueError, match="state"):
         kde.finalize(left[:2], plan)
+    with pytest.raises(ValueError, match="total_weight"):
+        kde.finalize(left, plan, total_weight=0)
+    assert np.array_equal(kde.combine(s for s in states), whole)
+
+
+def test_states_of_different_plans_are_not_added():
+    """A line's state was added to every row of a plane's, and the means of one column to those of two."""
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    line = kde.partial(x[:, 0], kde.plan(x[:, 0], (-2, 2, 5), h=1.0))
+    plane = kde.partial(x, kde.plan(x, [(-2, 2, 5)] * 2, h=1.0))
+    for others in ((line, plane), (plane, line), (line, line.tolist()), (line, 1.0 * line)):
+        with pytest.raises(ValueError, match="one plan"):
+            kde.combine(*others)
+    with pytest.raises(ValueError, match="1 and 2 columns"):
+        kde.combine(kde.partial(x[:, 0]), kde.partial(x))
 
 
 # --- bad input ---
@@ -967,6 +1000,7 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
         (GOOD, {"weights": np.zeros(50)}, "all weights are 0"),
         (GOOD, {"weights": -np.ones(50)}, "negative"),
         (GOOD, {"weights": np.full(50, np.nan)}, "NaN"),
+        (GOOD, {"weights": np.r_[1, np.full(49, 1e-30)]}, "one sample has all the weight"),
         (GOOD, {"weights": np.ones(49)}, "one weight per sample"),
         (GOOD[:2], {}, "sigma='diag'"),
         (np.stack([GOOD[:, 0], 2 * GOOD[:, 0]], -1), {}, "H="),
@@ -1066,6 +1100,7 @@ def test_perkins():
     assert kde.perkins(f, 5 * f) == pytest.approx(1)
     assert kde.perkins([1.0, 0], [0, 1.0]) == 0
     assert math.isnan(kde.perkins([0.0, 0], [0, 1.0]))
+    assert kde.perkins([1e308, 1e308], [1.0, 3.0]) == 0.75  # whose sum overflows
     with pytest.raises(ValueError, match="same grid"):
         kde.perkins(f, f[0])
     x = np.random.default_rng(13).standard_normal((20_000, 2))

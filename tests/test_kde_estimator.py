@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -238,6 +239,18 @@ def test_quadrature_in_space(kernel):
     assert plane.quadrature_error_ == 0
 
 
+def test_quadrature_far_from_the_origin():
+    """Differences of rounded grid positions as steps cost 1e-4 at 1e12; at 1e15 the positions coincide."""
+    x, H = np.round(np.random.default_rng(0).normal(size=(40, 2)) * 8) / 8, np.array([[0.5, 0.2], [0.2, 0.6]])
+    want = [np.mean([multivariate_normal.cdf(at, v, H) for v in x]) for at in x[:5]]
+    near = kde.KDE("gaussian", H=H, **CPU).fit(x)
+    for far, error in ((2.0**40, 1e-6), (2.0**49, 1e-4)):  # observed 3e-7, 6e-5: the ends of the axes are rounded
+        fitted = kde.KDE("gaussian", H=H, **CPU).fit(x + far)
+        got = fitted.cdf(x[:5] + far)
+        assert np.abs(got - want).max() <= fitted.quadrature_error_ and np.abs(got - near.cdf(x[:5])).max() <= error
+        assert fitted.box_probability(far - 1, far + 0.5) == pytest.approx(near.box_probability(-1, 0.5), rel=1e-13)
+
+
 def test_probabilities_in_the_plane():
     x, _, H = small(2)
     fitted = kde.KDE(H=H, kernel="biweight", **CPU).fit(x)
@@ -414,7 +427,7 @@ def test_regular_axes():
     assert (f[[0, -1]] == 0).all() and (f[:, [0, -1]] == 0).all()
     axes = kde.regular_axes(x, step=0.5)
     assert axes[0][1] - axes[0][0] == 0.5
-    for bad in (dict(shape=1), dict(step=-1.0), dict(shape=3, step=1.0), dict(pad=math.inf), dict(pad=-1.0)):
+    for bad in (dict(shape=1), dict(step=-1.0), dict(shape=3, step=1.0), dict(pad=math.inf), dict(pad=-1.0), dict(step=1e-300)):
         with pytest.raises(ValueError, match="s"):
             kde.regular_axes(x, **bad)
 
@@ -705,6 +718,12 @@ def test_rules_count_neither_weightless_samples_nor_ties_twice():
     more, w = np.r_[x, 1e6], np.r_[np.ones(500), 0]
     for rule in (kde.bandwidth.isj, kde.bandwidth.plugin):
         assert rule(more, weights=w) == pytest.approx(rule(x, weights=np.ones(500)), rel=1e-12)
+    for far in (1e16, 1e150):  # whose units would leave the others no digits
+        y, plane = np.r_[x[:200], far], np.c_[np.r_[x[:200], far], np.r_[x[-200:], far]]
+        for rule, at in itertools.product((kde.bandwidth.isj, kde.bandwidth.plugin, kde.bandwidth.lscv), (y, plane)):
+            if rule is not kde.bandwidth.isj or at is y:
+                want = rule(at[:-1], weights=np.ones(200))
+                assert rule(at, weights=np.r_[np.ones(200), 0]) == pytest.approx(want, rel=1e-12)
     ties = np.round(x, 1)
     assert kde.bandwidth.isj(ties, weights=np.ones(500)) == pytest.approx(kde.bandwidth.isj(ties), rel=1e-12)
 

@@ -141,21 +141,32 @@ def canonical_ratio(kernel, d, form="radial"):
     return (r / mu2**2 / roughness("gaussian", d)[0]) ** (1 / (d + 4))
 
 
+def _unitless(x):
+    """Samples in units of powers of two near the largest: the rules know no units, and all digits stay."""
+    return np.ldexp(x, -np.frexp(np.abs(x).max(0))[1])
+
+
+def near_one(w):
+    """Weights in a unit in which squares neither overflow nor vanish."""
+    top = 1.0 if w is None else w.max()
+    return w / top if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100 else w
+
+
 def _prepare(samples, weights):
+    """Samples of positive weight, their weights or None, and the effective number."""
     x = real64(unmasked(samples))
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[0] == 0:
         raise ValueError(f"samples have shape {np.shape(samples)}; pass (n, d) or (n,) with n >= 1")
     if not np.isfinite(x).all():
         raise ValueError("samples contain NaN or inf; drop those rows first")
-    x = np.ldexp(x, -np.frexp(np.abs(x).max(0))[1])  # the rules know no units; powers of two leave all digits
     if weights is None:
-        return x, None, float(len(x))
+        return _unitless(x), None, float(len(x))
     w = real64(weights)
     if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and w.max() > 0):
         raise ValueError(f"weights must be {len(x)} finite numbers >= 0 that are not all 0")
-    w = w / w.max() if not 1e-100 < w.max() < 1e100 else w  # squares must neither overflow nor vanish
-    return x, w, float(w.sum() ** 2 / (w * w).sum())
+    x, w = x[w > 0], near_one(w[w > 0])
+    return _unitless(x), w, float(w.sum() ** 2 / (w * w).sum())
 
 
 def eq9(samples, kernel="epanechnikov", weights=None):
@@ -254,15 +265,13 @@ def silverman(samples, kernel="epanechnikov", weights=None):
 
 
 def _one_dimension(name, samples, weights):
-    """Sorted samples of positive weight, their weights, the effective number and the standard deviation."""
+    """Sorted samples, their weights, the effective number and the standard deviation."""
     x, w, n = _prepare(samples, weights)
     if x.shape[1] != 1:
         raise ValueError(
             f"bandwidth={name!r} is for d = 1 (got d = {x.shape[1]}); use 'eq9', 'scott', 'silverman', 'plugin' or 'lscv'"
         )
     x = x[:, 0]
-    if w is not None:
-        x, w = x[w > 0], w[w > 0]
     mean = np.average(x, weights=w)
     variance = np.average((x - mean) ** 2, weights=w)
     variance *= len(x) / max(len(x) - 1, 1) if w is None else 1 / (1 - 1 / n) if n > 1 else 1.0

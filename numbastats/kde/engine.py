@@ -499,7 +499,9 @@ class Estimate:
         doubtful = rows is not None and method == "auto" and not settled and self.model.scale is None and len(plans)
         if doubtful and plans[0][0].variant in ("b", "c") and self._coarse(plans, self._least_peak(axes, *plans[0]), length):
             blocks = self.slabs(axes, method, rows=rows, derivative=derivative, device=device, settled=True)
-            if self._coarse(plans, unit * max(_height(block, derivative) for _, _, block in blocks), length):
+            near = (axes[0], plans[0][0].step, axes[2])
+            coarse = derivative is not None or self._coarse(plans, self._peak(near, None), length)
+            if coarse and self._coarse(plans, unit * max(_height(block, derivative) for _, _, block in blocks), length):
                 yield from self.slabs(axes, "skde-row", rows=rows, derivative=derivative, device=device)
                 return
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)

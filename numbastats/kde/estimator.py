@@ -10,13 +10,13 @@ import numpy as np
 
 import numbastats.random as random
 from numbastats._core.broadcast import check_dtype, real64, unmasked
-from numbastats._core.dispatch import _is_torch
+from numbastats._core.dispatch import _is_torch, in_kind_of, to_host
 from numbastats._core.errors import NotFittedError
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.engine import Estimate, fold, reach_of, wrap
-from numbastats.kde.functions import grid_of, points_of, to_kind
+from numbastats.kde.functions import grid_of, hand_over, points_of
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import make_model, parse_axes
@@ -167,8 +167,9 @@ class KDE(Estimator):
 
     def gradient(self, axes, *, out=None):
         """Derivatives along all axes on a grid, shape (d, ...)."""
-        parts = [self.grid(axes, derivative=a) for a in range(self._fitted().model.d)]
-        return np.stack([p.copy_to_host() if hasattr(p, "copy_to_host") else p for p in parts], out=out)
+        m = self._fitted().model
+        parts = [to_host(self.grid(axes, derivative=a), "grid") for a in range(m.d)]
+        return hand_over(np.stack(parts), out, m.kind, self._like)
 
     def loo(self):
         """Leave-one-out density at every sample, with the bandwidth of the fit.
@@ -271,11 +272,12 @@ class KDE(Estimator):
             return np.array([math.nan if np.isnan(p).any() else self._mass(low, p) for p in where], float)
         from scipy.interpolate import RegularGridInterpolator
 
-        axes, cumulative = self._cumulative(shape)
-        self.quadrature_error_ = 1.25 * trapezoid_error(m, [a[1] - a[0] for a in axes])
+        origin, step, cumulative = self._cumulative(shape)
+        self.quadrature_error_ = 1.25 * trapezoid_error(m, step)
         missing = np.isnan(where).any(1)
-        inside = [np.clip(np.where(missing, axes[a][0], where[:, a]), axes[a][0], axes[a][-1]) for a in range(m.d)]
-        return np.where(missing, math.nan, RegularGridInterpolator(axes, cumulative)(np.stack(inside, -1)))
+        at = np.clip((np.where(missing[:, None], origin, where) - origin) / step, 0, len(cumulative) - 1)
+        positions = [np.arange(len(cumulative))] * m.d
+        return np.where(missing, math.nan, RegularGridInterpolator(positions, cumulative)(at))
 
     def _mass(self, lo, hi):
         """Mass in a box, None where there is no formula."""
@@ -303,16 +305,17 @@ class KDE(Estimator):
         return int(shape), low, high
 
     def _cumulative(self, shape):
-        m = self._fitted().model
+        """Origin and step of a grid that holds all mass, and the cumulative trapezoid sums on it."""
+        d = self._fitted().model.d
         shape, low, high = self._quadrature(shape)
-        axes = [np.linspace(lo, hi, shape) for lo, hi in zip(low, high, strict=True)]
-        f = np.asarray(self._fitted().grid(parse_axes(axes, m.d), "auto", out=np.empty((shape,) * m.d)))
-        for a in range(m.d):
+        axes = parse_axes([(lo, hi, shape) for lo, hi in zip(low, high, strict=True)], d)
+        f = self._fitted().grid(axes, "auto", out=np.empty((shape,) * d))
+        for a in range(d):
             f = np.moveaxis(f, a, 0)
             sums = np.zeros_like(f)
-            sums[1:] = np.cumsum(0.5 * (f[1:] + f[:-1]), axis=0) * (axes[a][1] - axes[a][0])
+            sums[1:] = np.cumsum(0.5 * (f[1:] + f[:-1]), axis=0) * axes[1][a]
             f = np.moveaxis(sums, 0, a)
-        return axes, f
+        return *axes[:2], f
 
     def box_probability(self, lo, hi, *, shape=None):
         """Probability of the box lo <= x <= hi.
@@ -355,12 +358,12 @@ class KDE(Estimator):
         lo, hi = np.maximum(lo, low), np.minimum(hi, high)
         if (lo >= hi).any():
             return 0.0
-        axes = [np.linspace(p, q, shape) for p, q in zip(lo, hi, strict=True)]
+        axes = parse_axes([(p, q, shape) for p, q in zip(lo, hi, strict=True)], m.d)
         renorm = any(r[0] == "renorm" for r in e.boundary.values())
-        self.quadrature_error_ = math.nan if renorm else trapezoid_error(m, [a[1] - a[0] for a in axes])
-        f = e.grid(parse_axes(axes, m.d), "auto", out=np.empty((shape,) * m.d))
-        for axis in axes:
-            f = np.trapezoid(f, axis, axis=0)
+        self.quadrature_error_ = math.nan if renorm else trapezoid_error(m, axes[1])
+        f = e.grid(axes, "auto", out=np.empty((shape,) * m.d))
+        for step in axes[1]:
+            f = np.trapezoid(f, dx=step, axis=0)
         return float(f)
 
     def marginal(self, axes, points=None):
@@ -410,7 +413,7 @@ class KDE(Estimator):
         else:
             values = self._beta_marginal(keep, at, chunk)
         values = values.astype(m.dtype, copy=False).reshape(shape)
-        return to_kind(values, m.kind, self._like) if shape else values[()]
+        return in_kind_of(values, self._like) if shape else values[()]
 
     def _beta_marginal(self, keep, at, chunk):
         """The marginal of a power kernel, at (p, k) points."""

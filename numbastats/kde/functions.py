@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import check_dtype, check_out
-from numbastats._core.dispatch import _device_kind, _torch_to_numpy, choose_device
+from numbastats._core.dispatch import _torch_to_numpy, choose_device, deliver, in_kind_of
 from numbastats._core.errors import choice
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
@@ -43,21 +43,14 @@ def estimate(samples, weights, options):
     return Estimate(make_model(samples, weights, **options), **extra, workers=workers)
 
 
-def to_kind(result, kind, like):
-    """A host result as the caller's kind of array."""
-    if kind == "numba":
-        from numba import cuda
-
-        return cuda.to_device(result)
-    if kind == "cupy":
-        import cupy
-
-        return cupy.asarray(result)
-    if kind == "torch" or type(like).__module__.partition(".")[0] == "torch":
-        import torch
-
-        return torch.as_tensor(result, device=like.device)
-    return result
+def hand_over(result, out, kind, like):
+    """A host result in `out`, or as the caller's kind of array."""
+    if out is None or kind is not None:
+        return deliver(in_kind_of(result, like), out, result.dtype)
+    host = _torch_to_numpy(out, "out")
+    check_out(host, result.shape, result.dtype)
+    host[...] = result
+    return out
 
 
 def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
@@ -108,6 +101,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     tail : float
         Mass cut from the Gaussian, which is renormalised. 0 leaves it whole and needs ``method="ep"``.
     nan_policy : {"raise", "omit"}
+        "omit" drops samples that are not finite, and those whose weight is NaN.
     out : array, optional
         For the result; a `numpy.memmap` works.
     dtype : {"float64", "float32"}, optional
@@ -173,15 +167,7 @@ def grid_of(e, axes, method, derivative, out, device, like):
         check_out(host, shape, e.model.dtype)
     result = allocate(shape, e.model.dtype) if host is None else host
     e.grid(axes, method, derivative=derivative, device=where, out=result)
-    if kind is not None and out is not None:
-        if _device_kind(out) != kind or tuple(out.shape) != shape:
-            raise TypeError(f"out must be a {kind} array of shape {shape}, like the samples")
-        if kind == "numba":
-            out.copy_to_device(result)
-        else:
-            out[...] = to_kind(result, kind, like)
-        return out
-    return out if out is not None else to_kind(result, kind, like)
+    return out if host is not None else hand_over(result, out, kind, like)
 
 
 def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **options):
@@ -331,13 +317,8 @@ def points_of(e, points, method, log, out, device, like):
             if far.any():
                 result[far] = e.far_logs(where[far])
     result = result.astype(e.model.dtype, copy=False).reshape(() if number else len(where))
-    if out is not None:
-        host = _torch_to_numpy(out, "out")
-        check_out(host, result.shape, result.dtype)
-        host[...] = result
-        return out
-    result = to_kind(result, kind, like)
-    return result[()] if number and isinstance(result, np.ndarray) else result
+    result = hand_over(result, out, kind, like)
+    return result[()] if number and out is None and isinstance(result, np.ndarray) else result
 
 
 def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
@@ -388,7 +369,10 @@ def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
         steps = _per_axis("step", np.asarray(step, float), m.d)
         if not (np.isfinite(steps).all() and (steps > 0).all()):
             raise ValueError(f"step={step!r}; steps must be finite and > 0")
-        counts = np.ceil((high - low) / steps).astype(int) + 1
+        counts = np.ceil((high - low) / steps) + 1
+        if not (counts < 2.0**53).all():
+            raise ValueError(f"step={step!r} gives an axis of {counts.max():.3g} positions; use a longer step")
+        counts = counts.astype(int)
         return tuple(lo + s * np.arange(c) for lo, s, c in zip(low, steps, counts, strict=True))
     counts = _per_axis("shape", np.asarray(100 if shape is None else shape), m.d)
     if counts.dtype.kind not in "iu" or (counts < 2).any():
@@ -433,6 +417,7 @@ def perkins(f, g):
     f, g = np.asarray(f, float), np.asarray(g, float)
     if f.shape != g.shape:
         raise ValueError(f"the densities have shapes {f.shape} and {g.shape}; evaluate both on the same grid")
+    f, g = (np.ldexp(v, -np.frexp(v.max(initial=0.0))[1]) for v in (f, g))  # sums must not overflow
     a, b = f.sum(), g.sum()
     if not (a > 0 and b > 0):
         return math.nan
@@ -527,6 +512,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     Notes
     -----
     The bound on the weight that one grid point can see is the total weight, so the quantum is a few bits coarser than in `grid`.
+    States of twice the summary's total weight and more overflow: the summary has to be of all shares.
 
     Examples
     --------
@@ -622,7 +608,7 @@ def combine(*states):
 
     Parameters
     ----------
-    *states : Summary or int64 arrays
+    *states : Summary or int64 arrays, or one iterable of them
 
     Returns
     -------
@@ -632,7 +618,7 @@ def combine(*states):
     Raises
     ------
     ValueError
-        For nothing, or summaries with and without weights.
+        For nothing, summaries with and without weights or of other columns, and states of several plans.
     TypeError
         For summaries among grid states.
 
@@ -640,7 +626,7 @@ def combine(*states):
     --------
     See `plan`.
     """
-    if len(states) == 1 and isinstance(states[0], (list, tuple)):
+    if len(states) == 1 and not isinstance(states[0], (Summary, np.ndarray)):
         states = tuple(states[0])
     if not states:
         raise ValueError("nothing to combine; pass at least one state")
@@ -651,6 +637,8 @@ def combine(*states):
         if isinstance(total, Summary):
             if min(total.n, s.n) > 0 and total.weighted != s.weighted:
                 raise ValueError("one summary is of samples with weights, another without; pass weights to all")
+            if len(total.mean) != len(s.mean):
+                raise ValueError(f"summaries of samples with {len(total.mean)} and {len(s.mean)} columns cannot be combined")
             delta, weight = s.mean - total.mean, total.W + s.W
             share = s.W / weight if weight > 0 else 0.0
             total = Summary(
@@ -659,6 +647,8 @@ def combine(*states):
                 np.minimum(total.low, s.low), np.maximum(total.high, s.high), total.weighted or s.weighted,
             )  # fmt: skip
         else:
+            if not all(isinstance(v, np.ndarray) and v.dtype == np.int64 and v.shape == s.shape for v in (s, total)):
+                raise ValueError("grid states must be the int64 arrays that kde.partial gives for one plan")
             total = total + s
     return total
 
@@ -683,7 +673,7 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     Raises
     ------
     ValueError
-        For a state that is not of this plan.
+        For a state that is not of this plan, and for a total weight that is not positive.
 
     Examples
     --------
@@ -699,6 +689,8 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     out = allocate(natural, np.float64)
     geo = g.geo.copy()
     if total_weight is not None:
+        if not 0 < total_weight < math.inf:
+            raise ValueError(f"total_weight={total_weight!r}; it must be finite and > 0")
         geo[G.SCALE] *= plan.model.total / float(total_weight)
     kernel = K.FINISH["c" if g.variant == "c" else plan.model.power]
     launch(kernel, (geo, g.ints, state, out.reshape(-1, natural[-1])), g.lines, device=choose_device(device), workers=workers,

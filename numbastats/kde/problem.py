@@ -175,12 +175,6 @@ def check_weights(weights, n):
     return w if w.flags.writeable else w.copy()
 
 
-def _near_one(w):
-    """Weights in a unit in which squares neither overflow nor vanish."""
-    top = 1.0 if w is None else w.max()
-    return w / top if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100 else w
-
-
 def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
                bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None, form="radial"):  # fmt: skip
     """Validate and fix the kernel matrix."""
@@ -201,16 +195,16 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     given = check_weights(weights, n)
-    w = _near_one(given)
+    w = rules.near_one(given)
     m = sorting.moments(x, w, workers)
     dropped, keep = 0, None
-    if m["bad"] and nan_policy == "omit":
-        keep = np.isfinite(x).all(1)
+    if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":
+        keep = np.isfinite(x).all(1) & (True if given is None else ~np.isnan(given))
         x, dropped = np.ascontiguousarray(x[keep]), int(n - keep.sum())
         n = len(x)
         if n == 0:
             raise ValueError("no sample is left after nan_policy='omit'")
-        w = None if given is None else _near_one(given[keep])
+        w = None if given is None else rules.near_one(given[keep])
         m = sorting.moments(x, w, workers)
     if m["bad"]:
         rows = int((~np.isfinite(x)).any(1).sum())
@@ -266,8 +260,10 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
                 raise ValueError("the samples are larger than 1e100, and their covariance is not a number; rescale them")
             if constant.size and np.any(differ[constant]):
                 raise ValueError(
+                    "one sample has all the weight but for rounding, so there is no spread; pass H= or sigma='identity' with h="
+                    if not n_eff > 1 else
                     f"the spread of axis {constant[0]} is too small for its square to be a number; rescale the samples"
-                )
+                )  # fmt: skip
             if constant.size:
                 raise ValueError(
                     f"axis {constant[0]} is constant{' (one sample)' if len(some) == 1 else ''}, so its spread is 0; pass H= or "
