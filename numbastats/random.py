@@ -128,8 +128,8 @@ def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     -------
     numpy.ndarray or scalar
         ``low + (high - low) (k + 1/2) 2^-52`` with 52 random bits k (float32: 23 bits), rounded: never outside the interval,
-        with low = 0 and a normal `high` never an end of it (the default: never 0 and never 1), else an end where the floats next
-        to it are too far apart. NaN where an end is NaN; inf or NaN where ``high - low`` overflows.
+        with low = 0 and `high` above 2^-1022 (float32: 2^-126) never an end of it (the default: never 0 and never 1), else an
+        end where the floats next to it are too far apart. NaN where an end is NaN; inf or NaN where ``high - low`` overflows.
 
     Raises
     ------

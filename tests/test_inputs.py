@@ -48,6 +48,13 @@ def test_masked_arrays_are_refused(name):
         REFUSE[name](MASKED)
 
 
+def test_masked_arrays_take_no_results():
+    """The mask would hide some of them."""
+    for call in (ns.quantile.ndtri, lambda u, out: ns.stable.pdf(u, 1.5, 0.3, out=out), lambda u, out: ns.random.normal(out=out)):
+        with pytest.raises(TypeError, match="out is a MaskedArray; it must be a numpy.ndarray"):
+            call(X / 3.0, out=MASKED.copy())
+
+
 @pytest.mark.parametrize("name", READ_AS_NAN)
 def test_hidden_values_are_missing(name):
     got = READ_AS_NAN[name](MASKED)

@@ -154,7 +154,7 @@ def size_to_shape(size, shapes, out=None) -> tuple:
 
 def check_out(out, shape, dtype):
     """Raise unless `out` is a writable contiguous array of this shape and dtype."""
-    if not isinstance(out, np.ndarray):
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
         raise TypeError(
             f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}"
         )
