@@ -140,6 +140,36 @@ class Quality:
     track_not_certified.unit = "share of data sets"
 
 
+class Distribution:
+    """Distribution function and quantiles of 10^4 values, and the latter against SciPy's for one component."""
+
+    params = ["inverse_gaussian", "gamma", "gaussian"]
+    param_names = ["family"]
+
+    def setup(self, family):
+        self.q = np.random.default_rng(3).uniform(size=10_000)
+        self.law = dict(weights=[0.3, 0.7], means=[1.0, 3.0], params=[30.0, 0.2], family=family)
+        self.x = ns.mixture.ppf(self.q, **self.law)
+
+    def time_cdf(self, family):
+        ns.mixture.cdf(self.x, **self.law)
+
+    def time_ppf(self, family):
+        ns.mixture.ppf(self.q, **self.law)
+
+    def track_times_faster(self, family):
+        from scipy import stats
+
+        one = dict(weights=[1.0], means=[3.0], params=[2.5], family=family)
+        peer = {"inverse_gaussian": stats.invgauss(1.2, scale=2.5), "gamma": stats.gamma(2.5, scale=1.2)}
+        peer = peer.get(family, stats.norm(3.0, math.sqrt(2.5)))
+        calls = {"ours": lambda: ns.mixture.ppf(self.q, **one), "scipy": lambda: peer.ppf(self.q)}
+        found = interleave(calls, self.q.size)
+        return found.ns("scipy") / found.ns("ours")
+
+    track_times_faster.unit = "times"
+
+
 class Large:
     """One data set of a million values, all cores."""
 
