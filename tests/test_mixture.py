@@ -1045,6 +1045,36 @@ def test_quantiles_take_few_steps(family, monkeypatch):
     assert len(calls) <= (80 if family == "gamma" else 45)  # of both tails; the smallest gamma quantile is subnormal
 
 
+@pytest.mark.parametrize("a", [1.9e4, 2.1e4, 1e5, 1e6, 2.3e7, 1e10, 1e15])
+def test_tails_of_gamma_and_poisson_laws_of_large_shape(a):
+    """SciPy's incomplete gamma functions are off by 1e-5 at a = 1e6 and by 10 % at 2e7, from 4.5 deviations on."""
+    z = np.array([-30.0, -8.0, -4.6, -4.4, -1.0, 1e-3, 2.0, 4.6, 9.0, 28.0])
+    x = np.append(a + z * math.sqrt(a), a)
+    sums, want = np.floor(x), np.empty((2, x.size))
+    with mpmath.workdps(50):
+        A = mpmath.mpf(a)
+
+        def mass(shape, limit):
+            at, deviation = mpmath.mpf(limit), mpmath.sqrt(shape)
+            log_top = (shape - 1) * mpmath.log(at) - at
+            density = lambda t: mpmath.exp((shape - 1) * mpmath.log(t) - t - log_top)  # noqa: E731
+            side = 1 if at >= shape else -1
+            reach = [at + side * deviation * k for k in (0, 0.05, 0.2, 0.5, 1, 2, 4, 8, 16)]
+            small = abs(mpmath.quad(density, reach)) * mpmath.exp(log_top - mpmath.loggamma(shape))
+            return (1 - small, small) if side > 0 else (small, 1 - small)
+
+        for k in range(x.size):
+            want[:, k] = [float(v) for v in mass(A, x[k])]
+            lower, upper = mass(mpmath.mpf(sums[k]) + 1, a)  # P(X > k) is the lower tail of the gamma law of shape k + 1
+            law = dict(weights=[1.0], means=[a], family="poisson")
+            assert mixture.cdf(sums[k], **law) == pytest.approx(float(upper), rel=3e-13), z[k % z.size]
+            assert mixture.sf(sums[k], **law) == pytest.approx(float(lower), rel=3e-13), z[k % z.size]
+    for law in (dict(means=[a], params=[a], family="gamma"), dict(means=[a], family=("gamma", a))):
+        got = np.array([mixture.cdf(x, [1.0], **law), mixture.sf(x, [1.0], **law)])
+        rounding = 4e-16 * math.sqrt(a) * np.append(np.abs(z) + 1.0, 1.0)  # of a x/mean, as a share of the tails
+        assert (np.abs(got / want - 1.0) < 3e-13 + rounding).all()
+
+
 def test_quantiles_against_closed_forms():
     small, next_to_1 = 10.0 ** -np.arange(1.0, 200.0, 7.0), 1.0 - 2.0 ** -np.arange(2.0, 54.0, 5.0)
     q = np.concatenate([small, np.linspace(0.01, 0.99, 50), next_to_1])

@@ -11,7 +11,7 @@ from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.dispatch import choose_device, launch, of_host
 from numbastats._core.random import Purpose, normalise_rng
 from numbastats.mixture import kernels as k
-from numbastats.mixture.families import family_of, poisson_base
+from numbastats.mixture.families import excess, family_of, poisson_base
 from numbastats.scalar import families as fam
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
@@ -313,6 +313,41 @@ def _erfcx_difference(c, d):
     return out
 
 
+_TEMME = (  # of N. M. Temme, SIAM Journal on Mathematical Analysis 10 (1979), in powers of eta, |eta| <= 0.3, and 1/a <= 5e-5
+    (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -0.00017875514403292181, 3.9192631785224378e-05, -2.1854485106799922e-06,
+     -1.85406221071516e-06, 8.296711340953086e-07, -1.7665952736826079e-07, 6.7078535434014986e-09, 1.0261809784240308e-08),
+    (-1 / 540, -1 / 288, 1 / 378, -0.00099022633744855967, 0.00020576131687242798, -4.0187757201646091e-07,
+     -1.8098550334489978e-05, 7.6491609160811101e-06, -1.6120900894563446e-06),
+    (0.0041335978835978836, -0.0026813271604938272, 0.00077160493827160494, 2.0093878600823045e-06),
+    (0.00064943415637860082,),
+)  # fmt: skip
+
+
+def _gamma_tail(a, x, upper):
+    """Lower or upper tail probability of the gamma law of shape a.
+
+    SciPy's functions add up 2000 terms at most, too few from a = 6e4 on: 1e-5 relative at a = 1e6, 4.5 deviations below the mean.
+    From 2e4 on the uniform expansion takes over.
+    """
+    from scipy.special import erfcx, gammainc, gammaincc
+
+    out = np.asarray((gammaincc if upper else gammainc)(a, x))
+    a, x = np.broadcast_arrays(a, x)
+    large = a >= 2e4
+    if not large.any():
+        return out
+    out, a, x = out.copy(), a[large], x[large]
+    right = x >= a
+    height = np.where(np.isinf(x), x, excess(a, x))  # a eta^2/2
+    eta = np.where(right, 1.0, -1.0) * np.sqrt(np.minimum(2.0 * height / a, 0.09))
+    correction = sum(np.polynomial.polynomial.polyval(eta, c) / a**k for k, c in enumerate(_TEMME))
+    small = np.exp(-height) * (
+        0.5 * erfcx(np.sqrt(height)) + np.where(right, 1.0, -1.0) * correction / np.sqrt(2.0 * math.pi * a)
+    )
+    out[large] = np.where(right == upper, small, 1.0 - small)
+    return out
+
+
 def _tail(y, law, par, upper):
     """Lower or upper tail probability of y."""
     from scipy import special as sp
@@ -343,9 +378,9 @@ def _tail(y, law, par, upper):
                 part = sp.ndtr(-a if upper else a)
             elif law.base in (fam.GAMMA, fam.FIXED_GAMMA):
                 a = 1.0 / v if law.base == fam.GAMMA else law.shape
-                part = (sp.gammaincc if upper else sp.gammainc)(a, a * z / m)
+                part = _gamma_tail(a, a * z / m, upper)
             elif law.base == fam.POISSON:
-                part = (sp.pdtrc if upper else sp.pdtr)(np.minimum(np.floor(z), 1e300), m)  # SciPy's are NaN near 1e308
+                part = _gamma_tail(np.minimum(np.floor(z), 1e300) + 1.0, m, not upper)
             else:
                 log_part = (np.floor(z) + 1.0) * -np.log1p(1.0 / m)
                 part = np.exp(log_part) if upper else -np.expm1(log_part)
@@ -382,6 +417,11 @@ def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     ------
     TypeError, ValueError
         As `logpdf`.
+
+    Notes
+    -----
+    Gamma and Poisson laws from a shape, or a mean, of 2e4 on by Temme's uniform expansion, as SciPy's functions lose digits there
+    (10 % at 2e7): relative error of either tail below 3e-13, seen to 1e15, but for the rounding of x itself.
 
     Examples
     --------
@@ -530,14 +570,16 @@ def _poisson_quantile(u, m):
     From a table of the distribution function; for means from 1e6 on by Cornish and Fisher's expansion, whose error is below 1e-5
     of a count.
     """
-    from scipy.special import ndtri, pdtr
+    from scipy.special import ndtri
 
     root = math.sqrt(m)
     if m >= 1e6:
         z = ndtri(u)
         return np.rint(m + root * z + (z * z - 1.0) / 6.0 + z * (1.0 - z * z) / (72.0 * root))
     first = max(0.0, math.floor(m - 10.0 * root))
-    return first + np.searchsorted(pdtr(np.arange(first, m + 10.0 * root + 60.0), m), u)  # the rest has less mass than 2^-60
+    return first + np.searchsorted(
+        _gamma_tail(np.arange(first, m + 10.0 * root + 60.0) + 1.0, m, True), u
+    )  # the rest has less mass than 2^-60
 
 
 @_document
