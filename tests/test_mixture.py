@@ -1090,6 +1090,9 @@ def test_quantiles_against_closed_forms():
     far = mixture.ppf([0.25, 0.75, 0.4999, 0.5001], [0.5, 0.5], [-1e8, 1e8], [1.0, 1.0], family="gaussian")
     z = scipy.special.ndtri(0.0002)
     np.testing.assert_allclose(far, [-1e8, 1e8, -1e8 - z, 1e8 + z], rtol=1e-15)
+    for m in (1e308, 1.7e308):
+        far = mixture.ppf([1e-310, 0.1, 0.29, 0.5, 0.99], [0.3, 0.7], [-m, m], [1e300, 1.0], family="gaussian")
+        np.testing.assert_allclose(far, [-m, -m, -m, m, m], rtol=1e-15)
     got = mixture.ppf(q, [1.0], [3.0], [2.5], family="gamma")
     np.testing.assert_allclose(got, scipy.special.gammaincinv(2.5, q) * 1.2, rtol=3e-14)
     assert mixture.ppf([], [1.0], [3.0], [2.5]).shape == (0,) and mixture.ppf([[0.5]], [1.0], [3.0], [2.5]).shape == (1, 1)

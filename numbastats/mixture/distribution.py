@@ -459,22 +459,26 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     return _distribution(x, weights, means, params, family, True)
 
 
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _root(f, x, step, lowest, highest):
     """Where increasing functions f(x, which) are 0, to the last bit; `which` numbers those wanted.
 
-    x are guesses, doubles or integers, the other three Python's numbers; `step` grows until each root is between two points.
-    Then T. R. Chandrupatla's method (Advances in Engineering Software 28, 1997): inverse quadratic interpolation where three
-    points lie well for it, else bisection.
+    x are guesses, doubles or integers; the steps grow until each root is between two points. Then T. R. Chandrupatla's method
+    (Advances in Engineering Software 28, 1997): inverse quadratic interpolation where three points lie well for it, else
+    bisection.
     """
     every = np.arange(x.size)
     a, b, fa, fb = x.copy(), x.copy(), f(x, every), np.empty(x.size)
     up, which = fa < 0, every
     while which.size:
         ends = np.where(up[which], highest, lowest).astype(x.dtype)
-        b[which] = at = a[which] + np.where(up[which], np.minimum(step, ends - a[which]), np.maximum(-step, ends - a[which]))
+        b[which] = at = a[which] + np.where(
+            up[which], np.minimum(step[which], ends - a[which]), np.maximum(-step[which], ends - a[which])
+        )
         fb[which] = f(at, which)
         which = which[((fb[which] < 0) == up[which]) & (at != ends)]
-        a[which], fa[which], step = b[which], fb[which], min(4 * step, highest)
+        a[which], fa[which] = b[which], fb[which]
+        step = 4 * np.minimum(step, highest // 16)
     out, which, c, fc, t = x, every, a, fa, np.full(x.size, 0.5)
     while True:
         out[which] = np.where(np.abs(fa) < np.abs(fb), a, b)
@@ -491,10 +495,9 @@ def _root(f, x, step, lowest, highest):
         c, fc = np.where(same, a, b), np.where(same, fa, fb)
         b, fb = np.where(same, b, a), np.where(same, fb, fa)
         a, fa = new, value
-        with np.errstate(divide="ignore", invalid="ignore"):
-            place, level = (a - b) / (c - b), (fa - fb) / (fc - fb)
-            t = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-            t = np.where((level * level < place) & ((1.0 - level) ** 2 < 1.0 - place), t, 0.5)
+        place, level = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        t = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        t = np.where((level * level < place) & ((1.0 - level) ** 2 < 1.0 - place), t, 0.5)
 
 
 @of_host
@@ -524,6 +527,8 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 4)
     1.0
     """
+    from scipy.special import ndtri
+
     law, par = _mixture(weights, means, params, family)
     q, dtype = _values(q)
     good = (q >= 0) & (q <= 1)
@@ -549,16 +554,19 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
         target = (rest if upper else p)[which]
 
         def excess(at, wanted, upper=upper, target=target):
-            with np.errstate(over="ignore"):
-                ratio = _tail(at.view(np.float64), law, par, upper) / target[wanted]
+            ratio = _tail(at.view(np.float64), law, par, upper) / target[wanted]
             return (-1.0 if upper else 1.0) * np.log(np.clip(ratio, 1e-300, 1e300))
 
-        guess, largest = np.full(target.shape, centre), np.finfo(np.float64).max
-        if law.base == fam.GAUSSIAN:
-            step = float(np.max(np.abs(par[1] - centre)) + math.sqrt(par[2].max()))
-            y[which] = _root(excess, guess, step, -largest.item(), largest.item())
+        largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
+        if law.base == fam.GAUSSIAN:  # between the quantiles of the components
+            w, m, v = par[:, par[0] > 0, None]
+            ends = m + np.sqrt(v) * (-ndtri(target) if upper else ndtri(target))
+            low, half = ends.min(axis=0), 0.5 * ends.max(axis=0) - 0.5 * ends.min(axis=0)
+            step = 2.0 * np.minimum(half, 0.1 * largest) + 4.0 * np.spacing(np.maximum(np.abs(low), half))
+            y[which] = _root(excess, low, step, -largest.item(), largest.item())
         else:  # the bits of positive doubles are as good as their logarithms
-            y[which] = _root(excess, guess.view(np.int64), 2**54, 0, largest.view(np.int64).item()).view(np.float64)
+            guess, step = np.full(target.shape, centre).view(np.int64), np.full(target.shape, 2**54)
+            y[which] = _root(excess, guess, step, 0, largest.view(np.int64).item()).view(np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         out = law.backward(y)
     return np.where(good, out, math.nan).astype(dtype)[()]
