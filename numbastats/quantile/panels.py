@@ -555,7 +555,7 @@ class Masses:
             j = np.clip(side.k.size - np.searchsorted(side.high[::-1], w, side="left"), 0, side.k.size - 1)
             below, sign = side.high[j + 1], -1.0
             near, far = side.high[j], side.high[j + 1]
-        C, c = side.C[j].T.copy(), side.c[j].T.copy()
+        C, c = side.C.T.take(j, axis=1), side.c.T.take(j, axis=1)
         if not inner:
             C[0] -= side.mass[j]  # the antiderivative that is 0 at the outer edge
         with np.errstate(all="ignore"):
@@ -606,7 +606,7 @@ class Masses:
         with np.errstate(all="ignore"):
             distance = np.where(side.X0[j] == self.anchor, side.sign * s, x - side.X0[j])
             t = np.clip(np.log(distance / side.A[j]) / side.k[j], -1.0, 1.0)
-        C, c = side.C[j].T.copy(), side.c[j].T.copy()
+        C, c = side.C.T.take(j, axis=1), side.c.T.take(j, axis=1)
         if inner:
             mass = side.low[j] + _clenshaw(C, t)
         else:

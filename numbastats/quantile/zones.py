@@ -31,6 +31,12 @@ def _monomials(degree):
     return np.linalg.inv(np.vander(chebyshev_points(degree + 1), degree + 1, increasing=True)).T.copy()
 
 
+def _product(a, b):
+    """Product of matrices in blocks that BLAS leaves to one thread: to wake others takes longer, many times on a busy machine."""
+    rows = max(1, 250_000 // b.size)
+    return np.concatenate([a[i : i + rows] @ b for i in range(0, len(a), rows)])
+
+
 def _rows(function, lo, width, count, degree, centred=True, quarters=4):
     """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
 
@@ -60,9 +66,9 @@ def _rows(function, lo, width, count, degree, centred=True, quarters=4):
             good[:] = True
         if good.any():
             centre = values[good, _FIT // 2, None]
-            at_nodes = (((values[good] - centre) @ _cut(size, degree)) + centre).reshape(-1, degree + 1)
+            at_nodes = (_product(values[good] - centre, _cut(size, degree)) + centre).reshape(-1, degree + 1)
             middle = at_nodes[:, degree // 2].copy()
-            pieces = (at_nodes - middle[:, None]) @ _monomials(degree)
+            pieces = _product(at_nodes - middle[:, None], _monomials(degree))
             pieces[:, 0] += middle
             out[block[good][:, None], first[good][:, None] + np.arange(size)] = pieces.reshape(-1, size, degree + 1)
         bad, size = ~good, max(size // 2, 1)
