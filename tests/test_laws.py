@@ -16,7 +16,7 @@ from contract import same
 
 import numbastats as ns
 from numbastats.quantile import FrozenLaw, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, log_kve
+from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, gh_nodes, log_kve
 
 LAWS = {
     "student_t": (student_t, [(0.8,), (2.5,), (40.0,)]),
@@ -126,6 +126,16 @@ def test_bessel():
             assert abs(log_kve(-float(order), float(z)) - want) <= 1e-14 * max(1, abs(want)), (order, z)
         for order, z in itertools.product([0.3, 2.5, 40.0], [1e5, 1e9, 1e14]):  # observed 3e-15
             assert abs(log_kve(order, z) - mpmath.log(mpmath.besselk(order, z)) - z) <= 1e-14, (order, z)
+        for order, z in itertools.product([39.3, 300.3, 3000.3], [1e-3, 30.0, 1e3]):
+            want = mpmath.log(mpmath.besselk(order, mpmath.mpf(z))) + mpmath.mpf(z)
+            assert abs(log_kve(order, z) - want) <= 1e-14 * max(1, abs(want)), (order, z)
+
+
+def test_nodes_of_large_orders():
+    """The integrand of a large order is narrow: 1e12 took 1.7 million nodes, which all values of its block had to wait for."""
+    for order in 10.0 ** np.arange(2, 16):
+        for z in (1e-3, 1.0, 0.1 * order, order, 10 * order):
+            assert 8 <= gh_nodes(z, order, 1.0, 0.0, 0.0)[-1] <= 25, (order, z)
 
 
 @pytest.mark.parametrize(("T", "reach", "limit"), [(np.float64, 300, 6e-16), (np.float32, 37, 3e-7)])
