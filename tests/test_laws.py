@@ -348,6 +348,26 @@ def test_many_degrees_of_freedom():
         student_t.cdf(1.0, many, workers=0)
 
 
+def test_many_degrees_of_freedom_next_to_the_median():
+    """Relative to x, of which u - 1/2 has all digits: it was 1e-7 for x = 1e-14."""
+    rng = np.random.default_rng(9)
+    nu = 10 ** rng.uniform(-1, 12, 150)
+    u = 0.5 + rng.choice([-1, 1], 150) * 10 ** rng.uniform(-16, -0.31, 150)
+    x = student_t.ppf(u, nu)
+    with mpmath.workdps(40):
+        for k, n in enumerate(map(mpmath.mpf, nu)):
+            t = mpmath.mpf(x[k])
+            f = exact_pdf(student_t, (nu[k],), x[k])
+            mass = t * exact_pdf(student_t, (nu[k],), 0.0) * mpmath.hyp2f1(0.5, (n + 1) / 2, 1.5, -t * t / n)
+            if t:
+                assert abs((mass - (mpmath.mpf(u[k]) - 0.5)) / (f * t)) < 1e-14, (nu[k], u[k])  # observed
+            else:
+                assert u[k] == 0.5
+    tiny = np.append(np.linspace(1.0, 9.0, 70), [1e-60, 1e-20, 1e100, 1e300])
+    np.testing.assert_allclose(student_t.ppf(0.5 + 2.0**-50, tiny)[-2:], 2.0**-50 * math.sqrt(2 * math.pi), rtol=1e-15)
+    assert not np.signbit(student_t.isf(0.5, tiny)).any()
+
+
 def test_parameters_decide_the_kind_as_data_do():
     torch = pytest.importorskip("torch")
     for n in (1, 2, 70):
