@@ -344,8 +344,11 @@ def test_many_degrees_of_freedom():
     assert scipy.stats.kstest(student_t.cdf(draws, np.linspace(2.0, 5.0, 20_000)), "uniform").pvalue > 1e-3
     with pytest.raises(ValueError, match="student_t\\(nu=1e-70\\): .* nu >= 1e-60"):
         student_t.cdf(1.0, np.append(many, 1e-70))
-    with pytest.raises(ValueError, match="workers"):
-        student_t.cdf(1.0, many, workers=0)
+    for method in (student_t.cdf, student_t.sf, student_t.ppf, student_t.isf):
+        with pytest.raises(ValueError, match="workers"):
+            method(0.3, many, workers=0)
+        with pytest.raises(ValueError, match="device"):
+            method(0.3, many, device="gpu")
 
 
 def test_many_degrees_of_freedom_next_to_the_median():

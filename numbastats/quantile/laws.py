@@ -456,8 +456,9 @@ class Law:
         if 0 < len(sets) <= _BATCH:
             return getattr(self._tables(tuple(sets))._select(index), method)(u, out=out, **options)
         check_workers(workers)
+        chosen = choose_device(device, on_device=bool(_device_kind(like)))
         if _device_kind(like):
-            options["device"] = choose_device(device, on_device=True)
+            options["device"] = chosen
         u = np.asarray(to_host(u, "u"))
         shape = np.broadcast_shapes(u.shape, index.shape)
         u, index, result = np.broadcast_to(u, shape), np.broadcast_to(index, shape), np.empty(shape, dtype)
