@@ -24,6 +24,7 @@ from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.passes import Rows
 from numbastats.bayes.samplers import Chains, surrogate_sweeps
 from numbastats.scalar import shrinkage
+from numbastats.testing import assert_matches
 
 mp.mp.dps = 40
 REFERENCE = Path(__file__).parent / "reference" / "bayes"
@@ -85,6 +86,15 @@ class TestInvMills(ElementwiseContract):
 
     def exact(self, x):
         return [mp.npdf(mp.mpf(float(v))) / mp.ncdf(mp.mpf(float(v))) for v in x]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ulp_of_normal_logarithms(dtype):
+    """Next to 0 and just below powers of two, where an ulp is small: observed 4.7 and 4.3, 4.3 and 3.7 in more values."""
+    at = [1.3001044600259246, 3.0991398072564964, -0.04434796969382271, -0.23229220008393492, 2.2138503, 0.008748718]
+    x = np.append(np.random.default_rng(6).uniform(-5, 6, 1000), at).astype(dtype)
+    for kind, limit in ((TestLogNdtr(), (5.0, 4.5)), (TestInvMills(), (4.5, 4.0))):
+        assert_matches(kind.function(x), kind.exact(x), ulp=limit[dtype is np.float32], what=dtype.__name__)
 
 
 def test_truncnorm_rvs():

@@ -16,7 +16,7 @@ from contract import same
 
 import numbastats as ns
 from numbastats.quantile import FrozenLaw, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, log_kve
+from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, gh_nodes, log_kve
 
 LAWS = {
     "student_t": (student_t, [(0.8,), (2.5,), (40.0,)]),
@@ -126,6 +126,16 @@ def test_bessel():
             assert abs(log_kve(-float(order), float(z)) - want) <= 1e-14 * max(1, abs(want)), (order, z)
         for order, z in itertools.product([0.3, 2.5, 40.0], [1e5, 1e9, 1e14]):  # observed 3e-15
             assert abs(log_kve(order, z) - mpmath.log(mpmath.besselk(order, z)) - z) <= 1e-14, (order, z)
+        for order, z in itertools.product([39.3, 300.3, 3000.3], [1e-3, 30.0, 1e3]):
+            want = mpmath.log(mpmath.besselk(order, mpmath.mpf(z))) + mpmath.mpf(z)
+            assert abs(log_kve(order, z) - want) <= 1e-14 * max(1, abs(want)), (order, z)
+
+
+def test_nodes_of_large_orders():
+    """The integrand of a large order is narrow: 1e12 took 1.7 million nodes, which all values of its block had to wait for."""
+    for order in 10.0 ** np.arange(2, 16):
+        for z in (1e-3, 1.0, 0.1 * order, order, 10 * order):
+            assert 8 <= gh_nodes(z, order, 1.0, 0.0, 0.0)[-1] <= 25, (order, z)
 
 
 @pytest.mark.parametrize(("T", "reach", "limit"), [(np.float64, 300, 6e-16), (np.float32, 37, 3e-7)])
@@ -334,8 +344,31 @@ def test_many_degrees_of_freedom():
     assert scipy.stats.kstest(student_t.cdf(draws, np.linspace(2.0, 5.0, 20_000)), "uniform").pvalue > 1e-3
     with pytest.raises(ValueError, match="student_t\\(nu=1e-70\\): .* nu >= 1e-60"):
         student_t.cdf(1.0, np.append(many, 1e-70))
-    with pytest.raises(ValueError, match="workers"):
-        student_t.cdf(1.0, many, workers=0)
+    for method in (student_t.cdf, student_t.sf, student_t.ppf, student_t.isf):
+        with pytest.raises(ValueError, match="workers"):
+            method(0.3, many, workers=0)
+        with pytest.raises(ValueError, match="device"):
+            method(0.3, many, device="gpu")
+
+
+def test_many_degrees_of_freedom_next_to_the_median():
+    """Relative to x, of which u - 1/2 has all digits: it was 1e-7 for x = 1e-14."""
+    rng = np.random.default_rng(9)
+    nu = 10 ** rng.uniform(-1, 12, 150)
+    u = 0.5 + rng.choice([-1, 1], 150) * 10 ** rng.uniform(-16, -0.31, 150)
+    x = student_t.ppf(u, nu)
+    with mpmath.workdps(40):
+        for k, n in enumerate(map(mpmath.mpf, nu)):
+            t = mpmath.mpf(x[k])
+            f = exact_pdf(student_t, (nu[k],), x[k])
+            mass = t * exact_pdf(student_t, (nu[k],), 0.0) * mpmath.hyp2f1(0.5, (n + 1) / 2, 1.5, -t * t / n)
+            if t:
+                assert abs((mass - (mpmath.mpf(u[k]) - 0.5)) / (f * t)) < 1e-14, (nu[k], u[k])  # observed
+            else:
+                assert u[k] == 0.5
+    tiny = np.append(np.linspace(1.0, 9.0, 70), [1e-60, 1e-20, 1e100, 1e300])
+    np.testing.assert_allclose(student_t.ppf(0.5 + 2.0**-50, tiny)[-2:], 2.0**-50 * math.sqrt(2 * math.pi), rtol=1e-15)
+    assert not np.signbit(student_t.isf(0.5, tiny)).any()
 
 
 def test_parameters_decide_the_kind_as_data_do():

@@ -189,6 +189,14 @@ def test_float32(table):
     np.testing.assert_allclose(narrow, wide, rtol=5e-7)  # observed 2.2e-7
 
 
+def test_float32_at_the_middle_of_a_side():
+    """A steep quantile at a share of just 1/2, which was taken for the number below: 36 ulp."""
+    for c in (3.0, 29.0, 60.0):
+        law = Recycler.from_scipy(scipy.stats.fatiguelife(c))  # median 1
+        for got in (law.ppf, law.isf, lambda u, law=law: law.ppf2(1.0, u, u)):
+            assert abs(got(np.float32(0.5)) - 1.0) <= 2.0**-23 and abs(got(0.5) - 1.0) <= 2e-14
+
+
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
 def test_float32_maps_from_light_to_heavy_tails(device):
     """Their rows of degree 3 are too wide: the float64 table is used."""

@@ -28,7 +28,7 @@ def log_ndtr(x, *, out=None, dtype=None, device=None, workers=None, stream=None)
     Returns
     -------
     array or scalar
-        Of the shape of `x`, within 2.6 ulp (float32: 1.6). -inf at -inf, 0 at inf, NaN for NaN.
+        Of the shape of `x`, within 5 ulp (float32: 4.5). -inf at -inf, 0 at inf, NaN for NaN.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def inv_mills(x, *, out=None, dtype=None, device=None, workers=None, stream=None
     Returns
     -------
     array or scalar
-        Of the shape of `x`, within 2.0 ulp (float32: 2.0); about -x far to the left.
+        Of the shape of `x`, within 4.5 ulp (float32: 4); about -x far to the left.
 
     Raises
     ------

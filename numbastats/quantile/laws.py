@@ -456,8 +456,9 @@ class Law:
         if 0 < len(sets) <= _BATCH:
             return getattr(self._tables(tuple(sets))._select(index), method)(u, out=out, **options)
         check_workers(workers)
+        chosen = choose_device(device, on_device=bool(_device_kind(like)))
         if _device_kind(like):
-            options["device"] = choose_device(device, on_device=True)
+            options["device"] = chosen
         u = np.asarray(to_host(u, "u"))
         shape = np.broadcast_shapes(u.shape, index.shape)
         u, index, result = np.broadcast_to(u, shape), np.broadcast_to(index, shape), np.empty(shape, dtype)
@@ -772,20 +773,25 @@ def _student_probability(x, nu, upper):
 
 
 def _student_quantile(u, nu, upper):
-    """Quantiles where there are so many nu that tables would take long: SciPy's, after a Newton step."""
-    from scipy.special import stdtrit
+    """Quantiles where there are so many nu that tables would take long: SciPy's, after a Newton step.
+
+    The step goes by the mass between 0 and the quantile below sqrt(nu): next to 0 tails have none of its digits.
+    """
+    from scipy.special import betainc, stdtrit
 
     _check_degrees(nu)
-    u, nu = np.asarray(u, np.float64), np.where((nu > 0.0) & (nu < math.inf), nu, math.nan)
+    u, nu = np.asarray(u, np.float64), np.where((nu > 0.0) & (nu < math.inf), np.minimum(nu, _NORMAL), math.nan)
     p = np.where(u > 0.5, 1.0 - u, u)
     p = np.where(p >= 0.0, p, math.nan)
     with np.errstate(all="ignore"):
         x = stdtrit(nu, p)
-        near = x - (_student_tail(x, nu) - p) / student_t.pdf(x, nu, device="cpu", workers=1)
+        inner = 0.5 * betainc(0.5, 0.5 * nu, x * x / (nu + x * x))
+        excess = np.where((p > 0.25) & (x * x < nu), (0.5 - p) - inner, _student_tail(x, nu) - p)
+        near = x - excess / student_t.pdf(x, nu, device="cpu", workers=1)
         far = (_far_factor(nu) / p) ** (1.0 / nu)
         x = np.where(far > 1e9, -np.sqrt(nu) * far, near)
     x = np.where((p == 0.0) | ~(x < -1e305), x, math.nan)
-    return np.where((u > 0.5) != upper, -x, x)
+    return np.where((u > 0.5) != upper, 0.0 - x, x)
 
 
 def _check_degrees(nu):

@@ -96,7 +96,8 @@ def _nodes(v, z):
     h = h if h < T(0.19) else T(0.19)
     drop = T(39.0)  # where the integrand is cut: e^-39
     slow = _arcosh1p(drop / (rest if rest > T(1e-35) else T(1e-35)))
-    fast = T(1.0) + drop / v if v > T(0.4) else T(1000.0)
+    part = drop / v if v > T(0.4) else T(999.0)  # s - 1 + e^-s is above s - 1 and above s^2/(2 + s)
+    fast = T(1.0) + part if part > T(1.0) else T(0.5) * part + T(math.sqrt(part * (T(0.25) * part + T(2.0))))
     right = T(np.int32(_arcosh1p(drop / w) / h)) + T(1.0)
     return w, rest, h, expm1(h), right, T(np.int32((slow if slow < fast else fast) / h)) + T(1.0)
 

@@ -52,10 +52,11 @@ def _in_zone(by_bits, half):
     @device_function
     def in_zone(y, t, first, top, bits, length):
         inner = y < t
+        T = type(y)
         w = y if inner else t
-        w = w if w < half else half
-        row, x = by_bits(w, top, bits, length)
-        return first + row + ((length + 2) if inner else 0), x
+        below = w < T(0.5)
+        row, x = by_bits(w if below else half, top, bits, length)
+        return first + row + ((length + 2) if inner else 0), x if below else T(1.0)
 
     return in_zone
 
