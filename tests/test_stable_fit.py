@@ -297,6 +297,14 @@ def test_known_location_in_s1_next_to_alpha_1():
     assert beside.loglik > near.loglik - 0.5 and abs(beside.params[0] - 1.0) > 0.9e-3
 
 
+def test_convergence_with_a_known_location_in_s1_next_to_alpha_1():
+    """Where a small change of beta moves the law far, which the differences of the score must not."""
+    for seed in range(5000, 5008):
+        x = ns.stable.rvs(0.997, -0.2, size=500, rng=seed, param="S1")
+        found = fit(x, fixed={"loc": 0.0}, param="S1")
+        assert found.converged and found.loglik > ns.stable.loglik(x, 0.997, -0.2, param="S1")
+
+
 def test_gaussian_data():
     x = np.random.default_rng(6).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)

@@ -307,6 +307,7 @@ class _Likelihood:
     def __init__(self, x, w, share, options):
         self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
         self.stopped = self.between = False  # by the callback; whether the mode of the result is held between observations
+        self.known = False  # whether loc is, in S1: next to alpha = 1 a small change of beta moves the law far
 
     def standardised(self, p):
         """Arguments of the standard density, in S0 for the form "S0", else in S1."""
@@ -334,7 +335,8 @@ class _Likelihood:
             h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7), math.inf if self.form == "S0" else 1e-2 * (1.0 - a) ** 2)
             rows[0] = (self.values((a + h, *p[1:])) - self.values((a - h, *p[1:]))) / (2.0 * h)
         if 1 in free:
-            up, down = min(b + 2e-4, 1.0), max(b - 2e-4, -1.0)
+            h = min(2e-4, 2e-3 * abs(1.0 - a)) if self.known else 2e-4
+            up, down = min(b + h, 1.0), max(b - h, -1.0)
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
             z, at = (self.x - p[2]) / s, self.standardised(p)
@@ -928,7 +930,7 @@ def fit(
             start[i] = inner[name]
     free = [i for i, name in enumerate(NAMES) if name not in known]
     likelihood = _Likelihood(y, w, share, dict(device=device, workers=workers))
-    likelihood.form = form
+    likelihood.form, likelihood.known = form, form == "S1"
     iterations, gain = 0, 0.0
     if method in _SIMPLE:
         begin = _simple(method, y, w, inner, form)
