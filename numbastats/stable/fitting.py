@@ -756,8 +756,9 @@ def _slopes(params, to):
 
 def _hessian(likelihood, p, moves):
     """Minus the matrix of second differences of the log-likelihood by moves that the expected information makes unit ones."""
-    room, reach = np.array([min(p[0], 2.0 - p[0]), 1.0 - abs(p[1]), math.inf, p[3]]), np.abs(moves).max(axis=0)
-    step = max(min([0.1, *(0.4 * room[reach > 0] / reach[reach > 0])]), 1e-5)
+    shape = min(p[0], 2.0 - p[0], math.inf if likelihood.form == "S0" else 5e-3 * abs(1.0 - p[0]))  # S1 ends at alpha = 1
+    room, reach = np.array([shape, 1.0 - abs(p[1]), math.inf, p[3]]), np.abs(moves).max(axis=0)
+    step = max(min([0.02, *(0.4 * room[reach > 0] / reach[reach > 0])]), 1e-5)
     k = len(moves)
     J, middle = np.empty((k, k)), likelihood(p)
     at = lambda *parts: likelihood(p + step * sum(sign * moves[i] for i, sign in parts))  # noqa: E731
