@@ -297,6 +297,14 @@ def test_known_location_in_s1_next_to_alpha_1():
     assert beside.loglik > near.loglik - 0.5 and abs(beside.params[0] - 1.0) > 0.9e-3
 
 
+def test_convergence_with_a_known_location_in_s1_next_to_alpha_1():
+    """Where a small change of beta moves the law far, which the differences of the score must not."""
+    for seed in range(5000, 5008):
+        x = ns.stable.rvs(0.997, -0.2, size=500, rng=seed, param="S1")
+        found = fit(x, fixed={"loc": 0.0}, param="S1")
+        assert found.converged and found.loglik > ns.stable.loglik(x, 0.997, -0.2, param="S1")
+
+
 def test_gaussian_data():
     x = np.random.default_rng(6).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)
@@ -679,3 +687,26 @@ def test_observed_information_that_is_not_positive_definite():
     found = [fit(ns.stable.rvs(1.3, 0.5, size=6, rng=seed), se="observed") for seed in range(12, 18)]
     said = ["information matrix is not positive definite" in f.message for f in found]
     assert any(said) and said == [bool(np.isnan(f.se).all()) for f in found]
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "n", "seed"), [(0.99, -1.0, 12, 0), (0.99, -0.7, 20, 4), (1.02, 0.5, 30, 5), (0.15, 0.0, 12, 4)]
+)
+def test_observed_information_of_few_points(alpha, beta, n, seed):
+    """Where the likelihood is far from a parabola: minus its second differences, of fourth order, along the errors found."""
+    x = ns.stable.rvs(alpha, beta, size=n, rng=seed, param="S1")
+    found = fit(x, fixed={"loc": 0.0}, param="S1", se="observed")
+    free = np.flatnonzero(np.isfinite(found.se))
+    moves = 1e-2 * np.linalg.cholesky(found.cov[np.ix_(free, free)]).T
+
+    def at(move):
+        p = found.params.copy()
+        p[free] += move
+        return ns.stable.logpdf(x, *p, param="S1", method="quadrature").sum()
+
+    def second(u, v):  # the mixed difference of the moves
+        return (at(u + v) - at(u - v) - at(v - u) + at(-u - v)) / 4.0
+
+    J = np.array([[-(4.0 * second(u, v) - second(2.0 * u, 2.0 * v) / 4.0) / 3.0 for v in moves] for u in moves])
+    errors = np.sqrt(np.diag(moves.T @ np.linalg.inv(J) @ moves))
+    np.testing.assert_allclose(found.se[free], errors, rtol=0.02)  # observed 3e-3

@@ -307,6 +307,7 @@ class _Likelihood:
     def __init__(self, x, w, share, options):
         self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
         self.stopped = self.between = False  # by the callback; whether the mode of the result is held between observations
+        self.known = False  # whether loc is, in S1: next to alpha = 1 a small change of beta moves the law far
 
     def standardised(self, p):
         """Arguments of the standard density, in S0 for the form "S0", else in S1."""
@@ -334,7 +335,8 @@ class _Likelihood:
             h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7), math.inf if self.form == "S0" else 1e-2 * (1.0 - a) ** 2)
             rows[0] = (self.values((a + h, *p[1:])) - self.values((a - h, *p[1:]))) / (2.0 * h)
         if 1 in free:
-            up, down = min(b + 2e-4, 1.0), max(b - 2e-4, -1.0)
+            h = min(2e-4, 2e-3 * abs(1.0 - a)) if self.known else 2e-4
+            up, down = min(b + h, 1.0), max(b - h, -1.0)
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
             z, at = (self.x - p[2]) / s, self.standardised(p)
@@ -754,8 +756,9 @@ def _slopes(params, to):
 
 def _hessian(likelihood, p, moves):
     """Minus the matrix of second differences of the log-likelihood by moves that the expected information makes unit ones."""
-    room, reach = np.array([min(p[0], 2.0 - p[0]), 1.0 - abs(p[1]), math.inf, p[3]]), np.abs(moves).max(axis=0)
-    step = max(min([0.1, *(0.4 * room[reach > 0] / reach[reach > 0])]), 1e-5)
+    shape = min(p[0], 2.0 - p[0], math.inf if likelihood.form == "S0" else 5e-3 * abs(1.0 - p[0]))  # S1 ends at alpha = 1
+    room, reach = np.array([shape, 1.0 - abs(p[1]), math.inf, p[3]]), np.abs(moves).max(axis=0)
+    step = max(min([0.02, *(0.4 * room[reach > 0] / reach[reach > 0])]), 1e-5)
     k = len(moves)
     J, middle = np.empty((k, k)), likelihood(p)
     at = lambda *parts: likelihood(p + step * sum(sign * moves[i] for i, sign in parts))  # noqa: E731
@@ -928,7 +931,7 @@ def fit(
             start[i] = inner[name]
     free = [i for i, name in enumerate(NAMES) if name not in known]
     likelihood = _Likelihood(y, w, share, dict(device=device, workers=workers))
-    likelihood.form = form
+    likelihood.form, likelihood.known = form, form == "S1"
     iterations, gain = 0, 0.0
     if method in _SIMPLE:
         begin = _simple(method, y, w, inner, form)
