@@ -305,6 +305,21 @@ def test_convergence_with_a_known_location_in_s1_next_to_alpha_1():
         assert found.converged and found.loglik > ns.stable.loglik(x, 0.997, -0.2, param="S1")
 
 
+def test_a_known_scale_far_below_the_spread():
+    """The likelihood is that of the scale given, however small: here the spread is 1e12 times as large."""
+    x = ns.stable.rvs(0.15, 0.1, size=8, rng=318950, param="S1")
+    w = np.ones(8)
+    w[x.argmax()], w[x.argmin()] = 3.0, 2.0
+    found = fit(x, fixed={"loc": 0.0, "alpha": 0.15, "scale": 1.0}, param="S1", weights=w)
+    loglik = lambda beta: w @ ns.stable.logpdf(x, 0.15, beta, 0.0, 1.0, param="S1")  # noqa: E731
+    assert found.params[3] == 1.0 and found.loglik == pytest.approx(loglik(found.params[1]), rel=1e-12)
+    assert found.loglik > max(map(loglik, np.linspace(-0.9, 0.9, 91))) - 1e-9
+    y = np.random.default_rng(1).normal(size=50)
+    for method in ("quantile", "ecf", "grid"):
+        tiny = fit(y, method, fixed={"scale": 1e-14})
+        assert tiny.loglik == pytest.approx(ns.stable.loglik(y, *tiny.params), rel=1e-9)
+
+
 def test_gaussian_data():
     x = np.random.default_rng(6).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)

@@ -32,6 +32,7 @@ _STUCK = 0.7  # up to here places for the mode are compared; up to 0.9 found not
 _NEIGHBOURS = np.arange(-24, 25)  # places to compare; of 10^4 values the best was up to 60 places from the half-sample mode
 _DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit: seen up to 26 without weights
 _EULER = 0.5772156649015329
+_LEAST_SCALE = 1e-12  # of an estimate, in half interquartile ranges
 _NEAR_1 = 1e-3  # with a location known in S1 alpha keeps this distance from 1
 _SIDE, _SHRINK = 5, 0.6  # points per side of the contracting grid and what a step leaves of its width
 
@@ -273,6 +274,7 @@ def _by_moments_about(mode, x, w, alphas, betas, scale=None):
     b = min(max(b, betas[0]), betas[1])
     if scale is None:
         scale = math.exp(centre - _EULER * (1.0 / a - 1.0) + math.log(max(math.cos(a * theta), 1e-9)) / a)
+        scale = max(scale, _LEAST_SCALE)
     return np.array([a, b, mode, scale])
 
 
@@ -286,6 +288,7 @@ def _simple(name, x, w, known, form):
         p = _by_moments_about(known["loc"], x, w, *limits)
     else:
         p = np.array(_SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
+    p[3] = max(p[3], _LEAST_SCALE)
     return np.array([known.get(n, v) for n, v in zip(NAMES, p, strict=True)])
 
 
@@ -349,7 +352,7 @@ class _Likelihood:
 def _inward(p, bounds):
     """Parameters moved inside the bounds."""
     (a0, a1), (b0, b1) = bounds
-    return np.array([min(max(p[0], a0), a1), min(max(p[1], b0), b1), p[2], max(p[3], 1e-12)])
+    return np.array([min(max(p[0], a0), a1), min(max(p[1], b0), b1), p[2], p[3]])
 
 
 def _climb(likelihood, start, free, bounds, callback):
@@ -436,7 +439,7 @@ def _moved(p, indices, step):
             change = p[3] * math.expm1(min(max(change / p[3], -1.0), 1.0))
         elif i == 0:
             change = min(max(change, -0.3 * p[0]), 0.3 * p[0])
-        p[i] += change
+        p[i] = max(p[i] + change, _LEAST_SCALE) if i == 3 else p[i] + change
     return p
 
 
@@ -591,7 +594,8 @@ def _grid_search(likelihood, start, free, bounds, profile, x, w, known, callback
             for r, cell in enumerate(cells):
                 for i, k in zip(inner, cell, strict=True):
                     points[r, i] += half[i] * steps[k]
-            points[:, 3] = np.maximum(points[:, 3], 1e-9)
+            if 3 in inner:
+                points[:, 3] = np.maximum(points[:, 3], 1e-9)
             with np.errstate(over="ignore"):
                 z = (x - points[:, 2:3]) / points[:, 3:]
             values = logpdf(z, p[0], p[1], **likelihood.options) - np.log(points[:, 3:])
