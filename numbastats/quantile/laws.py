@@ -784,7 +784,7 @@ def _student_quantile(u, nu, upper):
     p = np.where(u > 0.5, 1.0 - u, u)
     p = np.where(p >= 0.0, p, math.nan)
     with np.errstate(all="ignore"):
-        x = stdtrit(nu, p)
+        x = np.minimum(stdtrit(nu, p), 0.0)  # some versions end beyond 0 next to the median
         inner = 0.5 * betainc(0.5, 0.5 * nu, x * x / (nu + x * x))
         excess = np.where((p > 0.25) & (x * x < nu), (0.5 - p) - inner, _student_tail(x, nu) - p)
         near = x - excess / student_t.pdf(x, nu, device="cpu", workers=1)
