@@ -334,7 +334,7 @@ def test_many_degrees_of_freedom():
                 worst[1] = max(worst[1], abs(float((exact[0] - mpmath.mpf(u[k])) / (f * t))))
             else:
                 assert u[k] < tail and nu[k] < 0.5  # beyond 1e305
-    assert worst[0] < 2e-13 and worst[1] < 1e-13, worst
+    assert worst[0] < 2e-13 and worst[1] < 1e-13, worst  # observed 5.4e-14 and 2.0e-14
     few = np.array([0.7, 3.0, 40.0, -1.0, 0.0, np.nan, np.inf])
     many = np.append(few, np.linspace(1.0, 9.0, 70))
     for method in (student_t.ppf, student_t.isf, student_t.cdf, student_t.sf):

@@ -1047,7 +1047,10 @@ def test_quantiles_take_few_steps(family, monkeypatch):
 
 @pytest.mark.parametrize("a", [1.9e4, 2.1e4, 1e5, 1e6, 2.3e7, 1e10, 1e15])
 def test_tails_of_gamma_and_poisson_laws_of_large_shape(a):
-    """SciPy's incomplete gamma functions are off by 1e-5 at a = 1e6 and by 10 % at 2e7, from 4.5 deviations on."""
+    """SciPy's incomplete gamma functions are off by 1e-5 at a = 1e6 and by 10 % at 2e7, from 4.5 deviations on.
+
+    Observed 1.5e-13 for counts, 0.37 of the limit for gamma laws.
+    """
     z = np.array([-30.0, -8.0, -4.6, -4.4, -1.0, 1e-3, 2.0, 4.6, 9.0, 28.0])
     x = np.append(a + z * math.sqrt(a), a)
     sums, want = np.floor(x), np.empty((2, x.size))

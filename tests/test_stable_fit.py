@@ -262,7 +262,7 @@ def test_known_end_of_a_support():
     ],
 )  # fmt: skip
 def test_known_location_in_s1(alpha, beta, known):
-    """No parameter, changed alone or with another, makes the data likelier; the errors are those of the information."""
+    """No free parameter, changed alone, makes the data likelier; the errors are those of the information."""
     truth = np.array([alpha, beta, 5.0, 2.0])
     misses = []
     for seed in range(4):

@@ -88,7 +88,7 @@ class Chains:
         self.n, self.p = rows.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
         self.slab = np.zeros(self.p)  # its share of the prior precision
-        self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2  # a number
+        self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2  # finite
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
         more_columns = self.p > self.n
         self.kind = ("px-gibbs" if more_columns else "split-hmc") if kind == "auto" else kind

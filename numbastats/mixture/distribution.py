@@ -559,7 +559,7 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
 
         largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
         if law.base == fam.GAUSSIAN:  # between the quantiles of the components
-            w, m, v = par[:, par[0] > 0, None]
+            m, v = par[1:, par[0] > 0, None]
             ends = m + np.sqrt(v) * (-ndtri(target) if upper else ndtri(target))
             low, half = ends.min(axis=0), 0.5 * ends.max(axis=0) - 0.5 * ends.min(axis=0)
             step = 2.0 * np.minimum(half, 0.1 * largest) + 4.0 * np.spacing(np.maximum(np.abs(low), half))
@@ -585,9 +585,8 @@ def _poisson_quantile(u, m):
         z = ndtri(u)
         return np.rint(m + root * z + (z * z - 1.0) / 6.0 + z * (1.0 - z * z) / (72.0 * root))
     first = max(0.0, math.floor(m - 10.0 * root))
-    return first + np.searchsorted(
-        _gamma_tail(np.arange(first, m + 10.0 * root + 60.0) + 1.0, m, True), u
-    )  # the rest has less mass than 2^-60
+    counts = np.arange(first, m + 10.0 * root + 60.0)  # the rest has less mass than 2^-60
+    return first + np.searchsorted(_gamma_tail(counts + 1.0, m, True), u)
 
 
 @_document

@@ -766,8 +766,7 @@ def _student_tail(t, nu):
 
 def _student_probability(x, nu, upper):
     """Distribution function or upper tail where there are so many nu that masses of each would take long."""
-    _check_degrees(nu)
-    x, nu = np.asarray(x, np.float64), np.where((nu > 0.0) & (nu < math.inf), nu, math.nan)
+    x, nu = np.asarray(x, np.float64), _degrees(nu)
     tail = _student_tail(-np.abs(x), nu)
     return np.where((x > 0.0) != upper, 1.0 - tail, tail)
 
@@ -779,8 +778,7 @@ def _student_quantile(u, nu, upper):
     """
     from scipy.special import betainc, stdtrit
 
-    _check_degrees(nu)
-    u, nu = np.asarray(u, np.float64), np.where((nu > 0.0) & (nu < math.inf), np.minimum(nu, _NORMAL), math.nan)
+    u, nu = np.asarray(u, np.float64), _degrees(nu)
     p = np.where(u > 0.5, 1.0 - u, u)
     p = np.where(p >= 0.0, p, math.nan)
     with np.errstate(all="ignore"):
@@ -794,12 +792,14 @@ def _student_quantile(u, nu, upper):
     return np.where((u > 0.5) != upper, 0.0 - x, x)
 
 
-def _check_degrees(nu):
+def _degrees(nu):
+    """Degrees of freedom as tables take them: at most `_NORMAL`, NaN out of the domain; ValueError for too few."""
     least = np.min(nu, where=nu > 0.0, initial=math.inf)
     try:
         _describe_student(least)
     except ValueError as error:
         raise student_t._named((least,), error) from None
+    return np.where((nu > 0.0) & (nu < math.inf), np.minimum(nu, _NORMAL), math.nan)
 
 
 @functools.lru_cache(maxsize=256)

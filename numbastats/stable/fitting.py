@@ -683,8 +683,12 @@ def fisher_information(alpha, beta, scale=1.0):
         raise ValueError(
             f"alpha={alpha!r}, beta={beta!r}, scale={scale!r}: use alpha in [{_LOWEST}, 2), beta in (-1, 1) and a positive scale"
         )
+    return _information(alpha, beta, scale, "S0")
+
+
+def _information(alpha, beta, scale, form):
     units = np.array([1.0, 1.0, 1.0 / scale, 1.0 / scale])
-    return _unit_information(float(alpha), float(beta), "S0") * units[:, None] * units
+    return _unit_information(float(alpha), float(beta), form) * units[:, None] * units
 
 
 def _covariance(p, free, mass, kind, likelihood):
@@ -707,8 +711,7 @@ def _covariance(p, free, mass, kind, likelihood):
 
 def _inverse_information(p, b, free, mass, kind, likelihood):
     """Inverse of the information about the free parameters in the form of `likelihood`, None where it has none."""
-    units = np.array([1.0, 1.0, 1.0 / p[3], 1.0 / p[3]])
-    J = mass * (_unit_information(float(p[0]), float(b), likelihood.form) * units[:, None] * units)[np.ix_(free, free)]
+    J = mass * _information(p[0], b, p[3], likelihood.form)[np.ix_(free, free)]
     try:
         inverse = np.linalg.inv(J)
         if kind == "observed":
