@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,16 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba import cuda
+from llvmlite import binding as llvm
+from llvmlite import ir
+from numba import cuda, prange
 
 import numbastats
 from numbastats._core import compile as compiling
-from numbastats._core import templates
+from numbastats._core import loops, templates
+from numbastats._core.loops import in_step
 from numbastats.scalar import elementary, special
+from numbastats.scalar.bits import at
 
 PACKAGE = Path(numbastats.__file__).parent
 
@@ -101,6 +106,65 @@ def test_vectors_of_512_bits_from_ice_lake_on(run_python, cpu, more, wide):
     features = "+" + (AVX512 + more).replace(",", ",+")
     done = run_python(WIDTHS, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=features, NUMBASTATS_CACHE="0")
     assert done.split() == ["serial", str(wide), "parallel", str(wide)]
+
+
+_f = None
+
+
+def _one_vector(x, out):
+    for c in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        lo = np.int64(c) * templates.CHUNK
+        o = out[lo : lo + templates.CHUNK]
+        for i in range(o.size):
+            o[i] = _f(at(x, lo + i))
+
+
+@pytest.mark.parametrize("target", ["serial", "parallel"])
+def test_marked_loops_work_on_several_vectors(target, monkeypatch):
+    """The formula stands once for every vector: as many times as many operations on vectors."""
+    monkeypatch.setenv("NUMBASTATS_CACHE", "0")
+    x = np.linspace(-5.0, 5.0, 1003)
+    counts = []
+    for template in (templates.map1_cpu, _one_vector):
+        kernel, out = compiling.build(template, target, _f=elementary.expm1), np.empty(x.size)
+        kernel(x, out)
+        np.testing.assert_allclose(out, np.expm1(x), rtol=4e-16)
+        (text,) = kernel.inspect_llvm().values()
+        counts.append(len(re.findall(r" = .*<\d+ x double>", text)))
+    assert counts[1] > 20
+    assert counts[0] >= (loops.VECTORS - 1) * counts[1]
+
+
+def test_marks_reach_the_innermost_loop_alone():
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [ir.IntType(1)]), "nested")
+    names = ("entry", "outer", "inner", "body", "branch", "inner_latch", "outer_latch", "exit")
+    at_name = {name: function.append_basic_block(name) for name in names}
+    jumps = {
+        "entry": ["outer"], "outer": ["inner", "exit"], "inner": ["body", "outer_latch"], "body": ["branch", "inner_latch"],
+        "branch": ["inner_latch"], "inner_latch": ["inner"], "outer_latch": ["outer"],
+    }  # fmt: skip
+    for name, targets in jumps.items():
+        builder, blocks = ir.IRBuilder(at_name[name]), [at_name[t] for t in targets]
+        builder.branch(*blocks) if len(blocks) == 1 else builder.cbranch(function.args[0], *blocks)
+    ir.IRBuilder(at_name["exit"]).ret_void()
+    at_name["branch"].in_step = True
+    loops._hint(function)
+    assert [name for name in names if "llvm.loop" in str(at_name[name].terminator)] == ["inner_latch"]
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    assert f'!"llvm.loop.interleave.count", i32 {loops.VECTORS}' in str(parsed)
+
+
+def test_mark_outside_of_loops(monkeypatch):
+    monkeypatch.setenv("NUMBASTATS_CACHE", "0")
+
+    def no_loop(x):
+        in_step()
+        x[0] = 1.0
+
+    with pytest.raises(ValueError, match="outside of any loop"):
+        compiling.build(no_loop, "serial")(np.zeros(3))
 
 
 def hits(result):

@@ -16,6 +16,7 @@ from numba import cuda, njit
 
 from numbastats._core import templates
 from numbastats._core.compile import REGISTRY, Kernel, build
+from numbastats._core.loops import in_step
 from numbastats.scalar import elementary, special
 from numbastats.scalar.philox import philox4x32, philox4x32_by4
 
@@ -78,6 +79,7 @@ def philox_known_answers():
 
 def pair_cpu(x, a, b):
     for i in range(x.size):
+        in_step()
         a[i], b[i] = _f(x[i])
 
 

@@ -33,6 +33,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NopythonTypeInference
 
 from numbastats._core.errors import choice
+from numbastats._core.loops import in_step, shape_loops
 from numbastats._core.parallel import in_threads
 
 if numba.config.ENABLE_CUDASIM:
@@ -93,27 +94,7 @@ _load_registries()
 _ours = False  # whether what Numba compiles right now belongs to a kernel; it compiles one thing at a time, under a lock
 
 
-def _widen_vectors():
-    """Let loops of kernels have vectors of 512 bits on Intel's processors too, up to 1.65 times as fast as 256.
-
-    LLVM takes 256 there, for the sake of processors before Ice Lake, which slow down under wide ones. Numba compiles loops of
-    `prange` with a compiler of its own, hence a hook where all modules pass: both twins must add up in the same order.
-    """
-    if "+avx512vbmi2" not in cpu_target.target_context.codegen().magic_tuple()[2]:
-        return
-    add = codegen.CPUCodeLibrary.add_ir_module
-
-    @functools.wraps(add)
-    def add_ir_module(self, module):
-        for f in module.functions if _ours else ():
-            if not f.is_declaration:
-                set.add(f.attributes, '"prefer-vector-width"="512"')  # llvmlite knows no attributes with a value
-        add(self, module)
-
-    codegen.CPUCodeLibrary.add_ir_module = add_ir_module
-
-
-_widen_vectors()
+shape_loops(lambda: _ours)
 
 
 class _ClosedLibrary(codegen.JITCodeLibrary):
@@ -268,6 +249,9 @@ def set_plain(compiled, plain):
     _PLAIN[id(compiled)] = (compiled, plain)
 
 
+set_plain(in_step, lambda: None)
+
+
 @functools.cache
 def real_gpu() -> bool:
     """Whether a CUDA device can be used; the simulator does not count."""
@@ -289,9 +273,9 @@ def _file_digest(path: str) -> bytes:
 
 @functools.cache
 def _library_digest() -> bytes:
-    """Hash of every formula and of this file: an edit to any of them must miss the disk cache."""
+    """Hash of every formula and of what compiles it: an edit to any of them must miss the disk cache."""
     here = Path(__file__).resolve()
-    files = sorted((here.parent.parent / "scalar").glob("*.py")) + [here]
+    files = sorted((here.parent.parent / "scalar").glob("*.py")) + [here, here.with_name("loops.py")]
     return hashlib.sha256(b"".join(p.name.encode() + _file_digest(str(p)) for p in files)).digest()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange
 
+from numbastats._core.loops import in_step
 from numbastats.scalar.bits import at
 from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
 
@@ -27,6 +28,7 @@ def map1_cpu(x, out):
         lo = np.int64(c) * CHUNK
         o = out[lo : lo + CHUNK]
         for i in range(o.size):
+            in_step()
             o[i] = _f(at(x, lo + i))
 
 
@@ -40,6 +42,7 @@ def map2_cpu(x, a, out):
         lo = np.int64(c) * CHUNK
         o = out[lo : lo + CHUNK]
         for i in range(o.size):
+            in_step()
             o[i] = _f(at(x, lo + i), at(a, lo + i))
 
 
@@ -53,6 +56,7 @@ def map3_cpu(x, a, b, out):
         lo = np.int64(c) * CHUNK
         o = out[lo : lo + CHUNK]
         for i in range(o.size):
+            in_step()
             o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i))
 
 
@@ -66,6 +70,7 @@ def map4_cpu(x, a, b, c, out):
         lo = np.int64(k) * CHUNK
         o = out[lo : lo + CHUNK]
         for i in range(o.size):
+            in_step()
             o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i), at(c, lo + i))
 
 
@@ -79,6 +84,7 @@ def map5_cpu(x, a, b, c, d, out):
         lo = np.int64(k) * CHUNK
         o = out[lo : lo + CHUNK]
         for i in range(o.size):
+            in_step()
             o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i), at(c, lo + i), at(d, lo + i))
 
 
@@ -101,8 +107,10 @@ def blocked5_cpu(x, a, b, c, d, out):
             xb = x[lo : lo + BLOCK]
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
+                in_step()
                 u[i], v[i] = _head(xb[i])
             for i in range(o.size):
+                in_step()
                 j = lo + i
                 o[i] = _tail(xb[i], u[i], v[i], at(a, j), at(b, j), at(c, j), at(d, j))
 
@@ -271,9 +279,11 @@ def words_cpu(k0, k1, stream, first, a, b, out):
                 words[i], words[i + m], words[i + 2 * m], words[i + 3 * m] = e[0], f[0], g[0], h[0]
                 words[i + 4 * m], words[i + 5 * m], words[i + 6 * m], words[i + 7 * m] = e[1], f[1], g[1], h[1]
             for i in range(group):
+                in_step()
                 u[i], v[i] = _head(bits[i])
             o = out[lo : lo + group]
             for i in range(o.size):
+                in_step()
                 o[i] = _tail(u[i], v[i], at(a, lo + i), at(b, lo + i))
 
 
@@ -315,11 +325,14 @@ def items_cpu(k0, k1, stream, first, a, b, c, d, out):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 u[i], v[i] = word_bits(r0, r1, u[i]), word_bits(r2, r3, v[i])
             for i in range(BLOCK):
+                in_step()
                 x[i] = _first(u[i], v[i])
             for i in range(BLOCK):
+                in_step()
                 y[i] = _second(u[i], v[i])
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
+                in_step()
                 j = lo + i
                 o[i] = _try(x[i], y[i], at(a, j), at(b, j), at(c, j), at(d, j))
             for i in range(o.size):

@@ -9,6 +9,7 @@ from numba import cuda, prange, types
 
 from numbastats._core import templates
 from numbastats._core.compile import Kernel, array_function, device_function
+from numbastats._core.loops import in_step
 from numbastats.scalar import shrinkage, special
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
@@ -150,6 +151,7 @@ def row_words(k0, k1, stream, step, group, u):
 def latent_rows(k0, k1, stream, step, row, m, u, r, total):
     """r = z - m, z ~ N(m, 1) on (0, inf); returns `total` and the r^2 added to it one by one. `row` is the first row's number."""
     for i in range(m.size):
+        in_step()
         r[i] = truncnorm_right(m[i], u[i]) - m[i]
     far = 0
     for i in range(m.size):
@@ -173,6 +175,7 @@ def latent_rows(k0, k1, stream, step, row, m, u, r, total):
 def loglik_rows(k0, k1, stream, step, row, m, u, r, total):
     """r = phi(m)/Phi(m); returns `total` and the log Phi(m) added to it one by one."""
     for i in range(m.size):
+        in_step()
         m[i], r[i] = log_ndtr_ratio(m[i])
     for i in range(m.size):
         total += m[i]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.compile import array_function
+from numbastats._core.loops import in_step
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.rules import kronrod
@@ -39,14 +40,17 @@ def fill_log_g(w, n, L, q, d0, jac, lg):
     """log g, d0 and d theta/d w at n places w."""
     if q[11] == 2.0:
         for i in range(n):
+            in_step()
             u, v, j = law.lengths(w[i], L)
             d0[i], jac[i], lg[i] = u, j, law.log_g_one(u, v, w[i], q)
     elif q[11] == 1.0:
         for i in range(n):
+            in_step()
             u, v, j = law.lengths(w[i], L)
             d0[i], jac[i], lg[i] = u, j, law.log_g_near_one(u, v, w[i], q)
     else:
         for i in range(n):
+            in_step()
             u, v, j = law.lengths(w[i], L)
             d0[i], jac[i], lg[i] = u, j, law.log_g(u, v, w[i], q)
 
@@ -231,6 +235,7 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
             part[j] = sign * (mid + half * nodes[j])
     fill_log_g(w, m, L, q, d0, jac, lg)
     for i in range(m):
+        in_step()
         lg[i], jac[i], d0[i] = law.integrands(lg[i], jac[i], low)
     for j in range(6):
         out[j] = 0.0

@@ -6,6 +6,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel
+from numbastats._core.loops import in_step
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
 from numbastats.scalar.philox import philox4x32
@@ -25,10 +26,12 @@ def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
             item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             for i in range(BLOCK):
+                in_step()
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 u[i], w[i] = law.uniform_and_exponential(r0, r1, r2, r3)
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
+                in_step()
                 j = lo + i
                 if _ARRAYS:
                     e, recip, power, bte = law.variate_constants(np.float64(at(a, j)), np.float64(at(b, j)))

@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function
+from numbastats._core.loops import in_step
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, log, log1p
@@ -80,6 +81,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                     np.float64(xb[i]), np.float64(at(loc, lo + i)), np.float64(at(scale, lo + i)), centre, centre_lo, turn
                 )
             for i in range(o.size):
+                in_step()
                 u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
             for i in range(o.size):
                 where[i] = law.cell(
@@ -101,9 +103,11 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                 u[i] = _found(c, u[i], cells, rows, others) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
             if what == 0:
                 for i in range(o.size):
+                    in_step()
                     o[i] = exp(u[i]) / np.float64(at(scale, lo + i))
             else:
                 for i in range(o.size):
+                    in_step()
                     o[i] = law.from_log(what, u[i], np.float64(at(scale, lo + i)))
 
 
