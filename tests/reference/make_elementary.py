@@ -70,11 +70,14 @@ def float32(v):
     return float(np.float32(float(v)))
 
 
-def split(value, heads, bits, rounded):
-    """Leading pieces of `bits` bits each, so that small integers times a piece are exact, and a rounded rest."""
+def split(value, heads, rounded):
+    """Leading pieces, so short that small integers times a piece are exact, and a rounded rest; none is above what it is for.
+
+    A head is a number of bits or, if negative, the exponent of its last bit.
+    """
     pieces = []
-    for _ in range(heads):
-        unit = mp.mpf(2) ** (mp.floor(mp.log(abs(value), 2)) - bits + 1)
+    for head in heads:
+        unit = mp.mpf(2) ** (head if head < 0 else mp.floor(mp.log(abs(value), 2)) - head + 1)
         pieces.append(float(mp.floor(value / unit) * unit))
         value -= pieces[-1]
     return [*pieces, rounded(value)]
@@ -120,11 +123,11 @@ POLYNOMIALS = {
     "ATAN": (G_ATAN, lambda z: z, mp.mpf(0), Z_ATAN, 11, 5),
 }
 
-# name: value, heads, bits of a head in float64 and float32
+# name: value, heads in float64 and float32
 SPLITS = {
-    "LN2": (LN2, 1, 42, 16),  # times |n| <= 1100 (150)
-    "PIO2": (PI / 2, 3, 33, 12),  # times |n| < 2^20 (2^12)
-    "PI": (PI, 2, 33, 12),
+    "LN2": (LN2, (42,), (16,)),  # times |n| <= 1100 (150)
+    "PIO2": (PI / 2, (33, -53, 33), (12, -23, 12)),  # times |n| < 2^20 (2^12)
+    "PI": (PI, (33, 33), (12, 12)),
 }
 
 if __name__ == "__main__":
@@ -134,8 +137,8 @@ if __name__ == "__main__":
             if n:
                 c, error = fit(g, weight, mp.mpf(a), mp.mpf(b), n, rounded)
                 print(f"{name}{bits}: [{mp.nstr(a, 5)}, {mp.nstr(b, 5)}], error {mp.nstr(error, 2)}\n    {c}")
-        for name, (value, heads, *width) in SPLITS.items():
-            print(f"{name}_{bits} = {split(value, heads, width[bits == 32], rounded)}")
+        for name, (value, *heads) in SPLITS.items():
+            print(f"{name}_{bits} = {split(value, heads[bits == 32], rounded)}")
         for name, value in (("PI", PI), ("PI/2", PI / 2), ("PI/4", PI / 4), ("log2(e)", 1 / LN2)):
             head = rounded(value)
             print(f"{name}_{bits} = {head}, {rounded(value - mp.mpf(head))}")
