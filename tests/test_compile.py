@@ -23,9 +23,8 @@ from numba import cuda, prange
 import numbastats
 from numbastats._core import compile as compiling
 from numbastats._core import loops, templates
-from numbastats._core.loops import in_step
 from numbastats.scalar import elementary, special
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import at, in_step
 
 PACKAGE = Path(numbastats.__file__).parent
 
@@ -119,20 +118,40 @@ def _one_vector(x, out):
             o[i] = _f(at(x, lo + i))
 
 
+def _vector_operations(kernel):
+    x = np.linspace(-5.0, 5.0, 1003)
+    out = np.empty(x.size)
+    kernel(x, out)
+    np.testing.assert_allclose(out, np.expm1(x), rtol=4e-16)
+    (text,) = kernel.inspect_llvm().values()
+    return len(re.findall(r" = .*<\d+ x double>", text))
+
+
 @pytest.mark.parametrize("target", ["serial", "parallel"])
 def test_marked_loops_work_on_several_vectors(target, monkeypatch):
     """The formula stands once for every vector: as many times as many operations on vectors."""
     monkeypatch.setenv("NUMBASTATS_CACHE", "0")
-    x = np.linspace(-5.0, 5.0, 1003)
-    counts = []
-    for template in (templates.map1_cpu, _one_vector):
-        kernel, out = compiling.build(template, target, _f=elementary.expm1), np.empty(x.size)
-        kernel(x, out)
-        np.testing.assert_allclose(out, np.expm1(x), rtol=4e-16)
-        (text,) = kernel.inspect_llvm().values()
-        counts.append(len(re.findall(r" = .*<\d+ x double>", text)))
-    assert counts[1] > 20
-    assert counts[0] >= (loops.VECTORS - 1) * counts[1]
+    marked, plain = (
+        _vector_operations(compiling.build(template, target, _f=elementary.expm1))
+        for template in (templates.map1_cpu, _one_vector)
+    )
+    assert plain > 20
+    assert marked >= (loops.VECTORS - 1) * plain
+
+
+def test_marks_in_the_users_own_loops():
+    @numba.njit
+    def marked(x, out):
+        for i in range(out.size):
+            in_step()
+            out[i] = elementary.expm1(x[i])
+
+    @numba.njit
+    def plain(x, out):
+        for i in range(out.size):
+            out[i] = elementary.expm1(x[i])
+
+    assert _vector_operations(marked) >= (loops.VECTORS - 1) * _vector_operations(plain) > 60
 
 
 def test_marks_reach_the_innermost_loop_alone():

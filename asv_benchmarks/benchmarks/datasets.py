@@ -16,8 +16,8 @@ from numba import cuda, njit
 
 from numbastats._core import templates
 from numbastats._core.compile import REGISTRY, Kernel, build
-from numbastats._core.loops import in_step
 from numbastats.scalar import elementary, special
+from numbastats.scalar.bits import in_step
 from numbastats.scalar.philox import philox4x32, philox4x32_by4
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"

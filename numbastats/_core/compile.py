@@ -33,7 +33,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NopythonTypeInference
 
 from numbastats._core.errors import choice
-from numbastats._core.loops import in_step, shape_loops
+from numbastats._core.loops import shape_loops
 from numbastats._core.parallel import in_threads
 
 if numba.config.ENABLE_CUDASIM:
@@ -247,9 +247,6 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False
 def set_plain(compiled, plain):
     """Name the Python function that stands for `compiled` inside simulated CUDA kernels."""
     _PLAIN[id(compiled)] = (compiled, plain)
-
-
-set_plain(in_step, lambda: None)
 
 
 @functools.cache

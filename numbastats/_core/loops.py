@@ -1,7 +1,7 @@
 """How LLVM shall vectorise the loops of kernels on the CPU.
 
 A long formula is a chain of operations that wait for one another, and a processor looks ahead by some hundred operations,
-which is one vector's formula and not two. LLVM interleaves short loops by itself; where `in_step` stands, it works on
+which is one vector's formula and not two. LLVM interleaves short loops by itself; where `bits.in_step` stands, it works on
 `VECTORS` vectors at once, operation by operation. On Zen 5 this makes formulas of 20 to 500 operations 1.1 to 1.6 times as
 fast, with vectors of 256 bits as with 512. Two vectors gain half as much, eight lose where registers run out; sums, look-ups
 and short formulas gain nothing.
@@ -12,28 +12,12 @@ from __future__ import annotations
 import functools
 
 from llvmlite import ir
-from numba.core import codegen, types
+from numba.core import codegen
 from numba.core.registry import cpu_target
-from numba.extending import intrinsic
 
-__all__ = ["VECTORS", "in_step", "shape_loops"]
+__all__ = ["VECTORS", "shape_loops"]
 
 VECTORS = 4
-
-
-@intrinsic
-def in_step(typingctx):
-    """Mark the innermost loop around the call, in a kernel's CPU twin: several vectors at once.
-
-    For loops of `VECTORS` vectors and more: what remains goes one by one. LLVM obeys even where it does not vectorise, and
-    computes for all values what a branch would leave out.
-    """
-
-    def codegen(context, builder, sig, args):
-        builder.block.in_step = True
-        return context.get_dummy_value()
-
-    return types.none(), codegen
 
 
 def _back_edges(function):
@@ -89,7 +73,7 @@ def _hint(function):
 
 
 def shape_loops(ours):
-    """Make Numba pass on the marks of `in_step` and, on Intel's processors, let loops have vectors of 512 bits.
+    """Make Numba pass on the marks of `in_step` and, on Intel's processors, let loops of kernels have vectors of 512 bits.
 
     LLVM takes 256 there, for the sake of processors before Ice Lake, which slow down under wide ones; 512 is up to 1.65 times
     as fast. Numba compiles loops of `prange` with a compiler of its own, hence a hook where all modules pass: both twins must
@@ -100,10 +84,10 @@ def shape_loops(ours):
 
     @functools.wraps(add)
     def add_ir_module(self, module):
-        for f in module.functions if ours() else ():
+        for f in module.functions:
             if not f.is_declaration:
                 _hint(f)
-                if wide:
+                if wide and ours():
                     set.add(f.attributes, '"prefer-vector-width"="512"')  # llvmlite knows no attributes with a value
         add(self, module)
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.loops import in_step
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
 
 CHUNK = 4096  # elements per task

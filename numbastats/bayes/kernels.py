@@ -9,8 +9,8 @@ from numba import cuda, prange, types
 
 from numbastats._core import templates
 from numbastats._core.compile import Kernel, array_function, device_function
-from numbastats._core.loops import in_step
 from numbastats.scalar import shrinkage, special
+from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.samplers import gamma1, normal_from_words

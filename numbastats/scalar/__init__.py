@@ -1,7 +1,8 @@
 """Scalar functions, callable from your own ``numba.njit`` and ``numba.cuda.jit`` code.
 
 Every formula of the library stands here once: branch-free, float32 and float64, vectorised by LLVM in CPU loops, the same
-source on CUDA. Integers become float64. The functions stand in modules, here only those of the quantiles:
+source on CUDA. Integers become float64. The functions stand in modules, here only those of the quantiles
+and `in_step`, which makes loops over them faster:
 
 ``elementary``
     exp, log, pow, sin, cos, tanh and others that vectorise.
@@ -37,7 +38,8 @@ Examples
 True
 """
 
+from numbastats.scalar.bits import in_step
 from numbastats.scalar.normal import ndtri1, ndtri_accurate1, ndtri_log1, norm_from_exp1
 from numbastats.scalar.tables import table_eval1
 
-__all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "norm_from_exp1", "table_eval1"]
+__all__ = ["in_step", "ndtri1", "ndtri_accurate1", "ndtri_log1", "norm_from_exp1", "table_eval1"]

@@ -6,9 +6,8 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel
-from numbastats._core.loops import in_step
 from numbastats.scalar import stable as law
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.philox import philox4x32
 from numbastats.stable.kernels.points import DOUBLE
 

@@ -9,9 +9,8 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function
-from numbastats._core.loops import in_step
 from numbastats.scalar import stable as law
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.kernels.points import DOUBLE, TASK
 
