@@ -26,6 +26,16 @@ Examples
 ...     return total / u.size
 >>> round(mean_quantile(np.array([0.5, 0.975])), 6)
 0.979982
+>>> from numbastats.scalar import in_step
+>>> @numba.njit
+... def quantiles(u, out):
+...     for i in range(u.size):
+...         in_step()
+...         out[i] = ndtri1(u[i])
+>>> z = np.empty(1000)
+>>> quantiles(np.full(1000, 0.975), z)
+>>> float(z[-1].round(6))
+1.959964
 >>> from numbastats.scalar.elementary import exp
 >>> from numbastats.scalar.samplers import normal1
 >>> @numba.njit(parallel=True)

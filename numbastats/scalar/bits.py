@@ -279,20 +279,6 @@ def in_step(typingctx):
     One vector's formula is a chain of operations that wait for one another; four make ``exp`` or `ndtri1` 1.1 to 1.5 times as
     fast, with the same results. For innermost loops without branches and of 32 values and more (float32: 64), as what remains
     goes one by one: LLVM obeys even where it does not vectorise, and computes for all values what a branch would leave out.
-
-    Examples
-    --------
-    >>> import numba, numpy as np
-    >>> from numbastats.scalar import in_step, ndtri1
-    >>> @numba.njit
-    ... def quantiles(u, out):
-    ...     for i in range(u.size):
-    ...         in_step()
-    ...         out[i] = ndtri1(u[i])
-    >>> out = np.empty(1000)
-    >>> quantiles(np.full(1000, 0.975), out)
-    >>> float(out[0].round(6))
-    1.959964
     """
 
     def codegen(context, builder, sig, args):

@@ -861,9 +861,11 @@ def _atan_any(x):
     a = abs(x)
     large = a > T(2.414213562373095)
     middle = a > T(0.41421356237309503)
-    r = (T(-1.0) if large else (a - T(1.0) if middle else a)) / (a if large else (a + T(1.0) if middle else T(1.0)))
+    num = T(-1.0) if large else (a - T(1.0) if middle else a)
+    den = a if large else (a + T(1.0) if middle else T(1.0))
+    share = T(1.0) if large else (T(0.5) if middle else T(0.0))  # here, as a processor has few registers for conditions
+    r = num / den
     q, half_pi, half_pi_lo = _atan_parts(r * r)
-    share = T(1.0) if large else (T(0.5) if middle else T(0.0))
     return math.copysign(muladd(share, half_pi, r + muladd(r * (r * r), q, share * half_pi_lo)), x)
 
 
