@@ -50,7 +50,7 @@ def _blocks(latch, header, sources):
         block = ahead.pop()
         if block not in found:
             found.add(block)
-            ahead += sources[block]
+            ahead += sources.get(block, ())
     return found
 
 

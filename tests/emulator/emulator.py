@@ -52,10 +52,11 @@ _ADD = """define linkonce_odr double @emu_add(ptr %p, double %v) {
 
 def _built_driver():
     """Compile and load driver.c, before anything asks for CUDA's own."""
-    path = Path(tempfile.mkdtemp(prefix="emulator")) / "libcuda.so.1"
     flags = ["-std=gnu11", "-O2", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
-    subprocess.run(["gcc", *flags, "-o", path, HERE / "driver.c", "-lm", "-ldl"], check=True)
-    return ctypes.PyDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    with tempfile.TemporaryDirectory() as folder:  # what is loaded is found by its name, the file is no longer needed
+        path = Path(folder) / "libcuda.so.1"
+        subprocess.run(["gcc", *flags, "-o", path, HERE / "driver.c", "-lm", "-ldl"], check=True)
+        return ctypes.PyDLL(str(path), mode=ctypes.RTLD_GLOBAL)
 
 
 class _Kernel:
