@@ -26,8 +26,8 @@ def _back_edges(function):
     def targets(block):
         return iter([t for t in block.terminator.operands if isinstance(t, ir.Block)])
 
-    pairs, sources, seen, path = [], {}, set(), {}
-    path[function.blocks[0]] = targets(function.blocks[0])
+    entry = function.blocks[0]
+    pairs, sources, seen, path = [], {}, {entry}, {entry: targets(entry)}  # depth first
     while path:
         block = next(reversed(path))
         target = next(path[block], None)
