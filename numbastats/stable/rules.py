@@ -35,7 +35,7 @@ def kronrod(n):
     products = basis.T @ (basis * (w * basis[:, n])[:, None])  # integrals of P_i P_j P_n
     e = np.append(np.linalg.lstsq(products[1 : n + 1, : n + 1], -products[1 : n + 1, n + 1], rcond=None)[0], 1.0)
     gauss, gauss_weights = legendre.leggauss(n)
-    new = legendre.legroots(e)
+    new = legendre.legroots(e).real  # the zeros are real; from NumPy 2.5 on their type is complex all the same
     for _ in range(3):
         new = new - legendre.legval(new, e) / legendre.legval(new, legendre.legder(e))
     nodes = np.concatenate([gauss, new])
