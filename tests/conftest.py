@@ -26,7 +26,13 @@ assert bool(numba.config.ENABLE_CUDASIM) != REAL, "the CUDA simulator is not in 
 
 REFERENCE = Path(__file__).parent / "reference"
 
-collect_ignore = ["emulator", "ptx_gate.py", "reference"]  # programs, not tests: --doctest-modules would import them
+collect_ignore = [
+    "emulator",
+    "mutants",
+    "mutate.py",
+    "ptx_gate.py",
+    "reference",
+]  # programs, not tests: --doctest-modules would import them
 
 
 @pytest.fixture(params=list(DEVICES))
