@@ -76,6 +76,29 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), check())
     assert done.stdout.split() == ["0", "True"], done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_fork_without_a_private_name_of_numba(run_python):
+    """The child of a process with OpenMP threads hung where Numba had no `_is_initialized`."""
+    code = (
+        PRELUDE
+        + """
+import signal, types, warnings
+warnings.simplefilter("ignore")
+assert check()
+sys.modules["numba.np.ufunc.parallel"] = types.ModuleType("renamed")
+pid = os.fork()
+if pid == 0:
+    signal.alarm(100)
+    os._exit(0 if check() else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    )
+    done = run_python(code, check=False, NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2")
+    if "No threading layer could be loaded" in done.stderr:
+        pytest.skip("this platform has no omp layer")
+    assert done.stdout.split() == ["0"], done.stderr
+
+
 def test_spawned_processes(tmp_path):
     """A process pool as ``workers=``: kernels travel by name, results come back in order."""
     script = tmp_path / "job.py"
