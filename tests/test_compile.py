@@ -268,7 +268,7 @@ def test_edited_constants_of_other_files_are_noticed(project):
     assert misses(project()) == [1] * 5
     assert hits(project()) == [1] * 5
     key = "import json; from numbastats._core import cache; print(json.dumps(cache.source_digest()))"
-    keys = [project("-c", key)]
+    keys = [project("-P", "-c", key)]
     for name, old, new in (
         ("bayes/kernels.py", "GROUP = 64", "GROUP = 128"),
         ("kde/kernels/geometry.py", "PRODUCT = 8", "PRODUCT = 9"),
@@ -279,7 +279,7 @@ def test_edited_constants_of_other_files_are_noticed(project):
         path = project.folder / "numbastats" / name
         assert path.read_text().count(old) == 1
         path.write_text(path.read_text().replace(old, new))
-        keys.append(project("-c", key))
+        keys.append(project("-P", "-c", key))
     assert len(set(keys)) == 6
     assert misses(project()) == [1] * 5
 
