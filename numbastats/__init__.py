@@ -36,7 +36,18 @@ def _importing():
 
 with _importing():
     from numbastats import config
-    from numbastats._core.compile import warmup
+
+    try:
+        from numbastats._core.compile import warmup
+    except (ImportError, AttributeError) as error:
+        import numba
+
+        if isinstance(error, ImportError) and (error.name or "").partition(".")[0] not in ("numba", "llvmlite"):
+            raise
+        raise ImportError(
+            f"numbastats works with Numba 0.63 to 0.68, and Numba {numba.__version__} lacks a part of it that is needed here "
+            f"({error}); install another one: pip install 'numba>=0.63,<0.69'"
+        ) from error
     from numbastats._core.errors import ConvergenceWarning, DeviceNotAvailable, NotFittedError
 
 __version__ = "0.1.0"

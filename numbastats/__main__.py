@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 import numbastats
-from numbastats._core import parallel
+from numbastats._core import cache, parallel
 from numbastats._core.compile import SIMULATED, real_gpu
 
 
@@ -63,8 +63,8 @@ def main():
     print(f"CUDA: {_cuda()}")
     print(f"configured device {numbastats.config.get('device')}, workers {numbastats.config.get('workers')}")
     print(f"{numba.config.NUMBA_NUM_THREADS} threads, threading layer {parallel.threading_layer()}")
-    folder = numba.config.CACHE_DIR or "__pycache__ beside the sources, else the user's cache folder"
-    print(f"compile cache: {'off (NUMBASTATS_CACHE=0)' if os.environ.get('NUMBASTATS_CACHE') == '0' else folder}")
+    places = "off (NUMBASTATS_CACHE=0)" if os.environ.get("NUMBASTATS_CACHE") == "0" else ", else ".join(cache.folders())
+    print(f"compile cache: {places}")
     start = time.perf_counter()
     failures = _check()
     print("\n".join(f"FAILED: {f}" for f in failures) or f"self-check passed in {time.perf_counter() - start:.1f} s")

@@ -22,6 +22,10 @@ __all__ = ["get", "set", "using"]
 DEVICES = ("auto", "cpu", "cuda")
 
 
+def __dir__():
+    return sorted(__all__)
+
+
 def _check(name, value):
     if name == "device":
         return choice("device", value, DEVICES)

@@ -16,6 +16,8 @@ workers : int or executor, optional
 
 Tensors and arrays on the GPU as parameters give draws of their kind, on their device.
 
+Parameters outside of their range, such as a negative scale, raise ValueError, as in `numpy.random`; NaN gives NaN.
+
 Draw i of a call depends on the key and on i alone: a longer call begins with the draws of a shorter one. Integers agree on
 every device; floats agree bit for bit between numbers of workers, and to 2 ulp between CPU and GPU. The generator is
 Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
@@ -28,6 +30,7 @@ from numba import types
 from numbastats._core import templates
 from numbastats._core.compile import Kernel
 from numbastats._core.dispatch import draw
+from numbastats._core.errors import names_ours
 from numbastats._core.random import Purpose, key_words, normalise_rng
 from numbastats.scalar import samplers
 
@@ -72,6 +75,31 @@ _TRUNCNORM = _items(
 )  # fmt: skip
 
 
+def __dir__():
+    return sorted(__all__)
+
+
+def _any(condition):
+    return condition if isinstance(condition, bool) else condition.any()
+
+
+def _refuse_negative(name, value):
+    if _any(value < 0):
+        least = value if isinstance(value, (int, float)) else value[value < 0].min()
+        raise ValueError(f"{name} has the negative value {least}; use values >= 0 (NaN gives NaN)")
+
+
+def _refuse_order(names, low, high):
+    if _any(low > high):
+        raise ValueError(f"{names[0]} is above {names[1]}; exchange them, or use {names[0]} <= {names[1]} everywhere")
+
+
+def _refuse_truncnorm(mu, sigma, lo, hi):
+    if _any(sigma <= 0):
+        raise ValueError("sigma has a value that is not positive; use values > 0 (NaN gives NaN)")
+    _refuse_order(("lo", "hi"), lo, hi)
+
+
 def key(rng=None):
     """The Philox key of one call, for functions of `numbastats.scalar.samplers` and `philox` in your own kernels.
 
@@ -111,6 +139,7 @@ def key(rng=None):
     return key_words(normalise_rng(rng))
 
 
+@names_ours
 def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Uniform draws between `low` and `high`.
 
@@ -133,6 +162,8 @@ def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, dev
 
     Raises
     ------
+    ValueError
+        For low > high.
     TypeError, ValueError
         For a bad `size`, `rng`, `dtype`, `out` or `device`.
 
@@ -143,9 +174,11 @@ def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     >>> u.shape, bool((u > 0).all() and (u < 1).all())
     ((2, 3), True)
     """
-    return draw(_UNIFORM, Purpose.UNIFORM, ("low", "high"), (low, high), 2, size, rng, dtype, out, device, workers, stream, 0.7)
+    names, refuse = ("low", "high"), lambda low, high: _refuse_order(("low", "high"), low, high)
+    return draw(_UNIFORM, Purpose.UNIFORM, names, (low, high), 2, size, rng, dtype, out, device, workers, stream, 0.7, refuse)
 
 
+@names_ours
 def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Normal draws by inversion.
 
@@ -159,10 +192,12 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     Returns
     -------
     numpy.ndarray or scalar
-        ``loc + scale z``. NaN where scale < 0 or a parameter is NaN.
+        ``loc + scale z``. NaN where a parameter is NaN.
 
     Raises
     ------
+    ValueError
+        For scale < 0.
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
@@ -182,9 +217,11 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
     >>> abs(x.mean(axis=0)).round(1)
     array([  0., 100.])
     """
-    return draw(_NORMAL, Purpose.NORMAL, ("loc", "scale"), (loc, scale), 2, size, rng, dtype, out, device, workers, stream, 2.0)
+    names, refuse = ("loc", "scale"), lambda loc, scale: _refuse_negative("scale", scale)
+    return draw(_NORMAL, Purpose.NORMAL, names, (loc, scale), 2, size, rng, dtype, out, device, workers, stream, 2.0, refuse)
 
 
+@names_ours
 def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Exponential draws by inversion.
 
@@ -199,10 +236,12 @@ def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=
     -------
     numpy.ndarray or scalar
         ``-scale log u``, u of 52 bits: between 2^-53 and 36.7 times the scale (float32: 32 bits, 2^-33 and 22.9). NaN
-        where scale < 0 or NaN.
+        where scale is NaN.
 
     Raises
     ------
+    ValueError
+        For scale < 0.
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
@@ -212,9 +251,13 @@ def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=
     >>> float(ns.random.exponential(2.0, 100_000, rng=5).mean().round(1))
     2.0
     """
-    return draw(_EXPONENTIAL, Purpose.EXPONENTIAL, ("scale",), (scale,), 2, size, rng, dtype, out, device, workers, stream, 1.2)
+    names, refuse = ("scale",), lambda scale: _refuse_negative("scale", scale)
+    return draw(
+        _EXPONENTIAL, Purpose.EXPONENTIAL, names, (scale,), 2, size, rng, dtype, out, device, workers, stream, 1.2, refuse
+    )
 
 
+@names_ours
 def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Gamma draws by rejection from a squeezed normal.
 
@@ -228,10 +271,12 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
     Returns
     -------
     numpy.ndarray or scalar
-        0 where shape = 0. NaN where a parameter is negative or NaN, or one is 0 and the other infinite.
+        0 where shape = 0. NaN where a parameter is NaN, or one is 0 and the other infinite.
 
     Raises
     ------
+    ValueError
+        For a negative shape or scale.
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
@@ -250,11 +295,11 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
     >>> float(ns.random.gamma(3.0, 2.0, 100_000, rng=5).mean().round(1))
     6.0
     """
-    return draw(
-        _GAMMA, Purpose.GAMMA, ("shape", "scale"), (shape, scale), 4, size, rng, dtype, out, device, workers, stream, 15.0
-    )
+    names, refuse = ("shape", "scale"), lambda *values: list(map(_refuse_negative, names, values))
+    return draw(_GAMMA, Purpose.GAMMA, names, (shape, scale), 4, size, rng, dtype, out, device, workers, stream, 15.0, refuse)
 
 
+@names_ours
 def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Draws from a normal law restricted to an interval, by inversion.
 
@@ -270,11 +315,12 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     Returns
     -------
     numpy.ndarray or scalar
-        Values in [lo, hi]. NaN where lo > hi, sigma <= 0, mu or sigma is infinite, both ends are the same infinity, or a
-        parameter is NaN.
+        Values in [lo, hi]. NaN where mu or sigma is infinite, both ends are the same infinity, or a parameter is NaN.
 
     Raises
     ------
+    ValueError
+        For lo > hi or sigma <= 0.
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
 
@@ -292,5 +338,6 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     """
     names = ("mu", "sigma", "lo", "hi")
     return draw(
-        _TRUNCNORM, Purpose.TRUNCNORM, names, (mu, sigma, lo, hi), 4, size, rng, dtype, out, device, workers, stream, 20.0
-    )
+        _TRUNCNORM, Purpose.TRUNCNORM, names, (mu, sigma, lo, hi), 4, size, rng, dtype, out, device, workers, stream, 20.0,
+        _refuse_truncnorm,
+    )  # fmt: skip

@@ -200,9 +200,11 @@ class RandomContract:
     parameters : tuple of scalar parameters
     law : frozen scipy.stats distribution of the draws
     bad : list of parameter tuples that give NaN
+    refused : list of parameter tuples that raise ValueError, and the word that the message has
     """
 
     bad: list = []
+    refused: list = []
 
     def draw(self, size, rng=7, **options):
         return self.function(*self.parameters, size, rng=rng, **options)
@@ -296,6 +298,17 @@ class RandomContract:
             self.draw(49, out=out)
         with pytest.raises(ValueError, match="GPU"):
             self.draw(50, out=out, device="cpu")
+
+    def test_out_of_domain_is_refused(self, device):
+        """One value in an array is enough, also beside NaN; nothing is drawn from the generator."""
+        for parameters, word in self.refused:
+            generator = np.random.default_rng(3)
+            before = generator.bit_generator.state
+            arrays = [np.array([good, bad, np.nan]) for good, bad in zip(self.parameters, parameters, strict=True)]
+            for given, size in ((parameters, 3), (parameters, None), (parameters, 0), (arrays, None)):
+                with pytest.raises(ValueError, match=word):
+                    self.function(*given, size, rng=generator, **device)
+            assert generator.bit_generator.state == before
 
     def test_out_of_domain_is_nan(self, device):
         for parameters in self.bad:

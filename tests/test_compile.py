@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import re
 import shutil
@@ -21,8 +22,8 @@ from llvmlite import ir
 from numba import cuda, prange
 
 import numbastats
+from numbastats._core import cache, loops, templates
 from numbastats._core import compile as compiling
-from numbastats._core import loops, templates
 from numbastats.scalar import elementary, special
 from numbastats.scalar.bits import at, in_step
 
@@ -70,13 +71,11 @@ def project(tmp_path):
     (tmp_path / "formulas.py").write_text(FORMULAS.format(constant=1.0))
     (tmp_path / "probe.py").write_text(PROBE)
 
-    def run(**environment):
-        import os
-
+    def run(*command, **environment):
         env = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_ENABLE") and k != "NUMBA_CACHE_DIR"}
         env.update(PYTHONPATH=str(run.folder), PYTHONDONTWRITEBYTECODE="1", **environment)
-        command = [sys.executable, str(run.folder / "probe.py")]
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=1800)
+        command = command or (str(run.folder / "probe.py"),)
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, env=env, timeout=1800)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -215,7 +214,7 @@ def test_second_process_hits_and_every_edit_misses(project):
     source.write_text(text)
     assert hits(project()[0]) == [1, 1, 1, 1]  # the old entries are still there
 
-    for name in ("scalar/bits.py", "_core/compile.py", "_core/templates.py"):  # the library itself
+    for name in ("scalar/bits.py", "_core/compile.py", "_core/templates.py", "kde/kernels/geometry.py"):  # the library itself
         path = project.folder / "numbastats" / name
         path.write_text(path.read_text() + "\n# edited\n")
         assert misses(project()[0]) == [1, 1, 1, 1], name
@@ -248,6 +247,41 @@ def test_edit_reached_through_a_module_misses(project):
     extra.write_text(extra.read_text().replace("5.0", "6.0"))
     edited, _ = project()
     assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx(total + 100)
+
+
+ROOMS_PROBE = """
+import importlib, json
+from numbastats._core.compile import REGISTRY
+found = {}
+for name in ("bayes.draws", "kde.exhaustive", "mixture.prepare", "quantile.antithetic", "stable.quantile"):
+    importlib.import_module("numbastats." + name.split(".")[0])
+    kernel = REGISTRY[name]
+    kernel.serial.compile(kernel.numba_signatures()[0][1])
+    found[name] = [0.0, sum(kernel.serial.stats.cache_hits.values()), sum(kernel.serial.stats.cache_misses.values())]
+print(json.dumps(found))
+"""
+
+
+def test_edited_constants_of_other_files_are_noticed(project):
+    """One kernel of every room. All but the first were served with the constant of before, in mixtures without a sign of it."""
+    (project.folder / "probe.py").write_text(ROOMS_PROBE)
+    assert misses(project()) == [1] * 5
+    assert hits(project()) == [1] * 5
+    key = "import json; from numbastats._core import cache; print(json.dumps(cache.source_digest()))"
+    keys = [project("-P", "-c", key)]
+    for name, old, new in (
+        ("bayes/kernels.py", "GROUP = 64", "GROUP = 128"),
+        ("kde/kernels/geometry.py", "PRODUCT = 8", "PRODUCT = 9"),
+        ("mixture/climbing.py", "CENTRE, MASS, SUM1", "MASS, CENTRE, SUM1"),
+        ("_core/templates.py", "CHUNK = 4096", "CHUNK = 8192"),
+        ("stable/kernels/points.py", "TASK = 64", "TASK = 128"),
+    ):
+        path = project.folder / "numbastats" / name
+        assert path.read_text().count(old) == 1
+        path.write_text(path.read_text().replace(old, new))
+        keys.append(project("-P", "-c", key))
+    assert len(set(keys)) == 6
+    assert misses(project()) == [1] * 5
 
 
 SCALAR_PROBE = """
@@ -283,24 +317,69 @@ def test_scalar_functions_are_values_of_function_types():
 
 def test_cache_can_be_turned_off(project):
     project(NUMBASTATS_CACHE="0")
-    assert not list(project.folder.rglob("*.nbi"))
+    assert not list(project.folder.rglob("*.nbc"))
     result, warned = project(NUMBASTATS_CACHE="0")
     assert hits(result) == [0, 0, 0, 0] and warned == []
 
 
 def test_unwritable_cache_folder_warns_once_and_works(project):
     """A file where the folder should be stops root as well as a user."""
-    for folder in (project.folder / "numbastats" / "_core", project.folder):
-        (folder / "__pycache__").write_text("in the way")
+    in_tree = project.folder / "numbastats" / "__pycache__"
+    in_tree.write_text("in the way")
     home = project.folder / "home"
     home.write_text("in the way")
-    result, warned = project(HOME=str(home), XDG_CACHE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "cache"))
-    assert len(warned) == 1 and "NUMBA_CACHE_DIR" in warned[0]
+    result, warned = project(HOME=str(home), XDG_CACHE_HOME=str(home))
+    assert len(warned) == 1 and "no cache folder can be written" in warned[0] and "NUMBA_CACHE_DIR" in warned[0]
     assert result["serial "][0] == pytest.approx(2 * np.linspace(0.5, 2, 100).sum() + 100)
-    (project.folder / "__pycache__").unlink()  # where the formulas are; the other folder is still in the way
-    (project.folder / "numbastats" / "_core" / "__pycache__").unlink()
-    result, warned = project(NUMBA_CACHE_DIR=str(home / "cache"))
-    assert warned == [] and misses(result) == [1, 1, 1, 1] and list(project.folder.rglob("*.nbi"))
+    placed = dict(HOME=str(home), XDG_CACHE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "cache"))
+    result, warned = project(**placed)
+    assert len(warned) == 1 and f"NUMBA_CACHE_DIR={home / 'cache'} cannot be written" in warned[0]
+    in_tree.unlink()  # it used to take the place of NUMBA_CACHE_DIR without a word
+    result, warned = project(**placed)
+    assert len(warned) == 1 and f"compiled code goes to {in_tree}" in warned[0] and misses(result) == [1, 1, 1, 1]
+    result, warned = project(**placed)
+    assert warned == [] and hits(result) == [1, 1, 1, 1]
+
+
+FROZEN = """
+import builtins, os, tempfile
+def refuse(name, mode="r", *rest, **options):
+    if set(mode) & set("wxa+"):
+        raise OSError(30, "Read-only file system", str(name))
+    return opened(name, mode, *rest, **options)
+opened, builtins.open = builtins.open, refuse
+def fail(*args, **options):
+    raise OSError(30, "Read-only file system")
+os.mkdir = os.makedirs = os.replace = os.unlink = os.utime = tempfile.TemporaryFile = fail
+"""
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_warm_cache_that_can_only_be_read_is_used(project, tmp_path, placed):
+    """As in a container. Every process compiled everything, with a warning."""
+    placed = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache")) if placed else {}
+    first, _ = project(**placed)
+    (project.folder / "probe.py").write_text(FROZEN + PROBE)
+    result, warned = project(**placed)
+    assert hits(result) == [1, 1, 1, 1] and warned == []
+    assert [v[0] for v in result.values()] == [v[0] for v in first.values()]
+    source = project.folder / "formulas.py"
+    source.write_text(source.read_text().replace("+ 1.0", "+ 2.0"))
+    result, warned = project(**placed)
+    assert misses(result) == [1, 1, 1, 1] and len(warned) == 1 and "be written" in warned[0]
+
+
+def test_folders_of_old_versions_go(tmp_path, monkeypatch):
+    """Each edit of the package makes a folder; those not used for long are removed, and nothing else is."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    for k in range(12):
+        (tmp_path / f"numbastats-{k}").mkdir()
+        os.utime(tmp_path / f"numbastats-{k}", (k, k))
+    (tmp_path / "of_another_program").mkdir()
+    cache._make(cache.folders()[0])
+    left = {p.name for p in tmp_path.iterdir()}
+    own = Path(cache.folders()[0]).name
+    assert left == {"of_another_program", own, *(f"numbastats-{k}" for k in range(13 - cache.KEPT, 12))}
 
 
 def test_installations_share_a_placed_cache(project, tmp_path):
@@ -358,23 +437,52 @@ def test_cache_folder_that_is_taken_away(project, folder):
     assert len(third[1]) == 1 and "NUMBA_CACHE_DIR" in third[1][0]
 
 
-@pytest.mark.parametrize("rubbish", [b"", bytes(500), b"of another program"], ids=["empty", "zeros", "text"])
-@pytest.mark.parametrize("suffix", ["nbc", "nbi"])
-def test_damaged_cache_files_are_written_anew(project, suffix, rubbish):
-    """As a crash of the machine leaves them. Every call raised EOFError, UnpicklingError or ValueError, for ever."""
+def _flip(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "text": lambda content: b"of another program",
+    "truncated": lambda content: content[:-100],
+    "a bit": _flip,
+    "a page": lambda content: content[:4096] + bytes(4096) + content[8192:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_cache_files_are_written_anew(project, damage):
+    """As a crash of the machine leaves them. A zeroed page crashed every later process, a bit could change results."""
     first, _ = project()
-    for path in project.folder.rglob(f"*.{suffix}"):
-        path.write_bytes(rubbish)
+    for path in project.folder.rglob("*.nbc"):
+        content = path.read_bytes()
+        assert len(content) > 8192
+        path.write_bytes(DAMAGE[damage](content))
     second, warned = project()
     assert misses(second) == [1, 1, 1, 1] and warned == []
     assert [v[0] for v in second.values()] == [v[0] for v in first.values()]
     assert hits(project()[0]) == [1, 1, 1, 1]
 
 
+def test_entries_that_cannot_be_rebuilt_are_compiled(project):
+    """Whatever the code generator raises; it passed through to the caller."""
+    project()
+    fail = """
+from numba.core import codegen
+def fail(*args):
+    raise RuntimeError("LLVM")
+codegen.JITCPUCodegen.unserialize_library = fail
+"""
+    (project.folder / "probe.py").write_text(fail + PROBE)
+    result, warned = project()
+    assert misses(result) == [1, 1, 1, 1] and warned == []
+
+
 RACE = """
 import json
 import numpy as np
-from numbastats._core import templates
+from numbastats._core import cache, templates
 from numbastats._core.compile import build
 import formulas
 x = {np.dtype(t): np.linspace(0.5, 2.0, 100, dtype=t) for t in ("f4", "f8")}
@@ -385,23 +493,22 @@ def total(k, t):
     k(x[out.dtype], out)
     return float(out.sum()), sum(k.stats.cache_hits.values())
 first, second, third = kernel(), kernel(), kernel()
-files = [k._cache._cache_file for k in (first, second)]
-files[1]._load_index = dict  # the second process read the index before the first one wrote it
-save = files[0]._save_data
-def overtaken(name, data):
+write = cache._write
+def overtaken(path, content):
+    cache._write = write
     total(second, "f4")
-    save(name, data)
-files[0]._save_data = overtaken
+    write(path, content)
+cache._write = overtaken
 total(first, "f8")
 print(json.dumps([total(third, "f4"), total(third, "f8")]))
 """
 
 
 def test_processes_that_compile_at_once_do_not_mix_their_files(project):
-    """Numba reads and writes the index of a kernel's cache without a lock; here one process overtakes the other."""
+    """Numba numbers the files of a kernel by an index without a lock; here one process overtakes the other."""
     (project.folder / "probe.py").write_text(RACE)
-    (single, hit), (double, _) = project()
-    assert hit == 1  # of the entry written by the second
+    (single, hit), (double, hits_then) = project()
+    assert hit == 1 and hits_then == 2  # both entries are there
     assert single == pytest.approx(350, rel=1e-6) and double == pytest.approx(350, rel=1e-12)
 
 
@@ -526,6 +633,26 @@ def test_kernels_call_their_own_copies_of_functions(monkeypatch):
     assert found.get(name, "private") == "private"
     engine = compiled.library.codegen._engine
     assert engine.is_symbol_defined(compiled.fndesc.llvm_func_name) and not part.library.get_pointer_to_function(name)
+
+
+def test_import_with_another_numba(run_python):
+    """A part that saves time may be missing; without a part that is overridden, results could depend on the cache."""
+    code = """
+import numba.np.arraymath, numba.np.linalg as linalg
+del linalg.ensure_blas
+import numbastats
+from numba.core import codegen
+del codegen.CPUCodeLibrary._optimize_final_module
+import sys
+for name in [name for name in sys.modules if name.startswith("numbastats")]:
+    del sys.modules[name]
+try:
+    import numbastats
+except ImportError as error:
+    print(error)
+"""
+    done = run_python(code)
+    assert f"Numba {numba.__version__}" in done and "_optimize_final_module" in done and "pip install" in done
 
 
 def test_import_budget_of_modules(run_python):

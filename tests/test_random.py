@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ class TestUniform(RandomContract):
     function = staticmethod(ns.random.uniform)
     parameters = (-1.0, 3.0)
     law = scipy.stats.uniform(-1, 4)
+    refused = [((3.0, 1.0), "low is above high")]
 
     @pytest.mark.parametrize("dtype, bits", [(np.float64, 52), (np.float32, 23)])
     def test_grid(self, dtype, bits, device):
@@ -33,7 +36,7 @@ class TestNormal(RandomContract):
     function = staticmethod(ns.random.normal)
     parameters = (2.0, 0.5)
     law = scipy.stats.norm(2, 0.5)
-    bad = [(0.0, -1.0)]
+    refused = [((0.0, -1.0), "scale has the negative value -1.0")]
 
     def test_moments_and_tails(self):
         x = ns.random.normal(size=4_000_000, rng=11)
@@ -55,14 +58,14 @@ class TestExponential(RandomContract):
     function = staticmethod(ns.random.exponential)
     parameters = (2.5,)
     law = scipy.stats.expon(scale=2.5)
-    bad = [(-1.0,)]
+    refused = [((-1.0,), "scale has the negative value -1.0")]
 
 
 class TestGamma(RandomContract):
     function = staticmethod(ns.random.gamma)
     parameters = (2.5, 2.0)
     law = scipy.stats.gamma(2.5, scale=2.0)
-    bad = [(-1.0, 1.0), (1.0, -1.0)]
+    refused = [((-1.0, 1.0), "shape has the negative value"), ((1.0, -1.0), "scale has the negative value")]
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     @pytest.mark.parametrize("shape", [0.05, 0.5, 1.0, 1.5, 20.0, 1e6])
@@ -85,7 +88,8 @@ class TestTruncnorm(RandomContract):
     function = staticmethod(ns.random.truncnorm)
     parameters = (1.0, 2.0, 0.5, 4.0)
     law = scipy.stats.truncnorm(-0.25, 1.5, 1.0, 2.0)
-    bad = [(0.0, 1.0, 2.0, 1.0), (0.0, -1.0, 0.0, 1.0), (0.0, 0.0, -1.0, 1.0)]
+    bad = [(INF, 1.0, 0.0, 1.0), (0.0, INF, 0.0, 1.0), (0.0, 1.0, INF, INF)]
+    refused = [((0.0, 1.0, 2.0, 1.0), "lo is above hi"), ((0.0, -1.0, 0.0, 1.0), "sigma"), ((0.0, 0.0, -1.0, 1.0), "sigma")]
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     @pytest.mark.parametrize(
@@ -103,6 +107,21 @@ class TestTruncnorm(RandomContract):
 
     def test_degenerate_interval(self, device):
         assert (ns.random.truncnorm(0.0, 1.0, 2.0, 2.0, 5, rng=1, **device) == 2.0).all()
+
+
+def test_arguments_of_other_libraries_are_translated():
+    """And nothing else changes: the signature, pickling, other errors."""
+    for wrong, right in (("seed", "rng"), ("random_state", "rng"), ("n_jobs", "workers"), ("n_samples", "size")):
+        with pytest.raises(TypeError, match=rf"normal\(\) has no argument '{wrong}': use {right}="):
+            ns.random.normal(**{wrong: 1})
+    with pytest.raises(TypeError, match="use sigma="):
+        ns.random.truncnorm(mu=0.0, scale=1.0, lo=0.0, hi=1.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sead'"):
+        ns.random.normal(sead=1)
+    with pytest.raises(TypeError, match="rng is a str"):
+        ns.random.normal(rng="seed")
+    assert list(inspect.signature(ns.random.normal).parameters)[:3] == ["loc", "scale", "size"]
+    assert pickle.loads(pickle.dumps(ns.random.gamma)) is ns.random.gamma
 
 
 def test_laws_do_not_share_their_words():

@@ -76,6 +76,29 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), check())
     assert done.stdout.split() == ["0", "True"], done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_fork_without_a_private_name_of_numba(run_python):
+    """The child of a process with OpenMP threads hung where Numba had no `_is_initialized`."""
+    code = (
+        PRELUDE
+        + """
+import signal, types, warnings
+warnings.simplefilter("ignore")
+assert check()
+sys.modules["numba.np.ufunc.parallel"] = types.ModuleType("renamed")
+pid = os.fork()
+if pid == 0:
+    signal.alarm(100)
+    os._exit(0 if check() else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    )
+    done = run_python(code, check=False, NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2")
+    if "No threading layer could be loaded" in done.stderr:
+        pytest.skip("this platform has no omp layer")
+    assert done.stdout.split() == ["0"], done.stderr
+
+
 def test_spawned_processes(tmp_path):
     """A process pool as ``workers=``: kernels travel by name, results come back in order."""
     script = tmp_path / "job.py"
@@ -125,6 +148,58 @@ def test_executors_whose_map_gives_futures(monkeypatch):
         results = sample(Client())
     for got, want in zip(results, sample(1), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+INTERRUPT = """
+import signal, sys, time
+import numpy as np
+import numbastats as ns
+calls = {
+    "truncnorm": lambda out, workers: ns.random.truncnorm(0.0, 1.0, -1.0, 2.0, out=out, rng=1, workers=workers),
+    "ppf": lambda out, workers: ns.quantile.student_t(4.5).pdf(out, out=out, workers=workers),
+}
+call, workers = calls[sys.argv[1]], int(sys.argv[2])
+call(np.ones(100_000), workers)
+out = np.full(120_000_000, 0.5)
+before = out[-1]
+start = time.perf_counter()
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+try:
+    call(out, workers)
+    print("ended")
+except KeyboardInterrupt:
+    print("interrupted", time.perf_counter() - start < 10, out[-1] == before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("signal"), "setitimer"), reason="no timers on this platform")
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("name", ["truncnorm", "ppf"])
+def test_elementwise_calls_and_draws_can_be_interrupted(run_python, name, workers):
+    """Ctrl-C waited for the end of the call, three quarters of a minute for 4e8 draws; now the last value is not yet written."""
+    assert run_python(INTERRUPT, name, workers).split() == ["interrupted", "True", "True"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_parts_do_not_change_results(monkeypatch, dtype):
+    import numbastats as ns
+
+    x = np.linspace(0.001, 0.999, 30_011, dtype=dtype)
+
+    def sample():
+        draws = ns.random.gamma(0.5, x.astype(float), rng=1, dtype=dtype, device="cpu")
+        words = ns.random.normal(size=x.size, rng=1, dtype=dtype, device="cpu")
+        several = ns.stable.pdf_cdf(x[:100], 1.5, 0.3, device="cpu")
+        return ns.quantile.ndtri(x, device="cpu"), ns.quantile.student_t(4.5).pdf(x, device="cpu"), draws, words, *several
+
+    want, calls, launch = sample(), [], dispatch.launch
+    monkeypatch.setattr(dispatch, "SLAB_WORK", 1.0)
+    monkeypatch.setattr(dispatch, "launch", lambda *args, **options: calls.append(args[2]) or launch(*args, **options))
+    got = sample()
+    assert calls.count(dispatch.CHUNK) >= 28  # four functions in eight parts
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_number_of_threads_is_restored():
@@ -178,7 +253,34 @@ def test_config_workers_and_device(monkeypatch):
     with ns.config.using(device="cuda"):
         assert dispatch.choose_device(None) == "cuda"
     if dispatch.SIMULATED:
-        assert dispatch.choose_device(None, work=1e12) == "cpu"  # auto never picks the simulator
+        assert dispatch.choose_device(None, pays=True) == "cpu"  # auto never picks the simulator
+
+
+def test_auto_leaves_host_arrays_on_the_host(monkeypatch):
+    """Of elementwise calls and draws only stable densities and quantiles point by point gain from the way to a GPU."""
+    import numbastats as ns
+
+    chosen = []
+    monkeypatch.setattr(dispatch, "real_gpu", lambda: True)
+
+    def choose(*args, **options):
+        chosen.append(original(*args, **options))
+        return "cpu"
+
+    original = dispatch.choose_device
+    monkeypatch.setattr(dispatch, "choose_device", choose)
+    monkeypatch.setattr(dispatch, "launch", lambda *args, **options: None)
+    x = np.full(5_000_000, 0.5)
+    ns.quantile.ndtri(x)
+    ns.random.truncnorm(0.0, 1.0, -1.0, 1.0, x.size)
+    ns.quantile.student_t(4.5).pdf(x)
+    ns.quantile.ndtri(0.5)
+    assert set(chosen) == {"cpu"} and len(chosen) == 4
+    chosen.clear()
+    ns.stable.pdf(x[:10_000], np.linspace(1.1, 1.9, 10_000), 0.0)
+    ns.stable.pdf(x[:100], np.linspace(1.1, 1.9, 100), 0.0)
+    assert chosen == ["cuda", "cpu"]
+    assert dispatch.choose_device("auto", work=1e12) == "cpu"
 
 
 def test_environment_variables(run_python):

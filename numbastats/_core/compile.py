@@ -14,16 +14,11 @@ from __future__ import annotations
 
 import functools
 import gc
-import hashlib
 import importlib
 import inspect
 import math
-import os
 import sys
 import types
-import uuid
-import warnings
-from pathlib import Path
 
 import numba
 from numba import cuda, njit
@@ -32,6 +27,7 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NopythonTypeInference
 
+from numbastats._core import cache
 from numbastats._core.errors import choice
 from numbastats._core.loops import shape_loops
 from numbastats._core.parallel import in_threads
@@ -78,17 +74,34 @@ def _load_registries():
     import numpy.ma  # noqa: F401  the first call of a jitted function asks for it
     from numba.np import linalg
 
-    ask = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        from numba.np import arraymath
-    finally:
-        linalg.ensure_blas = arraymath.ensure_blas = ask
+    ask = getattr(linalg, "ensure_blas", None)
+    if ask is not None:
+        linalg.ensure_blas = lambda: None
+        try:
+            from numba.np import arraymath
+        finally:
+            linalg.ensure_blas = arraymath.ensure_blas = ask
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
 
 
 _load_registries()
+
+
+def _check_overridden():
+    """An override of what Numba no longer calls would silently do nothing."""
+    overridden = {
+        codegen.CPUCodeLibrary: ("add_ir_module",),
+        codegen.JITCodeLibrary: ("_optimize_final_module", "_finalize_final_module", "get_pointer_to_function"),
+        compiler.Compiler: ("_compile_core", "define_pipelines"),
+        CPUDispatcher: ("get_compile_result",),
+    }
+    for owner, names in overridden.items():
+        for name in names:
+            getattr(owner, name)  # an AttributeError, which the import explains
+
+
+_check_overridden()
 
 
 _ours = False  # whether what Numba compiles right now belongs to a kernel; it compiles one thing at a time, under a lock
@@ -206,10 +219,11 @@ class _Scalar(CPUDispatcher):
 
     @functools.cached_property
     def _host(self):
-        f, jit = self.py_func, functools.partial(njit, **_SCALAR)
-        if f.__closure__ or not f.__module__.startswith("numbastats.scalar."):  # of others the digest may miss a callee
-            return jit(f)
-        return _cached(jit, _renamed(f, f.__globals__, f"{f.__qualname__}__host__{_digest(f, 'host', _SCALAR_FLAGS, {})}"))
+        f = self.py_func
+        if f.__closure__ or not f.__module__.startswith("numbastats."):  # of others the digest may miss a callee
+            return njit(f, **_SCALAR)
+        digest = cache.variant_digest(f, "host", _SCALAR_FLAGS, {})
+        return cache.attach(njit(_renamed(f, f.__globals__, f"{f.__qualname__}__host__{digest}"), **_SCALAR))
 
     def __call__(self, *args, **kwargs):
         return self._host(*args, **kwargs)
@@ -260,50 +274,6 @@ def real_gpu() -> bool:
         return False
 
 
-@functools.cache
-def _file_digest(path: str) -> bytes:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).digest()
-    except OSError:
-        return b"no file"
-
-
-@functools.cache
-def _library_digest() -> bytes:
-    """Hash of every formula and of what compiles it: an edit to any of them must miss the disk cache."""
-    here = Path(__file__).resolve()
-    files = sorted((here.parent.parent / "scalar").glob("*.py")) + [here, here.with_name("loops.py")]
-    return hashlib.sha256(b"".join(p.name.encode() + _file_digest(str(p)) for p in files)).digest()
-
-
-def _source_file(value) -> str | None:
-    f = getattr(value, "py_func", value)
-    return f.__code__.co_filename if isinstance(f, types.FunctionType) else None
-
-
-def _called(f: types.FunctionType, found: set) -> set:
-    """The jitted functions that f calls by name, and those that they call."""
-    for name in f.__code__.co_names:
-        g = getattr(f.__globals__.get(name), "py_func", None)
-        if isinstance(g, types.FunctionType) and g not in found:
-            found.add(g)
-            _called(g, found)
-    return found
-
-
-def _digest(template, target, flags, scalars) -> str:
-    h = hashlib.sha256(_library_digest())
-    for path in sorted({f.__code__.co_filename for f in _called(template, {template})}):
-        h.update(_file_digest(path))
-    h.update(repr((target, sorted(flags))).encode())
-    for name, value in sorted(scalars.items()):
-        path = _source_file(value)
-        h.update(f"{name}={getattr(value, '__qualname__', value)!r}".encode())
-        if path is not None:
-            h.update(_file_digest(path))
-    return h.hexdigest()[:16]
-
-
 class _KernelCuda:
     """The module `cuda` for what a simulated kernel calls: the simulator swaps it among the kernel's own globals alone."""
 
@@ -334,102 +304,6 @@ def _plain_version(compiled, done: dict, kernel: dict):
         if glb.get("cuda") is cuda:
             glb["cuda"] = _KernelCuda(kernel)
     return done[id(compiled)]
-
-
-_cache_warned = False
-
-
-@functools.cache
-def _cache_folder(root: str) -> str:
-    """The folder in a cache that the user has placed, for every installation of this very library and of this Numba."""
-    here = Path(__file__).resolve().parent.parent
-    h = hashlib.sha256(numba.__version__.encode())
-    for p in sorted(here.rglob("*.py")):
-        h.update(p.relative_to(here).as_posix().encode() + _file_digest(str(p)))
-    folder = os.path.join(os.path.abspath(root), f"numbastats-{h.hexdigest()[:16]}")
-    os.makedirs(folder, exist_ok=True)
-    return folder
-
-
-def _warn_of_no_cache():
-    global _cache_warned
-    if not _cache_warned:
-        _cache_warned = True
-        warnings.warn(
-            "numbastats: no cache folder is writable, so every process compiles its kernels anew; "
-            "set NUMBA_CACHE_DIR to a writable folder, or NUMBASTATS_CACHE=0 to silence this.",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-
-
-def _undamaged(read, nothing):
-    """A reader of cache files that finds `nothing` in a damaged one, which is then written anew."""
-
-    @functools.wraps(read)
-    def checked(*name):
-        try:
-            return read(*name)
-        except OSError:
-            raise
-        except Exception:  # of many types, by where the damage is
-            return nothing()
-
-    return checked
-
-
-def _placed(dispatcher):
-    """Settle where the entries of a kernel are in the disk cache.
-
-    Numba numbers the files of a kernel by its index, which it reads and writes without a lock: two processes that compile two
-    signatures at the same moment would write one file, and a third would load machine code of other types. Every entry gets a
-    file name that no other process takes; those that a race drops from the index are only compiled again.
-
-    Where NUMBA_CACHE_DIR is set, Numba would give each installation a folder of its own, by its path.
-
-    An entry that cannot be read or written (a full disk, a folder that was taken away) costs a warning, not the result; a
-    damaged one (after a crash of the machine) is compiled again.
-    """
-    cache, root = dispatcher._cache, numba.config.CACHE_DIR
-    if root and Path(root) in Path(cache._cache_path).parents:  # not where it cannot be written
-        folder = _cache_folder(root)
-        cache._cache_path = folder
-        cache._cache_file = type(cache._cache_file)(folder, cache._impl.filename_base, source_stamp=None)
-    file = cache._cache_file
-    stem = file._data_name_pattern.partition(".{number")[0]
-    file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex[:16]}.nbc"
-    file._load_index, file._load_data = _undamaged(file._load_index, dict), _undamaged(file._load_data, lambda: None)
-    load, save = cache.load_overload, cache.save_overload
-
-    def load_overload(signature, context):
-        try:
-            return load(signature, context)
-        except OSError:
-            return None
-
-    def save_overload(signature, compiled):
-        try:
-            os.makedirs(file._cache_path, exist_ok=True)
-            save(signature, compiled)
-        except OSError:
-            _warn_of_no_cache()
-
-    cache.load_overload, cache.save_overload = load_overload, save_overload
-    return dispatcher
-
-
-def _cached(jit, f):
-    """Jit with the disk cache, or without it and one warning when no cache folder can be written."""
-    has_source = os.path.exists(f.__code__.co_filename)
-    if not has_source or os.environ.get("NUMBASTATS_CACHE", "1") == "0":
-        return jit(f)
-    try:
-        return _placed(jit(f, cache=True))
-    except RuntimeError as error:
-        if "cannot cache" not in str(error):
-            raise
-        _warn_of_no_cache()
-        return jit(f)
 
 
 def _renamed(f, glb, qualname):
@@ -468,15 +342,18 @@ def build(template, target: str, *, fastmath=(), **scalars):
     if simulated:
         glb = _plain_globals(template.__code__, glb, {})
     bound = "_".join(getattr(v, "__name__", str(v)) for v in scalars.values())
-    f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{_digest(template, target, flags, scalars)}")
+    digest = cache.variant_digest(template, target, flags, scalars)
+    f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{digest}")
     if simulated:
         return cuda.jit(f)
     if target == "cuda":
-        return _cached(functools.partial(cuda.jit, **_PTX), f)
-    jit = functools.partial(
-        njit, nogil=True, parallel=target == "parallel", error_model="numpy", fastmath=set(flags), pipeline_class=_KERNEL_COMPILER
+        from numba.cuda.dispatcher import CUDACache
+
+        return cache.attach(cuda.jit(f, **_PTX), CUDACache)
+    parallel = target == "parallel"
+    compiled = cache.attach(
+        njit(f, nogil=True, parallel=parallel, error_model="numpy", fastmath=set(flags), pipeline_class=_KERNEL_COMPILER)
     )
-    compiled = _cached(jit, f)
     compiled.compile = _uncollected(compiled.compile)
     return compiled
 

@@ -38,8 +38,11 @@ __all__ = [
 ]  # fmt: skip
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
-CUDA_FROM = 4_194_304  # elements from which "auto" sends host arrays to a real GPU: the transfer must pay
-SLAB = 262_144  # elements per task handed to an executor; a multiple of every chunk and random group
+CUDA_COST = 1000.0  # nanoseconds per element of one core from which a host array's way to the GPU and back may pay: stable
+CUDA_FROM = 4_194_304  # densities and quantiles point by point; and nanoseconds of one core for all elements
+CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where results may be cut without changing a bit
+SLAB = 64 * CHUNK  # elements per task handed to an executor
+SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
 LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once
 _HOST = (np.ndarray, np.generic, float, int, bool, list, tuple)
 _NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
@@ -54,9 +57,17 @@ def _owner(x):
         return None
     if hasattr(x, "copy_to_host"):
         return "numba"
-    if type(x).__module__.partition(".")[0] == "torch":
+    libraries = {c.__module__.partition(".")[0] for c in type(x).__mro__}
+    if "torch" in libraries:
         return "torch" if x.is_cuda else "tensor"
-    return "cupy" if hasattr(x, "__cuda_array_interface__") else None
+    if not hasattr(x, "__cuda_array_interface__"):
+        return None
+    if "cupy" in libraries:
+        return "cupy"
+    raise TypeError(
+        f"a {type(x).__module__}.{type(x).__qualname__} lives on the GPU; of arrays there those of CuPy, torch and Numba are "
+        "understood. cupy.asarray(x) makes one of the same memory"
+    )
 
 
 def _device_kind(x):
@@ -79,8 +90,32 @@ def _numpy_dtype(x):
         raise TypeError(f"a tensor has dtype {name}; allowed are float64, float32 and integers. Convert it: x.double()") from None
 
 
+def _check_current(x, kind, name):
+    """Raise unless a device array lives on the GPU that kernels run on."""
+    if SIMULATED:
+        return
+    if kind == "numba":
+        device = getattr(getattr(getattr(x, "gpu_data", None), "context", None), "device", None)
+        there = getattr(device, "id", None)
+    else:
+        there = x.device.index if kind == "torch" else x.device.id
+    here = cuda.get_current_device().id
+    if there is not None and there != here:
+        raise ValueError(
+            f"{name} lives on GPU {there}, and kernels run on GPU {here}, Numba's current one; copy it there, or call within "
+            f"`with numba.cuda.gpus[{there}]:`"
+        )
+
+
+def _settle(kinds):
+    """Wait for the GPU where arrays of CuPy or torch are used: their streams and the kernels' do not wait for one another."""
+    if "cupy" in kinds or "torch" in kinds:
+        cuda.synchronize()
+
+
 def _device_input(x, kind, name, shape, dtype):
     """A device array as a flat contiguous array of the right dtype that a kernel accepts."""
+    _check_current(x, kind, name)
     if kind == "numba":
         if x.dtype != dtype or x.shape != shape or not x.is_c_contiguous():
             raise TypeError(
@@ -97,7 +132,8 @@ def _device_input(x, kind, name, shape, dtype):
     else:
         import cupy
 
-        x = cupy.ascontiguousarray(cupy.broadcast_to(x, shape), dtype=dtype).reshape(-1)
+        with x.device:
+            x = cupy.ascontiguousarray(cupy.broadcast_to(x, shape), dtype=dtype).reshape(-1)
     return cuda.as_cuda_array(x)
 
 
@@ -110,7 +146,8 @@ def _device_output(like, kind, shape, dtype):
     elif kind == "cupy":
         import cupy
 
-        result = cupy.empty(shape, dtype)
+        with like.device:
+            result = cupy.empty(shape, dtype)
     else:
         result = cuda.device_array(shape, dtype)
     return result, _flat_output(result, kind)
@@ -125,6 +162,7 @@ def _check_device_out(out, kind, shape, dtype):
         raise TypeError(
             f"out is a {type(out).__name__}, but the inputs live on the device as {kind} arrays; pass out of that kind"
         )
+    _check_current(out, kind, "out")
     got = _numpy_dtype(out) if _is_torch(out) else out.dtype
     if tuple(out.shape) != shape or got != dtype:
         raise ValueError(f"out has shape {tuple(out.shape)} and dtype {got}; the result has shape {shape} and dtype {dtype}")
@@ -149,7 +187,7 @@ def place_out(out, shape, dtype):
 # --- device and launch ----------------------------------------------------------------------------------------
 
 
-def choose_device(device, *, on_device=False, work=0.0) -> str:
+def choose_device(device, *, on_device=False, pays=False, work=0.0) -> str:
     """Return 'cpu' or 'cuda' for a call.
 
     Parameters
@@ -158,8 +196,10 @@ def choose_device(device, *, on_device=False, work=0.0) -> str:
         The caller's wish; None means `config`.
     on_device : bool
         Whether an input lives on the GPU: then "auto" stays there.
+    pays : bool
+        Whether the problem is one that gains by its way to a GPU and back: "auto" leaves all others on the host.
     work : float
-        Nanoseconds of one CPU core, roughly; "auto" moves host arrays to a real GPU from `CUDA_FROM` on.
+        Without effect.
     """
     wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
     if on_device:
@@ -172,7 +212,7 @@ def choose_device(device, *, on_device=False, work=0.0) -> str:
             "driver and the extra: pip install 'numbastats[cuda13]' (or cuda12). `python -m numbastats` shows what is found."
         )
     if wish == "auto":
-        return "cuda" if work >= CUDA_FROM and real_gpu() else "cpu"
+        return "cuda" if pays and real_gpu() else "cpu"
     return wish
 
 
@@ -225,6 +265,8 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
             staged.append(a)
     blocks, threads = _geometry(n, threads)
     configured = kernel.cuda[blocks, threads] if stream is None else kernel.cuda[blocks, threads, stream]
+    if stream is not None:
+        cuda.synchronize()  # copies to the device, also those of tables, are not in a stream of the user's
     configured(*staged)
     if back and stream is not None:
         cuda.synchronize()  # copies do not wait for a stream of the user's
@@ -246,6 +288,16 @@ def launch_slabs(executor, kernel, slab_args, out):
     jobs = [(kernel, slab_args(lo, hi), hi - lo, out.dtype) for lo, hi in bounds]
     for (lo, hi), part in zip(bounds, mapped(executor, _run_slab, jobs), strict=True):
         out[lo:hi] = part
+
+
+def _launch_cut(kernel, cut, outs, n, *, workers, cost, **options):
+    """`launch` on the host, in parts after which Python sees whether Ctrl-C was pressed; `cut(lo, hi)` as in `launch_slabs`."""
+    step = max(CHUNK, int(SLAB_WORK * worker_count(workers) / cost) // CHUNK * CHUNK)
+    for lo in range(0, n, step):
+        hi = min(lo + step, n)
+        launch(
+            kernel, (*cut(lo, hi), *(o[lo:hi] for o in outs)), hi - lo, device="cpu", workers=workers, cost=cost, **options
+        )  # fmt: skip
 
 
 # --- elementwise functions ------------------------------------------------------------------------------------
@@ -285,7 +337,7 @@ def elementwise(
     """
     if out is None and _NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
         check_workers(workers)
-        if choose_device(device, work=cost) == "cpu":
+        if choose_device(device) == "cpu":
             return _of_numbers(pick, values, constants, extras, dtype, outputs)
     owners = [_owner(v) for v in values]
     kinds = [None if o == "tensor" else o for o in owners]
@@ -307,7 +359,7 @@ def elementwise(
         shapes = ", ".join(f"{n} {tuple(getattr(v, 'shape', ()))}" for n, v in zip(names, values, strict=True))
         raise ValueError(f"the inputs do not broadcast: {shapes}; make the shapes equal or 1 along each axis") from None
     n = total(shape)
-    where = choose_device(device, on_device=kind is not None, work=n * cost)
+    where = choose_device(device, on_device=kind is not None, pays=cost >= CUDA_COST and n * cost >= CUDA_FROM)
     check_workers(workers)
     kernel = pick(dtype)
     if outputs > 1 and (out is not None or is_executor(workers)):
@@ -330,6 +382,7 @@ def elementwise(
         _device_input(v, k, name, shape, dtype) if k else flatten(v, shape, dtype)
         for v, k, name in zip(values, kinds, names, strict=True)
     ]
+    _settle(kinds)
     if not kinds[0] and not isinstance(args[0], np.ndarray):
         number, args[0] = args[0], np.empty(n, dtype)
         args[0].fill(number)
@@ -338,14 +391,17 @@ def elementwise(
     if constants is not None:
         args += [dtype.type(c) for c in constants(dtype)]
     extra = () if extras is None else tuple(extras(where, dtype))
+    slab = lambda lo, hi: (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)  # noqa: E731
     if where == "cpu" and is_executor(workers):
-        slab = lambda lo, hi: (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)  # noqa: E731
         launch_slabs(workers, kernel, slab, flat[0])
+    elif where == "cpu" and n * cost > SLAB_WORK:
+        _launch_cut(kernel, slab, flat, n, workers=workers, cost=cost, outputs=range(-outputs, 0))
     else:
         launch(
             kernel, (*args, *extra, *flat), n, device=where, workers=workers, cost=cost, outputs=range(-outputs, 0),
             threads=threads, stream=stream,
         )  # fmt: skip
+    _settle(kinds)
     if out is None and kind is None and not shape:
         results = [r[()] for r in results]
     return tuple(results) if outputs > 1 else results[0]
@@ -472,7 +528,9 @@ def deliver(result, out, dtype):
     kind = _device_kind(result)
     if kind:
         _check_device_out(out, kind, tuple(result.shape), dtype)
+        _settle([kind])
         _flat_output(out, kind).copy_to_device(_flat_output(result, kind))
+        _settle([kind])
     else:
         host = _torch_to_numpy(out, "out") if _is_torch(result) else out
         check_out(host, tuple(result.shape), dtype)
@@ -528,17 +586,19 @@ def of_host(function):
 # --- random draws ---------------------------------------------------------------------------------------------
 
 
-def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost):
-    """Broadcast, key, launch: the common body of every random function."""
+def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost, refuse=None):
+    """Broadcast, key, launch: the common body of every random function; `refuse` raises for parameters without a distribution."""
     like = first_array(parameters)
     parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, names, strict=True)]
     result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
     shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
+    if refuse is not None:
+        refuse(*parameters)
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
     n = total(shape)
-    where = choose_device(device, on_device=on_device or bool(_device_kind(like)), work=n * cost)
+    where = choose_device(device, on_device=on_device or bool(_device_kind(like)))
     check_workers(workers)
     if n:
         kernel = kernels[NAME[dtype]] if isinstance(kernels, dict) else kernels
@@ -552,8 +612,13 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
 
         if where == "cpu" and is_executor(workers):
             launch_slabs(workers, kernel, slab, flat)
+        elif where == "cpu" and n * cost > SLAB_WORK:
+            _launch_cut(kernel, slab, (flat,), n, workers=workers, cost=cost)
         else:
+            kinds = [_device_kind(out)]
+            _settle(kinds)
             launch(kernel, (*slab(0, n), flat), n, device=where, workers=workers, cost=cost, stream=stream)
+            _settle(kinds)
     if out is None and like is not None:
         return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,7 +24,11 @@ _workqueue_lock = threading.Lock()
 
 
 def _pool_started() -> bool:
-    return getattr(sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False)
+    try:
+        numba.threading_layer()
+    except ValueError:  # its public way to say "not yet", also of a pool that the user's own kernels start
+        return False
+    return True
 
 
 def _after_fork():
@@ -73,9 +76,7 @@ def check_workers(workers):
 def threading_layer() -> str:
     """Name of the threading layer; starts it if need be."""
     if not _pool_started():
-        from numba.np.ufunc import parallel as numba_parallel
-
-        numba_parallel._launch_threads()
+        numba.get_num_threads()  # starts it
     return numba.threading_layer()
 
 

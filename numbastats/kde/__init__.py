@@ -7,3 +7,7 @@ from numbastats.kde.functions import combine, finalize, grid, grid_slabs, partia
 __all__ = [
     "KDE", "bandwidth", "combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes",
 ]  # fmt: skip
+
+
+def __dir__():
+    return sorted(__all__)

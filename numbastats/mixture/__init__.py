@@ -32,3 +32,7 @@ __all__ = [
     "rvs",
     "sf",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

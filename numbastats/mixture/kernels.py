@@ -630,8 +630,8 @@ def _climb_types(T):
     return [(*data, _f[::1], _i, *work, _f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, :, ::1])]
 
 
-_start = dict(split=_split_starts, draw_start=draw_start, m_step=m_step, cpu_sums=cpu_sums)
-_climb = dict(split=_split_climb, advance=advance, cpu_sums=cpu_sums)
+_start = dict(split=_split_starts)
+_climb = dict(split=_split_climb)
 _double, _single = dict(dtypes=("float64",)), dict(dtypes=("float32",), f64_ok=_DOUBLE)
 STARTS = Kernel("mixture.starts", starts_cpu, starts_cuda, _start_types, **_double, **_start)
 STARTS_SINGLE = Kernel("mixture.starts_single", starts_cpu, starts_cuda, _start_types, **_single, **_start)
@@ -641,7 +641,7 @@ CLIMB_SINGLE = Kernel("mixture.climb_single", climb_cpu, climb_cuda, _climb_type
 SUMS = Kernel(
     "mixture.sums", sums_cpu, sums_cuda,
     lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],
-    dtypes=("float64",), fastmath=FAST, split=_split_sums, cpu_sums=cpu_sums,
+    dtypes=("float64",), fastmath=FAST, split=_split_sums,
 )  # fmt: skip
 SCORES = Kernel(
     "mixture.scores",
@@ -649,5 +649,4 @@ SCORES = Kernel(
     scores_cuda,
     lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1], _f[:, ::1])],
     dtypes=("float64",),
-    shifted=shifted,
 )

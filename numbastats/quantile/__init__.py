@@ -11,3 +11,7 @@ __all__ = [
     "Certificate", "FrozenLaw", "Recycler", "StudentSeries", "antithetic", "generalized_hyperbolic", "hyperbolic", "ndtri", "nig",
     "norm_from_exponential", "recycle", "recycle_ode", "standard_normal", "student_t", "variance_gamma",
 ]  # fmt: skip
+
+
+def __dir__():
+    return sorted(__all__)

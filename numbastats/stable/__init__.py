@@ -31,3 +31,7 @@ __all__ = [
     "Stable", "StableFit", "StableFits", "cdf", "convert", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile",
     "fit_small_alpha", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
 ]  # fmt: skip
+
+
+def __dir__():
+    return sorted(__all__)

@@ -239,5 +239,5 @@ def direct_atomic_cuda(u, q, lam2, starts, geo, ints, out):
 
 
 _TYPES = dict(signatures=lambda T: [(*sorted_samples(T), T[:, ::1])], dtypes=("float64",))
-DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, **_TYPES, bins_of=bins_of)
-DIRECT_ATOMIC = Kernel("kde.direct_atomic", direct_atomic_cpu, direct_atomic_cuda, **_TYPES, row_range=row_range)
+DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, **_TYPES)
+DIRECT_ATOMIC = Kernel("kde.direct_atomic", direct_atomic_cpu, direct_atomic_cuda, **_TYPES)

@@ -250,7 +250,6 @@ def rows_a_cuda(u, q, lam2, starts, geo, ints, scratch, out):
 _I = types.int64[::1]
 _I2 = types.int64[:, ::1]
 _DOUBLE = ("float64",)  # densities are summed in int64 or float64 and rounded to float32 once, on the host
-_GEOMETRY = dict(bins_of=bins_of)  # a bound function's file is part of the key of the disk cache
 
 
 def split_rows(args, parts):
@@ -268,7 +267,7 @@ def _rows(power):
     scatter, emit, update = PARTS[power]
     return Kernel(
         f"kde.rows_{power}", rows_cpu, rows_cuda, lambda T: [(*sorted_samples(T), _I2, T[:, ::1])], dtypes=_DOUBLE,
-        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, split=split_rows, _emit=emit, **_GEOMETRY,
+        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, split=split_rows, _emit=emit,
     )  # fmt: skip
 
 
@@ -276,18 +275,17 @@ def _accumulate(name):
     scatter, _, update = PARTS[name]
     return Kernel(
         f"kde.accumulate_{name}", accumulate_cpu, accumulate_cuda, lambda T: [(*sorted_samples(T), _I2)], dtypes=_DOUBLE,
-        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, **_GEOMETRY,
+        cpu_only={"_scatter": scatter}, cuda_only={"_update": update},
     )  # fmt: skip
 
 
 def _finish(name):
     return Kernel(
         f"kde.finish_{name}", finish_cpu, finish_cuda, lambda T: [(T[::1], _I, _I2, T[:, ::1])], dtypes=_DOUBLE,
-        _emit=PARTS[name][1], **_GEOMETRY,
+        _emit=PARTS[name][1],
     )  # fmt: skip
 
 
 ROWS = {power: _rows(power) for power in (0, 1, 2, 3)}
 ACCUMULATE, FINISH = {name: _accumulate(name) for name in PARTS}, {name: _finish(name) for name in PARTS}
-ROWS_A = Kernel("kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*sorted_samples(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE,
-                **_GEOMETRY)  # fmt: skip
+ROWS_A = Kernel("kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*sorted_samples(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE)

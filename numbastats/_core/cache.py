@@ -1,0 +1,219 @@
+"""Compiled code on disk: one folder for each version of the sources, one checked file for each compiled signature.
+
+The folder's name has a hash of all sources of the package, of Numba's version and of Python's, so an edit of any file, also of a
+constant that another file imports, compiles anew. It is looked for in the folder that NUMBA_CACHE_DIR names, then beside the
+package, then in the user's cache folder, and written to the first of these that can be written: a warm cache on a read-only
+file system is used as it is.
+
+A file begins with a digest of what follows, so a damaged one (after a crash of the machine) is not loaded but compiled and
+written again. It takes its place by a rename, and there is no index, so processes that compile at once do not disturb each
+other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import re
+import shutil
+import sys
+import types
+import uuid
+import warnings
+from pathlib import Path
+
+import numba
+from numba.core.caching import FunctionCache
+from numba.misc.appdirs import AppDirs
+
+__all__ = ["attach", "folders", "source_digest", "variant_digest"]
+
+PACKAGE = Path(__file__).resolve().parent.parent
+KEPT = 8  # versions of the package whose folders stay, those last used: some edits ago, some versions of Python and Numba
+
+_DIGEST = hashlib.sha256().digest_size
+_warned = False
+_used = set()  # folders whose time of last use was renewed by this process
+
+
+@functools.cache
+def source_digest() -> str:
+    """Hash of all sources of the package, Numba's version and Python's."""
+    h = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
+    for folder, inner, names in os.walk(PACKAGE):
+        inner[:] = sorted(name for name in inner if name != "__pycache__")
+        for path in sorted(Path(folder, name) for name in names if name.endswith(".py")):
+            h.update(path.relative_to(PACKAGE).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+    return h.hexdigest()[:16]
+
+
+def variant_digest(template, target, flags, scalars) -> str:
+    """Hash of what makes one variant of a template, and of the files outside of the package that its functions are from."""
+    h, files = hashlib.sha256(repr((target, sorted(flags))).encode()), {template.__code__.co_filename}
+    for name, value in sorted(scalars.items()):
+        f = getattr(value, "py_func", value)
+        if isinstance(f, types.FunctionType):
+            files.add(f.__code__.co_filename)
+            value = f"{f.__module__}.{f.__qualname__}"
+        h.update(f"{name}={value!r};".encode())
+    for file in sorted(files):
+        if not Path(file).resolve().is_relative_to(PACKAGE) and os.path.exists(file):
+            h.update(hashlib.sha256(Path(file).read_bytes()).digest())
+    return h.hexdigest()[:16]
+
+
+@functools.cache
+def _folders(placed) -> tuple:
+    name = f"numbastats-{source_digest()}"
+    roots = [os.path.abspath(placed)] if placed else []
+    roots += [os.path.join(PACKAGE, "__pycache__"), AppDirs(appname="numba", appauthor=False).user_cache_dir]
+    return tuple(os.path.join(root, name) for root in roots)
+
+
+def folders() -> tuple:
+    """Where compiled code is looked for, and written if that is possible, in this order."""
+    return _folders(numba.config.CACHE_DIR)
+
+
+def _warn(instead):
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    placed = numba.config.CACHE_DIR
+    what = f"NUMBA_CACHE_DIR={placed} cannot be written" if placed else "no cache folder can be written"
+    then = f"compiled code goes to {instead}" if instead else "every process compiles its kernels anew"
+    warnings.warn(
+        f"numbastats: {what}, so {then}; set NUMBA_CACHE_DIR to a folder that can be written, or NUMBASTATS_CACHE=0 to keep "
+        "compiled code in memory.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _make(folder):
+    """Make a folder for this version of the package; those of versions not used for long go."""
+    if os.path.isdir(folder):
+        return
+    os.makedirs(folder, exist_ok=True)
+    with contextlib.suppress(OSError):  # another process may be at the same
+        versions = sorted(Path(folder).parent.glob("numbastats-*"), key=os.path.getmtime)
+        for old in versions[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(path, content):
+    """Write a file that no reader sees in part."""
+    part = f"{path}.{uuid.uuid4().hex[:16]}"
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+        os.replace(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+class _Entries:
+    """The files of one kernel; Numba's cache asks it for what belongs to a key and hands it what was compiled."""
+
+    def __init__(self, stem, dump):
+        self._stem, self._dump = stem, dump
+
+    def _name(self, key):
+        return f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+
+    def load(self, key):
+        """What was saved with this key; None where there is nothing, or nothing sound."""
+        for folder in folders():
+            try:
+                with open(os.path.join(folder, self._name(key)), "rb") as file:
+                    content = memoryview(file.read())
+            except OSError:
+                continue
+            if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+                continue
+            saved, data = pickle.loads(content[_DIGEST:])
+            if saved != key:
+                continue
+            if folder not in _used:
+                _used.add(folder)
+                with contextlib.suppress(OSError):
+                    os.utime(folder)
+            return data
+        return None
+
+    def save(self, key, data):
+        """Write to the first folder that can be written."""
+        content = self._dump((key, data))
+        for folder in folders():
+            try:
+                _make(folder)
+                _write(os.path.join(folder, self._name(key)), hashlib.sha256(content).digest() + content)
+            except OSError:
+                continue
+            if numba.config.CACHE_DIR and folder != folders()[0]:
+                _warn(folder)
+            return
+        _warn(None)
+
+
+class _Locator:
+    """Stands where Numba's caches choose a folder; `_Entries` does that."""
+
+    @classmethod
+    def from_function(cls, function, path):
+        locator = cls()
+        locator._py_file = path
+        return locator
+
+    def get_cache_path(self):
+        return folders()[0]
+
+    def ensure_cache_path(self):
+        pass
+
+    def get_source_stamp(self):
+        return None
+
+    def get_disambiguator(self):
+        return "0"
+
+
+@functools.cache
+def _cache_class(base):
+    """One of Numba's classes of caches, with our files."""
+
+    class Implementation(base._impl_class):
+        _locator_classes = [_Locator]
+
+    class Cache(base):
+        _impl_class = Implementation
+
+        def __init__(self, function):
+            super().__init__(function)
+            stem = re.sub(r"[^\w.-]", "_", function.__qualname__)
+            self._cache_file = _Entries(stem, self._cache_file._dump)
+
+        def load_overload(self, signature, context):
+            try:
+                return super().load_overload(signature, context)
+            except Exception:  # whatever is wrong with an entry, the function can be compiled
+                return None
+
+        def flush(self):
+            pass
+
+    return Cache
+
+
+def attach(dispatcher, base=FunctionCache):
+    """Give a dispatcher the disk cache, unless its source is unknown or NUMBASTATS_CACHE=0 forbids it; returns it."""
+    f = dispatcher.py_func
+    if os.path.exists(f.__code__.co_filename) and os.environ.get("NUMBASTATS_CACHE", "1") != "0":
+        dispatcher._cache = _cache_class(base)(f)
+    return dispatcher
