@@ -997,7 +997,7 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
     ("samples", "options", "message"),
     [
         (np.empty((0, 2)), {}, "no samples"),
-        (GOOD, {"weights": np.zeros(50)}, "all weights are 0"),
+        (GOOD, {"weights": np.zeros(50)}, "all weights are zero"),
         (GOOD, {"weights": -np.ones(50)}, "negative"),
         (GOOD, {"weights": np.full(50, np.nan)}, "NaN"),
         (GOOD, {"weights": np.r_[1, np.full(49, 1e-30)]}, "one sample has all the weight"),

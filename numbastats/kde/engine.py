@@ -359,7 +359,7 @@ class Estimate:
                 own, buffers = ints.copy(), () if scratch is None else (scratch[: b - a] if device == "cpu" else scratch,)
                 own[G.FIRST_ROW] += a
                 args = (*samples, lists["starts"], geo, own, *buffers, out[a:b])
-                launch(kernel, args, items * (b - a) // lines, device=device, workers=self.workers, cost=cost, threads=64)
+                launch(kernel, args, items, device=device, workers=self.workers, cost=cost, threads=64)
 
             in_slabs(slab, lines, most if device == "cpu" else 0, self.workers)
 
@@ -387,7 +387,7 @@ class Estimate:
 
             def slab(a, b):
                 some = [v if b - a == kept or v.size == 1 else np.ascontiguousarray(v[..., a:b]) for v in samples]
-                launch(K.DIRECT_ATOMIC, (*some, lists["starts"], geo, ints, target), b - a, device=device, workers=self.workers,
+                launch(K.DIRECT_ATOMIC, (*some, lists["starts"], geo, ints, target), kept, device=device, workers=self.workers,
                        cost=100.0, outputs=(), threads=64)  # fmt: skip
 
             boxes = np.minimum(2 * grid.half + 1, grid.length[grid.order])
@@ -424,7 +424,7 @@ class Estimate:
 
         def slab(a, b):  # rows of every band
             launch(K.cells.SCATTER, (*args, footprint.ints(band, 0, (a, b)), state), bands, device=device, workers=self.workers,
-                   cost=cost * (b - a))  # fmt: skip
+                   cost=cost * band)  # fmt: skip
 
         in_slabs(slab, band, most * bands, self.workers)
         return band, state
@@ -453,7 +453,7 @@ class Estimate:
             own = ints.copy()
             own[G.FIRST_ROW] = a
             args = (*arrays, starts, grid.geo, own, state[a:b])
-            launch(kernel, args, b - a, device=device, workers=self.workers, cost=cost)
+            launch(kernel, args, lines * shares, device=device, workers=self.workers, cost=cost)
 
         in_slabs(slab, lines * shares, 4.0 * (self.model.power + 1) * _load(grid, lists) + 1, self.workers)
         return state.sum(0, keepdims=True) if shares > 1 else state
@@ -554,7 +554,7 @@ class Estimate:
         )
         self.outside = outside
         variant = max(plans, key=lambda p: p[1]["kept"])[0].variant
-        self.method_used = variant if variant not in "abc" else f"rows-{variant}"
+        self.method_used = variant if variant not in ("a", "b", "c") else f"rows-{variant}"
         bound = sum(p[0].bound for p in plans)
         d, peak = len(shape), 0.0
         step = shape[0] if rows is None or d == 1 else rows

@@ -15,7 +15,7 @@ __all__ = ["Footprint", "make_footprint"]
 MARGIN = 1e-9  # of q: positions this near to the edge for a corner of the cell count as reached by some
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Footprint:
     """What the kernels of `kernels.cells` need to know, for a quantum Q and in units of 1/(A Q).
 

@@ -12,7 +12,7 @@ from numbastats._core.compile import array_function
 from numbastats.kde.slabs import in_slabs
 from numbastats.kde.sorting import ball_cells, run_loop
 from numbastats.scalar.elementary import exp
-from numbastats.scalar.kernels1d import add_powers, taylor5
+from numbastats.scalar.kernels1d import add_powers, fused, taylor5
 
 __all__ = ["Neighbours", "sums_on_line"]
 
@@ -168,7 +168,7 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
     wj, vj, wi, vi = w[first : first + m], v[first : first + m], w[i], v[i]
     for j in range(m):
         wb[j] = wi * wj[j]
-        vb[j] = wi * vj[j] + vi * wj[j]
+        vb[j] = fused(wi, vj[j], vi * wj[j])
 
 
 def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
@@ -276,7 +276,7 @@ class Neighbours:
         def some(k, m):
             def slab(a, b):
                 part, own = np.zeros((b - a, m - k, 2)), np.array([*self.cells, a, tasks])
-                run_loop(pairs_loop, n * 100 * (m - k) * (b - a) // tasks, self.workers, self.y, self.w, self.v, self.starts,
+                run_loop(pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts,
                          self.grid, own, hs[k:m], reaches[k:m], table, gaussian, part)  # fmt: skip
                 sums[a:b, k:m] = part
 

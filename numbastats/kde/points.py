@@ -101,7 +101,7 @@ class PointList:
 
         def slab(a, b):
             args = (y[a:b], *lists, options, self.constant, self.decay, out[a:b])
-            launch(kernel, args, b - a, device=device, workers=workers, cost=cost, threads=64)
+            launch(kernel, args, len(y), device=device, workers=workers, cost=cost, threads=64)
 
         in_slabs(slab, len(y), most if device == "cpu" else 0, workers)
         if order is not None:

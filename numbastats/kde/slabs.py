@@ -15,6 +15,7 @@ def in_slabs(run, n, cost, workers=None):
     Parameters
     ----------
     run : callable
+        Chooses between the serial and the parallel twin of a kernel by all n items: the last bits of sums may differ.
     n : int
     cost : float
         Nanoseconds of one item on one core, at most; 0 for a single slab.
