@@ -72,6 +72,9 @@ def roughness(kernel, d, form="radial"):
     kernel = kernel_name(kernel)
     if not hasattr(d, "__index__") or d < 1:
         raise ValueError(f"d={d!r}: the number of dimensions must be an integer >= 1")
+    most = 500 if kernel == "gaussian" or form == "product" else 250  # (2 sqrt(pi))^d, Gamma(d/2 + 7)
+    if d > most:
+        raise ValueError(f"d = {d}: the constants of kernel={kernel!r} are no doubles; up to {most} are allowed")
     if form == "product":
         r, mu2 = roughness(kernel, 1)
         return r**d, mu2

@@ -53,7 +53,8 @@ def parse_axes(axes, d, n=math.inf):
         axes = (axes,)
     axes = tuple(axes)
     if len(axes) != d:
-        raise ValueError(f"{len(axes)} axes for samples of {d} dimensions; give one axis per column of the samples{transposed(n, d)}")
+        hint = transposed(n, d)
+        raise ValueError(f"{len(axes)} axes for samples of {d} dimensions; give one axis per column of the samples{hint}")
     if d > 4:
         raise ValueError(f"d = {d}: grids have at most 4 dimensions; use kde.points for more{transposed(n, d)}")
     origin, step, length = np.empty(d), np.empty(d), np.empty(d, np.int64)
@@ -194,6 +195,8 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     choice("nan_policy", nan_policy, ("raise", "omit"))
     choice("form", form, ("radial", "product"))
     n, d = x.shape
+    if kernel != "gaussian" and form != "product":
+        rules.roughness(kernel, d)  # raises where its constants are no numbers
     product = form == "product" and d > 1
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
@@ -243,9 +246,9 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
     n, d = x.shape
     if not isinstance(bandwidth, str):
         raise ValueError(
-            f"bandwidth={bandwidth!r} is not the name of a rule; a number goes to h, the radius of the support in units of "
-            "Sigma^(1/2): pass h=..., with bw_convention='sklearn', 'scipy' or 'std' where it is that library's bandwidth, SciPy's "
-            "factor, or a standard deviation"
+            f"bandwidth={bandwidth!r} is not the name of a rule. Pass a number as h=: the radius of the support in units of "
+            "Sigma^(1/2), or with bw_convention='sklearn' scikit-learn's bandwidth, with 'scipy' SciPy's factor, with 'std' a "
+            "standard deviation"
         )
     choice("bandwidth", bandwidth, tuple(rules.SELECTORS))
     if H is not None:
