@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -92,7 +95,7 @@ def test_reference(case, tables):
         return tables[case["file"]][f"{case['case']}/{k}"]
 
     weights = key("weights") if key("weights").size else None
-    fitted = kde.KDE(kernel=case["kernel"], H=key("H"), device="cpu", workers=1).fit(key("samples"), weights)
+    fitted = kde.KDE(kernel=case["kernel"], H=key("H"), device="cpu", workers=1).fit(key("samples"), sample_weight=weights)
     axes = [key(f"axis{i}") for i in range(int(case["d"]))]
     got, exact = fitted.grid(axes), key("density")
     peak, bound = exact.max(), fitted.error_bound_
@@ -507,6 +510,126 @@ def test_device_arrays():
         kde.grid(cuda.to_device(x), axes, H=H, device="cpu")
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("method", engine.GRID_METHODS)
+def test_overlapping_out(d, method):
+    """The result is written over the samples, their weights, their scales or an axis: the same as in other memory."""
+    r = np.random.default_rng(d)
+    n, shape = 400, {1: (61,), 2: (5, 9), 3: (4, 5, 9)}[d]
+    fields = {"samples": r.normal(size=(n, d)), "weights": r.random(n) + 0.1, "adaptive": r.uniform(0.7, 1.4, n)}
+    axes = [np.linspace(-3, 3, m) for m in shape]
+    tried = 0
+    for kernel in ("epanechnikov", "triweight", "triangular", "gaussian"):
+        for used in (("samples",), ("samples", "weights"), ("samples", "weights", "adaptive")):
+            for over in (*used, *(("axis",) if d == 1 else ())):
+                own = {k: fields[k].copy() for k in used}
+                grid = [a.copy() for a in axes]
+                memory = grid[0] if over == "axis" else own[over].reshape(-1)
+                out = memory[: math.prod(shape)].reshape(shape)
+                try:
+                    want = kde.grid(axes=axes, kernel=kernel, method=method, **{k: fields[k] for k in used}, **CPU)
+                except ValueError:
+                    continue
+                got = kde.grid(axes=grid, kernel=kernel, method=method, out=out, **own, **CPU)
+                assert got is out
+                np.testing.assert_array_equal(got, want)
+                tried += 1
+    assert tried > 0 or (method, d) in {("cells", 1), ("cells", 3), ("skde-crop", 1), ("skde-crop", 2)}
+
+
+def test_slabs_over_the_samples():
+    r = np.random.default_rng(4)
+    x, w = r.normal(size=(400, 2)), r.random(400) + 0.1
+    axes = [(-3, 3, 12), (-3, 3, 15)]
+    want = kde.grid(x, axes, weights=w, **CPU)
+    for memory in (x, w):
+        own = {"samples": x.copy(), "weights": w.copy()}
+        out = own["samples" if memory is x else "weights"].reshape(-1)[:180].reshape(12, 15)
+        kde.grid_slabs(axes=axes, slab_rows=2, out=out, **own, **CPU)
+        np.testing.assert_allclose(out, want, rtol=0, atol=1e-13)
+
+
+# --- long runs come in slabs ---
+
+
+def test_slabs_change_no_bit(monkeypatch):
+    r = np.random.default_rng(6)
+    x, w = {d: r.normal(size=(3000, d)) for d in (1, 2, 3)}, r.random(3000) + 0.1
+    axes = {1: [(-3, 3, 301)], 2: [(-3, 3, 60), (-3, 3, 50)], 3: [(-3, 3, 9), (-3, 3, 11), (-3, 3, 12)]}
+
+    def everything(workers):
+        options, results = {"device": "cpu", "workers": workers}, []
+        for d in (1, 2, 3):
+            for method, kernel in itertools.product(engine.GRID_METHODS, ("epanechnikov", "triweight", "gaussian")):
+                if method in ("auto", "rows", "skde-atomic") or (method == "rows-a" and workers > 1):
+                    continue  # the same as others; not the same bits twice
+                try:
+                    results.append(
+                        kde.grid(x[d], axes[d], kernel=kernel, method=method, weights=w if d != 2 else None, **options)
+                    )
+                except ValueError:
+                    continue
+            plan = kde.plan(x[d], axes[d])
+            results.append(kde.finalize(kde.partial(x[d], plan, **options), plan, **options))
+            for method, kernel in itertools.product(("cells", "ep"), ("epanechnikov", "gaussian")):
+                results.append(kde.points(x[d], x[d][:700], kernel=kernel, method=method, **options))
+            results.append(
+                np.array([kde.bandwidth.lscv(x[d][:800], workers=workers), kde.bandwidth.plugin(x[d], workers=workers)])
+            )
+        return results
+
+    for workers in (1, 2):
+        monkeypatch.undo()
+        whole = everything(workers)
+        monkeypatch.setattr("numbastats.kde.slabs.SLAB", 3e4)
+        for a, b in zip(whole, everything(workers), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+from numbastats import kde
+from numbastats._core import dispatch
+from numbastats.kde import sorting
+
+workers = int(sys.argv[1])
+options = dict(device="cpu", workers=workers)
+dispatch.PARALLEL_FROM = sorting._PARALLEL_FROM = 0
+r = np.random.default_rng(0)
+x3 = r.normal(size=(1_000_000, 3))
+x2, x1 = np.ascontiguousarray(x3[:, :2]), x3[:, 0].copy()
+square, cube = lambda m: [(-4, 4, m)] * 2, lambda m: [(-4, 4, m)] * 3
+calls = {
+    "direct sums": lambda n, m: kde.grid(x2[:n], square(m), kernel="gaussian", H=0.1 * np.eye(2), **options),
+    "a line": lambda n, m: kde.grid(x1[:n], (-4, 4, m * m // 5), kernel="gaussian", h=0.3, **options),
+    "rows": lambda n, m: kde.grid(x3[:n], cube(m // 3), H=0.5 * np.eye(3), **options),
+    "brute force": lambda n, m: kde.points(x2[: n // 5], x2[:n], method="ep", **options),
+    "cells of points": lambda n, m: kde.KDE(kernel="gaussian", h=0.3, **options).fit(x2[:n]).score_samples(x2[:n]),
+    "cross-validation": lambda n, m: kde.bandwidth.lscv(x2[: n // 10], workers=workers),
+    "partial sums": lambda n, m: kde.partial(x3[:n], kde.plan(x3[:n], cube(m // 4), H=0.5 * np.eye(3)), **options),
+}
+for name, call in calls.items():
+    call(2000, 60)  # an interrupt in the midst of a compilation is Numba's affair
+    sent = []
+    threading.Timer(1.5, lambda: (sent.append(time.perf_counter()), os.kill(os.getpid(), signal.SIGINT))).start()
+    try:
+        call(1_000_000, 1000)
+        time.sleep(3)
+    except KeyboardInterrupt:
+        print(name, time.perf_counter() - sent[0], sep=": ", flush=True)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_interrupts_return_soon(workers):
+    """Within half a second on a machine that does nothing else; without slabs 10 to 200."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, str(workers)], capture_output=True, text=True, timeout=1800)
+    lines = [line.split(": ") for line in done.stdout.splitlines()]
+    assert len(lines) == 7, done.stdout + done.stderr
+    assert all(float(seconds) < 6 for _, seconds in lines), done.stdout
+
+
 # --- adaptive, derivatives, boundaries ---
 
 
@@ -622,7 +745,7 @@ def test_adaptive_scales_in_groups(kernel):
     w, scale = r.uniform(0.1, 1, len(x)), 0.5 * 60.0 ** r.random(len(x))
     axes = [np.linspace(-4, 4, 90), np.linspace(-5, 4, 80)]
     options = dict(H=np.array([[0.06, 0.03], [0.03, 0.09]]), kernel=kernel)
-    fitted = kde.KDE(adaptive=scale, **options, **CPU).fit(x, w)
+    fitted = kde.KDE(adaptive=scale, **options, **CPU).fit(x, sample_weight=w)
     got = fitted.grid(axes)
     assert fitted.method_used_ == ("skde-row" if kernel == "triangular" else "rows-b")
     want = naive(x, mesh(axes), options["H"], kernel, w, scale).reshape(got.shape)
@@ -630,7 +753,7 @@ def test_adaptive_scales_in_groups(kernel):
     assert error <= 3e-14 and error <= fitted.error_bound_  # observed 6.4e-15
     assert (got[want == 0] == 0).all()
     order = r.permutation(len(x))
-    again = kde.KDE(adaptive=scale[order], device="cpu", workers=2, **options).fit(x[order], w[order]).grid(axes)
+    again = kde.KDE(adaptive=scale[order], device="cpu", workers=2, **options).fit(x[order], sample_weight=w[order]).grid(axes)
     slabs = [f for _, f in kde.grid_slabs(x, axes, weights=w, slab_rows=7, adaptive=scale, **options, **CPU)]
     if kernel != "triangular":  # integers: any order
         assert np.array_equal(got, again)
@@ -763,7 +886,7 @@ def test_dropped_samples_do_not_scale_the_weights(weight):
     x, w = np.random.default_rng(0).normal(size=(41, 2)), np.random.default_rng(1).uniform(size=41)
     x[7], w[7] = np.nan, weight
     keep = np.isfinite(x).all(axis=1)
-    H = kde.KDE(**CPU).fit(x[keep], w[keep]).H_
+    H = kde.KDE(**CPU).fit(x[keep], sample_weight=w[keep]).H_
     axes = [(-2, 2, 9), (-3, 3, 7)]
     got = kde.grid(x, axes, weights=w, nan_policy="omit", **CPU)
     want = naive(x[keep], mesh([np.linspace(*a) for a in axes]), H, weights=w[keep]).reshape(9, 7)
@@ -777,7 +900,7 @@ def test_missing_weights_are_omitted():
     axes = [(-2, 2, 9), (-3, 3, 7)]
     want = kde.grid(x[keep], axes, weights=w[keep], adaptive=scale[keep], **CPU)
     assert np.array_equal(kde.grid(x, axes, weights=w, adaptive=scale, nan_policy="omit", **CPU), want)
-    assert kde.KDE(nan_policy="omit", **CPU).fit(x, w).n_dropped_ == 2
+    assert kde.KDE(nan_policy="omit", **CPU).fit(x, sample_weight=w).n_dropped_ == 2
     with pytest.raises(ValueError, match="1 weights are negative"):
         kde.grid(x, axes, weights=np.where(np.arange(41) == 3, -1, w), nan_policy="omit", **CPU)
 
@@ -922,7 +1045,7 @@ def test_distributed_weights_are_all_or_none():
     x, w, axes = r.normal(size=(200, 2)), r.uniform(0, 10, 200), [(-4, 4, 9)] * 2
     summary = kde.combine(kde.partial(x[:0], weights=w[:0]), *[kde.partial(x[i::2], weights=w[i::2]) for i in (0, 1)])
     plan = kde.plan(summary, axes, kernel="biweight")
-    assert np.allclose(plan.H, kde.KDE(kernel="biweight", **CPU).fit(x, w).H_, rtol=1e-12)
+    assert np.allclose(plan.H, kde.KDE(kernel="biweight", **CPU).fit(x, sample_weight=w).H_, rtol=1e-12)
     with pytest.raises(ValueError, match="with weights"):
         kde.partial(x, plan)
     with pytest.raises(ValueError, match="without weights"):
@@ -997,7 +1120,7 @@ AXES = [(-3, 3, 7), (-3, 3, 8)]
     ("samples", "options", "message"),
     [
         (np.empty((0, 2)), {}, "no samples"),
-        (GOOD, {"weights": np.zeros(50)}, "all weights are 0"),
+        (GOOD, {"weights": np.zeros(50)}, "all weights are zero"),
         (GOOD, {"weights": -np.ones(50)}, "negative"),
         (GOOD, {"weights": np.full(50, np.nan)}, "NaN"),
         (GOOD, {"weights": np.r_[1, np.full(49, 1e-30)]}, "one sample has all the weight"),
@@ -1071,6 +1194,60 @@ def test_bad_input(samples, options, message):
 def test_bad_axes(axes, message):
     with pytest.raises(ValueError, match=message):
         kde.grid(GOOD, axes)
+
+
+def test_transposed_samples():
+    """SciPy's gaussian_kde takes (d, n)."""
+    hint, wide = r"shape \(2, 50\).*\(n, d\); transpose\?", GOOD.T
+    for call in (
+        lambda: kde.grid(wide, AXES),
+        lambda: kde.grid(wide, AXES, h=1.0, sigma="identity"),
+        lambda: kde.grid(wide, AXES, weights=np.ones(50)),
+        lambda: kde.points(wide, GOOD, h=1.0, sigma="identity"),
+        lambda: kde.KDE().fit(wide),
+        lambda: kde.grid_slabs(wide, AXES, h=1.0, sigma="identity"),
+    ):
+        with pytest.raises(ValueError, match=hint):
+            call()
+    assert kde.points(wide, wide, h=50.0, sigma="identity", **CPU).shape == (2,)  # two samples in 50 dimensions
+    with pytest.raises(ValueError, match="singular") as error:
+        kde.KDE().fit(np.ones((50, 1)) * [[1.0, 2.0]] * np.arange(50.0)[:, None])
+    assert "transpose" not in str(error.value)
+
+
+def test_names_of_other_libraries():
+    for bandwidth in (0.5, np.float32(0.5), None):
+        with pytest.raises(ValueError, match=r"Pass a number as h=.*bw_convention='sklearn'"):
+            kde.grid(GOOD, AXES, bandwidth=bandwidth)
+    with pytest.raises(ValueError, match="bandwidth='bot' is not known"):
+        kde.grid(GOOD, AXES, h=1.0, bandwidth="bot")
+    np.testing.assert_array_equal(kde.grid(GOOD, AXES, kernel="normal", **CPU), kde.grid(GOOD, AXES, kernel="gaussian", **CPU))
+    assert kde.KDE(kernel="normal").fit(GOOD).marginal([0, 1], GOOD[0]) == kde.points(GOOD, GOOD[:1], kernel="gaussian")[0]
+    assert kde.bandwidth.lscv(GOOD, kernel="normal") == kde.bandwidth.lscv(GOOD, kernel="gaussian")
+    with pytest.raises(ValueError, match="kernel='normal law' is not known"):
+        kde.grid(GOOD, AXES, kernel="normal law")
+
+
+def test_plans_of_another_kind():
+    state = kde.partial(GOOD, kde.plan(GOOD, AXES))
+    for call in (lambda: kde.partial(GOOD, plan="a"), lambda: kde.finalize(state, "b"), lambda: kde.partial(GOOD, state)):
+        with pytest.raises(TypeError, match=r"pass the Plan that kde\.plan"):
+            call()
+    for d in (-1e308, 0, 2.0, "a", 10**400):
+        with pytest.raises(ValueError, match="d ?= ?"):
+            kde.bandwidth.canonical_ratio("uniform", d)
+
+
+def test_equality_of_plans_and_summaries():
+    plan, summary = kde.plan(GOOD, AXES), kde.partial(GOOD)
+    assert plan == plan and plan != kde.plan(GOOD, AXES) and summary == summary and summary != kde.partial(GOOD)
+    assert len({plan, summary, kde.partial(GOOD)}) == 3 and plan.model != kde.plan(GOOD, AXES).model
+
+
+def test_sparse_samples():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(TypeError, match="sparse"):
+        kde.grid(sparse.csr_matrix(GOOD), AXES)
 
 
 def test_other_bad_input():

@@ -21,6 +21,12 @@ POWERS = {"uniform": 0, "epanechnikov": 1, "biweight": 2, "triweight": 3}
 KERNELS = (*POWERS, "triangular", "cosine", "gaussian")
 
 
+def kernel_name(kernel, allowed=KERNELS):
+    """The name of a kernel under which it is known here, one of `allowed`."""
+    kernel = "gaussian" if isinstance(kernel, str) and kernel == "normal" else kernel
+    return choice("kernel", kernel, allowed)
+
+
 def unit_ball(d):
     """Volume of the unit ball in d dimensions."""
     return math.pi ** (d / 2) / math.gamma(d / 2 + 1)
@@ -63,7 +69,12 @@ def roughness(kernel, d, form="radial"):
     >>> tuple(round(v, 12) for v in bandwidth.roughness("epanechnikov", 1))
     (0.6, 0.2)
     """
-    choice("kernel", kernel, KERNELS)
+    kernel = kernel_name(kernel)
+    if not hasattr(d, "__index__") or d < 1:
+        raise ValueError(f"d={d!r}: the number of dimensions must be an integer >= 1")
+    most = 500 if kernel == "gaussian" or form == "product" else 250  # (2 sqrt(pi))^d, Gamma(d/2 + 7)
+    if d > most:
+        raise ValueError(f"d = {d}: the constants of kernel={kernel!r} are no doubles; up to {most} are allowed")
     if form == "product":
         r, mu2 = roughness(kernel, 1)
         return r**d, mu2

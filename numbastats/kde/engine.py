@@ -20,6 +20,7 @@ from numbastats.kde.kernels import geometry as G
 from numbastats.kde.masses import marginal_cdf
 from numbastats.kde.points import PointList
 from numbastats.kde.problem import collect, make_grid, quantise
+from numbastats.kde.slabs import in_slabs
 
 __all__ = ["Estimate", "GRID_METHODS", "POINT_METHODS", "adaptive_scales", "parse_boundary", "reach_of"]
 
@@ -345,19 +346,30 @@ class Estimate:
         """Run the kernels for the rows from `first` on; out (rows, cells)."""
         ints, geo, variant = grid.ints.copy(), grid.geo, grid.variant
         ints[G.FIRST_ROW] = first
-        arrays = (lists["u"], lists["w"], lists["lam2"], lists["starts"], geo, ints)
+        samples = (lists["u"], lists["w"], lists["lam2"])
         lines, length = out.shape
-        kept = max(lists["kept"], 1)
+        kept, load = max(lists["kept"], 1), _load(grid, lists)
         cost = length + 3.0 * kept * _share(grid)
         options = dict(device=device, workers=self.workers, cost=cost)
+
+        def by_rows(kernel, most, scratch=None, items=lines, cost=cost):
+            """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
+
+            def slab(a, b):
+                own, buffers = ints.copy(), () if scratch is None else (scratch[: b - a] if device == "cpu" else scratch,)
+                own[G.FIRST_ROW] += a
+                args = (*samples, lists["starts"], geo, own, *buffers, out[a:b])
+                launch(kernel, args, items, device=device, workers=self.workers, cost=cost, threads=64)
+
+            in_slabs(slab, lines, most if device == "cpu" else 0, self.workers)
+
         if variant == "cells":
             if "state" not in lists:  # all of it, also for slabs: there are more samples than positions
                 lists["band"], lists["state"] = self.cells(grid.footprint, lists, device)
             ints = grid.footprint.ints(lists["band"], first)
             launch(K.cells.FINISH, (ints, geo[G.SCALE], lists["state"], out), lines, threads=64, **options)
         elif variant == "a":
-            scratch = np.zeros((min(G.TASKS, lines), (length + G.PAD) * 4))
-            launch(K.ROWS_A, (*arrays, scratch, out), lines, threads=64, **options)
+            by_rows(K.ROWS_A, 3.0 * length + 6.0 * load, np.zeros((min(G.TASKS, lines), (length + G.PAD) * 4)))
         elif variant in ("b", "c"):
             on_gpu, power = device == "cuda", self.model.power
             if (on_gpu and CUDA_DESIGN == "atomics") or (
@@ -368,18 +380,31 @@ class Estimate:
                 return
             tasks = BLOCKS if on_gpu else G.TASKS if worker_count(self.workers) > 1 else 1
             scratch = _aligned((min(tasks, lines), (length + G.PAD) * K.STRIDE[power]))
-            launch(K.ROWS[power], (*arrays, scratch, out), lines * (64 if on_gpu else 1), threads=64, device=device,
-                   workers=self.workers, cost=cost)  # fmt: skip
+            by_rows(K.ROWS[power], (3.0 * length + 4.0 * load) * (power + 1), scratch, items=lines * (64 if on_gpu else 1))
         elif variant == "skde-atomic" or (device == "cuda" and variant in ("skde", "skde-crop")):
             out[...] = 0.0
             target = cuda.to_device(out) if device == "cuda" else out
-            args = (*arrays, target)
-            launch(K.DIRECT_ATOMIC, args, kept, device=device, workers=self.workers, cost=100.0, outputs=(), threads=64)
+
+            def slab(a, b):
+                some = [v if b - a == kept or v.size == 1 else np.ascontiguousarray(v[..., a:b]) for v in samples]
+                launch(K.DIRECT_ATOMIC, (*some, lists["starts"], geo, ints, target), kept, device=device, workers=self.workers,
+                       cost=100.0, outputs=(), threads=64)  # fmt: skip
+
+            boxes = np.minimum(2 * grid.half + 1, grid.length[grid.order])
+            in_slabs(slab, lists["u"].shape[1], 10.0 * boxes.prod() if device == "cpu" else 0, self.workers)
             if device == "cuda":
                 target.copy_to_host(out)
         else:
-            launch(K.DIRECT, (*arrays, out), out.size if device == "cuda" else lines, threads=64, device=device,
-                   workers=self.workers, cost=cost * 20)  # fmt: skip
+            out[...] = 0.0
+            most = 30.0 + 3.0 * min(2 * grid.half[-1], length)  # nanoseconds of a sample on a row
+            if grid.ints[G.DIM] > 1 or device == "cuda":
+                by_rows(K.DIRECT, load * most + length, items=out.size if device == "cuda" else lines, cost=cost * 20)
+                return
+
+            def share(a, b):  # one row: the same sums in the same order
+                launch(K.DIRECT, (*samples, np.array([a, b]), geo, ints, out), 1, device="cpu", workers=1)
+
+            in_slabs(share, kept, most, 1)
 
     def cells(self, footprint, lists, device):
         """Rows of cells per band, and the state of the bands: values in the ring, third differences inside it."""
@@ -387,14 +412,21 @@ class Estimate:
         bands = 1 if device == "cuda" or threads == 1 else min(4 * threads, rows // (2 * pad) + 1)
         band = -(-rows // bands)
         state = np.zeros((bands, 2, (band + 2 * pad) * footprint.pitch + 2), np.int64)
-        args = (lists["u"], lists["starts"], footprint.ring, footprint.offsets, footprint.inner, footprint.geo,
-                footprint.ints(band))  # fmt: skip
+        args = (lists["u"], lists["starts"], footprint.ring, footprint.offsets, footprint.inner, footprint.geo)
         if device == "cuda":
             on_device = cuda.to_device(state)
-            launch(K.cells.SCATTER, (*args, on_device), lists["kept"] * 64, device=device, outputs=(), threads=64)
+            args += (footprint.ints(band), on_device)
+            launch(K.cells.SCATTER, args, lists["kept"] * 64, device=device, outputs=(), threads=64)
             return band, on_device.copy_to_host()
-        cost = (20.0 * lists["kept"] + 100.0 * int(np.prod(footprint.cells))) / bands
-        launch(K.cells.SCATTER, (*args, state), bands, device=device, workers=self.workers, cost=cost)
+        width = int(footprint.cells[1])
+        cost = (20.0 * lists["kept"] + 100.0 * rows * width) / rows
+        most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists["starts"][::width]).max() + 3.0 * footprint.inner.size * width
+
+        def slab(a, b):  # rows of every band
+            launch(K.cells.SCATTER, (*args, footprint.ints(band, 0, (a, b)), state), bands, device=device, workers=self.workers,
+                   cost=cost * band)  # fmt: skip
+
+        in_slabs(slab, band, most * bands, self.workers)
         return band, state
 
     def accumulate(self, grid, lists, ints, lines, device):
@@ -415,9 +447,15 @@ class Estimate:
             ints[G.LINES + 2] = shares
             starts = np.linspace(0, lists["kept"], shares + 1).astype(np.int64)
         state = np.zeros((lines * shares, size), np.int64)
-        args = (*arrays, starts, grid.geo, ints, state)
         cost = 3.0 * max(lists["kept"], 1) * _share(grid)
-        launch(kernel, args, lines * shares, device=device, workers=self.workers, cost=cost)
+
+        def slab(a, b):
+            own = ints.copy()
+            own[G.FIRST_ROW] = a
+            args = (*arrays, starts, grid.geo, own, state[a:b])
+            launch(kernel, args, lines * shares, device=device, workers=self.workers, cost=cost)
+
+        in_slabs(slab, lines * shares, 4.0 * (self.model.power + 1) * _load(grid, lists) + 1, self.workers)
         return state.sum(0, keepdims=True) if shares > 1 else state
 
     def grid(self, axes, method, *, derivative=None, device="cpu", out):
@@ -516,7 +554,7 @@ class Estimate:
         )
         self.outside = outside
         variant = max(plans, key=lambda p: p[1]["kept"])[0].variant
-        self.method_used = variant if variant not in "abc" else f"rows-{variant}"
+        self.method_used = variant if variant not in ("a", "b", "c") else f"rows-{variant}"
         bound = sum(p[0].bound for p in plans)
         d, peak = len(shape), 0.0
         step = shape[0] if rows is None or d == 1 else rows
@@ -634,6 +672,12 @@ def _height(block, derivative):
 def _boxes(plans):
     """Cells in the boxes of all samples: what direct sums would cost."""
     return sum(lists["kept"] * np.minimum(2 * grid.half, grid.length[grid.order]).prod() for grid, lists in plans)
+
+
+def _load(grid, lists):
+    """Samples that one row sees, at most."""
+    blocks = lists["u"].shape[1] if grid.ints[G.DIM] == 1 else grid.row_length / (4 * max(grid.half[-1], 0.25)) + 1
+    return min(float(lists["u"].shape[1]), lists["count"] * blocks)
 
 
 def _share(grid):

@@ -25,7 +25,7 @@ __all__ = ["KDE"]
 
 
 class KDE(Estimator):
-    """Kernel density estimate with the manners of scikit-learn.
+    """Scikit-learn-compatible kernel density estimate.
 
     Parameters
     ----------
@@ -69,31 +69,31 @@ class KDE(Estimator):
         self.boundary, self.adaptive, self.tail, self.nan_policy = boundary, adaptive, tail, nan_policy
         self.dtype, self.device, self.workers, self.form = dtype, device, workers, form
 
-    def fit(self, samples, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fix the kernel matrix; returns self.
 
         Parameters
         ----------
-        samples : (n, d) or (n,) array_like
-        y : (n,) array_like, optional
-            Where scikit-learn has labels, the weights if `sample_weight` is not given: never ignored.
+        X : (n, d) or (n,) array_like
+            Samples.
+        y : ignored
+            Labels, which pipelines and searches pass on.
         sample_weight : (n,) array_like, optional
+            Weights of the samples: finite, >= 0, of any scale.
 
         Raises
         ------
         ValueError
-            As `numbastats.kde.grid`, and for weights given twice.
+            As `numbastats.kde.grid`.
         """
-        if y is not None and sample_weight is not None:
-            raise ValueError("y and sample_weight were both given; a density has no labels, pass sample_weight= alone")
         names = ("kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "workers", "form")
         model = make_model(
-            samples, y if sample_weight is None else sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
+            X, sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
         )  # fmt: skip
         model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()  # the caller's change
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
-        self._like = samples if model.kind is not None or _is_torch(samples) else None
+        self._like = X if model.kind is not None or _is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
         self.method_used_ = self.error_bound_ = self.n_outside_ = self.quadrature_error_ = None

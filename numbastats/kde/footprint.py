@@ -15,7 +15,7 @@ __all__ = ["Footprint", "make_footprint"]
 MARGIN = 1e-9  # of q: positions this near to the edge for a corner of the cell count as reached by some
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Footprint:
     """What the kernels of `kernels.cells` need to know, for a quantum Q and in units of 1/(A Q).
 
@@ -38,9 +38,9 @@ class Footprint:
         """The quantum's inverse."""
         return float(self.geo[2])
 
-    def ints(self, band, row=0):
-        """Integers for the kernels: `band` rows of cells per band, `row` the first row of the output."""
-        return np.array([*self.cells, *self.first, *self.pad, self.pitch, band, row], np.int64)
+    def ints(self, band, row=0, part=(0, 0)):
+        """Integers for the kernels: `band` rows of cells per band, `row` the first row of the output, `part` of every band."""
+        return np.array([*self.cells, *self.first, *self.pad, self.pitch, band, row, *part], np.int64)
 
 
 def layout(matrix, half):

@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import check_dtype, check_out
-from numbastats._core.dispatch import _torch_to_numpy, choose_device, deliver, in_kind_of
+from numbastats._core.dispatch import _torch_to_numpy, choose_device, deliver, in_kind_of, launch
 from numbastats._core.errors import choice
+from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
 from numbastats.kde.engine import LONG_ROW, POINT_METHODS, Estimate, allocate
@@ -17,6 +18,7 @@ from numbastats.kde.kernels import geometry as G
 from numbastats.kde.problem import (
     Grid,
     Model,
+    _kernel_matrix,
     as_samples,
     check_form,
     check_weights,
@@ -25,7 +27,9 @@ from numbastats.kde.problem import (
     make_model,
     parse_axes,
     quantise,
+    transposed,
 )
+from numbastats.kde.slabs import in_slabs
 
 __all__ = ["combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes"]
 
@@ -70,7 +74,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     weights : (n,) array_like, optional
         Finite, >= 0, of any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
     kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian"}
-        Functions of the distance in H; "cosine" for d = 1.
+        Functions of the distance in H; "cosine" for d = 1. "normal" is another name of "gaussian".
     h : float, optional
         Scalar bandwidth; by default from the rule `bandwidth`.
     H : (d, d) array_like, optional
@@ -86,7 +90,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
         "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others,
         and where the integers of the rows might cost 1e-12 of the peak: adaptive scales with weights lambda^-(d + 2p) that differ
         too much within half an octave of lambda, supports below half a step.
-        Asked for by their names, rows raise from about 1e-9 of the peak on.
+        A method of rows named here raises ValueError where it might cost more than about 1e-9 of the peak.
         Where a plane grid has 4.5 samples or more per position it takes "cells" for the Epanechnikov kernel: moments
         of the samples nearest to a position where the support holds them all, single samples in its ring.
         "skde" is the bounding box of the reference, rows owned by threads, "skde-atomic" the same with atomic additions (not the
@@ -121,7 +125,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     Raises
     ------
     ValueError
-        For anything that cannot be meant: NaN samples, a singular covariance, irregular axes, negative weights ...
+        For invalid input: NaN samples, a singular covariance, irregular axes, negative weights ...
     MemoryError
         With the size of the grid, and `grid_slabs` as the way out.
 
@@ -157,7 +161,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
 
 def grid_of(e, axes, method, derivative, out, device, like):
     """The body of `grid` for an estimate that exists."""
-    axes = parse_axes(axes, e.model.d)
+    axes = parse_axes(axes, e.model.d, len(e.model.x))
     e._method(method, derivative)
     shape = tuple(int(m) for m in axes[2])
     kind = e.model.kind
@@ -165,9 +169,11 @@ def grid_of(e, axes, method, derivative, out, device, like):
     host = _torch_to_numpy(out, "out") if kind is None else None
     if host is not None:
         check_out(host, shape, e.model.dtype)
-    result = allocate(shape, e.model.dtype) if host is None else host
+    inputs = (e.model.x, e.model.weights, e.model.scale)
+    apart = host is not None and not any(v is not None and np.may_share_memory(v, host) for v in inputs)
+    result = host if apart else allocate(shape, e.model.dtype)  # samples and weights are read until the end
     e.grid(axes, method, derivative=derivative, device=where, out=result)
-    return out if host is not None else hand_over(result, out, kind, like)
+    return out if apart else hand_over(result, out, kind, like)
 
 
 def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **options):
@@ -211,7 +217,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     if unknown:
         raise TypeError(f"grid_slabs got unknown keywords {sorted(unknown)}; it takes those of kde.grid")
     e = estimate(samples, options.pop("weights", None), options)
-    parsed = parse_axes(axes, e.model.d)
+    parsed = parse_axes(axes, e.model.d, len(e.model.x))
     e._method(method, derivative)
     shape = tuple(int(m) for m in parsed[2])
     if slab_rows is None:
@@ -297,7 +303,10 @@ def points_of(e, points, method, log, out, device, like):
         raise ValueError(f"points have shape {points.shape}; one point is [[...]], shape (1, {d})")
     where = as_samples(points, "points", allow_vector=d == 1)[0]
     if where.shape[1] != d:
-        raise ValueError(f"points have {where.shape[1]} columns, the samples {d}; pass shape (p, {d})")
+        raise ValueError(
+            f"points have {where.shape[1]} columns, the samples {d} (X has {where.shape[1]} features, but KDE is expecting {d} "
+            f"features as input); pass shape (p, {d}){transposed(len(e.model.x), d)}"
+        )
     if e.model.kernel == "gaussian" and tail == 0:
         if method == "cells":
             raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
@@ -427,9 +436,9 @@ def perkins(f, g):
 # --- the associative form ---------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Summary:
-    """What the first pass learns of a share of the samples; add with `combine`."""
+    """What the first pass learns of a share of the samples; add with `combine`. Equal to itself alone."""
 
     n: int
     W: float
@@ -441,9 +450,9 @@ class Summary:
     weighted: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Plan:
-    """Kernel matrix, grid and quantum that all shares must have in common."""
+    """Kernel matrix, grid and quantum that all shares must have in common. Equal to itself alone."""
 
     model: Model
     grid: Grid
@@ -458,6 +467,12 @@ class Plan:
     def error_bound(self):
         """A-priori absolute error of the density."""
         return self.grid.bound
+
+
+def check_plan(plan):
+    """Raise unless it is a Plan."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan is a {type(plan).__name__}; pass the Plan that kde.plan(summary, axes) makes")
 
 
 def summarise(samples, weights=None):
@@ -525,10 +540,7 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     >>> f.shape
     (41, 51)
     """
-    from numbastats.kde.bandwidth import POWERS
-    from numbastats.kde.problem import _kernel_matrix
-
-    choice("kernel", kernel, tuple(POWERS))
+    kernel = rules.kernel_name(kernel, tuple(rules.POWERS))
     choice("form", form, ("radial", "product"))
     s = summary if isinstance(summary, Summary) else summarise(summary)
     d = len(s.mean)
@@ -574,6 +586,8 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     ------
     ValueError
         For samples that do not fit the plan, that are not finite, and for weights with a plan without or the reverse.
+    TypeError
+        For a plan that is no `Plan`.
 
     Examples
     --------
@@ -581,6 +595,7 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     """
     if plan is None:
         return summarise(samples, weights)
+    check_plan(plan)
     x, w = as_samples(samples)[0], None
     w = check_weights(weights, len(x))
     m, g = plan.model, plan.grid
@@ -674,13 +689,14 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
     ------
     ValueError
         For a state that is not of this plan, and for a total weight that is not positive.
+    TypeError
+        For a plan that is no `Plan`.
 
     Examples
     --------
     See `plan`.
     """
-    from numbastats._core.dispatch import launch
-
+    check_plan(plan)
     g = plan.grid
     natural = [int(g.length[a]) for a in g.order]
     wanted = (g.lines, g.state_size(plan.model.power))
@@ -693,6 +709,10 @@ def finalize(state, plan, *, total_weight=None, device=None, workers=None):
             raise ValueError(f"total_weight={total_weight!r}; it must be finite and > 0")
         geo[G.SCALE] *= plan.model.total / float(total_weight)
     kernel = K.FINISH["c" if g.variant == "c" else plan.model.power]
-    launch(kernel, (geo, g.ints, state, out.reshape(-1, natural[-1])), g.lines, device=choose_device(device), workers=workers,
-           cost=2.0 * wanted[1], threads=64)  # fmt: skip
+    rows, on, cost = out.reshape(-1, natural[-1]), choose_device(device), 2.0 * wanted[1]
+
+    def slab(a, b):
+        launch(kernel, (geo, g.ints, state[a:b], rows[a:b]), g.lines, device=on, workers=workers, cost=cost, threads=64)
+
+    in_slabs(slab, g.lines, 2 * cost if on == "cpu" else 0, workers)
     return np.ascontiguousarray(np.moveaxis(out, -1, g.order[-1]))

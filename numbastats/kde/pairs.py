@@ -9,9 +9,10 @@ import numpy as np
 from numba import prange
 
 from numbastats._core.compile import array_function
+from numbastats.kde.slabs import in_slabs
 from numbastats.kde.sorting import ball_cells, run_loop
 from numbastats.scalar.elementary import exp
-from numbastats.scalar.kernels1d import add_powers, taylor5
+from numbastats.scalar.kernels1d import add_powers, fused, taylor5
 
 __all__ = ["Neighbours", "sums_on_line"]
 
@@ -95,7 +96,11 @@ def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
         ``sum w_i w_j smooth(r / 2h)`` over r < 2h, ``sum (v_i w_j + w_i v_j) cross(r / h)`` over r < h.
     """
     sums = np.zeros((len(hs), 2))
-    run_loop(line_loop, 20 * len(x) * (len(hs) - 1), workers, x, w, v, hs, smooth, cross, sums)
+
+    def slab(a, b):
+        run_loop(line_loop, 20 * len(x) * (len(hs) - 1), workers, x, w, v, hs[a:b], smooth, cross, sums[a:b])
+
+    in_slabs(slab, len(hs), 60.0 * len(x), workers)
     return sums
 
 
@@ -163,17 +168,17 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
     wj, vj, wi, vi = w[first : first + m], v[first : first + m], w[i], v[i]
     for j in range(m):
         wb[j] = wi * wj[j]
-        vb[j] = wi * vj[j] + vi * wj[j]
+        vb[j] = fused(wi, vj[j], vi * wj[j])
 
 
 def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
     for index in prange(sums.shape[0]):
-        task = np.int64(index)
+        task = np.int64(index) + cells[3]
         d, n = y.shape
         r2, wb, vb, x, s, b = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
         acc = np.zeros((hs.size, 2, LANES))
         inv_width, width = 1.0 / grid[3], grid[3]
-        for i in range(task, n, sums.shape[0]):
+        for i in range(task, n, cells[4]):
             x0 = y[d - 3, i] if d > 2 else 0.0
             x1, x2 = y[d - 2, i], y[d - 1, i]
             own0 = min(max(np.int64((x0 - grid[0]) * inv_width), 0), cells[0] - 1) if d > 2 else 0
@@ -210,8 +215,8 @@ def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums)
                 else:
                     _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
         for k in range(hs.size):
-            sums[task, k, 0] = acc[k, 0].sum()
-            sums[task, k, 1] = acc[k, 1].sum()
+            sums[index, k, 0] = acc[k, 0].sum()
+            sums[index, k, 1] = acc[k, 1].sum()
 
 
 class Neighbours:
@@ -261,10 +266,21 @@ class Neighbours:
         -------
         (m, 2) float64
         """
-        n = self.y.shape[1]
-        sums = np.zeros((min(TASKS, n), len(hs), 2))
-        run_loop(
-            pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts, self.grid, self.cells,
-            np.ascontiguousarray(hs), np.ascontiguousarray(reaches), table, gaussian, sums,
-        )  # fmt: skip
+        n, tasks = self.y.shape[1], min(TASKS, self.y.shape[1])
+        hs, reaches = np.ascontiguousarray(hs), np.ascontiguousarray(reaches)
+        box = np.minimum(self.cells, 2 * reaches.max() / self.grid[3] + 2).prod()
+        pairs = n * min(n, box * np.diff(self.starts).max())  # near enough, at most
+        cost = 1.0 + 2.0 * pairs / tasks  # of a task for one bandwidth
+        sums = np.zeros((tasks, len(hs), 2))
+
+        def some(k, m):
+            def slab(a, b):
+                part, own = np.zeros((b - a, m - k, 2)), np.array([*self.cells, a, tasks])
+                run_loop(pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts,
+                         self.grid, own, hs[k:m], reaches[k:m], table, gaussian, part)  # fmt: skip
+                sums[a:b, k:m] = part
+
+            in_slabs(slab, tasks, cost * (m - k), self.workers)
+
+        in_slabs(some, len(hs), cost, 1)
         return sums.sum(0)

@@ -7,6 +7,7 @@ import numpy as np
 from numbastats._core.dispatch import launch
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
+from numbastats.kde.slabs import in_slabs
 
 __all__ = ["PointList"]
 
@@ -61,6 +62,7 @@ class PointList:
         self.y, self.w, self.inverse, self.starts, self.moments = sorting.ball_cells(
             x, weights, inverse, self.mean, self.factor, self.grid, self.cells, self.use_moments, workers
         )
+        self.fullest = int(np.diff(self.starts).max(initial=0))  # most samples of a cell
 
     def evaluate(self, points, *, method="cells", device="cpu", workers=None):
         """Density at points (p, d), float64."""
@@ -87,14 +89,21 @@ class PointList:
             y = y[order]
         y = np.ascontiguousarray(y)
         options = np.array([self.number, self.use_moments], np.int64)
-        cost = 40.0 + 0.5 * self.y.shape[1] * min(1.0, float(self.grid[3]))
+        d, n = self.y.shape
         if method == "cells":
-            args = (y, self.y, self.w, self.inverse, self.starts, self.moments, self.grid, self.cells, options, self.constant,
-                    self.decay, out)  # fmt: skip
-            launch(K.CELLS, args, len(y), device=device, workers=workers, cost=cost, threads=64)
+            kernel, cost = K.CELLS, 40.0 + 0.5 * n * min(1.0, float(self.grid[3]))
+            lists = (self.y, self.w, self.inverse, self.starts, self.moments, self.grid, self.cells)
+            box = float(np.minimum(self.cells, 2 / self.grid[3] + 2).prod())  # cells that a point sees
+            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, box * self.fullest)
         else:
-            args = (y, self.y, self.w, self.inverse, options, self.constant, self.decay, out)
-            launch(K.EXHAUSTIVE, args, len(y), device=device, workers=workers, cost=float(self.y.shape[1]), threads=64)
+            kernel, cost, lists = K.EXHAUSTIVE, float(n), (self.y, self.w, self.inverse)
+            most = 100 + (2 + 0.5 * d) * n
+
+        def slab(a, b):
+            args = (y[a:b], *lists, options, self.constant, self.decay, out[a:b])
+            launch(kernel, args, len(y), device=device, workers=workers, cost=cost, threads=64)
+
+        in_slabs(slab, len(y), most if device == "cpu" else 0, workers)
         if order is not None:
             unsorted = np.empty_like(out)
             unsorted[order] = out

@@ -27,26 +27,36 @@ CONVENTIONS = ("support", "std", "scipy", "sklearn")
 def as_samples(samples, name="samples", allow_vector=True):
     """Host copy (n, d) in float64, the dtype that decides the result, and the kind of device array or None."""
     kind = _device_kind(samples)
+    if hasattr(samples, "tocsr"):
+        raise TypeError(f"{name} are a sparse matrix, which is not supported; pass {name}.toarray()")
     host = unmasked(to_host(samples, name))
     dtype = result_dtype((name,), (_numpy_dtype(host),))
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
-    if host.ndim != 2 or host.shape[1] == 0:
+    if host.ndim == 2 and host.shape[1] == 0:
+        raise ValueError(f"{name} have 0 feature(s) (shape={host.shape}) while a minimum of 1 is required; pass an array (n, d)")
+    if host.ndim != 2:
         raise ValueError(f"{name} have shape {np.shape(samples)}; pass an array (n, d), or (n,) for d = 1")
     return np.ascontiguousarray(host, np.float64), dtype, kind
 
 
-def parse_axes(axes, d):
-    """Origin, step and length per axis from arrays or (lo, hi, m) tuples."""
+def transposed(n, d):
+    """What an error says where samples (n, d) look like their own transpose, else nothing."""
+    return f". The samples have shape ({n}, {d}), and samples are (n, d); transpose?" if d > n else ""
+
+
+def parse_axes(axes, d, n=math.inf):
+    """Origin, step and length per axis from arrays or (lo, hi, m) tuples, for n samples."""
     if not hasattr(axes, "__iter__"):
         raise ValueError(f"axes={axes!r}; pass one array or tuple (lo, hi, m) per column of the samples")
     if d == 1 and np.ndim(next(iter(axes), ())) == 0:
         axes = (axes,)
     axes = tuple(axes)
     if len(axes) != d:
-        raise ValueError(f"{len(axes)} axes for samples of {d} dimensions; give one axis per column of the samples")
+        hint = transposed(n, d)
+        raise ValueError(f"{len(axes)} axes for samples of {d} dimensions; give one axis per column of the samples{hint}")
     if d > 4:
-        raise ValueError(f"d = {d}: grids have at most 4 dimensions; use kde.points for more")
+        raise ValueError(f"d = {d}: grids have at most 4 dimensions; use kde.points for more{transposed(n, d)}")
     origin, step, length = np.empty(d), np.empty(d), np.empty(d, np.int64)
     for i, axis in enumerate(axes):
         if isinstance(axis, tuple) and len(axis) == 3:
@@ -84,7 +94,7 @@ def parse_axes(axes, d):
 # --- kernel matrix --------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Model:
     """Samples with everything that does not depend on where the density is wanted."""
 
@@ -165,13 +175,14 @@ class Model:
         return dataclasses.replace(self, x=np.ascontiguousarray(x), weights=weights, scale=scale)
 
 
-def check_weights(weights, n):
-    """Weights as float64, or None."""
+def check_weights(weights, n, d=1):
+    """Weights of n samples in d dimensions as float64, or None."""
     if weights is None:
         return None
-    w = np.ascontiguousarray(as_samples(weights, "weights")[0][:, 0])
-    if w.shape != (n,) or np.ndim(weights) != 1:
-        raise ValueError(f"weights have shape {np.shape(weights)}; pass one weight per sample, shape ({n},)")
+    host = unmasked(to_host(weights, "weights"))
+    if host.shape != (n,):
+        raise ValueError(f"weights have shape {host.shape}; pass one weight per sample, shape ({n},){transposed(n, d)}")
+    w = as_samples(host, "weights")[0].reshape(-1)
     return w if w.flags.writeable else w.copy()
 
 
@@ -179,11 +190,13 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
                bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None, form="radial"):  # fmt: skip
     """Validate and fix the kernel matrix."""
     x, own, kind = as_samples(samples)
-    choice("kernel", kernel, rules.KERNELS)
+    kernel = rules.kernel_name(kernel)
     choice("bw_convention", bw_convention, CONVENTIONS)
     choice("nan_policy", nan_policy, ("raise", "omit"))
     choice("form", form, ("radial", "product"))
     n, d = x.shape
+    if kernel != "gaussian" and form != "product":
+        rules.roughness(kernel, d)  # raises where its constants are no numbers
     product = form == "product" and d > 1
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
@@ -194,7 +207,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
         )
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
-    given = check_weights(weights, n)
+    given = check_weights(weights, n, d)
     w = rules.near_one(given)
     m = sorting.moments(x, w, workers)
     dropped, keep = 0, None
@@ -212,7 +225,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if m["bad_weights"]:
         raise ValueError(f"{m['bad_weights']} weights are negative, NaN or inf; weights must be finite and >= 0")
     if not m["W"] > 0:
-        raise ValueError("all weights are 0; at least one must be positive")
+        raise ValueError("all weights are zero; at least one must be positive")
     n_eff = m["W"] ** 2 / m["W2"]
     matrix, factor, sigma_matrix = _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention,
                                                   "product" if product else "radial", workers)  # fmt: skip
@@ -231,6 +244,13 @@ def check_form(form, d, matrix):
 
 def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):
     n, d = x.shape
+    if not isinstance(bandwidth, str):
+        raise ValueError(
+            f"bandwidth={bandwidth!r} is not the name of a rule. Pass a number as h=: the radius of the support in units of "
+            "Sigma^(1/2), or with bw_convention='sklearn' scikit-learn's bandwidth, with 'scipy' SciPy's factor, with 'std' a "
+            "standard deviation"
+        )
+    choice("bandwidth", bandwidth, tuple(rules.SELECTORS))
     if H is not None:
         if h is not None or bandwidth != "eq9" or not (isinstance(sigma, str) and sigma == "cov"):
             raise ValueError(
@@ -276,7 +296,7 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
                 if n <= d or np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] < 1e-12:
                     raise ValueError(
                         f"the covariance of {n} samples in {d} dimensions is singular; pass sigma='diag' (axes on their own) or "
-                        "H= (the whole kernel matrix)"
+                        f"H= (the whole kernel matrix){transposed(n, d)}"
                     )
     else:
         sigma = np.asarray(sigma, np.float64)
@@ -293,7 +313,6 @@ def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, f
                 f"sigma has shape {sigma.shape}; use 'cov', 'diag', 'identity', a ({d}, {d}) matrix or ({d},) standard deviations"
             )
     if h is None:
-        choice("bandwidth", bandwidth, tuple(rules.SELECTORS))
         if bandwidth in ("eq9", "scott", "silverman"):
             h = rules.normal_reference(n_eff, d, kernel, form)
             if bandwidth == "scott":
@@ -354,7 +373,7 @@ def check_size(matrix, name):
 # --- a grid ------------------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Grid:
     """A model on a grid in index units: order of the axes, arrays for the kernels, quantisation."""
 

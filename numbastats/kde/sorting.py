@@ -6,6 +6,7 @@ Chunks are fixed, so nothing depends on the number of threads. These passes run 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = ["ball_cells", "cell_list", "extent", "moments", "run_loop"]
 _CHUNKS = 8
 _BLOCK = 256
 _PARALLEL_FROM = 50_000
+_MATRIX_FROM = 33  # columns from which on BLAS is faster than lanes of all their products
 
 
 @functools.cache
@@ -82,6 +84,17 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
             totals[c, 2, k] = square[k]
 
 
+def _wide_moments(x, w, shift, sums, products, low, high, totals):
+    """`moments_loop` for many columns."""
+    ends = [c * len(x) // len(sums) for c in range(len(sums) + 1)]
+    for c, (a, b) in enumerate(itertools.pairwise(ends)):
+        z, v = x[a:b] - shift, w[a:b] if w.size > 1 else w
+        low[c], high[c] = x[a:b].min(0, initial=math.inf), x[a:b].max(0, initial=-math.inf)
+        weighted = z * v[:, None]
+        sums[c], products[c] = weighted.sum(0), weighted.T @ z
+        totals[c, 0, 0], totals[c, 2, 0] = math.fsum(v), v @ v
+
+
 def moments(x, w, workers=None):
     """Weighted moments of samples in one pass.
 
@@ -105,7 +118,10 @@ def moments(x, w, workers=None):
     low, high = np.empty((_CHUNKS, d)), np.empty((_CHUNKS, d))
     weights = np.ones(1) if w is None else w if w.size > 1 else np.repeat(w, 2)
     with np.errstate(all="ignore"):
-        run_loop(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
+        if d < _MATRIX_FROM:
+            run_loop(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
+        else:
+            _wide_moments(x, weights, shift, sums, products, low, high, totals)
         total, square = float(n), float(n)
         if w is not None:
             total = math.fsum(totals[:, :2].ravel()) if not bad_weights else np.nan

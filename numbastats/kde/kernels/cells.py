@@ -20,7 +20,8 @@ GROUP = 4  # samples that share the loads of the ring
 
 # entries of geo and ints, see `footprint.Footprint`
 BETA, S, Q, LARGEST = 0, 1, 2, 3
-CELLS, FIRST, PAD, PITCH, BAND, ROW = 0, 2, 4, 6, 7, 8  # BAND: rows of cells per band; ROW: first row of the output
+CELLS, FIRST, PAD, PITCH, BAND, ROW, PART = 0, 2, 4, 6, 7, 8, 9  # BAND: rows of cells per band; ROW: first row of the output;
+# PART: first row and end of the rows of every band that a call adds
 VALUES, DIFFERENCES = 0, 1  # of the state
 
 
@@ -94,7 +95,7 @@ def scatter_cpu(u, starts, ring, offsets, inner, geo, ints, state):
         gy, gx, s = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
         f, g, h = np.zeros(width + 4, np.int64), np.zeros(width + 4, np.int64), np.zeros(width + 4, np.int64)
         values, differences, q = state[band, VALUES], state[band, DIFFERENCES], np.int64(geo[Q])
-        for j in range(band * ints[BAND], min(ints[CELLS], (band + 1) * ints[BAND])):
+        for j in range(band * ints[BAND] + ints[PART], min(ints[CELLS], band * ints[BAND] + ints[PART + 1])):
             corner = (j - band * ints[BAND]) * pitch
             y0 = np.float64(ints[FIRST] + j)
             for k in range(width):

@@ -145,7 +145,6 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
             line = row + ints[FIRST_ROW]
             k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
             r = out[row]
-            r[:] = 0.0
             a0, e0 = bins_of(geo, ints, 0, k0)
             a1, e1 = bins_of(geo, ints, 1, k1)
             for c0 in range(a0, e0):

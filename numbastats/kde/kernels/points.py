@@ -157,11 +157,12 @@ def any_nan(p):
 
 
 def cells_cpu(points, y, q, inv_l2, starts, moments, grid, cells, options, scale, decay, out):
-    tasks = (out.size + 63) // 64
+    block = min(64, (out.size + 63) // 64)
+    tasks = (out.size + block - 1) // block
     for index in prange(tasks):
         task = np.int64(index)
         buffer, acc = np.empty(LANES), np.empty(LANES)
-        for i in range(task * 64, min(out.size, task * 64 + 64)):
+        for i in range(task * block, min(out.size, (task + 1) * block)):
             if any_nan(points[i]):
                 out[i] = np.nan
             else:
@@ -184,11 +185,12 @@ def cells_cuda(points, y, q, inv_l2, starts, moments, grid, cells, options, scal
 
 
 def exhaustive_cpu(points, y, q, inv_l2, options, scale, decay, out):
-    tasks = (out.size + 63) // 64
+    block = min(64, (out.size + 63) // 64)
+    tasks = (out.size + block - 1) // block
     for index in prange(tasks):
         task = np.int64(index)
         buffer, acc = np.empty(LANES), np.empty(LANES)
-        for i in range(task * 64, min(out.size, task * 64 + 64)):
+        for i in range(task * block, min(out.size, (task + 1) * block)):
             acc[:] = 0.0
             scan(y, q, inv_l2, 0, y.shape[1], points[i], options[0], decay, buffer, acc)
             total = 0.0

@@ -126,10 +126,8 @@ def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
         t, centre, weights, scales, lo, hi, top, pairs, runs = buffers(q, lam2, ints)
         stride = state.shape[1] // (ints[LENGTH] + PAD)
         for row in range(share * state.shape[0] // tasks, (share + 1) * state.shape[0] // tasks):
-            acc = state[row]
-            _scatter(
-                u, q, lam2, starts, geo, ints, np.int64(row), stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc
-            )
+            acc, line = state[row], row + ints[FIRST_ROW]
+            _scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc)
 
 
 def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
