@@ -584,11 +584,15 @@ def fit_many(
             chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
         cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
         results = (map if pool is None else pool.map)(job, cuts)
-        for (_lo, done), part in zip(chunks, results, strict=False):
-            parts.append(part)
-            if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
-                stopped = done < D
-                break
+        try:
+            for (_lo, done), part in zip(chunks, results, strict=False):
+                parts.append(part)
+                if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
+                    stopped = done < D
+                    break
+        except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
+            options.halt.append(True)
+            raise
         if stopped and pool is not None and hasattr(results, "close"):
             results.close()  # chunks that no thread has begun are not fitted
     return dataclasses.replace(_assemble(parts, values, law, candidates, done if stopped else D), keys=keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def _split_keys(data, name):
             f"{name} is a {type(data).__name__}: pass [frame[c] for c in frame.columns] if its columns are the data sets, "
             "frame.to_numpy() if its rows are, or frame.groupby('key')['x'] for groups of one column"
         )
-    if isinstance(data, (Iterator, ItemsView, ValuesView)):
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # iterators, views of a dict, groups of polars
         data = list(data)
     if isinstance(data, Mapping):
         pairs = list(data.items())
