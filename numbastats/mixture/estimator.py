@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -108,6 +109,13 @@ class Mixture(Estimator):
         total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = tags.input_tags.allow_nan = True
+        with contextlib.suppress(TypeError, ValueError):  # of a family that `fit` will refuse
+            tags.input_tags.positive_only = family_of(self.family).minimum >= 0.0
+        return tags
 
     @property
     def means_(self):
@@ -269,6 +277,8 @@ class Mixture(Estimator):
 
 
 def _column(X):
+    if hasattr(X, "toarray"):
+        raise TypeError(f"sparse data ({type(X).__name__}) are not understood: pass X.toarray()")
     x = unmasked(to_host(X, "X"))
     if x.dtype.kind == "O" and all(getattr(d, "kind", "O") in "fiub" for d in np.atleast_1d(getattr(X, "dtypes", "O"))):
         x = X.to_numpy(float, na_value=np.nan)  # of a data frame or series with nullable columns
