@@ -1657,8 +1657,7 @@ def test_methods_of_a_fit_use_its_family(family):
         assert fit.ppf(lower) == pytest.approx(at, rel=1e-12)
     draws = fit.rvs(20_000, rng=3)
     assert abs(draws.mean() - fit.weights @ fit.component_means()) < 5 * draws.std() / math.sqrt(20_000)
-    params = None if np.isnan(fit.params).any() else fit.params
-    assert (mixture.pdf(at, fit.weights, fit.centres, params, family=fit.family) == fit.pdf(at)).all()
+    assert (mixture.pdf(at, fit.weights, fit.centres, fit.params, family=fit.family) == fit.pdf(at)).all()
 
 
 def test_a_fit_without_parameters_has_no_distribution():
@@ -1960,3 +1959,91 @@ def test_checks_of_scikit_learn():
 def test_sparse_data_are_refused():
     with pytest.raises(TypeError, match=r"sparse data \(csr_array\).*X.toarray\(\)"):
         mixture.Mixture(1, family="gaussian").fit(scipy.sparse.csr_array(np.eye(4)[:, :1]))
+
+
+# --- against changes of single lines ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", ("gamma", 2.0), "poisson", "geometric"], ids=str)
+def test_what_is_narrow_is_so_beside_the_spread_of_the_data(family):
+    """A component is admissible down to exactly min_sd_ratio: its deviation over the data's, or IQR/1.349 if that is less."""
+    x = np.append(small_data(), [60.0, 90.0])  # a tail that makes the deviation the larger of the two
+    x = np.round(x) if family in ("poisson", "geometric") else x
+    fit = mixture.fit(x, 2, family=family, rng=1, device="cpu", min_sd_ratio=0.0, min_count=0.0)
+    sd = [scipy_law(family, m, p).std() for m, p in zip(fit.centres, fit.params, strict=True)]
+    low, high = np.quantile(x, [0.25, 0.75], method="inverted_cdf")
+    assert (high - low) / 1.349 < x.std() and fit.status == 0
+    ratio = min(sd) / ((high - low) / 1.349)
+    start = np.stack([fit.weights, fit.centres, np.nan_to_num(fit.params, nan=1.0)])[None]
+    for share, status in ((0.999, 0), (1.001, 4)):
+        again = mixture.fit(x, 2, family=family, init_params=start, min_sd_ratio=share * ratio, min_count=0.0, device="cpu")
+        assert again.status == status
+    count = fit.weights.min() * x.size
+    for share, status in ((0.999, 0), (1.001, 4)):
+        again = mixture.fit(x, 2, family=family, init_params=start, min_sd_ratio=0.0, min_count=share * count, device="cpu")
+        assert again.status == status
+
+
+def test_runner_up_is_the_next_optimum():
+    """Three groups and two components: either two of them may be taken together."""
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(-6, 1, 80), rng.normal(0, 1, 60), rng.normal(6.3, 1, 80)])
+    start = np.array([[[0.6, 0.4], [-3.0, 6.0], [9.0, 1.0]], [[0.4, 0.6], [-6.0, 3.0], [1.0, 9.0]]])
+    each = [mixture.fit(x, 2, family="gaussian", init_params=s[None], device="cpu") for s in start]
+    assert all(r.status == 0 and r.hits == 1 and np.isnan(r.runner_up) for r in each)
+    low, high = sorted(r.loglik for r in each)
+    assert high - low > 0.1
+    both = mixture.fit(x, 2, family="gaussian", init_params=start, device="cpu")
+    assert both.loglik == pytest.approx(high, rel=1e-12) and both.runner_up == pytest.approx(low, rel=1e-12) and both.hits == 1
+    many = mixture.fit(x, 2, family="gaussian", rng=1, device="cpu")
+    assert many.loglik == pytest.approx(high, rel=1e-12) and many.runner_up == pytest.approx(low, rel=1e-12)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma", "exponential"])
+def test_smallest_eigenvalue_is_one_minus_the_rate_of_em(family):
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.gamma(3.0, 0.3, 150), rng.gamma(9.0, 0.6, 150)])
+    x = rng.exponential(1.0, 300) * rng.choice([1.0, 30.0], 300) if family == "exponential" else x
+    fit = mixture.fit(x, 2, family=family, rng=1, device="cpu")
+    assert fit.status == 0
+    now, steps = [fit.weights + [0.01, -0.01], fit.centres * 1.01, None if family == "exponential" else fit.params], []
+    while not steps or steps[-1] > 1e-8:
+        *new, _ll = mixture.em_update(mixture.partial_stats(x, *now, family=family, device="cpu"), *now, family=family)
+        steps.append(abs(new[0][0] - now[0][0]))
+        now = new
+    assert fit.min_eig == pytest.approx(1.0 - steps[-1] / steps[-2], rel=1e-3)
+
+
+def test_starts_of_the_papers_program_are_three_observations():
+    x = np.random.default_rng(5).wald(1.0, 3.0, 9)
+    (found,) = mixture.bulkem([x], random_inits=1, max_iters=2, rng=4, device="cpu")
+    assert found["num_iterations"] == 3
+    triples = np.array([t for t in np.array(np.meshgrid(x, x, x)).reshape(3, -1).T if t[0] < t[1] < t[2]])
+    means, lambdas = triples.mean(axis=1), 1.0 / ((1.0 / triples).mean(axis=1) - 1.0 / triples.mean(axis=1))
+    for mu, lam in zip(found["init_mu"], found["init_lambda"], strict=True):
+        at = np.argmin(np.abs(means - mu))
+        assert mu == pytest.approx(means[at], rel=1e-12) and lam == pytest.approx(lambdas[at], rel=1e-9)
+
+
+def test_the_papers_update_of_gamma_components():
+    """The shape has the old mean: log a - psi(a) is the mean deviance x/m - 1 - log(x/m) about it."""
+    x, start = small_data(), np.array([[0.4, 0.6], [3.0, 7.0], [4.0, 9.0]])
+    r = mixture.responsibilities(x, *start, family="gamma", device="cpu")
+    fit = mixture.fit(x, 2, family="gamma", method="bulkem", init_params=start[None], max_iter=1, device="cpu")
+    np.testing.assert_allclose(fit.weights, r.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(fit.means, x @ r / r.sum(axis=0), rtol=1e-12)
+    z = x[:, None] / start[1]
+    deviance = (r * (z - 1.0 - np.log(z))).sum(axis=0) / r.sum(axis=0)
+    np.testing.assert_allclose(np.log(fit.params) - scipy.special.psi(fit.params), deviance, rtol=1e-11)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_criteria_of_the_estimator(family):
+    x = np.round(small_data())
+    model = mixture.Mixture(2, family=family, rng=1, device="cpu").fit(x)
+    assert model.bic(x) == pytest.approx(model.result_.bic, rel=1e-12) and model.aic(x) == pytest.approx(
+        model.result_.aic, rel=1e-12
+    )
+    free = 5 if family == "gaussian" else 3
+    assert model.bic(x) == pytest.approx(free * math.log(x.size) - 2.0 * model.loglik_, rel=1e-12)
+    assert model.aic(x) == pytest.approx(2.0 * free - 2.0 * model.loglik_, rel=1e-12)
