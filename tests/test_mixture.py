@@ -22,6 +22,7 @@ import scipy.optimize
 import scipy.sparse
 import scipy.special
 import scipy.stats
+from numba import cuda
 
 from numbastats import mixture
 from numbastats._core.errors import ConvergenceWarning, NotFittedError
@@ -1827,7 +1828,9 @@ class CupyArray:
         return self.host
 
 
-def test_fits_of_arrays_on_a_gpu():
+@pytest.mark.parametrize("kind", ["cupy", "numba"])
+def test_fits_of_arrays_on_a_gpu(kind):
+    convert = CupyArray if kind == "cupy" else cuda.to_device
     x, w = WALD, np.random.default_rng(3).random(200)
     law = [0.5, 0.5], [0.8, 1.4], [5.0, 5.0]
     calls = [
@@ -1838,10 +1841,10 @@ def test_fits_of_arrays_on_a_gpu():
         lambda x, w: mixture.Mixture(2, family="gamma", rng=1).fit(x, sample_weight=w).centres_,
     ]
     for call in calls:
-        assert (call(CupyArray(x), CupyArray(w)) == call(x, w)).all()
-    rows = mixture.fit_many(CupyArray(x.reshape(2, 100)), 1, family="gamma")
+        assert (call(convert(x), convert(w)) == call(x, w)).all()
+    rows = mixture.fit_many(convert(x.reshape(2, 100)), 1, family="gamma")
     assert (rows.centres == mixture.fit_many(x.reshape(2, 100), 1, family="gamma").centres).all()
-    parameters = [CupyArray(v) for v in law]
+    parameters = [convert(v) for v in law]
     assert mixture.pdf(1.0, *parameters, family="gamma") == mixture.pdf(1.0, *law, family="gamma")
 
 

@@ -68,7 +68,7 @@ class _Components:
         >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
         >>> fit = ns.mixture.fit(x, 1, family="lognormal")
         >>> fit.component_means().round(1), fit.parameters["mean_log"].round(1)
-        (array([3.1]), array([1.]))
+        (array([3.]), array([1.]))
         """
         return family_of(self.family).component_means(self.centres, self.params)
 
