@@ -19,19 +19,13 @@ from sklearn.datasets import load_diabetes
 import numbastats as ns
 
 
-def component_means(result):
-    """Means of the components in the units of x; those of a lognormal fit are of log x."""
-    return np.exp(result.means + result.params / 2) if result.family == "lognormal" else result.means
-
-
 def plot_mixture(axis, x, result, bins=40):
     """Histogram of x with the density of a fit and its weighted components."""
     grid = np.linspace(x.min(), x.max(), 400)
     axis.hist(x, bins=bins, density=True, color="0.85")
-    parts = [result.weights, result.means, result.params]
-    axis.plot(grid, ns.mixture.pdf(grid, *parts, family=result.family), "k-", lw=1.4, label="mixture")
-    for w, m, p, mean in zip(*parts, component_means(result), strict=True):
-        axis.plot(grid, w * ns.mixture.pdf(grid, [1.0], [m], [p], family=result.family), "--", lw=1.0, label=f"mean {mean:.1f}")
+    axis.plot(grid, result.pdf(grid), "k-", lw=1.4, label="mixture")
+    for w, c, p, mean in zip(result.weights, result.centres, result.params, result.component_means(), strict=True):
+        axis.plot(grid, w * ns.mixture.pdf(grid, [1.0], [c], [p], family=result.family), "--", lw=1.0, label=f"mean {mean:.1f}")
 
 
 def main():
@@ -52,7 +46,7 @@ def main():
         cells = [f"{b:9.2f}{'*' if K == best.n_components else ' '}" for K, b in zip(candidates, batch.criteria_[0], strict=True)]
         print(f"{family:18s} {'  '.join(cells)}  {best.message}")
         errors = [f" +- {s:.3f}" if best.n_components > 1 else "" for s in best.se["weights"]]
-        terms = (f"{w:.3f}{s} at {m:.2f}" for w, s, m in zip(best.weights, errors, component_means(best), strict=True))
+        terms = (f"{w:.3f}{s} at {m:.2f}" for w, s, m in zip(best.weights, errors, best.component_means(), strict=True))
         print(f"{'':18s} weights {', '.join(terms)}")
         plot_mixture(axis, x, best)
         axis.set(title=f"{family}, K = {best.n_components}, BIC {best.bic:.1f}", xlabel="body-mass index, kg/m$^2$")

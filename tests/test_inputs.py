@@ -23,8 +23,8 @@ REFUSE = {
     "stable.convert": lambda x: ns.stable.convert(1.5, 0.3, x),
     "stable.characteristic_function": lambda x: ns.stable.Stable(1.5, 0.3).characteristic_function(x),
     "stable.fit weights": lambda x: ns.stable.fit(X, weights=x),
-    "mixture parameters": lambda x: ns.mixture.pdf(1.0, x, X, X),
-    "mixture.partial_stats weights": lambda x: ns.mixture.partial_stats(X, *LAW, sample_weight=x),
+    "mixture parameters": lambda x: ns.mixture.pdf(1.0, x, X, X, family="inverse_gaussian"),
+    "mixture.partial_stats weights": lambda x: ns.mixture.partial_stats(X, *LAW, sample_weight=x, family="inverse_gaussian"),
     "kde.bandwidth weights": lambda x: ns.kde.KDE(bandwidth="isj").fit(X, x),
     "kde box": lambda x: ns.kde.KDE(h=0.5).fit(X).box_probability(x[5:6], [3.0]),
     "bayes.rhat": ns.bayes.rhat,
@@ -33,10 +33,10 @@ REFUSE = {
     "Recycler.pdf": lambda x: ns.quantile.Recycler(lambda t: 1 / np.cosh(t)).pdf(x),
 }
 READ_AS_NAN = {
-    "mixture.pdf": lambda x: ns.mixture.pdf(x, *LAW),
-    "mixture.sf": lambda x: ns.mixture.sf(x, *LAW),
-    "mixture.ppf": lambda x: ns.mixture.ppf(x / 4, *LAW),
-    "mixture.responsibilities": lambda x: ns.mixture.responsibilities(x, *LAW),
+    "mixture.pdf": lambda x: ns.mixture.pdf(x, *LAW, family="inverse_gaussian"),
+    "mixture.sf": lambda x: ns.mixture.sf(x, *LAW, family="inverse_gaussian"),
+    "mixture.ppf": lambda x: ns.mixture.ppf(x / 4, *LAW, family="inverse_gaussian"),
+    "mixture.responsibilities": lambda x: ns.mixture.responsibilities(x, *LAW, family="inverse_gaussian"),
     "kde.cdf": lambda x: ns.kde.KDE(h=0.5).fit(X).cdf(x),
     "kde.marginal": lambda x: ns.kde.KDE(h=0.5).fit(X).marginal([0], x),
 }

@@ -1,9 +1,9 @@
-"""Finite mixtures of one-dimensional laws, for one data set or many thousands, every fit at a certified optimum.
+"""Finite mixtures of one-dimensional distributions, for one data set or many thousands, every fit at a certified optimum.
 
 >>> import numpy as np, numbastats as ns
 >>> rng = np.random.default_rng(7)
 >>> x = np.concatenate([rng.wald(1.0, 20.0, 500), rng.wald(5.0, 20.0, 500)])
->>> result = ns.mixture.fit(x, range(1, 4), rng=0)
+>>> result = ns.mixture.fit(x, range(1, 4), family="inverse_gaussian", rng=0)
 >>> result.n_components, result.status
 (2, 0)
 """

@@ -70,7 +70,7 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
     )  # fmt: skip
     K, D = num_components, len(batch)
     kept = batch.starts.get(K)
-    first = {name: np.full((D, K), np.nan) for name in ("params", "means", "weights")}
+    first = {name: np.full((D, K), np.nan) for name in ("params", "centres", "weights")}
     if kept is not None:
         miss = np.abs(kept["loglik"] - batch.loglik[:, None])
         best = np.argmin(np.where(np.isnan(miss), np.inf, miss), axis=1)
@@ -78,7 +78,7 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
         for name, values in first.items():
             values[found] = kept[name][found, best[found]]
     rows = zip(
-        batch.params[:, :K], batch.means[:, :K], batch.weights[:, :K], *first.values(), batch.loglik.tolist(),
+        batch.params[:, :K], batch.centres[:, :K], batch.weights[:, :K], *first.values(), batch.loglik.tolist(),
         batch.n_iter.tolist(), (batch.status == 0).tolist(), batch.status.tolist(), map(batch.message, range(D)), strict=True,
     )  # fmt: skip
     return [dict(zip(_FIELDS, row, strict=True)) for row in rows]

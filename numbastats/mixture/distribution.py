@@ -8,7 +8,8 @@ import numpy as np
 
 import numbastats.random as random
 from numbastats._core.broadcast import real64, result_dtype, unmasked
-from numbastats._core.dispatch import choose_device, launch, of_host
+from numbastats._core.dispatch import choose_device, launch, of_host, to_host
+from numbastats._core.parallel import worker_count
 from numbastats._core.random import Purpose, normalise_rng
 from numbastats.mixture import kernels as k
 from numbastats.mixture.families import excess, family_of, poisson_base
@@ -17,29 +18,30 @@ from numbastats.scalar import families as fam
 __all__ = ["cdf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
 
 _PARAMETERS = """
-    weights, means : array_like, shape (K,)
-        Weights are divided by their sum.
+    weights, centres : array_like, shape (K,)
+        Weights are divided by their sum. The centre of a component is its mean where the family has one that is called so, else
+        the mean of log x, 1/x, x^2 ..., as the table of families in `fit_many` says.
     params : array_like, shape (K,), optional
         lambda, variance or shape; not used by families of one parameter.
     family : str or tuple
-        As in `fit_many`, whose results these parameters are."""
+        Required: one of the families of `fit_many`, whose results have all four as attributes."""
 
 
-def _mixture(weights, means, params, family):
+def _mixture(weights, centres, params, family):
     """The family and (3, K) parameters with dispersions."""
     law = family_of(family)
-    w, m = (np.atleast_1d(real64(a)) for a in (weights, means))
-    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(real64(params))
+    w, m = (np.atleast_1d(real64(to_host(a, name))) for a, name in ((weights, "weights"), (centres, "centres")))
+    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
     if law.two and params is None:
         raise ValueError(f"family={family!r} needs params, its {law.param} per component")
     if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
-        raise ValueError(f"weights, means, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
+        raise ValueError(f"weights, centres, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
     total = w.sum()
     if not ((w >= 0).all() and 0 < total < math.inf):
         raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
     if not (np.isfinite(m).all() and (law.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
         raise ValueError(
-            f"means={m!r}, params={v!r} are out of domain; means of {law.name} and all params must be positive and finite"
+            f"centres={m!r}, params={v!r} are out of domain; centres of {law.name} and all params must be positive and finite"
         )
     return law, np.stack([w / total, m, law.parameter(v) if law.two else v])
 
@@ -92,6 +94,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     pair = np.empty((0, n)) if stats is None else stats[0]
     where = choose_device(device, work=5.0 * n * K)
+    worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
     if n:
         launch(
             k.SCORES,
@@ -147,21 +150,22 @@ def _scores_apart(x, law, par, device, workers, stats=None):
         return out, np.exp(logs - out)  # NaN where all are -inf
 
 
-def _log_density(x, weights, means, params, family, device, workers):
+def _log_density(x, weights, centres, params, family, device, workers):
     """Logarithms in double precision, of the shape of x, and the float type of the result."""
-    law, par = _mixture(weights, means, params, family)
+    law, par = _mixture(weights, centres, params, family)
     x, dtype = _values(x)
     return _scores(x, law, par, False, device, workers)[0].reshape(x.shape), dtype
 
 
 def _document(function):
-    function.__doc__ = function.__doc__.replace("{parameters}", _PARAMETERS.strip())
+    if function.__doc__:  # not with python -OO
+        function.__doc__ = function.__doc__.replace("{parameters}", _PARAMETERS.strip())
     return function
 
 
 @of_host
 @_document
-def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
+def logpdf(x, weights, centres, params=None, *, family=None, device=None, workers=None):
     """Logarithm of the mixture density.
 
     Parameters
@@ -197,16 +201,16 @@ def logpdf(x, weights, means, params=None, *, family="inverse_gaussian", device=
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.logpdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 6)
+    >>> round(float(ns.mixture.logpdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
     -1.17617
     """
-    values, dtype = _log_density(x, weights, means, params, family, device, workers)
+    values, dtype = _log_density(x, weights, centres, params, family, device, workers)
     return values.astype(dtype)[()]
 
 
 @of_host
 @_document
-def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
+def pdf(x, weights, centres, params=None, *, family=None, device=None, workers=None):
     """Mixture density: the exponential of `logpdf`.
 
     Parameters
@@ -237,17 +241,17 @@ def pdf(x, weights, means, params=None, *, family="inverse_gaussian", device=Non
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.pdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 6)
+    >>> round(float(ns.mixture.pdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
     0.308458
     """
-    values, dtype = _log_density(x, weights, means, params, family, device, workers)
+    values, dtype = _log_density(x, weights, centres, params, family, device, workers)
     with np.errstate(over="ignore"):
         return np.exp(values).astype(dtype)[()]
 
 
 @of_host
 @_document
-def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian", device=None, workers=None):
+def responsibilities(x, weights, centres, params=None, *, family=None, device=None, workers=None):
     """Posterior probabilities of the components.
 
     Parameters
@@ -279,10 +283,10 @@ def responsibilities(x, weights, means, params=None, *, family="inverse_gaussian
     Examples
     --------
     >>> import numbastats as ns
-    >>> ns.mixture.responsibilities([0.2, 1.0], [0.3, 0.7], [1.0, 3.0], [30.0, 0.2]).round(3).tolist()
+    >>> ns.mixture.responsibilities([0.2, 1.0], [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian").round(3).tolist()
     [[0.0, 1.0], [0.846, 0.154]]
     """
-    law, par = _mixture(weights, means, params, family)
+    law, par = _mixture(weights, centres, params, family)
     x, dtype = _values(x)
     _, resp = _scores(x, law, par, True, device, workers)
     return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
@@ -388,8 +392,8 @@ def _tail(y, law, par, upper):
     return np.clip(total / sum(par[0]), 0.0, 1.0)  # the weights' sum, by the same additions, may be an ulp beside 1
 
 
-def _distribution(x, weights, means, params, family, upper):
-    law, par = _mixture(weights, means, params, family)
+def _distribution(x, weights, centres, params, family, upper):
+    law, par = _mixture(weights, centres, params, family)
     x, dtype = _values(x)
     positive = law.name != "gaussian" and not law.discrete
     at = np.maximum(x, law.minimum) if positive else x
@@ -401,7 +405,7 @@ def _distribution(x, weights, means, params, family, upper):
 
 @of_host
 @_document
-def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
+def cdf(x, weights, centres, params=None, *, family=None):
     """Mixture distribution function.
 
     Parameters
@@ -426,15 +430,15 @@ def cdf(x, weights, means, params=None, *, family="inverse_gaussian"):
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.cdf(1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 6)
+    >>> round(float(ns.mixture.cdf(1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
     0.649145
     """
-    return _distribution(x, weights, means, params, family, False)
+    return _distribution(x, weights, centres, params, family, False)
 
 
 @of_host
 @_document
-def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
+def sf(x, weights, centres, params=None, *, family=None):
     """Upper tail probability of a mixture, accurate where it is small.
 
     Parameters
@@ -456,7 +460,7 @@ def sf(x, weights, means, params=None, *, family="inverse_gaussian"):
     Inverse Gaussian laws, x and lambda from 1e-20 to 1e20 means, against 110 digits: relative error below 4e-15 where
     a = sqrt(lambda/x) (x/m - 1) is below 1, and below 4e-15 + 2e-16 a^2 further out (2e-13 at 1e-260), as for the normal law.
     """
-    return _distribution(x, weights, means, params, family, True)
+    return _distribution(x, weights, centres, params, family, True)
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
@@ -502,7 +506,7 @@ def _root(f, x, step, lowest, highest):
 
 @of_host
 @_document
-def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
+def ppf(q, weights, centres, params=None, *, family=None):
     """Mixture quantile function, to the last bits of the distribution function.
 
     Parameters
@@ -524,12 +528,12 @@ def ppf(q, weights, means, params=None, *, family="inverse_gaussian"):
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2])), 4)
+    >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 4)
     1.0
     """
     from scipy.special import ndtri
 
-    law, par = _mixture(weights, means, params, family)
+    law, par = _mixture(weights, centres, params, family)
     q, dtype = _values(q)
     good = (q >= 0) & (q <= 1)
     p = np.where(good, q, 0.5)
@@ -590,7 +594,7 @@ def _poisson_quantile(u, m):
 
 
 @_document
-def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rng=None):
+def rvs(weights, centres, params=None, size=None, *, family=None, rng=None):
     """Draws from a mixture.
 
     Parameters
@@ -612,11 +616,11 @@ def rvs(weights, means, params=None, size=None, *, family="inverse_gaussian", rn
     Examples
     --------
     >>> import numbastats as ns
-    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 100_000, rng=1)
+    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 100_000, family="inverse_gaussian", rng=1)
     >>> bool(abs(x.mean() - 2.4) < 0.2)
     True
     """
-    law, par = _mixture(weights, means, params, family)
+    law, par = _mixture(weights, centres, params, family)
     seeds = np.random.SeedSequence([int(normalise_rng(rng)), int(Purpose.MIXTURE_SAMPLE)]).spawn(3)
     u = np.asarray(random.uniform(size=size, rng=seeds[0]))
     edges = np.cumsum(par[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -10,7 +11,6 @@ from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
 from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats._core.estimator import Estimator
-from numbastats.mixture import distribution
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
 
@@ -23,12 +23,17 @@ class Mixture(Estimator):
     Parameters
     ----------
     n_components : int, or range or tuple of candidates
-    family, n_init, method, tol, max_iter, prior, criterion, se, rng, device, workers
+    family : str or tuple
+        Required by `fit`: one of the families of `fit_many`.
+    n_init, method, tol, max_iter, prior, criterion, se, rng, device, workers
         As in `fit_many`.
 
     Attributes
     ----------
-    weights_, means_, params_ : numpy.ndarray, shape (K,)
+    weights_, centres_, params_ : numpy.ndarray, shape (K,)
+        As in `MixtureFit`, which has names for them and the means of x, too: `result_`.
+    means_ : numpy.ndarray, shape (K,)
+        Of families whose centres are the means of x.
     n_components_ : int
     loglik_, lower_bound_ : float
         Log-likelihood, and its mean per observation.
@@ -53,7 +58,7 @@ class Mixture(Estimator):
         self,
         n_components=2,
         *,
-        family="inverse_gaussian",
+        family=None,
         n_init=None,
         method="newton",
         tol=1e-9,
@@ -97,7 +102,7 @@ class Mixture(Estimator):
         if r.status in (1, 2, 3):
             warnings.warn(f"status {r.status}: {r.message}", ConvergenceWarning, stacklevel=2)
         self.result_, self.n_features_in_ = r, 1
-        self.weights_, self.means_, self.params_, self.n_components_ = r.weights, r.means, r.params, r.n_components
+        self.weights_, self.centres_, self.params_, self.n_components_ = r.weights, r.centres, r.params, r.n_components
         self.loglik_, self.converged_, self.n_iter_, self.status_, self.message_ = (
             r.loglik, r.converged, r.n_iter, r.status, r.message,
         )  # fmt: skip
@@ -105,16 +110,28 @@ class Mixture(Estimator):
         self.lower_bound_ = r.loglik / total
         return self
 
-    def _parameters(self):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = tags.input_tags.allow_nan = True
+        with contextlib.suppress(TypeError, ValueError):  # of a family that `fit` will refuse
+            tags.input_tags.positive_only = family_of(self.family).minimum >= 0.0
+        return tags
+
+    @property
+    def means_(self):
+        """Means of the components, of families whose centres are the means of x."""
+        return self._fitted().means
+
+    def _fitted(self):
         if not hasattr(self, "result_"):
             raise NotFittedError("this Mixture is not fitted yet; call fit(X) first")
-        return dict(weights=self.weights_, means=self.means_, params=self.params_, family=self.result_.family)
+        return self.result_
 
-    def _of_values(self, function, X):
-        """A function of the values, of their kind and where they are."""
-        parameters = self._parameters()
+    def _of_values(self, method, X):
+        """A method of the fit applied to the values, on the device where they are; of their kind."""
+        function = getattr(self._fitted(), method)
         place = choose_device(self.device, on_device=True) if _device_kind(X) else self.device
-        return in_kind_of(function(_column(X), **parameters, device=place, workers=self.workers), X)
+        return in_kind_of(function(_column(X), device=place, workers=self.workers), X)
 
     def score_samples(self, X):
         """Log density of every observation.
@@ -128,7 +145,7 @@ class Mixture(Estimator):
         array, shape (n,)
             Of the kind of X.
         """
-        return self._of_values(distribution.logpdf, X)
+        return self._of_values("logpdf", X)
 
     def score(self, X, y=None):
         """Mean log density.
@@ -162,7 +179,7 @@ class Mixture(Estimator):
         array, shape (n, K)
             Of the kind of X.
         """
-        return self._of_values(distribution.responsibilities, X)
+        return self._of_values("predict_proba", X)
 
     def predict(self, X):
         """Most probable component of every observation.
@@ -176,8 +193,7 @@ class Mixture(Estimator):
         array of int, shape (n,)
             Of the kind of X; -1 for NaN and outside the support.
         """
-        p = to_host(self.predict_proba(X), "X")
-        return in_kind_of(np.where(np.isnan(p[:, 0]), -1, np.argmax(p, axis=1)), X)
+        return self._of_values("predict", X)
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fit the mixture; the most probable component of every observation.
@@ -206,8 +222,15 @@ class Mixture(Estimator):
         Returns
         -------
         numpy.ndarray, shape (n_samples, 1)
+
+        Raises
+        ------
+        ValueError
+            For anything but a number of draws.
         """
-        return distribution.rvs(**self._parameters(), size=n_samples, rng=rng)[:, None]
+        if np.ndim(n_samples) or not hasattr(n_samples, "__index__") or n_samples < 0:
+            raise ValueError(f"n_samples={n_samples!r} is not a number of draws; use an integer >= 0")
+        return self._fitted().rvs(int(n_samples), rng=rng)[:, None]
 
     def _criterion(self, X, price):
         scores = self._scores(X)
@@ -254,11 +277,15 @@ class Mixture(Estimator):
 
 
 def _column(X):
+    if hasattr(X, "toarray"):
+        raise TypeError(f"sparse data ({type(X).__name__}) are not understood: pass X.toarray()")
     x = unmasked(to_host(X, "X"))
     if x.dtype.kind == "O" and all(getattr(d, "kind", "O") in "fiub" for d in np.atleast_1d(getattr(X, "dtypes", "O"))):
         x = X.to_numpy(float, na_value=np.nan)  # of a data frame or series with nullable columns
     if x.ndim == 2 and x.shape[1] == 1:
         return x[:, 0]
+    if x.ndim == 2 and x.shape[1] == 0:
+        raise ValueError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)")
     if x.ndim != 1:
         raise ValueError(f"X has shape {x.shape}; a one-dimensional mixture takes (n,) or (n, 1)")
     return x

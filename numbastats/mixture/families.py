@@ -14,7 +14,7 @@ __all__ = ["FAMILIES", "Family", "excess", "family_of", "log_ratio", "poisson_ba
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """One law of components: y = g(x) follows a base family.
+    """Distribution of the components: y = g(x) follows a base family.
 
     Attributes
     ----------
@@ -40,6 +40,40 @@ class Family:
     jacobian: tuple = (0.0, 0.0, 0.0)
     shape: float = 1.0
     constant: float = 1.0
+
+    @property
+    def label(self):
+        """What users call it: its name, or with its constant a tuple."""
+        if FAMILIES.get(self.name) == self:
+            return self.name
+        return self.name, self.shape if self.transform == "identity" else self.constant
+
+    @property
+    def parameters(self):
+        """Names of a component's parameters: the first is a mean, of x or of what the transform makes of x."""
+        return (_CENTRES[self.transform], self.param) if self.two else (_CENTRES[self.transform],)
+
+    @property
+    def of_x(self):
+        """Whether the first parameter is the mean of x itself."""
+        return self.transform == "identity"
+
+    def component_means(self, m, p):
+        """Means of x from the parameters, infinite where the mean is."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if self.transform == "identity":
+                return m.copy()
+            if self.transform == "log":
+                return np.exp(m + 0.5 * p)
+            if self.transform == "reciprocal":
+                if self.base == fam.INVERSE_GAUSSIAN:
+                    return 1.0 / m + 1.0 / p
+                return np.where(p > 1.0, p / (p - 1.0) / m, np.where(np.isnan(p), p, math.inf))
+            if self.transform == "log_ratio":
+                return np.where(m < 1.0, self.constant / (1.0 - m), np.where(np.isnan(m), m, math.inf))
+        power = 1.0 / (self.constant if self.transform == "power" else 2.0)
+        size = m / self.shape * (2.0 if self.transform == "half_square" else 1.0)
+        return size**power * math.exp(math.lgamma(self.shape + power) - math.lgamma(self.shape))
 
     @property
     def two(self):
@@ -142,13 +176,17 @@ class Family:
 
 
 _LOG_2 = math.log(2.0)
+_CENTRES = {
+    "identity": "mean", "log": "mean_log", "reciprocal": "mean_reciprocal", "half_square": "mean_half_square",
+    "square": "mean_square", "power": "mean_power", "log_ratio": "mean_log_ratio",
+}  # fmt: skip
 FAMILIES = {
     f.name: f
     for f in (
         Family("inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda"),
         Family("gaussian", fam.GAUSSIAN, "variance"),
         Family("gamma", fam.GAMMA, "shape"),
-        Family("lognormal", fam.GAUSSIAN, "variance", "log", (0.0, 0.0, -1.0)),
+        Family("lognormal", fam.GAUSSIAN, "variance_log", "log", (0.0, 0.0, -1.0)),
         Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal", (0.0, 2.0, 0.0)),
         Family("reciprocal_inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda", "reciprocal", (0.0, 2.0, 0.0)),
         Family("exponential", fam.FIXED_GAMMA),
@@ -163,8 +201,16 @@ FAMILIES = {
 
 def family_of(family) -> Family:
     """Family by name, or ``("weibull", k)``, ``("pareto", minimum)``, ``("gamma", shape)`` with a fixed constant."""
+    known = (
+        f"one of {', '.join(map(repr, FAMILIES))} ('normal' is 'gaussian'), or ('weibull', shape), ('pareto', minimum), "
+        "('gamma', shape) with a positive constant"
+    )
+    if family is None:
+        raise TypeError(f"family is missing: name the distribution of the components, as in family='gaussian'. Use {known}")
     if isinstance(family, Family):
         return family
+    if isinstance(family, str) and family == "normal":
+        family = "gaussian"
     if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):
         name, value = family[0], float(family[1])
         if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
@@ -175,10 +221,7 @@ def family_of(family) -> Family:
             return Family(name, fam.FIXED_GAMMA, "", shape=value)
     elif isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
-    raise ValueError(
-        f"family={family!r} is not known; use one of {', '.join(map(repr, FAMILIES))}, or ('weibull', shape), "
-        "('pareto', minimum), ('gamma', shape) with a positive constant"
-    )
+    raise ValueError(f"family={family!r} is not known; use {known}")
 
 
 def log_ratio(y, m):

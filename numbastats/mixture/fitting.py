@@ -11,14 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats._core.broadcast import unmasked
-from numbastats._core.dispatch import choose_device
+from numbastats._core.dispatch import choose_device, in_kind_of, to_host
 from numbastats._core.errors import choice, index_of
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats._core.random import key_words, normalise_rng
-from numbastats.mixture import climbing, kernels, pipeline
+from numbastats.mixture import climbing, distribution, kernels, pipeline
 from numbastats.mixture.climbing import COUNT, MASS
 from numbastats.mixture.families import Family, family_of
-from numbastats.mixture.layout import arrange, flatten
+from numbastats.mixture.layout import arrange, flatten, keyed
 from numbastats.scalar import families as fam
 
 __all__ = ["MixtureBatch", "MixtureFit", "fit", "fit_many"]
@@ -46,18 +46,57 @@ STATUS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class MixtureFit:
+class _Components:
+    """What fits and batches of fits tell of their components besides their fields."""
+
+    @property
+    def parameters(self):
+        """Parameters of the components by the names that the family has for them, as {"mean": ..., "variance": ...}."""
+        return dict(zip(family_of(self.family).parameters, (self.centres, self.params), strict=False))
+
+    def component_means(self):
+        """Means of x in each component, whatever the family's parameters are.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of `weights`; inf where a mean does not exist (Pareto and inverse gamma distributions with heavy tails).
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
+        >>> fit = ns.mixture.fit(x, 1, family="lognormal")
+        >>> fit.component_means().round(1), fit.parameters["mean_log"].round(1)
+        (array([3.]), array([1.]))
+        """
+        return family_of(self.family).component_means(self.centres, self.params)
+
+    @property
+    def means(self):
+        """The centres, of families where these are the means of x."""
+        law = family_of(self.family)
+        if not law.of_x:
+            raise AttributeError(
+                f"the parameter {law.parameters[0]!r} of the family {self.family!r} is not the mean of x; component_means() has "
+                f"the means of x, centres or parameters[{law.parameters[0]!r}] the parameter"
+            )
+        return self.centres
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MixtureFit(_Components):
     """Mixture fitted to one data set.
 
     Attributes
     ----------
     family : str or tuple
-        Name of the component family.
-    weights, means, params : numpy.ndarray, shape (K,)
-        In order of increasing mean. `means` and `params` are those of the family's own variable (log x for the lognormal law,
-        1/x for the inverse gamma law, see `fit_many`); `params` is lambda, the variance or the shape, NaN for families of one
-        parameter.
+        The family as `fit_many` spells it.
+    weights, centres, params : numpy.ndarray, shape (K,)
+        In order of increasing centre. The centre is the component's mean where the family has one that is called so, else the
+        mean of log x, 1/x, x^2 ...; `params` is lambda, the variance or the shape, NaN for families of one parameter. The table
+        of families in `fit_many` has the names, under which `parameters` holds both. Functions take them in this order:
+        ``mixture.pdf(x, fit.weights, fit.centres, fit.params, family=fit.family)`` is ``fit.pdf(x)``.
     loglik, objective : float
         Log-likelihood, and with the log prior added.
     n_iter, n_passes : int
@@ -68,6 +107,7 @@ class MixtureFit:
     message : str
     bic, aic : float
     n_used, n_dropped, n_components : int
+        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
     hits : int
         Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; more where all
         collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
@@ -76,9 +116,9 @@ class MixtureFit:
     n_singular : int
         Starts that collapsed.
     se : dict
-        Standard errors of weights, means, params; empty unless asked for.
+        Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
     cov : numpy.ndarray, shape (3 K, 3 K)
-        Covariance of (weights, means, params), whose diagonal is the square of `se`; (2 K, 2 K) for families of one parameter,
+        Covariance of (weights, centres, params), whose diagonal is the square of `se`; (2 K, 2 K) for families of one parameter,
         (0, 0) unless asked for.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
@@ -87,7 +127,7 @@ class MixtureFit:
 
     family: object
     weights: np.ndarray
-    means: np.ndarray
+    centres: np.ndarray
     params: np.ndarray
     loglik: float
     objective: float
@@ -109,37 +149,187 @@ class MixtureFit:
     decrement: float
     min_eig: float
 
+    def _distribution(self):
+        """The arguments of the functions of `mixture`."""
+        if np.isnan(self.weights).any():
+            raise ValueError(f"this fit has no parameters (status {self.status}: {self.message})")
+        two = family_of(self.family).two
+        return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
-@dataclasses.dataclass(frozen=True)
-class MixtureBatch:
+    def pdf(self, x, *, device=None, workers=None):
+        """Density of the fitted mixture, as `mixture.pdf`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.pdf`.
+
+        Returns
+        -------
+        array or scalar
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
+        (0.122626, 0.632121, 2.079442)
+        """
+        return distribution.pdf(x, **self._distribution(), device=device, workers=workers)
+
+    def logpdf(self, x, *, device=None, workers=None):
+        """Logarithm of the density, as `mixture.logpdf`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.logpdf`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return distribution.logpdf(x, **self._distribution(), device=device, workers=workers)
+
+    def cdf(self, x):
+        """Distribution function of the fitted mixture, as `mixture.cdf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return distribution.cdf(x, **self._distribution())
+
+    def sf(self, x):
+        """Upper tail probability of the fitted mixture, as `mixture.sf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return distribution.sf(x, **self._distribution())
+
+    def ppf(self, q):
+        """Quantile function of the fitted mixture, as `mixture.ppf`.
+
+        Parameters
+        ----------
+        q : array_like
+            Probabilities.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return distribution.ppf(q, **self._distribution())
+
+    def rvs(self, size=None, *, rng=None):
+        """Draws from the fitted mixture, as `mixture.rvs`.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        array or scalar
+        """
+        return distribution.rvs(**self._distribution(), size=size, rng=rng)
+
+    def predict_proba(self, x, *, device=None, workers=None):
+        """Posterior probabilities of the components, as `mixture.responsibilities`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.responsibilities`.
+
+        Returns
+        -------
+        array, shape (*x.shape, K)
+            NaN for NaN and outside the support.
+        """
+        return distribution.responsibilities(x, **self._distribution(), device=device, workers=workers)
+
+    def predict(self, x, *, device=None, workers=None):
+        """Most probable component of every value.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.responsibilities`.
+
+        Returns
+        -------
+        array of int
+            Of the shape and kind of x; -1 for NaN and outside the support.
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+        >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
+        [0, 1, -1]
+        """
+        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
+        return in_kind_of(np.where(np.isnan(p[..., 0]), -1, np.argmax(p, axis=-1)), x)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MixtureBatch(_Components):
     """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
 
     Attributes
     ----------
     family : str or tuple
-    weights, means, params : numpy.ndarray, shape (D, K)
-        NaN where a data set has fewer components than the widest.
+    weights, centres, params : numpy.ndarray, shape (D, K)
+        NaN where a data set has fewer components than the widest. `parameters`, `component_means()` and `means` as in
+        `MixtureFit`.
     status : numpy.ndarray of int8, shape (D,)
         0 certified; 1 out of budget; 2 not certified; 3 degenerate; 4 inadmissible; 5 too few values; 6 out of support;
         7 empty; 8 not finite; 9 stopped. `message(i)` says it in words.
     cov : numpy.ndarray, shape (D, 3 * width, 3 * width)
-        Component k of quantity q (weights, means, params) is row ``q * width + k``, width the largest number of components.
+        Component k of quantity q (weights, centres, params) is row ``q * width + k``, width the largest number of components.
     criteria_ : numpy.ndarray, shape (D, number of candidates)
         The criterion for every number of components that was tried.
     candidates : tuple of int
         The numbers of components that were tried.
     starts : dict
-        With ``keep_starts``, by number of components K: the start parameters "weights", "means", "params" (D, R, K), and the
+        With ``keep_starts``, by number of components K: the start parameters "weights", "centres", "params" (D, R, K), and the
         "loglik", "status" and "n_iter" (D, R) that each climb ended with.
+
+    keys : tuple or None
+        Keys of the data sets, in their order, where the data had any (a dict, a groupby, pairs).
 
     Notes
     -----
-    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components.
+    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. i is always a number
+    from 0 on (or negative, from the end); the fit of a key is ``batch[batch.keys.index(key)]``, and all of them are
+    ``zip(batch.keys, batch)``.
     """
 
     family: object
     weights: np.ndarray
-    means: np.ndarray
+    centres: np.ndarray
     params: np.ndarray
     loglik: np.ndarray
     objective: np.ndarray
@@ -163,6 +353,7 @@ class MixtureBatch:
     candidates: tuple
     notes: dict = dataclasses.field(repr=False)
     starts: dict = dataclasses.field(repr=False)
+    keys: tuple | None = dataclasses.field(default=None, repr=False)
 
     def __len__(self):
         return self.status.size
@@ -197,7 +388,7 @@ def fit_many(
     data,
     n_components=2,
     *,
-    family="inverse_gaussian",
+    family=None,
     offsets=None,
     weights=None,
     n_init=None,
@@ -224,14 +415,16 @@ def fit_many(
 
     Parameters
     ----------
-    data : list, tuple or iterator of 1-d arrays, 2-d array, or 1-d array with `offsets`
-        Data sets of any lengths. In a 2-d array rows are data sets; NaN and masked values are missing.
+    data : list, tuple or iterator of 1-d arrays, dict of them, 2-d array, or 1-d array with `offsets`
+        Data sets of any lengths. In a 2-d array rows are data sets. NaN and masked values are missing: dropped, and counted in
+        `n_dropped`. Keys of a dict, of a pandas groupby of one column (``frame.groupby("g")["x"]``) or of an iterable of pairs
+        (key, 1-d array) are kept as `keys`. A data frame is refused: its rows or its columns might be meant. Arrays on a GPU are
+        copied to the host.
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among certified fits. Where K components do
         worse than K - 1, starts that split a component are added.
     family : str or tuple
-        "inverse_gaussian", "gaussian", "gamma", "lognormal", "inverse_gamma", "reciprocal_inverse_gaussian", "exponential",
-        "poisson", "geometric", "rayleigh", "maxwell", "half_normal", ("weibull", k), ("pareto", minimum), ("gamma", shape).
+        Required: a name in the table of families below, or a tuple of a name and a fixed constant; "normal" is "gaussian".
         Poisson and geometric laws are those of counts 0, 1, 2, ...: numbers of trials less 1 for the geometric ones of NumPy.
         Laws on (0, inf) take no zeros, but for those whose density at 0 is finite and positive, as the exponential and the
         half-normal law's.
@@ -239,13 +432,14 @@ def fit_many(
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
         Weights >= 0 of the observations, as counts: tied or binned data as weighted values. Their sum is the number of
-        observations for `min_count`, the criteria and standard errors. Masked ones count as 0.
+        observations for `min_count`, the criteria and standard errors. Masked ones count as 0. With the keys of the data, in any
+        order, or without keys, in the order of the data.
     n_init : int, optional
         Starts per data set; by default 30, 60, 100 for up to 2, 3, more components.
     starts : {"portfolio", "subset", "quantile", "kmeans++"}
         Three observations per component, random quantile cuts, k-means++ cuts, or a third of each.
     init_params : array, shape (D, R, 3, K), optional
-        Explicit starts instead: weights, means, params. One with a NaN is no start.
+        Explicit starts instead: weights, centres, params. One with a NaN is no start.
     method : {"newton", "squarem", "em", "bulkem"}
         Short EM on compressed cells, then Newton on the best few (SQUAREM where that fails), and on more where these collapse;
         or one algorithm for every start.
@@ -287,15 +481,35 @@ def fit_many(
     Raises
     ------
     TypeError, ValueError
-        For bad arguments. Bad data never raise: their data set gets a status, NaN parameters and a message.
+        For bad arguments, a missing family among them. Bad data never raise: their data set gets a status, NaN parameters and a
+        message.
 
     Notes
     -----
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
-    maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. Means and params belong to the family's own
-    variable y: log x (lognormal), 1/x (inverse gamma, reciprocal inverse Gaussian), x^2/2 (Rayleigh), x^2 (Maxwell,
-    half-normal), x^k (Weibull), log(x/minimum) (Pareto). On 24 public cases with references of 25 digits the log-likelihood is
-    within 1e-13 relative and the parameters within 2e-11.
+    maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. On 24 public cases with references of 25 digits
+    the log-likelihood is within 1e-13 relative and the parameters within 2e-11.
+
+    Families, with the names of `centres` and `params`, which are keys of `parameters` in results:
+
+    ============================= ================ ============ ==============================================
+    family                        centres          params       in other words
+    ============================= ================ ============ ==============================================
+    "gaussian"                    mean             variance
+    "inverse_gaussian"            mean             lambda
+    "gamma"                       mean             shape        scale = mean/shape
+    "lognormal"                   mean_log         variance_log mean and variance of log x
+    "inverse_gamma"               mean_reciprocal  shape        of 1/x, a gamma variable; scale = shape/centre
+    "reciprocal_inverse_gaussian" mean_reciprocal  lambda       of 1/x, an inverse Gaussian variable
+    "exponential"                 mean
+    "poisson", "geometric"        mean                          of counts from 0 on
+    "rayleigh"                    mean_half_square              mean of x^2/2: sigma^2
+    "maxwell"                     mean_square                   mean of x^2: 3 scale^2
+    "half_normal"                 mean_square                   mean of x^2: sigma^2
+    ("weibull", k)                mean_power                    mean of x^k: scale^k
+    ("pareto", minimum)           mean_log_ratio                mean of log(x/minimum): 1/exponent
+    ("gamma", shape)              mean                          scale = mean/shape
+    ============================= ================ ============ ==============================================
 
     References
     ----------
@@ -307,7 +521,7 @@ def fit_many(
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(1)
     >>> x = np.where(rng.random((3, 500)) < 0.3, rng.wald(1.0, 30.0, (3, 500)), rng.wald(3.0, 0.2, (3, 500)))
-    >>> fits = ns.mixture.fit_many(x, 2, rng=0)
+    >>> fits = ns.mixture.fit_many(x, 2, family="inverse_gaussian", rng=0)
     >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist()
     ([0, 0, 0], [0.3, 0.3, 0.3])
     """
@@ -332,6 +546,7 @@ def fit_many(
         pool, workers = workers, 1
     else:
         pool, workers = None, worker_count(workers)
+    data, weights, keys = keyed(data, weights)
     values = flatten(data, offsets, weights)
     D = values.count
     candidates, per_set = _candidates(n_components, D)
@@ -346,7 +561,7 @@ def fit_many(
         if len(candidates) > 1 or given.ndim != 4 or given.shape[0] != D or given.shape[2:] != (3, candidates[0]):
             raise ValueError(
                 f"init_params has shape {given.shape}; it must be (D, R, 3, K) = ({D}, R, 3, {candidates[0]}) with one K: "
-                "weights, means and params of R starts"
+                "weights, centres and params of R starts"
             )
         if (given[:, :, 0] < 0).any():
             raise ValueError("init_params has negative weights; use weights >= 0")
@@ -369,24 +584,30 @@ def fit_many(
             chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
         cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
         results = (map if pool is None else pool.map)(job, cuts)
-        for (_lo, done), part in zip(chunks, results, strict=False):
-            parts.append(part)
-            if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
-                stopped = done < D
-                break
+        try:
+            for (_lo, done), part in zip(chunks, results, strict=False):
+                parts.append(part)
+                if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
+                    stopped = done < D
+                    break
+        except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
+            options.halt.append(True)
+            raise
         if stopped and pool is not None and hasattr(results, "close"):
             results.close()  # chunks that no thread has begun are not fitted
-    return _assemble(parts, values, family, candidates, done if stopped else D)
+    return dataclasses.replace(_assemble(parts, values, law, candidates, done if stopped else D), keys=keys)
 
 
-def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights=None, **options) -> MixtureFit:
+def fit(x, n_components=2, *, family=None, errors="raise", weights=None, **options) -> MixtureFit:
     """Fit a mixture to one data set.
 
     Parameters
     ----------
     x : array_like, shape (n,)
+        NaN and masked values are missing: dropped, and counted in `n_dropped`.
     n_components : int, or range or tuple of candidates
     family : str or tuple
+        Required: one of the families of `fit_many`.
     errors : {"raise", "status"}
         Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
@@ -399,8 +620,8 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
 
     Raises
     ------
-    ValueError
-        For bad options; with ``errors="raise"`` also for data that cannot be fitted.
+    TypeError, ValueError
+        For bad options, a missing family among them; with ``errors="raise"`` also for data that cannot be fitted.
 
     Examples
     --------
@@ -412,7 +633,9 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
     (2, [-2.0, 3.0])
     """
     choice("errors", errors, ("raise", "status"))
-    x = unmasked(x)
+    if hasattr(x, "ngroups"):
+        raise ValueError("x is a groupby, of many data sets; use fit_many()")
+    x = unmasked(to_host(x, "x"))
     if x.ndim == 2 and x.shape[1] == 1:
         x = x[:, 0]
     if x.ndim != 1:
@@ -423,7 +646,7 @@ def fit(x, n_components=2, *, family="inverse_gaussian", errors="raise", weights
         given = np.asarray(options["init_params"], np.float64)
         used = given if family_of(family).two or given.ndim < 3 else given[..., :2, :]
         if not np.isfinite(used).all():
-            raise ValueError("init_params has NaN or infinite entries; use finite weights, means and params")
+            raise ValueError("init_params has NaN or infinite entries; use finite weights, centres and params")
         options["init_params"] = given[None] if given.ndim == 3 else given
     batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
     if errors == "raise" and 5 <= batch.status[0] <= 8:
@@ -545,19 +768,18 @@ class _Job:
             none = ~certified.any(axis=1)
             grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
             pick[none] = np.argmin(grade, axis=1)[none]
-        out = {name: np.full((D, width), np.nan) for name in ("weights", "means", "params")}
+        out = {name: np.full((D, width), np.nan) for name in ("weights", "centres", "params")}
         fields = (
             "loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular",
         )  # fmt: skip
         for name in fields:
             out[name] = np.stack([getattr(r, name) for r in results])[pick, np.arange(D)]
-        names = ("weights", "means", "params") if family.two else ("weights", "means")
         side = size * width if self.se or self.cov else 0
         cov, se = np.full((D, side, side), np.nan), np.full((D, side), np.nan)
         for j, (K, r) in enumerate(zip(self.candidates, results, strict=True)):
             rows = np.nonzero(pick == j)[0]
             w, m, v = _in_units(r.par[rows], p, rows)
-            out["weights"][rows, :K], out["means"][rows, :K], out["params"][rows, :K] = w, m, v
+            out["weights"][rows, :K], out["centres"][rows, :K], out["params"][rows, :K] = w, m, v
             if side:
                 _covariances(cov, se, r, rows, p, m, v)
         out["status"] = np.where(bad != 0, bad, out["status"]).astype(np.int8)
@@ -565,7 +787,7 @@ class _Job:
         for d in np.nonzero(_unusable(out, family, values.dtype))[0]:
             out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
         lost = (bad != 0) | np.isin(out["status"], (3, 5, 8))
-        for name in ("weights", "means", "params"):
+        for name in ("weights", "centres", "params"):
             out[name][lost] = np.nan
         out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
         out["n_components"] = np.asarray(self.candidates, np.int64)[pick]
@@ -574,8 +796,7 @@ class _Job:
         out["se"] = {}
         if self.se:
             se = se.reshape(D, size, width)
-            out["se"] = {name: se[:, q] for q, name in enumerate(names)}
-            out["se"].setdefault("params", np.full((D, width), np.nan))
+            out["se"] = {name: se[:, q] for q, name in enumerate(("weights", *family.parameters))}
         out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
         return out
 
@@ -596,7 +817,7 @@ class _Job:
 
 
 def _in_units(par, p, rows):
-    """Weights, means and second parameters in the units of y."""
+    """Weights, centres and second parameters in the units of y."""
     family, info, factor = p.family, p.info[rows], p.factor[rows][:, None]
     scale, shift = info[:, [climbing.SCALE]], info[:, [climbing.SHIFT]]
     w, m, v = par[:, 0], par[:, 1], par[:, 2]
@@ -631,7 +852,7 @@ def _scaled_starts(given, p):
 
 
 def _covariances(cov, se, r, rows, p, mean, second):
-    """Fill in certified fits: the observed information in theta, carried to (weights, means, params)."""
+    """Fill in certified fits: the observed information in theta, carried to (weights, centres, params)."""
     K, width = r.par.shape[2], cov.shape[1] // (3 if p.family.two else 2)
     good = np.nonzero(r.status[rows] == 0)[0]
     if not good.size:
@@ -665,12 +886,12 @@ def _unusable(out, family, dtype):
     """Which fits have a log-likelihood that overflowed, or parameters that over- or underflow as numbers of the results' type."""
     limits = np.finfo(dtype)
     lost, used = ~np.isfinite(out["loglik"]), ~np.isnan(out["weights"])
-    for name in ("weights", "means", "params") if family.two else ("weights", "means"):
+    for name in ("weights", "centres", "params") if family.two else ("weights", "centres"):
         lost |= (used & ~(np.abs(out[name]) <= limits.max)).any(axis=1)
     if not family.discrete:
-        lost |= (out["params" if family.two else "means"] < limits.tiny).any(axis=1)
+        lost |= (out["params" if family.two else "centres"] < limits.tiny).any(axis=1)
         if family.base != fam.GAUSSIAN:
-            lost |= (out["means"] == 0.0).any(axis=1)
+            lost |= (out["centres"] == 0.0).any(axis=1)
     return lost & np.isin(out["status"], (0, 1, 2, 4))
 
 
@@ -702,7 +923,7 @@ def _kept(r, p):
     flat = first.reshape(D * R, 3, K)
     w, m, v = _in_units(flat, p, np.repeat(np.arange(D), R))
     return {
-        "weights": w.reshape(D, R, K), "means": m.reshape(D, R, K), "params": v.reshape(D, R, K), "loglik": loglik,
+        "weights": w.reshape(D, R, K), "centres": m.reshape(D, R, K), "params": v.reshape(D, R, K), "loglik": loglik,
         "status": status, "n_iter": passes,
     }  # fmt: skip
 
@@ -710,7 +931,6 @@ def _kept(r, p):
 def _assemble(parts, data, family, candidates, done):
     """One batch from the chunks; data sets that were not reached are STOPPED."""
     D, width = data.count, max(candidates)
-    law = family_of(family)
 
     def joined(name, empty):
         arrays = [part[name] for part in parts]
@@ -719,7 +939,7 @@ def _assemble(parts, data, family, candidates, done):
         return np.concatenate(arrays)
 
     row = np.full(width, np.nan)
-    values = {name: joined(name, row) for name in ("weights", "means", "params")}
+    values = {name: joined(name, row) for name in ("weights", "centres", "params")}
     for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
         values[name] = joined(name, np.nan)
     for name in ("n_iter", "n_passes", "hits", "n_singular", "n_used"):
@@ -728,7 +948,7 @@ def _assemble(parts, data, family, candidates, done):
     values["n_components"] = joined("n_components", np.int64(candidates[0]))
     values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
     mass = joined("mass", 1.0)
-    free = ((3 if law.two else 2) * values["n_components"] - 1).astype(np.float64)
+    free = ((3 if family.two else 2) * values["n_components"] - 1).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         values["bic"] = free * np.log(np.maximum(mass, 1.0)) - 2.0 * values["loglik"]
     values["aic"] = 2.0 * free - 2.0 * values["loglik"]
@@ -738,7 +958,7 @@ def _assemble(parts, data, family, candidates, done):
     }
     values["cov"] = joined("cov", np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan))
     if data.dtype == np.float32:
-        for name in ("weights", "means", "params", "cov"):
+        for name in ("weights", "centres", "params", "cov"):
             values[name] = values[name].astype(np.float32)
         values["se"] = {name: s.astype(np.float32) for name, s in values["se"].items()}
     starts = {}
@@ -748,4 +968,4 @@ def _assemble(parts, data, family, candidates, done):
     values["converged"] = np.isin(values["status"], (0, 4))
     values["n_dropped"] = joined("dropped", np.int64(0))
     notes = {d: note for part in parts for d, note in part["notes"].items()}
-    return MixtureBatch(family=family, candidates=candidates, notes=notes, starts=starts, **values)
+    return MixtureBatch(family=family.label, candidates=candidates, notes=notes, starts=starts, **values)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, ValuesView
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from numbastats._core.broadcast import result_dtype, unmasked
+from numbastats._core.dispatch import to_host
 from numbastats._core.parallel import in_threads
 
-__all__ = ["Data", "Values", "arrange", "flatten"]
+__all__ = ["Data", "Values", "arrange", "flatten", "keyed"]
 
 OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
 
@@ -75,14 +76,57 @@ class Data:
         return self.off.size - 1
 
 
+def _is_pair(part):
+    """Whether an item of a list is a key with its data set; no data set is a number, or a text, beside an array."""
+    if not (isinstance(part, tuple) and len(part) == 2 and np.ndim(part[1]) > 0):
+        return False
+    return np.ndim(part[0]) == 0 or hasattr(part[1], "columns")
+
+
+def _split_keys(data, name):
+    """A list of data sets and their keys where `data` has keys, else `data` and None."""
+    if hasattr(data, "columns") and not hasattr(data, "ngroups"):
+        raise ValueError(
+            f"{name} is a {type(data).__name__}: pass [frame[c] for c in frame.columns] if its columns are the data sets, "
+            "frame.to_numpy() if its rows are, or frame.groupby('key')['x'] for groups of one column"
+        )
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # iterators, views of a dict, groups of polars
+        data = list(data)
+    if isinstance(data, Mapping):
+        pairs = list(data.items())
+    elif hasattr(data, "ngroups") or (isinstance(data, (list, tuple)) and len(data) and all(map(_is_pair, data))):
+        pairs = list(data)  # a groupby of pandas gives pairs, too
+    else:
+        return data, None
+    return [part for _key, part in pairs], tuple(key for key, _part in pairs)
+
+
+def keyed(data, weights):
+    """Lists of data sets and of weights, in the same order, and the keys; data without keys remain what they are."""
+    data, keys = _split_keys(data, "data")
+    if weights is None:
+        return data, None, keys
+    weights, others = _split_keys(weights, "weights")
+    if others is not None and others != keys:
+        if keys is None or len(others) != len(keys) or set(others) != set(keys):
+            raise ValueError(
+                "weights have keys that differ from those of the data; pass both with the same keys, or both without"
+            )
+        by_key = dict(zip(others, weights, strict=True))
+        weights = [by_key[key] for key in keys]
+    return data, weights, keys
+
+
 def _flatten(data, offsets, name):
     """Flat float64 values, which may be the caller's, offsets and dtype; a mask makes data NaN, weights 0."""
-    read = unmasked if name == "data" else lambda part: np.asarray(np.ma.filled(part, 0))
-    if isinstance(data, (Iterator, ValuesView)):
-        data = list(data)
+
+    def read(part):
+        part = to_host(part, name)
+        return unmasked(part) if name == "data" else np.asarray(np.ma.filled(part, 0))
+
     if offsets is not None:
         x = read(data)
-        off = np.asarray(offsets)
+        off = np.asarray(to_host(offsets, "offsets"))
         if x.ndim != 1:
             raise ValueError(f"{name} has shape {x.shape}; with offsets it must be 1-D")
         if off.ndim != 1 or off.size < 1 or off.dtype.kind not in "iu":
@@ -96,7 +140,10 @@ def _flatten(data, offsets, name):
         parts = [read(p) for p in data]
         for i, p in enumerate(parts):
             if p.ndim != 1:
-                raise ValueError(f"{name}[{i}] has shape {p.shape}; every data set must be 1-D")
+                raise ValueError(
+                    f"{name}[{i}] has shape {p.shape}; every data set must be 1-D (of groups of a data frame select one column: "
+                    "frame.groupby('key')['x'])"
+                )
         off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
         dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
         flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)

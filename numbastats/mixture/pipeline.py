@@ -10,6 +10,7 @@ from numba import cuda
 
 from numbastats._core import dispatch
 from numbastats._core.compile import SIMULATED
+from numbastats._core.parallel import in_threads, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import climbing as c
 from numbastats.mixture import kernels as k
@@ -28,6 +29,7 @@ KINDS = {
     "quantile": (starting.QUANTILE_CUTS,),
     "kmeans++": (starting.KMEANS_CUTS,),
 }
+PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
 METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BULKEM}
 INADMISSIBLE, TOO_FEW = 4, 5
 
@@ -50,6 +52,7 @@ class Options:
     key: tuple
     device: str
     workers: object
+    halt: list = dataclasses.field(default_factory=list, compare=False)  # no longer empty once the call was interrupted
 
     def n_starts(self, K):
         """Starts per data set."""
@@ -68,10 +71,25 @@ class Options:
         return opt
 
 
-def run(kernel, args, n, options, written, threads=LANES, block=LANES, cost=1e4):
-    """Launch over n problems of so many CUDA threads each; arrays in `written` are read and written."""
-    if options.device == "cpu":
+def run(kernel, args, n, options, written, threads=LANES, block=LANES, cost=1e4, most=None):
+    """Launch over n problems of so many CUDA threads each; arrays in `written` are read and written.
+
+    A problem takes `cost` ns of one CPU core, `most` at worst. On the CPU long work is done in pieces, between which Ctrl-C is
+    answered, also where this runs in a thread of the caller's.
+    """
+    if options.device == "cpu" and n * (most or cost) <= PIECE:
         dispatch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
+        return
+    if options.device == "cpu":
+
+        def work(*part):
+            if options.halt:
+                raise RuntimeError("the call that this is a part of was interrupted")
+            kernel.serial(*part)
+
+        threads = worker_count(options.workers)
+        pieces = max(8 * threads, math.ceil(n * (most or cost) / PIECE))
+        in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return
     staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
     dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=block)
@@ -346,11 +364,12 @@ def climb(p, info, owner, points, options):
             np.zeros((blocks, 3, n, n)),
             np.zeros((blocks, k.NSUM)),
         )
-        cost = 15.0 * K * float(p.lengths[owner[small]].mean())
+        size = K * float(p.lengths[owner[small]].mean())
+        cost, most = 15.0 * size, size * (100.0 if options.method == "newton" else 0.8 * options.max_iter)
 
         def launch(kernel, data, opt, part):
             args = [*data, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
-            run(kernel, args, small.size, options, (12, 13, 14), cost=cost)
+            run(kernel, args, small.size, options, (12, 13, 14), cost=cost, most=most)
 
         data = (p.t1, p.t2, p.w)
         if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats._core.broadcast import real64
+from numbastats._core.dispatch import to_host
 from numbastats.mixture import kernels as k
 from numbastats.mixture.distribution import _apart, _document, _mixture, _scores, _values
 from numbastats.scalar import families as fam
@@ -13,13 +14,13 @@ __all__ = ["combine", "em_update", "partial_stats"]
 
 
 @_document
-def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", sample_weight=None, device=None, workers=None):
+def partial_stats(x, weights, centres, params=None, *, family=None, sample_weight=None, device=None, workers=None):
     """Sums of the E-step over a piece of the data.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        NaN are dropped.
+        NaN are dropped. Arrays on a GPU are copied to the host.
     {parameters}
     sample_weight : array_like, shape (n,), optional
     device, workers
@@ -40,17 +41,17 @@ def partial_stats(x, weights, means, params=None, *, family="inverse_gaussian", 
     Examples
     --------
     >>> import numpy as np, numbastats as ns
-    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 40_000, rng=1)
-    >>> now = np.array([0.5, 0.5]), np.array([1.0, 4.0]), np.array([10.0, 1.0])
+    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 40_000, family="inverse_gaussian", rng=1)
+    >>> now, family = (np.array([0.5, 0.5]), np.array([1.0, 4.0]), np.array([10.0, 1.0])), "inverse_gaussian"
     >>> for _ in range(40):
-    ...     total = ns.mixture.combine([ns.mixture.partial_stats(part, *now) for part in np.split(x, 4)])
-    ...     *now, loglik = ns.mixture.em_update(total, *now)
+    ...     sums = [ns.mixture.partial_stats(part, *now, family=family) for part in np.split(x, 4)]
+    ...     *now, loglik = ns.mixture.em_update(ns.mixture.combine(sums), *now, family=family)
     >>> now[1].round(1)
     array([1., 3.])
     """
-    law, par = _mixture(weights, means, params, family)
-    x, _ = _values(x)
-    w = np.ones(x.shape) if sample_weight is None else real64(sample_weight)
+    law, par = _mixture(weights, centres, params, family)
+    x, _ = _values(to_host(x, "x"))
+    w = np.ones(x.shape) if sample_weight is None else real64(to_host(sample_weight, "sample_weight"))
     if x.ndim != 1 or w.shape != x.shape:
         raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
     keep = ~np.isnan(x) & (w != 0.0)
@@ -91,7 +92,7 @@ def combine(parts):
 
 
 @_document
-def em_update(total, weights, means, params=None, *, family="inverse_gaussian"):
+def em_update(total, weights, centres, params=None, *, family=None):
     """M-step from the sums of all pieces.
 
     Parameters
@@ -103,7 +104,7 @@ def em_update(total, weights, means, params=None, *, family="inverse_gaussian"):
 
     Returns
     -------
-    weights, means, params : numpy.ndarray, shape (K,)
+    weights, centres, params : numpy.ndarray, shape (K,)
         The next parameters; `params` is None for families of one.
     loglik : float
         Log-likelihood of the parameters that were passed in.
@@ -113,7 +114,7 @@ def em_update(total, weights, means, params=None, *, family="inverse_gaussian"):
     ValueError
         Where a component has lost its observations or its spread.
     """
-    law, par = _mixture(weights, means, params, family)
+    law, par = _mixture(weights, centres, params, family)
     K = par.shape[1]
     total = np.asarray(total, np.float64)
     if total.shape != (3 * K + 1,):

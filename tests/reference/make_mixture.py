@@ -67,7 +67,7 @@ def solve(family, texts, K):
     density = LOG_DENSITY[family]
     start = ns.mixture.fit(np.array(texts, float), K, family=family, rng=0, method="em", n_init=20)
     two = family in ("inverse_gaussian", "gaussian", "gamma", "lognormal")
-    w, m, p = ([float(v) for v in a] for a in (start.weights, start.means, start.params))
+    w, m, p = ([float(v) for v in a] for a in (start.weights, start.centres, start.params))
     theta = [mp.log(mp.mpf(v) / mp.mpf(w[-1])) for v in w[:-1]] + [mp.mpf(v) for v in m]
     theta += [mp.log(mp.mpf(v)) for v in p] if two else []
 
