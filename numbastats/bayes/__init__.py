@@ -8,3 +8,7 @@ __all__ = [
     "BayesProbit", "HorseshoeProbit", "ess_bulk", "ess_tail", "inv_mills", "log_exe1", "log_ndtr", "mcse", "rhat",
     "truncnorm_rvs",
 ]  # fmt: skip
+
+
+def __dir__():
+    return sorted(__all__)
