@@ -1,12 +1,30 @@
-"""The manners of scikit-learn's estimators, without scikit-learn."""
+"""scikit-learn-compatible estimators, without scikit-learn."""
 
 from __future__ import annotations
 
+import functools
 import inspect
+import sys
 
 import numpy as np
 
-__all__ = ["Estimator"]
+from numbastats._core.errors import NotFittedError
+
+__all__ = ["Estimator", "not_fitted"]
+
+_OURS = {"seed": "rng", "random_state": "rng", "n_jobs": "workers", "n_draws": "draws", "n_chains": "chains"}  # names elsewhere
+
+
+def not_fitted(message):
+    """A `NotFittedError`; where scikit-learn is loaded, it is its error of that name, too."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return NotFittedError(message) if theirs is None else _of_both(theirs)(message)
+
+
+@functools.cache
+def _of_both(theirs):
+    options = {"__module__": NotFittedError.__module__, "__reduce__": lambda self: (not_fitted, self.args)}
+    return type("NotFittedError", (NotFittedError, theirs), options)
 
 
 class Estimator:
@@ -16,6 +34,13 @@ class Estimator:
     """
 
     _estimator_type = None
+
+    def __new__(cls, *args, **options):
+        """Refuse other libraries' names of options, with ours."""
+        for name in options.keys() & _OURS.keys() - inspect.signature(cls).parameters.keys():
+            if _OURS[name] in inspect.signature(cls).parameters:
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}; use {_OURS[name]}=")
+        return super().__new__(cls)
 
     def __repr__(self):
         defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}

@@ -66,7 +66,7 @@ def _plain_rhat(x):
 
 
 def _plain_ess(x):
-    """Effective sample size by Geyer's initial monotone sequence."""
+    """Effective sample size by Geyer's initial monotone sequence, as Stan and ArviZ have it."""
     m, n, k = x.shape
     centred = x - x.mean(axis=1, keepdims=True)
     f = np.fft.rfft(centred, 2 * n, axis=1)
@@ -74,13 +74,14 @@ def _plain_ess(x):
     within, total = _variances(x)
     out = np.where(np.isnan(total), np.nan, float(m * n))
     for j in np.flatnonzero(total > 0):
-        rho = 1.0 - (within[j] - covariance[:, j] * n / (n - 1)) / total[j]
+        rho = 1.0 - (within[j] - covariance[:, j]) / total[j]
         rho[0] = 1.0
         pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)
-        negative = np.flatnonzero(pairs < 0)
-        pairs = np.minimum.accumulate(pairs[: negative[0] if negative.size else pairs.size])
-        time = max(2.0 * pairs.sum() - 1.0, 1.0 / np.log10(m * n))
-        out[j] = m * n / time
+        # the first pair that is not positive, or the last one, adds its even term alone, and once
+        stop = min([max((n - 3) // 2, 0), *np.flatnonzero(pairs <= 0)])
+        rest = rho[2 * stop] if pairs[stop] >= 0 else max(rho[2 * stop], 0.0)
+        time = 2.0 * np.minimum.accumulate(pairs[:stop]).sum() + rest - 1.0
+        out[j] = m * n / max(time, 1.0 / np.log10(m * n))
     return out
 
 
@@ -128,7 +129,7 @@ def ess_bulk(x):
     Returns
     -------
     float or numpy.ndarray, shape (k,)
-        NaN where a draw is not finite.
+        What ArviZ and Stan give, but for roundings. NaN where a draw is not finite.
 
     Raises
     ------
@@ -167,10 +168,10 @@ def ess_tail(x):
     >>> 3000 < ns.bayes.ess_tail(ns.random.normal(size=(4, 1000), rng=1)) < 4500
     True
     """
-    draws = _split(_chains(x))
+    draws = _chains(x)
     flat = draws.reshape(-1, draws.shape[2])
     cuts = [np.quantile(flat, q, axis=0) for q in (0.05, 0.95)]
-    sizes = [_plain_ess(np.where(np.isnan(cut), np.nan, draws <= cut)) for cut in cuts]
+    sizes = [_plain_ess(_split(np.where(np.isnan(cut), np.nan, draws <= cut))) for cut in cuts]
     return _result(x, np.minimum(*sizes))
 
 

@@ -6,7 +6,10 @@ import contextlib
 import json
 import math
 import os
+import secrets
+import shutil
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -15,8 +18,9 @@ import numpy as np
 
 from numbastats._core.archive import read_archive
 from numbastats._core.dispatch import choose_device, elementwise
-from numbastats._core.errors import ConvergenceWarning, NotFittedError, choice
-from numbastats._core.estimator import Estimator
+from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.parallel import worker_count
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
@@ -28,8 +32,11 @@ __all__ = ["BayesProbit", "HorseshoeProbit"]
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "all")
 _FITTED = ("_used", "_chains", "_shift", "_scale", "_unit", "_moments", "_kept", "_trace", "_seconds")
+_FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
+_RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
 _SINGLE_FROM = 1_000_000  # entries of X from which it is kept in float32 by default
 _LIGHT = 0.6  # Pareto shape from which on the surrogate's tails are too light
+_LARGEST = 1e100  # of X: X'X and the bounds of prior precisions are in the range of a Cholesky factorisation
 _BLOCK = 2**22  # linear predictors held at once when draws meet rows
 
 
@@ -135,8 +142,12 @@ class BayesProbit(Estimator):
         "gibbs", measured: 181 times with "surrogate" at 10^4 x 100, 3.5 times with "split-hmc" for 569 nearly separable rows.
         "auto" takes "px-gibbs" for more columns than rows, else decides between the last two at the end of the warmup. Draws of
         "surrogate" miss tails that are much heavier than those of a normal law, as with separable data and no slab.
-    chains, warmup, draws, thin : int
+    chains, warmup, thin : int
         A chain runs ``warmup + draws * thin`` iterations.
+    draws : int, optional
+        Draws per chain. By default 1000, doubled while the chains disagree (`converged_`), up to 64,000: for large X up to
+        fewer, with at most 10^10 multiplications per chain, about a minute on one core. The limit counts work and not seconds,
+        so that results do not depend on the machine.
     keep : {"draws", "all", "cov", "moments"}
         What is stored besides running moments: b, a and log tau of every draw; also log lambda; the covariance; nothing.
     inner_sweeps : int, optional
@@ -227,7 +238,7 @@ class BayesProbit(Estimator):
         sampler="auto",
         chains=4,
         warmup=1000,
-        draws=1000,
+        draws=None,
         thin=1,
         keep="draws",
         inner_sweeps=None,
@@ -255,10 +266,11 @@ class BayesProbit(Estimator):
         choice("keep", self.keep, _KEEP)
         for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
             value = getattr(self, name)
-            if value is None and name == "inner_sweeps":
+            if value is None and name in ("draws", "inner_sweeps"):
                 continue
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
                 raise ValueError(f"{name}={value!r} is not understood; use an integer >= {least}")
+        worker_count(self.workers)
         if self.sampler not in ("gibbs", "px-gibbs") and self.warmup < 50:
             raise ValueError(f"warmup={self.warmup} is too short for sampler={self.sampler!r}, which adapts; use at least 50")
         for name in ("tau_scale", "tau", "slab", "intercept_scale"):
@@ -275,7 +287,10 @@ class BayesProbit(Estimator):
         names = getattr(X, "columns", None)
         X = matrix(X)
         if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has shape {X.shape}; the model was fitted with {self.n_features_in_} columns")
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input: "
+                f"X has shape {X.shape}; pass the columns of the fit"
+            )
         if names is not None and hasattr(self, "feature_names_in_"):
             got, known = [str(n) for n in names], [str(n) for n in self.feature_names_in_]
             if got != known:
@@ -299,7 +314,11 @@ class BayesProbit(Estimator):
             raise TypeError(f"y holds values of types that have no order, {', '.join(kinds)}; use one type") from None
         if classes.size > 2:
             shown = ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
-            raise ValueError(f"y has {classes.size} different values ({shown}); a probit model needs two")
+            kind = "continuous numbers" if y.dtype.kind == "f" and (y != np.rint(y)).any() else "classes"
+            raise ValueError(
+                f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a probit "
+                "model needs two: pass, for example, y > threshold or y == value"
+            )
         if classes.size == 1:
             if math.isinf(self.intercept_scale) and self.fit_intercept:
                 raise ValueError("y has one class only: with intercept_scale=inf the posterior is improper; use a finite scale")
@@ -342,18 +361,17 @@ class BayesProbit(Estimator):
                 "share one prior; pass standardize=True",
                 stacklevel=4,
             )
-        if facts.p + self.fit_intercept == 0:
-            raise ValueError("X has no columns and fit_intercept=False: there is nothing to fit")
         limit = {"float32": np.finfo(np.float32).max, "bfloat16": 2.0**128 - 2.0**120}.get(storage, np.finfo(float).max)
         with np.errstate(over="ignore"):
             unit = _unit(np.hypot(facts.mean - shift, sd) / scale)
             scale = scale / unit
-            large = ~(np.abs((np.stack([facts.low, facts.high]) - shift) / scale) <= limit).all(axis=0)
-        beyond = (scale < 1e-300) | (large & (storage != "int8"))
+            size = np.abs((np.stack([facts.low, facts.high]) - shift) / scale).max(axis=0)
+        beyond = (scale < 1e-300) | (~(size <= limit) & (storage != "int8")) | ~(size <= _LARGEST)
         if beyond.any():
+            j = int(np.argmax(beyond))
             raise ValueError(
-                f"column {int(np.argmax(beyond))} of X has numbers that are too large or too small for {storage}; bring it to a "
-                "scale near 1"
+                f"column {j} of X has numbers that are too large or too small for {storage}: they go from {facts.low[j]:.3g} to "
+                f"{facts.high[j]:.3g}; bring it to a scale near 1, or pass standardize=True"
             )
         source = Source(
             reader, facts, signs, event, storage=storage, intercept=self.fit_intercept, shift=shift, scale=scale,
@@ -395,12 +413,26 @@ class BayesProbit(Estimator):
         """
         self._check_options()
         reader, names = Reader(X), getattr(X, "columns", None)
-        if (y is None) != (reader.X is None):
-            raise ValueError("pass y with an array X; a callable X gives the outcomes itself, with y=None")
+        if y is None and reader.X is not None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; only a callable X gives the outcomes "
+                "itself"
+            )
+        if y is not None and reader.X is None:
+            raise ValueError("a callable X gives the outcomes itself; pass y=None with it")
         storage = self._storage()
         facts = survey(reader, whole=storage == "int8")
+        if facts.p == 0:
+            raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
+        if np.ndim(y) == 2:
+            category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+            warnings.warn(
+                f"A column-vector y was passed when a 1d array was expected: y has shape {np.shape(y)}; pass y.ravel()",
+                category,
+                stacklevel=2,
+            )
         classes, signs = self._outcome(facts.y if y is None else y, facts.n)
-        self._check_memory(self.draws, facts.p, self.keep, self.chains)
+        self._check_memory(self.draws or _FIRST, facts.p, self.keep, self.chains)
         rows, shift, scale, unit = self._design(reader, facts, signs, classes[1], storage)
         options = dict(
             skip=int(self.fit_intercept), prior=self.prior, kind=self.sampler, chains=self.chains, warmup=self.warmup,
@@ -410,7 +442,7 @@ class BayesProbit(Estimator):
         )  # fmt: skip
         chains = Chains(rows, **options)
         self._forget()
-        self._used = self.get_params()  # what is set later is for the next fit
+        self._used = self.get_params() | {"prior": self.prior}  # what is set later is for the next fit
         self._chains, self._shift, self._scale, self._unit = chains, shift, scale, unit
         self.classes_, self.n_features_in_ = classes, facts.p
         if names is not None:
@@ -419,7 +451,7 @@ class BayesProbit(Estimator):
         self._kept, self._trace = {}, []
         self._seconds = 0.0
         try:
-            self._run(self.warmup + self.draws * self.thin)
+            self._run(self._goals(*rows.shape))
         except BaseException:
             self._forget()
             raise
@@ -456,52 +488,75 @@ class BayesProbit(Estimator):
             raise ValueError(f"draws={draws!r} is not understood; use an integer >= 1")
         used = self._used
         self._check_memory(self._moments.n + draws, self.n_features_in_, used["keep"], used["chains"])
-        self._run(self._chains.state["iteration"] + draws * used["thin"])
+        self._run([self._chains.state["iteration"] + draws * used["thin"]])
         return self
 
+    def _goals(self, n, p):
+        """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
+        draws = [self.draws or _FIRST]
+        if self.draws is None:
+            work = self.thin * (n * p + p * p * min(n, p))  # per draw: a pass over the data and a factorisation
+            while 2 * draws[-1] <= _MOST_DRAWS and 2 * draws[-1] * work <= _MOST_WORK:
+                draws.append(2 * draws[-1])
+        return [self.warmup + d * self.thin for d in draws]
+
+    def _need(self, draws, columns, keep, chains):
+        """Bytes of so many draws per chain."""
+        return 8.0 * chains * draws * (columns + 2) * {"draws": 1, "all": 2}.get(keep, 0)
+
     def _check_memory(self, draws, columns, keep, chains):
-        if keep not in ("draws", "all"):
-            return
-        need = 8.0 * chains * draws * (columns + 2) * (2 if keep == "all" else 1)
+        need = self._need(draws, columns, keep, chains)
         if need > 0.5 * _free_memory():
             raise MemoryError(
                 f"{chains} chains of {draws} draws of {columns} coefficients take {need / 2**30:.1f} GiB, more "
                 "than half of the free memory; use keep='moments', fewer draws or a larger thin"
             )
 
-    def _run(self, until):
+    def _run(self, goals):
+        """Sample up to the first goal, a number of iterations, at which the chains agree, or the last one."""
+        chains, s, used = self._chains, self._chains.state, self._used
+        with _interrupts() as interrupted:
+            for goal in goals:
+                stopped = self._sample(goal, interrupted) or bool(interrupted)
+                if self._moments.n == 0:
+                    if interrupted:
+                        raise KeyboardInterrupt
+                    raise RuntimeError(f"sampling was stopped at iteration {s['iteration']}, before the first draw")
+                self._summarise(stopped)
+                doubled = self._need(2 * self._moments.n, chains.p, used["keep"], used["chains"])
+                if stopped or self.converged_ or self._light_tails() or doubled > 0.5 * _free_memory():
+                    break
+        if not (stopped or self.converged_):
+            self._warn()
+
+    def _sample(self, until, interrupted):
+        """Advance the chains to this iteration; returns whether the callback stopped them."""
         chains, s, warmup, thin = self._chains, self._chains.state, self._used["warmup"], self._used["thin"]
         pieces = []
         begin = called = time.perf_counter()
         stopped = False
-        with _interrupts() as interrupted:
-            try:
-                while s["iteration"] < until and not stopped:
-                    chains.advance()
-                    i = s["iteration"]
-                    if i > warmup and (i - warmup) % thin == 0:
-                        self._moments.add(self._original(s["B"]))
-                        pieces.append([s[name].copy() for name in self._stored()])
-                        if self.callback is not None:
-                            self._trace.append(self._quantities(s))
-                    now = time.perf_counter()
-                    due = i % self.callback_every == 0 if self.callback_every else now - called >= 1.0
-                    if self.callback is not None and due:
-                        called = now
-                        stopped = bool(self.callback(self._progress(s)))
-                    stopped = stopped or bool(interrupted)
-            except KeyboardInterrupt:  # from the callback, or not from the usual handler
-                interrupted.append(None)
+        try:
+            while s["iteration"] < until and not stopped and not interrupted:
+                chains.advance()
+                i = s["iteration"]
+                if i > warmup and (i - warmup) % thin == 0:
+                    self._moments.add(self._original(s["B"]))
+                    pieces.append([s[name].copy() for name in self._stored()])
+                    if self.callback is not None:
+                        self._trace.append(self._quantities(s))
+                now = time.perf_counter()
+                due = i % self.callback_every == 0 if self.callback_every else now - called >= 1.0
+                if self.callback is not None and due:
+                    called = now
+                    stopped = bool(self.callback(self._progress(s)))
+        except KeyboardInterrupt:  # from the callback, or not from the usual handler
+            interrupted.append(None)
         self._seconds += time.perf_counter() - begin
         if pieces:
             for name, values in zip(self._stored(), zip(*pieces, strict=True), strict=True):
                 before = [self._kept[name]] if name in self._kept else []
                 self._kept[name] = np.concatenate([*before, np.stack(values, axis=1)], axis=1)
-        if self._moments.n == 0:
-            if interrupted:
-                raise KeyboardInterrupt
-            raise RuntimeError(f"sampling was stopped at iteration {s['iteration']}, before the first draw")
-        self._summarise(stopped or bool(interrupted))
+        return stopped
 
     def _stored(self):
         """Parts of the state that every draw keeps."""
@@ -543,23 +598,55 @@ class BayesProbit(Estimator):
             self.draws_["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - self._kept["T"][:, :, None]
         self.coef_ = self.moments_["mean"][None, skip:]
         self.intercept_ = self.moments_["mean"][:1] if skip else np.zeros(1)
+        self.converged_ = bool(not stopped and not self._light_tails() and self._agree())
+
+    def _light_tails(self):
+        """Whether the surrogate's tails are lighter than the posterior's, so that more draws do not help."""
         shape = self.stats_["pareto_k"]
-        light = shape is not None and shape >= _LIGHT
-        self.converged_ = bool(not stopped and not light and self._agree())
-        if light:
-            warnings.warn(
-                f"the draws miss the tails, which are heavier than the surrogate's (Pareto k = {shape:.2f}), as with "
-                "separable data; use sampler='split-hmc' or 'px-gibbs', or a slab",
-                ConvergenceWarning,
-                stacklevel=4,
+        return shape is not None and shape >= _LIGHT
+
+    def _warn(self):
+        """Say what has not converged, by how much, and what to do about it."""
+        if self._light_tails():
+            text = (
+                "the draws miss the tails, which are heavier than the surrogate's (Pareto k = "
+                f"{self.stats_['pareto_k']:.2f}), as with separable data; use sampler='split-hmc' or 'px-gibbs', or a slab, "
+                "for example slab=3.0 with standardize=True"
             )
-        elif not self.converged_ and not stopped:
-            warnings.warn(
-                "the chains have not converged (R-hat >= 1.01 or fewer than 400 effective draws somewhere): see summary(), "
-                "and continue_(draws) for more",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        else:
+            text = f"the chains have not converged: {self._disagreement()}. {self._remedies()}"
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+    def _measures(self):
+        """R-hat and bulk ESS of all columns, with their names; None where there are no draws, or fewer than four."""
+        if not self.draws_ or self._moments.n < 4:
+            return None
+        x, names = self._columns()
+        return rhat(x), ess_bulk(x), names
+
+    def _disagreement(self):
+        draws, found = f"{self._used['chains']} x {self._moments.n} draws", self._measures()
+        if found is None:
+            kept = "4 draws and 2 chains are needed to tell" if self._moments.n < 4 else "their means differ, R-hat >= 1.01"
+            return f"of {draws}, {kept}"
+        r, e, names = found
+        worst, slowest = (int(np.argmax(np.where(np.isnan(v), np.inf, v))) for v in (r, -e))
+        return (
+            f"of {draws} the largest R-hat is {r[worst]:.3f} ({names[worst]}; it should be below 1.01), the smallest bulk ESS "
+            f"{e[slowest]:.0f} ({names[slowest]}; at least 400)"
+        )
+
+    def _remedies(self):
+        used, n, found, times = self._used, self._moments.n, self._measures(), 4.0
+        if found is not None:  # R-hat - 1 falls as 1/draws, the ESS grows with them
+            times = 1.5 * np.clip(max(_ESS / found[1].min(), (found[0].max() - 1.0) / (_RHAT - 1.0)), 1.0, 100.0)
+        more = 1000 * math.ceil(np.nan_to_num(times, nan=4.0) * n / 1000.0)
+        tips = [f"draws={more} (or continue_({more - n}))"]
+        if not used["standardize"]:
+            tips.append("standardize=True unless the columns' standard deviations are near 1")
+        if used["slab"] is None:
+            tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
+        return f"Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
 
     def _original(self, B):
         """Coefficients of the columns that were sampled with as those of the columns of X; the last axis is theirs."""
@@ -587,17 +674,17 @@ class BayesProbit(Estimator):
     def _agree(self):
         if self.draws_:
             x = self._columns()[0]
-            return x.shape[1] >= 4 and rhat(x).max() < 1.01 and ess_bulk(x).min() >= 400
+            return x.shape[1] >= 4 and rhat(x).max() < _RHAT and ess_bulk(x).min() >= _ESS
         m = self._moments
         if m.n < 4 or m.mean.shape[0] < 2:
             return False
         squares = m.squares if m.squares.ndim == 2 else np.einsum("cpp->cp", m.squares)
         within = squares.mean(axis=0) / (m.n - 1)
-        return bool((1.0 + m.mean.var(axis=0, ddof=1) / within < 1.01**2).all())
+        return bool((1.0 + m.mean.var(axis=0, ddof=1) / within < _RHAT**2).all())
 
     def _fitted(self):
         if not hasattr(self, "moments_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+            raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
 
     def _need_draws(self, what):
         self._fitted()
@@ -865,7 +952,12 @@ class BayesProbit(Estimator):
         Parameters
         ----------
         path : str or path-like
-            The name as it stands, no suffix is added.
+            The name as it stands, no suffix is added. A file of that name is replaced once the new one is complete.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written, for example to a full disk; a file that was there stays as it was.
         """
         self._fitted()
         params = {n: v for n, v in self._used.items() if n not in ("rng", "callback", "workers", "device")}
@@ -874,8 +966,8 @@ class BayesProbit(Estimator):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
         plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
-        with open(path, "wb") as file:
-            np.savez(file, classes=np.array(self.classes_.tolist()), header=json.dumps([params, facts], default=plain), **arrays)
+        arrays |= {"classes": np.array(self.classes_.tolist()), "header": json.dumps([params, facts], default=plain)}
+        _write(path, arrays)
 
     @classmethod
     def load(cls, path):
@@ -898,8 +990,11 @@ class BayesProbit(Estimator):
         """
         file = read_archive(path, "header", f"{path} is no model, or damaged; pass a file that BayesProbit.save wrote")
         params, facts = json.loads(str(file["header"]))
-        model = cls(**params)
-        model._used = model.get_params()
+        model = cls()
+        if params["prior"] != model.prior and "prior" not in model.get_params():
+            raise ValueError(f"{path} has a model with prior={params['prior']!r}; use BayesProbit.load")
+        vars(model).update(params)
+        model._used = model.get_params() | {"prior": model.prior}
         model.classes_ = file["classes"]
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
         model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
@@ -932,6 +1027,26 @@ class BayesProbit(Estimator):
         return arviz.from_dict(posterior=dict(self.draws_))
 
 
+def _write(path, arrays):
+    """An archive of arrays, written beside `path` and then put in its place: a full disk leaves the old file whole."""
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
+        with open(path, "wb") as file:
+            np.savez(file, **arrays)
+        return
+    beside = f"{path}.{secrets.token_hex(4)}.part"
+    try:
+        with open(beside, "xb") as file:
+            np.savez(file, **arrays)
+        if os.path.exists(path):
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(beside)
+        raise
+
+
 def _criterion(pointwise):
     elpd, penalty = pointwise.T
     return {
@@ -940,21 +1055,45 @@ def _criterion(pointwise):
     }  # fmt: skip
 
 
-def HorseshoeProbit(**options):  # noqa: N802  a constructor by another name
+class HorseshoeProbit(BayesProbit):
     """`BayesProbit` with the horseshoe prior.
 
     Parameters
     ----------
-    **options
-        As `BayesProbit`, but for `prior`.
+    tau_scale, tau, slab, fit_intercept, intercept_scale, sampler, chains, warmup, draws, thin, keep, inner_sweeps, standardize,
+    quantize, callback_every, dtype, device, workers, rng, callback
+        As for `BayesProbit`, as are attributes and methods.
 
-    Returns
-    -------
-    BayesProbit
-
-    Raises
-    ------
-    TypeError
-        For an option that `BayesProbit` does not have; values are checked by `fit`.
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.bayes.HorseshoeProbit(slab=3.0, rng=1)
+    HorseshoeProbit(slab=3.0, rng=1)
     """
-    return BayesProbit("horseshoe", **options)
+
+    def __init__(
+        self,
+        *,
+        tau_scale=1.0,
+        tau=None,
+        slab=None,
+        fit_intercept=True,
+        intercept_scale=10.0,
+        sampler="auto",
+        chains=4,
+        warmup=1000,
+        draws=None,
+        thin=1,
+        keep="draws",
+        inner_sweeps=None,
+        standardize=False,
+        quantize=False,
+        callback_every=None,
+        dtype=None,
+        device=None,
+        workers=None,
+        rng=None,
+        callback=None,
+    ):
+        options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        super().__init__("horseshoe", **options)

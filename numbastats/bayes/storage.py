@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 
 from numbastats._core.broadcast import refuse_mask, unmasked
+from numbastats._core.dispatch import to_host
 
 __all__ = ["Reader", "Source", "Survey", "column", "finite", "integers", "matrix", "part_rows", "survey"]
 
@@ -22,7 +23,7 @@ def part_rows(columns):
 def column(y):
     """Outcomes; a single column as an array of one axis."""
     refuse_mask(y)
-    y = np.asarray(y)
+    y = np.asarray(to_host(y, "y"))
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
@@ -30,7 +31,7 @@ def matrix(X):
     """X as an array of two axes, a memory map as one of its own memory; its faults named."""
     if hasattr(X, "toarray"):
         raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
-    frame, X = X, unmasked(X)
+    frame, X = X, unmasked(to_host(X, "X"))
     if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
         X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
@@ -38,7 +39,10 @@ def matrix(X):
     if X.dtype.kind not in "fiub":
         raise TypeError(f"X has dtype {X.dtype}; it must be real numbers, X.astype('float64')")
     if X.ndim != 2:
-        raise ValueError(f"X has shape {X.shape}; it must have two axes, rows and columns: X.reshape(-1, 1) for one column")
+        raise ValueError(
+            f"X has shape {X.shape}; it must have two axes, rows and columns. Reshape your data: "
+            "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
+        )
     return X
 
 
@@ -47,7 +51,8 @@ def finite(x, first):
     bad = ~np.isfinite(x)
     if bad.any():
         i, j = np.argwhere(bad)[0]
-        raise ValueError(f"X[{first + i}, {j}] is {x[i, j]}; drop or fill such rows first")
+        found = "NaN" if np.isnan(x[i, j]) else f"infinite ({x[i, j]})"
+        raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
 
 
 class Reader:
