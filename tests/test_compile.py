@@ -726,7 +726,7 @@ print(ns.warmup(), {name.split(".")[0] for name in compile.REGISTRY} == set(comp
 AFTER_WARMUP = {
     "bayes": """
 X, y = r.normal(size=(60, 3)), r.integers(0, 2, 60)
-for prior in ("horseshoe", "normal"):
+for prior in ("horseshoe", "lasso"):
     for standardize in (False, True):
         ns.bayes.BayesProbit(prior, warmup=50, draws=20, chains=2, rng=1, standardize=standardize).fit(X, y).predict_proba(X)
 ns.bayes.log_ndtr(x), ns.bayes.inv_mills(x), ns.bayes.log_exe1(abs(x)), ns.bayes.truncnorm_rvs(x)
