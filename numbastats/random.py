@@ -53,11 +53,11 @@ def _words(name, head, tail, whole, parameters=2):
     return {"float64": make("float64", 2), "float32": make("float32", 4)}
 
 
-def _items(name, item, parameters, **steps):
-    """Kernel of a law whose draws take a varying number of words or a varying way."""
+def _items(name, item, *arrays, **steps):
+    """Kernel of a law whose draws take a varying number of words or a varying way; `arrays`: how many may be arrays, numbers apart."""
     return Kernel(
         f"random.{name}", templates.items_cpu, templates.items_cuda,
-        lambda T: [(*_KEY, T, T, T, T, T[::1]), (*_KEY, *[T[::1]] * parameters, *[T] * (4 - parameters), T[::1])],
+        lambda T: [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), T[::1]) for count in (0, *arrays)],
         cuda_only={"_f": item}, cpu_only=steps,
     )  # fmt: skip
 
@@ -70,7 +70,7 @@ _GAMMA = _items(
     _finish=samplers.gamma_finish,
 )  # fmt: skip
 _TRUNCNORM = _items(
-    "truncnorm", samplers.truncnorm1, 4, _first=samplers.truncnorm_first, _second=samplers.truncnorm_second,
+    "truncnorm", samplers.truncnorm1, 1, 4, _first=samplers.truncnorm_first, _second=samplers.truncnorm_second,
     _try=samplers.truncnorm_central, _finish=samplers.truncnorm_finish,
 )  # fmt: skip
 

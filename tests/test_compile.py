@@ -635,6 +635,34 @@ def test_kernels_call_their_own_copies_of_functions(monkeypatch):
     assert engine.is_symbol_defined(compiled.fndesc.llvm_func_name) and not part.library.get_pointer_to_function(name)
 
 
+EDITED_LATER = """
+import json, os, sys
+import numpy as np
+from numbastats._core import cache, templates
+from numbastats._core.compile import build
+cache.folders()
+if len(sys.argv) > 1:
+    path = os.path.join(cache.PACKAGE, "scalar", "families.py")
+    text = open(path).read()
+    open(path, "w").write(text + "\\n# edited\\n")
+import formulas
+k = build(templates.map1_cpu, "serial", _f=formulas.f)
+k(np.ones(3), np.ones(3))
+if len(sys.argv) > 1:
+    open(path, "w").write(text)
+print(json.dumps({"": [0.0, sum(k.stats.cache_hits.values()), sum(k.stats.cache_misses.values())]}))
+"""
+
+
+def test_code_of_edited_modules_is_not_kept_as_that_of_before(project):
+    """What a process compiles from modules that it imported after an edit is not what its hash says."""
+    (project.folder / "probe.py").write_text(EDITED_LATER)
+    probe = str(project.folder / "probe.py")
+    assert misses(project(probe, "edit")) == [1]
+    assert misses(project(probe)) == [1]
+    assert hits(project(probe)) == [1]
+
+
 def test_import_with_another_numba(run_python):
     """A part that saves time may be missing; without a part that is overridden, results could depend on the cache."""
     code = """
@@ -677,7 +705,7 @@ def test_warmup_compiles_every_signature(run_python):
 import numbastats as ns
 n = ns.warmup("quantile", parallel=False)
 from numbastats._core.compile import REGISTRY
-print(n == sum(len(k.numba_signatures()) for k in REGISTRY.values() if k.name.startswith("quantile.")), n > 20)
+print(n == sum(len(k.numba_signatures()) for k in REGISTRY.values() if k.name.startswith(("quantile.", "random."))), n > 20)
 """
     assert run_python(code).split() == ["True", "True"]
 
@@ -687,11 +715,85 @@ def test_warmup_knows_all_topics(run_python):
 import numbastats as ns
 from numbastats._core import compile
 compile.Kernel.numba_signatures = lambda kernel: []  # nothing to compile
+compile.HostLoop.signatures = property(lambda loop: [], lambda loop, given: None)
 print(ns.warmup(), {name.split(".")[0] for name in compile.REGISTRY} == set(compile.TOPICS))
 """
     assert run_python(code).split() == ["0", "True"]
     with pytest.raises(ValueError, match="'stable'"):
         compiling.warmup("scalars")
+
+
+AFTER_WARMUP = {
+    "bayes": """
+X, y = r.normal(size=(60, 3)), r.integers(0, 2, 60)
+for prior in ("horseshoe", "lasso"):
+    for standardize in (False, True):
+        ns.bayes.BayesProbit(prior, warmup=50, draws=20, chains=2, rng=1, standardize=standardize).fit(X, y).predict_proba(X)
+ns.bayes.log_ndtr(x), ns.bayes.inv_mills(x), ns.bayes.log_exe1(abs(x)), ns.bayes.truncnorm_rvs(x)
+""",
+    "kde": """
+for d in (1, 2, 3):
+    z, w = r.normal(size=(300, d)), r.random(300)
+    z.flags.writeable = False
+    for weights in (None, w):
+        for kernel in ("epanechnikov", "gaussian", "triangular"):
+            f = ns.kde.grid(z, ns.kde.regular_axes(z, shape=12), weights=weights, kernel=kernel)
+            ns.kde.points(z, z[:7], weights=weights, kernel=kernel)
+    ns.kde.grid(z, ns.kde.regular_axes(z, shape=12), adaptive=("abramson", 0.5))
+    for rule in ("scott", "plugin", "lscv"):
+        getattr(ns.kde.bandwidth, rule)(z)
+ns.kde.bandwidth.isj(x)
+ns.kde.KDE(h=0.5).fit(x).score_samples(x)
+""",
+    "mixture": """
+z = r.wald(1.0, 3.0, 400)
+for family in ("inverse_gaussian", "gamma", "gaussian"):
+    ns.mixture.fit_many([z, z[:200]], 2, family=family, rng=0)
+    ns.mixture.fit(r.wald(1.0, 3.0, 200_000), 2, family=family, rng=0, n_init=1)
+    for f in (ns.mixture.pdf, ns.mixture.cdf, ns.mixture.responsibilities):
+        f(z, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family=family)
+    ns.mixture.ppf(0.3, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family=family)
+    ns.mixture.rvs([0.5, 0.5], [1.0, 2.0], [1.0, 1.0], 10, family=family)
+ns.mixture.partial_stats(z, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family="inverse_gaussian")
+""",
+    "quantile": """
+u = r.random(5000)
+for f in (ns.quantile.ndtri, ns.quantile.standard_normal, ns.quantile.norm_from_exponential, ns.quantile.antithetic):
+    f(u) if f is not ns.quantile.standard_normal else f(10)
+for law in (ns.quantile.student_t(4.5), ns.quantile.nig(2.0, 0.3, 1.0), ns.quantile.variance_gamma(2.0, 1.5, 0.3)):
+    law.ppf(u), law.pdf(x), law.cdf(x), law.rvs(10)
+table = ns.quantile.Recycler(lambda t: np.exp(-t * t / 2))
+table.ppf(u), table.pdf(x), table.rvs(10)
+""",
+    "random": """
+for T in ("f8", "f4"):
+    for a in (1.0, np.ones(3)):
+        ns.random.uniform(-a, a, 3, dtype=T), ns.random.normal(a, a, 3, dtype=T), ns.random.exponential(a, 3, dtype=T)
+        ns.random.gamma(a, a, 3, dtype=T), ns.random.truncnorm(a, a, a, a, 3, dtype=T)
+""",
+}
+
+
+@pytest.mark.parametrize("room", AFTER_WARMUP)
+def test_nothing_is_compiled_after_warmup(run_python, room):
+    """Loops that run on the host alone were left out."""
+    code = f"""
+import numpy as np, warnings
+import numbastats as ns
+from numba.core import event
+from numbastats._core import cache
+warnings.simplefilter("ignore")
+ns.warmup({room!r}, parallel=False)
+ns.config.set(workers=1, device="cpu")
+r = np.random.default_rng(1)
+x = r.normal(size=50)
+found, load = set(), cache._Entries.load
+cache._Entries.load = lambda entries, key: found.add(entries._stem) or load(entries, key)
+with event.install_recorder("numba:compile") as recorder:
+{textwrap.indent(AFTER_WARMUP[room], "    ")}
+print(sorted(found | {{e.data["dispatcher"].py_func.__name__ for _, e in recorder.buffer}}))
+"""
+    assert run_python(code).strip() == "[]"
 
 
 def test_self_check_runs(run_python):

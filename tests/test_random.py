@@ -180,6 +180,7 @@ for T in (np.float64, np.float32):
     for law, parameters in (("uniform", 2), ("normal", 2), ("exponential", 1), ("gamma", 2), ("truncnorm", 4)):
         for value in (1.0, np.ones(3)):
             getattr(ns.random, law)(*[value] * parameters, 3, rng=1, dtype=T, workers=1, device="cpu")
+    ns.bayes.truncnorm_rvs(np.ones(3), rng=1, dtype=T, workers=1, device="cpu")
 kernels = [k for k in REGISTRY.values() if k.name.startswith("random.")]
 print(len(kernels), [k.name for k in kernels if set(k.serial.signatures) != {s for _, s in k.numba_signatures()}])
 for beta in (0.3, [0.3, 0.5]):

@@ -39,15 +39,30 @@ _warned = False
 _used = set()  # folders whose time of last use was renewed by this process
 
 
-@functools.cache
-def source_digest() -> str:
-    """Hash of all sources of the package, Numba's version and Python's."""
-    h = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
+def _sources():
+    """Files of the package and when they were last written."""
+    found = {}
     for folder, inner, names in os.walk(PACKAGE):
-        inner[:] = sorted(name for name in inner if name != "__pycache__")
-        for path in sorted(Path(folder, name) for name in names if name.endswith(".py")):
-            h.update(path.relative_to(PACKAGE).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
-    return h.hexdigest()[:16]
+        inner[:] = [name for name in inner if name != "__pycache__"]
+        paths = [os.path.join(folder, name) for name in names if name.endswith(".py")]
+        found |= {path: os.stat(path).st_mtime_ns for path in paths}
+    return found
+
+
+@functools.cache
+def _hashed():
+    """Hash of all sources of the package, Numba's version and Python's; and what it was made of."""
+    h, sources = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode()), _sources()
+    for path in sorted(sources):  # pathlib would take ten times as long
+        with open(path, "rb", buffering=0) as file:
+            content = file.read()
+        h.update(f"{path[len(str(PACKAGE)) :]} {len(content)} ".replace(os.sep, "/").encode() + content)
+    return h.hexdigest()[:16], sources
+
+
+def source_digest() -> str:
+    """Hash of all sources of the package, Numba's version and Python's, when this process first asked for it."""
+    return _hashed()[0]
 
 
 def variant_digest(template, target, flags, scalars) -> str:
@@ -148,7 +163,9 @@ class _Entries:
         return None
 
     def save(self, key, data):
-        """Write to the first folder that can be written."""
+        """Write to the first folder that can be written, unless the package was edited since this process began."""
+        if _sources() != _hashed()[1]:  # a module may have been imported after the edit
+            return
         content = self._dump((key, data))
         for folder in folders():
             try:

@@ -17,6 +17,7 @@ import gc
 import importlib
 import inspect
 import math
+import pkgutil
 import sys
 import types
 
@@ -36,8 +37,8 @@ if numba.config.ENABLE_CUDASIM:
     import numbastats._core.simulator  # noqa: F401  takes the place of a part of Numba's
 
 __all__ = [
-    "REGISTRY", "SIMULATED", "InThreads", "Kernel", "array_function", "build", "device_function", "real_gpu", "set_plain",
-    "warmup",
+    "HOST_LOOPS", "REGISTRY", "SIMULATED", "HostLoop", "InThreads", "Kernel", "array_function", "build", "device_function",
+    "host_loop", "real_gpu", "set_plain", "warmup",
 ]  # fmt: skip
 
 if numba.config.DISABLE_JIT:
@@ -53,6 +54,9 @@ _PTX = {"lto": False} if "lto" in inspect.signature(cuda.jit).parameters else {}
 
 REGISTRY: dict[str, Kernel] = {}
 """Every kernel by name, for the PTX gate, the GPU check and `warmup`."""
+
+HOST_LOOPS: dict[str, HostLoop] = {}
+"""What runs on the host on every device, by name, for `warmup`."""
 
 # Flags are per instruction: under forceinline a callee keeps its own, so a caller's reassociation cannot reach
 # the compensated sums and the magic-constant rounding inside a scalar.
@@ -464,12 +468,58 @@ class InThreads:
         in_threads(self.serial, self.split(args, parts), threads)
 
 
+class HostLoop:
+    """A loop that runs on the host on every device; each target is built on first use.
+
+    Parameters
+    ----------
+    name : str
+        "topic.job".
+    template : function
+        Module-level function.
+    signatures : list of tuple
+        Types of the arguments it is used with.
+    parallel : bool
+        Whether there is a parallel twin.
+    """
+
+    def __init__(self, name, template, signatures, *, parallel=True):
+        if name in HOST_LOOPS:
+            raise ValueError(f"loop {name!r} is already registered")
+        self.name, self.template, self.signatures, self._threads = name, template, signatures, parallel
+        HOST_LOOPS[name] = self
+
+    def __repr__(self):
+        return f"<HostLoop {self.name}>"
+
+    def __call__(self, *args):
+        return self.serial(*args)
+
+    @functools.cached_property
+    def serial(self):
+        """The loop on one thread."""
+        return build(self.template, "serial")
+
+    @functools.cached_property
+    def parallel(self):
+        """The loop on several threads, if it has such a twin."""
+        return build(self.template, "parallel") if self._threads else self.serial
+
+
+def host_loop(name, *signatures):
+    """Make a function a `HostLoop`."""
+    return lambda template: HostLoop(name, template, signatures)
+
+
 def _registered(module, name):
     importlib.import_module(module)
     return REGISTRY[name]
 
 
 TOPICS = ("bayes", "kde", "mixture", "quantile", "random", "stable")
+USES = {  # kernels of other topics that a topic's functions call
+    "bayes": ("random.", "quantile.ndtri"), "kde": ("random.",), "mixture": ("random.",), "quantile": ("random.",),
+}  # fmt: skip
 
 
 def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
@@ -478,7 +528,7 @@ def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
     Parameters
     ----------
     topic : {"bayes", "kde", "mixture", "quantile", "random", "stable"}, optional
-        Sub-package; all of them by default, which takes minutes.
+        Sub-package, with what its functions use of others; all of them by default, which takes minutes.
     parallel : bool
         Also compile the parallel twins.
 
@@ -500,12 +550,16 @@ def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
     """
     topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
     for name in topics:
-        importlib.import_module(f"numbastats.{name}")
+        package = importlib.import_module(f"numbastats.{name}")
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            importlib.import_module(module.name)  # some are imported by the first call that needs them
+    jobs = [(kernel, signature) for kernel in REGISTRY.values() for _, signature in kernel.numba_signatures()]
+    jobs += [(loop, signature) for loop in HOST_LOOPS.values() for signature in loop.signatures]
+    wanted = tuple(prefix for name in topics for prefix in (f"{name}.", *USES.get(name, ())))
     count = 0
-    for kernel in list(REGISTRY.values()):
-        if kernel.name.split(".")[0] in topics:
-            for _, signature in kernel.numba_signatures():
-                for twin in (kernel.serial, kernel.parallel) if parallel else (kernel.serial,):
-                    twin.compile(signature)
-                    count += 1
+    for job, signature in jobs:
+        if job.name.startswith(wanted):
+            for twin in dict.fromkeys((job.serial, job.parallel) if parallel else (job.serial,)):
+                twin.compile(signature)
+                count += 1
     return count

@@ -74,7 +74,7 @@ def names_ours(function):
     """Let a function or constructor say what an unknown argument is called here.
 
     Where Python refuses ``seed=1``, the TypeError names ``rng=``. The signature, the docstring and pickling stay; a call costs
-    0.1 microseconds more. A warning of the function passes one more frame: its `stacklevel` counts it.
+    0.1 to 0.2 microseconds more. A warning of the function passes one more frame: its `stacklevel` counts it.
     """
     known = inspect.signature(function).parameters
 

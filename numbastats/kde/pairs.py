@@ -6,9 +6,9 @@ These passes run on the host. Chunks are fixed, so nothing depends on the number
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import prange, types
 
-from numbastats._core.compile import array_function
+from numbastats._core.compile import array_function, host_loop
 from numbastats.kde.slabs import in_slabs
 from numbastats.kde.sorting import ball_cells, run_loop
 from numbastats.scalar.elementary import exp
@@ -19,6 +19,8 @@ __all__ = ["Neighbours", "sums_on_line"]
 LANES = 256  # pairs per pass of the inner loops
 TASKS = 64
 NEWTON = 6  # coefficients per pass of a polynomial's evaluation
+
+_f1, _f2, _f3, _i1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
 
 
 # --- one dimension: sum over i < j with x_j - x_i < reach of v_j w_i p((x_j - x_i) / reach) ---------------------------------
@@ -65,6 +67,7 @@ def _line_sum(x, v, w, reach, p):
     return total
 
 
+@host_loop("kde.pairs_on_line", (_f1, _f1, _f1, _f1, _f1, _f1, _f2))
 def line_loop(x, w, v, hs, smooth, cross, sums):
     for index in prange(hs.size):
         k = np.int64(index)
@@ -171,6 +174,7 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
         vb[j] = fused(wi, vj[j], vi * wj[j])
 
 
+@host_loop("kde.pairs", (_f2, _f1, _f1, _i1, _f1, _i1, _f1, _f1, _f1, types.boolean, _f3))
 def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
     for index in prange(sums.shape[0]):
         task = np.int64(index) + cells[3]

@@ -5,14 +5,14 @@ Chunks are fixed, so nothing depends on the number of threads. These passes run 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 
 import numpy as np
-from numba import prange
+from numba import prange, types
 
-from numbastats._core.compile import array_function, build
+from numbastats._core.broadcast import lent
+from numbastats._core.compile import array_function, host_loop
 from numbastats._core.parallel import parallel_region, worker_count
 
 __all__ = ["ball_cells", "cell_list", "extent", "moments", "run_loop"]
@@ -23,21 +23,22 @@ _PARALLEL_FROM = 50_000
 _MATRIX_FROM = 33  # columns from which on BLAS is faster than lanes of all their products
 
 
-@functools.cache
-def _built(template, target):
-    return build(template, target)
+_f, _f1, _f2, _f3, _f4 = types.float64, *(types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
+_i1, _i2, _keys = types.int64[::1], types.int64[:, ::1], types.int32[::1]
 
 
-def run_loop(template, n, workers, *args):
-    """Call a loop over chunks of n items, on several threads where that pays."""
+def run_loop(loop, n, workers, *args):
+    """Call a `host_loop` over chunks of n items, on several threads where that pays."""
     count = worker_count(workers)
+    args = [lent(a) if isinstance(a, np.ndarray) and not a.flags.writeable else a for a in args]
     if count == 1 or n < _PARALLEL_FROM:
-        _built(template, "serial")(*args)
+        loop.serial(*args)
     else:
         with parallel_region(count) as allowed:
-            _built(template, "parallel" if allowed else "serial")(*args)
+            (loop.parallel if allowed else loop.serial)(*args)
 
 
+@host_loop("kde.moments", (_f2, _f1, _f1, _f2, _f3, _f2, _f2, _f3))
 def moments_loop(x, w, shift, sums, products, low, high, totals):
     for index in prange(sums.shape[0]):
         c = np.int64(index)
@@ -134,6 +135,7 @@ def moments(x, w, workers=None):
                 bad_weights=bad_weights)  # fmt: skip
 
 
+@host_loop("kde.sort_line", (_f1, _f1, _f, _f, _f, _f, _f, _f1, _i1, _f4))
 def line_loop(x, w, origin, step, low, high, inverse, u, inside, coarse):
     for index in prange(coarse.shape[0]):
         c = np.int64(index)
@@ -157,6 +159,7 @@ def line_loop(x, w, origin, step, low, high, inverse, u, inside, coarse):
                         coarse[c, k & 3, cell[k], 0] += w[first + k]
 
 
+@host_loop("kde.count", (_f2, _f1, _f1, _f1, _i1, _f1, _f1, _f1, _f1, _i1, _f1, _i1, _keys, _i2, _f3))
 def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coarse_inverse, coarse_cells, key, counts, coarse):
     for index in prange(counts.shape[0]):
         c = np.int64(index)
@@ -211,6 +214,7 @@ def _move(values, key, out):
             out[key[k]] = values[k]
 
 
+@host_loop("kde.place", (_f2, _f1, _f1, _f1, _f1, _i1, _keys, _i2, _f2, _f1, _f1))
 def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
     for index in prange(offsets.shape[0]):
         c = np.int64(index)
@@ -305,6 +309,7 @@ def _line(x, w, lam, origin, step, low, high, coarse, workers):
 # --- listed points --------------------------------------------------------------------------------------------------------
 
 
+@host_loop("kde.extent", (_f2, _f1, _f2, _f2, _f2))
 def extent_loop(x, mean, factor, low, high):
     for index in prange(low.shape[0]):
         c = np.int64(index)
@@ -337,6 +342,7 @@ def extent(x, mean, factor, workers=None):
     return low.min(0), high.max(0)
 
 
+@host_loop("kde.whiten", (_f2, _f1, _f2, _f1, _i1, _keys, _i2))
 def whiten_loop(x, mean, factor, grid, cells, key, counts):
     for index in prange(counts.shape[0]):
         c = np.int64(index)
@@ -362,6 +368,7 @@ def whiten_loop(x, mean, factor, grid, cells, key, counts):
                 mine[cell[k] + 1] += 1
 
 
+@host_loop("kde.settle", (_f2, _f1, _f1, _f1, _f2, _keys, _i2, _f2, _f1, _f1))
 def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
     for index in prange(offsets.shape[0]):
         c = np.int64(index)
@@ -382,6 +389,7 @@ def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
             _move(lam[a:b], to, lam_out)
 
 
+@host_loop("kde.moments_of_cells", (_f2, _f1, _i1, _f1, _i1, _f2))
 def moments_of_cells_loop(y, w, starts, grid, cells, table):
     for index in prange(cells[0] * cells[1]):
         c0 = np.int64(index)

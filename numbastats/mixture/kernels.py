@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import SIMULATED, Kernel, array_function, build
+from numbastats._core.compile import SIMULATED, HostLoop, Kernel, array_function
 from numbastats.mixture.climbing import (
     ANCHOR,
     AT_NEWTON,
@@ -559,8 +559,18 @@ def scores_cuda(y, c, family, P, out, resp, stats):
             resp[k, i] = exp_neg(P[0, k] + P[1, k] * t1 + P[2, k] * t2 - top) / s
 
 
+_d, _d1, _d2, _d3 = numba.types.float64, *(numba.types.Array(numba.types.float64, d, "C") for d in (1, 2, 3))
 on_host = types.SimpleNamespace(
-    **{f.__name__: build(f.py_func, "serial") for f in (advance, begin, finish, scatter, set_coefficients)}
+    **{
+        f.__name__: HostLoop(f"mixture.{f.__name__}", f.py_func, [signature], parallel=False)
+        for f, signature in (
+            (advance, (_d1, _d3, _d2, _d3, _d2, _d2, _d, numba.types.int64, _d1, _d1)),
+            (begin, (_d1, _d1)),
+            (finish, (_d1, _d3, _d3, _d2, _d1, _d2)),
+            (scatter, (_d1, _d2, _d2, numba.types.boolean)),
+            (set_coefficients, (_d2, _d2, numba.types.int64, _d, _d)),
+        )
+    }
 )
 """What the host calls to drive the passes over a large data set."""
 
