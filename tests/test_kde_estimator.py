@@ -50,6 +50,16 @@ def test_cells_of_many_samples(kernel):
             assert np.abs(got[:60] - want).max() <= 5e-15 * got.max() * (1 if kernel in ("uniform", "epanechnikov") else 4)
 
 
+def test_moments_of_cells_in_space():
+    """Supports that hold many cells, which takes more samples or wider kernels than above."""
+    r = np.random.default_rng(2)
+    x, w, at = r.standard_normal((20_000, 3)), r.uniform(0.1, 1, 20_000), r.standard_normal((50, 3))
+    for kernel, weights in (("uniform", None), ("epanechnikov", None), ("epanechnikov", w)):
+        want = naive(x, at, 4 * np.eye(3), kernel, weights)
+        got = kde.points(x, at, H=4 * np.eye(3), kernel=kernel, weights=weights, **CPU)
+        assert np.abs(got - want).max() <= 2e-14 * want.max()
+
+
 def test_points_special_values(device):
     x, _, H = small(2)
     p = np.array([[np.nan, 0], [0, np.nan], [np.inf, 0], [-np.inf, np.inf], [0.1, 0.2]])
