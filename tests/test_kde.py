@@ -1095,6 +1095,11 @@ def test_partial_combine_finalize(weighted, form, device):
         kde.finalize(left[:2], plan)
     with pytest.raises(ValueError, match="total_weight"):
         kde.finalize(left, plan, total_weight=0)
+    first = cuts[0]  # one share as a density of its own
+    total = len(x[first]) if w is None else w[first].sum()
+    own = {k: v for k, v in options.items() if k not in ("h", "sigma")} | {"H": plan.H}
+    want = kde.grid(x[first], axes, weights=take(w, first), **own, **CPU)
+    assert np.abs(kde.finalize(states[0], plan, total_weight=total) - want).max() <= 1e-12 * want.max()
     assert np.array_equal(kde.combine(s for s in states), whole)
 
 

@@ -38,9 +38,9 @@ class Footprint:
         """The quantum's inverse."""
         return float(self.geo[2])
 
-    def ints(self, band, row=0, part=(0, 0)):
-        """Integers for the kernels: `band` rows of cells per band, `row` the first row of the output, `part` of every band."""
-        return np.array([*self.cells, *self.first, *self.pad, self.pitch, band, row, *part], np.int64)
+    def ints(self, band, row=0, part=None):
+        """Integers for the kernels: `band` rows of cells per band of which to add `part`, `row` the first row of the output."""
+        return np.array([*self.cells, *self.first, *self.pad, self.pitch, band, row, *(part or (0, band))], np.int64)
 
 
 def layout(matrix, half):

@@ -107,7 +107,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     nan_policy : {"raise", "omit"}
         "omit" drops samples that are not finite, and those whose weight is NaN.
     out : array, optional
-        For the result; a `numpy.memmap` works.
+        For the result; a `numpy.memmap` works. It may overlap the inputs.
     dtype : {"float64", "float32"}, optional
         By default float32 for float32 samples. Sums are always in 64-bit integers or floats.
     device : {"auto", "cpu", "cuda"}, optional
