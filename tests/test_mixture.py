@@ -2050,3 +2050,21 @@ def test_criteria_of_the_estimator(family):
     free = 5 if family == "gaussian" else 3
     assert model.bic(x) == pytest.approx(free * math.log(x.size) - 2.0 * model.loglik_, rel=1e-12)
     assert model.aic(x) == pytest.approx(2.0 * free - 2.0 * model.loglik_, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "K", "least"), [("gaussian", 2, 5), ("gamma", 1, 2), ("exponential", 2, 3), ("poisson", 3, 5)]
+)
+def test_as_many_distinct_values_as_parameters_are_enough(family, K, least):
+    x = np.repeat(np.array([1.0, 2.0, 4.0, 9.0, 30.0])[:least], 8)
+    fits = mixture.fit_many([x, x[8:]], K, family=family, rng=1, device="cpu")
+    assert fits.status[0] != 5 and fits.status[1] == 5
+
+
+def test_decrement_is_twice_the_gain_that_is_left():
+    x = small_data(n=400)
+    best = mixture.fit(x, 2, family="gamma", rng=1, device="cpu")
+    start = np.stack([best.weights, best.means * [0.98, 1.01], best.params * 1.02])[None]
+    for tol in (1e-3, 1e-4):
+        near = mixture.fit(x, 2, family="gamma", method="em", tol=tol, init_params=start, device="cpu")
+        assert near.decrement > 1e-5 and near.decrement == pytest.approx(2.0 * (best.loglik - near.loglik), rel=0.05)
