@@ -2050,3 +2050,44 @@ def test_criteria_of_the_estimator(family):
     free = 5 if family == "gaussian" else 3
     assert model.bic(x) == pytest.approx(free * math.log(x.size) - 2.0 * model.loglik_, rel=1e-12)
     assert model.aic(x) == pytest.approx(2.0 * free - 2.0 * model.loglik_, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "K", "least"), [("gaussian", 2, 5), ("gamma", 1, 2), ("exponential", 2, 3), ("poisson", 3, 5)]
+)
+def test_as_many_distinct_values_as_parameters_are_enough(family, K, least):
+    x = np.repeat(np.array([1.0, 2.0, 4.0, 9.0, 30.0])[:least], 8)
+    fits = mixture.fit_many([x, x[8:]], K, family=family, rng=1, device="cpu")
+    assert fits.status[0] != 5 and fits.status[1] == 5
+
+
+def test_decrement_is_twice_the_gain_that_is_left():
+    x = small_data(n=400)
+    best = mixture.fit(x, 2, family="gamma", rng=1, device="cpu")
+    start = np.stack([best.weights, best.means * [0.98, 1.01], best.params * 1.02])[None]
+    for tol in (1e-3, 1e-4):
+        near = mixture.fit(x, 2, family="gamma", method="em", tol=tol, init_params=start, device="cpu")
+        assert near.decrement > 1e-5 and near.decrement == pytest.approx(2.0 * (best.loglik - near.loglik), rel=0.05)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)])
+def test_covariances_do_not_depend_on_the_order_of_the_start(order):
+    """The last component is the base of the log-odds; sorting by the centres may make it another one."""
+    rng = np.random.default_rng(6)
+    x = np.concatenate([rng.normal(-5, 1, 90), rng.normal(0, 0.7, 60), rng.normal(4, 1.3, 50)])
+    start = np.array([[0.45, 0.3, 0.25], [-5.0, 0.0, 4.0], [1.0, 0.5, 1.7]])
+    fit = mixture.fit(x, 3, family="gaussian", init_params=start[:, list(order)][None], cov=True, se=True, device="cpu")
+    theta = np.concatenate([fit.weights[:2], fit.means, np.log(fit.params)])
+
+    def loglik(t):
+        w = np.append(t[:2], 1.0 - t[:2].sum())
+        parts = [np.log(w[k]) + log_density("gaussian", x, t[2 + k], np.exp(t[5 + k])) for k in range(3)]
+        return float(np.sum(scipy.special.logsumexp(np.stack(parts), axis=0)))
+
+    h, e = 1e-3, np.eye(8)
+    H = np.array([[loglik(theta + h * (a + b)) - loglik(theta + h * (a - b)) for b in e] for a in e])
+    H -= np.array([[loglik(theta - h * (a - b)) - loglik(theta - h * (a + b)) for b in e] for a in e])
+    se = np.sqrt(np.diag(np.linalg.inv(-H / (4 * h * h))))
+    got = np.concatenate([fit.se["weights"][:2], fit.se["mean"], fit.se["variance"] / fit.params])
+    np.testing.assert_allclose(got, se, rtol=1e-4)
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.cov)), np.concatenate([*fit.se.values()]), rtol=1e-12)

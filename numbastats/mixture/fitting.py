@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 import types
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -546,6 +546,7 @@ def fit_many(
         pool, workers = workers, 1
     else:
         pool, workers = None, worker_count(workers)
+    given_pool = pool is not None
     data, weights, keys = keyed(data, weights)
     values = flatten(data, offsets, weights)
     D = values.count
@@ -583,7 +584,7 @@ def fit_many(
         else:
             chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
         cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
-        results = (map if pool is None else pool.map)(job, cuts)
+        results = map(job, cuts) if pool is None else pool.map(job, cuts) if given_pool else _in_turn(pool, job, cuts)
         try:
             for (_lo, done), part in zip(chunks, results, strict=False):
                 parts.append(part)
@@ -596,6 +597,23 @@ def fit_many(
         if stopped and pool is not None and hasattr(results, "close"):
             results.close()  # chunks that no thread has begun are not fitted
     return dataclasses.replace(_assemble(parts, values, law, candidates, done if stopped else D), keys=keys)
+
+
+def _in_turn(pool, function, items):
+    """Results in the order of the items.
+
+    It does not wait for long at a time: where another library (polars) has set a handler of SIGINT that lets the waiting go on,
+    Ctrl-C would be noticed at the end only.
+    """
+    futures = [pool.submit(function, item) for item in items]
+    try:
+        for future in futures:
+            while wait([future], timeout=0.2).not_done:
+                pass
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def fit(x, n_components=2, *, family=None, errors="raise", weights=None, **options) -> MixtureFit:
