@@ -85,9 +85,8 @@ def main():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, 10))
     y = X @ np.concatenate([[0.4, -0.3], np.zeros(8)]) - 2.6 + rng.standard_normal(n) > 0
-    print(
-        f"\nrare outcome, {n:,} rows, mean {y.mean():.4f}\n{'sampler':10s} {'lag 1':>6s} {'R-hat':>6s} {'ESS per s, slowest':>19s}"
-    )
+    print(f"\nrare outcome, {n:,} rows, mean {y.mean():.4f}")
+    print(f"{'sampler':10s} {'lag 1':>6s} {'R-hat':>6s} {'ESS per s, slowest':>19s}")
     for kind in SAMPLERS:
         draws = 50 if SMOKE else 2000
         model = ns.bayes.HorseshoeProbit(sampler=kind, chains=2, warmup=60 if SMOKE else 500, draws=draws, rng=2).fit(X, y)
