@@ -914,6 +914,22 @@ def test_logarithms_of_probabilities(keep):
     np.testing.assert_array_equal(np.where(p[:, 1] > 0.5, 1, 0), model.predict(far))
 
 
+def test_intercept_prior():
+    """Normal with this standard deviation: the posterior of the intercept on a grid, with coefficients that are held near 0."""
+    y = np.arange(24) % 6 == 0
+    X = np.random.default_rng(1).standard_normal((24, 1))
+    options = dict(prior="ridge", tau=1e-6, fit_intercept=True, intercept_scale=0.3, draws=4000)
+    model = _posterior("split-hmc", X, y, **options)
+    a, w = _grid_posterior(np.ones((24, 1)), y, 0.3)
+    draws = model.draws_["intercept"]
+    assert abs(draws.mean() - w @ a) < 4.0 * ns.bayes.mcse(draws)
+    assert abs(draws.std() / math.sqrt(w @ a**2 - (w @ a) ** 2) - 1.0) < 0.05
+    proba, low, high = model.predict_proba(X[:2], interval=0.9)
+    np.testing.assert_allclose(proba[:, 1], w @ scipy.special.ndtr(a), atol=0.002)
+    ends = scipy.special.ndtr(np.interp([0.05, 0.95], np.cumsum(w), a))
+    np.testing.assert_allclose([low[0], high[0]], ends, atol=0.005)
+
+
 def test_column_names():
     pandas = pytest.importorskip("pandas")
     X, y = _data()
@@ -1405,6 +1421,23 @@ def test_pareto_shape(k):
     n = 190
     assert abs(shape.mean() - (n * k + 5) / (n + 10)) < 0.06
     np.testing.assert_allclose(np.exp(smoothed).sum(axis=1), 1.0, rtol=1e-12)
+
+
+# By ArviZ 0.23.4: smoothed, k = az.psislw(-shape * np.log(np.random.default_rng(seed).random(n))), for (shape, n, seed): k and
+# np.sort(smoothed)[[-1, -2, -10, 0]].
+PSISLW = {
+    (0.3, 1000, 1): (0.1902733429693892, [-5.394556979619544, -5.460700754466332, -5.914656732974162, -7.250291568253628]),
+    (0.7, 400, 2): (0.5443557349419547, [-2.993664775363348, -3.4239136651647764, -4.505022051078113, -7.017758489542754]),
+    (0.9, 2000, 3): (1.023328171274219, [-2.2364913106297672, -2.671000518062952, -4.539096450632281, -9.478003852988895]),
+}
+
+
+@pytest.mark.parametrize("case", PSISLW, ids=str)
+def test_smoothed_weights_against_figures_of_arviz(case):
+    k, n, seed = case
+    smoothed, shape = psis(-k * np.log(np.random.default_rng(seed).random((1, n))))
+    assert shape[0] == pytest.approx(PSISLW[case][0], rel=1e-12)
+    np.testing.assert_allclose(np.sort(smoothed[0])[[-1, -2, -10, 0]], PSISLW[case][1], rtol=1e-12)
 
 
 def test_weights_that_cannot_be_smoothed():
