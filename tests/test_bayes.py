@@ -823,7 +823,13 @@ def test_predictions_and_reports(tmp_path):
     assert model.predict_proba(X, draws=7).shape == (120, 2)
     table = model.summary()
     assert table["name"].tolist() == ["intercept", "x0", "x1", "x2", "x3", "log_tau"]
-    assert (table["lower"] < table["mean"]).all() and (table["mean"] < table["upper"]).all()
+    flat = np.column_stack([model.draws_[n].reshape(80, -1) for n in ("intercept", "beta", "log_tau")])
+    ends = np.quantile(flat, [0.05, 0.95], axis=0)
+    want = dict(
+        mean=flat.mean(axis=0), sd=flat.std(axis=0, ddof=1), lower=ends[0], upper=ends[1], positive=(flat > 0).mean(axis=0)
+    )
+    for name, values in want.items():
+        np.testing.assert_allclose(table[name], values, rtol=1e-12)
     path = tmp_path / "model.npz"
     model.save(path)
     loaded = ns.bayes.BayesProbit.load(path)
