@@ -1,20 +1,19 @@
 """The tour's normality part.
 
 Two clinical measurements (442 diabetes patients; Efron, Hastie, Johnstone and Tibshirani, "Least angle regression", Annals of
-Statistics 2004; shipped with scikit-learn). Each sample is compared with the normal law by its quantile-quantile plot; the
-correlation of that plot is a test statistic (Filliben 1975), and its null distribution comes from ten million normal draws,
-the same on every machine.
+Statistics 2004; shipped with scikit-learn). Each sample is compared with the normal distribution by its quantile-quantile
+plot; the correlation of that plot is a test statistic (Filliben 1975), and its null distribution comes from ten million normal
+draws, which do not depend on the number of cores.
 """
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import scipy.special
-from common import SMOKE, best_of
+from common import SMOKE
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes
+from tour_timing import race
 
 import numbastats as ns
 
@@ -36,37 +35,26 @@ def run(rows, folder):
 
     replicates = 200 if SMOKE else -(-10_000_000 // n)
     draw = {"rng": 20041}
-    normals, seconds = best_of(lambda: ns.random.normal(size=(replicates, n), **draw), 3)
-    one, seconds_one = best_of(lambda: ns.random.normal(size=(replicates, n), workers=1, **draw), 3)
-    assert np.array_equal(normals, one)  # the number of workers does not matter
-    _, numpy_seconds = best_of(lambda: np.random.default_rng(1).standard_normal((replicates, n)), 3)
-    rows.append(
-        (
-            f"{normals.size:,} normal draws, all cores",
-            f"mean {normals.mean():+.5f}, sd {normals.std():.5f}",
-            seconds,
-            "NumPy",
-            numpy_seconds / seconds,
-        )
+    (normals, seconds), (one, seconds_one), (_, numpy_seconds) = race(
+        3,
+        lambda: ns.random.normal(size=(replicates, n), **draw),
+        lambda: ns.random.normal(size=(replicates, n), workers=1, **draw),
+        lambda: np.random.default_rng(1).standard_normal((replicates, n)),
     )
+    assert np.array_equal(normals, one)  # the number of workers does not matter
+    text = f"mean {normals.mean():+.5f}, sd {normals.std():.5f}"
+    rows.append((f"{normals.size:,} normal draws, all cores", text, seconds, "NumPy (one core)", numpy_seconds / seconds))
     rows.append(("  the same on one core", "identical bits", seconds_one, "NumPy", numpy_seconds / seconds_one))
 
     u = np.random.default_rng(2).random(normals.size)
-    out = np.empty_like(u)
-    z, seconds = best_of(lambda: ns.quantile.ndtri(u, out=out, workers=1), 3)
-    reference, scipy_seconds = best_of(lambda: scipy.special.ndtri(u), 1)
-    difference = np.max(np.abs(z - reference) / np.maximum(np.abs(reference), 1e-3))
-    rows.append(
-        (
-            f"{u.size:,} normal quantiles, one core",
-            f"agrees with SciPy to {difference:.1e}",
-            seconds,
-            "SciPy",
-            scipy_seconds / seconds,
-        )
+    ours, theirs = np.empty_like(u), np.empty_like(u)
+    (z, seconds), (reference, scipy_seconds) = race(
+        3, lambda: ns.quantile.ndtri(u, out=ours, workers=1), lambda: scipy.special.ndtri(u, out=theirs)
     )
+    difference = np.max(np.abs(z - reference) / np.maximum(np.abs(reference), 1e-3))
+    text = f"agrees with SciPy to {difference:.1e}"
+    rows.append((f"{u.size:,} normal quantiles, one core", text, seconds, "SciPy", scipy_seconds / seconds))
 
-    start = time.perf_counter()
     normals.sort(axis=1)
     null = ppcc(normals, scores)
     envelope = np.quantile(normals, [0.025, 0.975], axis=0)
@@ -86,4 +74,4 @@ def run(rows, folder):
         axis.legend(loc="upper left", frameon=False)
     figure.suptitle(f"Normal quantile-quantile plots of {n} patients; null distribution from {replicates:,} simulated samples")
     figure.savefig(folder / "tour_normality.png", dpi=120)
-    rows.append(("null distribution and plots", "tour_normality.png", time.perf_counter() - start, None, None))
+    plt.close(figure)

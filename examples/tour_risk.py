@@ -1,20 +1,23 @@
 """The tour's risk part: heavy-tailed risk of an equity index from one set of normal draws.
 
-Daily log returns of the S&P 500, 1999 to 2018 (5,030 days; shipped with the package arch). Four laws are fitted by maximum
-likelihood: normal, Student's t, normal inverse Gaussian, variance gamma. One set of normal draws is recycled into all of them,
-so that the laws are compared on the same scenarios: losses over ten independent days, and their 95 %, 99 % and 99.9 % quantiles.
+Daily log returns of the S&P 500, 1999 to 2018 (5,030 days; shipped with the package arch). Four distributions are fitted by
+maximum likelihood: normal, Student's t, normal inverse Gaussian (NIG), variance gamma (VG). One set of normal draws is recycled
+into all of them, so that they are compared on the same scenarios: losses over ten days, taken as independent, and their 95 %,
+99 % and 99.9 % quantiles.
 """
 
 from __future__ import annotations
 
-import time
+import functools
+import typing
 
 import numpy as np
 import scipy.special
 from arch.data import sp500
-from common import SMOKE, best_of
+from common import SMOKE
 from matplotlib import pyplot as plt
 from scipy.optimize import minimize
+from tour_timing import race
 
 import numbastats as ns
 
@@ -24,13 +27,14 @@ DAYS = 10
 
 
 def fit(log_density, start, data):
-    """Parameters of largest likelihood, from an unconstrained start, and the log-likelihood."""
+    """Parameters of largest likelihood, by Nelder and Mead's method from an unconstrained start, and the log-likelihood."""
 
     def cost(p):
         value = -np.sum(log_density(data, p))
         return value if np.isfinite(value) else 1e300
 
     found = minimize(cost, start, method="Nelder-Mead", options=dict(maxiter=60 if SMOKE else 3000, xatol=1e-4, fatol=1e-4))
+    assert found.success or SMOKE
     return found.x, -found.fun
 
 
@@ -40,13 +44,13 @@ def student_parts(p):
 
 
 def nig_parts(p):
-    """Parameters alpha, beta, delta, mu of the normal inverse Gaussian law."""
+    """Parameters alpha, beta, delta, mu of the normal inverse Gaussian distribution."""
     alpha = np.exp(p[1])
     return alpha, alpha * np.tanh(p[2]), np.exp(p[3]), p[0]
 
 
 def vg_parts(p):
-    """Parameters lam, alpha, beta, mu of the variance gamma law; above 1/2 the likelihood is bounded."""
+    """Parameters lam, alpha, beta, mu of the variance gamma distribution; above 1/2 the likelihood is bounded."""
     alpha = np.exp(p[1])
     return 0.55 + np.exp(p[3]), alpha, alpha * np.tanh(p[2]), p[0]
 
@@ -57,44 +61,62 @@ def student_log_density(x, p):
     return quantile.student_t.logpdf((x - m) / s, nu) - np.log(s)
 
 
-def laws(x):
-    """Fitted laws: name, log-likelihood, and a function that maps normals to returns."""
+class Fitted(typing.NamedTuple):
+    """A distribution fitted to the returns."""
+
+    loglik: float
+    parameters: int
+    cdf: typing.Callable
+    recycle: typing.Callable  # from normal draws to returns
+
+
+@functools.cache
+def daily_returns():
+    """Daily log returns in per cent."""
+    x = 100 * np.diff(np.log(sp500.load()["Adj Close"].to_numpy(dtype=np.float64)))
+    return x[-400:] if SMOKE else x
+
+
+@functools.cache
+def fitted_distributions():
+    """The four distributions by name."""
+    x = daily_returns()
     m, s = x.mean(), x.std()
-    yield "normal", np.sum(-0.5 * ((x - m) / s) ** 2 - np.log(s * np.sqrt(2 * np.pi))), lambda z: m + s * z
+    value = np.sum(-0.5 * ((x - m) / s) ** 2 - np.log(s * np.sqrt(2 * np.pi)))
+    normal = Fitted(value, 2, lambda x: scipy.special.ndtr((x - m) / s), lambda z: m + s * z)
     p, value = fit(student_log_density, (m, np.log(0.7 * s), np.log(3.0)), x)
     location, scale, nu = student_parts(p)
     t = quantile.student_t(nu, base="normal")
-    yield f"t({nu:.1f})", value, lambda z: location + scale * t.transform(z)
+    student = Fitted(value, 3, lambda x: t.cdf((x - location) / scale), lambda z: location + scale * t.transform(z))
     p, value = fit(lambda x, p: quantile.nig.logpdf(x, *nig_parts(p)), (m, 0.0, 0.0, 0.0), x)
     nig = quantile.nig(*nig_parts(p), base="normal")
-    yield "NIG", value, nig.transform
+    inverse = Fitted(value, 4, nig.cdf, nig.transform)
     p, value = fit(lambda x, p: quantile.variance_gamma.logpdf(x, *vg_parts(p)), (m, 0.3, 0.0, 0.0), x)
     vg = quantile.variance_gamma(*vg_parts(p), base="normal")
-    yield "VG", value, vg.transform
+    return {"normal": normal, f"t({nu:.1f})": student, "NIG": inverse, "VG": Fitted(value, 4, vg.cdf, vg.transform)}
 
 
 def run(rows, folder):
-    """Fit the laws, recycle the normals, tabulate and plot the losses."""
-    close = sp500.load()["Adj Close"].to_numpy(dtype=np.float64)
-    x = 100 * np.diff(np.log(close))
-    x = x[-400:] if SMOKE else x
+    """Fit the distributions, recycle the normal draws, tabulate and plot the losses."""
+    x = daily_returns()
     scenarios = 2_000 if SMOKE else 1_000_000
     z = ns.random.normal(size=(scenarios, DAYS), rng=2018)
+    part = z[: scenarios // 20]
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), constrained_layout=True)
     observed = np.sort(-x)[::-1]
     axes[0].loglog(observed[observed > 0.3], (np.arange(1, x.size + 1) / x.size)[observed > 0.3], "k.", ms=3, label="observed")
-    for name, likelihood, recycle in laws(x):
-        daily, seconds = best_of(lambda recycle=recycle: recycle(z), 1 if SMOKE else 3)
+    for name, fitted in fitted_distributions().items():
+        calls, peer, ratio = [lambda f=fitted: f.recycle(z)], None, None
+        if name.startswith("t("):
+            nu = float(name[2:-1])
+            calls.append(lambda nu=nu: scipy.special.stdtrit(nu, scipy.special.ndtr(part)))
+        (daily, seconds), *theirs = race(1 if SMOKE else 3, *calls)
+        if theirs:
+            peer, ratio = "SciPy (on a twentieth)", 20 * theirs[0][1] / seconds
         loss = -daily.sum(axis=1)
         at = np.quantile(loss, LEVELS)
         text = ", ".join(f"{100 * p:g} %: {v:.2f}" for p, v in zip(LEVELS, at, strict=True))
-        peer, ratio = None, None
-        if name.startswith("t("):
-            nu = float(name[2:-1])
-            start = time.perf_counter()
-            scipy.special.stdtrit(nu, scipy.special.ndtr(z[: scenarios // 20]))
-            peer, ratio = "SciPy", 20 * (time.perf_counter() - start) / seconds
-        rows.append((f"10-day loss in %, {name} (log L {likelihood:.0f})", text, seconds, peer, ratio))
+        rows.append((f"10-day loss in %, {name} (log L {fitted.loglik:.0f})", text, seconds, peer, ratio))
         tail = np.sort(-daily[:, 0])[::-1]
         share = np.arange(1, tail.size + 1) / tail.size
         keep = (tail > 0.3) & (share > 2e-5)
@@ -104,6 +126,6 @@ def run(rows, folder):
     axes[1].set(xlabel="ten-day loss, %", ylabel="density")
     for axis in axes:
         axis.legend(frameon=False)
-    figure.suptitle(f"S&P 500, {x.size:,} days; {z.size:,} normal draws recycled into four laws")
+    figure.suptitle(f"S&P 500, {x.size:,} days; {z.size:,} normal draws recycled into four distributions")
     figure.savefig(folder / "tour_risk.png", dpi=120)
-    rows.append(("tails of the four laws", "tour_risk.png", None, None, None))
+    plt.close(figure)

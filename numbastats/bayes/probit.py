@@ -17,10 +17,10 @@ import warnings
 import numpy as np
 
 from numbastats._core.archive import read_archive
-from numbastats._core.dispatch import choose_device, elementwise
+from numbastats._core.dispatch import choose_device, elementwise, to_host
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.estimator import Estimator, not_fitted
-from numbastats._core.parallel import worker_count
+from numbastats._core.parallel import check_workers, worker_count
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
@@ -284,6 +284,7 @@ class BayesProbit(Estimator):
         """X of a prediction: an array with the columns of the fit."""
         if callable(X):
             raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
+        check_workers(self.workers)
         names = getattr(X, "columns", None)
         X = matrix(X)
         if X.shape[1] != self.n_features_in_:
@@ -424,10 +425,11 @@ class BayesProbit(Estimator):
         facts = survey(reader, whole=storage == "int8")
         if facts.p == 0:
             raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
-        if np.ndim(y) == 2:
+        shape = np.asarray(to_host(y, "y")).shape
+        if len(shape) == 2:
             category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
             warnings.warn(
-                f"A column-vector y was passed when a 1d array was expected: y has shape {np.shape(y)}; pass y.ravel()",
+                f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()",
                 category,
                 stacklevel=2,
             )
@@ -639,7 +641,7 @@ class BayesProbit(Estimator):
     def _remedies(self):
         used, n, found, times = self._used, self._moments.n, self._measures(), 4.0
         if found is not None:  # R-hat - 1 falls as 1/draws, the ESS grows with them
-            times = 1.5 * np.clip(max(_ESS / found[1].min(), (found[0].max() - 1.0) / (_RHAT - 1.0)), 1.0, 100.0)
+            times = 3.0 * np.clip(max(_ESS / found[1].min(), (found[0].max() - 1.0) / (_RHAT - 1.0)), 1.0, 100.0)
         more = 1000 * math.ceil(np.nan_to_num(times, nan=4.0) * n / 1000.0)
         tips = [f"draws={more} (or continue_({more - n}))"]
         if not used["standardize"]:
