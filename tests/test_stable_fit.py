@@ -815,7 +815,9 @@ def test_weighted_quantiles():
     # middles of the weights at 0.5, 2, 3.5, 6 of 8
     np.testing.assert_allclose(quantiles(x, w, (1 / 16, 1 / 4, 7 / 16, 3 / 4, 1 / 3)), [0, 1, 3, 7, 1 + 2 * (8 / 3 - 2) / 1.5])
     y = np.sort(np.random.default_rng(4).normal(size=400))
-    np.testing.assert_allclose(quantiles(y, np.full(400, 3.0), (0.05, 0.5, 0.9)), np.quantile(y, (0.05, 0.5, 0.9), method="hazen"))
+    np.testing.assert_allclose(
+        quantiles(y, np.full(400, 3.0), (0.05, 0.5, 0.9)), np.quantile(y, (0.05, 0.5, 0.9), method="hazen")
+    )
 
 
 def test_threads_fit_a_data_set_each():

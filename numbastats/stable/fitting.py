@@ -1066,8 +1066,8 @@ def _judged(method, begin, p, best, gain, iterations, x, free, limits, likelihoo
                 note = f"boundary: {NAMES[i]} = {p[i]:.6g}"
                 if method == "ml":
                     note += (
-                        f", without a standard error: its interval is one-sided; fits with fixed={{{NAMES[i]!r}: value}} within 1.92 of "
-                        "this loglik make one of 95 %"
+                        ", without a standard error: its interval is one-sided; fits with "
+                        f"fixed={{{NAMES[i]!r}: value}} within 1.92 of this loglik make one of 95 %"
                     )
                 notes.append(note)
                 inside.remove(i)

@@ -184,8 +184,8 @@ def _with_error(name, x, alpha, beta, loc, scale, s1, options):
         shape = np.broadcast_shapes(*map(np.shape, host))
         values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
     c, s, pe, ce, se, p = elementwise(
-        lambda dtype: _Bound(kernels.POINTS, per_block=True), _NAMES, values, lambda dtype: (-2.0, float(s1)), outputs=6, threads=kernels.LANES,
-        cost=3500.0, **{k: v for k, v in options.items() if k != "out"},
+        lambda dtype: _Bound(kernels.POINTS, per_block=True), _NAMES, values, lambda dtype: (-2.0, float(s1)), outputs=6,
+        threads=kernels.LANES, cost=3500.0, **{k: v for k, v in options.items() if k != "out"},
     )  # fmt: skip
     results = p, c, s, pe, ce, se
     if name is None:
@@ -280,8 +280,8 @@ _DOC = """{what} of alpha-stable laws.
     -----
     Standard S0 law: characteristic function exp(-|t|^a [1 + i b tan(pi a/2) sgn t (|t|^(1-a) - 1)]); loc + scale Z. On the 856
     reference points with log density above -230 the relative errors are below 6e-14 (pdf, sf) and 3e-14 (cdf) point by point,
-    and below 1e-13 by tables, in S0; in S1 near alpha = 1, where x - beta tan(pi alpha/2) loses digits, they can be larger: 1.4e-13
-    at alpha = 0.9, |x| near 4. Tables agree with the points to 1e-12 where the density is above 1e-290,
+    and below 1e-13 by tables, in S0; in S1 near alpha = 1, where x - beta tan(pi alpha/2) loses digits, up to 1.4e-13 (seen at
+    alpha = 0.9, |x| near 4). Tables agree with the points to 1e-12 where the density is above 1e-290,
     mostly to 2e-14.{extra}
 
     References
@@ -363,7 +363,8 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
         certificate = t.certificate
     else:
         x = elementwise(
-            lambda d: _Bound(kernels.NEWTON, per_block=True), ("p", *_NAMES[1:]), (p, alpha, beta, loc, scale), lambda d: (float(upper), float(s1)),
+            lambda d: _Bound(kernels.NEWTON, per_block=True), ("p", *_NAMES[1:]), (p, alpha, beta, loc, scale),
+            lambda d: (float(upper), float(s1)),
             cost=30000.0, threads=kernels.LANES, **options,
         )  # fmt: skip
         certificate = 1e-13
@@ -560,7 +561,8 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     -------
     numpy.ndarray
         Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
-        are; of the kind of the arrays where some are on a device. NaN where the density is 0; for alpha = 2 and beta = +-1 the derivatives from inside the domain.
+        are; of the kind of the arrays where some are on a device. NaN where the density is 0; for alpha = 2 and beta = +-1 the
+        derivatives from inside the domain.
 
     Raises
     ------

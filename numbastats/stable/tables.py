@@ -29,8 +29,8 @@ class Table:
     Attributes
     ----------
     info : array (3, 7)
-        1/delta, shift, whether the law is symmetric; then for the right and the left side: first u, end of u (inf for a heavy tail), cells per unit, first
-        cell, number of cells, first panel, number of panels.
+        1/delta, shift, whether the law is symmetric; then for the right and the left side: first u, end of u (inf for a heavy
+        tail), cells per unit, first cell, number of cells, first panel, number of panels.
     cells : int64 array (cells, 1)
         Panel at the start of every cell.
     panels : array (3, panels, 4 + DEGREE)
