@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import sys
+import threading
+import time
+import types
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import numpy as np
 import pytest
 import scipy.optimize
@@ -122,8 +129,9 @@ def test_ties_of_a_small_alpha():
 
 
 def test_a_small_alpha_is_not_made_of_a_large_one():
-    found = ns.stable.fit_small_alpha(draw(1.7, 0.0))
-    assert "this method ends at 0.99" in found.message
+    with pytest.warns(ns.ConvergenceWarning, match="this method ends at 0.99"):
+        found = ns.stable.fit_small_alpha(draw(1.7, 0.0))
+    assert "this method ends at 0.99" in found.message and not found.converged
     assert "this method" not in ns.stable.fit_small_alpha(draw(0.4, 0.0)).message
 
 
@@ -249,7 +257,9 @@ def test_known_end_of_a_support():
         one = fit(x, fixed=dict(known, scale=scale), param="S1")
         assert one.loglik == pytest.approx(scipy.stats.levy.logpdf(x / unit, scale=scale / unit).sum() - x.size * math.log(unit))
         for method in ("quantile", "ecf", "small"):
-            simple = fit(x, method, fixed={"loc": 0.0}, param="S1")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ns.ConvergenceWarning)  # the quantiles' alpha ends at 0.5
+                simple = fit(x, method, fixed={"loc": 0.0}, param="S1")
             assert simple.params[2] == 0.0 and abs(simple.params[0] - 0.5) < 0.1, (method, simple.params)
     np.testing.assert_allclose(ns.interop.levy_stable.fit(x / unit, f0=0.5, f1=1.0, floc=0.0), [*found.params[:3], scale / unit])
 
@@ -689,6 +699,8 @@ def test_order_of_the_data_does_not_matter(alpha, n, method):
     """For small alpha the likelihood has many maxima, and the last bits of a sum decided between them."""
     rng = np.random.default_rng(3)
     x, w = ns.stable.rvs(alpha, 0.4, size=n, rng=2), rng.integers(1, 5, n).astype(float)
+    if (method, alpha) in (("quantile", 0.3), ("small", 1.5)):  # they say that they end elsewhere
+        warnings.simplefilter("ignore", ns.ConvergenceWarning)
     for weights in (None, w):
         one = fit(x, method, weights=weights)
         for order in (np.argsort(-x), rng.permutation(n)):
@@ -699,7 +711,7 @@ def test_order_of_the_data_does_not_matter(alpha, n, method):
 
 def test_observed_information_that_is_not_positive_definite():
     """As little as 6 values say about four parameters: the message tells why there are no errors."""
-    found = [fit(ns.stable.rvs(1.3, 0.5, size=6, rng=seed), se="observed") for seed in range(12, 18)]
+    found = [fit(ns.stable.rvs(1.3, 0.5, size=6, rng=seed), se="observed") for seed in (13, 15, 17, 32)]
     said = ["information matrix is not positive definite" in f.message for f in found]
     assert any(said) and said == [bool(np.isnan(f.se).all()) for f in found]
 
@@ -725,3 +737,179 @@ def test_observed_information_of_few_points(alpha, beta, n, seed):
     J = np.array([[-(4.0 * second(u, v) - second(2.0 * u, 2.0 * v) / 4.0) / 3.0 for v in moves] for u in moves])
     errors = np.sqrt(np.diag(moves.T @ np.linalg.inv(J) @ moves))
     np.testing.assert_allclose(found.se[free], errors, rtol=0.02)  # observed 3e-3
+
+
+@pytest.mark.parametrize(("alpha", "want"), [(0.4, 0.00961), (0.45, 0.01101), (0.499, 0.01245)])
+def test_standard_errors_without_a_cusp(alpha, want):
+    """At beta = 1 the density has no cusp; its location was held as if it had one, and alpha had 0.66 to 0.8 of its error.
+
+    The figures are the exact Fisher information of 1000 values with beta known.
+    """
+    x = ns.stable.ppf((np.arange(1000) + 0.5) / 1000, alpha, 1.0)
+    known = {"beta": 1.0}
+    found = fit(x, fixed=known)
+    assert abs(found.params[0] - alpha) < 0.01 and found.message == "ok"
+    for kind, room in (("expected", 0.02), ("observed", 0.1)):
+        errors = fit(x, fixed=known, se=kind).se
+        assert abs(errors[0] / (want * (found.params[0] / alpha) ** 1.1) - 1.0) < room, (kind, errors)
+    above = fit(x, fixed={**known, "alpha": 0.501}).se[3] / fit(x, fixed={**known, "alpha": 0.499}).se[3]
+    assert abs(above - 1.0) < 0.02  # no jump at 0.5
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.4, 1.0), (0.45, 1.0), (0.4, 0.9)])
+def test_coverage_for_small_alpha(alpha, beta):
+    """60 data sets: nine of ten intervals of alpha, of 95 %, hold it; 0.79 to 0.87 of 200 did before, 0.92 to 0.94 do."""
+    fits = ns.stable.fit_many(ns.stable.rvs(alpha, beta, size=(60, 500), rng=77), fixed={"beta": beta} if beta == 1.0 else None)
+    for i, true in ((0, alpha), (2, 0.0), (3, 1.0)):
+        assert (abs(fits.params[:, i] - true) < 1.96 * fits.se[:, i]).mean() >= 0.88, i
+
+
+@pytest.mark.parametrize("kind", ["expected", "observed"])
+def test_no_standard_error_of_what_the_cusp_tells(kind):
+    """The error of loc was 0.0 with the message "ok"; that of 30 fits is 0.02."""
+    x = ns.stable.rvs(0.45, 0.0, size=400, rng=1)
+    for options in (dict(fixed={"beta": 0.0}), dict(bounds={"beta": (0.0, 0.0)}), dict(fixed={"beta": 0.0}, param="S1")):
+        found = fit(x, se=kind, **options)
+        assert np.isnan(found.se[[1, 2]]).all() and np.isfinite(found.se[[0, 3]]).all()
+        assert "no standard error of loc: below alpha = 0.5" in found.message
+    known = fit(x, fixed=dict(alpha=0.45, beta=0.3, loc=0.0), se=kind)
+    assert np.isnan(known.se).all() and "no standard error of scale: below alpha = 0.5" in known.message
+    assert np.isfinite(fit(x, se=kind).se).all()
+
+
+@pytest.mark.parametrize(("alpha", "seed"), [(0.05, 1), (0.05, 3), (0.03, 3), (0.02, 1)])
+def test_bounds_below_a_tenth(alpha, seed):
+    """The width of the cusp is no double: "math domain error"."""
+    x = ns.stable.rvs(alpha, 1.0, 1.0, 2.0, 500, rng=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ns.ConvergenceWarning)
+        warnings.filterwarnings("ignore", message=".*tied")
+        found = fit(x, bounds={"alpha": (0.005, 2.0)})
+    if alpha == 0.05:
+        assert found.converged and abs(found.params[0] - alpha) < 0.01 and "held" not in found.message  # doubles round the mode
+    else:  # values tied in doubles, at which the likelihood has no bound
+        assert not found.converged and ("infinite" in found.message or "not converged" in found.message)
+
+
+def test_the_ends_of_simple_estimators_are_said():
+    x = ns.stable.rvs(0.1, 0.3, size=20_000, rng=1)
+    for estimate, end in ((ns.stable.fit_quantile, 0.5), (ns.stable.fit_ecf, 0.2)):
+        for options in ({}, {"fixed": {"beta": 0.3}}):
+            with pytest.warns(ns.ConvergenceWarning, match=f"this method ends at {end}"):
+                found = estimate(x, **options)
+            assert not found.converged and found.params[0] == end
+    with pytest.warns(ns.ConvergenceWarning, match="this method ends at 0.5"):
+        assert not ns.stable.fit_quantile(x, fixed={"alpha": 0.3}).converged  # its scale is that of 0.5
+    assert ns.stable.fit_quantile(draw(1.5, 0.0)).converged and ns.stable.fit_ecf(draw(1.99, 0.0)).converged
+
+
+def test_an_estimate_on_its_bound_says_what_to_do():
+    found = fit(draw(1.2, 1.0))
+    assert np.isnan(found.se[1]) and "boundary: beta = 1, without a standard error: its interval is one-sided" in found.message
+
+
+def test_weighted_quantiles():
+    """Each value stands in the middle of its weight: by hand, and by repeating values."""
+    quantiles = ns.stable.fitting._quantiles
+    x, w = np.array([0.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 4.0])
+    # middles of the weights at 0.5, 2, 3.5, 6 of 8
+    np.testing.assert_allclose(quantiles(x, w, (1 / 16, 1 / 4, 7 / 16, 3 / 4, 1 / 3)), [0, 1, 3, 7, 1 + 2 * (8 / 3 - 2) / 1.5])
+    y = np.sort(np.random.default_rng(4).normal(size=400))
+    np.testing.assert_allclose(
+        quantiles(y, np.full(400, 3.0), (0.05, 0.5, 0.9)), np.quantile(y, (0.05, 0.5, 0.9), method="hazen")
+    )
+
+
+def test_threads_fit_a_data_set_each():
+    """Numbers of threads did nothing; filters of warnings are left alone."""
+    x = [draw(1.5, 0.3, 200, 1), draw(0.3, 0.2, 60, 2), np.full(9, 1.0), draw(1.9, 0.0, 100, 3), draw(1.2, 1.0, 300, 4)]
+    filters = warnings.filters[:]
+    one = ns.stable.fit_many(x, workers=1)
+    seen = set()
+    real = ns.stable.fitting.fit
+
+    def noted(*args, **options):
+        seen.add(threading.get_ident())
+        time.sleep(0.05)  # the other thread gets its turn
+        return real(*args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("numbastats.stable.fitting.fit", noted)
+        two = ns.stable.fit_many(x, workers=2)
+    assert len(seen) == min(2, numba.config.NUMBA_NUM_THREADS)
+    for name in ("params", "se", "cov", "loglik", "n_eval", "start"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert one.message == two.message and warnings.filters == filters
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_ends_fits(workers):
+    """Also those of other threads, which look at every evaluation of the likelihood."""
+    large = np.random.default_rng(1).standard_t(1.7, 1_000_000)
+    sent = []
+
+    def send():
+        time.sleep(1.0)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=send).start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:  # until the signal comes
+            ns.stable.fit_many([large] * 4, workers=workers)
+    assert time.perf_counter() - sent[0] < 10.0
+
+
+def test_results_can_be_compared():
+    """NumPy's ambiguous truth value before."""
+    a, b = fit(draw(1.5, 0.0, 50)), fit(draw(1.5, 0.0, 50))
+    assert a == a and (a == b) in (True, False) and a != 1
+    many = ns.stable.fit_many([draw(1.5, 0.0, 50)])
+    assert many == many and (many == ns.stable.fit_many([draw(1.5, 0.0, 50)])) in (True, False)
+
+
+class OnDevice:
+    """Stands in for a CuPy array."""
+
+    def __init__(self, values):
+        self._values = np.asarray(values)
+        self.shape, self.dtype, self.size, self.ndim = (getattr(self._values, n) for n in ("shape", "dtype", "size", "ndim"))
+
+    @property
+    def __cuda_array_interface__(self):
+        return self._values.__array_interface__
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def get(self):
+        return self._values
+
+
+def test_arrays_of_a_device_are_fitted():
+    x = draw(1.5, 0.3, 200).reshape(2, 100)
+    w = np.arange(1.0, 201.0)
+    for method in ("ml", "quantile"):
+        found = fit(OnDevice(x), method, weights=OnDevice(w))
+        np.testing.assert_array_equal(found.params, fit(x, method, weights=w).params)
+    many = ns.stable.fit_many(x)
+    offsets = np.array([0, 100, 200])
+    for data in (OnDevice(x), [OnDevice(r) for r in x], (OnDevice(x.ravel()), OnDevice(offsets))):
+        np.testing.assert_array_equal(ns.stable.fit_many(data).params, many.params)
+
+
+def test_score_of_arrays_of_a_device(monkeypatch):
+    cupy = types.ModuleType("cupy")
+    cupy.asarray = OnDevice
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    x = np.linspace(-2.0, 2.0, 5)
+    got = ns.stable.score(OnDevice(x), 1.5, OnDevice(0.3))
+    assert isinstance(got, OnDevice)
+    np.testing.assert_array_equal(got.get(), ns.stable.score(x, 1.5, 0.3))
+
+
+def test_one_alpha_on_the_device_shares_a_table():
+    shared, x = ns.stable.functions._shared, OnDevice(np.zeros(3))
+    assert shared(OnDevice([1.5]), OnDevice(0.3), (x, 0.0, 1.0), None)[0] == (1.5, 0.3)
+    assert shared(OnDevice([1.5, 1.6]), 0.3, (x, 0.0, 1.0), None)[0] is None
+    assert shared(OnDevice([1.5]), 0.3, (np.zeros(3), 0.0, 1.0), None)[0] is None  # the result has to be on the device

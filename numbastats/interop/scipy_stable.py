@@ -192,7 +192,7 @@ class _LevyStable:
             "m": stable.Stable.mean, "v": stable.Stable.var, "s": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
             "k": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
         }  # fmt: skip
-        result = tuple(self._of_laws(found[m], args, kwds) for m in moments)
+        result = tuple(self._of_laws(found[choice("moments", m, tuple(found))], args, kwds) for m in moments)
         return result if len(result) > 1 else result[0]
 
     def interval(self, confidence, *args, **kwds):

@@ -639,10 +639,24 @@ def levy(x1):
 
 
 @device_function
+def standard(x, loc, scale):
+    """(x - loc)/scale, also where the difference has overflowed; a quarter of everything is exact."""
+    part = 1.0 if abs(x - loc) < _INF else 0.25
+    return (x * part - loc * part) / (scale * part)
+
+
+@device_function
+def placed(z, loc, scale):
+    """Loc + scale z, also where the product has overflowed."""
+    y = scale * z + loc
+    return y if abs(y) < _INF else 4.0 * (0.25 * scale * z + 0.25 * loc)
+
+
+@device_function
 def standardise(x, a, b, loc, scale, s1):
     """The standardised variable, in the form of the parameters; at a = 1 always S0. NaN out of the domain."""
     inside = (a > 0.0) & (a <= 2.0) & (abs(b) <= 1.0) & (scale > 0.0)
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     if s1 and a == 1.0:
         z -= b * (2.0 / _PI) * log(scale)
     return z if inside else _NAN
@@ -801,7 +815,7 @@ def from_log(code, v, scale):
 @device_function
 def from_centre(x, loc, scale, high, low, turn):
     """The variable of a table, before the logarithm: (x - loc)/scale - (high + low) - turn log scale. NaN for scale <= 0."""
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     z = z - turn * log(scale) if turn != 0.0 else z
     s, e = _two_sum(z, -high)
     e = e - low
@@ -830,7 +844,7 @@ def place(u, side, per_delta, shift, high, low, turn, loc, scale):
     z = (t if side == 1 else -t) + low + high
     if turn != 0.0:
         z += turn * log(scale)
-    return scale * z + loc if scale > 0.0 else _NAN
+    return placed(z, loc, scale) if scale > 0.0 else _NAN
 
 
 @device_function
@@ -911,7 +925,7 @@ def newton_place(v, a, b, loc, scale, s1):
             z = t if s1 else t + low + high
         else:
             z = t - low - high if s1 else t
-    return scale * z + loc if inside else _NAN
+    return placed(z, loc, scale) if inside else _NAN
 
 
 @device_function

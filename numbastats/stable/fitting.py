@@ -6,16 +6,19 @@ continuous in all parameters.
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
 import functools
 import math
+import threading
 import warnings
 
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
+from numbastats._core.dispatch import to_host
 from numbastats._core.errors import ConvergenceWarning, choice, index_of
-from numbastats._core.parallel import is_executor, mapped, worker_count
+from numbastats._core.parallel import in_threads, is_executor, mapped, worker_count
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
 
@@ -35,9 +38,16 @@ _EULER = 0.5772156649015329
 _LEAST_SCALE = 1e-12  # of an estimate, in half interquartile ranges
 _NEAR_1 = 1e-3  # with a location known in S1 alpha keeps this distance from 1
 _SIDE, _SHRINK = 5, 0.6  # points per side of the contracting grid and what a step leaves of its width
+_BATCH = contextvars.ContextVar("numbastats_stable_batch", default=None)  # set in `fit_many`: the event that ends its fits
 
 
-@dataclasses.dataclass(frozen=True)
+def _warn(message, category=UserWarning):
+    """Warn the caller of `fit`; not in `fit_many`, where the filters of `warnings` are shared by its threads."""
+    if _BATCH.get() is None:
+        warnings.warn(f"stable.fit: {message}", category, stacklevel=4)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class StableFit:
     """Result of a fit.
 
@@ -46,9 +56,10 @@ class StableFit:
     params : numpy.ndarray, shape (4,)
         alpha, beta, loc, scale in `param`.
     se : numpy.ndarray, shape (4,)
-        Standard errors: NaN where there is none (fixed parameters, estimates on the boundary, loc in S1 for alpha < 0.5, which is
-        known far better than the others, an information matrix that is not positive definite, methods other than "ml");
-        infinite for the beta of a Gaussian.
+        Standard errors: NaN where there is none, which `message` explains: estimates on the boundary; for alpha < 0.5 what the
+        place of the density's cusp determines, which is loc in S1, loc in S0 with a known beta near 0, and the only unknown
+        parameter beside a known loc in S0; an information matrix that is not positive definite. Also NaN for fixed parameters
+        and for methods other than "ml"; infinite for the beta of a Gaussian.
     cov : numpy.ndarray, shape (4, 4)
     loglik : float
     n_iter, n_eval : int
@@ -79,7 +90,7 @@ class StableFit:
         return Stable(*self.params, param=self.param)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class StableFits:
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
@@ -113,8 +124,8 @@ class StableFits:
 def _data(x, weights, nan_policy):
     """Finite values in order, and their weights (None: all 1); ValueError where nothing can be estimated."""
     choice("nan_policy", nan_policy, _NAN_POLICIES)
-    x = real64(unmasked(x)).reshape(-1)
-    w = None if weights is None else real64(weights).reshape(-1)
+    x = real64(unmasked(to_host(x, "x"))).reshape(-1)
+    w = None if weights is None else real64(to_host(weights, "weights")).reshape(-1)
     if w is not None:
         if w.shape != x.shape:
             raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
@@ -209,7 +220,7 @@ def _by_characteristic_function(x, w=None, alpha=None, beta=None):
     t = np.linspace(0.1, 1.0, 10)
     for _ in range(3):  # standardised anew each time
         y = (x - m) / s
-        phi = _mean(np.exp(1j * t[:, None] * y), w)
+        phi = np.array([complex(_mean(np.cos(u * y), w), _mean(np.sin(u * y), w)) for u in t])  # short steps, for Ctrl-C
         size = np.clip(abs(phi), 1e-12, 1.0 - 1e-12)
         response = np.log(-2.0 * np.log(size))
         if alpha is None:
@@ -279,6 +290,7 @@ def _by_moments_about(mode, x, w, alphas, betas, scale=None):
 
 
 _SIMPLE = {"quantile": _by_quantiles, "ecf": _by_characteristic_function, "small": _by_logarithms}
+_REACH = {"quantile": (0.5, 3.0), "ecf": (0.2, 3.0), "small": (0.0, 0.99)}  # where alpha is held; that 2 is no end of theirs
 
 
 def _simple(name, x, w, known, form):
@@ -321,6 +333,9 @@ class _Likelihood:
     def values(self, p, shift=0.0):
         """Log density of every observation; `shift` moves the standardised values."""
         self.count += 1
+        batch = _BATCH.get()
+        if batch is not None and batch.is_set():
+            raise KeyboardInterrupt  # another thread was interrupted
         param = "S0" if self.form == "S0" else "S1"
         return logpdf(self.standardised(p) + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
 
@@ -503,7 +518,8 @@ def _spiky(likelihood, starts, free, limits, callback):
     limits = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
     near, scale = _near_the_mode(likelihood.x, likelihood.w), None if 3 in free else starts[0][3]
     found = _best_place(likelihood, starts, near, "peak", scale, free, limits, callback)
-    inside = lambda p: 0 not in free or p[0] > _LOWEST + 1e-6  # noqa: E731
+    lowest = min(limits[0][0], _LOWEST)
+    inside = lambda p: 0 not in free or p[0] > lowest + 1e-6  # noqa: E731
     if found[3] < 1e-3 and inside(found[0]):
         return found
     other = _best_place(likelihood, starts, near, "S1", scale, free, limits, callback)
@@ -629,8 +645,9 @@ def _unit_information(alpha, beta, form):
     """
     nodes, weights = np.polynomial.legendre.leggauss(8)
     if alpha < CUSP:
-        peak = math.log(cusp_scale(alpha, beta))
-        edges = np.arange(peak - 12.0, 32.0 / alpha + 4.0, 0.125)
+        with np.errstate(divide="ignore"):
+            peak = max(float(np.log(cusp_scale(alpha, beta))), -690.0)
+        edges = np.arange(peak - 12.0, min(32.0 / alpha + 4.0, 708.0), 0.125)
         v = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
         x1 = np.concatenate([np.exp(v), -np.exp(v)])
         w = np.tile((np.diff(edges)[:, None] * weights / 2.0).ravel() * np.exp(v), 2)
@@ -692,7 +709,7 @@ def _information(alpha, beta, scale, form):
 
 
 def _covariance(p, free, mass, kind, likelihood):
-    """Covariance of the estimates in S0, NaN where there is none."""
+    """Covariance of the estimates in S0, NaN where there is none; None if the information is not positive definite."""
     cov = np.full((4, 4), np.nan)
     if not free:
         return cov
@@ -703,49 +720,67 @@ def _covariance(p, free, mass, kind, likelihood):
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
     if p[0] < _CUSP and likelihood.form == "S0":
         return _around_a_cusp(p, b, free, mass, kind, likelihood, cov)
-    inverse = _inverse_information(p, b, free, mass, kind, likelihood)
-    if inverse is not None:
-        cov[np.ix_(free, free)] = inverse
+    J = mass * _information(p[0], b, p[3], likelihood.form)[np.ix_(free, free)]
+    inverse = _inverse(_observed(J, p, free, likelihood) if kind == "observed" else J)
+    if inverse is None:
+        return None
+    cov[np.ix_(free, free)] = inverse
     return cov
 
 
-def _inverse_information(p, b, free, mass, kind, likelihood):
-    """Inverse of the information about the free parameters in the form of `likelihood`, None where it has none."""
-    J = mass * _information(p[0], b, p[3], likelihood.form)[np.ix_(free, free)]
+def _inverse(J):
+    """Inverse of an information matrix, None where it is not positive definite."""
     try:
-        inverse = np.linalg.inv(J)
-        if kind == "observed":
-            moves = np.zeros((len(free), 4))
-            moves[:, free] = np.linalg.cholesky(inverse).T
-            inverse = moves[:, free].T @ np.linalg.inv(_hessian(likelihood, p, moves)) @ moves[:, free]
+        np.linalg.cholesky(J)
+        return np.linalg.inv(J)
     except np.linalg.LinAlgError:
         return None
-    return inverse if (np.diag(inverse) > 0).all() else None
+
+
+def _observed(J, p, free, likelihood):
+    """Observed information about the free parameters, of which J is the expected one; zeros where J has no inverse."""
+    inverse = _inverse(J)
+    if inverse is None:
+        return np.zeros_like(J)
+    root = np.linalg.cholesky(inverse)
+    moves = np.zeros((len(free), 4))
+    moves[:, free] = root.T
+    back = np.linalg.inv(root)
+    return back.T @ _hessian(likelihood, p, moves) @ back
 
 
 def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
-    """For small alpha: loc in S1 is known far better than the others, whose covariance is that with loc given.
+    """For small alpha, by way of S1, where the location is that of the cusp and may be known far better than all else.
 
-    With loc in S0 known instead, what moves the cusp is known too.
+    There the information stays well-conditioned; that about loc is always the expected one. What the cusp determines has no
+    standard error: its place is not normally distributed, with errors 1.5 to 2 times what the information says.
     """
     q = _converted(p, "S1")
-    rest = [i for i in free if i != 2]
-    likelihood.form = "S1"
-    found = _inverse_information(q, b, rest, mass, kind, likelihood)
-    likelihood.form = "S0"
-    if found is None:
-        return cov
-    held = np.zeros((4, 4))
-    held[np.ix_(rest, rest)] = found
+    rest, rows = [i for i in free if i != 2], sorted({*free, 2})
+    with np.errstate(over="ignore", invalid="ignore"):
+        J = mass * _information(q[0], b, q[3], "S1")
+    if not np.isfinite(J[2]).all():  # a peak so narrow that squares of its width are no numbers
+        J[2] = J[:, 2] = 0.0
+        J[2, 2] = 1e300
+    if kind == "observed" and rest:
+        likelihood.form = "S1"
+        J[np.ix_(rest, rest)] = _observed(J[np.ix_(rest, rest)], q, rest, likelihood)
+        likelihood.form = "S0"
     slopes = _slopes(q, "S0")
-    moved = held @ slopes[2]
-    if 2 not in free and moved @ slopes[2] > 0.0:
-        known = held - np.outer(moved, moved) / (moved @ slopes[2])
-        rest = [i for i in rest if known[i, i] > 1e-9 * held[i, i]]
-        held = known
-    out = slopes @ held @ slopes.T
-    rows = [*rest, 2] if 2 in free else rest
-    cov[np.ix_(rows, rows)] = out[np.ix_(rows, rows)]
+    found = []
+    for at in (rows, rest):  # without and with the place of the cusp known
+        inverse = _inverse(J[np.ix_(at, at)])
+        if inverse is None:
+            return None
+        both = np.zeros((4, 4))
+        both[np.ix_(at, at)] = inverse
+        both = slopes @ both @ slopes.T
+        if 2 not in free and both[2, 2] > 0.0:  # loc in S0 is known
+            both = both - np.outer(both[2], both[2]) / both[2, 2]
+        found.append(both)
+    every, held = found
+    fine = [i for i in free if held[i, i] > 0.25 * every[i, i]]
+    cov[np.ix_(fine, fine)] = every[np.ix_(fine, fine)]
     return cov
 
 
@@ -881,7 +916,9 @@ def fit(
     maximum with the mode next to every observation: some hundred observations in clusters, around the half-sample mode and at
     both ends are compared, by laws that have the moments of log|x - mode|, and the likeliest three climb. The result is the best
     one found, not proved to be the largest. As alpha tends to 0 the likelihood has no bound: alpha ends at 0.1, and where few
-    points would end there the mode is held between observations, which the message says.
+    points would end there the mode is held midway between two observations, which the message says. The likelihood of such a
+    result can be passed by laws with the mode nearer to an observation, such as a `start` may lead to: they lie on the way to
+    alpha = 0.1. Standard errors come from the inverse information, below alpha = 0.5 by way of S1; see `StableFit`.
 
     References
     ----------
@@ -953,11 +990,11 @@ def fit(
             p, best, iterations, gain, begin = _maximise(likelihood, y, w, inner, start, free, limits, callback)
         if 0 in free and limits[0][1] == 2.0 and p[0] > 1.95:
             p, best = _gaussian_end(likelihood, p, best, y, w, inner)
-    converged, notes, inside = _judged(method, p, best, gain, iterations, x, free, limits, likelihood)
+    converged, notes, inside = _judged(method, begin, p, best, gain, iterations, x, free, limits, likelihood)
     mass = float(x.size)
-    cov = _covariance(p, inside, mass, se, likelihood) if method == "ml" else np.full((4, 4), np.nan)
-    if method == "ml" and inside and p[0] < _HIGHEST and not np.isfinite(cov).any():
-        notes.append("no standard errors: the information matrix is not positive definite")
+    cov = _covariance(p, inside, mass, se, likelihood) if method == "ml" and math.isfinite(best) else None
+    definite = cov is not None
+    cov = cov if definite else np.full((4, 4), np.nan)
     if p[0] == 2.0 and 1 in free and method == "ml":
         cov[1, 1] = np.inf
     cov /= share
@@ -966,7 +1003,7 @@ def fit(
     origin = np.asarray(begin) * units + [0.0, 0.0, centre, 0.0]
     if param == "S1" and form == "S0":
         cov = _to_s1(cov, _slopes(params, "S1") * units / units[:, None])
-        if p[0] < _CUSP:  # loc was held
+        if p[0] < _CUSP:  # the place of the cusp
             cov[2] = cov[:, 2] = np.nan
         params, origin = _converted(params, "S1"), _converted(origin, "S1")
     for i, name in enumerate(NAMES):  # as given, without the roundings of the standardised data
@@ -974,32 +1011,50 @@ def fit(
             params[i] = origin[i] = known[name]
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # the square of a scale may not be a number
         errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
+    lost = [NAMES[i] for i in inside if method == "ml" and p[0] < _HIGHEST and np.isnan(errors[i])]
+    if lost and not definite:
+        notes.append("no standard errors: the information matrix is not positive definite")
+    elif lost:
+        notes.append(
+            f"no standard error of {', '.join(lost)}: below alpha = {_CUSP} the cusp of the density tells it, whose place is not "
+            "normally distributed"
+        )
     loglik = float((best - mass * math.log(unit)) * share)
     return StableFit(
         params, errors, cov, loglik, iterations, likelihood.count, converged, "; ".join(notes) or "ok", method, param, origin
     )
 
 
-def _judged(method, p, best, gain, iterations, x, free, limits, likelihood):
-    """Whether the search converged, notes on its result p, and which estimates are off their limits; others are put on them."""
+def _judged(method, begin, p, best, gain, iterations, x, free, limits, likelihood):
+    """Whether the search converged, notes on its result p, and which estimates are off their limits; others are put on them.
+
+    It is for `begin`, the estimate of a simple method before it was moved inside the limits, to be within the method's reach.
+    """
     converged = math.isfinite(best) and 0.0 <= gain < 1e-3 and not likelihood.stopped
     tied = p[0] < 0.5 and np.count_nonzero(np.diff(x)) < 0.99 * x.size - 1.0
     notes, inside = [], list(free)
     if likelihood.stopped:
         notes.append(f"stopped by the callback after {iterations} iterations")
+    elif best == math.inf:
+        notes.append("the likelihood is infinite: some values coincide with a peak narrower than doubles can tell")
+        _warn(f"{notes[0]}; raise the lower bound of alpha", ConvergenceWarning)
     elif not math.isfinite(best):
         notes.append("the likelihood is 0: some values are impossible under the law found")
-        warnings.warn(f"stable.fit: {notes[0]}; fix fewer parameters", ConvergenceWarning, stacklevel=3)
+        _warn(f"{notes[0]}; fix fewer parameters", ConvergenceWarning)
     elif not converged:
         notes.append(f"not converged after {iterations} iterations: a step would still gain about {gain:.1e}")
         if not tied:
-            warnings.warn(f"stable.fit: {notes[0]}; pass another start, or more data", ConvergenceWarning, stacklevel=3)
+            _warn(f"{notes[0]}; pass another start, or more data", ConvergenceWarning)
     if x.size <= 20:
         notes.append("few points")
     if likelihood.between and p[0] < 1.0:
         notes.append("few points for so small an alpha: the mode is held between observations")
-    if method == "small" and 0 in free and p[0] >= 0.99:
-        notes.append("alpha is not small: this method ends at 0.99")
+    least, most = _REACH.get(method, (0.0, 3.0))
+    if begin[0] < least or begin[0] > most or (0 in free and begin[0] in (least, most)):
+        small = begin[0] <= least
+        notes.append(f"alpha is {'too' if small else 'not'} small: this method ends at {least if small else most}")
+        _warn(f"{notes[-1]}; use method='ml'", ConvergenceWarning)
+        converged = False
     if p[0] == 2.0 and (0 in free or 1 in free):
         p[1] = p[1] if 1 not in free else 0.0
         notes.append("alpha = 2: a Gaussian, beta has no meaning")
@@ -1008,17 +1063,20 @@ def _judged(method, p, best, gain, iterations, x, free, limits, likelihood):
             low, high = limits[i] if i == 1 else (limits[0][0], min(limits[0][1], _HIGHEST))
             if not low + 1e-9 < p[i] < high - 1e-9:
                 p[i] = low if p[i] < 0.5 * (low + high) else high
-                notes.append(f"boundary: {NAMES[i]} = {p[i]:.6g}")
+                note = f"boundary: {NAMES[i]} = {p[i]:.6g}"
+                if method == "ml":
+                    note += (
+                        ", without a standard error: its interval is one-sided; fits with "
+                        f"fixed={{{NAMES[i]!r}: value}} within 1.92 of this loglik make one of 95 %"
+                    )
+                notes.append(note)
                 inside.remove(i)
     if likelihood.form == "S1" and 0 in inside and abs(p[0] - 1.0) < 1.1 * _NEAR_1:
         notes.append(f"alpha = {p[0]:.6g}: next to 1, where the location in S1 is infinite")
         inside.remove(0)
     if tied:
         notes.append("ties")
-        warnings.warn(
-            "stable.fit: more than 1 % of the values are tied and alpha is small: rounded data make the likelihood infinite",
-            stacklevel=3,
-        )
+        _warn("more than 1 % of the values are tied and alpha is small: rounded data make the likelihood infinite")
     return converged, notes, inside
 
 
@@ -1188,16 +1246,33 @@ def fit_small_alpha(x, *, fixed=None, weights=None, param="S0", nan_policy="rais
     return fit(x, "small", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
-def _fit_one(job):
+def _fit_one(job, stop=None):
     """One data set of many, with its reason if it cannot be fitted. Module-level, so that it pickles."""
     x, method, options = job
+    token = _BATCH.set(stop or threading.Event())
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"):
             return fit(x, method, **options)
     except ValueError as error:
         none = np.full(4, np.nan)
         return StableFit(none, none, np.full((4, 4), np.nan), math.nan, 0, 0, False, str(error), method, options["param"], none)
+    finally:
+        _BATCH.reset(token)
+
+
+def _in_threads(jobs, count):
+    """The fits of all jobs by so many threads; after an exception, Ctrl-C among them, those under way end too."""
+    found, stop = [None] * len(jobs), threading.Event()
+
+    def one(i):
+        try:
+            found[i] = _fit_one(jobs[i], stop)
+        except BaseException:
+            stop.set()
+            raise
+
+    in_threads(one, [(i,) for i in range(len(jobs))], count)
+    return found
 
 
 def fit_many(data, method="ml", *, workers=None, param="S0", **options):
@@ -1210,8 +1285,9 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     method : str
         As in `fit`.
     workers : int or executor, optional
-        An executor, best of processes: an object with a ``map`` method. One data set after another for a number of threads, of
-        which the fits of small data sets gain nothing.
+        Number of threads, each with a data set of its own, -1 for all cores. A fit spends about half of its time in Python,
+        which only one thread runs at a time: more than two or three gain little. For many data sets pass an executor of
+        processes, an object with a ``map`` method. The results are the same.
     param : {"S0", "S1"}
     **options
         Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy; weights for data sets of one length.
@@ -1240,6 +1316,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     choice("se", options.get("se", "expected"), _INFORMATION)
     choice("nan_policy", options.get("nan_policy", "raise"), _NAN_POLICIES)
     _bounds(options.get("bounds"), _fixed_values(options.get("fixed")))
+    data = tuple(to_host(v, "data") for v in data) if isinstance(data, tuple) else to_host(data, "data")
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
         values, offsets = real64(unmasked(data[0])), np.asarray(data[1])
         if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
@@ -1251,14 +1328,13 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     elif getattr(data, "ndim", None) == 2:
         sets = [row[~np.isnan(row)] for row in real64(unmasked(data))]
     else:
-        sets = [real64(unmasked(x)) for x in data]
+        sets = [real64(unmasked(to_host(x, "data"))) for x in data]
         if sets and all(x.ndim == 0 for x in sets):
             raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")
         sets = [x.reshape(-1) for x in sets]
-    if not is_executor(workers):
-        worker_count(workers)  # only checked
+    count = None if is_executor(workers) else worker_count(workers)
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
-    found = list(mapped(workers, _fit_one, jobs) if is_executor(workers) else map(_fit_one, jobs))
+    found = list(mapped(workers, _fit_one, jobs)) if count is None else _in_threads(jobs, count)
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
     return StableFits(
         stack("params", (4,)), stack("se", (4,)), stack("cov", (4, 4)), stack("loglik", ()), stack("n_iter", ()),

@@ -9,8 +9,8 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, refuse_mask, result_dtype, total
-from numbastats._core.compile import InThreads
-from numbastats._core.dispatch import _numpy_dtype, copied, draw, elementwise, to_host
+from numbastats._core.compile import SIMULATED, InThreads
+from numbastats._core.dispatch import _numpy_dtype, copied, draw, elementwise, first_array, in_kind_of, to_host
 from numbastats._core.errors import choice
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
@@ -27,10 +27,11 @@ _METHODS = ("auto", "table", "quadrature", "fourier", "gauss-kronrod")
 
 @dataclasses.dataclass(frozen=True)
 class _Bound:
-    """A kernel with its tables as the arguments before the last one."""
+    """A kernel with its tables as the arguments before the last one; on a GPU it may take a block per item, not a thread."""
 
     kernel: object
-    tables: tuple
+    tables: tuple = ()
+    per_block: bool = False
 
     def _all(self, args):
         return (*args[:-1], *self.tables, args[-1])
@@ -55,15 +56,20 @@ class _BoundCuda:
     bound: _Bound
 
     def __getitem__(self, configuration):
+        if self.bound.per_block and not SIMULATED:  # blocks for as many threads as there are items
+            blocks, threads, *rest = configuration
+            configuration = blocks * threads, threads, *rest
         kernel = self.bound.kernel.cuda[configuration]
         staged = [cuda.to_device(t) if isinstance(t, np.ndarray) else t for t in self.bound.tables]
         return lambda *args: kernel(*args[:-1], *staged, args[-1])
 
 
-def _one(value):
-    """The number, where the argument holds one on the host; else None."""
+def _one(value, beside=()):
+    """The number, where the argument holds one on the host, or on the device where other values are there too; else None."""
     if hasattr(value, "__cuda_array_interface__"):
-        return None
+        if _size(value) != 1 or not _on_device(beside):  # the result is where the arguments are
+            return None
+        value = to_host(value, "a parameter")
     refuse_mask(value)
     value = np.asarray(value)
     return float(value.reshape(-1)[0]) if value.size == 1 and value.dtype.kind in "fiub" else None
@@ -77,7 +83,7 @@ def _shared(alpha, beta, values, dtype):
     x, loc, scale = values
     kinds = [_numpy_dtype(v if hasattr(v, "dtype") else as_host(v)) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(_NAMES, kinds) if dtype is None else check_dtype(dtype)
-    a, b = _one(alpha), _one(beta)
+    a, b = _one(alpha, values), _one(beta, values)
     if a is None or b is None or not (0.1 <= a < 2.0 and -1.0 <= b <= 1.0):
         return None, dtype
     return (float(dtype.type(a)), float(dtype.type(b))), dtype
@@ -158,7 +164,7 @@ def _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options):
 
 
 def _point_kernel(dtype):
-    return _Bound(kernels.POINTS, (np.empty(0, dtype),) * 5)  # one value per point and no estimates
+    return _Bound(kernels.POINTS, (np.empty(0, dtype),) * 5, per_block=True)  # one value per point and no estimates
 
 
 _KERNELS = {
@@ -178,8 +184,8 @@ def _with_error(name, x, alpha, beta, loc, scale, s1, options):
         shape = np.broadcast_shapes(*map(np.shape, host))
         values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
     c, s, pe, ce, se, p = elementwise(
-        lambda dtype: kernels.POINTS, _NAMES, values, lambda dtype: (-2.0, float(s1)), outputs=6, threads=kernels.LANES,
-        cost=3500.0, **{k: v for k, v in options.items() if k != "out"},
+        lambda dtype: _Bound(kernels.POINTS, per_block=True), _NAMES, values, lambda dtype: (-2.0, float(s1)), outputs=6,
+        threads=kernels.LANES, cost=3500.0, **{k: v for k, v in options.items() if k != "out"},
     )  # fmt: skip
     results = p, c, s, pe, ce, se
     if name is None:
@@ -274,7 +280,8 @@ _DOC = """{what} of alpha-stable laws.
     -----
     Standard S0 law: characteristic function exp(-|t|^a [1 + i b tan(pi a/2) sgn t (|t|^(1-a) - 1)]); loc + scale Z. On the 856
     reference points with log density above -230 the relative errors are below 6e-14 (pdf, sf) and 3e-14 (cdf) point by point,
-    and below 1e-13 by tables. Tables agree with the points to 1e-12 where the density is above 1e-290,
+    and below 1e-13 by tables, in S0; in S1 near alpha = 1, where x - beta tan(pi alpha/2) loses digits, up to 1.4e-13 (seen at
+    alpha = 0.9, |x| near 4). Tables agree with the points to 1e-12 where the density is above 1e-290,
     mostly to 2e-14.{extra}
 
     References
@@ -356,7 +363,8 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
         certificate = t.certificate
     else:
         x = elementwise(
-            lambda d: kernels.NEWTON, ("p", *_NAMES[1:]), (p, alpha, beta, loc, scale), lambda d: (float(upper), float(s1)),
+            lambda d: _Bound(kernels.NEWTON, per_block=True), ("p", *_NAMES[1:]), (p, alpha, beta, loc, scale),
+            lambda d: (float(upper), float(s1)),
             cost=30000.0, threads=kernels.LANES, **options,
         )  # fmt: skip
         certificate = 1e-13
@@ -553,7 +561,8 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     -------
     numpy.ndarray
         Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
-        are. NaN where the density is 0; for alpha = 2 and beta = +-1 the derivatives from inside the domain.
+        are; of the kind of the arrays where some are on a device. NaN where the density is 0; for alpha = 2 and beta = +-1 the
+        derivatives from inside the domain.
 
     Raises
     ------
@@ -576,6 +585,10 @@ def score(x, alpha, beta, loc=0.0, scale=1.0, *, param="S0", device=None, worker
     array([ 0.5, -0.5])
     """
     choice("param", param, ("S0", "S1"))
+    if _on_device((x, alpha, beta, loc, scale)):
+        like = first_array((x, alpha, beta, loc, scale))
+        x, alpha, beta, loc, scale = map(to_host, (x, alpha, beta, loc, scale), _NAMES)
+        return in_kind_of(score(x, alpha, beta, loc, scale, param=param, device=device, workers=workers), like)
     given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(_NAMES, [dtype_of(v) for v in given])
     everything = np.broadcast_arrays(*map(real64, given))

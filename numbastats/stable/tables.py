@@ -29,8 +29,8 @@ class Table:
     Attributes
     ----------
     info : array (3, 7)
-        1/delta, shift; then for the right and the left side: first u, end of u (inf for a heavy tail), cells per unit, first
-        cell, number of cells, first panel, number of panels.
+        1/delta, shift, whether the law is symmetric; then for the right and the left side: first u, end of u (inf for a heavy
+        tail), cells per unit, first cell, number of cells, first panel, number of panels.
     cells : int64 array (cells, 1)
         Panel at the start of every cell.
     panels : array (3, panels, 4 + DEGREE)
@@ -67,12 +67,15 @@ def table(a, b):
         np.empty((building.MOST, 3)),
         np.empty((building.MOST, 3, 2 + building.PLACES)),
     )
-    state = np.zeros(4)
+    info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)
+    panels = np.empty((3, 2 * building.MOST, 3 + building.COEFFICIENTS))
+    state = np.zeros(6)
     make, centred = _make_table(), a < 0.9
     while True:
-        info, cells, panels = make(a, b, x, f, marches, spans, rows, state)
-        if panels.size:
-            return Table(info, cells, panels, float(state[3]), centred)
+        make(a, b, x, f, marches, spans, rows, state, info, cells, panels)
+        _, _, _, certificate, count, size = state
+        if count:
+            return Table(info, cells[: int(size)].copy(), panels[:, : int(count)].copy(), float(certificate), centred)
         _fill(a, b, centred, x[: int(state[0])], f)
 
 

@@ -20,7 +20,7 @@ from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import SLOW, TERMS, more_terms, ray
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
-__all__ = ["MARCHES", "MOST", "PLACES", "make_table"]
+__all__ = ["MARCHES", "MOST", "MOST_CELLS", "PLACES", "make_table"]
 
 _shared = array_function(host=False)
 _making = array_function(host=False, allocates=True)
@@ -585,12 +585,14 @@ def fill_side(a, b, sign, zeta, delta, shift, own, infinity, at_zeta, g, weights
     return missing
 
 
-def make_table(a, b, x, f, marches, spans, rows, state):
-    """(info, cells, panels) of `tables.Table`.
+def make_table(a, b, x, f, marches, spans, rows, state, info, cells, panels):
+    """Write the info, cells and panels of `tables.Table`, the last two from the start of arrays that are long enough.
 
-    A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then panels is empty, and the caller
+    A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then state[4] stays 0, and the caller
     fills in and calls again. The rest is memory that calls share; spans: side, begin and end of every panel, rows: its
-    coefficients; state, of zeros at first: number of marches, panels kept, whether f is full, certificate.
+    coefficients; state, of zeros at first: number of marches, panels kept, whether f is full, certificate, then the number of
+    panels and of cells written. Nothing is returned: Numba makes an array that it returns by running Python, where a pending
+    KeyboardInterrupt would end as a SystemError.
     """
     centred = a < 0.9
     light = abs(b) == 1.0
@@ -652,7 +654,7 @@ def make_table(a, b, x, f, marches, spans, rows, state):
                     )
             if missing:
                 state[2] = 1.0
-                return np.empty((0, 0)), np.empty((0, 1), np.int64), np.empty((0, 0, 0))
+                return
         state[2] = 0.0
         under_way = False
         for k in range(count):
@@ -686,14 +688,14 @@ def make_table(a, b, x, f, marches, spans, rows, state):
             marches[k, 3], marches[k, 4] = max(width * trend, _FINEST), width if fine else marches[k, 4]
             under_way |= marches[k, 1] < marches[k, 2]
         if not under_way:
-            info, cells, panels = finish(b, not centred, spans[: int(state[1])], rows)
-            info[0, 0], info[0, 1] = 1.0 / delta, shift
-            return info, cells, panels
+            state[4], state[5] = finish(b, not centred, spans[: int(state[1])], rows, info, cells, panels)
+            info[0, 0], info[0, 1], info[0, 2] = 1.0 / delta, shift, 1.0 if b == 0.0 else 0.0
+            return
 
 
 @_making
-def finish(b, heavy, spans, rows):
-    """(info, cells, panels) of `tables.Table` from the kept panels."""
+def finish(b, heavy, spans, rows, info, cells, panels):
+    """Write the info, cells and panels of `tables.Table` from the kept panels; the number of panels and of cells written."""
     kept = 0
     order = np.empty(spans.shape[0], np.int64)
     for k in range(spans.shape[0]):  # sorted: the right side first, then by u
@@ -708,7 +710,6 @@ def finish(b, heavy, spans, rows):
         kept += 1
     mirrored = b == 0.0
     count = 2 * kept if mirrored else kept
-    panels = np.empty((3, count, 3 + COEFFICIENTS))
     for i in range(kept):
         k = order[i]
         for r in range(3):
@@ -716,7 +717,7 @@ def finish(b, heavy, spans, rows):
                 panels[r, i, j] = rows[k, r, j]
                 if mirrored:
                     panels[(3 - r) % 3, kept + i, j] = rows[k, r, j]
-    info = np.zeros((3, 7))
+    info[:] = 0.0
     info[1, 1], info[2, 1] = -np.inf, -np.inf
     size = 0
     starts, ends = np.empty(2, np.int64), np.empty(2, np.int64)
@@ -735,13 +736,12 @@ def finish(b, heavy, spans, rows):
             narrowest = min(narrowest, u / (u + BEND) - v / (v + BEND))
         length = end - begin
         whole = length / (length + BEND)
-        cells = min(math.ceil(whole / narrowest), MOST_CELLS)
+        most = min(math.ceil(whole / narrowest), MOST_CELLS)
         tail = heavy and (1.0 - 2.0 * s) * b == -1.0
-        info[1 + s, 0], info[1 + s, 1], info[1 + s, 2] = begin, end if tail else np.inf, cells / whole
-        info[1 + s, 3], info[1 + s, 4] = size, cells
+        info[1 + s, 0], info[1 + s, 1], info[1 + s, 2] = begin, end if tail else np.inf, most / whole
+        info[1 + s, 3], info[1 + s, 4] = size, most
         info[1 + s, 5], info[1 + s, 6] = (kept if mirrored and s == 1 else lo), hi - lo
-        size += int(cells)
-    cells = np.empty((size, 1), np.int64)
+        size += int(most)
     for s in range(2):
         begin, i = info[1 + s, 0], starts[s]
         for k in range(int(info[1 + s, 4])):
@@ -750,4 +750,4 @@ def finish(b, heavy, spans, rows):
             while i + 1 < ends[s] and spans[order[i + 1], 1] <= where:
                 i += 1
             cells[int(info[1 + s, 3]) + k, 0] = i + int(info[1 + s, 5]) - starts[s]
-    return info, cells, panels
+    return count, size

@@ -146,6 +146,8 @@ def quantile(p, upper, info, lower_tail, upper_tail):
         if right:
             return (1, np.inf) if info[1, 6] > 0.0 else (2, -np.inf)
         return (2, np.inf) if info[2, 6] > 0.0 else (1, -np.inf)
+    if p == 0.5 and info[0, 2] > 0.0:  # the centre of a symmetric law
+        return 1, -np.inf
     from_left = (p <= 0.5) != upper
     rows = lower_tail if from_left else upper_tail
     target = log(p) if p <= 0.5 else log(1.0 - p)
