@@ -561,7 +561,7 @@ class Law:
         Raises
         ------
         ValueError
-            Where sqrt(alpha^2 - beta^2) delta is below 1e-70, for laws with a delta.
+            Where sqrt(alpha^2 - beta^2) delta is below 1e-70, or alpha^2 overflows, for laws with a delta.
         """
         return self._moment(0, params, named)
 
@@ -625,6 +625,8 @@ class FrozenLaw(Recycler):
     def __init__(
         self, law, params, base="uniform", accuracy="double", degree=7, tail=None, device=None, workers=None, quiet=False
     ):
+        if not isinstance(law, Law):
+            raise TypeError(f"law is a {type(law).__name__}; call a law with its parameters, such as student_t(4.0)")
         self.law = law
         self._quiet = quiet
         self._cdf = None
