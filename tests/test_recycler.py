@@ -1167,9 +1167,9 @@ def test_range_of_the_certificate():
     np.testing.assert_allclose(lomax.isf(p), np.expm1(-10 * np.log(p)), rtol=1e-12)
     short = Recycler(logistic, tail=1e-6).certificate
     assert 0.2e-6 < short.lower <= 1e-6 and short.lower == short.upper
-    table = Recycler(logistic)
-    for lower, method in ((table.certificate.lower, table.ppf), (table.certificate.upper, table.isf)):
-        assert np.isfinite(method(lower)) and np.isnan(method(0.999 * lower))
+    for table in (Recycler(logistic), Recycler(logistic, anchor=0.7)):
+        for lower, method in ((table.certificate.lower, table.ppf), (table.certificate.upper, table.isf)):
+            assert np.isfinite(method(1.001 * lower)) and np.isnan(method(0.999 * lower))
 
 
 def test_reasons_of_refusals():
@@ -1238,7 +1238,7 @@ def test_maps_through_probabilities(dtype):
     assert math.isnan(got[3]) and got[4] == 3
     assert recycle(0.0, "normal", table) == table.ppf(0.5)
     assert recycle(z[1:4], "gaussian", table).tolist() == recycle(z[1:4], "normal", table).tolist()
-    assert Recycler(logistic, base="gaussian").base == "normal"
+    assert Recycler(logistic, base="gaussian").base == "normal" and recycle(0.3, "uniform", "gaussian") == ns.quantile.ndtri(0.3)
 
 
 # --- files that were tampered with -----------------------------------------------------------------------------------------

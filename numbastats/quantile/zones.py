@@ -132,13 +132,6 @@ class Split(NamedTuple):
             table.rows[table.rows[:, -1] > 0, -SPLIT_COLUMNS] += offset
         return Split(np.concatenate(rows), np.concatenate([t.parts for t in tables]))
 
-    def mirrored(self):
-        """The same with values of the other sign."""
-        other = Split(self.rows.copy(), self.parts.copy())
-        for rows in other:
-            rows[:, :-SPLIT_COLUMNS] *= -1.0
-        return other
-
     def array(self):
         """Rows and, after them, their parts."""
         rows = self.rows.copy()
@@ -262,9 +255,9 @@ class Zones:
     def both(self, make, mirrored=True):
         """Rows of the left and the right side, made by `make(right)`; of a law that is symmetric about 0 the right ones only."""
         right = make(True)
-        alike = mirrored and self.masses.symmetric and self.masses.anchor == 0.0
         if isinstance(right, Split):
-            return Split.joined([right.mirrored() if alike else make(False), right])
+            return Split.joined([make(False), right])
+        alike = mirrored and self.masses.symmetric and self.masses.anchor == 0.0
         return np.concatenate([0.0 - right if alike else make(False), right])
 
     def side(self, right, octaves, held):
