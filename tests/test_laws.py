@@ -843,3 +843,13 @@ def test_a_fixed_law_computes_where_it_was_told(monkeypatch):
     monkeypatch.setattr(laws, "elementwise", lambda *_, device, workers, **__: asked.append((device, workers)))
     law.pdf(0.3), law.logpdf(0.3), law.cdf(0.3), law.sf(0.3, workers=2)
     assert asked == [("cpu", 1)] * 3 + [("cpu", 2)]
+
+
+def test_parameters_beyond_the_doubles():
+    """IndexError and AttributeError before."""
+    for params in ((1e308, 0.0, 1.0), (1e200, 0.0, 1.0), (1e308, 1e307, 1e308)):
+        with pytest.raises(ValueError, match="within the doubles"):
+            ns.quantile.nig.mean(*params)
+    assert ns.quantile.nig.mean(1e150, 0.5e150, 1e-150, 3.0) == pytest.approx(3.0, rel=1e-14)
+    with pytest.raises(TypeError, match="call a law with its parameters"):
+        ns.quantile.FrozenLaw(None, ())

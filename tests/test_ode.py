@@ -98,3 +98,10 @@ def test_bad_arguments():
         recycle_ode("normal", lambda x: x, 0.0, 1.0, (1.0, 2.0))
     with pytest.raises(ValueError, match="breaks down"):
         recycle_ode("uniform", lambda x: x, 0.0, 2.5, (0.5, 2.0), origin=0.5)
+
+
+@pytest.mark.parametrize("terms", [0, 201, 10**9, 2.5, "3"])
+def test_number_of_terms(terms):
+    """10^9 ran for minutes: the cost grows with the third power."""
+    with pytest.raises(ValueError, match="integer from 1 to 200"):
+        StudentSeries(4.0, terms=terms)

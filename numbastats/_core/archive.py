@@ -1,10 +1,14 @@
-"""Reading files of NumPy's .npz format."""
+"""Files of NumPy's .npz format."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
+
 import numpy as np
 
-__all__ = ["read_archive"]
+__all__ = ["read_archive", "write_archive"]
 
 
 def read_archive(path, key, problem):
@@ -19,3 +23,24 @@ def read_archive(path, key, problem):
     if key not in contents:
         raise ValueError(problem)
     return contents
+
+
+def write_archive(path, contents):
+    """Write arrays by name to a file, under its name as it stands.
+
+    They go to a file beside it first, which takes its place when it is whole: what was there survives a full disk.
+    """
+    path = os.path.realpath(os.fspath(path))  # of a link, what it points to is replaced
+    beside = f"{path}.{secrets.token_hex(6)}.tmp"
+    try:
+        with open(beside, "xb") as file:  # np.savez adds a suffix to a name
+            np.savez(file, **contents)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(beside, os.stat(path).st_mode & 0o7777)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(beside)
+        raise

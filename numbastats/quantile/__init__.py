@@ -1,4 +1,4 @@
-"""Quantiles: the normal one, tables of any law's, and the recycling of samples (Shaw, Luu and Brickman 2011)."""
+"""Quantiles: the normal one, tables of those of other distributions, recycling of samples (Shaw, Luu and Brickman 2011)."""
 
 from numbastats.quantile.building import Certificate
 from numbastats.quantile.laws import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma

@@ -11,21 +11,27 @@ from numbastats.quantile.panels import Masses, Slope
 from numbastats.quantile.zones import Zones
 
 __all__ = [
-    "TARGET", "Certificate", "FromLog", "One", "base_shape", "follows_base", "from_base", "make", "normal_density", "refusal",
+    "ROUGH", "TARGET", "Certificate", "FromLog", "One", "base_shape", "check_norm", "follows_base", "from_base", "make",
+    "normal_density", "refusal",
 ]  # fmt: skip
 
 TARGET = 2e-14  # relative error that a double table aims at
+ROUGH = 1e-12  # relative error beyond which rows are split where they miss the target
 REFUSED = 1e-8  # relative error beyond which there is no table
+MISSING = 1e-9  # by how much the integral of a normalised density may differ from 1
+UNSCALED = 1e-6  # integral below which a density is taken for one that is not normalised
 _NEAR, _PER = 0.25, 128  # a light-tailed base: octaves below 1/4, then 128 rows per unit
 _REACH = 38.5  # a normal variate beyond it has no double-precision probability
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Certificate:
     """What a table was found to be worth when it was built; arrays with the shape of the parameters.
 
-    All errors are against the masses on the panels: a mode of the density too narrow for these is in none of them (see the notes
-    of `Recycler`), nor is what a density has lost in a tail, as 1 + cos(x) has next to pi.
+    The errors are those of interpolation: the table is compared with the integral of the density that the build found. What that
+    integral misses is in none of them. Therefore the integral is compared with 1, and an independent cdf where it is given; see
+    `normalised` and `cdf` of `Recycler`. Also unseen is what a density has lost to rounding in a tail, as 1 + cos(x) has next to
+    pi; beyond |x| = 1e100 errors of some 1e-12 were found that no certificate shows.
 
     Attributes
     ----------
@@ -39,12 +45,28 @@ class Certificate:
         Largest share of a side's mass that was not integrated but extrapolated.
     calls : int or array
         Number of density values that were computed.
+    lower, upper : float or array
+        The range: `ppf` gives NaN for probabilities other than 0 below `lower`, `isf` below `upper`.
+    direct : bool
+        Whether `transform` maps values of the base distribution by a table of its own. False where it takes their probabilities
+        in between, in the smaller tail: about 1e-13 relative, but next to the anchor only as exact as the probability.
     """
 
     ok: object
     max_rel_err: object
     tail_mass: object
     calls: object
+    lower: object = math.nan
+    upper: object = math.nan
+    direct: bool = True
+
+    def __eq__(self, other):
+        if not isinstance(other, Certificate):
+            return NotImplemented
+        pairs = ((getattr(c, f.name) for c in (self, other)) for f in dataclasses.fields(self))
+        return all(np.array_equal(*pair, equal_nan=True) for pair in map(tuple, pairs))
+
+    __hash__ = None
 
 
 @dataclasses.dataclass
@@ -58,7 +80,8 @@ class One:
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
     calls: int = 0
     extrapolation: float = 0.0  # error where the mass next to a pole is that of a power law
-    mapping: float = 0.0  # error of the rows from a base law
+    mapping: float = 0.0  # error of the rows from a base distribution; NaN without them
+    range: tuple = (math.nan, math.nan)  # smallest lower and upper probabilities of the table
 
 
 class _Counted:
@@ -131,11 +154,11 @@ def base_shape(base):
     return max(130, min(64 - math.frexp(nearest)[1], 1085)), 2.0**64, 0, 1
 
 
-def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
+def make(describe, values, base, degree, octaves, bits, cdf, scan=False, split=False, normalised=False):
     """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
 
     `octaves` are those of the table, and those of its tails that are filled. `scan` compares the density with its panels at more
-    points.
+    points. Rows that miss the target are cut into parts with `split`.
 
     Raises ValueError for a density or parameters that there is no table of.
     """
@@ -144,12 +167,17 @@ def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
     counted = _Counted(density)
     mapped = follows_base(base)
     octaves, held = octaves
-    masses = Masses(counted, depth="full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table", **options)
+    depth = "full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table"
+    masses = Masses(counted, depth=depth, **options)
     if scan:
-        _scan(masses)
-    zones = Zones(masses, degree, np.random.default_rng(5), bits)
+        masses = _scanned(masses, counted, depth, options)
+    one.norm = density.integral(masses.norm) if isinstance(density, FromLog) else masses.norm
+    if cdf is not None:
+        _check_cdf(cdf, masses, values)
+    zones = Zones(masses, degree, np.random.default_rng(5), bits, split)
     table = zones.both(lambda right: zones.side(right, octaves, held))
     one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
+    one.range = zones.range()
     if mapped:
         signed = from_base(one, base, 7, zones.rng)
     one.extrapolation = max(side.extrapolation(2.0**-held) for side in masses.sides if side is not None)
@@ -157,10 +185,25 @@ def make(describe, values, base, degree, octaves, bits, cdf, scan=False):
     if isinstance(density, Slope):  # whose integral is known
         noise = max(noise, 5.0 * abs(masses.norm - 1.0))
     one.error, one.calls = max(one.error, noise), counted.calls
-    one.norm = density.integral(masses.norm) if isinstance(density, FromLog) else masses.norm
-    if cdf is not None:
-        _check_cdf(cdf, masses, values)
+    if not refusal(one):
+        check_norm(one.norm, normalised)
     return one, table, signed
+
+
+def check_norm(norm, normalised):
+    """ValueError where the integral of the density shows that a part of it was missed.
+
+    With `normalised` None only an integral between 1e-6 and 1 is suspect, as that of a normalised density with a part missed is
+    there; far smaller ones belong to densities without their constant.
+    """
+    suspect = abs(norm - 1.0) > MISSING if normalised else UNSCALED < norm < 1.0 - MISSING
+    if normalised is False or not suspect:
+        return
+    way_out = "" if normalised else " A density that is not normalised needs normalised=False."
+    raise ValueError(
+        f"the density integrates to {float(norm)!r}, not to 1: a part of it was missed, or the support cuts it off. Give the "
+        f"places of narrow modes, kinks and jumps with breaks=, or anchor= and scale= of the bulk.{way_out}"
+    )
 
 
 def refusal(one):
@@ -179,23 +222,33 @@ def refusal(one):
             "next to the pole the density is no power law down to the smallest doubles. Give a larger tail=, or singular= if the "
             "power is known"
         )
-    elif one.mapping == one.error:
-        where = (
-            "the map from the base law is too steep in a tail, or has a kink away from the anchor. Go through probabilities: "
-            "target.ppf of the base law's cdf"
-        )
     elif alone < 1e-12:
         where = f"only {alone:.1e} of the mass is on one side of the anchor {one.masses.anchor!r}. Move the anchor into the bulk"
     else:
         where = (
-            "the quantile has kinks or gaps that its rows do not follow. Put the anchor at the kink, give support= where the "
-            "density ends, or build one table per mode"
+            "the quantile is too steep, or has too many kinks and gaps, for the rows of a table. Put the anchor at a pole or a "
+            "kink, give breaks= at the others, and support= where the density ends"
         )
     return f"the table's error is {one.error:.1e} relative: {where}"
 
 
-def _scan(masses, count=1000):
-    """ValueError where the density at `count` points of either side's bulk is not that of the panels."""
+def _scanned(masses, density, depth, options):
+    """Masses with panels that end at what a scan of the density finds between them; ValueError where that does not help."""
+    for _ in range(4):
+        missed = _missed(masses)
+        if not missed.size:
+            return masses
+        options = options | dict(breaks=np.unique(np.concatenate([options.get("breaks", ()), missed])))
+        masses = Masses(density, depth=depth, **options)
+    raise ValueError(
+        f"the density has a feature at x = {missed[0]:.6g} that the panels missed; it is too narrow for scale=. Put the "
+        "anchor there, or name the place in breaks="
+    )
+
+
+def _missed(masses, count=1000):
+    """Where the density at `count` points of either side's bulk is not that of the panels: the worst point of each stretch."""
+    found = []
     for right, side in enumerate(masses.sides):
         if side is None:
             continue
@@ -208,12 +261,11 @@ def _scan(masses, count=1000):
             panels = share * (s / moves) * side.total  # in this order no scale underflows
         larger = np.maximum(density, panels)
         rounding = 2.0**-44 * abs(masses.anchor) / s  # of x
-        off = np.abs(density - panels) > (1e-5 + rounding) * larger + 1e-9 * larger.max()
-        if off.any():
-            raise ValueError(
-                f"the density has a feature at x = {x[off][0]:.6g} that the panels missed; it is too narrow for scale=. Put the "
-                "anchor there, or build one table per mode"
-            )
+        difference = np.abs(density - panels)
+        off = np.flatnonzero(difference > (1e-5 + rounding) * larger + 1e-9 * larger.max())
+        for stretch in np.split(off, np.flatnonzero(np.diff(off) > 1) + 1) if off.size else ():
+            found.append(x[stretch[np.argmax(difference[stretch])]])
+    return np.array(found)
 
 
 def _check_cdf(cdf, masses, values):
@@ -233,7 +285,28 @@ def _check_cdf(cdf, masses, values):
 
 
 def from_base(one, base, degree, rng):
-    """Rows in the variable of a base law; its masses, anchored where the target's anchor falls, go into `one` if not there."""
+    """Rows in the variable of a base distribution, or None where they would not follow the map: `one.mapping` is NaN then.
+
+    The masses of the base, anchored where the target's anchor falls, go into `one` if not there.
+    """
+    if base != "normal" and not isinstance(base._sets[0].masses, Masses):
+        raise ValueError("the base was loaded from a file and has no density; build it anew")
+    try:
+        found = dataclasses.replace(one)
+        rows = _from_base(found, base, degree, rng)
+    except ValueError:
+        found, rows = one, None
+    if rows is None or degree > 3 and not found.mapping <= REFUSED:  # float32 has its own limit
+        one.mapping = math.nan
+        if base != "normal":  # its probabilities are as exact as its density
+            noise = max(side.noise for side in base._sets[0].masses.sides if side is not None)
+            one.error = max(one.error, noise)
+        return None
+    one.base, one.mapping, one.error = found.base, found.mapping, max(one.error, found.mapping)
+    return rows
+
+
+def _from_base(one, base, degree, rng):
     masses = one.masses
     if 0.0 in masses.p and (base == "normal" or base._sets[0].masses.p != masses.p):
         masses = _cut_at_median(masses)
@@ -247,19 +320,17 @@ def from_base(one, base, degree, rng):
         one.base = Masses(normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
     else:
         known = base._sets[0].masses
-        if not isinstance(known, Masses):
-            raise ValueError("the base was loaded from a file and has no density; build it anew")
         anchor = _crossing(known, masses)
         density = next(side for side in known.sides if side is not None).density.density
-        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, known.scale, symmetric=False)
+        options = dict(symmetric=False, breaks=known.breaks)
+        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, known.scale, **options)
     if not abs(one.base.p[0] - masses.p[0]) <= 1e-10:
         raise ValueError(
-            f"the base law's mass on the left of its anchor {one.base.anchor!r} is {one.base.p[0]!r}, the target's is "
+            f"the base's mass on the left of its anchor {one.base.anchor!r} is {one.base.p[0]!r}, the target's is "
             f"{masses.p[0]!r}; its density has features that the panels from there do not follow"
         )
     rows = zones.both(lambda right: zones.signed(right, one.base, *base_shape(base)), one.base.symmetric)
     one.mapping = zones.error
-    one.error = max(one.error, zones.error)
     return rows
 
 
@@ -268,7 +339,7 @@ def _cut_at_median(masses):
     right = masses.p[1] > 0
     low, median, high = masses.invert(right, True, np.array([0.25, 0.5, 0.75]))
     density = masses.sides[1 if right else 0].density
-    return Masses(density, median, masses.support, abs(high - low), depth="tail", ends=masses.ends)
+    return Masses(density, median, masses.support, abs(high - low), depth="tail", ends=masses.ends, breaks=masses.breaks)
 
 
 def _crossing(known, masses):

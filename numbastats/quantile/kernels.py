@@ -92,12 +92,23 @@ def lookup_cuda(x, a, b, c, d, first_left, first_right, octave, zone, more, tabl
         out[j] = _body(table, row, local)
 
 
+def lookup_split_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        first = np.int64(k) * templates.CHUNK
+        for j in range(first, min(first + templates.CHUNK, out.size)):
+            row, local = _head(
+                x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
+            )
+            out[j] = _body(table, row, local)
+
+
 _DEGREES = {3: (tables.row3, row_lanes(4)), 5: (tables.row5, row_lanes(6)), 7: (tables.row7, row_lanes(8))}  # one row, eight
 
 
 def _lookup(name, head, degree):
     """Kernels of one way to address a table: parameters as numbers, and as arrays."""
-    row, lanes = _DEGREES[degree]
+    split = degree == "split"
+    row, lanes = (tables.row_split, None) if split else _DEGREES[degree]
     dtype = "float32" if degree == 3 else "float64"
 
     def signatures(T):
@@ -106,17 +117,17 @@ def _lookup(name, head, degree):
         return [(many, *(second or (kind, kind)), *[kind] * 4, *rest) for kind in (T, many)]
 
     return Kernel(
-        f"quantile.table_{name}_{degree}", lookup_cpu, lookup_cuda, signatures,
-        dtypes=(dtype,), cpu_only={"_lanes": lanes}, cuda_only={"_body": row},
+        f"quantile.table_{name}_{degree}", lookup_split_cpu if split else lookup_cpu, lookup_cuda, signatures,
+        dtypes=(dtype,), cpu_only={"_body": row} if split else {"_lanes": lanes}, cuda_only={"_body": row},
         _head=(tables.HEADS32 if degree == 3 else tables.HEADS)[head],
     )  # fmt: skip
 
 
 TABLE = {
     (name, degree): _lookup(name, head, degree)
-    for degree in _DEGREES
+    for degree in (*_DEGREES, "split")
     for head, name in enumerate(("uniform", "exponential", "share", "sided", "signed"))
-    if (name, degree) != ("signed", 5)  # maps from a base variable have rows of degree 7
+    if name != "signed" or degree in (3, 7)  # maps from a base variable have rows of degree 7, and none that are split
 }
 
 # --- distribution functions of the laws: panels in the logarithm of the distance to an anchor ----------------------------

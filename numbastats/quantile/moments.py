@@ -25,6 +25,8 @@ def of_normal_mixture(lam, alpha, beta, delta, mu):
     if delta:
         if gamma * delta < 1e-70:
             raise ValueError("mean and variance need sqrt(alpha^2 - beta^2) delta >= 1e-70")
+        if not 2.0 * math.hypot(lam, gamma * delta) < math.inf:
+            raise ValueError("mean and variance need alpha^2, alpha delta and lam within the doubles")
         mode, first, second = mixing_moments(lam, gamma, delta)
     else:
         mode, first, second = lam / gamma * 2 / gamma, 1.0, 1 / lam

@@ -123,6 +123,9 @@ def recycle_ode(base, target, start, slope, ends, *, origin=0.0, rtol=1e-12):
     return solution
 
 
+_TERMS = 200
+
+
 @dataclasses.dataclass(frozen=True)
 class StudentSeries:
     """Student's t from a normal variate by its central and its tail series.
@@ -132,7 +135,7 @@ class StudentSeries:
     nu : float
         Degrees of freedom, > 0.
     terms : int
-        Number of terms of each.
+        Number of terms of each, at most 200: their cost grows with the third power.
 
     Attributes
     ----------
@@ -145,7 +148,7 @@ class StudentSeries:
     Raises
     ------
     ValueError
-        For nu <= 0 or terms < 1.
+        For nu <= 0, or terms that are no integer from 1 to 200.
 
     References
     ----------
@@ -163,8 +166,9 @@ class StudentSeries:
     terms: int = 31
 
     def __post_init__(self):
-        if not (self.nu > 0 and math.isfinite(self.nu)) or self.terms < 1:
-            raise ValueError(f"nu={self.nu!r} must be finite and > 0, terms={self.terms!r} at least 1")
+        whole = isinstance(self.terms, (int, np.integer)) and 1 <= self.terms <= _TERMS
+        if not (self.nu > 0 and math.isfinite(self.nu)) or not whole:
+            raise ValueError(f"nu={self.nu!r} must be finite and > 0, terms={self.terms!r} an integer from 1 to {_TERMS}")
         object.__setattr__(self, "coefficients", self._centre())
         object.__setattr__(self, "tail_coefficients", self._tail())
 

@@ -45,6 +45,9 @@ def chebyshev_matrix(n):
     return m
 
 
+_END = 1 - 1e-6  # next to the ends of a panel
+_NARROW = 1e-14  # relative half width of a panel with a jump
+
 _POINTS, _COEFFICIENTS = chebyshev_points(NODES), chebyshev_matrix(NODES)
 
 
@@ -77,6 +80,10 @@ def _clenshaw(c, t):
     return c[0] + t * b1 - b2
 
 
+class _ComplexError(TypeError):
+    """A density with complex values."""
+
+
 class Side:
     """One side of the anchor: panels in the order away from it, and the masses at their edges.
 
@@ -95,10 +102,12 @@ class Side:
         How small the masses are to be followed.
     singular : float, optional
         Exponent a of a density that goes like distance^a at the anchor; found from the density when None.
+    breaks : sequence of float
+        Places of kinks, jumps and narrow modes: panels end there, and become narrow towards them.
     """
 
-    def __init__(self, density, anchor, end, scale, depth, singular=None):
-        self.density, self.anchor, self.end = density, anchor, end
+    def __init__(self, density, anchor, end, scale, depth, singular=None, breaks=()):
+        self.density, self.anchor, self.end, self.breaks = density, anchor, end, np.asarray(breaks, np.float64)
         self.power_law = hasattr(density, "fall") and anchor == 0.0  # such a density ends in an exact power
         self.weighted = getattr(density, "weighted", None) if self.power_law or not hasattr(density, "fall") else None
         self.sign = 1.0 if end > anchor else -1.0
@@ -136,6 +145,14 @@ class Side:
         self.power = power
         self.inner = 0.0 if vanishes else at_left / self.k[0] / power  # mass between the anchor and the first panel: a power law
         at_right, fall = last.sum(), (last * _SLOPE).sum()
+        edge = abs(self.A[-1]) * math.exp(self.k[-1])
+        # whether the density ends before the support does
+        if math.isfinite(end):
+            self.stops = self.X0[-1] == end and not self._weighted(end, -self.sign, np.array([0.5 * edge]))[0]
+        else:  # at a break
+            beyond = np.array([1.1 * edge])
+            self.stops = edge in self.sign * (self.breaks - anchor) and not self._weighted(anchor, self.sign, beyond)[0]
+        at_right = 0.0 if self.stops else at_right
         # mass beyond the last panel, as if the density went on as a power of the distance
         rate = -fall / (at_right * abs(self.k[-1])) if at_right > 1e-300 else 1.0
         if math.isfinite(end) and there != 0.0 and at_right > 1e-300:
@@ -227,7 +244,11 @@ class Side:
         try:
             with np.errstate(all="ignore"):
                 f = self.density(x.ravel()) if self.weighted is None else self.weighted(origin, sign, s.ravel())
+                if np.iscomplexobj(f):
+                    raise _ComplexError(f"the density is complex at x = {float(x.flat[0])!r}; it must be real, finite and >= 0")
                 f = np.broadcast_to(np.asarray(f, dtype=np.float64), x.size).reshape(x.shape)
+        except _ComplexError:
+            raise
         except (TypeError, ValueError) as error:
             raise (TypeError if isinstance(error, TypeError) else ValueError)(
                 f"the density failed on an array of {x.size} values ({error}); it must work elementwise on arrays: use NumPy "
@@ -236,8 +257,9 @@ class Side:
         bad = ~(np.isfinite(f) & (f >= 0))
         if bad.any():
             where, value = float(x[bad][0]), float(f[bad][0])
+            what = f"negative at x = {where!r}: {value!r}" if value < 0 else f"{value!r} at x = {where!r}"
             raise ValueError(
-                f"the density is {value!r} at x = {where!r}; it must be finite and >= 0 inside the support. "
+                f"the density is {what}; it must be finite and >= 0 inside the support. "
                 "Put the anchor at a pole, and check support= and the parameters"
             )
         if self.singular is not None and origin == self.anchor != 0.0:
@@ -270,8 +292,12 @@ class Side:
         def ended(s, v):
             return v <= np.maximum(TAIL[self.depth] * top, FLOOR if self.weighted is not None else FLOOR * np.maximum(s, 1.0))
 
+        breaks = np.unique(sign * (self.breaks - origin))
+        breaks = breaks[(breaks > floor) & (breaks < far)]
         low, high = max(floor, scale * 2.0**-16), min(far, scale * 2.0**16)
         s = np.geomspace(low, high, max(8, int(math.log(high / low, step)) + 1)) if high > low else np.array([low, high])
+        if breaks.size:
+            s = np.unique(np.concatenate([s, breaks, np.minimum(2.0 * breaks, far)]))
         v = h(s)
         if not v.any():
             wide = np.geomspace(max(floor, scale * 1e-30), min(far, scale * 1e30), 800)
@@ -318,24 +344,40 @@ class Side:
                 )
             keep = keep[-1] + 2
             s, v = s[:keep], v[:keep]
-            # a second mode beyond the point where the scan stopped would be lost
-            probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)
-            risen = (h(probe) > 1e-20 * top) & (not self.power_law)
-            if risen.any():
-                where = float(origin + sign * probe[risen][0])
+            for _ in range(9):  # further modes, beyond a stretch where the density is next to nothing
+                probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)[1:]
+                found = h(probe)
+                risen = np.flatnonzero((found > 1e-20 * top) & (not self.power_law))
+                if not risen.size:
+                    break
+                s, v = (np.concatenate(pair)[: s.size + risen[-1] + 2] for pair in ((s, probe), (v, found)))
+                top = v.max()
+            else:
                 raise ValueError(
-                    f"the density vanishes and rises again at x = {where!r}: it has modes too far apart. Build one table per mode"
+                    f"the density vanishes and rises again at x = {float(origin + sign * probe[risen[0]])!r}, and more often "
+                    "before: it has modes too far apart. Build one table per mode"
                 )
         keep = np.flatnonzero(v > target * v.max())
         first = max(keep[0] - 1, 0)
         s, v = s[first:], v[first:]
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(v, max(1e-305 * v.max(), 1e-308)))
-        cost = np.maximum(np.abs(np.diff(logs)) / DECAY, np.diff(np.log(s)) / 1.5)
+        steps = np.abs(np.diff(logs))
+        if breaks.size:  # from and to 0 it jumps
+            steps[np.diff(v > 0)] = 0.0
+        cost = np.maximum(steps / DECAY, np.diff(np.log(s)) / 1.5)
         total = np.concatenate([[0.0], np.cumsum(cost)])
         count = max(1, math.ceil(total[-1]))
         edges = np.interp(np.linspace(0.0, total[-1], count + 1), total, s)
         edges[0], edges[-1] = s[0], s[-1]
+        breaks = breaks[(breaks > edges[0] * (1 + 1e-12)) & (breaks < edges[-1] * (1 - 1e-12))]
+        if breaks.size:  # narrow panels on either side of a break show a mode of any width there
+            steps = 4.0 ** -np.arange(1, 2 + min(18, 400 // breaks.size))
+            around = np.concatenate([edges, np.outer(breaks, 1 - steps).ravel(), np.outer(breaks, 1 + steps).ravel()])
+            around = around[(around >= edges[0]) & (around <= edges[-1])]
+            clear = np.abs(around[:, None] / breaks - 1).min(1) > 1e-12
+            edges = np.unique(np.concatenate([around[clear], breaks]))
+            edges = edges[np.append(True, np.diff(edges) > 1e-13 * edges[1:])]
         return edges
 
     def _resolve(self, origin, sign, outward, edges):
@@ -347,33 +389,39 @@ class Side:
         rng = np.random.default_rng(12)
         while lo.size:
             count += lo.size
-            if count > 2 * PANELS:
+            if count > 2 * PANELS + edges.size:
                 raise ValueError(
                     f"the density needs more than {PANELS} panels between {self.anchor!r} and {self.end!r}, the last near "
                     f"x = {origin + sign * lo[0]!r}: it is not piecewise smooth enough for a table"
                 )
             centre, k = np.sqrt(lo) * np.sqrt(hi), 0.5 * np.log(hi / lo)
-            probes = rng.uniform(-0.97, 0.97, (lo.size, 3))
+            # the last two for a jump between the outer Chebyshev points and the ends
+            probes = np.concatenate([rng.uniform(-0.97, 0.97, (lo.size, 3)), np.tile([-_END, _END], (lo.size, 1))], axis=1)
             t = np.concatenate([np.broadcast_to(_POINTS, (lo.size, NODES)), probes], axis=1)
             s = centre[:, None] * np.exp(k[:, None] * t)
             h = self._weighted(origin, sign, s)
             c = h[:, :NODES] @ _COEFFICIENTS.T
-            top, bottom = h.max(1), h.min(1)
+            top, bottom = h[:, :-2].max(1), h[:, :-2].min(1)
             peak = max(peak, top.max())
-            guess = _clenshaw(np.repeat(c, 3, axis=0).T.copy(), probes.ravel()).reshape(probes.shape)
+            guess = _clenshaw(np.repeat(c, 5, axis=0).T.copy(), probes.ravel()).reshape(probes.shape)
+            off = np.abs(guess - h[:, NODES:])
+            off[:, 3:][off[:, 3:] < 1e-6 * top[:, None]] = 0.0
             with np.errstate(all="ignore"):
-                error = np.maximum(np.abs(c[:, -2:]).max(1), 0.1 * np.abs(guess - h[:, NODES:]).max(1)) / top
+                error = np.where(top > 0.0, np.maximum(np.abs(c[:, -2:]).max(1), 0.1 * off.max(1)) / top, 0.0)
                 # an error that splitting does not lower is the rounding of the density itself
                 # of a distance that is a difference
                 rounding = 2.0**-50 * self._away(origin) / lo * getattr(self.density, "roundings", 1.0)
-                least = np.maximum(1e-9, rounding * (np.log(top / bottom) / (2.0 * k)))  # a steep density feels it more
+                steep = np.log(top / bottom) / (2.0 * k)
+                least = np.maximum(1e-9, (rounding + 2.0**-50) * steep)  # a steep density feels it, and that of x, more
                 ok = ((error <= 4e-15 + rounding) | (error < least) & (error > 0.7 * parent)) & (top <= 40.0 * bottom)
             if self._away(origin) and math.isfinite(self.end):  # what the rounding of x does to a negligible mass beside an end
                 ok |= top * error * k <= 1e-18 * peak
             if self.depth == "table":  # errors that no share from 2^-66 on shows
                 ok |= top * error * k <= 1e-15 * 2.0**-66 * peak
             lost = 1e-300 if self.weighted is not None else 1e-300 * np.maximum(lo, 1.0)  # of a density near underflow
-            ok |= (top <= np.maximum(0.01 * TAIL[self.depth] * peak, lost)) | (k < 1e-13)
+            ok |= (top <= np.maximum(0.01 * TAIL[self.depth] * peak, lost)) | (k < _NARROW)
+            jump = (k < _NARROW) & (error > 0.01)
+            c[jump] = h[jump].mean(1, keepdims=True) * (np.arange(NODES) == 0)  # a polynomial may be negative there
             for i in np.flatnonzero(ok):
                 done.append((lo[i], centre[i], k[i], c[i] * k[i], error[i] if error[i] > 1e-14 else 0.0))
             middle, parent = centre[~ok], np.tile(error[~ok], 2)
@@ -481,6 +529,8 @@ class Masses:
         Whether the right side is the mirror image of the left one, which then is not computed.
     ends : pair of float, optional
         Quantiles of 0 and 1 where the support leaves out next to no mass.
+    breaks : sequence of float
+        Kinks, jumps and narrow modes of the density.
     """
 
     def __init__(
@@ -493,12 +543,13 @@ class Masses:
         singular=None,
         symmetric=False,
         ends=None,
+        breaks=(),
     ):
         lower, upper = support
-        right = Side(density, anchor, upper, scale, depth, singular) if upper > anchor else None
+        right = Side(density, anchor, upper, scale, depth, singular, breaks) if upper > anchor else None
         left = None
         if lower < anchor and not symmetric:
-            left = Side(density, anchor, lower, scale, depth, singular)
+            left = Side(density, anchor, lower, scale, depth, singular, breaks)
         gap = max((s.gap for s in (left, right) if s is not None), default=0.0)
         if left is not None and right is not None and gap > 1e-3 * scale:
             raise ValueError(
@@ -506,7 +557,7 @@ class Masses:
                 "positive on both sides, or build one table per mode"
             )
         self.anchor, self.support, self.scale, self.symmetric = anchor, support, scale, symmetric
-        self.ends = support if ends is None else ends
+        self.ends, self.breaks = support if ends is None else ends, breaks
         self.sides = (left, right)
         if symmetric:
             totals = [right.total, right.total]
@@ -556,6 +607,7 @@ class Masses:
             below, sign = side.high[j + 1], -1.0
             near, far = side.high[j], side.high[j + 1]
         C, c = side.C.T.take(j, axis=1), side.c.T.take(j, axis=1)
+        linear = (far == 0.0) & (side.stops and not inner)  # no power of the distance to the end
         if not inner:
             C[0] -= side.mass[j]  # the antiderivative that is 0 at the outer edge
         with np.errstate(all="ignore"):
@@ -564,6 +616,8 @@ class Masses:
             for iteration in range(8):
                 mass = below + sign * _clenshaw(C, t)
                 step = sign * np.log(w / mass) * mass / _clenshaw(c, t)
+                if linear.any():
+                    step[linear] = (sign * (w - mass) / _clenshaw(c, t))[linear]
                 t_new = np.clip(t + step, -1.0, 1.0)
                 t_new = np.where(np.isnan(t_new), t, t_new)
                 moved = np.abs(t_new - t).max(initial=0.0)

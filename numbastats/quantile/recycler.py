@@ -1,4 +1,4 @@
-"""Quantile tables of any law: built from its density, certified, evaluated on the CPU and on CUDA."""
+"""Quantile tables of a distribution: built from its density, certified, evaluated on the CPU and on CUDA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import math
 import pickle
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from numbastats._core.dispatch import (
     _is_torch,
     _numpy_dtype,
     as_double,
+    deliver,
     elementwise,
     in_float32,
     in_kind_of,
@@ -28,19 +28,19 @@ from numbastats._core.dispatch import (
 from numbastats._core.errors import ConvergenceWarning, choice
 from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import building, kernels, store
-from numbastats.quantile.building import TARGET, Certificate
+from numbastats.quantile.building import ROUGH, TARGET, Certificate
 from numbastats.quantile.panels import Slope, scaling
-from numbastats.quantile.zones import Zones, halved
-from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32
+from numbastats.quantile.zones import Split, Zones, halved
+from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32, SPLIT_COLUMNS
 
-__all__ = ["EXACT32", "Recycler", "check_base", "float_type"]
+__all__ = ["EXACT32", "MOST_BITS", "Recycler", "check_base", "float_type"]
 
 EXACT32 = 1 << 24  # rows that a float32 header can number
 
 _OCTAVES = 66  # at least, of the shares of mass next to an anchor inside the law
 _TAIL = 2.0**-_OCTAVES
 _FULL = 1e-300
-_MOST_BITS = 9
+MOST_BITS = 9
 _ROUGH = 2.0 * 2.0**-24  # relative error of a float32 table beyond which float32 goes through the float64 one
 _KEPT = 16  # maps to other bases, and stacks of columns, that a table keeps
 _FAR_END = 500.0  # interquartile ranges from the median, beyond which an end of the support is no anchor
@@ -54,6 +54,7 @@ def check_base(base):
             raise ValueError(f"base has parameters of shape {base.shape}; use a law with one set of parameters")
         return base
     name, rates = base if isinstance(base, tuple) and len(base) == 2 else (base, None)
+    name = "normal" if isinstance(name, str) and name == "gaussian" else name
     choice("base", name, _BASES)
     if name != "two-sided exponential":
         return name if rates is None else choice("base", base, _BASES)
@@ -70,16 +71,19 @@ def _two_parts(value, dtype, more=0.0):
 
 
 class Recycler:
-    """Quantile table of a law, from its density; and maps to it from another law.
+    """Quantile table of a distribution, from its density; and maps to it from another distribution.
+
+    The density may have several modes, kinks and jumps (mixtures, histograms, kernel estimates). It must be positive next to the
+    anchor, integrable, and smooth between some hundreds of places at most.
 
     Parameters
     ----------
     pdf : callable, optional
-        Density of an array, not necessarily normalised: ``pdf(x)``, or ``pdf(x, *params)``.
+        Density of an array: ``pdf(x)``, or ``pdf(x, *params)``. It need not be normalised, see `normalised`.
     logpdf : callable, optional
         Its logarithm, in place of `pdf`.
     cdf : callable, optional
-        Distribution function, as an independent check of the masses; needs a normalised law.
+        Distribution function, as an independent check of the masses; needs a normalised density.
     sf : callable, optional
         1 - cdf, accurate where it is small. With `cdf` in place of a density, which is found by differences.
     params : tuple of array_like, optional
@@ -91,8 +95,8 @@ class Recycler:
         Where the density is positive.
     scale : float
         A length on which the density varies, within some orders of magnitude.
-    base : {"uniform", "normal", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
-        Law of the values that `transform` maps: probabilities, standard normal or standard exponential variates, two
+    base : {"uniform", "normal", "gaussian", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
+        Distribution of the values that `transform` maps: probabilities, standard normal or standard exponential variates, two
         exponentials back to back with their rates, or those of another table. Two exponentials have the target's mass on
         either side of 0, which goes to the anchor (the paper's (85)); give a Laplace law with masses of its own as a table.
     tail : float, optional
@@ -100,11 +104,20 @@ class Recycler:
         probabilities, other than 0, give NaN; also those next to the anchor where that is an end of the law.
     singular : float, optional
         Exponent a of a density like |x - anchor|^a next to the anchor; found from the density by default.
+    breaks : sequence of float, optional
+        Places of kinks, jumps and narrow modes, as of x. Kinks and jumps are found without it, in more steps; a mode of less than
+        1/200 of the width may be found by it only.
+    normalised : bool, optional
+        Whether the density integrates to 1: True refuses one that does not to 1e-9, False takes any. By default, without `cdf`,
+        an integral between 1e-6 and 1 - 1e-9 is refused, which is what a normalised density has of which a mode was missed; any
+        other is taken for that of a density without its constant.
     accuracy : {"double", "full"}
         "full": ``tail=1e-300``, as far as the density does not underflow (pass `logpdf`).
     degree : {7, 5}
         Rows of degree 7, 16 per octave (256 KiB); or of degree 5, 64 per octave (768 KiB), as fast to evaluate and three times
-        slower to build. Twice or more as many where the certificate would miss 2e-14. Maps from a base law have degree 7.
+        slower to build. Twice or more as many where the certificate would miss 2e-14. Where that does not reach 1e-12, rows with
+        kinks or many bends are cut into parts that are found by bisection, at two to three times the cost of a value. Maps from
+        a base distribution have degree 7.
     device : {"auto", "cpu", "cuda"}, optional
         Where the methods compute unless they are told.
     workers : int or executor, optional
@@ -127,8 +140,10 @@ class Recycler:
     Raises
     ------
     ValueError
-        For a density that is negative, infinite, NaN, not integrable, or not smooth enough for a table. In a batch that set
-        becomes NaN and ``certificate.ok`` is False there.
+        For a density that is negative, infinite, NaN, not integrable, not smooth enough for a table, or whose integral suggests a
+        missed part (see `normalised`). In a batch that set becomes NaN and ``certificate.ok`` is False there.
+    TypeError
+        For a density with complex values.
 
     Warns
     -----
@@ -142,11 +157,15 @@ class Recycler:
     recycling differential equation (see `recycle_ode`) is not used: an error in its start values grows like 1/(tail mass).
     float32 input is evaluated from a table of its own, of degree 3: errors to 1.9 ulp seen, 2.4 for asymmetric
     laws, 3.4 for maps from a base law. Where its rows are too wide for that (error above 2^-23: steep maps, from light to heavy
-    tails) the float64 table is evaluated and the result rounded once. Its probabilities end at 2^-126.
+    tails) or cut into parts the float64 table is evaluated and the result rounded once. Its probabilities end at 2^-126.
 
     A feature much narrower than `scale` (a mode less than about 1/200 wide) may lie between all points at which the density is
     evaluated; the certificate compares with the masses that were found, and does not see it. The densities are compared at 2000
-    more points of the bulk; `cdf` is the check that needs no luck. Put the anchor at a narrow mode, or build one table per mode.
+    more points of the bulk, and the integral with 1; `cdf` is the check that needs no luck. Name narrow modes in `breaks`, or put
+    the anchor there.
+
+    A map from a base distribution that rows cannot follow (a kink away from the anchor, light tails to heavy ones) goes through
+    probabilities: the base's smaller tail, then `ppf` or `isf`. ``certificate.direct`` is False then; see `Certificate`.
 
     References
     ----------
@@ -174,6 +193,8 @@ class Recycler:
         base="uniform",
         tail=None,
         singular=None,
+        breaks=(),
+        normalised=None,
         accuracy="double",
         degree=7,
         device=None,
@@ -194,12 +215,25 @@ class Recycler:
                 "must be positive"
             )
 
+        breaks = np.asarray(breaks, np.float64)
+        if breaks.ndim != 1 or not np.isfinite(breaks).all():
+            raise ValueError(f"breaks={breaks!r} must be a sequence of finite places, such as (0.0, 2.5)")
+        if normalised is None:
+            normalised = False if cdf is not None else None
+        elif normalised not in (True, False):
+            raise ValueError(f"normalised={normalised!r} must be True, False or None")
+        self._normalised = normalised
         options = dict(anchor=float(anchor), support=(lower, upper), scale=float(scale), singular=singular)
+        if breaks.size:
+            options["breaks"] = breaks
         describe = functools.partial(_describe, pdf, logpdf, cdf, sf, options)
         self._cdf = cdf
         self._build(describe, params, base, tail, accuracy, degree, device, workers, shift=None)
 
     _scans = True
+    _normalised = False
+    _split = False  # whether rows have parts
+    _indirect = False  # whether `transform` goes through probabilities
 
     # -- building -----------------------------------------------------------------------------------------------
 
@@ -232,13 +266,14 @@ class Recycler:
         self._shift = np.zeros(self.shape) if shift is None else np.broadcast_to(np.asarray(shift, np.float64), self.shape)
         self._bits = 6 if degree == 5 else 4  # logarithm of the rows per octave
         made = self._make_all(describe, sets)
-        while self._bits < _MOST_BITS and (coarse := max(m[0].coarse for m in made)) > TARGET:
+        while self._bits < MOST_BITS and (coarse := max(m[0].coarse for m in made)) > TARGET:
             self._bits += 1  # steep quantiles, like that of t with half a degree of freedom
             finer = self._make_all(describe, sets)
             if not max(m[0].coarse for m in finer) <= max(0.2 * coarse, TARGET):  # a kink: more rows do not help much
                 self._bits -= 1
                 break
             made = finer
+        made = self._parted(describe, sets, made)
         made = [(one, *rows) if self._accepted(one) else (building.One(), None, None) for one, *rows in made]
         self._sets = [m[0] for m in made]
         self._tables, self._heads, self._on_device, self._narrow_errors = {}, {}, {}, {}
@@ -249,6 +284,17 @@ class Recycler:
         self.p_minus = self._column(lambda one: one.masses.p[0] if one.masses else math.nan)
         self.norm_const = self._column(lambda one: one.norm)
         self.setup_seconds = time.perf_counter() - start
+
+    def _parted(self, describe, sets, made):
+        """What was made; anew with rows that are cut into parts, if these are far from the target otherwise."""
+        coarse = max(m[0].coarse for m in made)
+        if coarse > ROUGH:
+            bits, self._bits, self._split = self._bits, 6 if self.degree == 5 else 4, True
+            parted = self._make_all(describe, sets)
+            if max(m[0].coarse for m in parted) <= 0.1 * coarse:
+                return parted
+            self._bits, self._split = bits, False
+        return made
 
     def _accepted(self, one):
         """Whether there is a table of a set; without a batch, ValueError says why there is none."""
@@ -270,12 +316,15 @@ class Recycler:
             max_rel_err=self._column(lambda one: one.error),
             tail_mass=self._column(extrapolated),
             calls=self._column(lambda one: one.calls),
+            lower=self._column(lambda one: one.range[0]),
+            upper=self._column(lambda one: one.range[1]),
+            direct=not self._indirect,
         )
         worst = max((one.error for one in self._sets if one.masses is not None), default=0.0)
         if worst > TARGET and not getattr(self, "_quiet", False):
             warnings.warn(
                 f"a table has relative error {worst:.1e}, above the target {TARGET:.0e}; certificate.max_rel_err says which. "
-                "A kink of the density belongs at the anchor",
+                "A pole or kink of the density belongs at the anchor, others in breaks=",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -309,6 +358,8 @@ class Recycler:
     def _make_all(self, describe, sets):
         work, workers = functools.partial(self._make, describe), self.workers
         if len(sets) > 1 and is_executor(workers):
+            from concurrent.futures import ProcessPoolExecutor  # not at the top: it cannot be imported while Python exits
+
             if isinstance(workers, ProcessPoolExecutor):
                 try:
                     pickle.dumps(work)
@@ -318,6 +369,8 @@ class Recycler:
                     ) from error
             return list(mapped(workers, work, sets))
         if len(sets) > 1 and worker_count(workers) > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(worker_count(workers)) as pool:
                 return list(pool.map(work, sets))
         return [work(s) for s in sets]
@@ -327,7 +380,9 @@ class Recycler:
         try:
             scan = self._scans and self._cdf is None
             octaves = self._octaves, self._held
-            return building.make(describe, values, self.base, self.degree, octaves, self._bits, self._cdf, scan)
+            return building.make(
+                describe, values, self.base, self.degree, octaves, self._bits, self._cdf, scan, self._split, self._normalised
+            )
         except ValueError:
             if self.shape == ():
                 raise
@@ -340,7 +395,7 @@ class Recycler:
             return self
         if not building.follows_base(base):
             other = copy.copy(self)
-            other.base = base
+            other.base, other._indirect = base, False
             return other
         key = id(base) if isinstance(base, Recycler) else base
         other = self._kept(key)
@@ -358,9 +413,9 @@ class Recycler:
                     one, rows = (one, rows) if self._accepted(one) else (building.One(), None)
                 other._sets.append(one)
                 signed.append(rows)
-            other._certify(stacklevel=4)
             other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
-            other._join("signed", signed)
+            other._map(signed)
+            other._certify(stacklevel=4)
             self._keep(key, other, base)
         return other if other.shape == self.shape else other._select(self._index)
 
@@ -379,7 +434,10 @@ class Recycler:
         key = (id(base) if isinstance(base, Recycler) else base, *map(id, laws[1:]))
         made = self._kept(key)
         if made is None:
-            made = Recycler._stack([law._rebased(base) for law in laws])
+            tables = [law._rebased(base) for law in laws]
+            if any(t._split or t._indirect for t in tables):
+                return _Columns(tables)
+            made = Recycler._stack(tables)
             made.base = base
             self._keep(key, made, (base, *laws[1:]))
         return made
@@ -413,11 +471,20 @@ class Recycler:
         self._others = {}
         self._join("uniform", tables)
         if building.follows_base(self.base):
+            self._map(signed)
+
+    def _map(self, signed):
+        """The tables of maps from a base distribution; through probabilities if one of the sets has none."""
+        self._indirect = any(one.masses is not None and rows is None for one, rows in zip(self._sets, signed, strict=True))
+        if not self._indirect:
             self._join("signed", signed)
 
     def _join(self, kind, tables, dtype=np.float64):
         """Tables of all sets, moved to their location, as one array; a set without a table is NaN."""
         degree = 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
+        if kind == "uniform" and self._split:
+            self._tables[kind, degree] = self._joined(tables)
+            return
         octaves, _, far, _ = building.base_shape(self.base)
         rows = 4 * (self._length(degree) + 2) if kind == "uniform" else 2 * ((octaves << NEAR_BITS) + far + 4)
         size = rows, degree + 1
@@ -429,6 +496,16 @@ class Recycler:
         if dtype == np.float32:
             table[np.isinf(table[:, 0]), 1:] = 0.0  # quantiles beyond its range are infinite there
         self._tables[kind, degree] = table
+
+    def _joined(self, tables):
+        """Rows that have parts, of all sets."""
+        rows = np.full((4 * (self._length(self.degree) + 2), self.degree + 1 + SPLIT_COLUMNS), math.nan)
+        rows[:, -SPLIT_COLUMNS:] = 0.0
+        full = [Split(rows.copy(), rows[:0].copy()) if t is None else t for t in tables]
+        for t, shift in zip(full, self._shift.ravel(), strict=True):
+            for part in t:
+                part[:, 0] += shift
+        return Split.joined(full).array()
 
     def _table(self, kind, degree, where):
         """Rows on the CPU or, once copied, on the device. The float32 table is made on first use."""
@@ -466,6 +543,8 @@ class Recycler:
 
     def _is_rough(self, kind):
         """Whether the float32 table is not good enough."""
+        if kind == "uniform" and self._split:
+            return True
         rows = 4 * len(self._sets) * (self._length(3) + 2) if kind == "uniform" else len(self._tables[kind, 7])
         if rows > EXACT32:
             return True
@@ -542,8 +621,9 @@ class Recycler:
         def degree(dtype):
             return 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
 
+        split = self._split and kind != "signed"
         return elementwise(
-            lambda d: kernels.TABLE[kind, degree(d)], names, values,
+            lambda d: kernels.TABLE[kind, "split" if split else degree(d)], names, values,
             extras=lambda where, d: (*header, *integers(degree(d)), self._table(table_kind, degree(d), where)),
             device=self.device if device is None else device, workers=self.workers if workers is None else workers,
             cost=cost, **options,
@@ -651,6 +731,8 @@ class Recycler:
             As `ppf`.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        if self._indirect:
+            return self._through_probabilities(b, options)
         if self.base in ("uniform", "exponential"):
             return self._from_probability(self.base, "b", b, False, options, 1.6 if self.base == "uniform" else 2.2)
         options["dtype"] = float_type((b,), dtype, self._param_dtype)
@@ -667,6 +749,17 @@ class Recycler:
             return np.int64(bias + int(math.log2(limit)) - 1), np.int64(octaves << NEAR_BITS), np.int64(far)
 
         return self._evaluate("signed", ("b",), (b,), self._signed_header, integers, options, 2.0)
+
+    def _through_probabilities(self, b, options):
+        """`transform` by way of the smaller tail probability of the base, in double precision."""
+        dtype, out = float_type((b,), options["dtype"], self._param_dtype), options["out"]
+        where = {"device": options["device"], "workers": options["workers"], "dtype": np.dtype(np.float64)}
+        if _device_kind(b):
+            where["device"] = "cpu"
+        lower, upper = _tails(self.base, real64(to_host(b, "b")))
+        left, right = self.ppf(lower, **where), self.isf(upper, **where)
+        result = np.where(np.reshape(lower <= upper, np.shape(lower)), left, right).astype(dtype)
+        return deliver(in_kind_of(result[()], b), out, dtype)
 
     def _signed_header(self, dtype):
         """The parameters of `signed` kernels."""
@@ -837,6 +930,8 @@ class Recycler:
         # in distances from the anchor: a law far from 0 in units of its scale has no digits to spare
         inside = [unit * (e - anchor) for e in (lower, upper)]
         options.setdefault("scale", unit * spread)
+        if "breaks" in options:
+            options["breaks"] = np.asarray(options["breaks"], np.float64) - place
         density = _Distances(law, anchor, unit)
         table = cls(density, cdf=density.cdf, support=inside, **options)
         return table._moved(place)
@@ -847,6 +942,50 @@ class Recycler:
             rows[:, 0] += shift
         self._shift = np.asarray(shift, np.float64)
         return self
+
+
+def _tails(base, b):
+    """Lower and upper tail probabilities of a base distribution at b; NaN where it has no values."""
+    if isinstance(base, str):
+        from scipy.special import ndtr
+
+        return ndtr(b), ndtr(-b)
+    if hasattr(base, "cdf"):
+        return np.asarray(base.cdf(b)), np.asarray(base.sf(b))
+    masses, shift = base._sets[0].masses, float(base._shift)
+    x = np.atleast_1d(b - shift)
+    tails = np.full((2, *x.shape), math.nan)
+    for right in (False, True):
+        p, other = (masses.p[i] for i in ((1, 0) if right else (0, 1)))
+        use = (x > masses.anchor) if right else (x <= masses.anchor)
+        use &= (x >= masses.support[0]) & (x <= masses.support[1])
+        if not use.any():
+            continue
+        inside = np.clip(x[use], -1e305, 1e305)
+        if p > 0.0:
+            inner, outer = (p * masses.share(right, kind, inside)[0] for kind in (True, False))
+        else:  # the end, where the anchor is
+            inner = outer = np.zeros(inside.shape)
+        outer = np.where(np.isinf(x[use]), 0.0, outer)
+        tails[int(right), use], tails[int(not right), use] = outer, other + inner
+    lower, upper = tails.reshape(2, *np.shape(b))
+    return lower, upper
+
+
+class _Columns:
+    """Maps to several distributions along the last axis, where they are no tables of one kind."""
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    def transform(self, b, *, out=None, dtype=None, **options):
+        """Column by column, on the host if the samples are not on a device."""
+        dtype = float_type((b,), dtype)
+        host = np.asarray(to_host(b, "samples"))
+        if _device_kind(b):
+            options["device"] = "cpu"
+        columns = [table.transform(host[..., i], dtype=dtype, **options) for i, table in enumerate(self.tables)]
+        return deliver(in_kind_of(np.stack(columns, axis=-1), b), out, dtype)
 
 
 class _At:

@@ -15,8 +15,8 @@ from numbastats.scalar.bits import from_bits, pairs, to_bits
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log
 
 __all__ = [
-    "HEADS", "HEADS32", "NEAR_BITS", "OCTAVE", "OCTAVE32", "SIDE_COLUMNS", "row3", "row5", "row7", "table_eval1",
-    "tail_probability",
+    "HEADS", "HEADS32", "NEAR_BITS", "OCTAVE", "OCTAVE32", "SIDE_COLUMNS", "SPLIT_COLUMNS", "row3", "row5", "row7",
+    "row_split", "table_eval1", "tail_probability",
 ]  # fmt: skip
 
 NEAR_BITS = 4  # logarithm of the rows per octave of a base variable
@@ -226,6 +226,35 @@ def row7(table, row, x):
     )
 
 
+# Rows of a table whose quantile has kinks, jumps or many bends have four more columns. A row that one polynomial does not follow
+# has a number of parts in the last one, and in the first of the four where they stand. A part has its lower edge, its centre and
+# the reciprocal of its half width in the others, all of the row's local variable.
+SPLIT_COLUMNS = 4
+
+
+@array_function
+def row_split(table, row, x):
+    """Polynomial of row `row` at x, or of that part of the row where x is."""
+    columns = table.shape[1]
+    where, centre, inverse, parts = columns - 4, columns - 3, columns - 2, columns - 1
+    count = np.int64(table[row, parts])
+    if count > 0:
+        low = np.int64(table[row, where])
+        high = low + count - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if table[middle, where] <= x:
+                low = middle
+            else:
+                high = middle - 1
+        row = low
+        x = (x - table[row, centre]) * table[row, inverse]
+    value = table[row, where - 1]
+    for k in range(where - 2, -1, -1):
+        value = table[row, k] + x * value
+    return value
+
+
 _uniform = HEADS[0]
 
 
@@ -234,7 +263,8 @@ def table_eval1(u, table, header):
     """Quantile at probability u, from `Recycler.table` and `Recycler.header` (its row `[i]` for one set of a batch)."""
     h, length, bits = header, np.int64(header[6]), np.int64(header[7])
     row, x = _uniform(u, h[0], h[1], h[2], h[3], h[4], h[5], OCTAVE, length, bits)
-    return row7(table, row, x) if table.shape[1] == 8 else row5(table, row, x)
+    columns = table.shape[1]
+    return row7(table, row, x) if columns == 8 else row5(table, row, x) if columns == 6 else row_split(table, row, x)
 
 
 # beginning, centre and reciprocal half width of a panel in the logarithm, 17 Chebyshev coefficients of the mass beyond x, and
