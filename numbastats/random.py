@@ -54,7 +54,7 @@ def _words(name, head, tail, whole, parameters=2):
 
 
 def _items(name, item, *arrays, **steps):
-    """Kernel of a law whose draws take a varying number of words or a varying way; `arrays`: how many may be arrays, numbers apart."""
+    """Kernel of a law whose draws take a varying number of words or way; `arrays`: how many parameters may be arrays."""
     return Kernel(
         f"random.{name}", templates.items_cpu, templates.items_cuda,
         lambda T: [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), T[::1]) for count in (0, *arrays)],

@@ -476,7 +476,7 @@ class HostLoop:
     name : str
         "topic.job".
     template : function
-        Module-level function.
+        Module-level function, or a scalar formula that the host calls.
     signatures : list of tuple
         Types of the arguments it is used with.
     parallel : bool
@@ -498,7 +498,7 @@ class HostLoop:
     @functools.cached_property
     def serial(self):
         """The loop on one thread."""
-        return build(self.template, "serial")
+        return self.template._host if isinstance(self.template, _Scalar) else build(self.template, "serial")
 
     @functools.cached_property
     def parallel(self):

@@ -573,6 +573,7 @@ on_host = types.SimpleNamespace(
     }
 )
 """What the host calls to drive the passes over a large data set."""
+HostLoop("mixture.log_base", fam.log_base, [(numba.types.int64, _d)], parallel=False)
 
 
 # --- parts of the problems, for threads ------------------------------------------------------------------------------------
