@@ -145,6 +145,7 @@ def test_simple_estimators_are_consistent():
     for alpha, beta in ((0.2, 0.5), (0.4, -0.3)):
         small = ns.stable.fit_small_alpha(draw(alpha, beta, 40_000))
         assert abs(small.params[0] - alpha) < 0.02 and abs(small.params[1] - beta) < 0.1
+        assert abs(math.log(small.params[3] / 3.0)) < 0.2  # a standard error of 0.03 at alpha = 0.2
 
 
 def test_exact_quantiles_give_the_law():

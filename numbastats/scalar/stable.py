@@ -640,9 +640,10 @@ def levy(x1):
 
 @device_function
 def standard(x, loc, scale):
-    """(x - loc)/scale, also where the difference has overflowed; a quarter of everything is exact."""
-    part = 1.0 if abs(x - loc) < _INF else 0.25
-    return (x * part - loc * part) / (scale * part)
+    """(x - loc)/scale, also where the difference of two finite numbers overflows, as it can for a huge loc only."""
+    if abs(loc) < 1e291:
+        return (x - loc) / scale
+    return (0.25 * x - 0.25 * loc) / scale * 4.0
 
 
 @device_function
