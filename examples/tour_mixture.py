@@ -21,9 +21,15 @@ def run(rows, folder):
     """Number of groups by BIC, and a bootstrap of a mixture."""
     petals = load_iris().data[:, 2]
     [(best, seconds)] = race(3, lambda: ns.mixture.fit(petals, range(1, 5), family="lognormal", rng=1))
-    centres = ", ".join(f"{np.exp(m):.1f}" for m in best.means)
+    means = ", ".join(f"{m:.1f}" for m in best.component_means())
     rows.append(
-        ("petal lengths: groups by BIC (n = 150)", f"{best.n_components}, near {centres} cm; {best.message}", seconds, None, None)
+        (
+            "petal lengths: groups by BIC (n = 150)",
+            f"{best.n_components}, of mean {means} cm; {best.message}",
+            seconds,
+            None,
+            None,
+        )
     )
 
     data = load_diabetes(scaled=False)
@@ -50,7 +56,7 @@ def run(rows, folder):
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), constrained_layout=True)
     grid = np.linspace(petals.min() - 0.3, petals.max() + 0.3, 300)
     axes[0].hist(petals, bins=30, density=True, color="0.85")
-    axes[0].plot(grid, ns.mixture.pdf(grid, best.weights, best.means, best.params, family="lognormal"), "k-")
+    axes[0].plot(grid, best.pdf(grid), "k-")
     axes[0].set(xlabel="petal length, cm", title=f"{best.n_components} lognormal components")
     axes[1].plot(batch.means[good, 0], batch.means[good, 1], ".", ms=2)
     axes[1].set(

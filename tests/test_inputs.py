@@ -25,7 +25,7 @@ REFUSE = {
     "stable.fit weights": lambda x: ns.stable.fit(X, weights=x),
     "mixture parameters": lambda x: ns.mixture.pdf(1.0, x, X, X, family="inverse_gaussian"),
     "mixture.partial_stats weights": lambda x: ns.mixture.partial_stats(X, *LAW, sample_weight=x, family="inverse_gaussian"),
-    "kde.bandwidth weights": lambda x: ns.kde.KDE(bandwidth="isj").fit(X, x),
+    "kde.bandwidth weights": lambda x: ns.kde.KDE(bandwidth="isj").fit(X, sample_weight=x),
     "kde box": lambda x: ns.kde.KDE(h=0.5).fit(X).box_probability(x[5:6], [3.0]),
     "bayes.rhat": ns.bayes.rhat,
     "bayes.ess_bulk": ns.bayes.ess_bulk,
