@@ -187,7 +187,7 @@ def place_out(out, shape, dtype):
 # --- device and launch ----------------------------------------------------------------------------------------
 
 
-def choose_device(device, *, on_device=False, pays=False, work=0.0) -> str:
+def choose_device(device, *, on_device=False, pays=False) -> str:
     """Return 'cpu' or 'cuda' for a call.
 
     Parameters
@@ -198,8 +198,6 @@ def choose_device(device, *, on_device=False, pays=False, work=0.0) -> str:
         Whether an input lives on the GPU: then "auto" stays there.
     pays : bool
         Whether the problem is one that gains by its way to a GPU and back: "auto" leaves all others on the host.
-    work : float
-        Without effect.
     """
     wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
     if on_device:

@@ -34,6 +34,7 @@ _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "a
 _FITTED = ("_used", "_chains", "_shift", "_scale", "_unit", "_moments", "_kept", "_trace", "_seconds")
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
 _RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
+_CUDA_FROM = 1e8  # entries of X from which "auto" takes a real GPU
 _SINGLE_FROM = 1_000_000  # entries of X from which it is kept in float32 by default
 _LIGHT = 0.6  # Pareto shape from which on the surrogate's tails are too light
 _LARGEST = 1e100  # of X: X'X and the bounds of prior precisions are in the range of a Cholesky factorisation
@@ -378,7 +379,7 @@ class BayesProbit(Estimator):
             reader, facts, signs, event, storage=storage, intercept=self.fit_intercept, shift=shift, scale=scale,
             rounded=self.quantize,
         )  # fmt: skip
-        device = choose_device(self.device, work=20.0 * facts.n * source.shape[1] * self.chains)
+        device = choose_device(self.device, pays=facts.n * source.shape[1] >= _CUDA_FROM)
         again = reader.streamed and storage in ("float64", "float32") and facts.p + self.fit_intercept <= facts.n
         return Rows(source if again else source.load(), device, self.workers, *source.code), shift, scale, unit
 

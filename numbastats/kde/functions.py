@@ -165,7 +165,7 @@ def grid_of(e, axes, method, derivative, out, device, like):
     e._method(method, derivative)
     shape = tuple(int(m) for m in axes[2])
     kind = e.model.kind
-    where = choose_device(device, on_device=kind is not None, work=2.0 * len(e.model.x))
+    where = choose_device(device, on_device=kind is not None)
     host = _torch_to_numpy(out, "out") if kind is None else None
     if host is not None:
         check_out(host, shape, e.model.dtype)
@@ -312,7 +312,7 @@ def points_of(e, points, method, log, out, device, like):
             raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
         method = "ep"
     kind = e.model.kind
-    on = choose_device(device, on_device=kind is not None, work=100.0 * len(where))
+    on = choose_device(device, on_device=kind is not None)
     e.method_used = "ep" if method == "ep" else "cells"
     result = e.points(where, method=e.method_used, device=on)
     if log:

@@ -93,7 +93,7 @@ def _scores(x, law, par, wanted, device, workers, stats=None):
         P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     pair = np.empty((0, n)) if stats is None else stats[0]
-    where = choose_device(device, work=5.0 * n * K)
+    where = choose_device(device)
     worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
     if n:
         launch(

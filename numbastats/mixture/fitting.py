@@ -24,6 +24,7 @@ from numbastats.scalar import families as fam
 __all__ = ["MixtureBatch", "MixtureFit", "fit", "fit_many"]
 
 IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
+CUDA_SETS = 2000  # data sets from which "auto" takes a real GPU: a thread or a warp works on each
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 
 STATUS = {
@@ -551,7 +552,7 @@ def fit_many(
     values = flatten(data, offsets, weights)
     D = values.count
     candidates, per_set = _candidates(n_components, D)
-    where = choose_device(device, work=values.x.size * 200.0 * max(candidates))
+    where = choose_device(device, pays=D >= CUDA_SETS)
     if where == "cuda" and max(candidates) > kernels.MAX_CUDA_K:
         raise ValueError(
             f"n_components={max(candidates)} is more than the {kernels.MAX_CUDA_K} that device='cuda' takes; use device='cpu'"
