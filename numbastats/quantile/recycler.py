@@ -116,7 +116,7 @@ class Recycler:
     degree : {7, 5}
         Rows of degree 7, 16 per octave (256 KiB); or of degree 5, 64 per octave (768 KiB), as fast to evaluate and three times
         slower to build. Twice or more as many where the certificate would miss 2e-14. Where that does not reach 1e-12, rows with
-        kinks or many bends are cut into parts that are found by bisection, at two to three times the cost of a value. Maps from
+        kinks or many bends are cut into parts that are found by bisection; a value then costs some ten times as much. Maps from
         a base distribution have degree 7.
     device : {"auto", "cpu", "cuda"}, optional
         Where the methods compute unless they are told.

@@ -200,7 +200,7 @@ def _septic(x, c0, c1, c2, c3, c4, c5, c6, c7):
     return pairs(x, (c0, c1, c2, c3, c4, c5, c6, c7))
 
 
-_0, _1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(8))  # unsigned: no check for negative indices
+_0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))  # unsigned: no check for negative indices
 
 
 @array_function
@@ -235,24 +235,21 @@ SPLIT_COLUMNS = 4
 @array_function
 def row_split(table, row, x):
     """Polynomial of row `row` at x, or of that part of the row where x is."""
-    columns = table.shape[1]
-    where, centre, inverse, parts = columns - 4, columns - 3, columns - 2, columns - 1
-    count = np.int64(table[row, parts])
+    columns = np.uint64(table.shape[1])
+    where, centre, inverse, parts = columns - _4, columns - _3, columns - _2, columns - _1
+    r = np.uint64(row)
+    count = np.int64(table[r, parts])
     if count > 0:
-        low = np.int64(table[row, where])
-        high = low + count - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if table[middle, where] <= x:
-                low = middle
-            else:
-                high = middle - 1
-        row = low
-        x = (x - table[row, centre]) * table[row, inverse]
-    value = table[row, where - 1]
-    for k in range(where - 2, -1, -1):
-        value = table[row, k] + x * value
-    return value
+        low = np.int64(table[r, where])
+        while count > 1:  # a step of every search is one comparison, and no branch
+            half = count >> 1
+            low = low + half if table[np.uint64(low + half), where] <= x else low
+            count -= half
+        r = np.uint64(low)
+        x = (x - table[r, centre]) * table[r, inverse]
+    if columns == _8 + _4:
+        return row7(table, r, x)
+    return row5(table, r, x)
 
 
 _uniform = HEADS[0]
