@@ -199,6 +199,19 @@ def test_passes_match_their_definition(n, device):
     _check_passes(rows, rows.X, B)
 
 
+def test_words_of_rows_far_out():
+    """Margins below -6, in both halves of a group of 64 rows: the draws are those of the scalar function."""
+    rows, B = _rows(130, 5)
+    B = 20.0 * B
+    m = B @ rows.X.T
+    assert (m[:, :128].reshape(2, 2, 2, 32) < -6.0).any(axis=(0, 1, 3)).all()
+    key = np.uint32(1), np.uint32(2)
+    g, squares = rows.latent(B, key, STREAMS, 9)
+    e = np.array([[k.latent_row(*key, STREAMS[c], np.uint32(9), i, m[c, i])[0] for i in range(130)] for c in range(2)])
+    np.testing.assert_allclose(squares, (e * e).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(g, e @ rows.X, rtol=1e-9, atol=1e-10)
+
+
 def test_latent_law_far_out():
     """Margins from -200 to 20: moments of the draws against the reference table."""
     table = np.loadtxt(REFERENCE / "truncnorm_reference.csv", delimiter=",", comments="#")
