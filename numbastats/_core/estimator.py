@@ -8,11 +8,9 @@ import sys
 
 import numpy as np
 
-from numbastats._core.errors import NotFittedError
+from numbastats._core.errors import NotFittedError, names_ours
 
 __all__ = ["Estimator", "not_fitted"]
-
-_OURS = {"seed": "rng", "random_state": "rng", "n_jobs": "workers", "n_draws": "draws", "n_chains": "chains"}  # names elsewhere
 
 
 def not_fitted(message):
@@ -35,12 +33,10 @@ class Estimator:
 
     _estimator_type = None
 
-    def __new__(cls, *args, **options):
-        """Refuse other libraries' names of options, with ours."""
-        for name in options.keys() & _OURS.keys() - inspect.signature(cls).parameters.keys():
-            if _OURS[name] in inspect.signature(cls).parameters:
-                raise TypeError(f"{cls.__name__} has no parameter {name!r}; use {_OURS[name]}=")
-        return super().__new__(cls)
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = names_ours(cls.__init__)
 
     def __repr__(self):
         defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}

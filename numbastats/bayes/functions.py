@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbastats.random as random
 from numbastats._core.dispatch import elementwise
+from numbastats._core.errors import names_ours
 from numbastats.bayes import kernels as k
 
 __all__ = ["inv_mills", "log_exe1", "log_ndtr", "truncnorm_rvs"]
@@ -100,6 +101,7 @@ def log_exe1(x, *, out=None, dtype=None, device=None, workers=None, stream=None)
     return _evaluate("log_exe1", x, 4.0, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
 
+@names_ours
 def truncnorm_rvs(mu, *, rng=None, size=None, dtype=None, out=None, device=None, workers=None, stream=None):
     """Draws of N(mu, 1) restricted to (0, inf): the latent variable of a probit model.
 

@@ -12,13 +12,12 @@ import signal
 import sys
 import threading
 import time
-import warnings
 
 import numpy as np
 
 from numbastats._core.archive import read_archive
 from numbastats._core.dispatch import choose_device, elementwise, to_host
-from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.errors import ConvergenceWarning, choice, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.parallel import check_workers, worker_count
 from numbastats._core.random import key_words, normalise_rng
@@ -324,7 +323,7 @@ class BayesProbit(Estimator):
         if classes.size == 1:
             if math.isinf(self.intercept_scale) and self.fit_intercept:
                 raise ValueError("y has one class only: with intercept_scale=inf the posterior is improper; use a finite scale")
-            warnings.warn(f"y has one class only, {classes.tolist()[0]!r}: the coefficients come from the prior", stacklevel=4)
+            warn(f"y has one class only, {classes.tolist()[0]!r}: the coefficients come from the prior")
             pair = {0: (0, 1), 1: (0, 1), -1: (-1, 1)}.get(classes[0].item() if classes.dtype.kind in "iufb" else None)
             pair = (False, True) if classes.dtype.kind == "b" else pair
             if pair is None:
@@ -352,16 +351,15 @@ class BayesProbit(Estimator):
             storage = "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
         shift, scale = np.zeros(facts.p), np.ones(facts.p)
         if self.fit_intercept and (sd == 0).any():
-            warnings.warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept", stacklevel=4)
+            warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept")
         if self.standardize:
             scale = np.where(sd > 0, sd, 1.0)
             if self.fit_intercept:
                 shift = facts.mean
         elif (sd > 0).any() and sd.max() > 1e3 * sd[sd > 0].min():
-            warnings.warn(
+            warn(
                 f"the columns' standard deviations go from {sd[sd > 0].min():.3g} to {sd.max():.3g}, but all coefficients "
-                "share one prior; pass standardize=True",
-                stacklevel=4,
+                "share one prior; pass standardize=True"
             )
         limit = {"float32": np.finfo(np.float32).max, "bfloat16": 2.0**128 - 2.0**120}.get(storage, np.finfo(float).max)
         with np.errstate(over="ignore"):
@@ -429,11 +427,7 @@ class BayesProbit(Estimator):
         shape = np.asarray(to_host(y, "y")).shape
         if len(shape) == 2:
             category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-            warnings.warn(
-                f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()",
-                category,
-                stacklevel=2,
-            )
+            warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
         classes, signs = self._outcome(facts.y if y is None else y, facts.n)
         self._check_memory(self.draws or _FIRST, facts.p, self.keep, self.chains)
         rows, shift, scale, unit = self._design(reader, facts, signs, classes[1], storage)
@@ -618,7 +612,7 @@ class BayesProbit(Estimator):
             )
         else:
             text = f"the chains have not converged: {self._disagreement()}. {self._remedies()}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        warn(text, ConvergenceWarning)
 
     def _measures(self):
         """R-hat and bulk ESS of all columns, with their names; None where there are no draws, or fewer than four."""
@@ -714,7 +708,7 @@ class BayesProbit(Estimator):
         """Normal scores of P(y = 1) where the covariance of the coefficients is all there is."""
         if "covariance" not in self.moments_:
             self._need_draws(what)
-        warnings.warn("no draws were kept: probabilities come from a normal approximation of the posterior", stacklevel=3)
+        warn("no draws were kept: probabilities come from a normal approximation of the posterior")
         if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
             raise ValueError("variances are 0, as of a single draw, or beyond the range of float64; fit with keep='draws'")
         X = self._matrix(X).astype(np.float64)

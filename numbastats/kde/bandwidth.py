@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.errors import ConvergenceWarning, choice, warn
 
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
 
@@ -353,10 +352,9 @@ def isj(samples, kernel="epanechnikov", weights=None):
             break
         h, bins = math.sqrt(root) * span, 4 * bins  # narrower than two bins: h is too large, and gaps of 100 h are no matter
     if root is None:
-        warnings.warn(
+        warn(
             f"the Improved Sheather-Jones equation has no root for these {len(x)} samples; Silverman's rule is used",
             ConvergenceWarning,
-            stacklevel=2,
         )
         return silverman(samples, kernel, weights)
     return math.sqrt(root) * span / sd * canonical_ratio(kernel, 1)
@@ -601,11 +599,10 @@ def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
     ties = len(x) - len(np.unique(x, axis=0))
     tied = ties > len(x) / 10
     if tied:
-        warnings.warn(
+        warn(
             f"{ties} of {len(x)} samples are ties, for which cross-validation prefers h = 0; "
             "use another rule or add the rounding noise back",
             ConvergenceWarning,
-            stacklevel=2,
         )
     start = normal_reference(n, d)
     score = _scorer(y, w, start, workers)
@@ -618,9 +615,7 @@ def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
     h = grid[best]
     if best in (0, len(grid) - 1):
         if not tied:
-            warnings.warn(
-                f"the cross-validation score is least at the end of its bracket, h = {h:.3g}", ConvergenceWarning, stacklevel=2
-            )
+            warn(f"the cross-validation score is least at the end of its bracket, h = {h:.3g}", ConvergenceWarning, stacklevel=2)
     else:
         from scipy.optimize import minimize_scalar
 

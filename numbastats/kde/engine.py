@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import warnings
 
 import numpy as np
 from numba import cuda
 
 from numbastats._core.dispatch import launch
-from numbastats._core.errors import choice
+from numbastats._core.errors import choice, warn
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
@@ -544,10 +543,9 @@ class Estimate:
                 return
         lost = max((p[1]["lost"] for p in plans if "lost" in p[1]), default=0.0)
         if lost:
-            warnings.warn(
+            warn(
                 f"some weights are below the quantum {lost:.2g} and vanish; they span too many orders of magnitude",
                 RuntimeWarning,
-                stacklevel=4,
             )
         outside = sum(
             p[1].get("outside", len(m.x) - p[1]["kept"]) for (m, flips), p in zip(parts, plans, strict=True) if not flips

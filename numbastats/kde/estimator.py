@@ -11,7 +11,7 @@ import numpy as np
 import numbastats.random as random
 from numbastats._core.broadcast import check_dtype, real64, unmasked
 from numbastats._core.dispatch import _is_torch, in_kind_of, to_host
-from numbastats._core.errors import NotFittedError
+from numbastats._core.errors import NotFittedError, names_ours
 from numbastats._core.estimator import Estimator
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
@@ -432,6 +432,7 @@ class KDE(Estimator):
 
     # --- draws
 
+    @names_ours
     def sample(self, n=1, *, rng=None):
         """Draw from the estimate.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from numbastats._core.broadcast import check_dtype, check_out
 from numbastats._core.dispatch import _torch_to_numpy, choose_device, deliver, in_kind_of, launch
-from numbastats._core.errors import choice
+from numbastats._core.errors import choice, names_ours
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde import sorting
@@ -57,6 +57,7 @@ def hand_over(result, out, kind, like):
     return out
 
 
+@names_ours
 def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
          bw_convention="support", method="auto", boundary=None, adaptive=None, derivative=None, tail=1e-10, nan_policy="raise",
          out=None, dtype=None, device=None, workers=None, form="radial"):  # fmt: skip
@@ -243,6 +244,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     return out
 
 
+@names_ours
 def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
            bw_convention="support", method="auto", boundary=None, adaptive=None, tail=1e-10, nan_policy="raise", log=False,
            out=None, dtype=None, device=None, workers=None, form="radial"):  # fmt: skip

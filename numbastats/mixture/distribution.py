@@ -9,6 +9,7 @@ import numpy as np
 import numbastats.random as random
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.dispatch import choose_device, launch, of_host, to_host
+from numbastats._core.errors import names_ours
 from numbastats._core.parallel import worker_count
 from numbastats._core.random import Purpose, normalise_rng
 from numbastats.mixture import kernels as k
@@ -594,6 +595,7 @@ def _poisson_quantile(u, m):
 
 
 @_document
+@names_ours
 def rvs(weights, centres, params=None, size=None, *, family=None, rng=None):
     """Draws from a mixture.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 
 import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
-from numbastats._core.errors import ConvergenceWarning, NotFittedError
+from numbastats._core.errors import ConvergenceWarning, NotFittedError, names_ours, warn
 from numbastats._core.estimator import Estimator
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
@@ -100,7 +99,7 @@ class Mixture(Estimator):
         w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)
         r = fit(x, options.pop("n_components"), weights=w, **options)
         if r.status in (1, 2, 3):
-            warnings.warn(f"status {r.status}: {r.message}", ConvergenceWarning, stacklevel=2)
+            warn(f"status {r.status}: {r.message}", ConvergenceWarning)
         self.result_, self.n_features_in_ = r, 1
         self.weights_, self.centres_, self.params_, self.n_components_ = r.weights, r.centres, r.params, r.n_components
         self.loglik_, self.converged_, self.n_iter_, self.status_, self.message_ = (
@@ -211,6 +210,7 @@ class Mixture(Estimator):
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
+    @names_ours
     def sample(self, n_samples=1, rng=None):
         """Draw from the fitted mixture.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import choose_device, in_kind_of, to_host
-from numbastats._core.errors import choice, index_of
+from numbastats._core.errors import choice, index_of, names_ours
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import climbing, distribution, kernels, pipeline
@@ -385,6 +385,7 @@ class MixtureBatch(_Components):
         return MixtureFit(**values)
 
 
+@names_ours
 def fit_many(
     data,
     n_components=2,

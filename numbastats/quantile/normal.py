@@ -7,7 +7,7 @@ import math
 import numbastats.random as random
 from numbastats._core.broadcast import NAME
 from numbastats._core.dispatch import copied, elementwise, share_memory
-from numbastats._core.errors import choice
+from numbastats._core.errors import choice, names_ours
 from numbastats.quantile import kernels
 
 __all__ = ["antithetic", "ndtri", "norm_from_exponential", "standard_normal"]
@@ -217,6 +217,7 @@ def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=Non
     )
 
 
+@names_ours
 def standard_normal(size=None, *, rng=None, method="fast", dtype=None, out=None, device=None, workers=None, stream=None):
     """Standard normal draws; the same as `numbastats.random.normal` with loc 0 and scale 1.
 

@@ -8,7 +8,6 @@ import functools
 import math
 import pickle
 import time
-import warnings
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from numbastats._core.dispatch import (
     in_kind_of,
     to_host,
 )
-from numbastats._core.errors import ConvergenceWarning, choice
+from numbastats._core.errors import ConvergenceWarning, choice, names_ours, warn
 from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import building, kernels, store
 from numbastats.quantile.building import ROUGH, TARGET, Certificate
@@ -280,7 +279,7 @@ class Recycler:
         self._index = np.arange(len(self._sets)).reshape(self.shape)
         self._assemble([m[1] for m in made], [m[2] for m in made])
 
-        self._certify(stacklevel=5)
+        self._certify()
         self.p_minus = self._column(lambda one: one.masses.p[0] if one.masses else math.nan)
         self.norm_const = self._column(lambda one: one.norm)
         self.setup_seconds = time.perf_counter() - start
@@ -307,7 +306,7 @@ class Recycler:
         """Something about every set, in the shape of the parameters."""
         return np.array([function(one) for one in self._sets])[self._index][()]
 
-    def _certify(self, stacklevel):
+    def _certify(self):
         def extrapolated(one):
             return max(side.outer / side.total for side in one.masses.sides if side is not None) if one.masses else math.nan
 
@@ -322,11 +321,10 @@ class Recycler:
         )
         worst = max((one.error for one in self._sets if one.masses is not None), default=0.0)
         if worst > TARGET and not getattr(self, "_quiet", False):
-            warnings.warn(
+            warn(
                 f"a table has relative error {worst:.1e}, above the target {TARGET:.0e}; certificate.max_rel_err says which. "
                 "A pole or kink of the density belongs at the anchor, others in breaks=",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )
 
     def _selected(self, columns, dtype):
@@ -415,7 +413,7 @@ class Recycler:
                 signed.append(rows)
             other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
             other._map(signed)
-            other._certify(stacklevel=4)
+            other._certify()
             self._keep(key, other, base)
         return other if other.shape == self.shape else other._select(self._index)
 
@@ -775,6 +773,7 @@ class Recycler:
             self._heads[key] = self._selected(columns, dtype)
         return self._heads[key]
 
+    @names_ours
     def rvs(self, size=None, rng=None, *, out=None, dtype=None, device=None, workers=None):
         """Random variates by inversion of 52-bit uniforms, or of the points of a quasi-Monte Carlo engine.
 

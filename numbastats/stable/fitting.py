@@ -11,13 +11,12 @@ import dataclasses
 import functools
 import math
 import threading
-import warnings
 
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.dispatch import to_host
-from numbastats._core.errors import ConvergenceWarning, choice, index_of
+from numbastats._core.errors import ConvergenceWarning, choice, index_of, names_ours, warn
 from numbastats._core.parallel import in_threads, is_executor, mapped, worker_count
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable.functions import CUSP, convert, cusp_scale, isf, local_length, logpdf, pdf, ppf, score
@@ -44,7 +43,7 @@ _BATCH = contextvars.ContextVar("numbastats_stable_batch", default=None)  # set 
 def _warn(message, category=UserWarning):
     """Warn the caller of `fit`; not in `fit_many`, where the filters of `warnings` are shared by its threads."""
     if _BATCH.get() is None:
-        warnings.warn(f"stable.fit: {message}", category, stacklevel=4)
+        warn(f"stable.fit: {message}", category)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -845,6 +844,7 @@ def _bounds(bounds, known):
     return a, b
 
 
+@names_ours
 def fit(
     x,
     method="ml",
@@ -1275,6 +1275,7 @@ def _in_threads(jobs, count):
     return found
 
 
+@names_ours
 def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     """Fit many data sets.
 

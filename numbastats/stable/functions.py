@@ -11,7 +11,7 @@ from numba import cuda
 from numbastats._core.broadcast import as_host, check_dtype, dtype_of, real64, refuse_mask, result_dtype, total
 from numbastats._core.compile import SIMULATED, InThreads
 from numbastats._core.dispatch import _numpy_dtype, copied, draw, elementwise, first_array, in_kind_of, to_host
-from numbastats._core.errors import choice
+from numbastats._core.errors import choice, names_ours
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels, tables
@@ -454,6 +454,7 @@ def isf(
     return _quantile(q, alpha, beta, loc, scale, True, param, error, options)
 
 
+@names_ours
 def rvs(
     alpha, beta, loc=0.0, scale=1.0, size=None, *, rng=None, param="S0", dtype=None, out=None, device=None, workers=None,
     stream=None,
