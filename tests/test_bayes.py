@@ -547,6 +547,13 @@ def test_large_coefficients_in_float32():
     np.testing.assert_allclose(single, double, rtol=1e-5)  # observed 1.7e-7
 
 
+def test_precision_of_the_slab():
+    """Precisions of the prior and the slab add up: of ten rows the likelihood has hardly any."""
+    X = np.random.default_rng(4).standard_normal((10, 1))
+    draws = _posterior("split-hmc", X, X[:, 0] > 0.1, prior="ridge", tau=0.1, slab=0.05).draws_["beta"]
+    assert draws.std() == pytest.approx((0.1**-2 + 0.05**-2 + 0.64 * (X**2).sum()) ** -0.5, rel=0.03)  # W = 2/pi at 0
+
+
 def test_separable_data_with_a_slab():
     x = np.linspace(-1, 1, 40)[:, None]
     model = _posterior("split-hmc", x, x[:, 0] > 0, slab=3.0, draws=500)
