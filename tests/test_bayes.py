@@ -1061,9 +1061,6 @@ def test_parameters_and_clones():
         model.set_params(nonsense=1)
     with pytest.raises(ns.NotFittedError, match="not fitted"):
         model.predict_proba(np.zeros((1, 1)))
-    for name, ours in (("random_state", "rng"), ("seed", "rng"), ("n_jobs", "workers"), ("n_draws", "draws")):
-        with pytest.raises(TypeError, match=f"no parameter '{name}'; use {ours}="):
-            ns.bayes.HorseshoeProbit(**{name: 1})
     assert dir(ns.bayes) == sorted(ns.bayes.__all__)
 
 

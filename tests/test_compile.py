@@ -765,6 +765,17 @@ for law in (ns.quantile.student_t(4.5), ns.quantile.nig(2.0, 0.3, 1.0), ns.quant
 table = ns.quantile.Recycler(lambda t: np.exp(-t * t / 2))
 table.ppf(u), table.pdf(x), table.rvs(10)
 """,
+    "stable": """
+for alpha, beta in ((1.7, -0.2), (1.0, 0.5), (0.6, 0.9)):
+    for f in (ns.stable.pdf, ns.stable.logpdf, ns.stable.cdf, ns.stable.sf, ns.stable.score):
+        f(x, alpha, beta)
+    ns.stable.ppf(r.random(50), alpha, beta), ns.stable.pdf_cdf(x, alpha, beta)
+    ns.stable.pdf(x, np.full(50, alpha), beta), ns.stable.rvs(alpha, beta, size=10)
+y = ns.stable.rvs(1.6, 0.2, size=300, rng=1)
+for method in ("ml", "ecf", "quantile"):
+    ns.stable.fit(y, method)
+ns.stable.fit_many([y, y[:100]])
+""",
     "random": """
 for T in ("f8", "f4"):
     for a in (1.0, np.ones(3)):

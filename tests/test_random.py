@@ -124,6 +124,50 @@ def test_arguments_of_other_libraries_are_translated():
     assert pickle.loads(pickle.dumps(ns.random.gamma)) is ns.random.gamma
 
 
+X = np.arange(1.0, 9.0)
+CALLS = {
+    "KDE": (lambda **o: ns.kde.KDE(**o), "n_jobs", "workers"),
+    "KDE.sample": (lambda **o: ns.kde.KDE().fit(X).sample(3, **o), "random_state", "rng"),
+    "kde.grid": (lambda **o: ns.kde.grid(X, (0.0, 9.0, 5), **o), "n_jobs", "workers"),
+    "kde.points": (lambda **o: ns.kde.points(X, X, **o), "bw_method", "bandwidth"),
+    "Mixture": (lambda **o: ns.mixture.Mixture(2, family="gamma", **o), "random_state", "rng"),
+    "mixture.fit": (lambda **o: ns.mixture.fit(X, 1, family="gamma", **o), "seed", "rng"),
+    "mixture.fit_many": (lambda **o: ns.mixture.fit_many([X], 1, family="gamma", **o), "n_jobs", "workers"),
+    "mixture.rvs": (lambda **o: ns.mixture.rvs([1.0], [1.0], [1.0], family="gamma", **o), "seed", "rng"),
+    "stable.fit": (lambda **o: ns.stable.fit(X, **o), "n_jobs", "workers"),
+    "stable.fit_many": (lambda **o: ns.stable.fit_many([X], **o), "n_jobs", "workers"),
+    "stable.rvs": (lambda **o: ns.stable.rvs(1.5, 0.0, **o), "random_state", "rng"),
+    "Stable.rvs": (lambda **o: ns.stable.Stable(1.5, 0.0).rvs(**o), "seed", "rng"),
+    "standard_normal": (lambda **o: ns.quantile.standard_normal(**o), "seed", "rng"),
+    "student_t.rvs": (lambda **o: ns.quantile.student_t(4.0).rvs(**o), "random_state", "rng"),
+    "HorseshoeProbit": (lambda **o: ns.bayes.HorseshoeProbit(**o), "n_draws", "draws"),
+    "BayesProbit": (lambda **o: ns.bayes.BayesProbit(**o), "num_chains", "chains"),
+    "truncnorm_rvs": (lambda **o: ns.bayes.truncnorm_rvs(X, **o), "seed", "rng"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_room_explains_arguments_of_other_libraries(call):
+    function, theirs, ours = CALLS[call]
+    with pytest.raises(TypeError, match=f"has no argument '{theirs}': use {ours}="):
+        function(**{theirs: 1})
+
+
+def test_warnings_name_the_line_of_the_caller():
+    with pytest.warns(ns.ConvergenceWarning) as seen:
+        ns.stable.fit_quantile(ns.stable.rvs(0.1, 0.3, size=2000, rng=1))
+    assert {w.filename for w in seen} == {__file__}
+
+
+def test_words_of_counters_are_never_renumbered():
+    """Documented: stream | purpose << 24, in a registry whose values stay."""
+    assert stream_word(Purpose.NORMAL, 5) == 5 + 2 * 2**24
+    assert {p.name: p.value for p in Purpose} == {
+        "UNIFORM": 1, "NORMAL": 2, "EXPONENTIAL": 3, "GAMMA": 4, "TRUNCNORM": 5, "MIXTURE_START": 48, "MIXTURE_SAMPLE": 49,
+        "STABLE": 50, "BAYES": 51,
+    }  # fmt: skip
+
+
 def test_laws_do_not_share_their_words():
     """Normal and exponential draws under one key are uncorrelated, and float32 has a stream of its own."""
     n = 100_000

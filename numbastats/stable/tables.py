@@ -12,8 +12,9 @@ import dataclasses
 import functools
 
 import numpy as np
+from numba import types
 
-from numbastats._core.compile import build
+from numbastats._core.compile import HostLoop
 from numbastats.stable import kernels
 from numbastats.stable.kernels import building
 
@@ -53,9 +54,13 @@ class Table:
         return self.info.nbytes + self.cells.nbytes + self.panels.nbytes
 
 
-@functools.cache
-def _make_table():
-    return build(building.make_table, "serial")
+_f1, _f2, _f3, _i2 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[:, ::1]
+_MAKE = HostLoop(
+    "stable.make_table",
+    building.make_table,
+    [(types.float64, types.float64, _f2, _f3, _f2, _f2, _f3, _f1, _f2, _i2, _f3)],
+    parallel=False,
+)
 
 
 @functools.lru_cache(maxsize=16)
@@ -70,9 +75,9 @@ def table(a, b):
     info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)
     panels = np.empty((3, 2 * building.MOST, 3 + building.COEFFICIENTS))
     state = np.zeros(6)
-    make, centred = _make_table(), a < 0.9
+    centred = a < 0.9
     while True:
-        make(a, b, x, f, marches, spans, rows, state, info, cells, panels)
+        _MAKE(a, b, x, f, marches, spans, rows, state, info, cells, panels)
         _, _, _, certificate, count, size = state
         if count:
             return Table(info, cells[: int(size)].copy(), panels[:, : int(count)].copy(), float(certificate), centred)
