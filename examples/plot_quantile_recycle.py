@@ -22,7 +22,6 @@ from common import SMOKE
 from matplotlib import pyplot as plt
 
 import numbastats as ns
-from numbastats._core.compile import real_gpu
 
 quantile = ns.quantile
 
@@ -102,7 +101,7 @@ def main():
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"device: {'CUDA GPU' if real_gpu() else 'CPU'}")
+    print(f"device: {'CUDA GPU' if ns.has_gpu() else 'CPU'}")
 
     print("\nnormals recycled into t(4), one thread, slabs of a million")
     times = growth()

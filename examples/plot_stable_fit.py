@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,6 @@ def main():
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("always", ns.ConvergenceWarning)  # and the column "converged" counts them
     alphas = [0.4, 1.5] if SMOKE else [0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 1.95, 2.0]
     betas = [0.5] if SMOKE else [0.0, 0.5, 0.9, 1.0]
     sets, size = (2, 200) if SMOKE else (20, 1000)

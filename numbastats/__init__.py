@@ -38,6 +38,7 @@ with _importing():
     from numbastats import config
 
     try:
+        from numbastats._core.compile import real_gpu as has_gpu
         from numbastats._core.compile import warmup
     except (ImportError, AttributeError) as error:
         import numba
@@ -55,8 +56,8 @@ __version__ = "0.1.0"
 _LAZY = ("bayes", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "interop", "kde", "mixture", "quantile",
-    "random", "scalar", "stable", "testing", "warmup",
+    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "has_gpu", "interop", "kde", "mixture",
+    "quantile", "random", "scalar", "stable", "testing", "warmup",
 ]  # fmt: skip
 
 

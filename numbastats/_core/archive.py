@@ -31,6 +31,10 @@ def write_archive(path, contents):
     They go to a file beside it first, which takes its place when it is whole: what was there survives a full disk.
     """
     path = os.path.realpath(os.fspath(path))  # of a link, what it points to is replaced
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
+        with open(path, "wb") as file:
+            np.savez(file, **contents)
+        return
     beside = f"{path}.{secrets.token_hex(6)}.tmp"
     try:
         with open(beside, "xb") as file:  # np.savez adds a suffix to a name

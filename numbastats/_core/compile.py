@@ -269,7 +269,18 @@ def set_plain(compiled, plain):
 
 @functools.cache
 def real_gpu() -> bool:
-    """Whether a CUDA device can be used; the simulator does not count."""
+    """Whether a CUDA GPU can be used; the simulator does not count.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.has_gpu() in (True, False)
+    True
+    """
     if SIMULATED:
         return False
     try:

@@ -384,6 +384,8 @@ def elementwise(
     if not kinds[0] and not isinstance(args[0], np.ndarray):
         number, args[0] = args[0], np.empty(n, dtype)
         args[0].fill(number)
+    if where == "cpu" and any(isinstance(a, np.ndarray) for a in args[1:]):  # each mixture of the two would be compiled apart
+        args = [a if isinstance(a, np.ndarray) else np.full(n, a) for a in args]
     if out is not None:
         args = _apart(args, flat[0], stream) if kind else [a.copy() if _overlaps(a, flat[0]) else a for a in args]
     if constants is not None:

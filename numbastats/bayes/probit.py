@@ -6,8 +6,6 @@ import contextlib
 import json
 import math
 import os
-import secrets
-import shutil
 import signal
 import sys
 import threading
@@ -15,7 +13,7 @@ import time
 
 import numpy as np
 
-from numbastats._core.archive import read_archive
+from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.dispatch import choose_device, elementwise, to_host
 from numbastats._core.errors import ConvergenceWarning, choice, warn
 from numbastats._core.estimator import Estimator, not_fitted
@@ -964,7 +962,7 @@ class BayesProbit(Estimator):
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
         plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
         arrays |= {"classes": np.array(self.classes_.tolist()), "header": json.dumps([params, facts], default=plain)}
-        _write(path, arrays)
+        write_archive(path, arrays)
 
     @classmethod
     def load(cls, path):
@@ -1022,26 +1020,6 @@ class BayesProbit(Estimator):
         except ImportError as error:
             raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
         return arviz.from_dict(posterior=dict(self.draws_))
-
-
-def _write(path, arrays):
-    """An archive of arrays, written beside `path` and then put in its place: a full disk leaves the old file whole."""
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
-        with open(path, "wb") as file:
-            np.savez(file, **arrays)
-        return
-    beside = f"{path}.{secrets.token_hex(4)}.part"
-    try:
-        with open(beside, "xb") as file:
-            np.savez(file, **arrays)
-        if os.path.exists(path):
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(beside)
-        raise
 
 
 def _criterion(pointwise):

@@ -11,8 +11,8 @@ import numpy as np
 import numbastats.random as random
 from numbastats._core.broadcast import check_dtype, real64, unmasked
 from numbastats._core.dispatch import _is_torch, in_kind_of, to_host
-from numbastats._core.errors import NotFittedError, names_ours
-from numbastats._core.estimator import Estimator
+from numbastats._core.errors import names_ours
+from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.engine import Estimate, fold, reach_of, wrap
@@ -101,7 +101,7 @@ class KDE(Estimator):
 
     def _fitted(self):
         if not hasattr(self, "_estimate"):
-            raise NotFittedError("this KDE is not fitted yet; call fit(samples) first")
+            raise not_fitted("this KDE is not fitted yet; call fit(samples) first")
         return self._estimate
 
     @property

@@ -8,8 +8,8 @@ import numpy as np
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
-from numbastats._core.errors import ConvergenceWarning, NotFittedError, names_ours, warn
-from numbastats._core.estimator import Estimator
+from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.estimator import Estimator, not_fitted
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
 
@@ -123,7 +123,7 @@ class Mixture(Estimator):
 
     def _fitted(self):
         if not hasattr(self, "result_"):
-            raise NotFittedError("this Mixture is not fitted yet; call fit(X) first")
+            raise not_fitted("this Mixture is not fitted yet; call fit(X) first")
         return self.result_
 
     def _of_values(self, method, X):

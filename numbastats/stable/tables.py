@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from numbastats._core.compile import HostLoop
+from numbastats.scalar import stable as law
 from numbastats.stable import kernels
 from numbastats.stable.kernels import building
 
@@ -61,6 +62,8 @@ _MAKE = HostLoop(
     [(types.float64, types.float64, _f2, _f3, _f2, _f2, _f3, _f1, _f2, _i2, _f3)],
     parallel=False,
 )
+HostLoop("stable.zeta", law.zeta, [(types.float64, types.float64)], parallel=False)
+HostLoop("stable.tan_half_pi", law.tan_half_pi, [(types.float64,)], parallel=False)
 
 
 @functools.lru_cache(maxsize=16)
