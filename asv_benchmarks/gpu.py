@@ -742,8 +742,7 @@ def register_everything():
         if not module.name.startswith("_"):
             importlib.import_module(f"numbastats.{module.name}")
     if (TESTS / "demo_kernels.py").exists():
-        sys.path.append(str(TESTS))
-        importlib.import_module("demo_kernels")
+        importlib.import_module("tests.demo_kernels")
 
 
 def compile_one(name, number):

@@ -24,7 +24,7 @@ import numba.cuda.dispatcher
 from numba import cuda
 from numba.cuda import codegen
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 ARCHITECTURES = ((9, 0), (8, 0))  # the first is judged; a thread has the same registers on both
 # kernel name -> bytes of spill stores and loads that were looked at and accepted, as observed on sm_90
@@ -77,7 +77,7 @@ def main():
     for module in pkgutil.iter_modules(numbastats.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"numbastats.{module.name}")
-    importlib.import_module("demo_kernels")
+    importlib.import_module("tests.demo_kernels")
     ptxas = find_ptxas()
     gc.disable()  # it walks the live objects of the compiler again and again
     libraries = recorded_libraries()

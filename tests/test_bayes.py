@@ -17,7 +17,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 import scipy.stats
-from contract import ElementwiseContract, same
 from numba import cuda
 
 import numbastats as ns
@@ -30,6 +29,7 @@ from numbastats.bayes.passes import Rows
 from numbastats.bayes.samplers import Chains, surrogate_sweeps
 from numbastats.scalar import shrinkage
 from numbastats.testing import assert_matches
+from tests.contract import ElementwiseContract, same
 
 mp.mp.dps = 40
 REFERENCE = Path(__file__).parent / "reference" / "bayes"

@@ -6,11 +6,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from contract import same
-from test_bayes import _check_passes, _quick
 
 from numbastats.bayes import storage
 from numbastats.bayes.passes import Rows
+from tests.contract import same
+from tests.test_bayes import _check_passes, _quick
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 

@@ -518,7 +518,7 @@ def test_build_checks_its_arguments():
     with pytest.raises(ValueError, match="serial"):
         compiling.build(templates.map1_cpu, "gpu", _f=abs)
     with pytest.raises(ValueError, match="already registered"):
-        import demo_kernels
+        from tests import demo_kernels
 
         compiling.Kernel(demo_kernels.SUM.name, None, None, None)
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.special import betainc, logsumexp
 from scipy.stats import gaussian_kde, multivariate_normal
-from test_kde import CPU, PROFILE, WRAPS, constant, mesh, naive, small
 
 from numbastats import kde
 from numbastats._core.errors import ConvergenceWarning, NotFittedError
 from numbastats.kde import bandwidth
+from tests.test_kde import CPU, PROFILE, WRAPS, constant, mesh, naive, small
 
 pytestmark = WRAPS
 

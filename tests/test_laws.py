@@ -12,11 +12,11 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.stats
-from contract import same
 
 import numbastats as ns
 from numbastats.quantile import FrozenLaw, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, gh_nodes, log_kve
+from tests.contract import same
 
 LAWS = {
     "student_t": (student_t, [(0.8,), (2.5,), (40.0,)]),

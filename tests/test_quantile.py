@@ -13,13 +13,13 @@ import numba
 import numpy as np
 import pytest
 import scipy.special
-from conftest import REFERENCE
-from contract import ElementwiseContract, same
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
 from numbastats.quantile import kernels
 from numbastats.testing import DEVICES, assert_matches, ulp_error
+from tests.conftest import REFERENCE
+from tests.contract import ElementwiseContract, same
 
 INF, NAN = np.inf, np.nan
 F64, F32 = np.float64, np.float32

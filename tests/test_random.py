@@ -9,11 +9,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.stats
-from contract import RandomContract, same
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
+from tests.contract import RandomContract, same
 
 NAN, INF = np.nan, np.inf
 

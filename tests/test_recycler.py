@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-from contract import ElementwiseContract, same
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
 from numbastats.quantile import Recycler, recycle
 from numbastats.testing import DEVICES
+from tests.contract import ElementwiseContract, same
 
 SETS = {
     "hyperbolic": [(1, 0, 1), (1.5, 0.3, 1), (2, -1.5, 0.1), (5, 4, 0.5), (0.5, 0.1, 3)],

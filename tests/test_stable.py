@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-from contract import ElementwiseContract, RandomContract, same
 
 import numbastats as ns
 from numbastats import stable
 from numbastats.stable import tables
 from numbastats.testing import DEVICES
+from tests.contract import ElementwiseContract, RandomContract, same
 
 INF, NAN = np.inf, np.nan
 SERIAL = DEVICES["cpu-serial"]
@@ -28,7 +28,7 @@ SERIAL = DEVICES["cpu-serial"]
 @pytest.fixture(scope="module")
 def rows():
     """Columns alpha, beta, x, x_S1, pdf, cdf, sf, logpdf of the reference table, as doubles."""
-    from conftest import REFERENCE
+    from tests.conftest import REFERENCE
 
     with open(REFERENCE / "stable_reference_public.csv") as f:
         table = list(csv.DictReader(f))

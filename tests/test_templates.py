@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import demo_kernels as demo
 import numpy as np
 import pytest
 
+import tests.demo_kernels as demo
 from numbastats._core import templates
 from numbastats._core.compile import SIMULATED, build, device_function
 from numbastats._core.dispatch import launch

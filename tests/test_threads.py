@@ -305,7 +305,7 @@ else:
     try:
         ns.quantile.ndtri(0.5, device="cuda")
     except ns.DeviceNotAvailable as error:
-        print("numbastats[cuda13]" in str(error), "device='cpu'" in str(error))
+        print("numba-cuda[cu13]" in str(error), "device='cpu'" in str(error))
     print(float(ns.quantile.ndtri(0.5)))
 """
     assert run_python(code).split() in (["True", "True", "0.0"], ["gpu"])

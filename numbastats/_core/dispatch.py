@@ -207,7 +207,7 @@ def choose_device(device, *, on_device=False, pays=False) -> str:
     if wish == "cuda" and not (SIMULATED or real_gpu()):
         raise DeviceNotAvailable(
             "device='cuda' was asked for, but no CUDA GPU can be used here. Use device='cpu' or 'auto', or install the NVIDIA "
-            "driver and the extra: pip install 'numbastats[cuda13]' (or cuda12). `python -m numbastats` shows what is found."
+            "driver and numba-cuda: pip install 'numba-cuda[cu13]' (or cu12). `python -m numbastats` shows what is found."
         )
     if wish == "auto":
         return "cuda" if pays and real_gpu() else "cpu"
