@@ -12,10 +12,8 @@ _OLD = {
     "_device_kind": "device_kind",
     "_is_torch": "is_torch",
     "_numpy_dtype": "numpy_dtype",
-    "_check_device_out": "_check_device_out",
     "_settle": "settle",
     "_torch_to_numpy": "torch_to_numpy",
-    "_launch_cut": "launch_cut",
 }
 
 

@@ -33,7 +33,7 @@ from numbastats._core.kinds import (
     to_host,
     torch_to_numpy,
 )
-from numbastats._core.launch import CUDA_COST, CUDA_FROM, SLAB_WORK, choose_device, launch, launch_cut, launch_slabs
+from numbastats._core.launch import CUDA_COST, CUDA_FROM, choose_device, launch_all
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
@@ -228,29 +228,12 @@ def _flat_inputs(job, call, kinds, values, shape, dtype, where, flat):
 
 
 def _start(job, call, kernel, args, extra, flat, n, where):
-    """Launch, in slabs on an executor, or in parts where it takes long."""
-
-    def slab(lo, hi):
+    def cut(lo, hi):
         return (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)
 
-    outputs = range(-job.outputs, 0)
-    if where == "cpu" and is_executor(call.workers):
-        launch_slabs(call.workers, kernel, slab, flat[0])
-    elif where == "cpu" and n * job.cost > SLAB_WORK:
-        launch_cut(kernel, slab, flat, n, workers=call.workers, cost=job.cost, outputs=outputs)
-    else:
-        launch(
-            kernel,
-            (*args, *extra, *flat),
-            n,
-            device=where,
-            workers=call.workers,
-            cost=job.cost,
-            outputs=outputs,
-            threads=job.threads,
-            per_block=job.per_block,
-            stream=call.stream,
-        )
+    run = {"workers": call.workers, "cost": job.cost, "outputs": range(-job.outputs, 0)}
+    on_gpu = {"threads": job.threads, "per_block": job.per_block, "stream": call.stream}
+    launch_all(kernel, cut, flat, n, device=where, **run, **on_gpu)
 
 
 def _of_numbers(pick, values, constants, extras, dtype, outputs):
@@ -374,15 +357,10 @@ def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, devi
         def slab(lo, hi):
             return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
 
-        if where == "cpu" and is_executor(workers):
-            launch_slabs(workers, kernel, slab, flat)
-        elif where == "cpu" and n * cost > SLAB_WORK:
-            launch_cut(kernel, slab, (flat,), n, workers=workers, cost=cost)
-        else:
-            kinds = [kind_of(out)]
-            settle(kinds)
-            launch(kernel, (*slab(0, n), flat), n, device=where, workers=workers, cost=cost, stream=stream)
-            settle(kinds)
+        kinds = [kind_of(out)]
+        settle(kinds)
+        launch_all(kernel, slab, (flat,), n, device=where, workers=workers, cost=cost, stream=stream)
+        settle(kinds)
     if out is None and like is not None:
         return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result

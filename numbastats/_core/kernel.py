@@ -194,6 +194,7 @@ def build(template, target: str, *, fastmath=(), **scalars):
     if simulated:
         return cuda.jit(f)
     if target == "cuda":
+        numba_internals.probe_cuda()
         return cache.attach(cuda.jit(f, **_PTX))
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
     compiled = cache.attach(njit(f, parallel=target == "parallel", **options))

@@ -9,9 +9,9 @@ from numbastats import config
 from numbastats._core.checks import choice
 from numbastats._core.errors import DeviceNotAvailable
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
-from numbastats._core.parallel import mapped, parallel_region, worker_count
+from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
 
-__all__ = ["choose_device", "launch", "launch_cut", "launch_slabs", "pairwise_sum"]
+__all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "pairwise_sum"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_COST = 1000.0  # nanoseconds per element of one core from which a host array's way to the GPU and back may pay: stable
@@ -127,14 +127,28 @@ def launch_slabs(executor, kernel, slab_args, out):
         out[lo:hi] = part
 
 
-def launch_cut(kernel, cut, outs, n, *, workers, cost, **options):
-    """`launch` on the host, in parts after which Python sees whether Ctrl-C was pressed; `cut(lo, hi)` as in `launch_slabs`."""
-    step = max(CHUNK, int(SLAB_WORK * worker_count(workers) / cost) // CHUNK * CHUNK)
-    for lo in range(0, n, step):
-        hi = min(lo + step, n)
-        launch(
-            kernel, (*cut(lo, hi), *(o[lo:hi] for o in outs)), hi - lo, device="cpu", workers=workers, cost=cost, **options
-        )  # fmt: skip
+def launch_all(kernel, cut, outs, n, *, device, workers, cost, **options):
+    """`launch` for flat outputs; on the host in parts, where an executor is given or Ctrl-C would wait long.
+
+    Parameters
+    ----------
+    kernel, n, device, workers, cost, **options
+        As in `launch`; `workers` may be an executor.
+    cut : callable
+        ``cut(lo, hi)`` gives the arguments before the outputs, for the items from `lo` to `hi`.
+    outs : sequence of array
+        Flat outputs, of n elements each; for an executor one.
+    """
+    if device != "cpu" or not (is_executor(workers) or n * cost > SLAB_WORK):
+        launch(kernel, (*cut(0, n), *outs), n, device=device, workers=workers, cost=cost, **options)
+    elif is_executor(workers):
+        launch_slabs(workers, kernel, cut, outs[0])
+    else:
+        step = max(CHUNK, int(SLAB_WORK * worker_count(workers) / cost) // CHUNK * CHUNK)
+        for lo in range(0, n, step):  # after each part Python sees whether Ctrl-C was pressed
+            hi = min(lo + step, n)
+            part = (*cut(lo, hi), *(o[lo:hi] for o in outs))
+            launch(kernel, part, hi - lo, device="cpu", workers=workers, cost=cost, **options)
 
 
 def pairwise_sum(partial):

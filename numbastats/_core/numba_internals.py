@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 import os
 import re
 import types
@@ -36,7 +37,7 @@ from numba import njit
 
 __all__ = [
     "ACTIVE", "LOST", "TESTED", "VECTORS", "CudaOptions", "cached", "in_step_here", "kernel_options", "load_registries",
-    "part_options", "processor", "scalar_dispatcher",
+    "part_options", "probe_cuda", "processor", "scalar_dispatcher",
 ]  # fmt: skip
 
 TESTED = ("0.63", "0.68")
@@ -260,6 +261,20 @@ class CudaOptions(dict):
 
     def copy(self):
         return {name: value for name, value in self.items() if name != "fastmath"}
+
+
+@functools.cache
+def probe_cuda():
+    """Warn where Numba's CUDA target would take over the fastmath flags of functions."""
+    from numba.cuda.target import CUDATypingContext
+
+    if "targetoptions.copy()" not in inspect.getsource(CUDATypingContext.resolve_value_type):
+        warnings.warn(
+            "numbastats: this version of numba-cuda takes over the fastmath flags of functions for the CPU. On the GPU, float32 "
+            "quotients may be off by 2 ulp, and are 0 for divisors above 2^126",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def part_options(allocates):
