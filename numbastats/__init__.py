@@ -27,6 +27,9 @@ def _importing():
         try:
             yield
         finally:
+            if not gc.get_freeze_count():
+                gc.freeze()  # there and back moves all objects to the oldest generation,
+                gc.unfreeze()  # where the next small collection does not walk over them: 0.09 s
             if enabled:
                 gc.enable()
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import importlib
 import inspect
 import os
 import re
@@ -102,7 +103,7 @@ def _version(text):
 def _missing(module, path):
     """The first attribute on the way that is not there, or None."""
     try:
-        thing = __import__(module, fromlist=["_"])
+        thing = importlib.import_module(module)
         for name in path.split("."):
             thing = getattr(thing, name)
     except (ImportError, AttributeError) as error:

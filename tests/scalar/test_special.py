@@ -7,7 +7,7 @@ import scipy.special as sp
 import scipy.stats as ss
 
 from numbastats._core.kernel import build, device_function
-from numbastats.scalar import hyperbolic, normal, samplers, special
+from numbastats.scalar import hyperbolic, loops, normal, samplers, special
 
 mp.mp.dps = 50
 SQRT2 = mp.sqrt(2)

@@ -31,10 +31,11 @@ from numbastats._core.kernel import SIMULATED
 from numbastats._core.kinds import cupy, numba_device, numpy, torch
 
 __all__ = [
-    "check_current", "copied", "device_kind", "first_array", "in_kind_of", "is_torch", "kind_of", "numpy_dtype", "settle",
-    "share_memory", "to_host", "torch_to_numpy",
+    "NUMPY", "check_current", "copied", "device_kind", "first_array", "in_kind_of", "is_torch", "kind_of", "numpy_dtype",
+    "settle", "share_memory", "to_host", "torch_to_numpy",
 ]  # fmt: skip
 
+NUMPY = numpy
 KINDS = (numba_device, torch.on_gpu, torch.on_host, cupy)  # asked in this order; all else is NumPy's
 
 
@@ -91,8 +92,10 @@ def check_current(x, kind, name):
 
 def settle(kinds):
     """Wait for the GPU where a library works on streams of its own: these and the kernels' do not wait for one another."""
-    if any(k.own_streams for k in kinds):
-        cuda.synchronize()
+    for k in kinds:
+        if k.own_streams:
+            cuda.synchronize()
+            return
 
 
 def to_host(x, name):
