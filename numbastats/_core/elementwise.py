@@ -13,6 +13,7 @@ from numbastats._core.broadcast import (
     NAME,
     as_host,
     common_shape,
+    dtype_of,
     flat_view,
     flatten,
     result_dtype,
@@ -180,21 +181,35 @@ def _on_device(kinds):
 def _of_arrays(job, call, kinds, values):
     """`elementwise` of arrays on a GPU, or NumPy's."""
     kind = _on_device(kinds)
-    values = [v if k.on_device else as_host(v) for v, k in zip(values, kinds, strict=True)]
-    natural = result_dtype(job.names, [k.dtype(v) for k, v in zip(kinds, values, strict=True)])
+    if kind is None:
+        values = [as_host(v) for v in values]
+        natural = result_dtype(job.names, [dtype_of(v) for v in values])
+    else:
+        values = [v if k.on_device else as_host(v) for v, k in zip(values, kinds, strict=True)]
+        natural = result_dtype(job.names, [k.dtype(v) for k, v in zip(kinds, values, strict=True)])
     dtype = natural if call.dtype is None else check_dtype(call.dtype)
     shape = _common_shape(job.names, values)
     n = total(shape)
     where = choose_device(call.device, on_device=kind is not None, pays=job.cost >= CUDA_COST and n * job.cost >= CUDA_FROM)
     check_workers(call.workers)
     kernel = job.pick(dtype)
-    results, flat = _results(call, kinds, values, job.outputs, shape, dtype)
+    if kind is None and call.out is None and job.outputs == 1:
+        results = [np.empty(shape, dtype)]
+        flat = [results[0].reshape(-1)]
+    else:
+        results, flat = _results(call, kinds, values, job.outputs, shape, dtype)
     if n == 0:
         return tuple(results) if job.outputs > 1 else results[0]
-    args = _flat_inputs(job, call, kinds, values, shape, dtype, where, flat[0])
+    if kind is None:
+        args = _host_inputs(call, values, shape, dtype, where, flat[0])
+    else:
+        args = _device_inputs(job, call, kinds, values, shape, dtype, flat[0])
+    if job.constants is not None:
+        args += [dtype.type(c) for c in job.constants(dtype)]
     extra = () if job.extras is None else tuple(job.extras(where, dtype))
     _start(job, call, kernel, args, extra, flat, n, where)
-    settle(kinds)
+    if kind is not None:
+        settle(kinds)
     if call.out is None and kind is None and not shape:
         results = [r[()] for r in results]
     return tuple(results) if job.outputs > 1 else results[0]
@@ -208,28 +223,27 @@ def _common_shape(names, values):
         raise ValueError(f"the inputs do not broadcast: {shapes}; make the shapes equal or 1 along each axis") from None
 
 
-def _flat_inputs(job, call, kinds, values, shape, dtype, where, flat):
-    """Inputs as the kernel takes them: arrays with one axis, or numbers; then the constants."""
-    n = total(shape)
+def _host_inputs(call, values, shape, dtype, where, flat):
+    """Inputs from the host as the kernel takes them: arrays with one axis, or numbers."""
+    args = [flatten(v, shape, dtype) for v in values]
+    if not isinstance(args[0], np.ndarray):
+        args[0] = np.full(total(shape), args[0])
+    if where == "cpu" and any(isinstance(a, np.ndarray) for a in args[1:]):  # each mixture of the two would be compiled apart
+        args = [a if isinstance(a, np.ndarray) else np.full(total(shape), a) for a in args]
+    return args if call.out is None else _copies_where_overlapping(args, flat)
+
+
+def _device_inputs(job, call, kinds, values, shape, dtype, flat):
+    """The same where an input is on a GPU; what is on the host is copied there by the launch."""
     args = []
     for v, k, name in zip(values, kinds, job.names, strict=True):
         if k.on_device:
             check_current(v, k, name)
-            args.append(k.flat_input(v, name, shape, dtype))
-        else:
-            args.append(flatten(v, shape, dtype))
+        args.append(k.flat_input(v, name, shape, dtype) if k.on_device else flatten(v, shape, dtype))
     settle(kinds)
     if not kinds[0].on_device and not isinstance(args[0], np.ndarray):
-        number, args[0] = args[0], np.empty(n, dtype)
-        args[0].fill(number)
-    if where == "cpu" and any(isinstance(a, np.ndarray) for a in args[1:]):  # each mixture of the two would be compiled apart
-        args = [a if isinstance(a, np.ndarray) else np.full(n, a) for a in args]
-    if call.out is not None:
-        on_device = _on_device(kinds) is not None
-        args = _copies_where_crossed(args, flat, call.stream) if on_device else _copies_where_overlapping(args, flat)
-    if job.constants is not None:
-        args += [dtype.type(c) for c in job.constants(dtype)]
-    return args
+        args[0] = np.full(total(shape), args[0])
+    return args if call.out is None else _copies_where_crossed(args, flat, call.stream)
 
 
 def _start(job, call, kernel, args, extra, flat, n, where):

@@ -139,7 +139,7 @@ def launch_all(kernel, cut, outs, n, *, device, workers, cost, **options):
     outs : sequence of array
         Flat outputs, of n elements each; for an executor one.
     """
-    if device != "cpu" or not (is_executor(workers) or n * cost > SLAB_WORK):
+    if device != "cpu" or (n * cost <= SLAB_WORK and not is_executor(workers)):
         launch(kernel, (*cut(0, n), *outs), n, device=device, workers=workers, cost=cost, **options)
     elif is_executor(workers):
         launch_slabs(workers, kernel, cut, outs[0])
