@@ -13,8 +13,8 @@ import numba
 import numpy as np
 
 import numbastats
-from numbastats._core import cache, parallel
-from numbastats._core.compile import SIMULATED, real_gpu
+from numbastats._core import cache, numba_internals, parallel
+from numbastats._core.kernel import SIMULATED, real_gpu
 
 
 def _version(package):
@@ -59,10 +59,12 @@ def main():
     )
     packages = ("numba", "llvmlite", "numpy", "scipy", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
     print(", ".join(f"{p} {_version(p)}" for p in packages))
-    print(f"processor seen by LLVM: {numba.core.registry.cpu_target.target_context.codegen().magic_tuple()[1]}")
+    print(f"processor seen by LLVM: {numba_internals.processor()}")
     print(f"CUDA: {_cuda()}")
     print(f"configured device {numbastats.config.get('device')}, workers {numbastats.config.get('workers')}")
     print(f"{numba.config.NUMBA_NUM_THREADS} threads, threading layer {parallel.threading_layer()}")
+    lost = sorted(set(numba_internals.LOST) - numba_internals.ACTIVE)
+    print(f"tested with Numba {' to '.join(numba_internals.TESTED)}; without: {', '.join(lost) or 'nothing'}")
     places = "off (NUMBASTATS_CACHE=0)" if os.environ.get("NUMBASTATS_CACHE") == "0" else ", else ".join(cache.folders())
     print(f"compile cache: {places}")
     start = time.perf_counter()

@@ -15,7 +15,7 @@ import contextlib
 import contextvars
 import os
 
-from numbastats._core.errors import choice
+from numbastats._core.checks import choice, is_integer
 
 __all__ = ["get", "set", "using"]
 
@@ -30,7 +30,7 @@ def _check(name, value):
     if name == "device":
         return choice("device", value, DEVICES)
     if name == "workers":
-        if isinstance(value, bool) or not hasattr(value, "__index__") or (value < 1 and value != -1):
+        if not is_integer(value) or (value < 1 and value != -1):
             raise ValueError(f"workers={value!r} is not a worker count; use a positive integer, or -1 for all cores")
         return int(value)
     raise ValueError(f"unknown option {name!r}; the options are 'device' and 'workers'")

@@ -27,12 +27,11 @@ from __future__ import annotations
 
 from numba import types
 
-from numbastats._core import templates
-from numbastats._core.compile import Kernel
-from numbastats._core.dispatch import draw
+from numbastats._core.elementwise import draw
 from numbastats._core.errors import names_ours
+from numbastats._core.kernel import Kernel
 from numbastats._core.random import Purpose, key_words, normalise_rng
-from numbastats.scalar import samplers
+from numbastats.scalar import loops, samplers
 
 __all__ = ["exponential", "gamma", "key", "normal", "truncnorm", "uniform"]
 
@@ -45,7 +44,7 @@ def _words(name, head, tail, whole, parameters=2):
 
     def make(dtype, per):
         return Kernel(
-            f"random.{name}_{dtype}", templates.words_cpu, templates.words_cuda,
+            f"random.{name}_{dtype}", loops.words_cpu, loops.words_cuda,
             lambda T: [(*_KEY, T, T, T[::1]), (*_KEY, *[T[::1]] * parameters, *[T] * (2 - parameters), T[::1])],
             dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": whole}, _PER=per,
         )  # fmt: skip
@@ -56,7 +55,7 @@ def _words(name, head, tail, whole, parameters=2):
 def _items(name, item, *arrays, **steps):
     """Kernel of a law whose draws take a varying number of words or way; `arrays`: how many parameters may be arrays."""
     return Kernel(
-        f"random.{name}", templates.items_cpu, templates.items_cuda,
+        f"random.{name}", loops.items_cpu, loops.items_cuda,
         lambda T: [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), T[::1]) for count in (0, *arrays)],
         cuda_only={"_f": item}, cpu_only=steps,
     )  # fmt: skip

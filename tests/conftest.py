@@ -24,6 +24,9 @@ from numbastats.testing import DEVICES  # noqa: E402
 
 assert bool(numba.config.ENABLE_CUDASIM) != REAL, "the CUDA simulator is not in the state the tests need"
 
+if not REAL:
+    import tests.simulator  # noqa: E402, F401  takes the place of a part of Numba's
+
 REFERENCE = Path(__file__).parent / "reference"
 
 collect_ignore = [
@@ -39,7 +42,7 @@ collect_ignore = [
 def device(request, monkeypatch):
     """Keyword arguments that send a public function to one twin, whatever the size of its input."""
     if request.param == "cpu-parallel":
-        monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+        monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     return DEVICES[request.param]
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 from numba import cuda
 
-from numbastats._core import dispatch
+from numbastats._core import launch
 from numbastats.testing import DEVICES, assert_matches, ulp_error
 
 FLOATS = (np.float64, np.float32)
@@ -72,8 +72,8 @@ class ElementwiseContract:
                 assert error.max(initial=0) <= 2  # the stated bound between devices; the simulator gives 0
 
     def test_workers_and_chunks_do_not_matter(self, monkeypatch):
-        monkeypatch.setattr(dispatch, "PARALLEL_FROM", 0)
-        monkeypatch.setattr(dispatch, "SLAB", 4096)
+        monkeypatch.setattr(launch, "PARALLEL_FROM", 0)
+        monkeypatch.setattr(launch, "SLAB", 4096)
         for dtype in self.dtypes:
             x = np.resize(self.sample(dtype), 10_007)
             serial = self.function(x, device="cpu", workers=1)
@@ -231,7 +231,7 @@ class RandomContract:
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)  # simulated scalars compute float32 in double
 
     def test_chunks_and_executors(self, monkeypatch):
-        monkeypatch.setattr(dispatch, "SLAB", 4096)
+        monkeypatch.setattr(launch, "SLAB", 4096)
         for dtype in FLOATS:
             want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)
             with ThreadPoolExecutor(2) as pool:

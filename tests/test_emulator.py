@@ -39,7 +39,7 @@ def test_faults_are_seen():
 
 def test_kernels_agree_with_their_cpu_twins():
     """Some of every kind of loop; all of them take half an hour."""
-    names = ["demo.*", "bayes.draws", "bayes.scales_*", "elementary.recip", "kde.rows*", "random.normal_*", "search.*"]
+    names = ["bayes.draws", "bayes.scales_*", "elementary.recip", "kde.rows*", "random.normal_*", "search.*"]
     done = _run("emulator.py", *names)
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(done.stdout.split()[-4]) >= 12

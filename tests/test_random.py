@@ -218,7 +218,7 @@ def test_warmup_knows_what_calls_take(run_python):
     code = """
 import numpy as np
 import numbastats as ns
-from numbastats._core.compile import REGISTRY
+from numbastats._core.kernel import REGISTRY
 
 for T in (np.float64, np.float32):
     for law, parameters in (("uniform", 2), ("normal", 2), ("exponential", 1), ("gamma", 2), ("truncnorm", 4)):

@@ -7,22 +7,12 @@ import operator
 
 import numpy as np
 
-__all__ = ["NAME", "check_dtype", "check_out", "flatten", "real64", "result_dtype", "size_to_shape"]
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, refuse_mask  # noqa: F401  thin: old names
 
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+__all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
+
 NAME = {FLOAT32: "float32", FLOAT64: "float64"}  # what `dtype.name` says, in a tenth of a microsecond instead of three
 _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
-
-
-def check_dtype(dtype) -> np.dtype:
-    """Return the float dtype asked for, or raise a TypeError that lists the allowed ones."""
-    try:
-        d = np.dtype(dtype)
-    except TypeError:
-        d = None
-    if d is None or (d != FLOAT32 and d != FLOAT64):
-        raise TypeError(f"dtype={dtype!r} is not supported; use 'float64' or 'float32'")
-    return d
 
 
 def result_dtype(names, dtypes) -> np.dtype:
@@ -58,12 +48,6 @@ def as_host(value):
         return value
     refuse_mask(value)
     return np.asarray(value)
-
-
-def refuse_mask(value):
-    """Raise for a masked array, whose mask `numpy.asarray` would drop."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
 
 
 def real64(value):
@@ -150,28 +134,6 @@ def size_to_shape(size, shapes, out=None) -> tuple:
     if len(shape) > len(asked) or not all(have in (1, wanted) for have, wanted in ends):
         raise ValueError(f"{given} cannot hold parameters of shape {shape}; leave it None or use a shape they broadcast to")
     return asked
-
-
-def check_out(out, shape, dtype):
-    """Raise unless `out` is a writable contiguous array of this shape and dtype."""
-    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
-        raise TypeError(
-            f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}"
-        )
-    if out.shape != shape:
-        raise ValueError(
-            f"out has shape {out.shape}; the result has shape {shape}. Pass out=numpy.empty({shape}, {dtype.name!r})"
-        )
-    if not out.dtype.isnative:
-        raise TypeError(
-            f"out has dtype {out.dtype.str!r}, which is not the processor's byte order; pass out of dtype {dtype.name!r}"
-        )
-    if out.dtype != dtype:
-        raise TypeError(f"out has dtype {out.dtype}; the result is {dtype}. Pass out of that dtype, or dtype={out.dtype.name!r}")
-    if not out.flags.c_contiguous:
-        raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
-    if not out.flags.writeable:
-        raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
 
 
 def total(shape) -> int:

@@ -1,9 +1,9 @@
 """Compiled code on disk: one folder for each version of the sources, one checked file for each compiled signature.
 
-The folder's name has a hash of all sources of the package, of Numba's version and of Python's, so an edit of any file, also of a
-constant that another file imports, compiles anew. It is looked for in the folder that NUMBA_CACHE_DIR names, then beside the
-package, then in the user's cache folder, and written to the first of these that can be written: a warm cache on a read-only
-file system is used as it is.
+The folder's name has a hash of all sources of the package and of the versions of Numba, llvmlite, NumPy and Python, so an edit of
+any file, also of a constant that another file imports, compiles anew; the name of an entry has the processor. The folder is
+looked for in the one that NUMBA_CACHE_DIR names, then beside the package, then in the user's cache folder, and written to the
+first of these that can be written: a warm cache on a read-only file system is used as it is.
 
 A file begins with a digest of what follows, so a damaged one (after a crash of the machine) is not loaded but compiled and
 written again. It takes its place by a rename, and there is no index, so processes that compile at once do not disturb each
@@ -25,9 +25,11 @@ import uuid
 import warnings
 from pathlib import Path
 
+import llvmlite
 import numba
-from numba.core.caching import FunctionCache
-from numba.misc.appdirs import AppDirs
+import numpy as np
+
+from numbastats._core import numba_internals
 
 __all__ = ["attach", "folders", "source_digest", "variant_digest"]
 
@@ -51,8 +53,9 @@ def _sources():
 
 @functools.cache
 def _hashed():
-    """Hash of all sources of the package, Numba's version and Python's; and what it was made of."""
-    h, sources = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode()), _sources()
+    """Hash of all sources of the package and of the versions of what compiles them; and what it was made of."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag}"
+    h, sources = hashlib.sha256(f"{versions} {sorted(numba_internals.ACTIVE)}".encode()), _sources()
     for path in sorted(sources):  # pathlib would take ten times as long
         with open(path, "rb", buffering=0) as file:
             content = file.read()
@@ -61,7 +64,7 @@ def _hashed():
 
 
 def source_digest() -> str:
-    """Hash of all sources of the package, Numba's version and Python's, when this process first asked for it."""
+    """Hash of all sources and of the versions of what compiles them, when this process first asked for it."""
     return _hashed()[0]
 
 
@@ -77,14 +80,25 @@ def variant_digest(template, target, flags, scalars) -> str:
     for file in sorted(files):
         if not Path(file).resolve().is_relative_to(PACKAGE) and os.path.exists(file):
             h.update(hashlib.sha256(Path(file).read_bytes()).digest())
+    if "cache" not in numba_internals.ACTIVE:  # Numba's own files have no hash of the sources
+        h.update(source_digest().encode())
     return h.hexdigest()[:16]
+
+
+def _user_folder():
+    """Where caches of the user are by the custom of the system, in Numba's folder."""
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~"), "numba", "Cache")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches/numba")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "numba")
 
 
 @functools.cache
 def _folders(placed) -> tuple:
     name = f"numbastats-{source_digest()}"
     roots = [os.path.abspath(placed)] if placed else []
-    roots += [os.path.join(PACKAGE, "__pycache__"), AppDirs(appname="numba", appauthor=False).user_cache_dir]
+    roots += [os.path.join(PACKAGE, "__pycache__"), _user_folder()]
     return tuple(os.path.join(root, name) for root in roots)
 
 
@@ -179,58 +193,13 @@ class _Entries:
         _warn(None)
 
 
-class _Locator:
-    """Stands where Numba's caches choose a folder; `_Entries` does that."""
-
-    @classmethod
-    def from_function(cls, function, path):
-        locator = cls()
-        locator._py_file = path
-        return locator
-
-    def get_cache_path(self):
-        return folders()[0]
-
-    def ensure_cache_path(self):
-        pass
-
-    def get_source_stamp(self):
-        return None
-
-    def get_disambiguator(self):
-        return "0"
+def _entries(function, dump):
+    return _Entries(re.sub(r"[^\w.-]", "_", function.__qualname__), dump)
 
 
-@functools.cache
-def _cache_class(base):
-    """One of Numba's classes of caches, with our files."""
-
-    class Implementation(base._impl_class):
-        _locator_classes = [_Locator]
-
-    class Cache(base):
-        _impl_class = Implementation
-
-        def __init__(self, function):
-            super().__init__(function)
-            stem = re.sub(r"[^\w.-]", "_", function.__qualname__)
-            self._cache_file = _Entries(stem, self._cache_file._dump)
-
-        def load_overload(self, signature, context):
-            try:
-                return super().load_overload(signature, context)
-            except Exception:  # whatever is wrong with an entry, the function can be compiled
-                return None
-
-        def flush(self):
-            pass
-
-    return Cache
-
-
-def attach(dispatcher, base=FunctionCache):
+def attach(dispatcher):
     """Give a dispatcher the disk cache, unless its source is unknown or NUMBASTATS_CACHE=0 forbids it; returns it."""
     f = dispatcher.py_func
     if os.path.exists(f.__code__.co_filename) and os.environ.get("NUMBASTATS_CACHE", "1") != "0":
-        dispatcher._cache = _cache_class(base)(f)
+        return numba_internals.cached(dispatcher, _entries)
     return dispatcher

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import re
 import sys
 import warnings
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "choice", "index_of", "names_ours", "warn"]
+from numbastats._core.checks import choice, index_of  # noqa: F401  thin: old names
+
+__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "names_ours", "warn"]
 
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")  # as Python says it
 
@@ -53,23 +54,6 @@ class NotFittedError(ValueError, AttributeError):
 
 class ConvergenceWarning(UserWarning):
     """A result was returned that missed its accuracy target; the result says by how much."""
-
-
-def choice(name, value, allowed):
-    """Return `value` if it is one of `allowed`, else raise a ValueError that lists them."""
-    if value not in allowed:
-        raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
-    return value
-
-
-def index_of(i, size):
-    """The index from 0 on of one data set among `size`; negative ones count from the end."""
-    try:
-        return range(size)[operator.index(i)]
-    except TypeError:
-        raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
-    except IndexError:
-        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
 
 
 def warn(message, category=UserWarning):

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 
 from numbastats import config
+from numbastats._core.checks import is_integer
 
 __all__ = ["check_workers", "in_threads", "is_executor", "mapped", "parallel_region", "threading_layer", "worker_count"]
 
@@ -58,7 +59,7 @@ def worker_count(workers) -> int:
         workers = config.get("workers")
     if is_executor(workers):
         raise ValueError(f"workers={workers!r} is an executor, but this call runs in threads; use None, a positive integer or -1")
-    if isinstance(workers, bool) or not hasattr(workers, "__index__") or (workers < 1 and workers != -1):
+    if not is_integer(workers) or (workers < 1 and workers != -1):
         raise ValueError(
             f"workers={workers!r} is not understood; use None, a positive integer, -1 for all cores, "
             "or an object with a map method such as a concurrent.futures.Executor"

@@ -11,6 +11,8 @@ import operator
 
 import numpy as np
 
+from numbastats._core.checks import is_integer
+
 __all__ = ["Purpose", "key_words", "normalise_rng", "stream_word"]
 
 
@@ -50,7 +52,7 @@ def normalise_rng(rng) -> np.uint64:
         return normalise_rng(np.random.Generator(rng))  # 64 bits, also of those that give 32 at a time
     if not isinstance(rng, np.random.SeedSequence):
         if rng is not None:
-            if isinstance(rng, bool) or not hasattr(rng, "__index__") or getattr(rng, "ndim", 0):
+            if not is_integer(rng):
                 raise TypeError(
                     f"rng is a {type(rng).__name__}; use None, an integer >= 0, a numpy.random.SeedSequence or a "
                     "numpy.random.Generator (numpy.random.default_rng(seed))"

@@ -12,7 +12,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from numbastats._core.compile import set_plain
+from numbastats._core.kernel import set_plain
+from numbastats._core.numba_internals import in_step_here
 
 __all__ = [
     "LANES", "add_ends", "at", "atomic_add", "by_dtype", "clip", "fma", "from_bits", "horner", "in_step", "muladd", "pairs",
@@ -274,7 +275,7 @@ set_plain(at, lambda a, i: a[i] if getattr(a, "ndim", 0) else a)
 
 @intrinsic
 def in_step(typingctx):
-    """In the body of a CPU loop of long formulas: LLVM shall work on four vectors at once, operation by operation.
+    """In the body of a CPU loop of long formulas: LLVM works on four vectors at once, operation by operation.
 
     One vector's formula is a chain of operations that wait for one another; four make ``exp`` or `ndtri1` 1.1 to 1.5 times as
     fast, with the same results. For innermost loops without branches and of 32 values and more (float32: 64), as what remains
@@ -282,7 +283,7 @@ def in_step(typingctx):
     """
 
     def codegen(context, builder, sig, args):
-        builder.block.in_step = True
+        in_step_here(context, builder)
         return context.get_dummy_value()
 
     return types.none(), codegen

@@ -227,9 +227,9 @@ def main():
     sys.argv[1:] = []
     violations = install()
 
-    from numbastats._core import compile as compiling
+    from numbastats._core import cache
 
-    compiling._cache_warned = True  # of kernels that are not cached
+    cache._warned = True  # of kernels that are not cached
     if chosen.pytest:
         import pytest
 

@@ -15,15 +15,14 @@ import numba
 import numpy as np
 
 if __name__ == "__main__":  # the process without fused multiply-add
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import pytest
 
-from numbastats._core import templates
-from numbastats._core.compile import build, device_function
-from numbastats.scalar import elementary
+from numbastats._core.kernel import build, device_function
+from numbastats.scalar import elementary, loops
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 DTYPES = (np.float64, np.float32)
 INF, NAN = np.inf, np.nan
 
@@ -83,7 +82,7 @@ def draw(ranges, n, dtype):
 
 @functools.cache
 def kernel(f, arity):
-    return build((templates.map1_cpu, templates.map2_cpu)[arity - 1], "serial", _f=f)
+    return build((loops.map1_cpu, loops.map2_cpu)[arity - 1], "serial", _f=f)
 
 
 def apply(f, *args):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import scipy.stats as ss
 
-from numbastats._core.compile import build, device_function
+from numbastats._core.kernel import build, device_function
 from numbastats.scalar import samplers
 
-REFERENCE = Path(__file__).parent / "reference" / "bayes" / "truncnorm_reference.csv"
+REFERENCE = Path(__file__).parents[1] / "reference" / "bayes" / "truncnorm_reference.csv"
 K0, K1, STREAM = np.uint32(0x12345678), np.uint32(0x9ABCDEF0), np.uint32(3 | 5 << 24)
 DTYPES = [np.float64, np.float32]
 INF, NAN = np.inf, np.nan

@@ -6,9 +6,8 @@ import pytest
 import scipy.special as sp
 import scipy.stats as ss
 
-from numbastats._core import templates
-from numbastats._core.compile import build, device_function
-from numbastats.scalar import hyperbolic, normal, samplers, special
+from numbastats._core.kernel import build, device_function
+from numbastats.scalar import hyperbolic, loops, normal, samplers, special
 
 mp.mp.dps = 50
 SQRT2 = mp.sqrt(2)
@@ -71,7 +70,7 @@ CASES = {
 
 def apply(f, x):
     out = np.empty_like(x)
-    build(templates.map1_cpu, "serial", _f=f)(x, out)
+    build(loops.map1_cpu, "serial", _f=f)(x, out)
     return out
 
 

@@ -1,0 +1,72 @@
+"""Checks of arguments that all rooms share; every message says what was got, what is allowed, and the fix."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+__all__ = ["check_dtype", "check_out", "choice", "index_of", "is_integer", "refuse_mask"]
+
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def is_integer(value) -> bool:
+    """Whether a value is one integer, of Python, NumPy or another library; True and False are none."""
+    return not isinstance(value, bool | np.bool_) and hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+
+
+def choice(name, value, allowed):
+    """Return `value` if it is one of `allowed`, else raise a ValueError that lists them."""
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def index_of(i, size):
+    """The index from 0 on of one data set among `size`; negative ones count from the end."""
+    try:
+        return range(size)[operator.index(i)]
+    except TypeError:
+        raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
+    except IndexError:
+        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
+
+
+def check_dtype(dtype) -> np.dtype:
+    """Return the float dtype asked for, or raise a TypeError that lists the allowed ones."""
+    try:
+        d = np.dtype(dtype)
+    except TypeError:
+        d = None
+    if d is None or (d != FLOAT32 and d != FLOAT64):
+        raise TypeError(f"dtype={dtype!r} is not supported; use 'float64' or 'float32'")
+    return d
+
+
+def refuse_mask(value):
+    """Raise for a masked array, whose mask `numpy.asarray` would drop."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
+
+
+def check_out(out, shape, dtype):
+    """Raise unless `out` is a writable contiguous array of this shape and dtype."""
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise TypeError(
+            f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}"
+        )
+    if out.shape != shape:
+        raise ValueError(
+            f"out has shape {out.shape}; the result has shape {shape}. Pass out=numpy.empty({shape}, {dtype.name!r})"
+        )
+    if not out.dtype.isnative:
+        raise TypeError(
+            f"out has dtype {out.dtype.str!r}, which is not the processor's byte order; pass out of dtype {dtype.name!r}"
+        )
+    if out.dtype != dtype:
+        raise TypeError(f"out has dtype {out.dtype}; the result is {dtype}. Pass out of that dtype, or dtype={out.dtype.name!r}")
+    if not out.flags.c_contiguous:
+        raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")

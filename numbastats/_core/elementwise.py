@@ -1,0 +1,388 @@
+"""From a public function to a kernel and back: broadcasting, conversion, and results of the kind that the inputs are."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core.broadcast import (
+    NAME,
+    as_host,
+    common_shape,
+    dtype_of,
+    flat_view,
+    flatten,
+    result_dtype,
+    size_to_shape,
+    total,
+)
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out
+from numbastats._core.kinds import (
+    NUMPY,
+    check_current,
+    device_kind,
+    ends_of,
+    first_array,
+    in_kind_of,
+    is_torch,
+    kind_of,
+    settle,
+    share_memory,
+    to_host,
+    torch_to_numpy,
+)
+from numbastats._core.launch import CUDA_COST, CUDA_FROM, choose_device, launch_all
+from numbastats._core.parallel import check_workers, is_executor
+from numbastats._core.random import key_words, normalise_rng, stream_word
+
+__all__ = ["as_double", "deliver", "draw", "elementwise", "in_float32", "of_host", "place_out"]
+
+_NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
+
+
+# --- out= -----------------------------------------------------------------------------------------------------
+
+
+def _check_device_out(out, kind, shape, dtype):
+    given = kind_of(out)
+    if given is not kind:
+        raise TypeError(
+            f"out is a {type(out).__name__}, but the inputs live on the device as {kind.name} arrays; pass out of that kind"
+        )
+    check_current(out, kind, "out")
+    got = kind.dtype(out)
+    if tuple(out.shape) != shape or got != dtype:
+        raise ValueError(f"out has shape {tuple(out.shape)} and dtype {got}; the result has shape {shape} and dtype {dtype}")
+    if not kind.is_contiguous(out):
+        raise ValueError("out is not C-contiguous; pass a contiguous device array")
+
+
+def place_out(out, shape, dtype):
+    """The caller's `out`, of any kind, or a new host array: (result, flat view for the kernel, whether it is on the device)."""
+    if out is None:
+        out = np.empty(shape, dtype)
+    kind = kind_of(out)
+    if kind.on_device:
+        _check_device_out(out, kind, shape, dtype)
+        return out, kind.flat_output(out), True
+    host = kind.to_host(out, "out")
+    check_out(host, shape, dtype)
+    return out, flat_view(host), False
+
+
+def _results(call, kinds, values, outputs, shape, dtype):
+    """What the call returns, and the flat views of it that the kernel writes."""
+    kind, out = _on_device(kinds), call.out
+    if outputs > 1 and (out is not None or is_executor(call.workers)):
+        raise ValueError("several results take neither out nor an executor; leave out=None and give workers as a number")
+    if out is None and kind is not None:
+        like = values[kinds.index(kind)]
+        results = [kind.empty(like, shape, dtype) for _ in range(outputs)]
+        return results, [kind.flat_output(r) for r in results]
+    if out is None:
+        results = [np.empty(shape, dtype) for _ in range(outputs)]
+        return results, [r.reshape(-1) for r in results]
+    if kind is not None:
+        _check_device_out(out, kind, shape, dtype)
+        return [out], [kind.flat_output(out)]
+    check_out(out, shape, dtype)
+    return [out], [flat_view(out)]
+
+
+# --- elementwise functions ------------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """What every public function takes: where to, as what, on which device, by how many threads, in which CUDA stream."""
+
+    out: Any = None
+    dtype: Any = None
+    device: str | None = None
+    workers: Any = None
+    stream: Any = None
+
+
+class Map(NamedTuple):
+    """An elementwise kernel and how it is started; the fields are arguments of `elementwise`."""
+
+    pick: Any
+    names: Any
+    constants: Any
+    extras: Any
+    cost: float
+    outputs: int
+    threads: int
+    per_block: bool
+
+
+def elementwise(
+    pick, names, values, constants=None, *, extras=None, cost=1.0, outputs=1, threads=256, per_block=False, out=None, dtype=None,
+    device=None, workers=None, stream=None,
+):  # fmt: skip  # two more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
+    """Evaluate an elementwise kernel on broadcast inputs.
+
+    Parameters
+    ----------
+    pick : callable
+        Maps the result dtype to the `Kernel`.
+    names, values : sequence
+        The inputs and what to call them in messages. The first is the data and always reaches the kernel as an array;
+        the others may reach it as numbers.
+    constants : callable, optional
+        Maps the result dtype to trailing numbers, which are cast to it.
+    extras : callable, optional
+        Maps the device ("cpu", "cuda") and the result dtype to what the kernel takes before the output as it is: tables, which
+        are copied to the GPU where they are not there yet, and integers.
+    cost : float
+        Nanoseconds per element on one core.
+    outputs : int
+        Number of arrays that the kernel writes, its last arguments. More than one take neither `out` nor an executor.
+    threads : int
+        Threads per CUDA block.
+    per_block : bool
+        Whether a CUDA block, not a thread, takes an element.
+    out, dtype, device, workers, stream
+        Of the public function, see `Call`.
+
+    Returns
+    -------
+    array or scalar, or a tuple of `outputs`
+        Of the inputs' kind and broadcast shape; a NumPy scalar when all inputs are scalars.
+    """
+    if out is None and _NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
+        check_workers(workers)
+        if choose_device(device) == "cpu":
+            return _of_numbers(pick, values, constants, extras, dtype, outputs)
+    call = Call(out, dtype, device, workers, stream)
+    job = Map(pick, names, constants, extras, cost, outputs, threads, per_block)
+    kinds = [kind_of(v) for v in values]
+    like = None if kinds.count(NUMPY) == len(kinds) or _on_device(kinds) else first_array(values)
+    if like is None:
+        return _of_arrays(job, call, kinds, values)
+    values = [k.to_host(v, n) for k, v, n in zip(kinds, values, names, strict=True)]
+    call_of_host = call._replace(out=torch_to_numpy(out, "out"))
+    result = _of_arrays(job, call_of_host, [kind_of(v) for v in values], values)
+    if outputs > 1:
+        return tuple(in_kind_of(r, like) for r in result)
+    return in_kind_of(result, like) if out is None else out
+
+
+def _on_device(kinds):
+    for k in kinds:  # a third of the time of next()
+        if k.on_device:
+            return k
+    return None
+
+
+def _of_arrays(job, call, kinds, values):
+    """`elementwise` of arrays on a GPU, or NumPy's."""
+    kind = _on_device(kinds)
+    if kind is None:
+        values = [as_host(v) for v in values]
+        natural = result_dtype(job.names, [dtype_of(v) for v in values])
+    else:
+        values = [v if k.on_device else as_host(v) for v, k in zip(values, kinds, strict=True)]
+        natural = result_dtype(job.names, [k.dtype(v) for k, v in zip(kinds, values, strict=True)])
+    dtype = natural if call.dtype is None else check_dtype(call.dtype)
+    shape = _common_shape(job.names, values)
+    n = total(shape)
+    where = choose_device(call.device, on_device=kind is not None, pays=job.cost >= CUDA_COST and n * job.cost >= CUDA_FROM)
+    check_workers(call.workers)
+    kernel = job.pick(dtype)
+    if kind is None and call.out is None and job.outputs == 1:
+        results = [np.empty(shape, dtype)]
+        flat = [results[0].reshape(-1)]
+    else:
+        results, flat = _results(call, kinds, values, job.outputs, shape, dtype)
+    if n == 0:
+        return tuple(results) if job.outputs > 1 else results[0]
+    if kind is None:
+        args = _host_inputs(call, values, shape, dtype, where, flat[0])
+    else:
+        args = _device_inputs(job, call, kinds, values, shape, dtype, flat[0])
+    if job.constants is not None:
+        args += [dtype.type(c) for c in job.constants(dtype)]
+    extra = () if job.extras is None else tuple(job.extras(where, dtype))
+    _start(job, call, kernel, args, extra, flat, n, where)
+    if kind is not None:
+        settle(kinds)
+    if call.out is None and kind is None and not shape:
+        results = [r[()] for r in results]
+    return tuple(results) if job.outputs > 1 else results[0]
+
+
+def _common_shape(names, values):
+    try:
+        return common_shape([tuple(getattr(v, "shape", ())) for v in values])
+    except ValueError:
+        shapes = ", ".join(f"{n} {tuple(getattr(v, 'shape', ()))}" for n, v in zip(names, values, strict=True))
+        raise ValueError(f"the inputs do not broadcast: {shapes}; make the shapes equal or 1 along each axis") from None
+
+
+def _host_inputs(call, values, shape, dtype, where, flat):
+    """Inputs from the host as the kernel takes them: arrays with one axis, or numbers."""
+    args = [flatten(v, shape, dtype) for v in values]
+    if not isinstance(args[0], np.ndarray):
+        args[0] = np.full(total(shape), args[0])
+    if where == "cpu" and any(isinstance(a, np.ndarray) for a in args[1:]):  # each mixture of the two would be compiled apart
+        args = [a if isinstance(a, np.ndarray) else np.full(total(shape), a) for a in args]
+    return args if call.out is None else _copies_where_overlapping(args, flat)
+
+
+def _device_inputs(job, call, kinds, values, shape, dtype, flat):
+    """The same where an input is on a GPU; what is on the host is copied there by the launch."""
+    args = []
+    for v, k, name in zip(values, kinds, job.names, strict=True):
+        if k.on_device:
+            check_current(v, k, name)
+        args.append(k.flat_input(v, name, shape, dtype) if k.on_device else flatten(v, shape, dtype))
+    settle(kinds)
+    if not kinds[0].on_device and not isinstance(args[0], np.ndarray):
+        args[0] = np.full(total(shape), args[0])
+    return args if call.out is None else _copies_where_crossed(args, flat, call.stream)
+
+
+def _start(job, call, kernel, args, extra, flat, n, where):
+    def cut(lo, hi):
+        if hi - lo == n:
+            return (*args, *extra)
+        return (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)
+
+    launch_all(
+        kernel, cut, flat, n, device=where, workers=call.workers, cost=job.cost, outputs=range(-job.outputs, 0),
+        threads=job.threads, per_block=job.per_block, stream=call.stream,
+    )  # fmt: skip
+
+
+def _of_numbers(pick, values, constants, extras, dtype, outputs):
+    """`elementwise` of Python's numbers by the serial twin, without what arrays need: a third of the time of a call."""
+    dtype = FLOAT64 if dtype is None else check_dtype(dtype)
+    first, *args = map(dtype.type, values)
+    if constants is not None:
+        args += map(dtype.type, constants(dtype))
+    if extras is not None:
+        args += extras("cpu", dtype)
+    data, *results = np.empty((1 + outputs, 1), dtype)
+    data[0] = first
+    pick(dtype).serial(data, *args, *results)
+    return tuple([r[0] for r in results]) if outputs > 1 else results[0][0]
+
+
+def _copies_where_overlapping(args, out):
+    """Host arguments, those that share memory with `out` as copies.
+
+    Where they overlap in part, elements would be overwritten before they are read; where they are the same memory, LLVM's
+    alias check takes the scalar loop, 3.6 times slower.
+    """
+    return [a.copy() if isinstance(a, np.ndarray) and np.may_share_memory(a, out) else a for a in args]
+
+
+def _copies_where_crossed(args, out, stream):
+    """Arguments on the device, those that overlap `out` in part as copies: other threads would write what is yet to be read."""
+    ends = ends_of(out)
+    crossed = [share_memory(a, out) and ends_of(a) != ends for a in args]
+    if not any(crossed):
+        return args
+    if stream is not None:
+        cuda.synchronize()  # copies are not in a stream of the user's
+    args = [kind_of(a).copied(a) if c else a for a, c in zip(args, crossed, strict=True)]
+    if stream is not None:
+        cuda.synchronize()
+    return args
+
+
+# --- results of other functions -------------------------------------------------------------------------------
+
+
+def deliver(result, out, dtype):
+    """Copy a result into `out`, which has to be what `elementwise` accepts with such a result; None makes no copy."""
+    if out is None:
+        return result
+    kind = kind_of(result)
+    if kind.on_device:
+        _check_device_out(out, kind, tuple(result.shape), dtype)
+        settle([kind])
+        kind.flat_output(out).copy_to_device(kind.flat_output(result))
+        settle([kind])
+    else:
+        host = torch_to_numpy(out, "out") if is_torch(result) else out
+        check_out(host, tuple(result.shape), dtype)
+        host[...] = result
+    return out
+
+
+def as_double(x, stream):
+    """A Numba device array as float64, which `elementwise` does not convert; anything else as it is."""
+    if device_kind(x) != "numba":
+        return x
+    if stream is not None:
+        cuda.synchronize()
+    return cuda.to_device(x.copy_to_host().astype(np.float64))
+
+
+def in_float32(result, out, stream):
+    """A float64 result of any kind rounded to float32, in `out` if there is one."""
+    if stream is not None:
+        cuda.synchronize()  # what follows is not in that stream
+    return deliver(kind_of(result).as_float32(result), out, FLOAT32)
+
+
+def of_host(function):
+    """Let a function of values on the host take arrays of every kind, its first argument, and give back the same kind.
+
+    Where it has a `device`, values on the GPU are worked on there.
+    """
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def any_kind(*args, **options):
+        given = args[0] if args else options.get(names[0])
+        if not (device_kind(given) or is_torch(given)):
+            return function(*args, **options)
+        values = dict(zip(names, args, strict=False)) | options
+        values[names[0]] = to_host(given, names[0])
+        if "device" in names and device_kind(given):
+            values["device"] = choose_device(values.get("device"), on_device=True)
+        return in_kind_of(function(**values), given)
+
+    return any_kind
+
+
+# --- random draws ---------------------------------------------------------------------------------------------
+
+
+def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost, refuse=None):
+    """Broadcast, key, launch: the common body of every random function; `refuse` raises for parameters without a distribution."""
+    like = first_array(parameters)
+    parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, names, strict=True)]
+    result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
+    dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
+    shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
+    if refuse is not None:
+        refuse(*parameters)
+    result, flat, on_device = place_out(out, shape, dtype)
+    key = key_words(normalise_rng(rng))
+    n = total(shape)
+    where = choose_device(device, on_device=on_device or kind_of(like).on_device)
+    check_workers(workers)
+    if n:
+        kernel = kernels[NAME[dtype]] if isinstance(kernels, dict) else kernels
+        args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
+        if out is not None and not on_device:
+            args = _copies_where_overlapping(args, flat)
+        fixed = (*key, stream_word(purpose, 0 if dtype == np.float64 else 1))
+
+        def slab(lo, hi):
+            return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
+
+        kinds = [kind_of(out)]
+        settle(kinds)
+        launch_all(kernel, slab, (flat,), n, device=where, workers=workers, cost=cost, stream=stream)
+        settle(kinds)
+    if out is None and like is not None:
+        return in_kind_of(result, like)
+    return result[()] if out is None and size is None and not shape else result

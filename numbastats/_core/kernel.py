@@ -1,0 +1,407 @@
+"""Kernels, and the functions they are made of: the only file in which functions are jitted.
+
+Three kinds of function pass through here:
+
+* `device_function`: a scalar formula. Callable from njit loops, from CUDA kernels and from Python.
+* `array_function`: a shared body that takes arrays. In the CUDA simulator its plain Python version is used,
+  because compiled code cannot be handed the simulator's array objects.
+* `build(template, target, **scalars)`: a module-level loop skeleton with its scalar functions bound by name.
+
+`Kernel` holds the CPU and the CUDA twin of one job and enters itself into `REGISTRY`.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import inspect
+import math
+import pkgutil
+import sys
+import types
+
+import numba
+from numba import cuda, njit
+
+from numbastats._core import cache, numba_internals
+from numbastats._core.checks import choice
+from numbastats._core.parallel import in_threads
+
+__all__ = [
+    "HOST_LOOPS", "REGISTRY", "SIMULATED", "HostLoop", "InThreads", "Kernel", "array_function", "build", "device_function",
+    "host_loop", "real_gpu", "set_plain", "warmup",
+]  # fmt: skip
+
+if numba.config.DISABLE_JIT:
+    raise ImportError(
+        "NUMBA_DISABLE_JIT=1 is set, and numbastats does not run uncompiled: bit casts and fused multiply-adds have no Python "
+        "version. Unset it; your own functions may be called as f.py_func instead"
+    )
+
+SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+# numba-cuda would optimise kernels twice, as PTX and again at link time, where there is nothing to link; Numba's own target has
+# no such option
+_PTX = {"lto": False} if "lto" in inspect.signature(cuda.jit).parameters else {}
+
+REGISTRY: dict[str, Kernel] = {}
+"""Every kernel by name, for the PTX gate, the GPU check and `warmup`."""
+
+HOST_LOOPS: dict[str, HostLoop] = {}
+"""What runs on the host on every device, by name, for `warmup`."""
+
+# Flags are per instruction: under forceinline a callee keeps its own, so a caller's reassociation cannot reach
+# the compensated sums and the magic-constant rounding inside a scalar.
+_SCALAR_FLAGS = frozenset({"contract"})
+_ALLOWED_FLAGS = frozenset({"contract", "reassoc", "nsz", "arcp", "afn"})
+
+PARTS = 24  # per thread at most, where threads call a serial twin: a part that ends late leaves the others waiting
+PART = 1e6  # nanoseconds that a part lasts at least: one costs some 30 us
+
+_PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its plain Python version)
+
+
+_SCALAR = {"error_model": "numpy", "nogil": True, "forceinline": True, "fastmath": set(_SCALAR_FLAGS)}
+
+
+def _for_the_host(f):
+    """A version of a scalar formula with what Python needs to call it, in the disk cache."""
+    if f.__closure__ or not f.__module__.startswith("numbastats."):  # of others the digest may miss a callee
+        return njit(f, **_SCALAR)
+    digest = cache.variant_digest(f, "host", _SCALAR_FLAGS, {})
+    return cache.attach(njit(_renamed(f, f.__globals__, f"{f.__qualname__}__host__{digest}"), **_SCALAR))
+
+
+def device_function(f):
+    """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
+    return numba_internals.scalar_dispatcher(f, _SCALAR, _for_the_host)
+
+
+def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False):
+    """Compile a shared function that takes arrays; the simulator gets the plain version.
+
+    With ``host=False`` only jitted code may call it (a call from Python crashes): the wrappers that unbox arrays are left
+    out, and machine code is made in the kernels alone, up to half of the compile time. It must not raise. `build` makes a
+    version for the host where one is needed after all. Unless it `allocates` or returns arrays it counts no references:
+    its arguments outlive it, and each count is an atomic addition.
+    """
+    if f is None:
+        return functools.partial(array_function, fastmath=fastmath, host=host, allocates=allocates)
+    options = {} if host else numba_internals.part_options(allocates)
+    compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
+    compiled.targetoptions = numba_internals.CudaOptions(compiled.targetoptions)
+    set_plain(compiled, f)
+    return compiled
+
+
+def set_plain(compiled, plain):
+    """Name the Python function that stands for `compiled` inside simulated CUDA kernels."""
+    _PLAIN[id(compiled)] = (compiled, plain)
+
+
+@functools.cache
+def real_gpu() -> bool:
+    """Whether a CUDA GPU can be used; the simulator does not count.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.has_gpu() in (True, False)
+    True
+    """
+    if SIMULATED:
+        return False
+    try:
+        return bool(cuda.is_available())
+    except Exception:  # a broken driver installation raises anything; it is not a usable device
+        return False
+
+
+class _KernelCuda:
+    """The module `cuda` for what a simulated kernel calls: the simulator swaps it among the kernel's own globals alone."""
+
+    def __init__(self, kernel):
+        self._kernel = kernel
+
+    def __getattr__(self, name):
+        return getattr(self._kernel["cuda"], name)
+
+
+def _plain_globals(code: types.CodeType, glb: dict, done: dict, kernel: dict | None = None) -> dict:
+    """Globals of a simulated kernel: array functions replaced by plain Python, recursively, which see the kernel's `cuda`."""
+    out = dict(glb)
+    for name in code.co_names:
+        value = glb.get(name)
+        if id(value) in _PLAIN:
+            out[name] = _plain_version(value, done, out if kernel is None else kernel)
+    return out
+
+
+def _plain_version(compiled, done: dict, kernel: dict):
+    if id(compiled) not in done:
+        f = _PLAIN[id(compiled)][1]
+        glb = dict(f.__globals__)
+        done[id(compiled)] = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, f.__closure__)
+        # after the entry in `done`: functions may call each other
+        glb.update(_plain_globals(f.__code__, glb, done, kernel))
+        if glb.get("cuda") is cuda:
+            glb["cuda"] = _KernelCuda(kernel)
+    return done[id(compiled)]
+
+
+def _renamed(f, glb, qualname):
+    """The function with other globals and the name by which the disk cache knows it."""
+    g = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, f.__closure__)
+    g.__module__, g.__qualname__ = f.__module__, qualname
+    return g
+
+
+def build(template, target: str, *, fastmath=(), **scalars):
+    """Bind scalar functions to a loop skeleton and jit it for one target.
+
+    Parameters
+    ----------
+    template : function
+        Module-level function whose global names are bound to `scalars`.
+    target : {"serial", "parallel", "cuda"}
+    fastmath : collection of str
+        LLVM flags of the loop itself, out of contract, reassoc, nsz, arcp, afn.
+    **scalars
+        Values for the template's free names.
+
+    Returns
+    -------
+    dispatcher
+        A Numba dispatcher; the disk cache is keyed by a hash of all sources and flags.
+    """
+    flags = frozenset(fastmath)
+    if not flags <= _ALLOWED_FLAGS:
+        raise ValueError(f"fastmath flags {sorted(flags - _ALLOWED_FLAGS)} are not allowed; use some of {sorted(_ALLOWED_FLAGS)}")
+    if target not in ("serial", "parallel", "cuda"):
+        raise ValueError(f"unknown target {target!r}; use 'serial', 'parallel' or 'cuda'")
+    glb = dict(template.__globals__)
+    glb.update(scalars)
+    simulated = target == "cuda" and SIMULATED
+    if simulated:
+        glb = _plain_globals(template.__code__, glb, {})
+    bound = "_".join(getattr(v, "__name__", str(v)) for v in scalars.values())
+    digest = cache.variant_digest(template, target, flags, scalars)
+    f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{digest}")
+    if simulated:
+        return cuda.jit(f)
+    if target == "cuda":
+        numba_internals.probe_cuda()
+        return cache.attach(cuda.jit(f, **_PTX))
+    options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
+    compiled = cache.attach(njit(f, parallel=target == "parallel", **options))
+    compiled.compile = _uncollected(compiled.compile)
+    return compiled
+
+
+def _uncollected(compile):
+    """Compile with the garbage collector off: it walks the compiler's live objects again and again, a tenth of the time."""
+
+    @functools.wraps(compile)
+    def without_collection(signature):
+        if not gc.isenabled():
+            return compile(signature)
+        gc.disable()
+        try:
+            return compile(signature)
+        finally:
+            gc.enable()
+
+    return without_collection
+
+
+class Kernel:
+    """The CPU and the CUDA twin of one job; each target is built on first use.
+
+    Parameters
+    ----------
+    name : str
+        "topic.job"; the topic is what `warmup` selects by.
+    cpu, cuda : function
+        Loop skeletons with the same argument list.
+    signatures : callable
+        Maps a Numba float type to the list of argument-type tuples the kernel is used with.
+    fastmath : collection of str
+        Flags of the CPU loop.
+    dtypes : tuple of str
+        Float types the job is offered in.
+    f64_ok : str, optional
+        Why a float32 instance may contain double-precision instructions.
+    cpu_only, cuda_only : dict
+        Scalars bound on one side only.
+    split : callable, optional
+        Maps the arguments and a number to about that many lists of arguments, one for each part of the problems. The
+        parallel twin is then the serial one called on the parts from Python threads. For coarse problems with a large body:
+        Numba would compile that body once for `prange` and twice more for the loop around it.
+    **scalars
+        Scalars bound on both sides.
+    """
+
+    def __init__(
+        self,
+        name,
+        cpu,
+        cuda,
+        signatures,
+        *,
+        dtypes=("float64", "float32"),
+        fastmath=(),
+        f64_ok=None,
+        cpu_only=None,
+        cuda_only=None,
+        split=None,
+        **scalars,
+    ):
+        if name in REGISTRY:
+            raise ValueError(f"kernel {name!r} is already registered")
+        self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
+        self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
+        self._cpu, self._cuda, self._fastmath, self._split = cpu, cuda, fastmath, split
+        self._cpu_scalars, self._cuda_scalars = {**scalars, **(cpu_only or {})}, {**scalars, **(cuda_only or {})}
+        REGISTRY[name] = self
+
+    def __repr__(self):
+        return f"<Kernel {self.name}>"
+
+    def __reduce__(self):
+        return _registered, (self._module, self.name)
+
+    @functools.cached_property
+    def serial(self):
+        """The CPU twin on one thread."""
+        return build(self._cpu, "serial", fastmath=self._fastmath, **self._cpu_scalars)
+
+    @functools.cached_property
+    def parallel(self):
+        """The CPU twin, same source, `prange` in parallel; with `split` in threads."""
+        if self._split is not None:
+            return InThreads(self.serial, self._split)
+        return build(self._cpu, "parallel", fastmath=self._fastmath, **self._cpu_scalars)
+
+    @functools.cached_property
+    def cuda(self):
+        """The CUDA twin, or the simulator's."""
+        return build(self._cuda, "cuda", **self._cuda_scalars)
+
+    def numba_signatures(self):
+        """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
+        return [(d, s) for d in self.dtypes for s in self.signatures(getattr(numba.types, d))]
+
+
+class InThreads:
+    """A serial twin called on parts of its problems, by as many threads as Numba would use here."""
+
+    def __init__(self, serial, split):
+        self.serial, self.split, self.compile = serial, split, serial.compile
+
+    def __call__(self, *args, nanoseconds=math.inf):
+        threads = numba.get_num_threads()
+        parts = max(1, int(min(PARTS * threads, nanoseconds / PART)))
+        in_threads(self.serial, self.split(args, parts), threads)
+
+
+class HostLoop:
+    """A loop that runs on the host on every device; each target is built on first use.
+
+    Parameters
+    ----------
+    name : str
+        "topic.job".
+    template : function
+        Module-level function, or a scalar formula that the host calls.
+    signatures : list of tuple
+        Types of the arguments it is used with.
+    parallel : bool
+        Whether there is a parallel twin.
+    """
+
+    def __init__(self, name, template, signatures, *, parallel=True):
+        if name in HOST_LOOPS:
+            raise ValueError(f"loop {name!r} is already registered")
+        self.name, self.template, self.signatures, self._threads = name, template, signatures, parallel
+        HOST_LOOPS[name] = self
+
+    def __repr__(self):
+        return f"<HostLoop {self.name}>"
+
+    def __call__(self, *args):
+        return self.serial(*args)
+
+    @functools.cached_property
+    def serial(self):
+        """The loop on one thread."""
+        return (
+            build(self.template, "serial") if inspect.isfunction(self.template) else getattr(self.template, "host", self.template)
+        )
+
+    @functools.cached_property
+    def parallel(self):
+        """The loop on several threads, if it has such a twin."""
+        return build(self.template, "parallel") if self._threads else self.serial
+
+
+def host_loop(name, *signatures):
+    """Make a function a `HostLoop`."""
+    return lambda template: HostLoop(name, template, signatures)
+
+
+def _registered(module, name):
+    importlib.import_module(module)
+    return REGISTRY[name]
+
+
+TOPICS = ("bayes", "kde", "mixture", "quantile", "random", "stable")
+USES = {  # kernels of other topics that a topic's functions call
+    "bayes": ("random.", "quantile.ndtri"), "kde": ("random.",), "mixture": ("random.",), "quantile": ("random.",),
+}  # fmt: skip
+
+
+def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
+    """Compile kernels ahead of use, into the disk cache.
+
+    Parameters
+    ----------
+    topic : {"bayes", "kde", "mixture", "quantile", "random", "stable"}, optional
+        Sub-package, with what its functions use of others; all of them by default, which takes minutes.
+    parallel : bool
+        Also compile the parallel twins.
+
+    Returns
+    -------
+    int
+        Number of machine-code variants that are ready.
+
+    Raises
+    ------
+    ValueError
+        For another topic.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.warmup("quantile", parallel=False) > 0
+    True
+    """
+    topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
+    for name in topics:
+        package = importlib.import_module(f"numbastats.{name}")
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            importlib.import_module(module.name)  # some are imported by the first call that needs them
+    jobs = [(kernel, signature) for kernel in REGISTRY.values() for _, signature in kernel.numba_signatures()]
+    jobs += [(loop, signature) for loop in HOST_LOOPS.values() for signature in loop.signatures]
+    wanted = tuple(prefix for name in topics for prefix in (f"{name}.", *USES.get(name, ())))
+    count = 0
+    for job, signature in jobs:
+        if job.name.startswith(wanted):
+            for twin in dict.fromkeys((job.serial, job.parallel) if parallel else (job.serial,)):
+                twin.compile(signature)
+                count += 1
+    return count

@@ -1,0 +1,163 @@
+"""Where a kernel runs, and how it is started there: choice of the device, staging, launch geometry, parts of long calls."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from numbastats import config
+from numbastats._core.checks import choice
+from numbastats._core.errors import DeviceNotAvailable
+from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
+from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
+
+__all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "pairwise_sum"]
+
+PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
+CUDA_COST = 1000.0  # nanoseconds per element of one core from which a host array's way to the GPU and back may pay: stable
+CUDA_FROM = 4_194_304  # densities and quantiles point by point; and nanoseconds of one core for all elements
+CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where results may be cut without changing a bit
+SLAB = 64 * CHUNK  # elements per task handed to an executor
+SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
+LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once
+
+
+def choose_device(device, *, on_device=False, pays=False) -> str:
+    """Return 'cpu' or 'cuda' for a call.
+
+    Parameters
+    ----------
+    device : {None, "auto", "cpu", "cuda"}
+        The caller's wish; None means `config`.
+    on_device : bool
+        Whether an input lives on the GPU: then "auto" stays there.
+    pays : bool
+        Whether the problem is one that gains by its way to a GPU and back: "auto" leaves all others on the host.
+    """
+    wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
+    if on_device:
+        if device == "cpu":
+            raise ValueError("device='cpu', but an input or out lives on the GPU; copy it to the host, or leave device=None")
+        return "cuda"
+    if wish == "cuda" and not (SIMULATED or real_gpu()):
+        raise DeviceNotAvailable(
+            "device='cuda' was asked for, but no CUDA GPU can be used here. Use device='cpu' or 'auto', or install the NVIDIA "
+            "driver and numba-cuda: pip install 'numba-cuda[cu13]' (or cu12). `python -m numbastats` shows what is found."
+        )
+    if wish == "auto":
+        return "cuda" if pays and real_gpu() else "cpu"
+    return wish
+
+
+def _geometry(n, threads):
+    """Blocks and threads for n items; kernels are grid-stride, so any size is right."""
+    if SIMULATED:  # 30-60 us per simulated thread
+        return min(4, -(-n // 32)) or 1, 32
+    blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return max(LEAST_BLOCKS, min(-(-n // threads), blocks)), threads
+
+
+def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), threads=256, per_block=False, stream=None):
+    """Run a kernel over n items on the chosen device.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    args : tuple
+        Contiguous arrays (host or device) and numbers, in the order of the loop skeleton.
+    n : int
+        Number of parallel items.
+    cost : float
+        Nanoseconds per item on one core, for the choice between the serial and the parallel twin.
+    outputs : tuple of int
+        Positions in `args` that the kernel writes: host arrays there are copied back from the device.
+    threads : int
+        Threads per CUDA block.
+    per_block : bool
+        Whether a CUDA block, not a thread, takes an item.
+    stream : optional
+        CUDA stream.
+    """
+    if device == "cpu":
+        count = worker_count(workers)
+        if count == 1 or n * cost < PARALLEL_FROM:
+            kernel.serial(*args)
+        else:
+            with parallel_region(count) as allowed:
+                twin = kernel.parallel if allowed else kernel.serial
+                options = {"nanoseconds": n * cost} if isinstance(twin, InThreads) else {}
+                twin(*args, **options)
+        return
+    written = {i % len(args) for i in outputs}
+    staged, back = [], []
+    for i, a in enumerate(args):
+        if isinstance(a, np.ndarray):
+            on_device = cuda.device_array(a.shape, a.dtype) if i in written else cuda.to_device(a)
+            if i in written:
+                back.append((on_device, a))
+            staged.append(on_device)
+        else:
+            staged.append(a)
+    blocks, threads = _geometry(n, threads)
+    if per_block and not SIMULATED:
+        blocks *= threads
+    configured = kernel.cuda[blocks, threads] if stream is None else kernel.cuda[blocks, threads, stream]
+    if stream is not None:
+        cuda.synchronize()  # copies to the device, also those of tables, are not in a stream of the user's
+    configured(*staged)
+    if back and stream is not None:
+        cuda.synchronize()  # copies do not wait for a stream of the user's
+    for on_device, host in back:
+        on_device.copy_to_host(host)
+
+
+def _run_slab(job):
+    """One executor task: the serial twin on a slab, returning what it wrote. Module-level, so that it pickles."""
+    kernel, args, shape, dtype = job
+    out = np.empty(shape, dtype)
+    kernel.serial(*args, out)
+    return out
+
+
+def launch_slabs(executor, kernel, slab_args, out):
+    """Map slabs of a flat output over an executor; `slab_args(lo, hi)` gives a slab's arguments before `out`."""
+    bounds = [(lo, min(lo + SLAB, out.size)) for lo in range(0, out.size, SLAB)]
+    jobs = [(kernel, slab_args(lo, hi), hi - lo, out.dtype) for lo, hi in bounds]
+    for (lo, hi), part in zip(bounds, mapped(executor, _run_slab, jobs), strict=True):
+        out[lo:hi] = part
+
+
+def launch_all(kernel, cut, outs, n, *, device, workers, cost, **options):
+    """`launch` for flat outputs; on the host in parts, where an executor is given or Ctrl-C would wait long.
+
+    Parameters
+    ----------
+    kernel, n, device, workers, cost, **options
+        As in `launch`; `workers` may be an executor.
+    cut : callable
+        ``cut(lo, hi)`` gives the arguments before the outputs, for the items from `lo` to `hi`.
+    outs : sequence of array
+        Flat outputs, of n elements each; for an executor one.
+    """
+    if device != "cpu" or (n * cost <= SLAB_WORK and not is_executor(workers)):
+        launch(kernel, (*cut(0, n), *outs), n, device=device, workers=workers, cost=cost, **options)
+    elif is_executor(workers):
+        launch_slabs(workers, kernel, cut, outs[0])
+    else:
+        step = max(CHUNK, int(SLAB_WORK * worker_count(workers) / cost) // CHUNK * CHUNK)
+        for lo in range(0, n, step):  # after each part Python sees whether Ctrl-C was pressed
+            hi = min(lo + step, n)
+            part = (*cut(lo, hi), *(o[lo:hi] for o in outs))
+            launch(kernel, part, hi - lo, device="cpu", workers=workers, cost=cost, **options)
+
+
+def pairwise_sum(partial):
+    """Sum of partial results, pairwise in a fixed order."""
+    partial = np.array(partial, dtype=np.float64)
+    if partial.size == 0:
+        return np.float64(0.0)
+    while partial.size > 1:
+        even = partial.size // 2 * 2
+        pairs = partial[:even:2] + partial[1:even:2]
+        partial = np.append(pairs, partial[even:])
+    return partial[0]

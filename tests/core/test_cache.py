@@ -1,0 +1,420 @@
+"""The disk cache: what hits, what misses, and what survives damage, read-only folders and races."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import numbastats
+from numbastats._core import cache
+
+PACKAGE = Path(numbastats.__file__).parent
+
+
+PROBE = """
+import json, sys, warnings
+import numpy as np
+warnings.simplefilter("always")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    from numbastats._core.kernel import build
+    from numbastats.scalar import loops
+    import formulas
+    x = np.linspace(0.5, 2.0, 100)
+    result = {}
+    for target in ("serial", "parallel"):
+        for flags in ((), ("reassoc", "contract")):
+            k = build(loops.map1_cpu, target, fastmath=flags, _f=formulas.f)
+            out = np.empty_like(x)
+            k(x, out)
+            hits, misses = sum(k.stats.cache_hits.values()), sum(k.stats.cache_misses.values())
+            result[f"{target} {' '.join(flags)}"] = [float(out.sum()), hits, misses]
+print(json.dumps([result, [str(w.message) for w in seen if "numbastats" in str(w.message)]]))
+"""
+
+
+FORMULAS = """
+from numbastats._core.kernel import device_function
+import constants
+TUPLE = (1.0, 2.0)
+@device_function
+def g(x):
+    return x * TUPLE[1]
+@device_function
+def f(x):
+    return g(x) + {constant}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A private copy of the package and a module of formulas beside it; returns a function that runs the probe."""
+    shutil.copytree(PACKAGE, tmp_path / "numbastats", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "constants.py").write_text("")
+    (tmp_path / "formulas.py").write_text(FORMULAS.format(constant=1.0))
+    (tmp_path / "probe.py").write_text(PROBE)
+
+    def run(*command, **environment):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_ENABLE") and k != "NUMBA_CACHE_DIR"}
+        env.update(PYTHONPATH=str(run.folder), PYTHONDONTWRITEBYTECODE="1", **environment)
+        command = command or (str(run.folder / "probe.py"),)
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, env=env, timeout=1800)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    run.folder = tmp_path
+    return run
+
+
+def hits(result):
+    return [v[1] for v in result.values()]
+
+
+def misses(result):
+    return [v[2] for v in result.values()]
+
+
+def test_second_process_hits_and_every_edit_misses(project):
+    first, warned = project()
+    assert misses(first) == [1, 1, 1, 1] and hits(first) == [0, 0, 0, 0]  # flags and targets have entries of their own
+    assert warned == []
+    assert hits(project()[0]) == [1, 1, 1, 1]
+
+    source = project.folder / "formulas.py"
+    text = source.read_text()
+    total = first["serial "][0]
+
+    source.write_text(text.replace("+ 1.0", "+ 2.0"))  # the formula
+    edited, _ = project()
+    assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx(total + 100)
+
+    source.write_text(text.replace("TUPLE = (1.0, 2.0)", "TUPLE = (1.0, 3.0)"))  # a tuple constant of a callee
+    edited, _ = project()
+    assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx((total - 100) * 1.5 + 100)
+
+    source.write_text(text)
+    assert hits(project()[0]) == [1, 1, 1, 1]  # the old entries are still there
+
+    for name in ("scalar/bits.py", "_core/compile.py", "_core/loops.py", "kde/kernels/geometry.py"):  # the library itself
+        path = project.folder / "numbastats" / name
+        path.write_text(path.read_text() + "\n# edited\n")
+        assert misses(project()[0]) == [1, 1, 1, 1], name
+
+
+def test_edit_reached_through_a_module_misses(project):
+    """A callee used as module.function, in a library file, is covered by the hash of all scalars."""
+    extra = project.folder / "numbastats" / "scalar" / "zzz.py"
+    extra.write_text(
+        textwrap.dedent("""
+        import numpy as np
+        from numbastats._core.kernel import device_function
+        ARRAY_CONSTANT = np.float64(5.0)
+        @device_function
+        def h(x):
+            return x + ARRAY_CONSTANT
+        """)
+    )
+    (project.folder / "formulas.py").write_text(
+        textwrap.dedent("""
+        from numbastats._core.kernel import device_function
+        from numbastats.scalar import zzz
+        @device_function
+        def f(x):
+            return zzz.h(x)
+        """)
+    )
+    total = project()[0]["serial "][0]
+    assert hits(project()[0]) == [1, 1, 1, 1]
+    extra.write_text(extra.read_text().replace("5.0", "6.0"))
+    edited, _ = project()
+    assert misses(edited) == [1, 1, 1, 1] and edited["serial "][0] == pytest.approx(total + 100)
+
+
+ROOMS_PROBE = """
+import importlib, json
+from numbastats._core.kernel import REGISTRY
+found = {}
+for name in ("bayes.draws", "kde.exhaustive", "mixture.prepare", "quantile.antithetic", "stable.quantile"):
+    importlib.import_module("numbastats." + name.split(".")[0])
+    kernel = REGISTRY[name]
+    kernel.serial.compile(kernel.numba_signatures()[0][1])
+    found[name] = [0.0, sum(kernel.serial.stats.cache_hits.values()), sum(kernel.serial.stats.cache_misses.values())]
+print(json.dumps(found))
+"""
+
+
+def test_edited_constants_of_other_files_are_noticed(project):
+    """One kernel of every room. All but the first were served with the constant of before, in mixtures without a sign of it."""
+    (project.folder / "probe.py").write_text(ROOMS_PROBE)
+    assert misses(project()) == [1] * 5
+    assert hits(project()) == [1] * 5
+    key = "import json; from numbastats._core import cache; print(json.dumps(cache.source_digest()))"
+    keys = [project("-P", "-c", key)]
+    for name, old, new in (
+        ("bayes/kernels.py", "GROUP = 64", "GROUP = 128"),
+        ("kde/kernels/geometry.py", "PRODUCT = 8", "PRODUCT = 9"),
+        ("mixture/climbing.py", "CENTRE, MASS, SUM1", "MASS, CENTRE, SUM1"),
+        ("_core/loops.py", "CHUNK = 4096", "CHUNK = 8192"),
+        ("stable/kernels/points.py", "TASK = 64", "TASK = 128"),
+    ):
+        path = project.folder / "numbastats" / name
+        assert path.read_text().count(old) == 1
+        path.write_text(path.read_text().replace(old, new))
+        keys.append(project("-P", "-c", key))
+    assert len(set(keys)) == 6
+    assert misses(project()) == [1] * 5
+
+
+SCALAR_PROBE = """
+import json
+from numbastats.scalar import elementary
+value, stats = elementary.exp(1.5), elementary.exp.host.stats
+hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+print(json.dumps([value, hits, misses]))
+"""
+
+
+def test_scalar_functions_called_from_python_are_cached(project):
+    (project.folder / "probe.py").write_text(SCALAR_PROBE)
+    assert project() == [math.exp(1.5), 0, 1]
+    assert project() == [math.exp(1.5), 1, 0]
+    path = project.folder / "numbastats" / "scalar" / "bits.py"  # of a callee
+    path.write_text(path.read_text() + "\n# edited\n")
+    assert project()[1:] == [0, 1]
+
+
+def test_cache_can_be_turned_off(project):
+    project(NUMBASTATS_CACHE="0")
+    assert not list(project.folder.rglob("*.nbc"))
+    result, warned = project(NUMBASTATS_CACHE="0")
+    assert hits(result) == [0, 0, 0, 0] and warned == []
+
+
+def test_unwritable_cache_folder_warns_once_and_works(project):
+    """A file where the folder should be stops root as well as a user."""
+    in_tree = project.folder / "numbastats" / "__pycache__"
+    in_tree.write_text("in the way")
+    home = project.folder / "home"
+    home.write_text("in the way")
+    result, warned = project(HOME=str(home), XDG_CACHE_HOME=str(home))
+    assert len(warned) == 1 and "no cache folder can be written" in warned[0] and "NUMBA_CACHE_DIR" in warned[0]
+    assert result["serial "][0] == pytest.approx(2 * np.linspace(0.5, 2, 100).sum() + 100)
+    placed = dict(HOME=str(home), XDG_CACHE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "cache"))
+    result, warned = project(**placed)
+    assert len(warned) == 1 and f"NUMBA_CACHE_DIR={home / 'cache'} cannot be written" in warned[0]
+    in_tree.unlink()  # it used to take the place of NUMBA_CACHE_DIR without a word
+    result, warned = project(**placed)
+    assert len(warned) == 1 and f"compiled code goes to {in_tree}" in warned[0] and misses(result) == [1, 1, 1, 1]
+    result, warned = project(**placed)
+    assert warned == [] and hits(result) == [1, 1, 1, 1]
+
+
+FROZEN = """
+import builtins, os, tempfile
+def refuse(name, mode="r", *rest, **options):
+    if set(mode) & set("wxa+"):
+        raise OSError(30, "Read-only file system", str(name))
+    return opened(name, mode, *rest, **options)
+opened, builtins.open = builtins.open, refuse
+def fail(*args, **options):
+    raise OSError(30, "Read-only file system")
+os.mkdir = os.makedirs = os.replace = os.unlink = os.utime = tempfile.TemporaryFile = fail
+"""
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_warm_cache_that_can_only_be_read_is_used(project, tmp_path, placed):
+    """As in a container. Every process compiled everything, with a warning."""
+    placed = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache")) if placed else {}
+    first, _ = project(**placed)
+    (project.folder / "probe.py").write_text(FROZEN + PROBE)
+    result, warned = project(**placed)
+    assert hits(result) == [1, 1, 1, 1] and warned == []
+    assert [v[0] for v in result.values()] == [v[0] for v in first.values()]
+    source = project.folder / "formulas.py"
+    source.write_text(source.read_text().replace("+ 1.0", "+ 2.0"))
+    result, warned = project(**placed)
+    assert misses(result) == [1, 1, 1, 1] and len(warned) == 1 and "be written" in warned[0]
+
+
+def test_folders_of_old_versions_go(tmp_path, monkeypatch):
+    """Each edit of the package makes a folder; those not used for long are removed, and nothing else is."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    for k in range(12):
+        (tmp_path / f"numbastats-{k}").mkdir()
+        os.utime(tmp_path / f"numbastats-{k}", (k, k))
+    (tmp_path / "of_another_program").mkdir()
+    cache._make(cache.folders()[0])
+    left = {p.name for p in tmp_path.iterdir()}
+    own = Path(cache.folders()[0]).name
+    assert left == {"of_another_program", own, *(f"numbastats-{k}" for k in range(13 - cache.KEPT, 12))}
+
+
+def test_installations_share_a_placed_cache(project, tmp_path):
+    """With NUMBA_CACHE_DIR the folder goes by the sources, not by the installation: a copy hits, any edit misses."""
+    cache = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert misses(project(**cache)[0]) == [1, 1, 1, 1]
+    moved = project.folder / "elsewhere"
+    moved.mkdir()
+    for name in ("numbastats", "formulas.py", "constants.py", "probe.py"):
+        (project.folder / name).rename(moved / name)
+    project.folder = moved
+    assert hits(project(**cache)[0]) == [1, 1, 1, 1]
+    path = moved / "numbastats" / "kde" / "kernels" / "geometry.py"  # whose constants other files import
+    path.write_text(path.read_text() + "\n# edited\n")
+    assert misses(project(**cache)[0]) == [1, 1, 1, 1]
+
+
+TAKEN_AWAY = """
+import json, os, shutil, warnings
+import numpy as np
+from pathlib import Path
+from numbastats._core.kernel import build
+from numbastats.scalar import loops
+import formulas
+k = build(loops.map1_cpu, "serial", _f=formulas.f)
+def total(t):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        out = np.zeros(100, t)
+        k(np.linspace(0.5, 2.0, 100, dtype=t), out)
+    return float(out.sum()), [str(w.message) for w in seen]
+first = total("f8")
+root = Path(os.environ["NUMBA_CACHE_DIR"])
+shutil.rmtree(root)
+os.mkdir("elsewhere")
+os.chdir("elsewhere")
+second = total("f4")
+kept = len(list((root if root.is_absolute() else ".." / root).rglob("*.nbc")))
+for folder in (root if root.is_absolute() else ".." / root, Path(root)):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.write_text("in the way")
+third = total("i8")
+print(json.dumps([first, second, kept, third]))
+"""
+
+
+@pytest.mark.parametrize("folder", ["absolute", "relative"])
+def test_cache_folder_that_is_taken_away(project, folder):
+    """It is made again; where it cannot be, results come with one warning. Both used to raise FileNotFoundError."""
+    (project.folder / "probe.py").write_text(f"import os\nos.chdir({str(project.folder)!r})\n" + TAKEN_AWAY)
+    root = str(project.folder / "cache") if folder == "absolute" else "cache"
+    first, second, kept, third = project(NUMBA_CACHE_DIR=root)
+    assert first[0] == pytest.approx(350) and second[0] == pytest.approx(350) and third[0] > 0
+    assert first[1] == second[1] == [] and kept == 1
+    assert len(third[1]) == 1 and "NUMBA_CACHE_DIR" in third[1][0]
+
+
+def _flip(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "text": lambda content: b"of another program",
+    "truncated": lambda content: content[:-100],
+    "a bit": _flip,
+    "a page": lambda content: content[:4096] + bytes(4096) + content[8192:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_cache_files_are_written_anew(project, damage):
+    """As a crash of the machine leaves them. A zeroed page crashed every later process, a bit could change results."""
+    first, _ = project()
+    for path in project.folder.rglob("*.nbc"):
+        content = path.read_bytes()
+        assert len(content) > 8192
+        path.write_bytes(DAMAGE[damage](content))
+    second, warned = project()
+    assert misses(second) == [1, 1, 1, 1] and warned == []
+    assert [v[0] for v in second.values()] == [v[0] for v in first.values()]
+    assert hits(project()[0]) == [1, 1, 1, 1]
+
+
+def test_entries_that_cannot_be_rebuilt_are_compiled(project):
+    """Whatever the code generator raises; it passed through to the caller."""
+    project()
+    fail = """
+from numba.core import codegen
+def fail(*args):
+    raise RuntimeError("LLVM")
+codegen.JITCPUCodegen.unserialize_library = fail
+"""
+    (project.folder / "probe.py").write_text(fail + PROBE)
+    result, warned = project()
+    assert misses(result) == [1, 1, 1, 1] and warned == []
+
+
+RACE = """
+import json
+import numpy as np
+from numbastats._core import cache
+from numbastats._core.kernel import build
+from numbastats.scalar import loops
+import formulas
+x = {np.dtype(t): np.linspace(0.5, 2.0, 100, dtype=t) for t in ("f4", "f8")}
+def kernel():
+    return build(loops.map1_cpu, "serial", _f=formulas.f)
+def total(k, t):
+    out = np.zeros(100, t)
+    k(x[out.dtype], out)
+    return float(out.sum()), sum(k.stats.cache_hits.values())
+first, second, third = kernel(), kernel(), kernel()
+write = cache._write
+def overtaken(path, content):
+    cache._write = write
+    total(second, "f4")
+    write(path, content)
+cache._write = overtaken
+total(first, "f8")
+print(json.dumps([total(third, "f4"), total(third, "f8")]))
+"""
+
+
+def test_processes_that_compile_at_once_do_not_mix_their_files(project):
+    """Numba numbers the files of a kernel by an index without a lock; here one process overtakes the other."""
+    (project.folder / "probe.py").write_text(RACE)
+    (single, hit), (double, hits_then) = project()
+    assert hit == 1 and hits_then == 2  # both entries are there
+    assert single == pytest.approx(350, rel=1e-6) and double == pytest.approx(350, rel=1e-12)
+
+
+EDITED_LATER = """
+import json, os, sys
+import numpy as np
+from numbastats._core import cache
+from numbastats._core.kernel import build
+from numbastats.scalar import loops
+cache.folders()
+if len(sys.argv) > 1:
+    path = os.path.join(cache.PACKAGE, "scalar", "families.py")
+    text = open(path).read()
+    open(path, "w").write(text + "\\n# edited\\n")
+import formulas
+k = build(loops.map1_cpu, "serial", _f=formulas.f)
+k(np.ones(3), np.ones(3))
+if len(sys.argv) > 1:
+    open(path, "w").write(text)
+print(json.dumps({"": [0.0, sum(k.stats.cache_hits.values()), sum(k.stats.cache_misses.values())]}))
+"""
+
+
+def test_code_of_edited_modules_is_not_kept_as_that_of_before(project):
+    """What a process compiles from modules that it imported after an edit is not what its hash says."""
+    (project.folder / "probe.py").write_text(EDITED_LATER)
+    probe = str(project.folder / "probe.py")
+    assert misses(project(probe, "edit")) == [1]
+    assert misses(project(probe)) == [1]
+    assert hits(project(probe)) == [1]

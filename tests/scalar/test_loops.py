@@ -1,0 +1,28 @@
+"""The loops that bind scalars, each twin against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbastats._core.kernel import build, device_function
+from numbastats.scalar import loops
+
+rng = np.random.default_rng(0)
+
+
+@device_function
+def between(x, a, b, c):
+    return x * a - b + c
+
+
+@pytest.mark.filterwarnings("ignore:Grid size", "ignore:Host array used")  # of numba-cuda on a GPU
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("target", ["serial", "parallel", "cuda"])
+def test_map_of_four(dtype, target):
+    n = 70 if target == "cuda" else 5000
+    x, b = rng.integers(-9, 9, (2, n)).astype(dtype)
+    a, c, out = dtype(3.0), dtype(2.0), np.empty(n, dtype)
+    kernel = build(loops.map4_cuda if target == "cuda" else loops.map4_cpu, target, _f=between)
+    (kernel[2, 32] if target == "cuda" else kernel)(x, a, b, c, out)
+    assert np.array_equal(out, 3 * x - b + 2)  # small integers: exact
