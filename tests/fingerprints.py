@@ -138,7 +138,7 @@ def kde():
                 yield f"grid {kernel} {name} {sorted(options)}", lambda: k.grid(samples, where, kernel=kernel, **options, **ONE)
             yield f"points {kernel} {name}", lambda: k.points(samples, samples[:40] * 0.9, kernel=kernel, **ONE)
         yield f"KDE {kernel}", lambda: methods(k.KDE(kernel, **ONE).fit(PLANE[:, : 1 if kernel == "cosine" else 2]))
-    for method in ("skde", "skde-row", "skde-crop", "skde-atomic", "rows-a", "rows-b", "rows-c", "ep", "cells", "rows"):
+    for method in ("skde", "skde-row", "skde-crop", "skde-atomic", "rows-b", "rows-c", "ep", "cells", "rows"):
         yield f"grid {method}", lambda: k.grid(PLANE, axes, method=method, **ONE)
     for rule in ("eq9", "scott", "silverman", "isj", "lscv", "plugin"):
         yield f"rule {rule}", lambda: k.grid(PLANE[:, 0], (-3, 3, 61), bandwidth=rule, **ONE)

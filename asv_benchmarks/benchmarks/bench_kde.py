@@ -13,9 +13,9 @@ import numpy as np
 import numbastats as ns
 from numbastats.kde import engine
 from numbastats.kde import kernels as K
+from numbastats.kde.arguments import make_model, parse_axes
+from numbastats.kde.cell_list import PointList
 from numbastats.kde.kernels import geometry as G
-from numbastats.kde.points import PointList
-from numbastats.kde.problem import make_model, parse_axes
 
 from .common import Case, few, interleave
 
@@ -233,7 +233,7 @@ class Threads:
 class Error:
     """Against brute force, in units of the peak's last place."""
 
-    params = ["rows-a", "rows-b", "rows-c", "skde-row"]
+    params = ["rows-b", "rows-c", "skde-row"]
 
     def track_error(self, method):
         x = lattice(3000)
@@ -369,7 +369,7 @@ def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
         small = n < 1000
         shape = {2: (6, 9) if small else (60, 200), 3: (3, 4, 6) if small else (12, 20, 50)}[dimension]
         axes = parse_axes([(-2.0, 2.0, m) for m in shape], dimension)
-        grid, lists = engine.Estimate(model, workers=1).plan(model, axes, (), method, None)
+        _, _, grid, lists = engine.plan_pass(model, (), method, axes, workers=1)
         inputs = [lists["u"], lists["w"], lists["lam2"], lists["starts"], grid.geo, grid.ints]
         lines, length = grid.lines, grid.row_length
         return inputs, (lines, length, model.power, grid)
@@ -384,8 +384,7 @@ def _with_buffers(make, kind):
             return inputs, [np.zeros((lines, grid.state_size(power)), np.int64)]
         if kind == "direct":
             return inputs, [np.zeros((lines, length))]
-        width, buffer = (4, np.float64) if kind == "a" else (K.STRIDE[power], np.int64)
-        return inputs, [np.zeros((min(lines, 8), (length + G.PAD) * width), buffer), np.zeros((lines, length))]
+        return inputs, [np.zeros((min(lines, 8), (length + G.PAD) * K.STRIDE[power]), np.int64), np.zeros((lines, length))]
 
     return full
 
@@ -406,9 +405,9 @@ def _cells_state(rng, dtype, n, edges):
     model = make_model(x, H=0.3 * np.eye(2) + 0.05)
     shape = (5, 6) if n < 1000 else (60, 80)
     axes = parse_axes([(-2.0, 2.0, m) for m in shape], 2)
-    grid, lists = engine.Estimate(model, workers=1).plan(model, axes, (), "cells", None)
+    _, _, grid, lists = engine.plan_pass(model, (), "cells", axes, workers=1)
     s = grid.footprint
-    band, state = engine.Estimate(model, workers=1).cells(s, lists, "cpu")
+    band, state = engine.scatter_cells(s, lists, "cpu", 1)
     inputs = [lists["u"], lists["starts"], s.ring, s.offsets, s.inner, s.geo, s.ints(band)]
     return inputs, state, np.array([grid.geo[G.SCALE]]), (grid.lines, grid.row_length)
 
@@ -435,7 +434,7 @@ def _listed(rng, dtype, n, edges):
     return y, cells, options, np.array([cells.constant]), np.array([cells.decay])
 
 
-def _cells(rng, dtype, n, edges):
+def _points(rng, dtype, n, edges):
     y, c, options, constant, decay = _listed(rng, dtype, n, edges)
     inputs = [y, c.y, c.w, c.inverse, c.starts, c.moments, c.grid, c.cells, options, constant, decay]
     return inputs, [np.zeros(len(y))]
@@ -455,17 +454,15 @@ GPU_MAKERS = {
     **{f"kde.accumulate_{p}": _with_buffers(make, "state") for p, make in _STATES.items()},
     **{f"kde.finish_{p}": _finished(make, p) for p, make in _STATES.items()},
     "kde.rows_1": _with_buffers(_rows("rows-c", dimension=3), "rows"),
-    "kde.rows_a": _with_buffers(_rows("rows-a"), "a"),
     "kde.direct": _with_buffers(_rows("skde-row", "triangular"), "direct"),
     "kde.direct_atomic": _with_buffers(_rows("skde-atomic", "triangular"), "direct"),
     "kde.cells_scatter": _cells_scatter,
     "kde.cells_finish": _cells_finish,
-    "kde.cells": _cells,
+    "kde.points": _points,
     "kde.exhaustive": _exhaustive,
 }
 _SUMS = "another order of summation and fused products; judged by the size of the peak"
 GPU_BOUNDS = {
-    "kde.rows_a": dict(ulp=65536.0, floor=0.1, why=_SUMS),
     "kde.rows_*": dict(ulp=0.0, why="integers, then the same few operations"),
     "kde.accumulate_*": dict(ulp=0.0, why="integers"),
     "kde.finish_*": dict(ulp=0.0, why="integers, then the same few operations"),
@@ -473,7 +470,7 @@ GPU_BOUNDS = {
     "kde.direct_atomic": dict(ulp=65536.0, floor=0.1, why=_SUMS),
     "kde.cells_scatter": dict(ulp=0.0, why="integers"),
     "kde.cells_finish": dict(ulp=0.0, why="integers, then the same few operations"),
-    "kde.cells": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.points": dict(ulp=65536.0, floor=0.1, why=_SUMS),
     "kde.exhaustive": dict(ulp=65536.0, floor=0.1, why=_SUMS),
 }
 

@@ -1,8 +1,9 @@
 """Kernel density estimation with bounded kernels: exact on grids at the speed of approximate codes, and at points."""
 
 from numbastats.kde import bandwidth
+from numbastats.kde.distributed import combine, finalize, grid_slabs, partial, plan
 from numbastats.kde.estimator import KDE
-from numbastats.kde.functions import combine, finalize, grid, grid_slabs, partial, perkins, plan, points, regular_axes
+from numbastats.kde.functions import grid, perkins, points, regular_axes
 
 __all__ = [
     "KDE", "bandwidth", "combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes",

@@ -444,7 +444,7 @@ def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
 
 def _plugin_whitened(x, w, n, workers):
     """Gaussian bandwidth from psi_s = integral of f (Laplacian)^s f: s = 4 of the normal law, 3 and 2 from sums over pairs."""
-    from numbastats.kde.pairs import Neighbours
+    from numbastats.kde.neighbours import Neighbours
 
     y, d = _whiten(x, w), x.shape[1]
     weights = np.ones(len(x)) if w is None else w
@@ -526,7 +526,7 @@ def _whiten(x, w):
 
 def _scorer(y, w, start, workers=None):
     """The score as a function of an array of bandwidths; `start` is their usual size."""
-    from numbastats.kde.pairs import Neighbours, sums_on_line
+    from numbastats.kde.neighbours import Neighbours, sums_on_line
 
     n, d = y.shape
     weights = np.ones(n) if w is None else w

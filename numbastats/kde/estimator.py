@@ -15,11 +15,12 @@ from numbastats._core.errors import names_ours
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
-from numbastats.kde.engine import Estimate, fold, reach_of, wrap
+from numbastats.kde.arguments import make_model, parse_axes
+from numbastats.kde.boundaries import fold, wrap
+from numbastats.kde.cell_list import PointList
+from numbastats.kde.engine import Estimate
 from numbastats.kde.functions import grid_of, hand_over, points_of
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
-from numbastats.kde.points import PointList
-from numbastats.kde.problem import make_model, parse_axes
 
 __all__ = ["KDE"]
 
@@ -39,8 +40,7 @@ class KDE(Estimator):
     n_dropped_ : rows dropped by ``nan_policy="omit"``
     method_used_, error_bound_, n_outside_ : after `grid`: the method, the a-priori bound of the error relative to the peak, and
         the number of samples too far away to touch the grid
-    n_eff, method_used, error_bound : the same without the underscore; h, H and sigma without it are the options of the
-        constructor, which `clone` copies, and None or a name where the fit chose them
+    h, H, sigma : the options of the constructor, which `clone` copies
 
     Examples
     --------
@@ -103,21 +103,6 @@ class KDE(Estimator):
         if not hasattr(self, "_estimate"):
             raise not_fitted("this KDE is not fitted yet; call fit(samples) first")
         return self._estimate
-
-    @property
-    def n_eff(self):
-        """Effective number of samples."""
-        return self.n_eff_
-
-    @property
-    def method_used(self):
-        """Method of the last `grid` or `points`."""
-        return self.method_used_
-
-    @property
-    def error_bound(self):
-        """A-priori bound of the error of the last `grid` relative to its peak; None where the method has none."""
-        return self.error_bound_
 
     # --- densities
 
@@ -299,7 +284,7 @@ class KDE(Estimator):
         shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
         if not hasattr(shape, "__index__") or shape < 2:
             raise ValueError(f"shape={shape!r}; use an integer >= 2")
-        low, high = m.low - reach_of(m), m.high + reach_of(m)
+        low, high = m.low - m.reach, m.high + m.reach
         for a, (kind, lo, hi) in e.boundary.items():
             low[a], high[a] = (lo, hi) if kind == "periodic" else (max(low[a], lo), min(high[a], hi))
         return int(shape), low, high

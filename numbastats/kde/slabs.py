@@ -1,12 +1,24 @@
-"""Long loops in slabs: Python notices Ctrl-C only between two calls of compiled code."""
+"""Long loops in slabs, because Python notices Ctrl-C only between two calls of compiled code, and loops on several threads."""
 
 from __future__ import annotations
 
-from numbastats._core.parallel import worker_count
+import dataclasses
+from typing import TYPE_CHECKING
 
-__all__ = ["in_slabs"]
+import numpy as np
+
+from numbastats._core.broadcast import lent
+from numbastats._core.dispatch import launch
+from numbastats._core.parallel import parallel_region, worker_count
+from numbastats.kde.kernels import geometry as G
+
+if TYPE_CHECKING:
+    from numbastats.kde.gridding import Grid
+
+__all__ = ["Task", "in_slabs", "run_loop"]
 
 SLAB = 3e8  # nanoseconds that a slab takes at most, by estimate: an interrupt waits for its end
+PARALLEL_FROM = 50_000  # items from which on threads pay
 
 
 def in_slabs(run, n, cost, workers=None):
@@ -25,3 +37,63 @@ def in_slabs(run, n, cost, workers=None):
     step = max(1, int(SLAB / cost)) * worker_count(workers) if cost else n
     for first in range(0, n, step):
         run(first, min(first + step, n))
+
+
+def run_loop(loop, n, workers, *args):
+    """Call a `host_loop` over chunks of n items, on several threads where that pays."""
+    count = worker_count(workers)
+    args = [lent(a) if isinstance(a, np.ndarray) and not a.flags.writeable else a for a in args]
+    if count == 1 or n < PARALLEL_FROM:
+        loop.serial(*args)
+    else:
+        with parallel_region(count) as allowed:
+            (loop.parallel if allowed else loop.serial)(*args)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Task:
+    """Rows of a grid from `first` on, to be filled with the sums over the samples of one pass."""
+
+    grid: Grid
+    lists: dict
+    first: int
+    out: np.ndarray  # (rows, positions)
+    device: str
+    workers: int | None
+
+    @property
+    def samples(self):
+        """Coordinates, weights, squared scales."""
+        return self.lists["u"], self.lists["w"], self.lists["lam2"]
+
+    @property
+    def kept(self):
+        """Number of samples, at least 1."""
+        return max(self.lists["kept"], 1)
+
+    @property
+    def cost(self):
+        """Nanoseconds of a row, about."""
+        return self.out.shape[1] + 3.0 * self.kept * self.grid.share
+
+    def options(self):
+        """Keywords of `launch`."""
+        return dict(device=self.device, workers=self.workers, cost=self.cost)
+
+    def ints(self, further=0):
+        """Integers of the grid for a kernel whose first row is `further` rows behind that of the task."""
+        ints = self.grid.ints.copy()
+        ints[G.FIRST_ROW] = self.first + further
+        return ints
+
+    def by_rows(self, kernel, most, scratch=None, items=None, cost=None):
+        """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
+        lines, host = len(self.out), self.device == "cpu"
+        options = dict(device=self.device, workers=self.workers, cost=self.cost if cost is None else cost, threads=64)
+
+        def slab(a, b):
+            buffers = () if scratch is None else (scratch[: b - a] if host else scratch,)
+            args = (*self.samples, self.lists["starts"], self.grid.geo, self.ints(a), *buffers, self.out[a:b])
+            launch(kernel, args, lines if items is None else items, **options)
+
+        in_slabs(slab, lines, most if host else 0, self.workers)

@@ -1,12 +1,14 @@
 """Twins of the kernel density, a module for every job; `geometry` names what they share."""
 
-from numbastats.kde.kernels import cells, geometry
-from numbastats.kde.kernels.direct import DIRECT, DIRECT_ATOMIC
-from numbastats.kde.kernels.points import CELLS, EXHAUSTIVE
-from numbastats.kde.kernels.rows import ACCUMULATE, FINISH, ROWS, ROWS_A
+from numbastats.kde.kernels import geometry
+from numbastats.kde.kernels.cells import CELLS_FINISH, CELLS_SCATTER
+from numbastats.kde.kernels.direct import DIRECT
+from numbastats.kde.kernels.paper import DIRECT_ATOMIC
+from numbastats.kde.kernels.points import EXHAUSTIVE, POINTS
+from numbastats.kde.kernels.rows import ACCUMULATE, FINISH, ROWS
 from numbastats.kde.kernels.variants import STRIDE
 
 __all__ = [
-    "ACCUMULATE", "CELLS", "DIRECT", "DIRECT_ATOMIC", "EXHAUSTIVE", "FINISH", "ROWS", "ROWS_A", "STRIDE", "cells",
+    "ACCUMULATE", "CELLS_FINISH", "CELLS_SCATTER", "DIRECT", "DIRECT_ATOMIC", "EXHAUSTIVE", "FINISH", "POINTS", "ROWS", "STRIDE",
     "geometry",
 ]  # fmt: skip

@@ -11,9 +11,9 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function, device_function
-from numbastats.scalar.kernels1d import cell_sample, cell_value, fused, third_difference
+from numbastats.scalar.kde import cell_sample, cell_value, fused, third_difference
 
-__all__ = ["FINISH", "SCATTER"]
+__all__ = ["CELLS_FINISH", "CELLS_SCATTER"]
 
 BLOCK = 256  # samples per pass
 GROUP = 4  # samples that share the loads of the ring
@@ -225,8 +225,8 @@ def finish_cuda(ints, scale, state, out):
 _I = types.int64[::1]
 _STATE = types.int64[:, :, ::1]
 _DOUBLE = ("float64",)
-SCATTER = Kernel(
+CELLS_SCATTER = Kernel(
     "kde.cells_scatter", scatter_cpu, scatter_cuda,
     lambda T: [(T[:, ::1], _I, T[:, ::1], _I, types.int64[:, ::1], T[::1], _I, _STATE)], dtypes=_DOUBLE,
 )  # fmt: skip
-FINISH = Kernel("kde.cells_finish", finish_cpu, finish_cuda, lambda T: [(_I, T, _STATE, T[:, ::1])], dtypes=_DOUBLE)
+CELLS_FINISH = Kernel("kde.cells_finish", finish_cpu, finish_cuda, lambda T: [(_I, T, _STATE, T[:, ::1])], dtypes=_DOUBLE)

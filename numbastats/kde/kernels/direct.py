@@ -1,4 +1,4 @@
-"""Direct sums over the cells of a grid: exact row intervals, and the baselines of the reference."""
+"""Direct sums over the cells of a grid: exact row intervals, boxes, crops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from numbastats.kde.kernels.geometry import (
     HALF_ROW,
     KIND,
     LENGTH,
-    LINES,
     MODE,
     PRODUCT,
     REST,
@@ -26,18 +25,17 @@ from numbastats.kde.kernels.geometry import (
     TASKS,
     A,
     any_factor,
-    bins_of,
+    bins_near,
+    place_of,
     position,
-    row_range,
     row_rest,
-    run_of,
+    run_near,
     sorted_samples,
 )
-from numbastats.scalar import kernels1d as forms
-from numbastats.scalar.bits import atomic_add
-from numbastats.scalar.kernels1d import ceiling, floor, kernel_value, row_interval_strict
+from numbastats.scalar import kde as forms
+from numbastats.scalar.kde import ceiling, floor, kernel_value, row_interval_strict
 
-__all__ = ["DIRECT", "DIRECT_ATOMIC"]
+__all__ = ["DIRECT", "direct_bounds"]
 
 # --- direct sums over cells: exact row interval, bounding box, or the cropped rectangle of a slice ---------------------
 
@@ -139,104 +137,46 @@ def direct_cpu(u, q, lam2, starts, geo, ints, out):
     for index in prange(tasks):
         task = np.int64(index)
         share = (task * 37) % tasks if tasks % 37 else task
-        n1, n2 = ints[LINES + 1], ints[LINES + 2]
         separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
         for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
-            line = row + ints[FIRST_ROW]
-            k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
-            r = out[row]
-            a0, e0 = bins_of(geo, ints, 0, k0)
-            a1, e1 = bins_of(geo, ints, 1, k1)
-            for c0 in range(a0, e0):
-                for c1 in range(a1, e1):
-                    first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-                    for i in range(first, last):
-                        l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                        lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
-                        w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
-                        if separable:
-                            w *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                        if ints[MODE] > 3:
-                            add_slope(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[MODE] - 3)
-                        else:
-                            add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
+            k0, k1, k2 = place_of(row + ints[FIRST_ROW], ints)
+            near, r = bins_near(geo, ints, k0, k1), out[row]
+            for b in range(near[3]):
+                first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+                for i in range(first, last):
+                    l2 = lam2[i] if lam2.size > 1 else lam2[0]
+                    lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
+                    w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
+                    if separable:
+                        w *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                    if ints[MODE] > 3:
+                        add_slope(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[MODE] - 3)
+                    else:
+                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
 
 
 def direct_cuda(u, q, lam2, starts, geo, ints, out):
     """Gather, thread per grid point: any kernel and form, no atomics."""
-    n1, n2, length, dim = ints[LINES + 1], ints[LINES + 2], ints[LENGTH], ints[DIM]
+    length, dim = ints[LENGTH], ints[DIM]
     separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
     for point in range(cuda.grid(1), out.shape[0] * length, cuda.gridsize(1)):
         row, cell = point // length, point % length
-        line = row + ints[FIRST_ROW]
-        k0, k1, k2 = float(line // n2 // n1), float(line // n2 % n1), float(line % n2)
-        total = 0.0
-        a0, e0 = bins_of(geo, ints, 0, k0)
-        a1, e1 = bins_of(geo, ints, 1, k1)
-        for c0 in range(a0, e0):
-            for c1 in range(a1, e1):
-                first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-                for i in range(first, last):
-                    l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                    t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-                    x = float(cell) - (u[dim - 1, i] if separable else centre)
-                    rest = 0.0 if separable else row_rest(u, i, k0, k1, k2, dim, geo)
-                    q1 = max(geo[A] * x * x + rest, 0.0) / l2
-                    if ints[MODE] > 3:
-                        v = power_slope(ints[MODE] - 3, q1, geo[A] * x / l2)
-                    else:
-                        v = kernel_value(kind, q1, geo[DECAY]) * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                    total += (q[i] if q.size > 1 else q[0]) * v
+        k0, k1, k2 = place_of(row + ints[FIRST_ROW], ints)
+        near, total = bins_near(geo, ints, k0, k1), 0.0
+        for b in range(near[3]):
+            first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+            for i in range(first, last):
+                l2 = lam2[i] if lam2.size > 1 else lam2[0]
+                t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
+                x = float(cell) - (u[dim - 1, i] if separable else centre)
+                rest = 0.0 if separable else row_rest(u, i, k0, k1, k2, dim, geo)
+                q1 = max(geo[A] * x * x + rest, 0.0) / l2
+                if ints[MODE] > 3:
+                    v = power_slope(ints[MODE] - 3, q1, geo[A] * x / l2)
+                else:
+                    v = kernel_value(kind, q1, geo[DECAY]) * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
+                total += (q[i] if q.size > 1 else q[0]) * v
         out[row, cell] = total * geo[SCALE]
 
 
-def direct_atomic_cpu(u, q, lam2, starts, geo, ints, out):
-    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
-    for index in prange(TASKS):
-        task = np.int64(index)
-        for i in range(task * u.shape[1] // TASKS, (task + 1) * u.shape[1] // TASKS):
-            l2 = lam2[i] if lam2.size > 1 else lam2[0]
-            w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
-            a0, e0 = row_range(u, i, 0, dim, n0, geo)
-            a1, e1 = row_range(u, i, 1, dim, n1, geo)
-            a2, e2 = row_range(u, i, 2, dim, n2, geo)
-            for r0 in range(a0, e0):
-                for r1 in range(a1, e1):
-                    for r2 in range(a2, e2):
-                        row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
-                        if row >= 0 and row < out.shape[0]:
-                            k0, k1, k2 = np.float64(r0), np.float64(r1), np.float64(r2)
-                            lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
-                            v = w * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                            for cell in range(lo, hi):
-                                x = np.float64(cell) - centre
-                                q1 = max(geo[A] * x * x + rest, 0.0) / l2
-                                atomic_add(out[row], cell, v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
-
-
-def direct_atomic_cuda(u, q, lam2, starts, geo, ints, out):
-    """The reference's way: thread per sample, which adds its box, or the crop of it, to zeros."""
-    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
-    for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
-        l2 = lam2[i] if lam2.size > 1 else lam2[0]
-        w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
-        a0, e0 = row_range(u, i, 0, dim, n0, geo)
-        a1, e1 = row_range(u, i, 1, dim, n1, geo)
-        a2, e2 = row_range(u, i, 2, dim, n2, geo)
-        for r0 in range(a0, e0):
-            for r1 in range(a1, e1):
-                for r2 in range(a2, e2):
-                    row = (r0 * n1 + r1) * n2 + r2 - ints[FIRST_ROW]
-                    if row >= 0 and row < out.shape[0]:
-                        k0, k1, k2 = float(r0), float(r1), float(r2)
-                        lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
-                        v = w * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                        for cell in range(lo, hi):
-                            x = float(cell) - centre
-                            q1 = max(geo[A] * x * x + rest, 0.0) / l2
-                            cuda.atomic.add(out, (row, cell), v * kernel_value(ints[KIND] % PRODUCT, q1, geo[DECAY]))
-
-
-_TYPES = dict(signatures=lambda T: [(*sorted_samples(T), T[:, ::1])], dtypes=("float64",))
-DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, **_TYPES)
-DIRECT_ATOMIC = Kernel("kde.direct_atomic", direct_atomic_cpu, direct_atomic_cuda, **_TYPES)
+DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, lambda T: [(*sorted_samples(T), T[:, ::1])], dtypes=("float64",))

@@ -14,7 +14,7 @@ from numba import types
 
 from numbastats._core.compile import array_function, device_function
 from numbastats.scalar.bits import fma
-from numbastats.scalar.kernels1d import ceiling, floor, fused, kernel_value, power_value, product, rint_i64
+from numbastats.scalar.kde import ceiling, floor, fused, kernel_value, power_value, product, rint_i64
 
 CHUNK = 128  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; both stay in the cache
 TASKS = 64  # tasks that share the rows
@@ -209,6 +209,27 @@ def bins_of(geo, ints, axis, r):
     )
 
 
+@array_function(host=False)
+def place_of(line, ints):
+    """Coordinates of a row on the outer axes, from its number."""
+    n1, n2 = ints[LINES + 1], ints[LINES + 2]
+    return np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
+
+
+@array_function(host=False)
+def bins_near(geo, ints, k0, k1):
+    """Bins that a row can touch: the first on both axes, their number on the second axis, and on both."""
+    a0, e0 = bins_of(geo, ints, 0, k0)
+    a1, e1 = bins_of(geo, ints, 1, k1)
+    return a0, a1, e1 - a1, (e0 - a0) * (e1 - a1)
+
+
+@array_function(host=False)
+def run_near(starts, geo, ints, k0, k1, k2, near, b):
+    """Samples [first, last) of the b-th of `bins_near` that can touch a row."""
+    return run_of(starts, geo, ints, k0, k1, k2, near[0] + b // near[2], near[1] + b % near[2])
+
+
 # --- the product form: what a sample weighs on a row ------------------------------------------------------------------
 
 
@@ -253,3 +274,21 @@ def row_range(u, i, axis, dim, lines, geo):
     x = u[dim - 4 + axis, i]
     lo, hi = ceiling(x - geo[HALF + axis]), floor(x + geo[HALF + axis]) + 1.0
     return np.int64(max(lo, 0.0)), np.int64(min(hi, np.float64(lines)))
+
+
+@array_function(host=False)
+def rows_near(u, i, geo, ints):
+    """Rows that the box of sample i touches: the first on every outer axis, their number on the last two axes, and on all."""
+    dim = ints[DIM]
+    a0, e0 = row_range(u, i, 0, dim, ints[LINES], geo)
+    a1, e1 = row_range(u, i, 1, dim, ints[LINES + 1], geo)
+    a2, e2 = row_range(u, i, 2, dim, ints[LINES + 2], geo)
+    n1, n2 = max(e1 - a1, 0), max(e2 - a2, 0)
+    return a0, a1, a2, n1, n2, max(e0 - a0, 0) * n1 * n2
+
+
+@array_function(host=False)
+def row_near(near, r, ints):
+    """Number of the r-th of `rows_near`."""
+    r0, r1, r2 = near[0] + r // (near[3] * near[4]), near[1] + r // near[4] % near[3], near[2] + r % near[4]
+    return (r0 * ints[LINES + 1] + r1) * ints[LINES + 2] + r2

@@ -9,10 +9,10 @@ from numba import cuda, prange, types
 
 from numbastats._core.compile import Kernel, array_function
 from numbastats.kde.kernels.geometry import PRODUCT
-from numbastats.scalar import kernels1d as forms
-from numbastats.scalar.kernels1d import ceiling, floor, kernel_value
+from numbastats.scalar import kde as forms
+from numbastats.scalar.kde import ceiling, floor, kernel_value
 
-__all__ = ["CELLS", "EXHAUSTIVE"]
+__all__ = ["EXHAUSTIVE", "POINTS"]
 
 # --- listed points, in coordinates in which the support is the unit ball -----------------------------------------------
 # `y` (d, n) samples sorted by cell, `starts` their cells over the last up to three axes (padded to three), `moments` per cell:
@@ -215,8 +215,8 @@ def exhaustive_cuda(points, y, q, inv_l2, options, scale, decay, out):
 
 _I = types.int64[::1]
 _DOUBLE = ("float64",)
-CELLS = Kernel(
-    "kde.cells", cells_cpu, cells_cuda,
+POINTS = Kernel(
+    "kde.points", cells_cpu, cells_cuda,
     lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], _I, T[:, ::1], T[::1], _I, _I, T, T, T[::1])], dtypes=_DOUBLE,
 )  # fmt: skip
 EXHAUSTIVE = Kernel(

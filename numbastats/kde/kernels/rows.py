@@ -1,4 +1,4 @@
-"""Difference rows: whole rows, the associative form, and variant a in doubles."""
+"""Difference rows: whole rows, and the associative form."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from numbastats._core.compile import Kernel, array_function
 from numbastats.kde.kernels.geometry import (
     BINS,
     CHUNK,
-    DIM,
     FIRST_ROW,
     LENGTH,
-    LINES,
     PAD,
-    SCALE,
     TASKS,
     THREADS,
-    bins_of,
-    position,
-    row_range,
-    run_of,
+    bins_near,
+    place_of,
+    row_near,
+    rows_near,
+    run_near,
     sorted_samples,
 )
 from numbastats.kde.kernels.variants import PARTS, advance, pick, sample_on_row
-from numbastats.scalar.kernels1d import row_interval
 
-__all__ = ["ACCUMULATE", "FINISH", "ROWS", "ROWS_A"]
+__all__ = ["ACCUMULATE", "FINISH", "ROWS"]
 
 # --- rows: a task owns rows, walks over the samples that touch them, and writes each row once -------------------------
 # `_scatter`, `_emit`, `_update` are bound to those of one power. `scratch` holds a buffer per task (CPU) or block (CUDA), zeros.
@@ -77,21 +74,17 @@ def rows_cuda(u, q, lam2, starts, geo, ints, scratch, out):
     acc = scratch[min(cuda.blockIdx.x, blocks - 1)]
     length = out.shape[1]
     stride = scratch.shape[1] // (length + PAD)
-    n1, n2 = ints[LINES + 1], ints[LINES + 2]
     for row in range(cuda.blockIdx.x if cuda.blockIdx.x < blocks else out.shape[0], out.shape[0], blocks):
-        line = row + ints[FIRST_ROW]
-        k0, k1, k2 = float(line // n2 // n1), float(line // n2 % n1), float(line % n2)
-        a0, e0 = bins_of(geo, ints, 0, k0)
-        a1, e1 = bins_of(geo, ints, 1, k1)
-        for c0 in range(a0, e0):
-            for c1 in range(a1, e1):
-                first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-                for i in range(first + thread, last, cuda.blockDim.x):
-                    t, centre, w = sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints)
-                    lo, hi, n, at_lo, at_hi = _update(t, centre, w, geo, ints)
-                    for j in range(n if hi > lo else 0):
-                        cuda.atomic.add(acc, lo * stride + j, pick(at_lo, j))
-                        cuda.atomic.add(acc, hi * stride + j, -pick(at_hi, j))
+        k0, k1, k2 = place_of(row + ints[FIRST_ROW], ints)
+        near = bins_near(geo, ints, k0, k1)
+        for b in range(near[3]):
+            first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+            for i in range(first + thread, last, cuda.blockDim.x):
+                t, centre, w = sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints)
+                lo, hi, n, at_lo, at_hi = _update(t, centre, w, geo, ints)
+                for j in range(n if hi > lo else 0):
+                    cuda.atomic.add(acc, lo * stride + j, pick(at_lo, j))
+                    cuda.atomic.add(acc, hi * stride + j, -pick(at_hi, j))
         cuda.syncthreads()
         share = (length + threads - 1) // threads
         lo, hi = min(length, thread * share), min(length, (thread + 1) * share)
@@ -132,21 +125,17 @@ def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
 
 def accumulate_cuda(u, q, lam2, starts, geo, ints, state):
     """Thread per sample; the samples need not be sorted. A line has one row here."""
-    n0, n1, n2, dim = ints[LINES], ints[LINES + 1], ints[LINES + 2], ints[DIM]
     stride = state.shape[1] // (ints[LENGTH] + PAD)
     for i in range(cuda.grid(1), u.shape[1], cuda.gridsize(1)):
-        a0, e0 = row_range(u, i, 0, dim, n0, geo)
-        a1, e1 = row_range(u, i, 1, dim, n1, geo)
-        a2, e2 = row_range(u, i, 2, dim, n2, geo)
-        for r0 in range(a0, e0):
-            for r1 in range(a1, e1):
-                for r2 in range(a2, e2):
-                    acc = state[(r0 * n1 + r1) * n2 + r2]
-                    t, centre, w = sample_on_row(u, i, q, lam2, float(r0), float(r1), float(r2), geo, ints)
-                    lo, hi, n, at_lo, at_hi = _update(t, centre, w, geo, ints)
-                    for j in range(n if hi > lo else 0):
-                        cuda.atomic.add(acc, lo * stride + j, pick(at_lo, j))
-                        cuda.atomic.add(acc, hi * stride + j, -pick(at_hi, j))
+        near = rows_near(u, i, geo, ints)
+        for r in range(near[5]):
+            row = row_near(near, r, ints)
+            k0, k1, k2 = place_of(row, ints)
+            t, centre, w = sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints)
+            lo, hi, n, at_lo, at_hi = _update(t, centre, w, geo, ints)
+            for j in range(n if hi > lo else 0):
+                cuda.atomic.add(state[row], lo * stride + j, pick(at_lo, j))
+                cuda.atomic.add(state[row], hi * stride + j, -pick(at_hi, j))
 
 
 def finish_cpu(geo, ints, state, out):
@@ -167,80 +156,6 @@ def finish_cuda(geo, ints, state, out):
         for j in range(8):
             s[j] = 0
         _emit(state[row], 0, out.shape[1], stride, ints, geo, s, out[row])
-
-
-# --- variant a: doubles, origin moved every 64 cells; Epanechnikov ----------------------------------------------------
-
-
-@array_function
-def add_a(acc, lo, hi, centre, t, q):
-    """Add count, weight, first and second coefficient at lo, take them off at hi."""
-    w = centre - np.float64(lo & ~63)
-    acc[4 * lo] += 1.0
-    acc[4 * lo + 1] += q
-    acc[4 * lo + 2] += q * w
-    acc[4 * lo + 3] += q * (t - w * w)
-    w = centre - np.float64(hi & ~63)
-    acc[4 * hi] -= 1.0
-    acc[4 * hi + 1] -= q
-    acc[4 * hi + 2] -= q * w
-    acc[4 * hi + 3] -= q * (t - w * w)
-
-
-@array_function
-def emit_a(acc, length, scale, row):
-    """Write one row and clear the buffer; where no interval is open, the sums are set to exact zeros."""
-    n, s0, s1, s2 = 0.0, 0.0, 0.0, 0.0
-    for k in range(length):
-        x = np.float64(k & 63)
-        if k & 63 == 0 and k > 0:
-            s2 += 64.0 * (2.0 * s1 - 64.0 * s0)
-            s1 -= 64.0 * s0
-        n += acc[4 * k]
-        s0 += acc[4 * k + 1]
-        s1 += acc[4 * k + 2]
-        s2 += acc[4 * k + 3]
-        if n == 0.0:
-            s0, s1, s2 = 0.0, 0.0, 0.0
-        v = s2 + x * (2.0 * s1 - x * s0)
-        row[k] = scale * (v if v > 0.0 else 0.0)
-    acc[:] = 0.0
-
-
-@array_function
-def row_a(u, q, lam2, starts, geo, ints, row, acc, out_row):
-    """One row by variant a."""
-    n1, n2 = ints[LINES + 1], ints[LINES + 2]
-    line = row + ints[FIRST_ROW]
-    k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
-    a0, e0 = bins_of(geo, ints, 0, k0)
-    a1, e1 = bins_of(geo, ints, 1, k1)
-    for c0 in range(a0, e0):
-        for c1 in range(a1, e1):
-            first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-            for i in range(first, last):
-                l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                t, centre = position(u, i, l2, k0, k1, k2, ints[DIM], geo)
-                lo, hi = row_interval(t, centre, ints[LENGTH])
-                if hi > lo:
-                    add_a(acc, lo, hi, centre, t, q[i] if q.size > 1 else q[0])
-    emit_a(acc, out_row.size, geo[SCALE], out_row)
-
-
-def rows_a_cpu(u, q, lam2, starts, geo, ints, scratch, out):
-    tasks = scratch.shape[0]
-    for index in prange(tasks):
-        task = np.int64(index)
-        for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
-            row_a(u, q, lam2, starts, geo, ints, row, scratch[task], out[row])
-
-
-def rows_a_cuda(u, q, lam2, starts, geo, ints, scratch, out):
-    """Thread per buffer, each with its share of the rows: the order of the doubles is that of the CPU."""
-    tasks = scratch.shape[0]
-    for task in range(cuda.grid(1), tasks, cuda.gridsize(1)):
-        for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
-            row_a(u, q, lam2, starts, geo, ints, row, scratch[task], out[row])
 
 
 # --- registration ------------------------------------------------------------------------------------------------------
@@ -286,4 +201,3 @@ def _finish(name):
 
 ROWS = {power: _rows(power) for power in (0, 1, 2, 3)}
 ACCUMULATE, FINISH = {name: _accumulate(name) for name in PARTS}, {name: _finish(name) for name in PARTS}
-ROWS_A = Kernel("kde.rows_a", rows_a_cpu, rows_a_cuda, lambda T: [(*sorted_samples(T), T[:, ::1], T[:, ::1])], dtypes=_DOUBLE)

@@ -19,21 +19,21 @@ from numbastats.kde.kernels.geometry import (
     INV_BLOCK,
     KIND,
     LENGTH,
-    LINES,
     LOG_BLOCK,
     MODE,
     PRODUCT,
     SCALE,
-    bins_of,
+    bins_near,
+    place_of,
     position,
     position1,
     positions,
     product_weight,
-    run_of,
+    run_near,
 )
-from numbastats.scalar import kernels1d as forms
+from numbastats.scalar import kde as forms
 from numbastats.scalar.bits import add_ends
-from numbastats.scalar.kernels1d import (
+from numbastats.scalar.kde import (
     fused,
     product,
     rint_i64,
@@ -198,14 +198,12 @@ def add3(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
 def runs_of(starts, geo, ints, k0, k1, k2, runs):
     """Runs of samples that can touch a row, first and end; their number."""
     count = 0
-    a0, e0 = bins_of(geo, ints, 0, k0)
-    a1, e1 = bins_of(geo, ints, 1, k1)
-    for c0 in range(a0, e0):
-        for c1 in range(a1, e1):
-            first, last = run_of(starts, geo, ints, k0, k1, k2, c0, c1)
-            if first < last:
-                runs[0, count], runs[1, count] = first, last
-                count += 1
+    near = bins_near(geo, ints, k0, k1)
+    for b in range(near[3]):
+        first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+        if first < last:
+            runs[0, count], runs[1, count] = first, last
+            count += 1
     return count
 
 
@@ -228,8 +226,7 @@ def row_scatter(add):
     """A function that adds, by `add`, all samples that touch a row to its buffer, and says whether there were any."""
 
     def scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc):
-        n1, n2 = ints[LINES + 1], ints[LINES + 2]
-        k0, k1, k2 = np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
+        k0, k1, k2 = place_of(line, ints)
         separable = ints[KIND] >= PRODUCT
         dim = np.int64(1) if separable else ints[DIM]
         count, run = runs_of(starts, geo, ints, k0, k1, k2, runs), 0

@@ -1,7 +1,4 @@
-"""Sums over pairs of near samples for the bandwidth rules: one dimension by moments of cells, more by a cell list.
-
-These passes run on the host. Chunks are fixed, so nothing depends on the number of threads.
-"""
+"""Loops over pairs of near samples, on the host on every device."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core.compile import array_function, host_loop
-from numbastats.kde.slabs import in_slabs
-from numbastats.kde.sorting import ball_cells, run_loop
 from numbastats.scalar.elementary import exp
-from numbastats.scalar.kernels1d import add_powers, fused, taylor5
+from numbastats.scalar.kde import add_powers, fused, taylor5
 
-__all__ = ["Neighbours", "sums_on_line"]
+__all__ = ["TASKS", "line_loop", "pairs_loop"]
 
 LANES = 256  # pairs per pass of the inner loops
 TASKS = 64
@@ -69,6 +64,7 @@ def _line_sum(x, v, w, reach, p):
 
 @host_loop("kde.pairs_on_line", (_f1, _f1, _f1, _f1, _f1, _f1, _f2))
 def line_loop(x, w, v, hs, smooth, cross, sums):
+    """Sums for every bandwidth."""
     for index in prange(hs.size):
         k = np.int64(index)
         sums[k, 0] = _line_sum(x, w, w, 2.0 * hs[k], smooth)
@@ -76,35 +72,6 @@ def line_loop(x, w, v, hs, smooth, cross, sums):
             sums[k, 1] = _line_sum(x, v, w, hs[k], cross) + _line_sum(x, w, v, hs[k], cross)
         else:
             sums[k, 1] = 2.0 * v[0] * _line_sum(x, w, w, hs[k], cross)
-
-
-def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
-    """Sums over pairs i < j of polynomials of their distance r, for several bandwidths.
-
-    Parameters
-    ----------
-    x : (n,) float64
-        Sorted.
-    w : (n,) float64
-    v : (n,) float64 or (1,)
-        Second weights; one number stands for a multiple of w = 1.
-    hs : (m,) float64
-    smooth, cross : (6,) float64
-        Coefficients of polynomials that vanish at 1.
-    workers : int, optional
-
-    Returns
-    -------
-    (m, 2) float64
-        ``sum w_i w_j smooth(r / 2h)`` over r < 2h, ``sum (v_i w_j + w_i v_j) cross(r / h)`` over r < h.
-    """
-    sums = np.zeros((len(hs), 2))
-
-    def slab(a, b):
-        run_loop(line_loop, 20 * len(x) * (len(hs) - 1), workers, x, w, v, hs[a:b], smooth, cross, sums[a:b])
-
-    in_slabs(slab, len(hs), 60.0 * len(x), workers)
-    return sums
 
 
 # --- more dimensions ---------------------------------------------------------------------------------------------------------
@@ -176,6 +143,7 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
 
 @host_loop("kde.pairs", (_f2, _f1, _f1, _i1, _f1, _i1, _f1, _f1, _f1, types.boolean, _f3))
 def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
+    """Sums of a task's samples for every bandwidth."""
     for index in prange(sums.shape[0]):
         task = np.int64(index) + cells[3]
         d, n = y.shape
@@ -221,70 +189,3 @@ def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums)
         for k in range(hs.size):
             sums[index, k, 0] = acc[k, 0].sum()
             sums[index, k, 1] = acc[k, 1].sum()
-
-
-class Neighbours:
-    """Samples of two or more dimensions, sorted by cells, for sums over near pairs.
-
-    Parameters
-    ----------
-    y : (n, d) float64
-    w, v : (n,) float64
-        Two weights.
-    width : float
-        Edge of a cell; about a quarter of the usual reach.
-    workers : int, optional
-    """
-
-    def __init__(self, y, w, v, width, workers=None):
-        n, d = y.shape
-        low, high = y.min(0), y.max(0)
-        axes = min(d, 3)
-        span = (high - low)[-axes:]
-        while np.prod(np.floor(span / width) + 1) > max(4.0 * n, 64.0):
-            width *= 1.3
-        self.grid, self.cells = np.zeros(4), np.ones(3, np.int64)
-        self.grid[3], self.grid[3 - axes : 3] = width, low[-axes:]
-        self.cells[3 - axes :] = np.floor(span / width).astype(np.int64) + 1
-        order = np.arange(n, dtype=np.float64)
-        self.y, order, _, self.starts, _ = ball_cells(
-            np.ascontiguousarray(y), order, np.ones(1), np.zeros(d), np.eye(d), self.grid, self.cells, False, workers
-        )
-        order = order.astype(np.int64) if n > 1 else np.zeros(1, np.int64)
-        self.w, self.v, self.workers = w[order], v[order], workers
-
-    def sums(self, hs, reaches, table, gaussian=False):
-        """Sums over pairs of functions of their distance r / h.
-
-        Parameters
-        ----------
-        hs, reaches : (m,) float64
-            Bandwidths and the distances from which on the function is 0.
-        table : (k,) float64
-            Coefficients of P, highest first, k a multiple of 6.
-        gaussian : bool
-            Sum ``w_i w_j exp(-r^2 / 2) P(r^2)``; otherwise ``w_i w_j (2 - r)^((d+5)/2) P(r - 1)`` over r < 2, and
-            ``(v_i w_j + w_i v_j) (1 - r^2)`` over r < 1.
-
-        Returns
-        -------
-        (m, 2) float64
-        """
-        n, tasks = self.y.shape[1], min(TASKS, self.y.shape[1])
-        hs, reaches = np.ascontiguousarray(hs), np.ascontiguousarray(reaches)
-        box = np.minimum(self.cells, 2 * reaches.max() / self.grid[3] + 2).prod()
-        pairs = n * min(n, box * np.diff(self.starts).max())  # near enough, at most
-        cost = 1.0 + 2.0 * pairs / tasks  # of a task for one bandwidth
-        sums = np.zeros((tasks, len(hs), 2))
-
-        def some(k, m):
-            def slab(a, b):
-                part, own = np.zeros((b - a, m - k, 2)), np.array([*self.cells, a, tasks])
-                run_loop(pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts,
-                         self.grid, own, hs[k:m], reaches[k:m], table, gaussian, part)  # fmt: skip
-                sums[a:b, k:m] = part
-
-            in_slabs(slab, tasks, cost * (m - k), self.workers)
-
-        in_slabs(some, len(hs), cost, 1)
-        return sums.sum(0)

@@ -1,4 +1,4 @@
-"""From the caller's arguments to numbers a kernel takes: validation, kernel matrix, geometry of a grid, quantisation."""
+"""The caller's arguments, checked: samples, weights, axes, the kernel matrix, boundaries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import numpy as np
 from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.dispatch import _device_kind, _numpy_dtype, to_host
 from numbastats._core.errors import choice
+from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
-from numbastats.kde import sorting
-from numbastats.kde.footprint import Footprint
 from numbastats.kde.kernels import geometry as G
+from numbastats.kde.moments import moments
 
-__all__ = ["Grid", "Model", "make_model", "parse_axes"]
+__all__ = ["Model", "make_model", "parse_axes"]
 
+GRID_METHODS = ("auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep")
+POINT_METHODS = ("auto", "cells", "ep")
+PRODUCT_METHODS = ("auto", "rows", "rows-b", "skde-row", "skde", "skde-atomic", "ep")
+SLOPE_METHODS = ("auto", "rows", "rows-b", "skde-row")
 SIGMAS = ("cov", "diag", "identity")
 CONVENTIONS = ("support", "std", "scipy", "sklearn")
 
@@ -159,6 +163,11 @@ class Model:
         return self.H * self.tau2
 
     @property
+    def reach(self):
+        """Half box of the support in the data's units, the largest adaptive scale included."""
+        return np.sqrt(np.diag(self.support)) * (1.0 if self.scale is None else float(self.scale.max()))
+
+    @property
     def constant(self):
         """Density per unit of sum w lambda^-d K(q)."""
         c = rules.norm_constant(self.kernel, 1 if self.product else self.d)
@@ -209,7 +218,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     given = check_weights(weights, n, d)
     w = rules.near_one(given)
-    m = sorting.moments(x, w, workers)
+    m = moments(x, w, workers)
     dropped, keep = 0, None
     if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":
         keep = np.isfinite(x).all(1) & (True if given is None else ~np.isnan(given))
@@ -218,7 +227,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
         if n == 0:
             raise ValueError("no sample is left after nan_policy='omit'")
         w = None if given is None else rules.near_one(given[keep])
-        m = sorting.moments(x, w, workers)
+        m = moments(x, w, workers)
     if m["bad"]:
         rows = int((~np.isfinite(x)).any(1).sum())
         raise ValueError(f"{rows} of {n} samples contain NaN or inf; drop them, or pass nan_policy='omit'")
@@ -227,7 +236,7 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not m["W"] > 0:
         raise ValueError("all weights are zero; at least one must be positive")
     n_eff = m["W"] ** 2 / m["W2"]
-    matrix, factor, sigma_matrix = _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention,
+    matrix, factor, sigma_matrix = kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention,
                                                   "product" if product else "radial", workers)  # fmt: skip
     product = check_form(form, d, matrix)
     return Model(x, w, kernel, matrix, factor, sigma_matrix, float(tail), m["W"], n_eff, m["low"], m["high"],
@@ -242,7 +251,7 @@ def check_form(form, d, matrix):
     return product
 
 
-def _kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):
+def kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):
     n, d = x.shape
     if not isinstance(bandwidth, str):
         raise ValueError(
@@ -370,194 +379,133 @@ def check_size(matrix, name):
         )
 
 
-# --- a grid ------------------------------------------------------------------------------------------------------------------
+# --- boundaries -----------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(eq=False)
-class Grid:
-    """A model on a grid in index units: order of the axes, arrays for the kernels, quantisation."""
-
-    origin: np.ndarray
-    step: np.ndarray
-    length: np.ndarray
-    order: list  # axes, the row axis last
-    half: np.ndarray  # half boxes in cells, ordered, adaptive scales included
-    matrix: np.ndarray  # of the support in cells, ordered
-    geo: np.ndarray
-    ints: np.ndarray
-    variant: str = ""
-    mode: int = 1
-    q: float = 0.0  # quantum
-    log_block: int = 0
-    bound: float = 0.0  # absolute error of the density
-    typical: float = 0.0  # its part that another method would avoid, where the roundings of the samples do not all agree
-    footprint: Footprint | None = None  # method "cells"
-
-    @property
-    def lines(self):
-        """Number of rows."""
-        return int(np.prod(self.length[self.order[:-1]])) if len(self.order) > 1 else 1
-
-    @property
-    def row_length(self):
-        """Cells in a row."""
-        return int(self.length[self.order[-1]])
-
-    @property
-    def chord(self):
-        """Half of the longest interval of a row, in cells; the half box where the axes are not correlated."""
-        return math.sqrt(float(self.geo[G.LAMBDA2] / self.geo[G.A]))
-
-    def state_size(self, power):
-        """Numbers that the associative form keeps of a row: third differences for variant c, else coefficients."""
-        return (self.row_length + G.PAD) * (1 if self.variant == "c" else 2 * power + 1)
-
-
-def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
-    """Geometry of a model on a grid.
-
-    Parameters
-    ----------
-    model : Model
-    axes : tuple of arrays
-        Origin, step and length.
-    row_axis : int, optional
-        The row axis is otherwise the longest box, with some preference for the last axis.
-    keep_first : bool
-        Axis 0 must not be the row axis (slabs).
-    flips : sequence of int
-        Axes whose off-diagonal entries of H change sign (mirror images).
-    """
-    origin, step, length = axes
-    d = model.d
-    support = model.support.copy()
-    for axis in flips:
-        support[axis, :] *= -1
-        support[:, axis] *= -1
-    largest = 1.0 if model.scale is None else float(model.scale.max())
-    step = np.where(length > 1, step, np.sqrt(np.diag(support)))  # one position: any step does
-    half = np.sqrt(np.diag(support)) / step * largest
-    if not half.max() < 2.0**62:
+def parse_boundary(boundary, model):
+    """Check {axis: (kind, lo, hi)}; open sides become infinite."""
+    checked = {}
+    if boundary and not hasattr(boundary, "items"):
+        raise ValueError(f"boundary={boundary!r}; it must be a dict {{axis: (kind, lo, hi)}}")
+    for axis, rule in (boundary or {}).items():
+        if not hasattr(axis, "__index__") or not 0 <= axis < model.d:
+            raise ValueError(f"boundary axis {axis!r} does not exist; the samples have axes 0 to {model.d - 1}")
+        try:
+            kind, lo, hi = rule
+        except (TypeError, ValueError):
+            raise ValueError(f"boundary[{axis}]={rule!r}; it must be (kind, lo, hi)") from None
+        choice("boundary kind", kind, ("reflect", "periodic", "renorm"))
+        lo, hi = -math.inf if lo is None else float(lo), math.inf if hi is None else float(hi)
+        if not lo < hi:
+            raise ValueError(f"boundary[{axis}]={rule!r}: lo must be below hi")
+        if kind == "periodic":
+            if not (math.isfinite(lo) and math.isfinite(hi)):
+                raise ValueError(f"boundary[{axis}]={rule!r}: a periodic axis needs two finite ends")
+            reach = model.reach[axis]
+            if 2 * reach >= hi - lo:
+                raise ValueError(
+                    f"axis {axis}: the support is {2 * reach:.3g} wide, the period {hi - lo:.3g}; take a smaller bandwidth"
+                )
+        elif model.low[axis] < lo or model.high[axis] > hi:
+            raise ValueError(
+                f"axis {axis}: samples lie outside the boundary [{lo}, {hi}] (they span {model.low[axis]} to "
+                f"{model.high[axis]}); remove them or move the boundary"
+            )
+        checked[int(axis)] = (kind, lo, hi)
+    renorm = [a for a, r in checked.items() if r[0] == "renorm"]
+    if len(renorm) > 1 and not model.product:
         raise ValueError(
-            f"axis {int(np.argmax(half))}: half a support is {half.max():.3g} grid steps long, which no 64-bit integer counts; "
-            "use kde.points, or an axis with a longer step"
+            "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
         )
-    if row_axis is None:
-        candidates = range(1, d) if keep_first and d > 1 else range(d)
-        row_axis = max(candidates, key=lambda a: (half[a] * (1.5 if a == d - 1 else 1.0), a))
-    order = [a for a in range(d) if a != row_axis] + [row_axis]
-    m = (np.linalg.inv(support) * np.outer(step, step))[np.ix_(order, order)]
-    m = 0.5 * (m + m.T)
-    half = half[order]
-    geo, ints = np.zeros(G.GEO), np.zeros(G.INTS, np.int64)
-    a = m[-1, -1]
-    beta, s = m[-1, :-1] / a, m[:-1, :-1] - np.outer(m[:-1, -1], m[-1, :-1]) / a
-    full = np.zeros((3, 3))
-    full[3 - (d - 1) :, 3 - (d - 1) :] = s
-    geo[G.INV_A], geo[G.A], geo[G.LAMBDA2] = 1.0 / a, a, largest**2
-    geo[G.BETA + 3 - (d - 1) : G.BETA + 3] = beta
-    geo[G.S : G.S + 6] = full[np.triu_indices(3)]
-    if d > 2:
-        geo[G.SLOPE : G.SLOPE + 2] = -full[:2, 2] / full[2, 2]
-        rest = full[:2, :2] - np.outer(full[:2, 2], full[:2, 2]) / full[2, 2]
-        geo[G.REST : G.REST + 3] = rest[np.triu_indices(2)]
-        inverse = np.linalg.inv(m[np.ix_([d - 1, d - 2], [d - 1, d - 2])])
-        cross = np.zeros((2, 2))
-        cross[:, 2 - (d - 2) :] = -inverse @ m[np.ix_([d - 1, d - 2], range(d - 2))]
-        geo[G.CROP : G.CROP + 2] = np.diag(inverse)
-        geo[G.CROP + 2 : G.CROP + 4], geo[G.CROP + 4 : G.CROP + 6] = cross
-    geo[G.HALF : G.HALF + 3] = 1e300
-    geo[G.HALF + 3 - (d - 1) : G.HALF + 3] = half[:-1] * (1 + 1e-9) + 1e-6
-    geo[G.HALF_ROW] = half[-1]
-    geo[G.DECAY] = model.decay
-    ints[G.DIM] = d
-    ints[G.LINES : G.LINES + 3] = 1
-    ints[G.LINES + 3 - (d - 1) : G.LINES + 3] = length[order[:-1]]
-    ints[G.BINS : G.BINS + 3] = 1
-    geo[G.WIDTH : G.WIDTH + 3] = 1.0
-    ints[G.LENGTH], ints[G.KIND] = length[row_axis], model.number
-    return Grid(origin, step, length, order, half, m, geo, ints)
+    if renorm and model.scale is not None and model.scale.min() < model.scale.max():
+        raise ValueError(
+            "'renorm' and adaptive scales that differ do not go together: every sample would lose another mass; use 'reflect'"
+        )
+    if renorm and model.d > 1 and model.power is None and not model.product:
+        raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
+    return checked
 
 
-def collect(model, grid, lam2, weights, workers=None, *, unit=False):
-    """Sort the samples by cells of the outer axes; fills the grid's cell entries. With `unit` by cells of one grid position."""
-    d, order, lines = model.d, grid.order, grid.length[grid.order]
-    reach = grid.half * (1 + 1e-9) + 1e-6
-    low, high = -reach, lines - 1.0 + reach
-    data_low = (model.low[order] - grid.origin[order]) / grid.step[order]
-    data_high = (model.high[order] - grid.origin[order]) / grid.step[order]
-    inside = int(len(model.x))
-    coarse = np.maximum(2 * grid.half * (1 + 1e-6) + 1e-6, (high - low) / (2.0 ** (20 // d)))
-    cell0, width, cells = np.zeros(d), np.ones(d), np.ones(d, np.int64)
-    for j in range(d if unit else d - 1):
-        a, b = max(low[j], data_low[j]), min(high[j], data_high[j])
-        a, b = (a, b) if b > a else (a, a)
-        if unit:
-            cell0[j] = math.floor(a + 0.5) - 0.5
-            cells[j] = math.floor(b + 0.5 - cell0[j]) + 1
-            continue
-        if j == d - 2:
-            outer = int(np.prod(cells[:j])) if j else 1
-            most = max(64, min(1 << 20, 4 * inside // outer))
-            count = min(most, int(b - a) + 1)
-        else:
-            wanted = inside**0.5 / 3.5 if d == 3 else inside ** (1 / 3) / 2
-            count = int(max(1, min(max(wanted, 4), lines[j], b - a + 1)))
-        cell0[j], cells[j] = a, count
-        width[j] = max((b - a) / count * (1 + 1e-12), 1e-300) if b > a else 1.0
-    lists = sorting.cell_list(
-        model.x, weights, lam2, grid.origin, grid.step, order, low, high, cell0, width, cells, coarse, workers
-    )
-    lists["cells"], lists["first"], lists["span"] = cells, np.ceil(cell0), (low[-1], high[-1])
-    first = 3 - (d - 1)
-    grid.geo[G.ORIGIN + first : G.ORIGIN + 3], grid.geo[G.WIDTH + first : G.WIDTH + 3] = cell0[:-1], 1.0 / width[:-1]
-    grid.ints[G.BINS + first : G.BINS + 3] = cells[:-1]
-    return lists
+# --- methods, adaptive scales, workers --------------------------------------------------------------------------------------
 
 
-def quantise(model, grid, variant, mode, weight, count, weighted):
-    """Choose quantum and block so that nothing overflows; set the final factor and the a-priori error bound.
+def _polynomial(m):
+    return m.power is not None
 
-    A sample's error in quanta is divided by its peak in quanta, which is Q/A, or (A B^2)^p for variant b.
-    """
-    half, a = grid.chord, float(grid.geo[G.A])
-    p = mode if mode < 4 else mode - 3
-    weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
-    largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
-    coordinate = float((largest / np.sqrt(np.diag(model.support))).max())
-    tilt = float(grid.half[-1]) / half  # what correlated axes make of a rounded coordinate
-    rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1) * tilt  # of coordinates, t and the coefficients, per sample and peak
-    if variant == "c":
-        grid.q = 2.0 ** min(1000, math.floor(61 - math.log2(weight * (half + 2) ** 2)))
-        error = (0.5 + half) / (grid.q * half**2)
-        factor, horner = a / grid.q, 0.0
-    elif variant == "cells":
-        grid.q = grid.footprint.q
-        error = grid.footprint.error / (grid.q * half**2)
-        factor, horner = a / grid.q, 0.0
-    elif variant == "a":
-        grid.q, factor, horner = 1.0, a, 0.0
-        error = (1e-15 + 1e-16 * (64 / half) ** 2) * count  # of squares of positions within 64 cells
-    else:
-        grid.log_block = max(0, round(math.log2(half))) if half > 1 else 0
-        block = 2.0**grid.log_block
-        rho = half / block
-        c = np.polynomial.Polynomial([rho**2 + (rho + 0.5) ** 2, 2 * (rho + 0.5), 1]) ** p
-        if mode > 3:
-            c = c.deriv()
-        top = float(max(c.coef.max(), 1.0))
-        grid.q = 2.0 ** min(1000, math.floor(62 - math.log2(weight * top)))
-        unit = rho ** (2 * p)
-        error = 0.5 * sum((rho + 0.5) ** k for k in range(2 * p + 1)) / (grid.q * unit)
-        error += 0.5 / grid.q if weighted else 0.0
-        horner = (2 * p + 2) * 2.0**-53 * weight * top / unit
-        factor = (a * block * block) ** p / grid.q
-        if mode > 3:
-            factor /= block
-    grid.variant, grid.mode = variant, mode
-    peak = model.constant * (float(grid.geo[G.LAMBDA2]) ** p)
-    grid.geo[G.SCALE] = factor * model.constant
-    grid.geo[G.INV_BLOCK] = 2.0**-grid.log_block
-    grid.ints[G.LOG_BLOCK], grid.ints[G.MODE] = grid.log_block, mode
-    grid.bound = peak * (count * error + horner + weight * rounding)
-    grid.typical = peak * (math.sqrt(count) * error + horner) / (block if mode > 3 else 1.0)
+
+def _plain_epanechnikov(m):
+    return m.power == 1 and m.weights is None and m.scale is None
+
+
+_OF_POLYNOMIALS = (_polynomial, f"needs a polynomial kernel ({', '.join(rules.POWERS)}), not {{m.kernel!r}}; use 'auto'")
+NEEDS = {  # what a method asks of a model, and what the error says otherwise
+    "rows": (_OF_POLYNOMIALS,),
+    "rows-b": (_OF_POLYNOMIALS,),
+    "rows-c": (
+        _OF_POLYNOMIALS,
+        (_plain_epanechnikov,
+         "is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'"),
+    ),
+    "cells": (
+        (lambda m: m.d == 2 and _plain_epanechnikov(m),
+         "is for d = 2 and the Epanechnikov kernel without weights or adaptive scales; use 'auto'"),
+    ),
+    "skde-crop": ((lambda m: m.d > 2, "chops slices of d >= 3 (got d = {m.d}); use 'skde'"),),
+}  # fmt: skip
+
+
+def check_method(model, method, derivative, boundary, in_slabs=False):
+    """The method of a grid, "skde-row" where "auto" has no other; raises unless it suits the model and the derivative."""
+    choice("method", method, GRID_METHODS)
+    if model.product and (method not in PRODUCT_METHODS or derivative is not None):
+        raise ValueError(f"form='product' goes with method {', '.join(map(repr, PRODUCT_METHODS))} and without derivative=")
+    for suits, message in NEEDS.get(method, ()):
+        if not suits(model):
+            raise ValueError(f"method={method!r} {message.format(m=model)}")
+    if model.kernel == "gaussian" and model.tail == 0 and method != "ep":
+        raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
+    method = "skde-row" if method == "auto" and model.power is None else method
+    if derivative is None:
+        return method
+    if method not in SLOPE_METHODS or model.power in (None, 0):
+        raise ValueError(
+            "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto', 'rows-b' or "
+            f"'skde-row' (got {model.kernel!r}, {method!r})"
+        )
+    if not hasattr(derivative, "__index__") or isinstance(derivative, bool) or not 0 <= derivative < model.d:
+        raise ValueError(f"derivative={derivative!r} is not an axis; use 0 to {model.d - 1}")
+    if boundary and any(r[0] == "renorm" for r in boundary.values()):
+        raise ValueError("derivative= and boundary 'renorm' do not go together; use 'reflect'")
+    if in_slabs and derivative == 0 and model.d > 1:
+        raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
+    return method
+
+
+def check_adaptive(adaptive, model):
+    """Exponent of Abramson's rule and None, or None and the scales of the samples."""
+    if isinstance(adaptive, str):
+        adaptive = (adaptive, 0.5)
+    if isinstance(adaptive, tuple) and len(adaptive) == 2 and isinstance(adaptive[0], str):
+        choice("adaptive", adaptive[0], ("abramson",))
+        alpha = float(adaptive[1])
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"adaptive={adaptive!r}: the exponent must lie in [0, 1]; Abramson's is 0.5")
+        return alpha, None
+    scale = np.array(adaptive, np.float64, order="C")
+    if model.keep is not None and scale.shape == model.keep.shape:
+        scale = scale[model.keep]
+    if scale.shape != (len(model.x),):
+        raise ValueError(f"adaptive has shape {scale.shape}; pass ('abramson', alpha) or one scale per sample, ({len(model.x)},)")
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        raise ValueError("adaptive scales must be finite and > 0")
+    return None, scale
+
+
+def check_workers(workers):
+    """Raise unless a number of threads or None."""
+    if is_executor(workers):
+        raise ValueError(
+            "workers is an executor, but a density is one reduction; pass a number of threads, or distribute kde.partial "
+            "over the executor and kde.combine the results"
+        )
+    worker_count(workers)

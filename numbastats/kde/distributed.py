@@ -1,0 +1,382 @@
+"""Densities in parts: a grid slab by slab, and samples in shares whose states add up."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from numbastats._core.broadcast import check_out
+from numbastats._core.dispatch import _torch_to_numpy, choose_device, launch
+from numbastats._core.errors import choice
+from numbastats.kde import bandwidth as rules
+from numbastats.kde import kernels as K
+from numbastats.kde.arguments import (
+    Model,
+    as_samples,
+    check_form,
+    check_method,
+    check_weights,
+    check_workers,
+    kernel_matrix,
+    parse_axes,
+)
+from numbastats.kde.engine import LONG_ROW, accumulate, allocate
+from numbastats.kde.functions import MATRIX_OPTIONS, estimate
+from numbastats.kde.gridding import Grid, collect, make_grid, quantise
+from numbastats.kde.kernels import geometry as G
+from numbastats.kde.moments import moments
+from numbastats.kde.slabs import in_slabs
+
+__all__ = ["Plan", "Summary", "combine", "finalize", "grid_slabs", "partial", "plan"]
+
+
+def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **options):
+    """Kernel density on a grid that need not fit into memory, slab by slab along axis 0.
+
+    Parameters
+    ----------
+    samples, axes
+        As in `grid`.
+    slab_rows : int, optional
+        Positions of axis 0 per slab; about 64 MiB by default.
+    out : array, optional
+        Filled instead of yielding, for example a `numpy.memmap`; returned.
+    callback : callable, optional
+        Called as ``callback(slice, array)`` instead of yielding; returning True stops.
+    **options
+        Keywords of `grid` except `out`.
+
+    Returns
+    -------
+    generator or array
+        Of (slice of axis 0, array), or `out`. Together the same bits as `grid` with rows along the same axis.
+        Slabs that meet nothing but the edges of supports are summed twice: the first pass finds their peak.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grid`, at the call and not with the first slab; for keywords that `grid` does not know.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> x = ns.random.normal(size=(1000, 2), rng=1)
+    >>> axes = [(-6, 6, 61), (-6, 6, 61)]
+    >>> parts = [f for _, f in ns.kde.grid_slabs(x, axes, slab_rows=20)]
+    >>> bool(np.array_equal(np.concatenate(parts), ns.kde.grid(x, axes)))
+    True
+    """
+    method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
+    unknown = set(options) - {*MATRIX_OPTIONS, "boundary", "adaptive"}
+    if unknown:
+        raise TypeError(f"grid_slabs got unknown keywords {sorted(unknown)}; it takes those of kde.grid")
+    e = estimate(samples, options.pop("weights", None), options)
+    parsed = parse_axes(axes, e.model.d, len(e.model.x))
+    check_method(e.model, method, derivative, e.boundary, in_slabs=True)
+    shape = tuple(int(m) for m in parsed[2])
+    if slab_rows is None:
+        slab_rows = max(1, (64 << 20) // (8 * math.prod(shape[1:])))
+    if not hasattr(slab_rows, "__index__") or slab_rows < 1:
+        raise ValueError(f"slab_rows={slab_rows!r}; use an integer >= 1")
+    where = choose_device(device)
+    host = _torch_to_numpy(out, "out")
+    if out is not None:
+        check_out(host, shape, np.dtype(e.model.dtype))
+
+    def generate():
+        for first, last, block in e.slabs(parsed, method, rows=int(slab_rows), derivative=derivative, device=where):
+            yield slice(first, last), np.ascontiguousarray(block, e.model.dtype)
+
+    if out is None and callback is None:
+        return generate()
+    for where_, block in generate():
+        if out is not None:
+            host[where_] = block
+        if callback is not None and callback(where_, block):
+            break
+    return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Summary:
+    """What the first pass learns of a share of the samples; add with `combine`. Equal to itself alone."""
+
+    n: int
+    W: float
+    W2: float
+    mean: np.ndarray
+    M2: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    weighted: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """Kernel matrix, grid and quantum that all shares must have in common. Equal to itself alone."""
+
+    model: Model
+    grid: Grid
+    weighted: bool
+
+    @property
+    def H(self):
+        """Kernel matrix."""
+        return self.model.H
+
+    @property
+    def error_bound(self):
+        """A-priori absolute error of the density."""
+        return self.grid.bound
+
+
+def check_plan(plan):
+    """Raise unless it is a Plan."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan is a {type(plan).__name__}; pass the Plan that kde.plan(summary, axes) makes")
+
+
+def summarise(samples, weights=None):
+    """First pass over a share of the samples, for `plan`.
+
+    Parameters
+    ----------
+    samples : (n, d) or (n,) array_like
+    weights : (n,) array_like, optional
+
+    Returns
+    -------
+    Summary
+    """
+    x = as_samples(samples)[0]
+    w = check_weights(weights, len(x))
+    if not np.isfinite(x).all() or (w is not None and not ((w == 0) | ((w > 1e-100) & (w < 1e100))).all()):
+        raise ValueError("samples must be finite, and weights 0 or between 1e-100 and 1e100; multiply all weights by one number")
+    d = x.shape[1]
+    if not len(x) or (w is not None and not w.any()):  # nothing that a density would show
+        far = np.full(d, np.inf)
+        return Summary(len(x), 0.0, 0.0, np.zeros(d), np.zeros((d, d)), far, -far, w is not None)
+    m = moments(x, w)
+    return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"], w is not None)
+
+
+def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", weighted=None, form="radial"):
+    """Fix kernel matrix, grid and quantum for a distributed density.
+
+    Parameters
+    ----------
+    summary : (n, d) array_like or Summary
+        All samples, or the combined summaries of their shares (`partial` without a plan).
+    axes
+        As in `grid`.
+    kernel : {"epanechnikov", "uniform", "biweight", "triweight"}
+    h, H, sigma
+        As in `grid`; h by default from equation (9).
+    weighted : bool, optional
+        Whether the shares come with weights; by default whether those of the summary did, and no other than that.
+    form : {"radial", "product"}
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ValueError
+        As `grid`, for a summary without samples of positive weight, and for a `weighted` that contradicts it.
+
+    Notes
+    -----
+    The bound on the weight that one grid point can see is the total weight, so the quantum is a few bits coarser than in `grid`.
+    States of twice the summary's total weight and more overflow: the summary has to be of all shares.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> x = ns.random.normal(size=(1000, 2), rng=1)
+    >>> shares = np.split(x, 4)
+    >>> summary = ns.kde.combine(*[ns.kde.partial(s) for s in shares])
+    >>> p = ns.kde.plan(summary, [(-4, 4, 41), (-4, 4, 51)])
+    >>> f = ns.kde.finalize(ns.kde.combine(*[ns.kde.partial(s, p) for s in shares]), p)
+    >>> f.shape
+    (41, 51)
+    """
+    kernel = rules.kernel_name(kernel, tuple(rules.POWERS))
+    choice("form", form, ("radial", "product"))
+    s = summary if isinstance(summary, Summary) else summarise(summary)
+    d = len(s.mean)
+    if weighted is not None and bool(weighted) != s.weighted and isinstance(summary, Summary):
+        raise ValueError(f"weighted={weighted}, but the summary is of samples {'with' if s.weighted else 'without'} weights")
+    weighted = s.weighted if weighted is None else bool(weighted)
+    if not s.W > 0:
+        raise ValueError("there are no samples of positive weight; pass at least one")
+    known = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2, low=s.low, high=s.high)
+    n_eff = s.W**2 / s.W2
+    stand_in = np.broadcast_to(np.zeros(d), (s.n, d))  # only its shape is used
+    matrix, factor, spread = kernel_matrix(
+        stand_in, np.ones(1) if weighted else None, known, n_eff, kernel, h, H, sigma, "eq9", "support", form
+    )
+    product = check_form(form, d, matrix)
+    m = Model(np.empty((0, d)), None, kernel, matrix, factor, spread, 0.0, s.W, n_eff, s.low, s.high, np.dtype(np.float64), None,
+              product=product)  # fmt: skip
+    g = make_grid(m, parse_axes(axes, d))
+    g.ints[G.BOUNDS] = product
+    short = not weighted and not product and kernel == "epanechnikov" and g.chord <= LONG_ROW
+    g.method = "rows-c" if short else "rows-b"
+    quantise(m, g, m.power, s.W, float(s.n), weighted or product)
+    return Plan(m, g, weighted)
+
+
+def partial(samples, plan=None, *, weights=None, device=None, workers=None):
+    """State of a share of the samples: a summary, or with a plan the integers that `combine` adds.
+
+    Parameters
+    ----------
+    samples : (n, d) or (n,) array_like
+    plan : Plan, optional
+        Without one, the first pass: a `Summary` for `plan`.
+    weights : (n,) array_like, optional
+    device : {"auto", "cpu", "cuda"}, optional
+    workers : int, optional
+
+    Returns
+    -------
+    Summary or (rows, cells) int64 array
+        8 bytes per cell for unweighted Epanechnikov kernels, 8 (2p + 1) otherwise.
+
+    Raises
+    ------
+    ValueError
+        For samples that do not fit the plan, that are not finite, and for weights with a plan without or the reverse.
+    TypeError
+        For a plan that is no `Plan`.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    if plan is None:
+        return summarise(samples, weights)
+    check_plan(plan)
+    x, w = as_samples(samples)[0], None
+    w = check_weights(weights, len(x))
+    m, g = plan.model, plan.grid
+    if x.shape[1] != m.d:
+        raise ValueError(f"the samples have {x.shape[1]} columns, the plan {m.d}")
+    if len(x) and plan.weighted != (w is not None):
+        raise ValueError(
+            "the plan is for samples with weights; pass weights=" if plan.weighted else
+            "the plan is for samples without weights; make it of summaries with weights, or with weighted=True"
+        )  # fmt: skip
+    if not np.isfinite(x).all() or (w is not None and not (np.isfinite(w) & (w >= 0)).all()):
+        raise ValueError("samples must be finite, and weights finite and >= 0")
+    model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0)) if len(x) else m
+    g = dataclasses.replace(g, geo=g.geo.copy(), ints=g.ints.copy())
+    if not len(x):
+        return np.zeros((g.lines, g.state_size(m.power)), np.int64)
+    lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
+    lists["w"] = np.rint(lists["w"] * g.q)
+    check_workers(workers)
+    return accumulate(g, lists, model.power, g.ints, g.lines, choose_device(device), workers)
+
+
+def combine(*states):
+    """Add states of `partial`, in any order and grouping.
+
+    Parameters
+    ----------
+    *states : Summary or int64 arrays, or one iterable of them
+
+    Returns
+    -------
+    Summary or int64 array
+        Sums of integers are exact: associative and commutative to the bit.
+
+    Raises
+    ------
+    ValueError
+        For nothing, summaries with and without weights or of other columns, and states of several plans.
+    TypeError
+        For summaries among grid states.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    if len(states) == 1 and not isinstance(states[0], (Summary, np.ndarray)):
+        states = tuple(states[0])
+    if not states:
+        raise ValueError("nothing to combine; pass at least one state")
+    total = states[0]
+    for s in states[1:]:
+        if isinstance(total, Summary) != isinstance(s, Summary):
+            raise TypeError("summaries and grid states cannot be combined with each other")
+        if isinstance(total, Summary):
+            if min(total.n, s.n) > 0 and total.weighted != s.weighted:
+                raise ValueError("one summary is of samples with weights, another without; pass weights to all")
+            if len(total.mean) != len(s.mean):
+                raise ValueError(f"summaries of samples with {len(total.mean)} and {len(s.mean)} columns cannot be combined")
+            delta, weight = s.mean - total.mean, total.W + s.W
+            share = s.W / weight if weight > 0 else 0.0
+            total = Summary(
+                total.n + s.n, weight, total.W2 + s.W2, total.mean + delta * share,
+                total.M2 + s.M2 + np.outer(delta, delta) * (total.W * share),
+                np.minimum(total.low, s.low), np.maximum(total.high, s.high), total.weighted or s.weighted,
+            )  # fmt: skip
+        else:
+            if not all(isinstance(v, np.ndarray) and v.dtype == np.int64 and v.shape == s.shape for v in (s, total)):
+                raise ValueError("grid states must be the int64 arrays that kde.partial gives for one plan")
+            total = total + s
+    return total
+
+
+def finalize(state, plan, *, total_weight=None, device=None, workers=None):
+    """Density of a combined state.
+
+    Parameters
+    ----------
+    state : int64 array
+    plan : Plan
+    total_weight : float, optional
+        By default that of the plan's summary.
+    device, workers
+        As in `grid`.
+
+    Returns
+    -------
+    array
+        In the shape of the axes.
+
+    Raises
+    ------
+    ValueError
+        For a state that is not of this plan, and for a total weight that is not positive.
+    TypeError
+        For a plan that is no `Plan`.
+
+    Examples
+    --------
+    See `plan`.
+    """
+    check_plan(plan)
+    g = plan.grid
+    natural = [int(g.length[a]) for a in g.order]
+    wanted = (g.lines, g.state_size(plan.model.power))
+    if not isinstance(state, np.ndarray) or state.shape != wanted or state.dtype != np.int64:
+        raise ValueError(f"state must be the int64 array of shape {wanted} that kde.partial gives for this plan")
+    out = allocate(natural, np.float64)
+    geo = g.geo.copy()
+    if total_weight is not None:
+        if not 0 < total_weight < math.inf:
+            raise ValueError(f"total_weight={total_weight!r}; it must be finite and > 0")
+        geo[G.SCALE] *= plan.model.total / float(total_weight)
+    kernel = K.FINISH["c" if g.method == "rows-c" else plan.model.power]
+    rows, on, cost = out.reshape(-1, natural[-1]), choose_device(device), 2.0 * wanted[1]
+
+    def slab(a, b):
+        launch(kernel, (geo, g.ints, state[a:b], rows[a:b]), g.lines, device=on, workers=workers, cost=cost, threads=64)
+
+    in_slabs(slab, g.lines, 2 * cost if on == "cpu" else 0, workers)
+    return np.ascontiguousarray(np.moveaxis(out, -1, g.order[-1]))

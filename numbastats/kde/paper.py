@@ -1,0 +1,79 @@
+"""Direct sums: S-KDE of Lopez-Novoa et al. (2015) with its boxes and crops, exact row intervals, and brute force ("ep").
+
+Kept for comparison and reached through ``method=``; "skde-row" is also what "auto" takes where integers do not suit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core.dispatch import launch
+from numbastats.kde import kernels as K
+from numbastats.kde.kernels import geometry as G
+from numbastats.kde.slabs import in_slabs
+
+__all__ = ["exhaustive", "plan_direct", "run_atomic", "run_boxes", "run_direct"]
+
+BOUNDS = {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}  # exact interval, box, crop: see `kernels.direct`
+
+
+def plan_direct(model, grid, lists, derivative):
+    """The final factor, what to add and where, and the bound on the error."""
+    grid.geo[G.SCALE] = model.constant
+    grid.ints[G.MODE] = 0 if derivative is None else model.power + 3
+    grid.ints[G.BOUNDS] = 1 if model.product else BOUNDS[grid.method]
+    grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
+
+
+def run_direct(task, power):
+    """Rows owned by tasks; on a GPU a thread per position."""
+    grid, out = task.grid, task.out
+    out[...] = 0.0
+    most = 30.0 + 3.0 * min(2 * grid.half[-1], out.shape[1])  # nanoseconds of a sample on a row
+    if grid.ints[G.DIM] > 1 or task.device == "cuda":
+        items = out.size if task.device == "cuda" else len(out)
+        task.by_rows(K.DIRECT, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
+        return
+
+    def share(a, b):  # one row: the same sums in the same order
+        launch(K.DIRECT, (*task.samples, np.array([a, b]), grid.geo, task.ints(), out), 1, device="cpu", workers=1)
+
+    in_slabs(share, task.kept, most, 1)
+
+
+def run_boxes(task, power):
+    """The boxes of the samples: rows owned by tasks, on a GPU a thread per sample with atomic additions."""
+    (run_atomic if task.device == "cuda" else run_direct)(task, power)
+
+
+def run_atomic(task, power):
+    """Thread per sample, with atomic additions."""
+    grid, out, kept, samples, ints = task.grid, task.out, task.kept, task.samples, task.ints()
+    on_gpu = task.device == "cuda"
+    out[...] = 0.0
+    target = cuda.to_device(out) if on_gpu else out
+
+    def slab(a, b):
+        some = [v if b - a == kept or v.size == 1 else np.ascontiguousarray(v[..., a:b]) for v in samples]
+        args = (*some, task.lists["starts"], grid.geo, ints, target)
+        launch(K.DIRECT_ATOMIC, args, kept, device=task.device, workers=task.workers, cost=100.0, outputs=(), threads=64)
+
+    boxes = np.minimum(2 * grid.half + 1, grid.length[grid.order])
+    in_slabs(slab, samples[0].shape[1], 0 if on_gpu else 10.0 * boxes.prod(), task.workers)
+    if on_gpu:
+        target.copy_to_host(out)
+
+
+def exhaustive(estimate, ask):
+    """Yield (first, last, block) along axis 0 by brute force over all samples."""
+    positions, count, rest = estimate.positions(ask.axes), ask.shape[0], ask.shape[1:]
+    step = count if ask.rows is None else ask.rows
+    for first in range(0, count, step):
+        last = min(first + step, count)
+        block = np.empty((last - first, *rest))
+        for i in range(first, last):
+            mesh = np.meshgrid(positions[0][i : i + 1], *positions[1:], indexing="ij")
+            points = np.stack([m.reshape(-1) for m in mesh], -1)
+            block[i - first] = estimate.points(points, method="ep", device=ask.device).reshape(rest)
+        yield first, last, block
