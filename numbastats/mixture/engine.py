@@ -1,9 +1,12 @@
-"""From arranged data to optima: starts on compressed cells, the best few to a certified optimum, the choice among them."""
+"""From arranged data to results: chunks of data sets, starts on compressed cells, the best few to a certified optimum."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import types
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 from numba import cuda
@@ -12,66 +15,37 @@ from numbastats._core import dispatch
 from numbastats._core.compile import SIMULATED
 from numbastats._core.parallel import in_threads, worker_count
 from numbastats._core.random import Purpose, stream_word
-from numbastats.mixture import climbing as c
 from numbastats.mixture import kernels as k
-from numbastats.mixture import starting
-from numbastats.mixture.families import excess, poisson_base
-from numbastats.mixture.passes import LANES
-from numbastats.scalar import families as fam
+from numbastats.mixture.arguments import KINDS, Options, arrange
+from numbastats.mixture.criteria import criteria, free_parameters
+from numbastats.mixture.families import Family
+from numbastats.mixture.information import covariances
+from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels.passes import CHUNK, LANES, NSUM
+from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS
+from numbastats.mixture.selection import Result, best_few, choose, split_starts
+from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
+from numbastats.scalar import mixture as fam
 
-__all__ = ["Options", "Prepared", "Result", "fit_k", "prepare"]
+__all__ = ["Job", "Prepared", "assemble", "fit_k", "pairwise_sum", "prepare", "run_chunks"]
 
-LAYOUT = "block"  # of the starts on CUDA: "block" for each start, or "queue" for each data set, a warp per start
-LARGE = 4 * k.CHUNK  # observations from which the passes over one data set are parallel and the host drives them
-KINDS = {
-    "portfolio": (starting.SUBSET, starting.QUANTILE_CUTS, starting.KMEANS_CUTS),
-    "subset": (starting.SUBSET,),
-    "quantile": (starting.QUANTILE_CUTS,),
-    "kmeans++": (starting.KMEANS_CUTS,),
-}
+IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
+CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
+LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
 PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
-METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BULKEM}
-INADMISSIBLE, TOO_FEW = 4, 5
+_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular")
+_LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
+
+_BEYOND = (
+    "the log-likelihood or the parameters are beyond the range of {} numbers; bring the data to a scale near 1, or drop extreme "
+    "values"
+)
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What a fit is asked for; `n_init` None means 30, 60, 100 starts for up to 2, 3, more components."""
-
-    method: str
-    starts: str
-    n_init: int | None
-    tol: float
-    max_iter: int
-    prior_n: float
-    prior_d: float | None
-    prior_a: float
-    min_sd_ratio: float
-    min_count: float
-    precision: str
-    key: tuple
-    device: str
-    workers: object
-    halt: list = dataclasses.field(default_factory=list, compare=False)  # no longer empty once the call was interrupted
-
-    def n_starts(self, K):
-        """Starts per data set."""
-        if K == 1:
-            return 1
-        return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
-
-    def vector(self, family, unit):
-        """Options of the climb kernel, double precision."""
-        opt = np.zeros(c.OPTIONS)
-        opt[c.METHOD], opt[c.TOL], opt[c.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
-        opt[c.PRIOR_N], opt[c.PRIOR_A], opt[c.SHAPE], opt[c.UNIT] = self.prior_n, self.prior_a, family.shape, unit
-        opt[c.WARM_PASSES] = 5
-        opt[c.NOISE] = 1e-12
-        opt[c.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
-        return opt
+# --- one number of components of a chunk of data sets -----------------------------------------------------------------------
 
 
-def run(kernel, args, n, options, written, threads=LANES, block=LANES, cost=1e4, most=None):
+def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
     """Launch over n problems of so many CUDA threads each; arrays in `written` are read and written.
 
     A problem takes `cost` ns of one CPU core, `most` at worst. On the CPU long work is done in pieces, between which Ctrl-C is
@@ -92,7 +66,7 @@ def run(kernel, args, n, options, written, threads=LANES, block=LANES, cost=1e4,
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return
     staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=block)
+    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
     for i in written:
         if isinstance(args[i], np.ndarray):
             staged[i].copy_to_host(args[i])
@@ -157,93 +131,13 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     else:
         scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
         info[:, c.PRIOR_D] = options.prior_d * (info[:, c.SCALE] / data.factor[lo:hi]) ** scale
-    prepared = Prepared(
-        family,
-        t1,
-        t2,
-        w,
-        off,
-        u1,
-        u2,
-        uw,
-        cell,
-        q,
-        info,
-        ids[lo:hi].astype(np.uint32),
-        data.unit,
-        np.zeros(D),
-        data.factor[lo:hi],
-    )
-    prepared.constant = _constant(prepared, y, w)
+    cells, factor = (u1, u2, uw, cell, q), data.factor[lo:hi]
+    prepared = Prepared(family, t1, t2, w, off, *cells, info, ids[lo:hi].astype(np.uint32), data.unit, np.zeros(D), factor)
+    prepared.constant = loglik_constant(prepared, y, w)
     if options.device == "cuda":
         for name in ("t1", "t2", "w", "u1", "u2", "uw", "q"):
             setattr(prepared, name, cuda.to_device(getattr(prepared, name)))
     return prepared
-
-
-def _constant(p, y, w):
-    """What the canonical log-likelihood of the scaled data lacks: sum of w h(x)."""
-    family, info = p.family, p.info
-    mass, logs, scale = info[:, c.MASS], info[:, c.LOGS], info[:, c.SCALE]
-    if family.closed:  # the sum of logarithms cancels; a zero would make it infinite
-        logs = np.zeros(logs.shape)
-    power, add = fam.log_base(family.base, float(family.shape))
-    j0, j1, j2 = family.jacobian
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_unit = np.log(scale) - np.log(p.factor)
-    total = mass * (add + j0)
-    if not family.discrete:
-        total = total - mass * log_unit
-    if power != 0.0 or j1 != 0.0:
-        total = total + (power + j1) * logs + j1 * mass * log_unit
-    if j2 != 0.0:
-        total = total + j2 * (mass * info[:, c.SHIFT] + scale * (info[:, c.CENTRE] * mass + info[:, c.SUM1])) / p.factor
-    # the coefficients of these are relative to the law of the mean
-    centre = info[:, c.CENTRE]
-    if family.base == fam.FIXED_GAMMA:
-        a = family.shape
-        total = total + mass * fam.gamma_terms(a)[2]
-        if a <= 16.0:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return total - a * (info[:, c.SUM1] / centre - (logs - mass * np.log(centre)))
-        for d in np.flatnonzero(mass > 0.0):
-            part, mean = slice(p.off[d], p.off[d + 1]), centre[d] * scale[d] / p.factor[d]
-            total[d] -= a * np.dot(w[part], excess(mean, y[part]) / mean)
-    if family.base == fam.POISSON and y.size:
-        new = np.concatenate([[True], np.diff(y) != 0.0])  # equal counts are neighbours
-        new[p.off[:-1][p.off[:-1] < y.size]] = True
-        first = np.flatnonzero(new)
-        owner = np.searchsorted(p.off, first, side="right") - 1
-        logs = np.add.reduceat(w, first) * poisson_base(y[first], np.maximum(centre[owner], 1e-300))
-        total = total + np.bincount(owner, logs, centre.size)
-    return total
-
-
-def _prior_units(p, options):
-    """What a component's log prior of the scaled dispersion lacks: -(n0/2) log of the dispersion's unit."""
-    degree = {fam.INVERSE_GAUSSIAN: -1.0, fam.GAUSSIAN: 2.0}.get(p.family.base, 0.0)
-    if options.prior_n * degree == 0.0:
-        return np.zeros(p.factor.shape)
-    return -0.5 * options.prior_n * degree * (np.log(p.info[:, c.SCALE]) - np.log(p.factor))
-
-
-@dataclasses.dataclass
-class Result:
-    """Outcome for one number of components, one row per data set, in scaled units until `in_units`."""
-
-    par: np.ndarray  # (D, 3, K)
-    loglik: np.ndarray
-    objective: np.ndarray
-    decrement: np.ndarray
-    min_eig: np.ndarray
-    status: np.ndarray
-    n_iter: np.ndarray
-    n_passes: np.ndarray
-    hits: np.ndarray
-    runner_up: np.ndarray
-    n_singular: np.ndarray
-    hess: np.ndarray
-    starts: tuple | None = None
 
 
 def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
@@ -267,7 +161,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     climbs = []
     while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
         if newton:
-            owner, start, covered = _best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))
+            owner, start, covered = best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))
         else:
             owner, start = np.nonzero(usable)
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
@@ -275,7 +169,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         climbs.append((owner, start, covered, points, outcome, hess))
         usable[owner[(outcome[:, 4] != c.DEGENERATE) & np.isfinite(outcome[:, 0])]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
-    result = _choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
+    result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
     if first is not None:
         result.starts = (first, owner, start, points, outcome)
@@ -283,7 +177,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
 
 
 def _starts(p, info, K, R, par, ll, flag, options, given):
-    kinds = (starting.GIVEN,) if given else (starting.QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
+    kinds = (GIVEN,) if given else (QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
     row = np.resize(np.array(kinds, np.int64), R)
     family, shape = p.family.base, float(p.family.shape)
     stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
@@ -292,58 +186,23 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
     def launch(kernel, data, kinds, passes):
         args = [*data, p.cell, p.q, info, p.ids, kinds, family, shape, options.prior_n, options.prior_a, passes, *options.key]
         args += [stream, np.uint32(0), par, ll, flag]
-        if kernel is k.STARTS_QUEUE:
-            threads = k.WARPS * LANES
-            run(kernel, args, len(ll), options, (17, 18, 19), threads=threads, block=threads)
-        else:
-            cost = 1.2 * passes * K * (p.cell[-1] / ll.shape[0]) + 1000.0
-            run(kernel, args, ll.size, options, (17, 18, 19), cost=cost)
+        cost = 1.2 * passes * K * (p.cell[-1] / ll.shape[0]) + 1000.0
+        run(kernel, args, ll.size, options, (17, 18, 19), cost=cost)
 
     cells = (p.u1, p.u2, p.uw)
-    double = k.STARTS_QUEUE if options.device == "cuda" and LAYOUT == "queue" else k.STARTS
     if options.precision == "double" or not passes:
-        launch(double, cells, row, passes)
+        launch(k.STARTS, cells, row, passes)
         return
     launch(k.STARTS_SINGLE, narrow(cells), row, passes)
     void = flag != 0
     par[void] = 1.0
-    launch(double, cells, np.full(R, starting.GIVEN), 1)  # ranked, and moved once more, in double precision
+    launch(k.STARTS, cells, np.full(R, GIVEN), 1)  # ranked, and moved once more, in double precision
     flag[void] = c.DEGENERATE
 
 
 def narrow(arrays):
     """Copies in single precision."""
     return tuple(np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in arrays)
-
-
-def _best_few(ll, par, usable, top):
-    """The best starts that differ in log-likelihood by more than 1e-3 or in their means, and how many each covers.
-
-    As (data set, start, number); these are then no longer `usable`.
-    """
-    D, R = ll.shape
-    value = np.where(np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
-    value[~usable] = -math.inf
-    means = np.sort(par[:, :, 1, :], axis=2).transpose(2, 0, 1).copy()  # short axes go first
-    picks, cover = np.full((D, top), -1, np.int64), np.zeros((D, top), np.int64)
-    rows = np.arange(D)
-    for t in range(top):
-        best = np.argmax(value, axis=1)
-        highest = value[rows, best]
-        alive = np.nonzero(highest > -math.inf)[0]
-        if not alive.size:
-            break
-        b = best[alive]
-        near = value[alive] >= highest[alive, None] - 1e-3
-        for m in means:
-            chosen = m[alive, b][:, None]
-            near &= np.abs(m[alive] - chosen) <= 0.05 * (np.abs(chosen) + 1e-3)
-        near[np.arange(alive.size), b] = True
-        picks[alive, t], cover[alive, t] = b, near.sum(axis=1)
-        value[alive] = np.where(near, -math.inf, value[alive])
-    usable &= value > -math.inf
-    owner, t = np.nonzero(picks >= 0)
-    return owner, picks[owner, t], cover[owner, t]
 
 
 def climb(p, info, owner, points, options):
@@ -362,7 +221,7 @@ def climb(p, info, owner, points, options):
             np.zeros((blocks, 4, 3, K)),
             np.zeros((blocks, c.VECTOR_ROWS, n)),
             np.zeros((blocks, 3, n, n)),
-            np.zeros((blocks, k.NSUM)),
+            np.zeros((blocks, NSUM)),
         )
         size = K * float(p.lengths[owner[small]].mean())
         cost, most = 15.0 * size, size * (100.0 if options.method == "newton" else 0.8 * options.max_iter)
@@ -413,108 +272,248 @@ def climb_large(p, info, d, opt, point, outcome, hess, options):
 def chunk_sums(x, y, w, P, level, hessian, options):
     """Sums of one pass by chunks, combined in fixed order."""
     K = P.shape[1]
-    parts = np.zeros((max(1, -(-x.size // k.CHUNK)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
-    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * k.CHUNK)
-    return k.combine(parts)
+    parts = np.zeros((max(1, -(-x.size // CHUNK)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
+    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * CHUNK)
+    return pairwise_sum(parts)
 
 
-def _sd(par, family):
-    """Standard deviation of each component on the scaled y."""
-    m, v = par[..., 1, :], par[..., 2, :]
-    with np.errstate(invalid="ignore", over="ignore"):
-        if family.base == fam.INVERSE_GAUSSIAN:
-            return np.sqrt(m**3 * v)
-        if family.base == fam.GAUSSIAN:
-            return np.sqrt(v)
-        if family.base == fam.GAMMA:
-            return m * np.sqrt(v)
-        if family.base == fam.FIXED_GAMMA:
-            return m / math.sqrt(family.shape)
-        return np.sqrt(m) if family.base == fam.POISSON else np.sqrt(m * (1.0 + m))
+def pairwise_sum(parts):
+    """Sum rows pairwise, in an order that depends on their number alone."""
+    parts = np.array(parts, np.float64, ndmin=2)
+    while len(parts) > 1:
+        half = (len(parts) + 1) // 2
+        head = parts[:half].copy()
+        head[: len(parts) - half] += parts[half:]
+        parts = head
+    return parts[0]
 
 
-def _blur(par, p, info):
-    """Error of the log-likelihood by rounding, roughly."""
-    return 2.0**-52 * info[:, c.MASS] * p.family.logit_size(par[:, 1], par[:, 2], info[:, [c.CENTRE]]).max(axis=1)
+# --- chunks of data sets ---------------------------------------------------------------------------------------------------
 
 
-def split_starts(par, family):
-    """Starts (1, 2 K, 3, K + 1) that split each component of a fit (3, K) in two, half and one standard deviation apart."""
-    K = par.shape[1]
-    sd = _sd(par, family)
-    out = np.ones((1, 2 * K, 3, K + 1))
-    for s in range(K):
-        for i, apart in enumerate((0.5, 1.0)):
-            new = np.concatenate([par, par[:, [s]]], axis=1)
-            new[0, [s, K]] *= 0.5
-            step = np.array([-apart, apart]) * sd[s]
-            new[1, [s, K]] = par[1, s] + step if family.base == fam.GAUSSIAN else par[1, s] * np.exp(step / par[1, s])
-            out[0, 2 * s + i] = new
-    return out
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """The fit of a chunk of data sets."""
+
+    family: Family
+    candidates: tuple
+    per_set: np.ndarray | None
+    options: Options
+    se: bool
+    cov: bool
+    keep_starts: bool
+    first: int
+
+    @np.errstate(all="ignore")  # extreme data get a status, not a warning
+    def __call__(self, chunk):
+        """Fit a chunk, (values, index of the first data set, explicit starts): a dict of arrays."""
+        values, lo, starts = chunk
+        family, options = self.family, self.options
+        data = arrange(values, family, worker_count(options.workers))
+        D = data.count
+        ids = np.arange(self.first + lo, self.first + lo + D)
+        p = prepare(data, 0, D, ids, family, options, options.method == "newton")
+        given = None if starts is None else scaled_starts(starts, p)
+        results = [fit_k(p, K, options, given, self.keep_starts) for K in self.candidates]
+        for j in range(1, len(results) if self.per_set is None and options.method != "bulkem" else 0):
+            if self.candidates[j] == self.candidates[j - 1] + 1:
+                self._split(data, ids, results[j - 1], results[j])
+        values_of_criterion = criteria(options.criterion, p, results)
+        pick = self._picked(results, values_of_criterion, lo)
+        out = self._chosen(p, results, pick)
+        out["criteria_"], out["n_components"] = values_of_criterion, np.asarray(self.candidates, np.int64)[pick]
+        out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
+        notes = dict(data.notes)
+        for d in np.nonzero(unusable(out, family, values.dtype))[0]:
+            out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
+        lost = (data.status != 0) | np.isin(out["status"], (3, 5, 8))
+        for name in ("weights", "centres", "params"):
+            out[name][lost] = np.nan
+        out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
+        out["n_used"] = np.where(data.status != 0, 0, p.info[:, c.COUNT]).astype(np.int64)
+        out["mass"] = p.info[:, c.MASS]
+        out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
+        return out
+
+    def _picked(self, results, values, lo):
+        """Which number of components each data set gets: as prescribed, or by the criterion among certified fits."""
+        if self.per_set is not None:
+            return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
+        certified = np.stack([r.status == 0 for r in results], axis=1)
+        pick = np.argmin(np.where(certified, values, math.inf), axis=1)
+        none = ~certified.any(axis=1)
+        grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
+        pick[none] = np.argmin(grade, axis=1)[none]
+        return pick
+
+    def _chosen(self, p, results, pick):
+        """The fits that were picked, with standard errors and covariances, in the units of the data."""
+        D, width, family = pick.size, max(self.candidates), p.family
+        out = {name: np.full((D, width), np.nan) for name in ("weights", "centres", "params")}
+        for name in _PER_FIT:
+            out[name] = np.stack([getattr(r, name) for r in results])[pick, np.arange(D)]
+        size = len(family.parameters) + 1
+        side = size * width if self.se or self.cov else 0
+        cov, se = np.full((D, side, side), np.nan), np.full((D, side), np.nan)
+        for j, (K, r) in enumerate(zip(self.candidates, results, strict=True)):
+            rows = np.nonzero(pick == j)[0]
+            w, m, v = in_units(r.par[rows], p, rows)
+            out["weights"][rows, :K], out["centres"][rows, :K], out["params"][rows, :K] = w, m, v
+            if side:
+                covariances(cov, se, r, rows, p, m, v)
+        out["cov"], out["se"] = cov if self.cov else cov[:, :0, :0], {}
+        if self.se:
+            se = se.reshape(D, size, width)
+            out["se"] = {name: se[:, q] for q, name in enumerate(("weights", *family.parameters))}
+        return out
+
+    def _split(self, data, ids, fewer, more):
+        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two."""
+        with np.errstate(invalid="ignore"):
+            worse = ~(more.loglik >= fewer.loglik - 1e-6) & np.isfinite(fewer.loglik) & (more.status != 5)
+        for d in np.nonzero(worse)[0]:
+            p = prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
+            starts = split_starts(fewer.par[d], self.family)
+            again = fit_k(p, starts.shape[3], self.options, starts)
+            more.n_passes[d] += again.n_passes[0]
+            if again.status[0] in (0, 1, 2, 4) and not again.loglik[0] <= more.loglik[d]:
+                again.n_passes[0] = more.n_passes[d]
+                for field in dataclasses.fields(more):
+                    if field.name != "starts":
+                        getattr(more, field.name)[d] = getattr(again, field.name)[0]
 
 
-def _choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
-    """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
-    D, n = p.info.shape[0], (1 + q) * K - 1
-    status = outcome[:, 4].astype(np.int64)
-    objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
-    status = np.where((status != c.DEGENERATE) & ~np.isfinite(outcome[:, 0]), c.DEGENERATE, status)
-    info = p.info[owner]
-    blurred = ~(_blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
-    status[(status == 0) & blurred] = c.NOT_CERTIFIED
-    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, c.SPREAD][:, None]).all(axis=1)
-    if K > 1:  # one component has all observations
-        keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
-    # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
-    grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
-    order = np.lexsort((-objective, -grade, owner))
-    first = np.ones(owner.size, bool)
-    first[1:] = owner[order][1:] != owner[order][:-1]
-    best = np.full(D, -1)
-    best[owner[order][first]] = order[first]
-    r = Result(
-        np.full((D, 3, K), np.nan), *(np.full(D, np.nan) for _ in range(4)), np.full(D, c.DEGENERATE, np.int8),
-        np.zeros(D, np.int64), np.zeros(D, np.int64), np.zeros(D, np.int64), np.full(D, np.nan), np.zeros(D, np.int64),
-        np.full((D, n, n), np.nan),
-    )  # fmt: skip
-    np.add.at(r.n_passes, owner, outcome[:, 5].astype(np.int64))
-    np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
-    has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
-    i = best[has]
-    r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome[i, 5]
-    lift = p.constant + _prior_units(p, options) * K
-    r.objective[has], r.loglik[has] = outcome[i, 0] + lift[has], outcome[i, 1] + p.constant[has]
-    r.decrement[has], r.min_eig[has] = outcome[i, 2], outcome[i, 3]
-    r.status[has] = np.where(grade[i] == 2, INADMISSIBLE, status[i])
-    if owner.size:
-        top = objective[best[owner]]
-        close = objective >= top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top))
-        np.add.at(r.hits, owner, covered * close)
-        other = (status == 0) & (objective < top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top)))
-        second = np.full(D, -math.inf)
-        np.maximum.at(second, owner[other], objective[other])
-        r.runner_up = np.where(np.isfinite(second), second + lift, np.nan)
-    r.status[~enough] = TOO_FEW
-    r.par[~enough] = np.nan
-    ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :]))
-    if K > 1:
-        r.hess = _reordered(r.hess, ascending)
-        r.par = np.take_along_axis(r.par, ascending[:, None, :], axis=2)
-    return r
+def _kept(r, p):
+    """Start parameters and outcomes in the units of y."""
+    first, owner, start, points, outcome = r.starts
+    D, R, _, K = first.shape
+    loglik, status = np.full((D, R), np.nan), np.full((D, R), 3, np.int8)
+    passes = np.zeros((D, R), np.int64)
+    loglik[owner, start] = outcome[:, 1] + p.constant[owner]
+    status[owner, start], passes[owner, start] = outcome[:, 4], outcome[:, 5]
+    flat = first.reshape(D * R, 3, K)
+    w, m, v = in_units(flat, p, np.repeat(np.arange(D), R))
+    return {
+        "weights": w.reshape(D, R, K), "centres": m.reshape(D, R, K), "params": v.reshape(D, R, K), "loglik": loglik,
+        "status": status, "n_iter": passes,
+    }  # fmt: skip
 
 
-def _reordered(hess, order):
-    """Hessians of components in another order: log al_k/al_K changes its base too."""
-    D, K = order.shape
-    n = hess.shape[1]
-    # the old theta as a linear map of the new one: z_old_j = z_new_at(j) - z_new_at(K - 1), where z_new_(K - 1) = 0
-    at = np.argsort(order, axis=1)
-    rows, j = np.arange(D)[:, None], np.arange(K - 1)
-    weights = np.zeros((D, K - 1, K))
-    weights[rows, j, at[:, :-1]] = 1.0
-    weights[rows, j, at[:, -1:]] -= 1.0
-    M = np.zeros((D, n, n))
-    M[:, : K - 1, : K - 1] = weights[:, :, :-1]
-    for s in range(K - 1, n, K):
-        M[rows, s + np.arange(K), s + at] = 1.0
-    return np.swapaxes(M, 1, 2) @ hess @ M
+def _costs(data):
+    """Cost of all data sets before each one, in that of an observation; a set costs as much as 1000 of them besides."""
+    return data.off + 1000 * np.arange(data.count + 1)
+
+
+def _many(data, workers):
+    """Whether the data sets are so many, and none so long, that threads should take whole chunks of them."""
+    cost = _costs(data)
+    return workers > 1 and cost[-1] >= 2 * CHUNK_COST and np.diff(cost).max() * 4 * workers <= cost[-1]
+
+
+def _chunks(data, limit, workers=1):
+    """Ranges of data sets with at most `limit` observations, one data set at least.
+
+    For more than one worker they become shorter towards the end, so that all end at about the same time.
+    """
+    cost = _costs(data)
+    least = max(CHUNK_COST, cost[-1] // (16 * workers))
+    chunks, lo = [], 0
+    while lo < data.count:
+        hi = int(np.searchsorted(data.off, data.off[lo] + limit, side="right")) - 1
+        if workers > 1:
+            share = max(least, (cost[-1] - cost[lo]) * 2 // (3 * workers))
+            hi = min(hi, int(np.searchsorted(cost, cost[lo] + share, side="right")) - 1)
+        hi = min(max(hi, lo + 1), data.count)
+        chunks.append((lo, hi))
+        lo = hi
+    return chunks
+
+
+def _in_turn(pool, function, items):
+    """Results in the order of the items.
+
+    It does not wait for long at a time: where another library (polars) has set a handler of SIGINT that lets the waiting go on,
+    Ctrl-C would be noticed at the end only.
+    """
+    futures = [pool.submit(function, item) for item in items]
+    try:
+        for future in futures:
+            while wait([future], timeout=0.2).not_done:
+                pass
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def assemble(parts, data, family, candidates, done):
+    """Fields of one batch from the chunks; data sets that were not reached have the status of those that were stopped."""
+    D, width = data.count, max(candidates)
+
+    def joined(name, empty):
+        arrays = [part[name] for part in parts]
+        if done < D or not parts:
+            arrays.append(np.full((D - done, *np.shape(empty)), empty))
+        return np.concatenate(arrays)
+
+    row = np.full(width, np.nan)
+    values = {name: joined(name, row) for name in ("weights", "centres", "params")}
+    for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
+        values[name] = joined(name, np.nan)
+    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_used"):
+        values[name] = joined(name, np.int64(0))
+    values["status"] = joined("status", np.int8(9))
+    values["n_components"] = joined("n_components", np.int64(candidates[0]))
+    values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
+    mass = joined("mass", 1.0)
+    free = free_parameters(family, values["n_components"]).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values["bic"] = free * np.log(np.maximum(mass, 1.0)) - 2.0 * values["loglik"]
+    values["aic"] = 2.0 * free - 2.0 * values["loglik"]
+    values["se"] = {
+        name: np.concatenate([part["se"][name] for part in parts] + [np.full((D - done, width), np.nan)])
+        for name in (parts[0]["se"] if parts else ())
+    }
+    values["cov"] = joined("cov", np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan))
+    if data.dtype == np.float32:
+        for name in ("weights", "centres", "params", "cov"):
+            values[name] = values[name].astype(np.float32)
+        values["se"] = {name: s.astype(np.float32) for name, s in values["se"].items()}
+    starts = {}
+    if parts and parts[0]["starts"]:
+        for j, K in enumerate(candidates):
+            starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
+    values["converged"] = np.isin(values["status"], (0, 4))
+    values["n_dropped"] = joined("dropped", np.int64(0))
+    notes = {d: note for part in parts for d, note in part["notes"].items()}
+    return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)
+
+
+def run_chunks(job, values, given, pool, callback):
+    """Results of the chunks that were fitted, and the number of their data sets; with a pool of the caller's, or threads."""
+    D, where, workers = values.count, job.options.device, job.options.workers
+    parts, done, stopped = [], 0, False
+    with contextlib.ExitStack() as stack:
+        theirs = pool is not None
+        if pool is not None:
+            chunks = _chunks(values, min(IN_FLIGHT, max(65_536, values.x.size // 16)))
+        elif where == "cpu" and _many(values, workers):  # whole chunks by threads, which never wait for each other
+            chunks = _chunks(values, IN_FLIGHT, workers)
+            pool = stack.enter_context(ThreadPoolExecutor(workers))
+            job = dataclasses.replace(job, options=dataclasses.replace(job.options, workers=1))
+        else:
+            chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
+        cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
+        results = map(job, cuts) if pool is None else pool.map(job, cuts) if theirs else _in_turn(pool, job, cuts)
+        try:
+            for (_lo, done), part in zip(chunks, results, strict=False):
+                parts.append(part)
+                if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
+                    stopped = done < D
+                    break
+        except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
+            job.options.halt.append(True)
+            raise
+        if stopped and pool is not None and hasattr(results, "close"):
+            results.close()  # chunks that no thread has begun are not fitted
+    return parts, done if stopped else D

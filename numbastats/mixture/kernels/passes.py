@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
+from numba import cuda
 
-from numbastats._core.compile import array_function
-from numbastats.scalar import families as fam
+from numbastats._core.compile import Kernel, array_function
+from numbastats.mixture.kernels.parts import ranges
+from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["BLOCK", "FAST", "LANES", "LN2", "LOG2E", "ROW", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
+__all__ = ["FAST", "SUMS", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
 
 BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
 ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
+CHUNK = 65_536  # observations per task of a pass over a large data set
+MAX_CUDA_K = 15  # local and shared arrays have this size
+PAIRS, EM_SUMS = MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * MAX_CUDA_K + 1
+NSUM = EM_SUMS + 6 * PAIRS  # sums of a pass with its Hessian
+WIDTH = 32  # sums that a block reduces at a time
 LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do)
 FAST = ("contract", "reassoc", "nsz", "arcp")  # sums over observations may be reordered; their scalars keep their own flags
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
@@ -69,7 +77,7 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
     log-likelihood is wanted. 1: all weights are 1. 2: they are not, which costs one logarithm per observation.
     C (6, K) and buf (K + 2, ROW) are work space of the data's type, buf a row behind what lies before it in memory (see
-    `pipeline.spaced`); P and the sums are float64.
+    `engine.spaced`); P and the sums are float64.
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)
@@ -277,3 +285,55 @@ def column(shared, j):
             shared[i, j] += shared[i + half, j]
         half //= 2
     return shared[0, j]
+
+
+# --- sums: one pass over one large data set ----------------------------------------------------------------------------------
+# out[chunk]: s0, s1, s2 per component, the log-likelihood, then the six moments per pair if asked for.
+
+
+def sums_cpu(t1, t2, w, P, level, hessian, out):
+    K = P.shape[1]
+    S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 3, ROW))[1:]
+    for chunk in range(out.shape[0]):
+        a = chunk * CHUNK
+        x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
+        ll = cpu_sums(x, y, wt, P, C, S, H, buf, level, hessian != 0)
+        gather(out[chunk], S, H, ll, hessian)
+
+
+def sums_cuda(t1, t2, w, P, level, hessian, out):
+    shared = cuda.shared.array((LANES, WIDTH), np.float64)
+    acc = cuda.local.array(NSUM, np.float64)
+    e = cuda.local.array(MAX_CUDA_K, np.float64)
+    lane = cuda.threadIdx.x
+    K = P.shape[1]
+    sums = 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)
+    for chunk in range(cuda.blockIdx.x, out.shape[0], cuda.gridDim.x):
+        a = chunk * CHUNK
+        b = min(a + CHUNK, t1.size)
+        if lane < LANES:
+            lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P, e, acc[:sums], hessian)
+        for j0 in range(0, sums, WIDTH):
+            m = min(WIDTH, sums - j0)
+            if lane < LANES:
+                for j in range(m):
+                    shared[lane, j] = acc[j0 + j]
+            cuda.syncthreads()
+            if lane < m:
+                out[chunk, j0 + lane] = column(shared, lane)
+            cuda.syncthreads()
+
+
+def _split_sums(args, parts):
+    t1, t2, w, P, level, hessian, out = args
+    cut = [slice(a * CHUNK, b * CHUNK) for a, b in ranges(len(out), parts)]
+    pieces = [out[a:b] for a, b in ranges(len(out), parts)]
+    return [(t1[c], t2[c], w[c], P, level, hessian, piece) for c, piece in zip(cut, pieces, strict=True)]
+
+
+_f, _i = numba.types.float64, numba.types.int64
+SUMS = Kernel(
+    "mixture.sums", sums_cpu, sums_cuda,
+    lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],
+    dtypes=("float64",), fastmath=FAST, split=_split_sums,
+)  # fmt: skip

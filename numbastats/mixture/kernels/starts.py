@@ -1,20 +1,29 @@
-"""Start values of a mixture, drawn from a counter of (data set, start, draw): the same on every device."""
+"""``starts``: start values and a few EM passes on the cells, one problem per (data set, start).
+
+The values are drawn from a counter of (data set, start, draw): the same on every device.
+"""
 
 from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
+from numba import cuda
 
-from numbastats._core.compile import array_function
-from numbastats.mixture.climbing import CENTRE, COUNT, FLOOR, MASS, above_floor
-from numbastats.scalar import families as fam
+from numbastats._core.compile import Kernel, array_function
+from numbastats.mixture.kernels.columns import CENTRE, COUNT, DEGENERATE, FLOOR, MASS, PRIOR_D
+from numbastats.mixture.kernels.parameters import above_floor, log_prior, m_step, set_coefficients
+from numbastats.mixture.kernels.parts import ranges
+from numbastats.mixture.kernels.passes import EM_SUMS, LANES, MAX_CUDA_K, ROW, column, cpu_sums, lane_sums, scatter
+from numbastats.scalar import mixture as fam
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.search import lower_bound
 
-__all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "SUBSET", "draw_start", "least_mass"]
+__all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "STARTS", "STARTS_SINGLE", "SUBSET"]
 
 SUBSET, QUANTILE_CUTS, KMEANS_CUTS, GIVEN = range(4)  # kinds of start
+_CUTS = MAX_CUDA_K + 1
 
 _function = array_function(fastmath=(), host=False)
 
@@ -136,3 +145,124 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
         if good:
             return True
     return False
+
+
+@_function
+def _rounds(info, passes):
+    """EM passes of a start: half as many again where there are too few observations for cells."""
+    return passes if info[COUNT] >= 512.0 else passes + passes // 2
+
+
+@_function
+def _em_step(S, par, ll, family, info, prior_n, prior_a):
+    """Replace `par` by the M-step: the objective before it, and 0, or DEGENERATE where there is no M-step."""
+    prior_d = info[PRIOR_D]
+    value = ll + log_prior(par, family, prior_n, prior_d, prior_a)
+    good = m_step(S, par, family, info[CENTRE], info[FLOOR], least_mass(info), prior_n, prior_d, prior_a, 0.0)
+    return value, 0 if good else DEGENERATE
+
+
+def starts_cpu(
+    u1, u2, uw, cell, q, info, ids, kinds, family, shape, prior_n, prior_a, passes, k0, k1, stream, first, par, ll, flag
+):
+    D, R = ll.shape
+    K = par.shape[3]
+    P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((1, 6))
+    C, buf = np.empty((6, K), u1.dtype), np.empty((K + 3, ROW), u1.dtype)[1:]
+    cuts, centres = np.empty(K + 1), np.empty(K)
+    for item in range(D * R):
+        d, r = item // R, item % R
+        a, b = cell[d], cell[d + 1]
+        row, p = info[d], par[d, r]
+        x, y, w = u1[a:b], u2[a:b], uw[a:b]
+        q0, q1, q2 = q[0, a:b], q[1, a:b], q[2, a:b]
+        good = draw_start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1)
+        bad = 0 if good else DEGENERATE
+        value = -math.inf
+        rounds = _rounds(row, passes)
+        for t in range(rounds):
+            if bad == 0:
+                set_coefficients(P, p, family, shape, row[CENTRE])
+                level = 2 if t == rounds - 1 else 0
+                value = cpu_sums(x, y, w, P, C, S, H, buf, level, passes < 0)
+                value, bad = _em_step(S, p, value, family, row, prior_n, prior_a)
+        ll[d, r] = value if bad == 0 else -math.inf
+        flag[d, r] = bad
+
+
+def starts_cuda(
+    u1, u2, uw, cell, q, info, ids, kinds, family, shape, prior_n, prior_a, passes, k0, k1, stream, first, par, ll, flag
+):
+    shared = cuda.shared.array((LANES, EM_SUMS), np.float64)
+    P = cuda.shared.array((3, MAX_CUDA_K), np.float64)
+    S = cuda.shared.array((3, MAX_CUDA_K), np.float64)
+    cuts = cuda.shared.array(_CUTS, np.float64)
+    centres = cuda.shared.array(MAX_CUDA_K, np.float64)
+    bad = cuda.shared.array(1, np.int64)
+    tot = cuda.shared.array(EM_SUMS, np.float64)
+    acc = cuda.local.array(EM_SUMS, np.float64)
+    e = cuda.local.array(MAX_CUDA_K, np.float64)
+    lane = cuda.threadIdx.x
+    R, K = ll.shape[1], par.shape[3]
+    sums = 3 * K + 1
+    for item in range(cuda.blockIdx.x, ll.shape[0] * R, cuda.gridDim.x):
+        d, r = item // R, item % R
+        a, b = cell[d], cell[d + 1]
+        row, p = info[d], par[d, r]
+        if lane == 0:
+            q0, q1, q2 = q[0, a:b], q[1, a:b], q[2, a:b]
+            x, y, start = u1[a:b], u2[a:b], first + np.uint32(r)
+            good = draw_start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], start, stream, k0, k1)
+            bad[0] = 0 if good else DEGENERATE
+            ll[d, r] = -math.inf
+        cuda.syncthreads()
+        for _t in range(_rounds(row, passes)):
+            if bad[0] == 0:
+                if lane == 0:
+                    set_coefficients(P[:, :K], p, family, shape, row[CENTRE])
+                cuda.syncthreads()
+                if lane < LANES:
+                    lane_sums(u1[a:b], u2[a:b], uw[a:b], lane, P[:, :K], e, acc[:sums], False)
+                    for j in range(sums):
+                        shared[lane, j] = acc[j]
+                cuda.syncthreads()
+                for j in range(lane, sums if lane < LANES else 0, LANES):
+                    tot[j] = column(shared, j)
+                cuda.syncthreads()
+                if lane == 0:
+                    value = scatter(tot, S[:, :K], S[:, :K], False)
+                    value, bad[0] = _em_step(S[:, :K], p, value, family, row, prior_n, prior_a)
+                    ll[d, r] = value if bad[0] == 0 else -math.inf
+            cuda.syncthreads()
+        if lane == 0:
+            flag[d, r] = bad[0]
+        cuda.syncthreads()
+
+
+def _split_starts(args, parts):
+    """By data sets, or few data sets by starts: what a part writes is contiguous."""
+    u1, u2, uw, cell, q, info, ids, kinds, *middle, first, par, ll, flag = args
+    D, R = ll.shape
+    sets = ranges(D, parts) if D >= parts else [(d, d + 1) for d in range(D)]
+    starts = [(0, R)] if D >= parts else ranges(R, parts)
+    return [
+        (u1, u2, uw, cell[a : b + 1], q, info[a:b], ids[a:b], kinds[s:t], *middle, np.uint32(first + s),
+         par[a:b, s:t], ll[a:b, s:t], flag[a:b, s:t])
+        for a, b in sets for s, t in starts
+    ]  # fmt: skip
+
+
+_f, _i, _u = numba.types.float64, numba.types.int64, numba.types.uint32
+
+
+def _start_types(T):
+    cells, arrays = (T[::1], T[::1], T[::1]), (_i[::1], _f[:, ::1], _f[:, ::1], _u[::1], _i[::1])
+    return [(*cells, *arrays, _i, _f, _f, _f, _i, _u, _u, _u, _u, _f[:, :, :, ::1], _f[:, ::1], _i[:, ::1])]
+
+
+_double = dict(dtypes=("float64",), split=_split_starts)
+_single = dict(
+    dtypes=("float32",), split=_split_starts, f64_ok="parameters, and sums over the observations of a lane, are double"
+)
+STARTS = Kernel("mixture.starts", starts_cpu, starts_cuda, _start_types, **_double)
+STARTS_SINGLE = Kernel("mixture.starts_single", starts_cpu, starts_cuda, _start_types, **_single)
