@@ -290,7 +290,7 @@ def _one(*values):
 def gpu_prepare(rng, dtype, n, edges):
     p, data = prepared(_gpu_sets(n))
     cells = p.cell[-1]
-    inputs = [data.y, data.w, p.off, p.cell, data.power, engine.cell_sizes(p.lengths, True), *_one(0, 1.0)]
+    inputs = [data.y, data.w, p.off, p.cell, data.power, engine.cell_sizes(p.lengths, True), *_one(0)]
     outputs = [np.zeros(data.y.size) for _ in range(2)] + [np.zeros(cells) for _ in range(3)]
     return inputs, [*outputs, np.zeros((3, cells)), np.zeros((p.info.shape[0], columns.INFO))]
 

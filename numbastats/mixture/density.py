@@ -51,7 +51,7 @@ def scores(x, law, par, wanted, device, workers, stats=None):
         base, used[2] = fam.GAMMA, 1.0 / law.shape
     P = np.empty((3, used.shape[1]))
     kernels.on_host.set_coefficients(P, used, base, float(law.shape), c)
-    if base == fam.FIXED_GAMMA:  # with the law of the mean c, which the coefficients are relative to
+    if base == fam.FIXED_GAMMA:  # the coefficients are relative to the distribution of mean c
         a = law.shape
         P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))

@@ -120,10 +120,10 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     whole = cell[-1] == n  # every cell is an observation
     u1, u2, uw = (t1, t2, w) if whole else (spaced(np.empty(cell[-1])) for _ in range(3))
     q, info = np.empty((3, max(cell[-1], 64))), np.zeros((D, c.INFO))
-    args = [y, w, off, cell, data.power[lo:hi], m, family.base, float(family.shape), t1, t2, u1, u2, uw, q, info]
+    args = [y, w, off, cell, data.power[lo:hi], m, family.base, t1, t2, u1, u2, uw, q, info]
     if D:
         cost = 10.0 * n / D
-        run(k.PREPARE, args, D, options, (8, 9, 10, 11, 12, 13, 14), threads=1, cost=cost)
+        run(k.PREPARE, args, D, options, (7, 8, 9, 10, 11, 12, 13), threads=1, cost=cost)
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
         info[:, c.PRIOR_D] = 1e6 * info[:, c.FLOOR]
         if family.base == fam.GAMMA:

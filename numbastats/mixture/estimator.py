@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
 from numbastats._core.errors import ConvergenceWarning, index_of, names_ours, warn
@@ -16,6 +20,8 @@ from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
 
 __all__ = ["Mixture", "MixtureBatch", "MixtureFit"]
+
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 STATUS = {
     0: "certified optimum",
@@ -38,14 +44,14 @@ STATUS = {
 
 
 class _Components:
-    """What fits and batches of fits tell of their components besides their fields."""
+    """What fits and batches of fits report of their components besides their fields."""
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, NDArray]:
         """Parameters of the components by the names that the family has for them, as {"mean": ..., "variance": ...}."""
         return dict(zip(family_of(self.family).parameters, (self.centres, self.params), strict=False))
 
-    def component_means(self):
+    def component_means(self) -> NDArray:
         """Means of x in each component, whatever the family's parameters are.
 
         Returns
@@ -64,7 +70,7 @@ class _Components:
         return family_of(self.family).component_means(self.centres, self.params)
 
     @property
-    def means(self):
+    def means(self) -> NDArray:
         """The centres, of families where these are the means of x."""
         law = family_of(self.family)
         if not law.of_x:
@@ -116,10 +122,10 @@ class MixtureFit(_Components):
         the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
     """
 
-    family: object
-    weights: np.ndarray
-    centres: np.ndarray
-    params: np.ndarray
+    family: str | tuple[str, float]
+    weights: NDArray
+    centres: NDArray
+    params: NDArray
     loglik: float
     objective: float
     n_iter: int
@@ -136,7 +142,7 @@ class MixtureFit(_Components):
     runner_up: float
     n_singular: int
     se: dict
-    cov: np.ndarray
+    cov: NDArray
     decrement: float
     min_eig: float
 
@@ -147,7 +153,7 @@ class MixtureFit(_Components):
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
-    def pdf(self, x, *, device=None, workers=None):
+    def pdf(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
         """Density of the fitted mixture, as `mixture.pdf`.
 
         Parameters
@@ -174,7 +180,7 @@ class MixtureFit(_Components):
         """
         return functions.pdf(x, **self._distribution(), device=device, workers=workers)
 
-    def logpdf(self, x, *, device=None, workers=None):
+    def logpdf(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
         """Logarithm of the density, as `mixture.logpdf`.
 
         Parameters
@@ -189,7 +195,7 @@ class MixtureFit(_Components):
         """
         return functions.logpdf(x, **self._distribution(), device=device, workers=workers)
 
-    def cdf(self, x):
+    def cdf(self, x: ArrayLike) -> NDArray:
         """Distribution function of the fitted mixture, as `mixture.cdf`.
 
         Parameters
@@ -202,7 +208,7 @@ class MixtureFit(_Components):
         """
         return functions.cdf(x, **self._distribution())
 
-    def sf(self, x):
+    def sf(self, x: ArrayLike) -> NDArray:
         """Upper tail probability of the fitted mixture, as `mixture.sf`.
 
         Parameters
@@ -215,7 +221,7 @@ class MixtureFit(_Components):
         """
         return functions.sf(x, **self._distribution())
 
-    def ppf(self, q):
+    def ppf(self, q: ArrayLike) -> NDArray:
         """Quantile function of the fitted mixture, as `mixture.ppf`.
 
         Parameters
@@ -229,7 +235,7 @@ class MixtureFit(_Components):
         """
         return functions.ppf(q, **self._distribution())
 
-    def rvs(self, size=None, *, rng=None):
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
         """Draws from the fitted mixture, as `mixture.rvs`.
 
         Parameters
@@ -243,7 +249,7 @@ class MixtureFit(_Components):
         """
         return functions.rvs(**self._distribution(), size=size, rng=rng)
 
-    def predict_proba(self, x, *, device=None, workers=None):
+    def predict_proba(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
         """Posterior probabilities of the components, as `mixture.responsibilities`.
 
         Parameters
@@ -259,7 +265,7 @@ class MixtureFit(_Components):
         """
         return functions.responsibilities(x, **self._distribution(), device=device, workers=workers)
 
-    def predict(self, x, *, device=None, workers=None):
+    def predict(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
         """Most probable component of every value.
 
         Parameters
@@ -318,43 +324,43 @@ class MixtureBatch(_Components):
     ``zip(batch.keys, batch)``.
     """
 
-    family: object
-    weights: np.ndarray
-    centres: np.ndarray
-    params: np.ndarray
-    loglik: np.ndarray
-    objective: np.ndarray
-    n_iter: np.ndarray
-    n_passes: np.ndarray
-    converged: np.ndarray
-    status: np.ndarray
-    bic: np.ndarray
-    aic: np.ndarray
-    n_used: np.ndarray
-    n_dropped: np.ndarray
-    n_components: np.ndarray
-    hits: np.ndarray
-    runner_up: np.ndarray
-    n_singular: np.ndarray
+    family: str | tuple[str, float]
+    weights: NDArray
+    centres: NDArray
+    params: NDArray
+    loglik: NDArray
+    objective: NDArray
+    n_iter: NDArray
+    n_passes: NDArray
+    converged: NDArray
+    status: NDArray
+    bic: NDArray
+    aic: NDArray
+    n_used: NDArray
+    n_dropped: NDArray
+    n_components: NDArray
+    hits: NDArray
+    runner_up: NDArray
+    n_singular: NDArray
     se: dict
-    cov: np.ndarray
-    decrement: np.ndarray
-    min_eig: np.ndarray
-    criteria_: np.ndarray
+    cov: NDArray
+    decrement: NDArray
+    min_eig: NDArray
+    criteria_: NDArray
     candidates: tuple
     notes: dict = dataclasses.field(repr=False)
     starts: dict = dataclasses.field(repr=False)
     keys: tuple | None = dataclasses.field(default=None, repr=False)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.status.size
 
-    def message(self, i) -> str:
+    def message(self, i: int) -> str:
         """What the status of data set i means."""
         i = index_of(i, len(self))
         return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
 
-    def __getitem__(self, i) -> MixtureFit:
+    def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self))
         values = {}
         K = int(self.n_components[i])
@@ -414,25 +420,25 @@ class Mixture(Estimator):
 
     def __init__(
         self,
-        n_components=2,
+        n_components: int | Sequence[int] = 2,
         *,
-        family=None,
-        n_init=None,
-        method="newton",
-        tol=1e-9,
-        max_iter=5000,
-        prior=None,
-        criterion="bic",
-        se=False,
-        rng=None,
-        device=None,
-        workers=None,
+        family: str | tuple[str, float] | None = None,
+        n_init: int | None = None,
+        method: Literal["newton", "squarem", "em", "bulkem"] = "newton",
+        tol: float = 1e-9,
+        max_iter: int = 5000,
+        prior: Mapping[str, float] | None = None,
+        criterion: Literal["bic", "aic", "icl"] = "bic",
+        se: bool = False,
+        rng: Seed = None,
+        device: str | None = None,
+        workers: int | Executor | None = None,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.rng, self.device, self.workers = rng, device, workers
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.
 
         Parameters
@@ -492,7 +498,7 @@ class Mixture(Estimator):
         place = choose_device(self.device, on_device=True) if _device_kind(X) else self.device
         return in_kind_of(function(column(X), device=place, workers=self.workers), X)
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> NDArray:
         """Log density of every observation.
 
         Parameters
@@ -506,7 +512,7 @@ class Mixture(Estimator):
         """
         return self._of_values("logpdf", X)
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean log density.
 
         Parameters
@@ -526,7 +532,7 @@ class Mixture(Estimator):
         scores = to_host(self.score_samples(X), "X")
         return scores[~np.isnan(column(X))]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> NDArray:
         """Posterior probabilities of the components.
 
         Parameters
@@ -540,7 +546,7 @@ class Mixture(Estimator):
         """
         return self._of_values("predict_proba", X)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> NDArray:
         """Most probable component of every observation.
 
         Parameters
@@ -554,7 +560,7 @@ class Mixture(Estimator):
         """
         return self._of_values("predict", X)
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit the mixture; the most probable component of every observation.
 
         Parameters
@@ -571,7 +577,7 @@ class Mixture(Estimator):
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
     @names_ours
-    def sample(self, n_samples=1, rng=None):
+    def sample(self, n_samples: int = 1, rng: Seed = None) -> NDArray:
         """Draw from the fitted mixture.
 
         Parameters
@@ -595,7 +601,7 @@ class Mixture(Estimator):
         free = free_parameters(family_of(self.result_.family), self.n_components_)
         return float(price(scores.size) * free - 2.0 * np.sum(scores))
 
-    def bic(self, X):
+    def bic(self, X: ArrayLike) -> float:
         """Bayesian information criterion on X: ``p log(n) - 2 loglik``, less is better.
 
         Parameters
@@ -614,7 +620,7 @@ class Mixture(Estimator):
         """
         return self._criterion(X, np.log)
 
-    def aic(self, X):
+    def aic(self, X: ArrayLike) -> float:
         """Akaike information criterion on X: ``2 p - 2 loglik``, less is better.
 
         Parameters

@@ -72,9 +72,8 @@ def fit_many(
         worse than K - 1, starts that split a component are added.
     family : str or tuple
         Required: a name in the table of families below, or a tuple of a name and a fixed constant; "normal" is "gaussian".
-        Poisson and geometric laws are those of counts 0, 1, 2, ...: numbers of trials less 1 for the geometric ones of NumPy.
-        Laws on (0, inf) take no zeros, but for those whose density at 0 is finite and positive, as the exponential and the
-        half-normal law's.
+        Poisson and geometric counts start at 0; NumPy's geometric draws start at 1. Distributions on (0, inf) refuse zeros,
+        except those whose density at 0 is finite and positive, such as the exponential and the half-normal.
     offsets : array of int, shape (D + 1,), optional
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
@@ -96,8 +95,8 @@ def fit_many(
         Passes per climb at most.
     prior : dict, optional
         Any of n0, d0, a0: pseudo-observations and mean deviance of the dispersion prior (n0 = 1 is a good value; without d0 it is
-        the deviance of the data, over K^2 but for gamma laws), and a Dirichlet exponent of the weights. The objective gains
-        -(n0/2) (log v + d0/v) per component, v = 1/lambda or the variance (gamma laws: n0 (log(a^a / Gamma(a)) - a - a d0), a the
+        the deviance of the data, divided by K^2 except for gamma), and a Dirichlet exponent of the weights. The objective gains
+        -(n0/2) (log v + d0/v) for each component, v = 1/lambda or the variance (gamma: n0 (log(a^a / Gamma(a)) - a - a d0), a the
         shape), and (a0 - 1) log of its weight.
     min_sd_ratio, min_count : float
         An admissible component is not narrower than this share of the data's spread (the standard deviation, or the
@@ -128,7 +127,7 @@ def fit_many(
     Raises
     ------
     TypeError, ValueError
-        For bad arguments, a missing family among them. Bad data never raise: their data set gets a status, NaN parameters and a
+        For invalid arguments or a missing family. Invalid data never raise: their data set gets a status, NaN parameters and a
         message.
 
     Notes

@@ -48,7 +48,7 @@ _TEMME = (  # of N. M. Temme, SIAM Journal on Mathematical Analysis 10 (1979), i
 
 
 def gamma_tail(a, x, upper):
-    """Lower or upper tail probability of the gamma law of shape a.
+    """Lower or upper tail probability of the gamma distribution of shape a.
 
     SciPy's functions add up 2000 terms at most, too few from a = 6e4 on: 1e-5 relative at a = 1e6, 4.5 deviations below the mean.
     From 2e4 on the uniform expansion takes over.

@@ -63,7 +63,7 @@ def loglik_constant(p, y, w):
         total = total + (power + j1) * logs + j1 * mass * log_unit
     if j2 != 0.0:
         total = total + j2 * (mass * info[:, c.SHIFT] + scale * (info[:, c.CENTRE] * mass + info[:, c.SUM1])) / p.factor
-    # the coefficients of these are relative to the law of the mean
+    # the coefficients of these are relative to the distribution of the mean
     centre = info[:, c.CENTRE]
     if family.base == fam.FIXED_GAMMA:
         a = family.shape

@@ -20,6 +20,8 @@ from tests.mixture.naive import WALD, paper_data
 class CupyArray:
     """What CuPy's arrays have of NumPy's, and no more: NumPy may not read them, `get` copies them to the host."""
 
+    __module__ = "cupy"
+
     def __init__(self, host):
         self.host = np.asarray(host)
         self.shape, self.dtype, self.ndim, self.size = self.host.shape, self.host.dtype, self.host.ndim, self.host.size

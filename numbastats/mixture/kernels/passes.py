@@ -71,6 +71,49 @@ def shifted(xb, yb, C, buf):
 
 
 @_summing
+def _add_moments(xb, yb, buf, K, H):
+    """Subtract the sums of w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) of a block, k > l, from H.
+
+    `buf` has the components' terms in its first K rows, their sum and w over it in the next two.
+    """
+    s, g = buf[K], buf[K + 1]
+    for i in range(xb.size):
+        g[i] /= s[i]
+    for k in range(1, K):
+        for j in range(k):
+            ek, ej = buf[k], buf[j]
+            h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(xb.size):
+                x, y = xb[i], yb[i]
+                u = g[i] * ek[i] * ej[i]
+                ux, uy = u * x, u * y
+                h0 += u
+                h1 += ux
+                h2 += uy
+                h3 += ux * x
+                h4 += ux * y
+                h5 += uy * y
+            p = k * (k + 1) // 2 + j
+            H[p, 0] -= h0
+            H[p, 1] -= h1
+            H[p, 2] -= h2
+            H[p, 3] -= h3
+            H[p, 4] -= h4
+            H[p, 5] -= h5
+
+
+@_function
+def _diagonal(H, K):
+    """Complete H: responsibilities add up to 1, so a diagonal block is minus the others of its row."""
+    for k in range(1, K):
+        for j in range(k):
+            for i in range(6):
+                h = H[k * (k + 1) // 2 + j, i]
+                H[k * (k + 1) // 2 + k, i] -= h
+                H[j * (j + 1) // 2 + j, i] -= h
+
+
+@_summing
 def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     """Sums of w r_k (1, t1, t2) into S; returns the log-likelihood.
 
@@ -173,36 +216,9 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
             if not again:
                 for i in range(m):
                     buf[ref, i] = one
-            for i in range(m):
-                g[i] /= s[i]
-            for k in range(1, K):
-                for j in range(k):
-                    ek, ej = buf[k], buf[j]
-                    h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-                    for i in range(m):
-                        x, y = xb[i], yb[i]
-                        u = g[i] * ek[i] * ej[i]
-                        ux, uy = u * x, u * y
-                        h0 += u
-                        h1 += ux
-                        h2 += uy
-                        h3 += ux * x
-                        h4 += ux * y
-                        h5 += uy * y
-                    p = k * (k + 1) // 2 + j
-                    H[p, 0] -= h0
-                    H[p, 1] -= h1
-                    H[p, 2] -= h2
-                    H[p, 3] -= h3
-                    H[p, 4] -= h4
-                    H[p, 5] -= h5
-    if hessian:  # responsibilities add up to 1: a diagonal block is minus the others of its row
-        for k in range(1, K):
-            for j in range(k):
-                for i in range(6):
-                    h = H[k * (k + 1) // 2 + j, i]
-                    H[k * (k + 1) // 2 + k, i] -= h
-                    H[j * (j + 1) // 2 + j, i] -= h
+            _add_moments(xb, yb, buf, K, H)
+    if hessian:
+        _diagonal(H, K)
     return total + (P[0, ref] * m0 + P[1, ref] * m1 + P[2, ref] * m2)
 
 

@@ -8,6 +8,7 @@ import numba
 from numba import cuda
 
 from numbastats._core.compile import Kernel, array_function
+from numbastats.mixture.kernels.cells import Cells
 from numbastats.mixture.kernels.columns import (
     CENTRE,
     COUNT,
@@ -33,7 +34,7 @@ _summing = array_function(fastmath=FAST, host=False)
 
 
 @_summing
-def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info):
+def _prepare(y, w, power, m, family, t1, t2, cells, info):
     """One data set: y ascending, all in the support, w > 0. `power` is a power of two that brings the largest |y| near 1."""
     n = y.size
     if n == 0:
@@ -92,6 +93,7 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
     info[SPREAD], info[DISTINCT], info[COUNT], info[PRIOR_D] = spread, distinct, n, 0.0
     _mean, whole = fam.maximise(family, mass, s1, s2, c, 0.0, 0.0)
     info[FLOOR] = 1e-6 * whole if family <= fam.GAMMA else 0.0
+    u1, u2, uw, q0, q1, q2 = cells
     c0, c1, c2 = 0.0, 0.0, 0.0
     for j in range(u1.size):
         if m == 1:  # the cells may be the observations themselves
@@ -111,22 +113,18 @@ def _prepare(y, w, power, m, family, shape, t1, t2, u1, u2, uw, q0, q1, q2, info
         q0[j], q1[j], q2[j] = c0, c1, c2
 
 
-def prepare_cpu(y, w, off, cell, power, m, family, shape, t1, t2, u1, u2, uw, q, info):
+def prepare_cpu(y, w, off, cell, power, m, family, t1, t2, u1, u2, uw, q, info):
     for d in range(off.size - 1):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
-        _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p:e], u2[p:e],
-            uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
-        )  # fmt: skip
+        cells = Cells(u1[p:e], u2[p:e], uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e])
+        _prepare(y[a:b], w[a:b], power[d], m[d], family, t1[a:b], t2[a:b], cells, info[d])
 
 
-def prepare_cuda(y, w, off, cell, power, m, family, shape, t1, t2, u1, u2, uw, q, info):
+def prepare_cuda(y, w, off, cell, power, m, family, t1, t2, u1, u2, uw, q, info):
     for d in range(cuda.grid(1), off.size - 1, cuda.gridsize(1)):
         a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
-        _prepare(
-            y[a:b], w[a:b], power[d], m[d], family, shape, t1[a:b], t2[a:b], u1[p:e], u2[p:e],
-            uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e], info[d],
-        )  # fmt: skip
+        cells = Cells(u1[p:e], u2[p:e], uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e])
+        _prepare(y[a:b], w[a:b], power[d], m[d], family, t1[a:b], t2[a:b], cells, info[d])
 
 
 def _split_prepare(args, parts):
@@ -137,11 +135,12 @@ def _split_prepare(args, parts):
 
 
 _f, _i = numba.types.float64, numba.types.int64
+_f1, _f2, _i1 = _f[::1], _f[:, ::1], _i[::1]
 PREPARE = Kernel(
-    "mixture.prepare", prepare_cpu, prepare_cuda,
-    lambda T: [
-        (_f[::1], _f[::1], _i[::1], _i[::1], _f[::1], _i[::1], _i, _f, _f[::1], _f[::1], _f[::1], _f[::1], _f[::1], _f[:, ::1],
-         _f[:, ::1])
-    ],
-    dtypes=("float64",), split=_split_prepare,
-)  # fmt: skip
+    "mixture.prepare",
+    prepare_cpu,
+    prepare_cuda,
+    lambda T: [(_f1, _f1, _i1, _i1, _f1, _i1, _i, _f1, _f1, _f1, _f1, _f1, _f2, _f2)],
+    dtypes=("float64",),
+    split=_split_prepare,
+)

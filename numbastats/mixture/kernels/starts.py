@@ -6,12 +6,14 @@ The values are drawn from a counter of (data set, start, draw): the same on ever
 from __future__ import annotations
 
 import math
+import typing
 
 import numba
 import numpy as np
 from numba import cuda
 
 from numbastats._core.compile import Kernel, array_function
+from numbastats.mixture.kernels.cells import Cells
 from numbastats.mixture.kernels.columns import CENTRE, COUNT, DEGENERATE, FLOOR, MASS, PRIOR_D
 from numbastats.mixture.kernels.parameters import above_floor, log_prior, m_step, set_coefficients
 from numbastats.mixture.kernels.parts import ranges
@@ -25,6 +27,17 @@ __all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "STARTS", "STARTS_SINGLE", "
 SUBSET, QUANTILE_CUTS, KMEANS_CUTS, GIVEN = range(4)  # kinds of start
 _CUTS = MAX_CUDA_K + 1
 
+
+class Seed(typing.NamedTuple):
+    """What the random numbers of a start depend on."""
+
+    start: typing.Any
+    dataset: typing.Any
+    stream: typing.Any
+    k0: typing.Any
+    k1: typing.Any
+
+
 _function = array_function(fastmath=(), host=False)
 
 
@@ -35,8 +48,8 @@ def least_mass(info):
 
 
 @_function
-def _words(start, dataset, draw, stream, k0, k1):  # not inlined, for the sake of compile time
-    return philox4x32(start, dataset, draw, stream, k0, k1)
+def _words(seed, draw):  # not inlined, for the sake of compile time
+    return philox4x32(seed.start, seed.dataset, draw, seed.stream, seed.k0, seed.k1)
 
 
 @_function
@@ -74,11 +87,12 @@ def _sort(x):
 
 
 @_function
-def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, dataset, start, stream, k0, k1):
+def draw_start(cells, par, cuts, centres, kind, family, info, seed):
     """Start values by one of three ways, redrawn while they are degenerate, at most 64 times; then equal segments.
 
     Whether they, or the given ones, are usable.
     """
+    u1, u2, _w, q0, q1, q2 = cells
     K, n = par.shape[1], u1.size
     if n == 0:
         return False
@@ -95,18 +109,18 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
             cuts[0], cuts[K] = 0.0, float(n)
             if kind == QUANTILE_CUTS:
                 for k in range(1, K):
-                    w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
+                    w0, w1, w2, w3 = _words(seed, draw)
                     draw = np.uint32(draw + np.uint32(1))
                     cuts[k] = float(_index(q0, n, w0))
             else:  # k-means++: each next centre among 32 proposals, by squared distance
-                w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
+                w0, w1, w2, w3 = _words(seed, draw)
                 draw = np.uint32(draw + np.uint32(1))
                 centres[0] = u1[_index(q0, n, w0)]
                 for k in range(1, K):
                     total, pick = 0.0, float(centres[0])
                     for t in range(32):
                         if t % 2 == 0:
-                            w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
+                            w0, w1, w2, w3 = _words(seed, draw)
                             draw = np.uint32(draw + np.uint32(1))
                         else:
                             w0, w1 = w2, w3
@@ -126,7 +140,7 @@ def draw_start(u1, u2, q0, q1, q2, par, cuts, centres, kind, family, info, datas
         good = True
         for k in range(K):
             if subset:  # the maximum likelihood of p + 1 observations each, drawn without replacement
-                w0, w1, w2, w3 = _words(start, dataset, draw, stream, k0, k1)
+                w0, w1, w2, w3 = _words(seed, draw)
                 draw = np.uint32(draw + np.uint32(1))
                 a, b, c = _index(q0, n, w0), _index(q0, n, w1), _index(q0, n, w2)
                 s0, s1, s2, share = float(members), float(u1[a] + u1[b]), float(u2[a] + u2[b]), 1.0 / K
@@ -175,8 +189,9 @@ def starts_cpu(
         a, b = cell[d], cell[d + 1]
         row, p = info[d], par[d, r]
         x, y, w = u1[a:b], u2[a:b], uw[a:b]
-        q0, q1, q2 = q[0, a:b], q[1, a:b], q[2, a:b]
-        good = draw_start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], first + np.uint32(r), stream, k0, k1)
+        cells = Cells(x, y, w, q[0, a:b], q[1, a:b], q[2, a:b])
+        seed = Seed(first + np.uint32(r), ids[d], stream, k0, k1)
+        good = draw_start(cells, p, cuts, centres, kinds[r], family, row, seed)
         bad = 0 if good else DEGENERATE
         value = -math.inf
         rounds = _rounds(row, passes)
@@ -210,9 +225,9 @@ def starts_cuda(
         a, b = cell[d], cell[d + 1]
         row, p = info[d], par[d, r]
         if lane == 0:
-            q0, q1, q2 = q[0, a:b], q[1, a:b], q[2, a:b]
-            x, y, start = u1[a:b], u2[a:b], first + np.uint32(r)
-            good = draw_start(x, y, q0, q1, q2, p, cuts, centres, kinds[r], family, row, ids[d], start, stream, k0, k1)
+            cells = Cells(u1[a:b], u2[a:b], uw[a:b], q[0, a:b], q[1, a:b], q[2, a:b])
+            seed = Seed(first + np.uint32(r), ids[d], stream, k0, k1)
+            good = draw_start(cells, p, cuts, centres, kinds[r], family, row, seed)
             bad[0] = 0 if good else DEGENERATE
             ll[d, r] = -math.inf
         cuda.syncthreads()
