@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +24,7 @@ def partial_stats(
     *,
     family: str | tuple[str, float] | None = None,
     sample_weight: ArrayLike | None = None,
-    device: str | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: int | None = None,
 ) -> NDArray:
     """Sums of the E-step over a piece of the data.

@@ -153,7 +153,7 @@ class MixtureFit(_Components):
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
-    def pdf(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
+    def pdf(self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None) -> NDArray:
         """Density of the fitted mixture, as `mixture.pdf`.
 
         Parameters
@@ -180,7 +180,9 @@ class MixtureFit(_Components):
         """
         return functions.pdf(x, **self._distribution(), device=device, workers=workers)
 
-    def logpdf(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
+    def logpdf(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
         """Logarithm of the density, as `mixture.logpdf`.
 
         Parameters
@@ -249,7 +251,9 @@ class MixtureFit(_Components):
         """
         return functions.rvs(**self._distribution(), size=size, rng=rng)
 
-    def predict_proba(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
+    def predict_proba(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
         """Posterior probabilities of the components, as `mixture.responsibilities`.
 
         Parameters
@@ -265,7 +269,9 @@ class MixtureFit(_Components):
         """
         return functions.responsibilities(x, **self._distribution(), device=device, workers=workers)
 
-    def predict(self, x: ArrayLike, *, device: str | None = None, workers: int | None = None) -> NDArray:
+    def predict(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
         """Most probable component of every value.
 
         Parameters
@@ -431,7 +437,7 @@ class Mixture(Estimator):
         criterion: Literal["bic", "aic", "icl"] = "bic",
         se: bool = False,
         rng: Seed = None,
-        device: str | None = None,
+        device: Literal["auto", "cpu", "cuda"] | None = None,
         workers: int | Executor | None = None,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method

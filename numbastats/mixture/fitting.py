@@ -53,7 +53,7 @@ def fit_many(
     keep_starts: bool = False,
     precision: Literal["double", "mixed", "single"] = "double",
     rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    device: str | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: int | Executor | None = None,
     callback: Callable | None = None,
     dataset_index: int = 0,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -30,7 +32,7 @@ def logpdf(
     params: ArrayLike | None = None,
     *,
     family: str | tuple[str, float] | None = None,
-    device: str | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: int | None = None,
 ) -> NDArray:
     """Logarithm of the mixture density.
@@ -90,7 +92,7 @@ def pdf(
     params: ArrayLike | None = None,
     *,
     family: str | tuple[str, float] | None = None,
-    device: str | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: int | None = None,
 ) -> NDArray:
     """Mixture density: the exponential of `logpdf`.
@@ -139,7 +141,7 @@ def responsibilities(
     params: ArrayLike | None = None,
     *,
     family: str | tuple[str, float] | None = None,
-    device: str | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: int | None = None,
 ) -> NDArray:
     """Posterior probabilities of the components.

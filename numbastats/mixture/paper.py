@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,7 @@ def bulkem(
     epsilon: float = 1e-6,
     *,
     rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    device: str | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: int | Executor | None = None,
 ) -> list[dict]:
     """Inverse Gaussian mixtures by the EM algorithm of the R package bulkem.

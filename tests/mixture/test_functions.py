@@ -213,6 +213,7 @@ def test_quantiles_take_few_steps(family, monkeypatch):
     assert len(calls) <= (80 if family == "gamma" else 45)  # of both tails; the smallest gamma quantile is subnormal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [1.9e4, 2.1e4, 1e5, 1e6, 2.3e7, 1e10, 1e15])
 def test_tails_of_gamma_and_poisson_laws_of_large_shape(a):
     """SciPy's incomplete gamma functions are off by 1e-5 at a = 1e6 and by 10 % at 2e7, from 4.5 deviations on.
