@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import numbastats as ns
-from numbastats.mixture import climbing, kernels, pipeline, starting
+from numbastats.mixture import engine, kernels
+from numbastats.mixture.arguments import Options, arrange, flatten
 from numbastats.mixture.families import family_of
-from numbastats.mixture.layout import arrange, flatten
+from numbastats.mixture.kernels import columns, passes, starts
 
 from .common import Case, few, interleave
 
@@ -26,26 +27,26 @@ def paper_data(D, n, seed=2015):
 
 
 def options(**changes):
-    """Options of the pipeline with its defaults."""
+    """Options of the engine with its defaults."""
     values = dict(
         method="newton", starts="portfolio", n_init=None, tol=1e-9, max_iter=5000, prior_n=0.0, prior_d=0.0, prior_a=1.0,
         min_sd_ratio=0.015, min_count=2.5, precision="double", key=(np.uint32(1), np.uint32(2)), device="cpu", workers=1,
     )  # fmt: skip
-    return pipeline.Options(**{**values, **changes})
+    return Options(**{**values, **changes})
 
 
 def prepared(x, family="inverse_gaussian", **changes):
     """Statistics of data sets as the kernels take them."""
     law, opt = family_of(family), options(**changes)
     data = arrange(flatten(x, None, None), law)
-    return pipeline.prepare(data, 0, data.count, np.arange(data.count), law, opt, opt.method == "newton"), data
+    return engine.prepare(data, 0, data.count, np.arange(data.count), law, opt, opt.method == "newton"), data
 
 
 def guess(p, K):
     """One point (3, K) for every data set, in scaled units: quantile segments."""
     par = np.ones((p.info.shape[0], 1, 3, K))
     ll, flag = np.zeros(par.shape[:2]), np.zeros(par.shape[:2], np.int64)
-    kinds = np.array([starting.SUBSET if K > 1 else starting.QUANTILE_CUTS])
+    kinds = np.array([starts.SUBSET if K > 1 else starts.QUANTILE_CUTS])
     args = (p.u1, p.u2, p.uw, p.cell, p.q, p.info, p.ids, kinds, p.family.base, 1.0, 0.0, 1.0, 0)
     kernels.STARTS.serial(*args, np.uint32(3), np.uint32(4), np.uint32(5), np.uint32(0), par, ll, flag)
     return par[:, 0]
@@ -70,7 +71,7 @@ def estep(K, n=20_000, hessian=0):
     p, _ = prepared(paper_data(1, n))
     par = np.stack([np.full(K, 1 / K), np.linspace(0.3, 1.3, K), np.geomspace(0.05, 5.0, K)])
     P = np.empty((3, K))
-    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info[0, climbing.CENTRE])
+    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info[0, columns.CENTRE])
     out = np.empty((1, 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
     return lambda: kernels.SUMS.serial(p.t1, p.t2, p.w, P, 1, hessian, out)
 
@@ -289,9 +290,9 @@ def _one(*values):
 def gpu_prepare(rng, dtype, n, edges):
     p, data = prepared(_gpu_sets(n))
     cells = p.cell[-1]
-    inputs = [data.y, data.w, p.off, p.cell, data.power, pipeline.cell_sizes(p.lengths, True), *_one(0, 1.0)]
+    inputs = [data.y, data.w, p.off, p.cell, data.power, engine.cell_sizes(p.lengths, True), *_one(0)]
     outputs = [np.zeros(data.y.size) for _ in range(2)] + [np.zeros(cells) for _ in range(3)]
-    return inputs, [*outputs, np.zeros((3, cells)), np.zeros((p.info.shape[0], climbing.INFO))]
+    return inputs, [*outputs, np.zeros((3, cells)), np.zeros((p.info.shape[0], columns.INFO))]
 
 
 def gpu_starts(rng, dtype, n, edges):
@@ -307,7 +308,7 @@ def gpu_climb(rng, dtype, n, edges):
     few = dict(method="em", max_iter=3, tol=1e-300) if dtype == np.float32 else {}
     opt = options(**few).vector(p.family, p.unit)
     start = np.array([[0.6, 0.4], [0.5, 1.5], [0.5, 2.0]])
-    work = [np.zeros((D, 4, 3, 2)), np.zeros((D, climbing.VECTOR_ROWS, m)), np.zeros((D, 3, m, m)), np.zeros((D, kernels.NSUM))]
+    work = [np.zeros((D, 4, 3, 2)), np.zeros((D, columns.VECTOR_ROWS, m)), np.zeros((D, 3, m, m)), np.zeros((D, passes.NSUM))]
     inputs = [p.t1, p.t2, p.w, p.off, p.info, np.arange(D), opt, *_one(0), *work]
     return inputs, [np.repeat(start[None], D, axis=0), np.zeros((D, 6)), np.zeros((D, m, m))]
 
@@ -315,7 +316,7 @@ def gpu_climb(rng, dtype, n, edges):
 def gpu_sums(rng, dtype, n, edges):
     p, _ = prepared(paper_data(1, n, 6))
     P = np.array([[0.1, -0.2], [0.5, -0.3], [-1.0, -0.4]])
-    return [p.t1, p.t2, p.w, P, *_one(1, 1)], [np.zeros((-(-n // kernels.CHUNK), 25))]
+    return [p.t1, p.t2, p.w, P, *_one(1, 1)], [np.zeros((-(-n // passes.CHUNK), 25))]
 
 
 def gpu_scores(rng, dtype, n, edges):
@@ -326,7 +327,6 @@ def gpu_scores(rng, dtype, n, edges):
 GPU_MAKERS = {
     "mixture.prepare": gpu_prepare,
     "mixture.starts": gpu_starts,
-    "mixture.starts_queue": gpu_starts,
     "mixture.starts_single": gpu_starts,
     "mixture.climb": gpu_climb,
     "mixture.climb_single": gpu_climb,
@@ -338,7 +338,6 @@ _SINGLE = dict(ulp=5e11, floor=1.0, flips=1e-2, why="three EM steps in float32, 
 GPU_BOUNDS = {
     "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
-    "mixture.starts_queue": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
     "mixture.climb": dict(ulp=5e6, floor=1.0, flips=5e-2, why=f"{_ORDER}; the last of the climb's passes may be one more"),
     "mixture.starts_single": _SINGLE,
     "mixture.climb_single": _SINGLE,

@@ -8,11 +8,11 @@
 (2, 0)
 """
 
-from numbastats.mixture.bulkem import bulkem
-from numbastats.mixture.distribution import cdf, logpdf, pdf, ppf, responsibilities, rvs, sf
-from numbastats.mixture.estimator import Mixture
-from numbastats.mixture.fitting import MixtureBatch, MixtureFit, fit, fit_many
-from numbastats.mixture.streaming import combine, em_update, partial_stats
+from numbastats.mixture.distributed import combine, em_update, partial_stats
+from numbastats.mixture.estimator import Mixture, MixtureBatch, MixtureFit
+from numbastats.mixture.fitting import fit, fit_many
+from numbastats.mixture.functions import cdf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.paper import bulkem
 
 __all__ = [
     "Mixture",

@@ -1,19 +1,390 @@
-"""A scikit-learn style estimator for one data set; scikit-learn itself is not needed."""
+"""Results of fits, and a scikit-learn-compatible estimator for one data set; scikit-learn itself is not needed."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.broadcast import unmasked
 from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
-from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.errors import ConvergenceWarning, index_of, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
+from numbastats.mixture import functions
+from numbastats.mixture.arguments import column, draw_count
+from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
-from numbastats.mixture.fitting import fit
 
-__all__ = ["Mixture"]
+__all__ = ["Mixture", "MixtureBatch", "MixtureFit"]
+
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+STATUS = {
+    0: "certified optimum",
+    1: (
+        "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
+        "method='squarem' may go further; the best point is returned"
+    ),
+    2: (
+        "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
+        "components so far apart in scale that double precision does not resolve them"
+    ),
+    3: "every start collapsed onto too few values; try fewer components, more starts or a prior",
+    4: "a certified optimum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
+    5: "too few distinct values for this number of components",
+    6: "values outside the support of the family",
+    7: "no observation left",
+    8: "infinite values or invalid weights, or results beyond the range of double precision",
+    9: "stopped by the callback",
+}
+
+
+class _Components:
+    """What fits and batches of fits report of their components besides their fields."""
+
+    @property
+    def parameters(self) -> dict[str, NDArray]:
+        """Parameters of the components by the names that the family has for them, as {"mean": ..., "variance": ...}."""
+        return dict(zip(family_of(self.family).parameters, (self.centres, self.params), strict=False))
+
+    def component_means(self) -> NDArray:
+        """Means of x in each component, whatever the family's parameters are.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of `weights`; inf where a mean does not exist (Pareto and inverse gamma distributions with heavy tails).
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
+        >>> fit = ns.mixture.fit(x, 1, family="lognormal")
+        >>> fit.component_means().round(1), fit.parameters["mean_log"].round(1)
+        (array([3.]), array([1.]))
+        """
+        return family_of(self.family).component_means(self.centres, self.params)
+
+    @property
+    def means(self) -> NDArray:
+        """The centres, of families where these are the means of x."""
+        law = family_of(self.family)
+        if not law.of_x:
+            raise AttributeError(
+                f"the parameter {law.parameters[0]!r} of the family {self.family!r} is not the mean of x; component_means() has "
+                f"the means of x, centres or parameters[{law.parameters[0]!r}] the parameter"
+            )
+        return self.centres
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MixtureFit(_Components):
+    """Mixture fitted to one data set.
+
+    Attributes
+    ----------
+    family : str or tuple
+        The family as `fit_many` spells it.
+    weights, centres, params : numpy.ndarray, shape (K,)
+        In order of increasing centre. The centre is the component's mean where the family has one that is called so, else the
+        mean of log x, 1/x, x^2 ...; `params` is lambda, the variance or the shape, NaN for families of one parameter. The table
+        of families in `fit_many` has the names, under which `parameters` holds both. Functions take them in this order:
+        ``mixture.pdf(x, fit.weights, fit.centres, fit.params, family=fit.family)`` is ``fit.pdf(x)``.
+    loglik, objective : float
+        Log-likelihood, and with the log prior added.
+    n_iter, n_passes : int
+        Passes of the best climb, and of all climbs.
+    converged : bool
+        Whether `status` is 0 or 4.
+    status : int
+    message : str
+    bic, aic : float
+    n_used, n_dropped, n_components : int
+        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    hits : int
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; more where all
+        collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
+    runner_up : float
+        The next certified log-likelihood (with a prior: objective), NaN if none was seen.
+    n_singular : int
+        Starts that collapsed.
+    se : dict
+        Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
+    cov : numpy.ndarray, shape (3 K, 3 K)
+        Covariance of (weights, centres, params), whose diagonal is the square of `se`; (2 K, 2 K) for families of one parameter,
+        (0, 0) unless asked for.
+    decrement, min_eig : float
+        g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
+        the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
+    """
+
+    family: str | tuple[str, float]
+    weights: NDArray
+    centres: NDArray
+    params: NDArray
+    loglik: float
+    objective: float
+    n_iter: int
+    n_passes: int
+    converged: bool
+    status: int
+    message: str
+    bic: float
+    aic: float
+    n_used: int
+    n_dropped: int
+    n_components: int
+    hits: int
+    runner_up: float
+    n_singular: int
+    se: dict
+    cov: NDArray
+    decrement: float
+    min_eig: float
+
+    def _distribution(self):
+        """The arguments of the functions of `mixture`."""
+        if np.isnan(self.weights).any():
+            raise ValueError(f"this fit has no parameters (status {self.status}: {self.message})")
+        two = family_of(self.family).two
+        return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
+
+    def pdf(self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None) -> NDArray:
+        """Density of the fitted mixture, as `mixture.pdf`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.pdf`.
+
+        Returns
+        -------
+        array or scalar
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
+        (0.122626, 0.632121, 2.079442)
+        """
+        return functions.pdf(x, **self._distribution(), device=device, workers=workers)
+
+    def logpdf(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Logarithm of the density, as `mixture.logpdf`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.logpdf`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.logpdf(x, **self._distribution(), device=device, workers=workers)
+
+    def cdf(self, x: ArrayLike) -> NDArray:
+        """Distribution function of the fitted mixture, as `mixture.cdf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.cdf(x, **self._distribution())
+
+    def sf(self, x: ArrayLike) -> NDArray:
+        """Upper tail probability of the fitted mixture, as `mixture.sf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.sf(x, **self._distribution())
+
+    def ppf(self, q: ArrayLike) -> NDArray:
+        """Quantile function of the fitted mixture, as `mixture.ppf`.
+
+        Parameters
+        ----------
+        q : array_like
+            Probabilities.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.ppf(q, **self._distribution())
+
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
+        """Draws from the fitted mixture, as `mixture.rvs`.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.rvs(**self._distribution(), size=size, rng=rng)
+
+    def predict_proba(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Posterior probabilities of the components, as `mixture.responsibilities`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.responsibilities`.
+
+        Returns
+        -------
+        array, shape (*x.shape, K)
+            NaN for NaN and outside the support.
+        """
+        return functions.responsibilities(x, **self._distribution(), device=device, workers=workers)
+
+    def predict(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Most probable component of every value.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.responsibilities`.
+
+        Returns
+        -------
+        array of int
+            Of the shape and kind of x; -1 for NaN and outside the support.
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+        >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
+        [0, 1, -1]
+        """
+        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
+        return in_kind_of(np.where(np.isnan(p[..., 0]), -1, np.argmax(p, axis=-1)), x)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MixtureBatch(_Components):
+    """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
+
+    Attributes
+    ----------
+    family : str or tuple
+    weights, centres, params : numpy.ndarray, shape (D, K)
+        NaN where a data set has fewer components than the widest. `parameters`, `component_means()` and `means` as in
+        `MixtureFit`.
+    status : numpy.ndarray of int8, shape (D,)
+        0 certified; 1 out of budget; 2 not certified; 3 degenerate; 4 inadmissible; 5 too few values; 6 out of support;
+        7 empty; 8 not finite; 9 stopped. `message(i)` says it in words.
+    cov : numpy.ndarray, shape (D, 3 * width, 3 * width)
+        Component k of quantity q (weights, centres, params) is row ``q * width + k``, width the largest number of components.
+    criteria_ : numpy.ndarray, shape (D, number of candidates)
+        The criterion for every number of components that was tried.
+    candidates : tuple of int
+        The numbers of components that were tried.
+    starts : dict
+        With ``keep_starts``, by number of components K: the start parameters "weights", "centres", "params" (D, R, K), and the
+        "loglik", "status" and "n_iter" (D, R) that each climb ended with.
+
+    keys : tuple or None
+        Keys of the data sets, in their order, where the data had any (a dict, a groupby, pairs).
+
+    Notes
+    -----
+    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. i is always a number
+    from 0 on (or negative, from the end); the fit of a key is ``batch[batch.keys.index(key)]``, and all of them are
+    ``zip(batch.keys, batch)``.
+    """
+
+    family: str | tuple[str, float]
+    weights: NDArray
+    centres: NDArray
+    params: NDArray
+    loglik: NDArray
+    objective: NDArray
+    n_iter: NDArray
+    n_passes: NDArray
+    converged: NDArray
+    status: NDArray
+    bic: NDArray
+    aic: NDArray
+    n_used: NDArray
+    n_dropped: NDArray
+    n_components: NDArray
+    hits: NDArray
+    runner_up: NDArray
+    n_singular: NDArray
+    se: dict
+    cov: NDArray
+    decrement: NDArray
+    min_eig: NDArray
+    criteria_: NDArray
+    candidates: tuple
+    notes: dict = dataclasses.field(repr=False)
+    starts: dict = dataclasses.field(repr=False)
+    keys: tuple | None = dataclasses.field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    def message(self, i: int) -> str:
+        """What the status of data set i means."""
+        i = index_of(i, len(self))
+        return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
+
+    def __getitem__(self, i: int) -> MixtureFit:
+        i = index_of(i, len(self))
+        values = {}
+        K = int(self.n_components[i])
+        for field in dataclasses.fields(MixtureFit):
+            if field.name == "family":
+                values["family"] = self.family
+            elif field.name == "message":
+                values["message"] = self.message(i)
+            elif field.name == "se":
+                values["se"] = {name: s[i, :K] for name, s in self.se.items()}
+            elif field.name == "cov":
+                width = self.weights.shape[1]
+                rows = np.concatenate([q * width + np.arange(K) for q in range(self.cov.shape[1] // width)] or [np.arange(0)])
+                values["cov"] = self.cov[i][np.ix_(rows, rows)]
+            else:
+                v = getattr(self, field.name)[i]
+                values[field.name] = v[:K] if np.ndim(v) else v.item()
+        return MixtureFit(**values)
 
 
 class Mixture(Estimator):
@@ -55,25 +426,25 @@ class Mixture(Estimator):
 
     def __init__(
         self,
-        n_components=2,
+        n_components: int | Sequence[int] = 2,
         *,
-        family=None,
-        n_init=None,
-        method="newton",
-        tol=1e-9,
-        max_iter=5000,
-        prior=None,
-        criterion="bic",
-        se=False,
-        rng=None,
-        device=None,
-        workers=None,
+        family: str | tuple[str, float] | None = None,
+        n_init: int | None = None,
+        method: Literal["newton", "squarem", "em", "bulkem"] = "newton",
+        tol: float = 1e-9,
+        max_iter: int = 5000,
+        prior: Mapping[str, float] | None = None,
+        criterion: Literal["bic", "aic", "icl"] = "bic",
+        se: bool = False,
+        rng: Seed = None,
+        device: Literal["auto", "cpu", "cuda"] | None = None,
+        workers: int | Executor | None = None,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.rng, self.device, self.workers = rng, device, workers
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.
 
         Parameters
@@ -94,7 +465,9 @@ class Mixture(Estimator):
         ValueError
             For data that cannot be fitted.
         """
-        x = _column(X)
+        from numbastats.mixture.fitting import fit  # whose results are of the types above
+
+        x = column(X)
         options = self.get_params()
         w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)
         r = fit(x, options.pop("n_components"), weights=w, **options)
@@ -102,9 +475,8 @@ class Mixture(Estimator):
             warn(f"status {r.status}: {r.message}", ConvergenceWarning)
         self.result_, self.n_features_in_ = r, 1
         self.weights_, self.centres_, self.params_, self.n_components_ = r.weights, r.centres, r.params, r.n_components
-        self.loglik_, self.converged_, self.n_iter_, self.status_, self.message_ = (
-            r.loglik, r.converged, r.n_iter, r.status, r.message,
-        )  # fmt: skip
+        self.loglik_, self.converged_, self.n_iter_ = r.loglik, r.converged, r.n_iter
+        self.status_, self.message_ = r.status, r.message
         total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
@@ -130,9 +502,9 @@ class Mixture(Estimator):
         """A method of the fit applied to the values, on the device where they are; of their kind."""
         function = getattr(self._fitted(), method)
         place = choose_device(self.device, on_device=True) if _device_kind(X) else self.device
-        return in_kind_of(function(_column(X), device=place, workers=self.workers), X)
+        return in_kind_of(function(column(X), device=place, workers=self.workers), X)
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> NDArray:
         """Log density of every observation.
 
         Parameters
@@ -146,7 +518,7 @@ class Mixture(Estimator):
         """
         return self._of_values("logpdf", X)
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean log density.
 
         Parameters
@@ -164,9 +536,9 @@ class Mixture(Estimator):
     def _scores(self, X):
         """Log densities of the values that are not NaN."""
         scores = to_host(self.score_samples(X), "X")
-        return scores[~np.isnan(_column(X))]
+        return scores[~np.isnan(column(X))]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> NDArray:
         """Posterior probabilities of the components.
 
         Parameters
@@ -180,7 +552,7 @@ class Mixture(Estimator):
         """
         return self._of_values("predict_proba", X)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> NDArray:
         """Most probable component of every observation.
 
         Parameters
@@ -194,7 +566,7 @@ class Mixture(Estimator):
         """
         return self._of_values("predict", X)
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit the mixture; the most probable component of every observation.
 
         Parameters
@@ -211,7 +583,7 @@ class Mixture(Estimator):
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
     @names_ours
-    def sample(self, n_samples=1, rng=None):
+    def sample(self, n_samples: int = 1, rng: Seed = None) -> NDArray:
         """Draw from the fitted mixture.
 
         Parameters
@@ -226,18 +598,16 @@ class Mixture(Estimator):
         Raises
         ------
         ValueError
-            For anything but a number of draws.
+            Unless `n_samples` is an integer >= 0.
         """
-        if np.ndim(n_samples) or not hasattr(n_samples, "__index__") or n_samples < 0:
-            raise ValueError(f"n_samples={n_samples!r} is not a number of draws; use an integer >= 0")
-        return self._fitted().rvs(int(n_samples), rng=rng)[:, None]
+        return self._fitted().rvs(draw_count(n_samples), rng=rng)[:, None]
 
     def _criterion(self, X, price):
         scores = self._scores(X)
-        free = (3 if family_of(self.result_.family).two else 2) * self.n_components_ - 1
+        free = free_parameters(family_of(self.result_.family), self.n_components_)
         return float(price(scores.size) * free - 2.0 * np.sum(scores))
 
-    def bic(self, X):
+    def bic(self, X: ArrayLike) -> float:
         """Bayesian information criterion on X: ``p log(n) - 2 loglik``, less is better.
 
         Parameters
@@ -256,7 +626,7 @@ class Mixture(Estimator):
         """
         return self._criterion(X, np.log)
 
-    def aic(self, X):
+    def aic(self, X: ArrayLike) -> float:
         """Akaike information criterion on X: ``2 p - 2 loglik``, less is better.
 
         Parameters
@@ -274,18 +644,3 @@ class Mixture(Estimator):
         H. Akaike, "A new look at the statistical model identification", IEEE Transactions on Automatic Control 19 (1974).
         """
         return self._criterion(X, lambda n: 2.0)
-
-
-def _column(X):
-    if hasattr(X, "toarray"):
-        raise TypeError(f"sparse data ({type(X).__name__}) are not understood: pass X.toarray()")
-    x = unmasked(to_host(X, "X"))
-    if x.dtype.kind == "O" and all(getattr(d, "kind", "O") in "fiub" for d in np.atleast_1d(getattr(X, "dtypes", "O"))):
-        x = X.to_numpy(float, na_value=np.nan)  # of a data frame or series with nullable columns
-    if x.ndim == 2 and x.shape[1] == 1:
-        return x[:, 0]
-    if x.ndim == 2 and x.shape[1] == 0:
-        raise ValueError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)")
-    if x.ndim != 1:
-        raise ValueError(f"X has shape {x.shape}; a one-dimensional mixture takes (n,) or (n, 1)")
-    return x

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats.scalar import families as fam
+from numbastats.scalar import mixture as fam
 
 __all__ = ["FAMILIES", "Family", "excess", "family_of", "log_ratio", "poisson_base"]
 
@@ -20,7 +20,7 @@ class Family:
     ----------
     name : str
     base : int
-        Code of `numbastats.scalar.families`.
+        Code of `numbastats.scalar.mixture`.
     param : str
         Name of the second parameter, empty for families of one.
     transform : str

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Literal
 
-from numbastats._core.broadcast import real64
-from numbastats._core.dispatch import to_host
-from numbastats.mixture import kernels as k
-from numbastats.mixture.distribution import _apart, _document, _mixture, _scores, _values
-from numbastats.scalar import families as fam
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbastats.mixture.arguments import mixture_of, parts_of, sums_of, weighted_values
+from numbastats.mixture.density import far_apart, scores
+from numbastats.mixture.engine import pairwise_sum
+from numbastats.scalar import mixture as fam
 
 __all__ = ["combine", "em_update", "partial_stats"]
 
 
-@_document
-def partial_stats(x, weights, centres, params=None, *, family=None, sample_weight=None, device=None, workers=None):
+def partial_stats(
+    x: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+    sample_weight: ArrayLike | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | None = None,
+) -> NDArray:
     """Sums of the E-step over a piece of the data.
 
     Parameters
     ----------
     x : array_like, shape (n,)
         NaN are dropped. Arrays on a GPU are copied to the host.
-    {parameters}
+    weights, centres, params, family
+        As in `logpdf`.
     sample_weight : array_like, shape (n,), optional
     device, workers
-        As elsewhere in the library, but for executors: `workers` is a number of threads.
+        As in `logpdf`.
 
     Returns
     -------
@@ -49,17 +62,10 @@ def partial_stats(x, weights, centres, params=None, *, family=None, sample_weigh
     >>> now[1].round(1)
     array([1., 3.])
     """
-    law, par = _mixture(weights, centres, params, family)
-    x, _ = _values(to_host(x, "x"))
-    w = np.ones(x.shape) if sample_weight is None else real64(to_host(sample_weight, "sample_weight"))
-    if x.ndim != 1 or w.shape != x.shape:
-        raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
-    keep = ~np.isnan(x) & (w != 0.0)
-    x, w = x[keep], w[keep]
-    if not (np.isfinite(w).all() and (w >= 0).all()):
-        raise ValueError("sample_weight has negative or non-finite entries; use weights >= 0")
-    stats = np.zeros((par.shape[1] if _apart(law, par) else 1, 2, x.size))
-    ll, resp = _scores(x, law, par, True, device, workers, stats)
+    law, par = mixture_of(weights, centres, params, family)
+    x, w = weighted_values(x, sample_weight)
+    stats = np.zeros((par.shape[1] if far_apart(law, par) else 1, 2, x.size))
+    ll, resp = scores(x, law, par, True, device, workers, stats)
     if not np.isfinite(ll).all():
         raise ValueError(f"{int((~np.isfinite(ll)).sum())} values are infinite or outside the support of {law.name}; remove them")
     resp *= w
@@ -67,8 +73,8 @@ def partial_stats(x, weights, centres, params=None, *, family=None, sample_weigh
     return np.concatenate([np.stack(sums, axis=1).reshape(-1), [w @ ll]])
 
 
-def combine(parts):
-    """Add up the sums of pieces, pairwise, so that the order of the list alone decides the rounding.
+def combine(parts: Sequence[ArrayLike]) -> NDArray:
+    """Add the sums of pieces, pairwise: the rounding depends on the order of the list alone.
 
     Parameters
     ----------
@@ -82,25 +88,27 @@ def combine(parts):
     Raises
     ------
     ValueError
-        For nothing to combine, and results of different lengths.
+        For an empty list, and for results of different lengths.
     """
-    parts = [real64(part) for part in parts]
-    shapes = {part.shape for part in parts}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-        raise ValueError(f"the parts have shapes {sorted(shapes)}; pass results of partial_stats with the same parameters")
-    return k.combine(parts)
+    return pairwise_sum(parts_of(parts))
 
 
-@_document
-def em_update(total, weights, centres, params=None, *, family=None):
+def em_update(
+    total: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+) -> tuple[NDArray, NDArray, NDArray | None, float]:
     """M-step from the sums of all pieces.
 
     Parameters
     ----------
     total : array_like, shape (3 K + 1,)
         Sum of the pieces' `partial_stats`.
-    {parameters}
-        The parameters that the sums were made with.
+    weights, centres, params, family
+        The parameters that the sums were computed with, as in `logpdf`.
 
     Returns
     -------
@@ -114,16 +122,13 @@ def em_update(total, weights, centres, params=None, *, family=None):
     ValueError
         Where a component has lost its observations or its spread.
     """
-    law, par = _mixture(weights, centres, params, family)
+    law, par = mixture_of(weights, centres, params, family)
     K = par.shape[1]
-    total = np.asarray(total, np.float64)
-    if total.shape != (3 * K + 1,):
-        raise ValueError(f"total has shape {total.shape}; partial_stats of {K} components gives ({3 * K + 1},)")
-    centres = par[1] if _apart(law, par) else np.full(K, par[0] @ par[1])
-    rows = total[:-1].reshape(K, 3)
+    rows, loglik = sums_of(total, K)
+    centres = par[1] if far_apart(law, par) else np.full(K, par[0] @ par[1])
     new = np.array([fam.maximise(law.base, *map(float, row), float(c), 0.0, 0.0) for row, c in zip(rows, centres, strict=True)])
     if not ((rows[:, 0] > 0).all() and (new[:, 1] > 0).all() and np.isfinite(new).all()):
         raise ValueError(
             f"a component has no observations or no spread left: sums of responsibilities {rows[:, 0]}; start elsewhere"
         )
-    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], law.parameter(new[:, 1]) if law.two else None, float(total[-1])
+    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], law.parameter(new[:, 1]) if law.two else None, loglik

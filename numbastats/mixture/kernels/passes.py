@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
+from numba import cuda
 
-from numbastats._core.compile import array_function
-from numbastats.scalar import families as fam
+from numbastats._core.compile import Kernel, array_function
+from numbastats.mixture.kernels.parts import ranges
+from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["BLOCK", "FAST", "LANES", "LN2", "LOG2E", "ROW", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
+__all__ = ["FAST", "SUMS", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
 
 BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
 ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
+CHUNK = 65_536  # observations per task of a pass over a large data set
+MAX_CUDA_K = 15  # local and shared arrays have this size
+PAIRS, EM_SUMS = MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * MAX_CUDA_K + 1
+NSUM = EM_SUMS + 6 * PAIRS  # sums of a pass with its Hessian
+WIDTH = 32  # sums that a block reduces at a time
 LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do)
 FAST = ("contract", "reassoc", "nsz", "arcp")  # sums over observations may be reordered; their scalars keep their own flags
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
@@ -63,13 +71,56 @@ def shifted(xb, yb, C, buf):
 
 
 @_summing
+def _add_moments(xb, yb, buf, K, H):
+    """Subtract the sums of w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) of a block, k > l, from H.
+
+    `buf` has the components' terms in its first K rows, their sum and w over it in the next two.
+    """
+    s, g = buf[K], buf[K + 1]
+    for i in range(xb.size):
+        g[i] /= s[i]
+    for k in range(1, K):
+        for j in range(k):
+            ek, ej = buf[k], buf[j]
+            h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(xb.size):
+                x, y = xb[i], yb[i]
+                u = g[i] * ek[i] * ej[i]
+                ux, uy = u * x, u * y
+                h0 += u
+                h1 += ux
+                h2 += uy
+                h3 += ux * x
+                h4 += ux * y
+                h5 += uy * y
+            p = k * (k + 1) // 2 + j
+            H[p, 0] -= h0
+            H[p, 1] -= h1
+            H[p, 2] -= h2
+            H[p, 3] -= h3
+            H[p, 4] -= h4
+            H[p, 5] -= h5
+
+
+@_function
+def _diagonal(H, K):
+    """Complete H: responsibilities add up to 1, so a diagonal block is minus the others of its row."""
+    for k in range(1, K):
+        for j in range(k):
+            for i in range(6):
+                h = H[k * (k + 1) // 2 + j, i]
+                H[k * (k + 1) // 2 + k, i] -= h
+                H[j * (j + 1) // 2 + j, i] -= h
+
+
+@_summing
 def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     """Sums of w r_k (1, t1, t2) into S; returns the log-likelihood.
 
     With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
     log-likelihood is wanted. 1: all weights are 1. 2: they are not, which costs one logarithm per observation.
     C (6, K) and buf (K + 2, ROW) are work space of the data's type, buf a row behind what lies before it in memory (see
-    `pipeline.spaced`); P and the sums are float64.
+    `engine.spaced`); P and the sums are float64.
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)
@@ -165,36 +216,9 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
             if not again:
                 for i in range(m):
                     buf[ref, i] = one
-            for i in range(m):
-                g[i] /= s[i]
-            for k in range(1, K):
-                for j in range(k):
-                    ek, ej = buf[k], buf[j]
-                    h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-                    for i in range(m):
-                        x, y = xb[i], yb[i]
-                        u = g[i] * ek[i] * ej[i]
-                        ux, uy = u * x, u * y
-                        h0 += u
-                        h1 += ux
-                        h2 += uy
-                        h3 += ux * x
-                        h4 += ux * y
-                        h5 += uy * y
-                    p = k * (k + 1) // 2 + j
-                    H[p, 0] -= h0
-                    H[p, 1] -= h1
-                    H[p, 2] -= h2
-                    H[p, 3] -= h3
-                    H[p, 4] -= h4
-                    H[p, 5] -= h5
-    if hessian:  # responsibilities add up to 1: a diagonal block is minus the others of its row
-        for k in range(1, K):
-            for j in range(k):
-                for i in range(6):
-                    h = H[k * (k + 1) // 2 + j, i]
-                    H[k * (k + 1) // 2 + k, i] -= h
-                    H[j * (j + 1) // 2 + j, i] -= h
+            _add_moments(xb, yb, buf, K, H)
+    if hessian:
+        _diagonal(H, K)
     return total + (P[0, ref] * m0 + P[1, ref] * m1 + P[2, ref] * m2)
 
 
@@ -277,3 +301,55 @@ def column(shared, j):
             shared[i, j] += shared[i + half, j]
         half //= 2
     return shared[0, j]
+
+
+# --- sums: one pass over one large data set ----------------------------------------------------------------------------------
+# out[chunk]: s0, s1, s2 per component, the log-likelihood, then the six moments per pair if asked for.
+
+
+def sums_cpu(t1, t2, w, P, level, hessian, out):
+    K = P.shape[1]
+    S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 3, ROW))[1:]
+    for chunk in range(out.shape[0]):
+        a = chunk * CHUNK
+        x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
+        ll = cpu_sums(x, y, wt, P, C, S, H, buf, level, hessian != 0)
+        gather(out[chunk], S, H, ll, hessian)
+
+
+def sums_cuda(t1, t2, w, P, level, hessian, out):
+    shared = cuda.shared.array((LANES, WIDTH), np.float64)
+    acc = cuda.local.array(NSUM, np.float64)
+    e = cuda.local.array(MAX_CUDA_K, np.float64)
+    lane = cuda.threadIdx.x
+    K = P.shape[1]
+    sums = 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)
+    for chunk in range(cuda.blockIdx.x, out.shape[0], cuda.gridDim.x):
+        a = chunk * CHUNK
+        b = min(a + CHUNK, t1.size)
+        if lane < LANES:
+            lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P, e, acc[:sums], hessian)
+        for j0 in range(0, sums, WIDTH):
+            m = min(WIDTH, sums - j0)
+            if lane < LANES:
+                for j in range(m):
+                    shared[lane, j] = acc[j0 + j]
+            cuda.syncthreads()
+            if lane < m:
+                out[chunk, j0 + lane] = column(shared, lane)
+            cuda.syncthreads()
+
+
+def _split_sums(args, parts):
+    t1, t2, w, P, level, hessian, out = args
+    cut = [slice(a * CHUNK, b * CHUNK) for a, b in ranges(len(out), parts)]
+    pieces = [out[a:b] for a, b in ranges(len(out), parts)]
+    return [(t1[c], t2[c], w[c], P, level, hessian, piece) for c, piece in zip(cut, pieces, strict=True)]
+
+
+_f, _i = numba.types.float64, numba.types.int64
+SUMS = Kernel(
+    "mixture.sums", sums_cpu, sums_cuda,
+    lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],
+    dtypes=("float64",), fastmath=FAST, split=_split_sums,
+)  # fmt: skip

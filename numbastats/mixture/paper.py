@@ -1,20 +1,33 @@
-"""The program of the paper with its own names: starts, M-step, stopping rule and outputs."""
+"""The program of Howson (2015) under its own names: starts, M-step, stopping rule and outputs."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from numbastats.mixture.arguments import one_number
 from numbastats.mixture.fitting import fit_many
 
 __all__ = ["bulkem"]
 
-_FIELDS = (
-    "lambda", "mu", "alpha", "init_lambda", "init_mu", "init_alpha", "loglik", "num_iterations", "fit_success", "status",
-    "message",
-)  # fmt: skip
+_FIELDS = ("lambda", "mu", "alpha", "init_lambda", "init_mu", "init_alpha")
 
 
-def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e-6, *, rng=None, device=None, workers=None):
+def bulkem(
+    datasets: Sequence[ArrayLike] | ArrayLike,
+    num_components: int = 2,
+    max_iters: int = 100,
+    random_inits: int = 1,
+    epsilon: float = 1e-6,
+    *,
+    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | Executor | None = None,
+) -> list[dict]:
     """Inverse Gaussian mixtures by the EM algorithm of the R package bulkem.
 
     Parameters
@@ -40,7 +53,7 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
     Raises
     ------
     TypeError, ValueError
-        For options that are not understood. Bad data do not raise: their `status` and `message` say what is wrong.
+        For invalid options. Bad data do not raise: their `status` and `message` say what is wrong.
 
     Notes
     -----
@@ -62,12 +75,22 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
     >>> sorted(best["alpha"].round(1).tolist())
     [0.3, 0.7]
     """
-    if np.ndim(num_components) or not hasattr(num_components, "__index__"):
-        raise ValueError(f"num_components={num_components!r} is not one integer; for several use fit_many(method='bulkem')")
+    one_number(num_components)
     batch = fit_many(
-        datasets, num_components, family="inverse_gaussian", method="bulkem", starts="subset", n_init=random_inits, tol=epsilon,
-        max_iter=max_iters + 1, min_sd_ratio=0.0, min_count=0.0, rng=rng, device=device, workers=workers,
-    )  # fmt: skip
+        datasets,
+        num_components,
+        family="inverse_gaussian",
+        method="bulkem",
+        starts="subset",
+        n_init=random_inits,
+        tol=epsilon,
+        max_iter=max_iters + 1,
+        min_sd_ratio=0.0,
+        min_count=0.0,
+        rng=rng,
+        device=device,
+        workers=workers,
+    )
     K, D = num_components, len(batch)
     kept = batch.starts.get(K)
     first = {name: np.full((D, K), np.nan) for name in ("params", "centres", "weights")}
@@ -77,8 +100,15 @@ def bulkem(datasets, num_components=2, max_iters=100, random_inits=1, epsilon=1e
         found = np.nonzero(np.isin(batch.status, (0, 1, 2, 4)))[0]
         for name, values in first.items():
             values[found] = kept[name][found, best[found]]
-    rows = zip(
-        batch.params[:, :K], batch.centres[:, :K], batch.weights[:, :K], *first.values(), batch.loglik.tolist(),
-        batch.n_iter.tolist(), (batch.status == 0).tolist(), batch.status.tolist(), map(batch.message, range(D)), strict=True,
-    )  # fmt: skip
-    return [dict(zip(_FIELDS, row, strict=True)) for row in rows]
+    arrays = zip(batch.params[:, :K], batch.centres[:, :K], batch.weights[:, :K], *first.values(), strict=True)
+    return [
+        {
+            **dict(zip(_FIELDS, row, strict=True)),
+            "loglik": float(batch.loglik[d]),
+            "num_iterations": int(batch.n_iter[d]),
+            "fit_success": bool(batch.status[d] == 0),
+            "status": int(batch.status[d]),
+            "message": batch.message(d),
+        }
+        for d, row in enumerate(arrays)
+    ]

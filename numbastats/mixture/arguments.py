@@ -1,0 +1,572 @@
+"""What the user passes, checked: options, parameters of a mixture, data sets in one flat array with a status for each."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from numbastats._core.broadcast import real64, result_dtype, unmasked
+from numbastats._core.dispatch import choose_device, to_host
+from numbastats._core.errors import choice
+from numbastats._core.parallel import in_threads, is_executor, worker_count
+from numbastats.mixture.families import family_of
+from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels.passes import MAX_CUDA_K
+from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
+from numbastats.scalar import mixture as fam
+
+__all__ = [
+    "Data", "Options", "Values", "arrange", "column", "draw_count", "explicit_starts", "fit_options", "flatten", "given_device",
+    "keyed", "mixture_of", "numbers_of_components", "one_data_set", "one_number", "parts_of", "starts_of_one", "sums_of",
+    "threads_or_pool", "values_of", "weighted_values",
+]  # fmt: skip
+
+OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
+CUDA_SETS = 2000  # data sets from which "auto" takes a real GPU: a thread or a warp works on each
+KINDS = {
+    "portfolio": (SUBSET, QUANTILE_CUTS, KMEANS_CUTS),
+    "subset": (SUBSET,),
+    "quantile": (QUANTILE_CUTS,),
+    "kmeans++": (KMEANS_CUTS,),
+}
+METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BULKEM}
+
+
+# --- options of a fit ------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a fit is asked for; `n_init` None means 30, 60, 100 starts for up to 2, 3, more components."""
+
+    method: str
+    starts: str
+    n_init: int | None
+    tol: float
+    max_iter: int
+    prior_n: float
+    prior_d: float | None
+    prior_a: float
+    min_sd_ratio: float
+    min_count: float
+    precision: str
+    key: tuple = (0, 0)
+    device: str = "cpu"
+    workers: object = 1
+    criterion: str = "bic"
+    halt: list = dataclasses.field(default_factory=list, compare=False)  # no longer empty once the call was interrupted
+
+    def n_starts(self, K):
+        """Starts per data set."""
+        if K == 1:
+            return 1
+        return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
+
+    def vector(self, family, unit):
+        """Options of the climb kernel, double precision."""
+        opt = np.zeros(c.OPTIONS)
+        opt[c.METHOD], opt[c.TOL], opt[c.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
+        opt[c.PRIOR_N], opt[c.PRIOR_A], opt[c.SHAPE], opt[c.UNIT] = self.prior_n, self.prior_a, family.shape, unit
+        opt[c.WARM_PASSES] = 5
+        opt[c.NOISE] = 1e-12
+        opt[c.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
+        return opt
+
+
+def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision) -> Options:
+    """Options of `fit_many`, without the random key, device and threads."""
+    choice("method", method, tuple(METHODS))
+    choice("starts", starts, tuple(KINDS))
+    choice("criterion", criterion, ("bic", "aic", "icl"))
+    choice("precision", precision, ("double", "mixed", "single"))
+    if precision == "single" and method != "newton":
+        raise ValueError(f"precision='single' needs method='newton', not {method!r}; use precision='double'")
+    if not tol > 0:
+        raise ValueError(f"tol={tol!r} must be positive")
+    if not max_iter >= 1 or max_iter % 1:
+        raise ValueError(f"max_iter={max_iter!r} is not a number of passes; use an integer >= 1")
+    for name, value in (("min_sd_ratio", min_sd_ratio), ("min_count", min_count)):
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name}={value!r} is out of range; use a finite number >= 0")
+    if n_init is not None and (n_init != int(n_init) or n_init < 1):
+        raise ValueError(f"n_init={n_init!r} is not a number of starts; use an integer >= 1, or None")
+    prior_n, prior_d, prior_a = _prior(prior)
+    return Options(
+        method=method,
+        starts=starts,
+        n_init=None if n_init is None else int(n_init),
+        tol=float(tol),
+        max_iter=int(max_iter),
+        prior_n=prior_n,
+        prior_d=prior_d,
+        prior_a=prior_a,
+        min_sd_ratio=float(min_sd_ratio),
+        min_count=float(min_count),
+        precision=precision,
+        criterion=criterion,
+    )
+
+
+def _prior(prior):
+    prior = dict(prior or {})
+    n0, d0, a0 = prior.pop("n0", 0.0), prior.pop("d0", None), prior.pop("a0", 1.0)
+    if prior:
+        raise ValueError(f"prior has the unknown entries {sorted(prior)}; use n0, d0, a0")
+    if not (0 <= n0 < math.inf and (d0 is None or 0 < d0 < math.inf) and 1 <= a0 < math.inf):
+        raise ValueError(f"prior n0={n0!r}, d0={d0!r}, a0={a0!r} is out of range; use finite n0 >= 0, d0 > 0, a0 >= 1")
+    return float(n0), None if d0 is None else float(d0), float(a0)
+
+
+def numbers_of_components(n_components, D):
+    """Sorted numbers of components to fit, and the wanted one for each data set if that is prescribed."""
+    if hasattr(n_components, "__index__") and np.ndim(n_components) == 0 and not isinstance(n_components, bool):
+        ks, per_set = [int(n_components)], None
+    elif isinstance(n_components, np.ndarray) and n_components.shape == (D,) and n_components.dtype.kind in "iu":
+        per_set = n_components.astype(np.int64)
+        ks = sorted(set(per_set.tolist())) or [1]
+    else:
+        try:
+            wanted, per_set = list(n_components), None
+            ks = [] if any(isinstance(v, bool) for v in wanted) else sorted(int(v.__index__()) for v in wanted)
+        except (TypeError, AttributeError):
+            ks = []
+        if len(set(ks)) < max(len(ks), 1):
+            raise ValueError(
+                f"n_components={n_components!r} is not understood; use an integer >= 1, a range or tuple of different "
+                f"candidates, or an integer array of length {D}, one per data set"
+            )
+    if ks[0] < 1:
+        raise ValueError(f"n_components={n_components!r} must be at least 1")
+    if ks[-1] > 200:
+        raise ValueError(f"n_components={ks[-1]} is more than 200")
+    return tuple(ks), per_set
+
+
+def one_number(num_components):
+    """Refuses what is not one number of components."""
+    if np.ndim(num_components) or not hasattr(num_components, "__index__"):
+        raise ValueError(f"num_components={num_components!r} is not one integer; for several use fit_many(method='bulkem')")
+
+
+def threads_or_pool(workers):
+    """An executor, or None, and the number of threads of each task."""
+    return (workers, 1) if is_executor(workers) else (None, worker_count(workers))
+
+
+def given_device(device, D, candidates):
+    """The device for D data sets; CUDA holds a limited number of components."""
+    where = choose_device(device, pays=D >= CUDA_SETS)
+    if where == "cuda" and max(candidates) > MAX_CUDA_K:
+        raise ValueError(
+            f"n_components={max(candidates)} is more than the {MAX_CUDA_K} that device='cuda' takes; use device='cpu'"
+        )
+    return where
+
+
+def explicit_starts(init_params, D, candidates):
+    """Starts (D, R, 3, K) of `fit_many`, or None."""
+    if init_params is None:
+        return None
+    given = np.asarray(init_params, np.float64)
+    if len(candidates) > 1 or given.ndim != 4 or given.shape[0] != D or given.shape[2:] != (3, candidates[0]):
+        raise ValueError(
+            f"init_params has shape {given.shape}; it must be (D, R, 3, K) = ({D}, R, 3, {candidates[0]}) with one K: "
+            "weights, centres and params of R starts"
+        )
+    if (given[:, :, 0] < 0).any():
+        raise ValueError("init_params has negative weights; use weights >= 0")
+    return given
+
+
+def starts_of_one(init_params, family):
+    """Starts (1, R, 3, K) of `fit` from (R, 3, K)."""
+    given = np.asarray(init_params, np.float64)
+    used = given if family_of(family).two or given.ndim < 3 else given[..., :2, :]
+    if not np.isfinite(used).all():
+        raise ValueError("init_params has NaN or infinite entries; use finite weights, centres and params")
+    return given[None] if given.ndim == 3 else given
+
+
+# --- mixtures with given parameters ----------------------------------------------------------------------------------------
+
+
+def mixture_of(weights, centres, params, family):
+    """The family and (3, K) parameters with dispersions."""
+    law = family_of(family)
+    w, m = (np.atleast_1d(real64(to_host(a, name))) for a, name in ((weights, "weights"), (centres, "centres")))
+    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
+    if law.two and params is None:
+        raise ValueError(f"family={family!r} needs params, its {law.param} per component")
+    if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
+        raise ValueError(f"weights, centres, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
+    total = w.sum()
+    if not ((w >= 0).all() and 0 < total < math.inf):
+        raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
+    if not (np.isfinite(m).all() and (law.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
+        raise ValueError(
+            f"centres={m!r}, params={v!r} are out of domain; centres of {law.name} and all params must be positive and finite"
+        )
+    return law, np.stack([w / total, m, law.parameter(v) if law.two else v])
+
+
+def values_of(x):
+    """Values in double precision, NaN where masked, and the float type of results."""
+    x = unmasked(x)
+    dtype = result_dtype(["x"], [x.dtype])
+    return x.astype(np.float64), dtype
+
+
+def weighted_values(x, sample_weight):
+    """Values and weights of a piece of the data, without missing values and weights of 0."""
+    x, _ = values_of(to_host(x, "x"))
+    w = np.ones(x.shape) if sample_weight is None else real64(to_host(sample_weight, "sample_weight"))
+    if x.ndim != 1 or w.shape != x.shape:
+        raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
+    keep = ~np.isnan(x) & (w != 0.0)
+    x, w = x[keep], w[keep]
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError("sample_weight has negative or non-finite entries; use weights >= 0")
+    return x, w
+
+
+def parts_of(parts):
+    """Results of `partial_stats` that may be added."""
+    parts = [real64(part) for part in parts]
+    shapes = {part.shape for part in parts}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+        raise ValueError(f"the parts have shapes {sorted(shapes)}; pass results of partial_stats with the same parameters")
+    return parts
+
+
+def sums_of(total, K):
+    """Sums of K components as rows, and the log-likelihood."""
+    total = np.asarray(total, np.float64)
+    if total.shape != (3 * K + 1,):
+        raise ValueError(f"total has shape {total.shape}; partial_stats of {K} components gives ({3 * K + 1},)")
+    return total[:-1].reshape(K, 3), float(total[-1])
+
+
+# --- data ------------------------------------------------------------------------------------------------------------------
+
+
+def one_data_set(x):
+    """Values of `fit`, shape (n,)."""
+    if hasattr(x, "ngroups"):
+        raise ValueError("x is a groupby, of many data sets; use fit_many()")
+    x = unmasked(to_host(x, "x"))
+    if x.ndim == 2 and x.shape[1] == 1:
+        x = x[:, 0]
+    if x.ndim != 1:
+        raise ValueError(f"x has shape {x.shape}; one data set is 1-D. For many data sets use fit_many()")
+    return x
+
+
+def column(X):
+    """Values of the estimator, shape (n,), from (n,) or (n, 1)."""
+    if hasattr(X, "toarray"):
+        raise TypeError(f"sparse data ({type(X).__name__}) are not understood: pass X.toarray()")
+    x = unmasked(to_host(X, "X"))
+    if x.dtype.kind == "O" and all(getattr(d, "kind", "O") in "fiub" for d in np.atleast_1d(getattr(X, "dtypes", "O"))):
+        x = X.to_numpy(float, na_value=np.nan)  # of a data frame or series with nullable columns
+    if x.ndim == 2 and x.shape[1] == 1:
+        return x[:, 0]
+    if x.ndim == 2 and x.shape[1] == 0:
+        raise ValueError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)")
+    if x.ndim != 1:
+        raise ValueError(f"X has shape {x.shape}; a one-dimensional mixture takes (n,) or (n, 1)")
+    return x
+
+
+def draw_count(n_samples):
+    """A number of draws."""
+    if np.ndim(n_samples) or not hasattr(n_samples, "__index__") or n_samples < 0:
+        raise ValueError(f"n_samples={n_samples!r} is not a number of draws; use an integer >= 0")
+    return int(n_samples)
+
+
+@dataclasses.dataclass
+class Values:
+    """Values x and weights w (None: all 1) of data sets in a row, as they were passed; set d is off[d] to off[d + 1]."""
+
+    x: np.ndarray
+    w: np.ndarray | None
+    off: np.ndarray
+    unit: bool  # whether all weights above 0 are 1, in the whole call
+    dtype: np.dtype  # of the results
+
+    @property
+    def count(self):
+        """Number of data sets."""
+        return self.off.size - 1
+
+    def cut(self, lo, hi):
+        """Data sets lo to hi; shares memory."""
+        a, b = self.off[lo], self.off[hi]
+        w = None if self.w is None else self.w[a:b]
+        return dataclasses.replace(self, x=self.x[a:b], w=w, off=self.off[lo : hi + 1] - a)
+
+
+@dataclasses.dataclass
+class Data:
+    """Data sets ready for the kernels.
+
+    Attributes
+    ----------
+    y, w : numpy.ndarray
+        Transformed values and weights of all data sets in a row, ascending within each; NaN and zero weights are gone.
+    off : numpy.ndarray of int64, shape (D + 1,)
+    unit : bool
+        Whether every weight is 1.
+    dropped : numpy.ndarray of int64, shape (D,)
+    status : numpy.ndarray of int8, shape (D,)
+        0, or why the data set cannot be fitted.
+    notes : dict
+        Data set -> message.
+    power : numpy.ndarray, shape (D,)
+        Powers of two that bring the largest |y| near 1.
+    factor : numpy.ndarray, shape (D,)
+        What turns true values of g(x) into ``power * y``.
+    """
+
+    y: np.ndarray
+    w: np.ndarray
+    off: np.ndarray
+    unit: bool
+    dropped: np.ndarray
+    status: np.ndarray
+    notes: dict
+    power: np.ndarray
+    factor: np.ndarray
+
+    @property
+    def count(self):
+        """Number of data sets."""
+        return self.off.size - 1
+
+
+def _is_pair(part):
+    """Whether an item of a list is a key with its data set; no data set is a number, or a text, beside an array."""
+    if not (isinstance(part, tuple) and len(part) == 2 and np.ndim(part[1]) > 0):
+        return False
+    return np.ndim(part[0]) == 0 or hasattr(part[1], "columns")
+
+
+def _split_keys(data, name):
+    """A list of data sets and their keys where `data` has keys, else `data` and None."""
+    if hasattr(data, "columns") and not hasattr(data, "ngroups"):
+        raise ValueError(
+            f"{name} is a {type(data).__name__}: pass [frame[c] for c in frame.columns] if its columns are the data sets, "
+            "frame.to_numpy() if its rows are, or frame.groupby('key')['x'] for groups of one column"
+        )
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # iterators, views of a dict, groups of polars
+        data = list(data)
+    if isinstance(data, Mapping):
+        pairs = list(data.items())
+    elif hasattr(data, "ngroups") or (isinstance(data, (list, tuple)) and len(data) and all(map(_is_pair, data))):
+        pairs = list(data)  # a groupby of pandas gives pairs, too
+    else:
+        return data, None
+    return [part for _key, part in pairs], tuple(key for key, _part in pairs)
+
+
+def keyed(data, weights):
+    """Lists of data sets and of weights, in the same order, and the keys; data without keys remain what they are."""
+    data, keys = _split_keys(data, "data")
+    if weights is None:
+        return data, None, keys
+    weights, others = _split_keys(weights, "weights")
+    if others is not None and others != keys:
+        if keys is None or len(others) != len(keys) or set(others) != set(keys):
+            raise ValueError(
+                "weights have keys that differ from those of the data; pass both with the same keys, or both without"
+            )
+        by_key = dict(zip(others, weights, strict=True))
+        weights = [by_key[key] for key in keys]
+    return data, weights, keys
+
+
+def _flatten(data, offsets, name):
+    """Flat float64 values, which may be the caller's, offsets and dtype; a mask makes data NaN, weights 0."""
+
+    def read(part):
+        part = to_host(part, name)
+        return unmasked(part) if name == "data" else np.asarray(np.ma.filled(part, 0))
+
+    if offsets is not None:
+        x = read(data)
+        off = np.asarray(to_host(offsets, "offsets"))
+        if x.ndim != 1:
+            raise ValueError(f"{name} has shape {x.shape}; with offsets it must be 1-D")
+        if off.ndim != 1 or off.size < 1 or off.dtype.kind not in "iu":
+            raise ValueError(f"offsets has shape {off.shape} and dtype {off.dtype}; it must be a 1-D array of D + 1 integers")
+        off = off.astype(np.int64)
+        if off[0] != 0 or off[-1] != x.size or (np.diff(off) < 0).any():
+            raise ValueError(
+                f"offsets must start at 0, not fall, and end at the number of values, {x.size}; got {off[0]} ... {off[-1]}"
+            )
+    elif isinstance(data, (list, tuple)) and not (len(data) and all(np.ndim(p) == 0 for p in data)):
+        parts = [read(p) for p in data]
+        for i, p in enumerate(parts):
+            if p.ndim != 1:
+                raise ValueError(
+                    f"{name}[{i}] has shape {p.shape}; every data set must be 1-D (of groups of a data frame select one column: "
+                    "frame.groupby('key')['x'])"
+                )
+        off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
+        dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
+        flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)
+        return flat, off, dtype
+    else:
+        x = read(data)
+        if x.ndim != 2:
+            raise ValueError(
+                f"{name} has shape {x.shape}; pass a list of 1-D arrays, a 2-D array whose rows are data sets (NaN = missing), "
+                "or a 1-D array with offsets. For one data set use fit()"
+            )
+        off = np.arange(x.shape[0] + 1, dtype=np.int64) * x.shape[1]
+        x = x.reshape(-1)
+    dtype = result_dtype([name], [x.dtype])
+    return x.astype(np.float64, copy=False), off, dtype
+
+
+def _per_set(mask, off):
+    """How many are True in each data set."""
+    return np.diff(np.concatenate([[0], np.cumsum(mask)])[off])
+
+
+def flatten(data, offsets, weights) -> Values:
+    """The data sets in a row, float64."""
+    x, off, dtype = _flatten(data, offsets, "data")
+    if weights is None:
+        return Values(x, None, off, True, dtype)
+    w, woff, _ = _flatten(weights, offsets, "weights")
+    if woff.size != off.size or (woff != off).any():
+        raise ValueError("weights must have the layout of data: the same number of data sets, each of the same length")
+    return Values(x, w, off, bool(((w == 1.0) | ~(w > 0.0)).all()), dtype)
+
+
+def arrange(values, family, threads=1) -> Data:
+    """Check, drop, transform and sort copies."""
+    x, w, off = values.x.copy(), None if values.w is None else values.w.copy(), values.off
+    D = values.count
+    status, notes = np.zeros(D, np.int8), {}
+    bad_weight = None
+    if w is not None:
+        wrong = ~(w >= 0) | np.isinf(w)
+        bad_weight = wrong & ~np.isnan(x)
+        w[wrong] = 0.0
+        x[w == 0.0] = np.nan  # takes no part, whatever it is
+
+    def flag(mask, code, text):
+        if not mask.any():
+            return
+        counts = _per_set(mask, off)
+        for d in np.nonzero(counts)[0]:
+            if status[d] == 0:
+                status[d] = code
+                first = int(np.nonzero(mask[off[d] : off[d + 1]])[0][0])
+                notes[int(d)] = text.format(count=int(counts[d]), first=first)
+
+    if bad_weight is not None:
+        flag(
+            bad_weight,
+            NONFINITE,
+            "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
+        )
+    clean = not family.discrete and _all_within(x, family.minimum, threads)
+    drop = None
+    if not clean:
+        drop, infinite = np.isnan(x), np.isinf(x)
+        outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
+        flag(infinite, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
+        sign = ">=" if family.closed else ">"
+        rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
+        flag(
+            outside & ~drop & ~infinite,
+            OUT_OF_SUPPORT,
+            f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
+        )
+    dropped = np.zeros(D, np.int64)
+    if drop is not None and drop.any():
+        dropped = _per_set(drop, off)
+        keep = ~drop
+        x = x[keep]
+        w = w[keep] if w is not None else None
+        off = np.concatenate([[0], np.cumsum(np.diff(off) - dropped)]).astype(np.int64)
+    for d in np.nonzero(np.diff(off) == 0)[0]:
+        if status[d] == 0:
+            status[d] = EMPTY
+            notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+    if status.any():  # only usable data sets go on
+        lengths = np.where(status == 0, np.diff(off), 0)
+        keep = np.repeat(status == 0, np.diff(off))
+        x = x[keep]
+        w = w[keep] if w is not None else None
+        off = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    lengths = np.diff(off)
+    if values.unit:
+        w = None
+    if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
+        degree = family.constant if family.transform == "power" else 2.0
+        before = _powers(x, off, limit=int(1022 / max(1.0, degree)))
+        y = family.forward(x * np.repeat(before, lengths))
+        power, factor = np.ones(D), before**degree
+        _sort(y, w, off, threads)
+    else:
+        y = family.forward(x)
+        _sort(y, w, off, threads)
+        power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
+    return Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
+
+
+def _powers(y, off, *, ascending=False, limit=1022):
+    """2^-e with 2^e above the largest |y| of each data set, |e| <= limit."""
+    D = off.size - 1
+    top = np.ones(D)
+    full = np.diff(off) > 0
+    if ascending:
+        top[full] = np.maximum(np.abs(y[off[:-1][full]]), np.abs(y[off[1:][full] - 1]))
+    elif full.any():
+        top[full] = np.maximum.reduceat(np.abs(y), off[:-1][full])
+    _, e = np.frexp(top)
+    return np.ldexp(1.0, np.clip(-e, -limit, limit))
+
+
+def _sort(y, w, off, threads):
+    """Ascending within each data set; weights follow."""
+    lengths = np.diff(off)
+    even = w is None and y.size > 0 and bool((lengths == lengths[0]).all())
+
+    def part(lo, hi):
+        if even:
+            y[off[lo] : off[hi]].reshape(hi - lo, -1).sort(axis=1)
+            return
+        for a, b in zip(off[lo:hi].tolist(), off[lo + 1 : hi + 1].tolist(), strict=True):
+            if w is None:
+                y[a:b].sort()
+            else:
+                order = np.argsort(y[a:b], kind="stable")
+                y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
+
+    in_threads(part, _parts(lengths.size, y.size, threads), threads)  # NumPy sorts without holding the interpreter
+
+
+def _parts(n, cost, threads):
+    """Ranges (lo, hi) of n items for threads to share, one where the values, `cost`, are few."""
+    cuts = np.unique(np.linspace(0, n, (1 if threads == 1 or cost < 1 << 18 else 8 * threads) + 1).astype(int)).tolist()
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def _all_within(x, minimum, threads):
+    """Whether every value is finite and above `minimum`."""
+    found = []
+
+    def part(lo, hi):
+        v = x[lo:hi]
+        found.append(v.size == 0 or bool(v.min() > minimum and v.max() < np.inf))  # False where there is a NaN
+
+    in_threads(part, _parts(x.size, x.size, threads), threads)
+    return all(found)

@@ -1,0 +1,44 @@
+"""Information criteria: BIC, AIC, ICL."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats.mixture import kernels
+from numbastats.mixture.kernels import columns
+
+__all__ = ["criteria", "free_parameters"]
+
+
+def free_parameters(family, K):
+    """Number of free parameters of K components."""
+    return (3 if family.two else 2) * K - 1
+
+
+def criteria(criterion, p, results):
+    """The criterion of each data set (rows) for the results of each number of components (columns)."""
+    mass = np.maximum(p.info[:, columns.MASS], 1.0)
+    out = np.full((mass.size, len(results)), np.nan)
+    for j, r in enumerate(results):
+        free = free_parameters(p.family, r.par.shape[2])
+        out[:, j] = 2.0 * free - 2.0 * r.loglik if criterion == "aic" else free * np.log(mass) - 2.0 * r.loglik
+        if criterion == "icl":
+            out[:, j] += 2.0 * _entropy(p, r)
+    return out
+
+
+def _entropy(p, r):
+    """Sum over the observations of the entropy of the responsibilities."""
+    D, K = r.par.shape[0], r.par.shape[2]
+    total = np.full(D, np.nan)
+    host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.t1, p.w)]
+    for d in range(D):
+        if np.isfinite(r.loglik[d]):
+            c = p.info[d, columns.CENTRE]
+            x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
+            P = np.empty((3, K))
+            kernels.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
+            out, resp = np.empty(x.size), np.empty((K, x.size))
+            kernels.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
+            total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
+    return total

@@ -1,0 +1,519 @@
+"""From arranged data to results: chunks of data sets, starts on compressed cells, the best few to a certified optimum."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import types
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core import dispatch
+from numbastats._core.compile import SIMULATED
+from numbastats._core.parallel import in_threads, worker_count
+from numbastats._core.random import Purpose, stream_word
+from numbastats.mixture import kernels as k
+from numbastats.mixture.arguments import KINDS, Options, arrange
+from numbastats.mixture.criteria import criteria, free_parameters
+from numbastats.mixture.families import Family
+from numbastats.mixture.information import covariances
+from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels.passes import CHUNK, LANES, NSUM
+from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS
+from numbastats.mixture.selection import Result, best_few, choose, split_starts
+from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
+from numbastats.scalar import mixture as fam
+
+__all__ = ["Job", "Prepared", "assemble", "fit_k", "pairwise_sum", "prepare", "run_chunks"]
+
+IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
+CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
+LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
+PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
+_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular")
+_LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
+
+_BEYOND = (
+    "the log-likelihood or the parameters are beyond the range of {} numbers; bring the data to a scale near 1, or drop extreme "
+    "values"
+)
+
+
+# --- one number of components of a chunk of data sets -----------------------------------------------------------------------
+
+
+def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
+    """Launch over n problems of so many CUDA threads each; arrays in `written` are read and written.
+
+    A problem takes `cost` ns of one CPU core, `most` at worst. On the CPU long work is done in pieces, between which Ctrl-C is
+    answered, also where this runs in a thread of the caller's.
+    """
+    if options.device == "cpu" and n * (most or cost) <= PIECE:
+        dispatch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
+        return
+    if options.device == "cpu":
+
+        def work(*part):
+            if options.halt:
+                raise RuntimeError("the call that this is a part of was interrupted")
+            kernel.serial(*part)
+
+        threads = worker_count(options.workers)
+        pieces = max(8 * threads, math.ceil(n * (most or cost) / PIECE))
+        in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
+        return
+    staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
+    for i in written:
+        if isinstance(args[i], np.ndarray):
+            staged[i].copy_to_host(args[i])
+
+
+@dataclasses.dataclass
+class Prepared:
+    """Statistics of a chunk of data sets, on the device that will use them; `info` and `lengths` on the host."""
+
+    family: object
+    t1: object
+    t2: object
+    w: object
+    off: np.ndarray
+    u1: object
+    u2: object
+    uw: object
+    cell: np.ndarray
+    q: object
+    info: np.ndarray
+    ids: np.ndarray
+    unit: bool
+    constant: np.ndarray
+    factor: np.ndarray
+
+    @property
+    def lengths(self):
+        """Observations per data set."""
+        return np.diff(self.off)
+
+
+def cell_sizes(lengths, compress):
+    """Consecutive observations that share a cell: about 256 cells for small sets, 4096 for large ones."""
+    m = np.where(lengths < 512, 1, np.where(lengths < 100_000, np.rint(lengths / 256), lengths // 4096))
+    return np.maximum(1, m).astype(np.int64) if compress else np.ones(lengths.size, np.int64)
+
+
+def spaced(x):
+    """x in memory of at least 512 bytes: loops in vectors take nearer arrays for overlapping, and add up one by one instead."""
+    return x if x.size >= 64 else np.concatenate([x, np.zeros(64)])[: x.size]
+
+
+def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
+    """Run the prepare kernel on data sets lo to hi."""
+    a, b = data.off[lo], data.off[hi]
+    y, w, off = spaced(data.y[a:b]), spaced(data.w[a:b]), data.off[lo : hi + 1] - a
+    n, D = y.size, hi - lo
+    m = cell_sizes(np.diff(off), compress)
+    cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
+    t1, t2 = spaced(np.empty(n)), spaced(np.empty(n))
+    whole = cell[-1] == n  # every cell is an observation
+    u1, u2, uw = (t1, t2, w) if whole else (spaced(np.empty(cell[-1])) for _ in range(3))
+    q, info = np.empty((3, max(cell[-1], 64))), np.zeros((D, c.INFO))
+    args = [y, w, off, cell, data.power[lo:hi], m, family.base, t1, t2, u1, u2, uw, q, info]
+    if D:
+        cost = 10.0 * n / D
+        run(k.PREPARE, args, D, options, (7, 8, 9, 10, 11, 12, 13), threads=1, cost=cost)
+    if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
+        info[:, c.PRIOR_D] = 1e6 * info[:, c.FLOOR]
+        if family.base == fam.GAMMA:
+            info[:, c.PRIOR_D] = [fam.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info[:, c.PRIOR_D]]
+    else:
+        scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
+        info[:, c.PRIOR_D] = options.prior_d * (info[:, c.SCALE] / data.factor[lo:hi]) ** scale
+    cells, factor = (u1, u2, uw, cell, q), data.factor[lo:hi]
+    prepared = Prepared(family, t1, t2, w, off, *cells, info, ids[lo:hi].astype(np.uint32), data.unit, np.zeros(D), factor)
+    prepared.constant = loglik_constant(prepared, y, w)
+    if options.device == "cuda":
+        for name in ("t1", "t2", "w", "u1", "u2", "uw", "q"):
+            setattr(prepared, name, cuda.to_device(getattr(prepared, name)))
+    return prepared
+
+
+def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
+    """Best optimum with K components for every data set of a chunk."""
+    D, family = p.info.shape[0], p.family
+    q = 2 if family.two else 1
+    newton = options.method == "newton"
+    R = options.n_starts(K) if given is None else given.shape[1]
+    enough = p.info[:, c.DISTINCT] >= (q + 1) * K - 1
+    if options.prior_d is None:
+        info = p.info.copy()
+        info[:, c.PRIOR_D] /= K * K if family.base != fam.GAMMA else 1.0
+    else:
+        info = p.info
+    par = np.ones((D, R, 3, K)) if given is None else np.ascontiguousarray(given, np.float64)
+    start_ll, flag = np.full((D, R), -math.inf), np.zeros((D, R), np.int64)
+    if D and R:
+        _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
+    first = par.copy() if keep_starts or options.method == "bulkem" else None
+    usable = (flag == 0) & enough[:, None]
+    climbs = []
+    while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
+        if newton:
+            owner, start, covered = best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))
+        else:
+            owner, start = np.nonzero(usable)
+            covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
+        points, outcome, hess = climb(p, info, owner, par[owner, start], options)
+        climbs.append((owner, start, covered, points, outcome, hess))
+        usable[owner[(outcome[:, 4] != c.DEGENERATE) & np.isfinite(outcome[:, 0])]] = False
+    owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
+    result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
+    result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
+    if first is not None:
+        result.starts = (first, owner, start, points, outcome)
+    return result
+
+
+def _starts(p, info, K, R, par, ll, flag, options, given):
+    kinds = (GIVEN,) if given else (QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
+    row = np.resize(np.array(kinds, np.int64), R)
+    family, shape = p.family.base, float(p.family.shape)
+    stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
+    passes = 10 if options.method == "newton" and K > 1 else 0
+
+    def launch(kernel, data, kinds, passes):
+        args = [*data, p.cell, p.q, info, p.ids, kinds, family, shape, options.prior_n, options.prior_a, passes, *options.key]
+        args += [stream, np.uint32(0), par, ll, flag]
+        cost = 1.2 * passes * K * (p.cell[-1] / ll.shape[0]) + 1000.0
+        run(kernel, args, ll.size, options, (17, 18, 19), cost=cost)
+
+    cells = (p.u1, p.u2, p.uw)
+    if options.precision == "double" or not passes:
+        launch(k.STARTS, cells, row, passes)
+        return
+    launch(k.STARTS_SINGLE, narrow(cells), row, passes)
+    void = flag != 0
+    par[void] = 1.0
+    launch(k.STARTS, cells, np.full(R, GIVEN), 1)  # ranked, and moved once more, in double precision
+    flag[void] = c.DEGENERATE
+
+
+def narrow(arrays):
+    """Copies in single precision."""
+    return tuple(np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in arrays)
+
+
+def climb(p, info, owner, points, options):
+    """Run the climbs of (data set, start) pairs; returns points (M, 3, K), outcome (M, 6) and Hessians."""
+    M, K = owner.size, points.shape[2]
+    n = (3 if p.family.two else 2) * K - 1
+    points = np.ascontiguousarray(points, np.float64)
+    outcome, hess = np.zeros((M, 6)), np.zeros((M, n, n))
+    opt = options.vector(p.family, p.unit)
+    large = p.lengths[owner] >= LARGE
+    small = np.nonzero(~large)[0]
+    if small.size:
+        part, got, h = points[small], np.zeros((small.size, 6)), np.zeros((small.size, n, n))
+        blocks = 1 if options.device == "cpu" else min(small.size, 4 if SIMULATED else 4096)
+        work = (
+            np.zeros((blocks, 4, 3, K)),
+            np.zeros((blocks, c.VECTOR_ROWS, n)),
+            np.zeros((blocks, 3, n, n)),
+            np.zeros((blocks, NSUM)),
+        )
+        size = K * float(p.lengths[owner[small]].mean())
+        cost, most = 15.0 * size, size * (100.0 if options.method == "newton" else 0.8 * options.max_iter)
+
+        def launch(kernel, data, opt, part):
+            args = [*data, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
+            run(kernel, args, small.size, options, (12, 13, 14), cost=cost, most=most)
+
+        data = (p.t1, p.t2, p.w)
+        if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
+            rough = part.copy()
+            single = opt.copy()
+            single[c.TOL], single[c.NOISE] = max(1e-4, options.tol), 1e-6
+            launch(k.CLIMB_SINGLE, narrow(data), single, rough)
+            part = np.where((got[:, 4] == c.DEGENERATE)[:, None, None], part, rough)
+            opt[c.WARM_PASSES] = 0.0
+            before = got[:, 5].copy()
+        launch(k.CLIMB, data, opt, part)
+        if options.precision == "single":
+            got[:, 5] += before
+        points[small], outcome[small], hess[small] = part, got, h
+        opt = options.vector(p.family, p.unit)
+    for i in np.nonzero(large)[0]:
+        climb_large(p, info, owner[i], opt, points[i], outcome[i], hess[i], options)
+    return points, outcome, hess
+
+
+def climb_large(p, info, d, opt, point, outcome, hess, options):
+    """One climb on a large data set: passes in parallel chunks, `advance` here."""
+    K, n = point.shape[1], hess.shape[0]
+    family, row = p.family.base, info[d]
+    a, b = p.off[d], p.off[d + 1]
+    x, y, w = p.t1[a:b], p.t2[a:b], p.w[a:b]
+    P, S, H = np.zeros((3, K)), np.zeros((3, K)), np.zeros((K * (K + 1) // 2, 6))
+    pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((c.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(c.STATE)
+    pars[c.TRIAL], pars[c.CURRENT], pars[c.ANCHOR] = point, point, point
+    k.on_host.begin(state, opt)
+    while state[c.PHASE] > c.DONE:
+        hessian = state[c.PHASE] in (c.AT_NEWTON, c.FINAL)
+        level = 0 if state[c.PHASE] == c.WARM else 1 if opt[c.UNIT] else 2
+        k.on_host.set_coefficients(P, pars[c.TRIAL], family, opt[c.SHAPE], row[c.CENTRE])
+        total = chunk_sums(x, y, w, P, level, hessian, options)
+        ll = k.on_host.scatter(total, S, H, hessian)
+        k.on_host.advance(state, pars, vec, mat, S, H, ll, family, row, opt)
+    k.on_host.finish(state, pars, mat, point, outcome, hess)
+
+
+def chunk_sums(x, y, w, P, level, hessian, options):
+    """Sums of one pass by chunks, combined in fixed order."""
+    K = P.shape[1]
+    parts = np.zeros((max(1, -(-x.size // CHUNK)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
+    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * CHUNK)
+    return pairwise_sum(parts)
+
+
+def pairwise_sum(parts):
+    """Sum rows pairwise, in an order that depends on their number alone."""
+    parts = np.array(parts, np.float64, ndmin=2)
+    while len(parts) > 1:
+        half = (len(parts) + 1) // 2
+        head = parts[:half].copy()
+        head[: len(parts) - half] += parts[half:]
+        parts = head
+    return parts[0]
+
+
+# --- chunks of data sets ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """The fit of a chunk of data sets."""
+
+    family: Family
+    candidates: tuple
+    per_set: np.ndarray | None
+    options: Options
+    se: bool
+    cov: bool
+    keep_starts: bool
+    first: int
+
+    @np.errstate(all="ignore")  # extreme data get a status, not a warning
+    def __call__(self, chunk):
+        """Fit a chunk, (values, index of the first data set, explicit starts): a dict of arrays."""
+        values, lo, starts = chunk
+        family, options = self.family, self.options
+        data = arrange(values, family, worker_count(options.workers))
+        D = data.count
+        ids = np.arange(self.first + lo, self.first + lo + D)
+        p = prepare(data, 0, D, ids, family, options, options.method == "newton")
+        given = None if starts is None else scaled_starts(starts, p)
+        results = [fit_k(p, K, options, given, self.keep_starts) for K in self.candidates]
+        for j in range(1, len(results) if self.per_set is None and options.method != "bulkem" else 0):
+            if self.candidates[j] == self.candidates[j - 1] + 1:
+                self._split(data, ids, results[j - 1], results[j])
+        values_of_criterion = criteria(options.criterion, p, results)
+        pick = self._picked(results, values_of_criterion, lo)
+        out = self._chosen(p, results, pick)
+        out["criteria_"], out["n_components"] = values_of_criterion, np.asarray(self.candidates, np.int64)[pick]
+        out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
+        notes = dict(data.notes)
+        for d in np.nonzero(unusable(out, family, values.dtype))[0]:
+            out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
+        lost = (data.status != 0) | np.isin(out["status"], (3, 5, 8))
+        for name in ("weights", "centres", "params"):
+            out[name][lost] = np.nan
+        out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
+        out["n_used"] = np.where(data.status != 0, 0, p.info[:, c.COUNT]).astype(np.int64)
+        out["mass"] = p.info[:, c.MASS]
+        out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
+        return out
+
+    def _picked(self, results, values, lo):
+        """Which number of components each data set gets: as prescribed, or by the criterion among certified fits."""
+        if self.per_set is not None:
+            return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
+        certified = np.stack([r.status == 0 for r in results], axis=1)
+        pick = np.argmin(np.where(certified, values, math.inf), axis=1)
+        none = ~certified.any(axis=1)
+        grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
+        pick[none] = np.argmin(grade, axis=1)[none]
+        return pick
+
+    def _chosen(self, p, results, pick):
+        """The fits that were picked, with standard errors and covariances, in the units of the data."""
+        D, width, family = pick.size, max(self.candidates), p.family
+        out = {name: np.full((D, width), np.nan) for name in ("weights", "centres", "params")}
+        for name in _PER_FIT:
+            out[name] = np.stack([getattr(r, name) for r in results])[pick, np.arange(D)]
+        size = len(family.parameters) + 1
+        side = size * width if self.se or self.cov else 0
+        cov, se = np.full((D, side, side), np.nan), np.full((D, side), np.nan)
+        for j, (K, r) in enumerate(zip(self.candidates, results, strict=True)):
+            rows = np.nonzero(pick == j)[0]
+            w, m, v = in_units(r.par[rows], p, rows)
+            out["weights"][rows, :K], out["centres"][rows, :K], out["params"][rows, :K] = w, m, v
+            if side:
+                covariances(cov, se, r, rows, p, m, v)
+        out["cov"], out["se"] = cov if self.cov else cov[:, :0, :0], {}
+        if self.se:
+            se = se.reshape(D, size, width)
+            out["se"] = {name: se[:, q] for q, name in enumerate(("weights", *family.parameters))}
+        return out
+
+    def _split(self, data, ids, fewer, more):
+        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two."""
+        with np.errstate(invalid="ignore"):
+            worse = ~(more.loglik >= fewer.loglik - 1e-6) & np.isfinite(fewer.loglik) & (more.status != 5)
+        for d in np.nonzero(worse)[0]:
+            p = prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
+            starts = split_starts(fewer.par[d], self.family)
+            again = fit_k(p, starts.shape[3], self.options, starts)
+            more.n_passes[d] += again.n_passes[0]
+            if again.status[0] in (0, 1, 2, 4) and not again.loglik[0] <= more.loglik[d]:
+                again.n_passes[0] = more.n_passes[d]
+                for field in dataclasses.fields(more):
+                    if field.name != "starts":
+                        getattr(more, field.name)[d] = getattr(again, field.name)[0]
+
+
+def _kept(r, p):
+    """Start parameters and outcomes in the units of y."""
+    first, owner, start, points, outcome = r.starts
+    D, R, _, K = first.shape
+    loglik, status = np.full((D, R), np.nan), np.full((D, R), 3, np.int8)
+    passes = np.zeros((D, R), np.int64)
+    loglik[owner, start] = outcome[:, 1] + p.constant[owner]
+    status[owner, start], passes[owner, start] = outcome[:, 4], outcome[:, 5]
+    flat = first.reshape(D * R, 3, K)
+    w, m, v = in_units(flat, p, np.repeat(np.arange(D), R))
+    return {
+        "weights": w.reshape(D, R, K), "centres": m.reshape(D, R, K), "params": v.reshape(D, R, K), "loglik": loglik,
+        "status": status, "n_iter": passes,
+    }  # fmt: skip
+
+
+def _costs(data):
+    """Cost of all data sets before each one, in that of an observation; a set costs as much as 1000 of them besides."""
+    return data.off + 1000 * np.arange(data.count + 1)
+
+
+def _many(data, workers):
+    """Whether the data sets are so many, and none so long, that threads should take whole chunks of them."""
+    cost = _costs(data)
+    return workers > 1 and cost[-1] >= 2 * CHUNK_COST and np.diff(cost).max() * 4 * workers <= cost[-1]
+
+
+def _chunks(data, limit, workers=1):
+    """Ranges of data sets with at most `limit` observations, one data set at least.
+
+    For more than one worker they become shorter towards the end, so that all end at about the same time.
+    """
+    cost = _costs(data)
+    least = max(CHUNK_COST, cost[-1] // (16 * workers))
+    chunks, lo = [], 0
+    while lo < data.count:
+        hi = int(np.searchsorted(data.off, data.off[lo] + limit, side="right")) - 1
+        if workers > 1:
+            share = max(least, (cost[-1] - cost[lo]) * 2 // (3 * workers))
+            hi = min(hi, int(np.searchsorted(cost, cost[lo] + share, side="right")) - 1)
+        hi = min(max(hi, lo + 1), data.count)
+        chunks.append((lo, hi))
+        lo = hi
+    return chunks
+
+
+def _in_turn(pool, function, items):
+    """Results in the order of the items.
+
+    It does not wait for long at a time: where another library (polars) has set a handler of SIGINT that lets the waiting go on,
+    Ctrl-C would be noticed at the end only.
+    """
+    futures = [pool.submit(function, item) for item in items]
+    try:
+        for future in futures:
+            while wait([future], timeout=0.2).not_done:
+                pass
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def assemble(parts, data, family, candidates, done):
+    """Fields of one batch from the chunks; data sets that were not reached have the status of those that were stopped."""
+    D, width = data.count, max(candidates)
+
+    def joined(name, empty):
+        arrays = [part[name] for part in parts]
+        if done < D or not parts:
+            arrays.append(np.full((D - done, *np.shape(empty)), empty))
+        return np.concatenate(arrays)
+
+    row = np.full(width, np.nan)
+    values = {name: joined(name, row) for name in ("weights", "centres", "params")}
+    for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
+        values[name] = joined(name, np.nan)
+    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_used"):
+        values[name] = joined(name, np.int64(0))
+    values["status"] = joined("status", np.int8(9))
+    values["n_components"] = joined("n_components", np.int64(candidates[0]))
+    values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
+    mass = joined("mass", 1.0)
+    free = free_parameters(family, values["n_components"]).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values["bic"] = free * np.log(np.maximum(mass, 1.0)) - 2.0 * values["loglik"]
+    values["aic"] = 2.0 * free - 2.0 * values["loglik"]
+    values["se"] = {
+        name: np.concatenate([part["se"][name] for part in parts] + [np.full((D - done, width), np.nan)])
+        for name in (parts[0]["se"] if parts else ())
+    }
+    values["cov"] = joined("cov", np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan))
+    if data.dtype == np.float32:
+        for name in ("weights", "centres", "params", "cov"):
+            values[name] = values[name].astype(np.float32)
+        values["se"] = {name: s.astype(np.float32) for name, s in values["se"].items()}
+    starts = {}
+    if parts and parts[0]["starts"]:
+        for j, K in enumerate(candidates):
+            starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
+    values["converged"] = np.isin(values["status"], (0, 4))
+    values["n_dropped"] = joined("dropped", np.int64(0))
+    notes = {d: note for part in parts for d, note in part["notes"].items()}
+    return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)
+
+
+def run_chunks(job, values, given, pool, callback):
+    """Results of the chunks that were fitted, and the number of their data sets; with a pool of the caller's, or threads."""
+    D, where, workers = values.count, job.options.device, job.options.workers
+    parts, done, stopped = [], 0, False
+    with contextlib.ExitStack() as stack:
+        theirs = pool is not None
+        if pool is not None:
+            chunks = _chunks(values, min(IN_FLIGHT, max(65_536, values.x.size // 16)))
+        elif where == "cpu" and _many(values, workers):  # whole chunks by threads, which never wait for each other
+            chunks = _chunks(values, IN_FLIGHT, workers)
+            pool = stack.enter_context(ThreadPoolExecutor(workers))
+            job = dataclasses.replace(job, options=dataclasses.replace(job.options, workers=1))
+        else:
+            chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
+        cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
+        results = map(job, cuts) if pool is None else pool.map(job, cuts) if theirs else _in_turn(pool, job, cuts)
+        try:
+            for (_lo, done), part in zip(chunks, results, strict=False):
+                parts.append(part)
+                if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
+                    stopped = done < D
+                    break
+        except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
+            job.options.halt.append(True)
+            raise
+        if stopped and pool is not None and hasattr(results, "close"):
+            results.close()  # chunks that no thread has begun are not fitted
+    return parts, done if stopped else D

@@ -1,0 +1,348 @@
+"""Mixture distributions with given parameters: density, distribution function, quantile, draws, responsibilities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbastats._core.dispatch import of_host
+from numbastats._core.errors import names_ours
+from numbastats.mixture.arguments import mixture_of, values_of
+from numbastats.mixture.density import scores
+from numbastats.mixture.sampling import draws
+from numbastats.mixture.tails import probability, quantile
+
+__all__ = ["cdf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
+
+
+def _log_density(x, weights, centres, params, family, device, workers):
+    """Logarithms in double precision, of the shape of x, and the float type of the result."""
+    law, par = mixture_of(weights, centres, params, family)
+    x, dtype = values_of(x)
+    return scores(x, law, par, False, device, workers)[0].reshape(x.shape), dtype
+
+
+@of_host
+def logpdf(
+    x: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | None = None,
+) -> NDArray:
+    """Logarithm of the mixture density.
+
+    Parameters
+    ----------
+    x : array_like
+        Values of any shape.
+    weights, centres : array_like, shape (K,)
+        Weights are divided by their sum. The centre of a component is its mean, or the mean of log x, 1/x, x^2 ...: the table
+        in `fit_many` has its name for each family.
+    params : array_like, shape (K,), optional
+        lambda, variance or shape; unused by one-parameter families.
+    family : str or tuple
+        Required: one of the families of `fit_many`, whose results have all four as attributes.
+    device : {"auto", "cpu", "cuda"}, optional
+    workers : int, optional
+        Number of threads; executors are not accepted here.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape and kind of x; -inf outside the support, NaN for NaN. For counts the logarithm of the probability.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes.
+    TypeError
+        For values that are not real numbers.
+
+    Notes
+    -----
+    Computed as the logarithm of a sum of exponentials with the largest factored out. Against 40 digits on 150 points each of
+    inverse Gaussian, Gaussian and gamma mixtures, over ten standard deviations, the error is below 4e-13 of max(1, |logpdf|)
+    (gamma; the others 4e-15).
+
+    Poisson and fixed-shape gamma distributions within nine standard deviations, against 60 digits: Poisson components 3e-15 for
+    means up to 1e15 (Loader's saddle point); gamma components 2e-13 at shape 1e6, 3e-11 at 1e10, 1e-8 at 1e15. Components more
+    than about 50 standard deviations apart are evaluated separately, each about its own mean.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.logpdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
+    -1.17617
+    """
+    values, dtype = _log_density(x, weights, centres, params, family, device, workers)
+    return values.astype(dtype)[()]
+
+
+@of_host
+def pdf(
+    x: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | None = None,
+) -> NDArray:
+    """Mixture density: the exponential of `logpdf`.
+
+    Parameters
+    ----------
+    x : array_like
+        Values of any shape.
+    weights, centres, params, family, device, workers
+        As in `logpdf`.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape and kind of x; 0 outside the support, NaN for NaN. For counts the probability.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `logpdf`.
+
+    Notes
+    -----
+    Relative error below 4e-13 on the points named in `logpdf` (gamma; inverse Gaussian and Gaussian 2.5e-14).
+
+    References
+    ----------
+    G. McLachlan, D. Peel, "Finite Mixture Models" (2000), section 1.4.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.pdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
+    0.308458
+    """
+    values, dtype = _log_density(x, weights, centres, params, family, device, workers)
+    with np.errstate(over="ignore"):
+        return np.exp(values).astype(dtype)[()]
+
+
+@of_host
+def responsibilities(
+    x: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | None = None,
+) -> NDArray:
+    """Posterior probabilities of the components.
+
+    Parameters
+    ----------
+    x : array_like
+        Values of any shape.
+    weights, centres, params, family, device, workers
+        As in `logpdf`.
+
+    Returns
+    -------
+    array, shape (*x.shape, K)
+        Of the kind of x. Rows sum to 1; NaN outside the support.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `logpdf`.
+
+    Notes
+    -----
+    Absolute error below 2e-15 on the points named in `logpdf`.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird, D. B. Rubin, "Maximum likelihood from incomplete data via the EM algorithm", Journal of the
+    Royal Statistical Society B 39 (1977): the E-step.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.mixture.responsibilities([0.2, 1.0], [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian").round(3).tolist()
+    [[0.0, 1.0], [0.846, 0.154]]
+    """
+    law, par = mixture_of(weights, centres, params, family)
+    x, dtype = values_of(x)
+    _, resp = scores(x, law, par, True, device, workers)
+    return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
+
+
+@of_host
+def cdf(
+    x: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+) -> NDArray:
+    """Mixture distribution function.
+
+    Parameters
+    ----------
+    x : array_like
+        Values of any shape.
+    weights, centres, params, family
+        As in `logpdf`.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape and kind of x.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `logpdf`.
+
+    Notes
+    -----
+    Gamma distributions of shape 2e4 or more, and Poisson distributions of such a mean, use Temme's uniform expansion, because
+    SciPy's functions lose digits there (10 % at 2e7): relative error of either tail below 3e-13, tested up to 1e15, apart from
+    the rounding of x itself.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.cdf(1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
+    0.649145
+    """
+    law, par = mixture_of(weights, centres, params, family)
+    x, dtype = values_of(x)
+    return probability(x, law, par, False).astype(dtype)[()]
+
+
+@of_host
+def sf(
+    x: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+) -> NDArray:
+    """Survival function (upper tail probability) of a mixture, accurate where it is small.
+
+    Parameters
+    ----------
+    x : array_like
+        Values of any shape.
+    weights, centres, params, family
+        As in `logpdf`.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape and kind of x.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `logpdf`.
+
+    Notes
+    -----
+    Inverse Gaussian distributions, x and lambda from 1e-20 to 1e20 means, against 110 digits: relative error below 4e-15 where
+    a = sqrt(lambda/x) (x/m - 1) is below 1, and below 4e-15 + 2e-16 a^2 further out (2e-13 at 1e-260), as for the normal
+    distribution.
+    """
+    law, par = mixture_of(weights, centres, params, family)
+    x, dtype = values_of(x)
+    return probability(x, law, par, True).astype(dtype)[()]
+
+
+@of_host
+def ppf(
+    q: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+) -> NDArray:
+    """Mixture quantile function: inverts the distribution function to its last bits.
+
+    Parameters
+    ----------
+    q : array_like
+        Probabilities; NaN outside [0, 1].
+    weights, centres, params, family
+        As in `logpdf`.
+
+    Returns
+    -------
+    array or scalar
+        Of the shape and kind of q. For counts the smallest k with ``cdf(k) >= q``, inf for q = 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `logpdf`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 4)
+    1.0
+    """
+    law, par = mixture_of(weights, centres, params, family)
+    q, dtype = values_of(q)
+    return quantile(q, law, par, dtype).astype(dtype)[()]
+
+
+@names_ours
+def rvs(
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    size: int | tuple[int, ...] | None = None,
+    *,
+    family: str | tuple[str, float] | None = None,
+    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
+) -> NDArray:
+    """Draw from a mixture.
+
+    Parameters
+    ----------
+    weights, centres, params, family
+        As in `logpdf`.
+    size : int or tuple of int, optional
+        A single number by default.
+    rng : None, int, SeedSequence or Generator
+
+    Returns
+    -------
+    array or scalar
+        Of shape `size`.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of their domain or of different shapes, and for an invalid `size` or `rng`.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 100_000, family="inverse_gaussian", rng=1)
+    >>> bool(abs(x.mean() - 2.4) < 0.2)
+    True
+    """
+    law, par = mixture_of(weights, centres, params, family)
+    return draws(law, par, size, rng)

@@ -1,0 +1,52 @@
+"""Covariances of the estimates from the observed information."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats.mixture.kernels import columns as c
+from numbastats.scalar import mixture as fam
+
+__all__ = ["covariances", "reordered"]
+
+
+def covariances(cov, se, r, rows, p, mean, second):
+    """Fill in certified fits: the observed information in theta, carried to (weights, centres, params)."""
+    K, width = r.par.shape[2], cov.shape[1] // (3 if p.family.two else 2)
+    good = np.nonzero(r.status[rows] == 0)[0]
+    if not good.size:
+        return
+    at, n = rows[good], r.hess.shape[1]
+    al = r.par[at, 0]
+    J, unit = np.zeros((good.size, n + 1, n)), np.ones((good.size, n + 1))
+    for j in range(K - 1):  # log-odds against the last component: d al_i / d z_j = al_i (delta_ij - al_j)
+        J[:, :K, j] = -al * al[:, [j]]
+        J[:, j, j] += al[:, j]
+    k = np.arange(K)
+    J[:, K + k, K - 1 + k] = 1.0
+    scale = p.info[at, c.SCALE][:, None] / p.factor[at][:, None]
+    unit[:, K : 2 * K] = scale if p.family.base == fam.GAUSSIAN else mean[good]
+    if p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
+        J[:, 2 * K + k, 2 * K - 1 + k] = 1.0 if p.family.base == fam.GAUSSIAN else -1.0
+        unit[:, 2 * K :] = second[good]
+    whole = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
+    places = (np.arange((n + 1) // K)[:, None] * width + k).reshape(-1)
+    cov[at[:, None, None], places[:, None], places] = whole * unit[:, :, None] * unit[:, None, :]
+    se[at[:, None], places] = np.sqrt(np.maximum(np.diagonal(whole, axis1=1, axis2=2), 0.0)) * unit
+
+
+def reordered(hess, order):
+    """Hessians of components in another order: log al_k/al_K changes its base too."""
+    D, K = order.shape
+    n = hess.shape[1]
+    # the old theta as a linear map of the new one: z_old_j = z_new_at(j) - z_new_at(K - 1), where z_new_(K - 1) = 0
+    at = np.argsort(order, axis=1)
+    rows, j = np.arange(D)[:, None], np.arange(K - 1)
+    weights = np.zeros((D, K - 1, K))
+    weights[rows, j, at[:, :-1]] = 1.0
+    weights[rows, j, at[:, -1:]] -= 1.0
+    M = np.zeros((D, n, n))
+    M[:, : K - 1, : K - 1] = weights[:, :, :-1]
+    for s in range(K - 1, n, K):
+        M[rows, s + np.arange(K), s + at] = 1.0
+    return np.swapaxes(M, 1, 2) @ hess @ M

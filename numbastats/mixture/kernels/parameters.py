@@ -1,0 +1,120 @@
+"""Parameters of a mixture, arrays (3, K) of weights, means m and dispersions v of `numbastats.scalar.mixture`: the M-step."""
+
+from __future__ import annotations
+
+import math
+
+from numbastats._core.compile import array_function
+from numbastats.scalar import mixture as fam
+
+__all__ = ["above_floor", "copy", "log_prior", "m_step", "pack", "set_coefficients", "stepped", "unpack"]
+
+_function = array_function(fastmath=(), host=False)
+
+
+@_function
+def set_coefficients(P, par, family, shape, c):
+    """P[:, k] = (A + log weight, B, C) of every component."""
+    for k in range(par.shape[1]):
+        a, b, q = fam.coefficients(family, shape, par[1, k], par[2, k], c)
+        P[0, k], P[1, k], P[2, k] = math.log(par[0, k]) + a, b, q
+
+
+@_function
+def m_step(S, par, family, c, floor, least, prior_n, prior_d, prior_a, old_mean):
+    """Replace `par` by the M-step; False when a component is empty or its dispersion is at the floor."""
+    K = par.shape[1]
+    total = 0.0
+    for k in range(K):
+        if not S[0, k] > least:
+            return False
+        total += S[0, k] + (prior_a - 1.0)
+    for k in range(K):
+        m, v = fam.maximise(family, S[0, k], S[1, k], S[2, k], c, prior_n, prior_d)
+        if not (v > floor and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+            return False
+        if old_mean > 0.0:
+            v = fam.with_old_mean(family, m, v, par[1, k])
+        share = (S[0, k] + (prior_a - 1.0)) / total
+        if not share > 0.0:
+            return False
+        par[0, k], par[1, k], par[2, k] = share, m, v
+    return True
+
+
+@_function
+def log_prior(par, family, prior_n, prior_d, prior_a):
+    """What the prior adds to the log-likelihood."""
+    total = 0.0
+    if prior_n > 0.0 or prior_a != 1.0:
+        for k in range(par.shape[1]):
+            p = fam.penalty(family, par[2, k], prior_n, prior_d)[0]
+            total += p + (prior_a - 1.0) * math.log(par[0, k])
+    return total
+
+
+@_function
+def copy(source, target):
+    """Copy parameters (3, K)."""
+    for j in range(3):
+        for k in range(source.shape[1]):
+            target[j, k] = source[j, k]
+
+
+@_function
+def above_floor(par, floor, family):
+    """Whether a trial point is a proper mixture: its logarithms are finite and no dispersion is at the floor."""
+    for k in range(par.shape[1]):
+        m, v = par[1, k], par[2, k]
+        if not (par[0, k] > 0.0 and v > floor and v < math.inf and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+            return False
+    return True
+
+
+@_function
+def stepped(par, out, step, family, radius):
+    """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken."""
+    K = par.shape[1]
+    q = 2 if family <= fam.GAMMA else 1
+    longest = 0.0
+    for i in range((1 + q) * K - 1):
+        longest = max(longest, abs(step[i]))
+    f = radius / longest if longest > radius else 1.0
+    total = 0.0
+    for k in range(K):
+        a = par[0, k] * (math.exp(f * step[k]) if k < K - 1 else 1.0)
+        out[0, k] = a
+        total += a
+        out[1, k] = fam.moved(family, par[1, k], f * step[K - 1 + k])
+        out[2, k] = par[2, k] * math.exp(f * step[2 * K - 1 + k]) if q == 2 else 1.0
+    for k in range(K):
+        out[0, k] /= total
+    return longest * f
+
+
+@_function
+def pack(par, th, family):
+    """Coordinates of a parameter point without bounds: log-odds of the weights, log m (Gaussian: m), log v."""
+    K = par.shape[1]
+    for k in range(K):
+        if k < K - 1:
+            th[k] = math.log(par[0, k] / par[0, K - 1])
+        th[K - 1 + k] = par[1, k] if family == fam.GAUSSIAN else math.log(par[1, k])
+        if family <= fam.GAMMA:
+            th[2 * K - 1 + k] = math.log(par[2, k])
+
+
+@_function
+def unpack(th, par, family):
+    """The inverse of `pack`."""
+    K = par.shape[1]
+    top, total = 0.0, 0.0
+    for k in range(K - 1):
+        top = max(top, th[k])
+    for k in range(K):
+        par[0, k] = math.exp((th[k] if k < K - 1 else 0.0) - top)
+        total += par[0, k]
+        par[1, k] = th[K - 1 + k] if family == fam.GAUSSIAN else math.exp(th[K - 1 + k])
+        par[2, k] = math.exp(th[2 * K - 1 + k]) if family <= fam.GAMMA else 1.0
+    for k in range(K):
+        par[0, k] /= total

@@ -1,0 +1,146 @@
+"""``prepare``: scaled statistics (t1, t2) and compressed cells of every data set."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+from numba import cuda
+
+from numbastats._core.compile import Kernel, array_function
+from numbastats.mixture.kernels.cells import Cells
+from numbastats.mixture.kernels.columns import (
+    CENTRE,
+    COUNT,
+    DISTINCT,
+    FLOOR,
+    LOGS,
+    MASS,
+    PRIOR_D,
+    SCALE,
+    SHIFT,
+    SPREAD,
+    SUM1,
+    SUM2,
+)
+from numbastats.mixture.kernels.parts import ranges
+from numbastats.mixture.kernels.passes import FAST
+from numbastats.scalar import mixture as fam
+from numbastats.scalar.elementary import log
+
+__all__ = ["PREPARE"]
+
+_summing = array_function(fastmath=FAST, host=False)
+
+
+@_summing
+def _prepare(y, w, power, m, family, t1, t2, cells, info):
+    """One data set: y ascending, all in the support, w > 0. `power` is a power of two that brings the largest |y| near 1."""
+    n = y.size
+    if n == 0:
+        info[SCALE] = 1.0
+        return
+    mass, total, distinct = 0.0, 0.0, 1
+    for i in range(n):
+        mass += w[i]
+        total += w[i] * (y[i] * power)
+    above = y[1:]
+    for i in range(n - 1):
+        distinct += 1 if above[i] != y[i] else 0
+    mean = total / mass
+    shift, scale = 0.0, 1.0
+    if family == fam.GAUSSIAN:
+        shift = mean
+        total = 0.0
+        for i in range(n):
+            e = y[i] * power - mean
+            total += w[i] * (e * e)
+        scale = math.sqrt(total / mass)
+        if not scale > 0.0:
+            scale = 1.0
+    elif family <= fam.FIXED_GAMMA:
+        scale = mean
+    inverse, total = 1.0 / scale, 0.0
+    for i in range(n):
+        v = (y[i] * power - shift) * inverse
+        t1[i] = v
+        total += w[i] * v
+    c = total / mass
+    seen, low, high = 0.0, t1[0], t1[0]
+    for i in range(n):
+        if not seen < 0.75 * mass:
+            break
+        high = t1[i]
+        low = high if seen < 0.25 * mass else low
+        seen += w[i]
+    logs = 0.0
+    if family != fam.GAUSSIAN and family < fam.POISSON:
+        for i in range(n):
+            logs += w[i] * log(t1[i])
+    s1, s2, spread = 0.0, 0.0, 0.0
+    for i in range(n):
+        t2[i] = fam.deviance(family, t1[i], c)
+        e = t1[i] - c
+        t1[i] = e
+        s1 += w[i] * e
+        s2 += w[i] * t2[i]
+        spread += w[i] * e * e
+    info[CENTRE], info[MASS], info[SUM1], info[SUM2] = c, mass, s1, s2
+    info[SCALE], info[SHIFT], info[LOGS] = scale, shift, logs
+    spread = math.sqrt(spread / mass)
+    if high > low:  # a heavy tail must not decide what is narrow
+        spread = min(spread, (high - low) / 1.349)
+    info[SPREAD], info[DISTINCT], info[COUNT], info[PRIOR_D] = spread, distinct, n, 0.0
+    _mean, whole = fam.maximise(family, mass, s1, s2, c, 0.0, 0.0)
+    info[FLOOR] = 1e-6 * whole if family <= fam.GAMMA else 0.0
+    u1, u2, uw, q0, q1, q2 = cells
+    c0, c1, c2 = 0.0, 0.0, 0.0
+    for j in range(u1.size):
+        if m == 1:  # the cells may be the observations themselves
+            b, b1, b2 = w[j], w[j] * t1[j], w[j] * t2[j]
+            uw[j], u1[j], u2[j] = w[j], t1[j], t2[j]
+        else:
+            b, b1, b2 = 0.0, 0.0, 0.0
+            wj, x, z = w[j * m : j * m + m], t1[j * m : j * m + m], t2[j * m : j * m + m]
+            for i in range(x.size):
+                b += wj[i]
+                b1 += wj[i] * x[i]
+                b2 += wj[i] * z[i]
+            uw[j], u1[j], u2[j] = b, b1 / b, b2 / b
+        c0 += b
+        c1 += b1
+        c2 += b2
+        q0[j], q1[j], q2[j] = c0, c1, c2
+
+
+def prepare_cpu(y, w, off, cell, power, m, family, t1, t2, u1, u2, uw, q, info):
+    for d in range(off.size - 1):
+        a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
+        cells = Cells(u1[p:e], u2[p:e], uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e])
+        _prepare(y[a:b], w[a:b], power[d], m[d], family, t1[a:b], t2[a:b], cells, info[d])
+
+
+def prepare_cuda(y, w, off, cell, power, m, family, t1, t2, u1, u2, uw, q, info):
+    for d in range(cuda.grid(1), off.size - 1, cuda.gridsize(1)):
+        a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
+        cells = Cells(u1[p:e], u2[p:e], uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e])
+        _prepare(y[a:b], w[a:b], power[d], m[d], family, t1[a:b], t2[a:b], cells, info[d])
+
+
+def _split_prepare(args, parts):
+    y, w, off, cell, power, m, *middle, info = args
+    return [
+        (y, w, off[a : b + 1], cell[a : b + 1], power[a:b], m[a:b], *middle, info[a:b]) for a, b in ranges(off.size - 1, parts)
+    ]
+
+
+_f, _i = numba.types.float64, numba.types.int64
+_f1, _f2, _i1 = _f[::1], _f[:, ::1], _i[::1]
+PREPARE = Kernel(
+    "mixture.prepare",
+    prepare_cpu,
+    prepare_cuda,
+    lambda T: [(_f1, _f1, _i1, _i1, _f1, _i1, _i, _f1, _f1, _f1, _f1, _f1, _f2, _f2)],
+    dtypes=("float64",),
+    split=_split_prepare,
+)

@@ -1,0 +1,167 @@
+"""The choice among starts and among optima: the best few starts, the best admissible optimum, its hits and runner-up."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from numbastats.mixture.information import reordered
+from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.units import prior_units
+from numbastats.scalar import mixture as fam
+
+__all__ = ["Result", "best_few", "blur", "choose", "split_starts"]
+
+INADMISSIBLE, TOO_FEW = 4, 5
+
+
+@dataclasses.dataclass
+class Result:
+    """Outcome for one number of components, one row per data set, in scaled units."""
+
+    par: np.ndarray  # (D, 3, K)
+    loglik: np.ndarray
+    objective: np.ndarray
+    decrement: np.ndarray
+    min_eig: np.ndarray
+    status: np.ndarray
+    n_iter: np.ndarray
+    n_passes: np.ndarray
+    hits: np.ndarray
+    runner_up: np.ndarray
+    n_singular: np.ndarray
+    hess: np.ndarray
+    starts: tuple | None = None
+
+
+def _none(D, K, n):
+    """Results of data sets without an optimum."""
+    loglik, objective, decrement, min_eig, runner_up = np.full((5, D), np.nan)
+    n_iter, n_passes, hits, n_singular = np.zeros((4, D), np.int64)
+    return Result(
+        np.full((D, 3, K), np.nan),
+        loglik,
+        objective,
+        decrement,
+        min_eig,
+        np.full(D, c.DEGENERATE, np.int8),
+        n_iter,
+        n_passes,
+        hits,
+        runner_up,
+        n_singular,
+        np.full((D, n, n), np.nan),
+    )
+
+
+def best_few(ll, par, usable, top):
+    """The best starts that differ in log-likelihood by more than 1e-3 or in their means, and how many each covers.
+
+    As (data set, start, number); these are then no longer `usable`.
+    """
+    D, R = ll.shape
+    value = np.where(np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
+    value[~usable] = -math.inf
+    means = np.sort(par[:, :, 1, :], axis=2).transpose(2, 0, 1).copy()  # short axes go first
+    picks, cover = np.full((D, top), -1, np.int64), np.zeros((D, top), np.int64)
+    rows = np.arange(D)
+    for t in range(top):
+        best = np.argmax(value, axis=1)
+        highest = value[rows, best]
+        alive = np.nonzero(highest > -math.inf)[0]
+        if not alive.size:
+            break
+        b = best[alive]
+        near = value[alive] >= highest[alive, None] - 1e-3
+        for m in means:
+            chosen = m[alive, b][:, None]
+            near &= np.abs(m[alive] - chosen) <= 0.05 * (np.abs(chosen) + 1e-3)
+        near[np.arange(alive.size), b] = True
+        picks[alive, t], cover[alive, t] = b, near.sum(axis=1)
+        value[alive] = np.where(near, -math.inf, value[alive])
+    usable &= value > -math.inf
+    owner, t = np.nonzero(picks >= 0)
+    return owner, picks[owner, t], cover[owner, t]
+
+
+def split_starts(par, family):
+    """Starts (1, 2 K, 3, K + 1) that split each component of a fit (3, K) in two, half and one standard deviation apart."""
+    K = par.shape[1]
+    sd = _sd(par, family)
+    out = np.ones((1, 2 * K, 3, K + 1))
+    for s in range(K):
+        for i, apart in enumerate((0.5, 1.0)):
+            new = np.concatenate([par, par[:, [s]]], axis=1)
+            new[0, [s, K]] *= 0.5
+            step = np.array([-apart, apart]) * sd[s]
+            new[1, [s, K]] = par[1, s] + step if family.base == fam.GAUSSIAN else par[1, s] * np.exp(step / par[1, s])
+            out[0, 2 * s + i] = new
+    return out
+
+
+def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
+    """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
+    D, n = p.info.shape[0], (1 + q) * K - 1
+    status = outcome[:, 4].astype(np.int64)
+    objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
+    status = np.where((status != c.DEGENERATE) & ~np.isfinite(outcome[:, 0]), c.DEGENERATE, status)
+    info = p.info[owner]
+    blurred = ~(blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
+    status[(status == 0) & blurred] = c.NOT_CERTIFIED
+    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, c.SPREAD][:, None]).all(axis=1)
+    if K > 1:  # one component has all observations
+        keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
+    # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
+    grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
+    order = np.lexsort((-objective, -grade, owner))
+    first = np.ones(owner.size, bool)
+    first[1:] = owner[order][1:] != owner[order][:-1]
+    best = np.full(D, -1)
+    best[owner[order][first]] = order[first]
+    r = _none(D, K, n)
+    np.add.at(r.n_passes, owner, outcome[:, 5].astype(np.int64))
+    np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
+    has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
+    i = best[has]
+    r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome[i, 5]
+    lift = p.constant + prior_units(p, options) * K
+    r.objective[has], r.loglik[has] = outcome[i, 0] + lift[has], outcome[i, 1] + p.constant[has]
+    r.decrement[has], r.min_eig[has] = outcome[i, 2], outcome[i, 3]
+    r.status[has] = np.where(grade[i] == 2, INADMISSIBLE, status[i])
+    if owner.size:
+        top = objective[best[owner]]
+        close = objective >= top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top))
+        np.add.at(r.hits, owner, covered * close)
+        other = (status == 0) & (objective < top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top)))
+        second = np.full(D, -math.inf)
+        np.maximum.at(second, owner[other], objective[other])
+        r.runner_up = np.where(np.isfinite(second), second + lift, np.nan)
+    r.status[~enough] = TOO_FEW
+    r.par[~enough] = np.nan
+    ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :]))
+    if K > 1:
+        r.hess = reordered(r.hess, ascending)
+        r.par = np.take_along_axis(r.par, ascending[:, None, :], axis=2)
+    return r
+
+
+def _sd(par, family):
+    """Standard deviation of each component on the scaled y."""
+    m, v = par[..., 1, :], par[..., 2, :]
+    with np.errstate(invalid="ignore", over="ignore"):
+        if family.base == fam.INVERSE_GAUSSIAN:
+            return np.sqrt(m**3 * v)
+        if family.base == fam.GAUSSIAN:
+            return np.sqrt(v)
+        if family.base == fam.GAMMA:
+            return m * np.sqrt(v)
+        if family.base == fam.FIXED_GAMMA:
+            return m / math.sqrt(family.shape)
+        return np.sqrt(m) if family.base == fam.POISSON else np.sqrt(m * (1.0 + m))
+
+
+def blur(par, p, info):
+    """Error of the log-likelihood by rounding, roughly."""
+    return 2.0**-52 * info[:, c.MASS] * p.family.logit_size(par[:, 1], par[:, 2], info[:, [c.CENTRE]]).max(axis=1)

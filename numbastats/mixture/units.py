@@ -1,0 +1,105 @@
+"""Between the scaled data of the kernels and the units of the user: parameters, log-likelihood, prior."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats.mixture.families import excess, poisson_base
+from numbastats.mixture.kernels import columns as c
+from numbastats.scalar import mixture as fam
+
+__all__ = ["in_units", "loglik_constant", "prior_units", "scaled_starts", "unusable"]
+
+
+def in_units(par, p, rows):
+    """Weights, centres and second parameters in the units of y."""
+    family, info, factor = p.family, p.info[rows], p.factor[rows][:, None]
+    scale, shift = info[:, [c.SCALE]], info[:, [c.SHIFT]]
+    w, m, v = par[:, 0], par[:, 1], par[:, 2]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        mean = (m * scale + shift) / factor
+        if family.base == fam.INVERSE_GAUSSIAN:
+            second = (1.0 / v) * scale / factor
+        elif family.base == fam.GAUSSIAN:
+            second = v * (scale / factor) ** 2
+        elif family.base == fam.GAMMA:
+            second = 1.0 / v
+        else:
+            second = np.full_like(v, np.nan)
+    return w, mean, second
+
+
+def scaled_starts(given, p):
+    """Explicit starts (D, R, 3, K) in scaled units and dispersions."""
+    factor = p.factor[:, None, None]
+    scale, shift = (p.info[:, column][:, None, None] for column in (c.SCALE, c.SHIFT))
+    out = np.ones(given.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[:, :, 0] = given[:, :, 0] / given[:, :, 0].sum(axis=-1, keepdims=True)
+        out[:, :, 1] = (given[:, :, 1] * factor - shift) / scale
+        if p.family.base == fam.INVERSE_GAUSSIAN:
+            out[:, :, 2] = scale / (given[:, :, 2] * factor)
+        elif p.family.base == fam.GAUSSIAN:
+            out[:, :, 2] = given[:, :, 2] * (factor / scale) ** 2
+        elif p.family.base == fam.GAMMA:
+            out[:, :, 2] = 1.0 / given[:, :, 2]
+    return out
+
+
+def loglik_constant(p, y, w):
+    """What the canonical log-likelihood of the scaled data lacks: sum of w h(x)."""
+    family, info = p.family, p.info
+    mass, logs, scale = info[:, c.MASS], info[:, c.LOGS], info[:, c.SCALE]
+    if family.closed:  # the sum of logarithms cancels; a zero would make it infinite
+        logs = np.zeros(logs.shape)
+    power, add = fam.log_base(family.base, float(family.shape))
+    j0, j1, j2 = family.jacobian
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_unit = np.log(scale) - np.log(p.factor)
+    total = mass * (add + j0)
+    if not family.discrete:
+        total = total - mass * log_unit
+    if power != 0.0 or j1 != 0.0:
+        total = total + (power + j1) * logs + j1 * mass * log_unit
+    if j2 != 0.0:
+        total = total + j2 * (mass * info[:, c.SHIFT] + scale * (info[:, c.CENTRE] * mass + info[:, c.SUM1])) / p.factor
+    # the coefficients of these are relative to the distribution of the mean
+    centre = info[:, c.CENTRE]
+    if family.base == fam.FIXED_GAMMA:
+        a = family.shape
+        total = total + mass * fam.gamma_terms(a)[2]
+        if a <= 16.0:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return total - a * (info[:, c.SUM1] / centre - (logs - mass * np.log(centre)))
+        for d in np.flatnonzero(mass > 0.0):
+            part, mean = slice(p.off[d], p.off[d + 1]), centre[d] * scale[d] / p.factor[d]
+            total[d] -= a * np.dot(w[part], excess(mean, y[part]) / mean)
+    if family.base == fam.POISSON and y.size:
+        new = np.concatenate([[True], np.diff(y) != 0.0])  # equal counts are neighbours
+        new[p.off[:-1][p.off[:-1] < y.size]] = True
+        first = np.flatnonzero(new)
+        owner = np.searchsorted(p.off, first, side="right") - 1
+        logs = np.add.reduceat(w, first) * poisson_base(y[first], np.maximum(centre[owner], 1e-300))
+        total = total + np.bincount(owner, logs, centre.size)
+    return total
+
+
+def prior_units(p, options):
+    """What a component's log prior of the scaled dispersion lacks: -(n0/2) log of the dispersion's unit."""
+    degree = {fam.INVERSE_GAUSSIAN: -1.0, fam.GAUSSIAN: 2.0}.get(p.family.base, 0.0)
+    if options.prior_n * degree == 0.0:
+        return np.zeros(p.factor.shape)
+    return -0.5 * options.prior_n * degree * (np.log(p.info[:, c.SCALE]) - np.log(p.factor))
+
+
+def unusable(out, family, dtype):
+    """Which fits have a log-likelihood that overflowed, or parameters that over- or underflow as numbers of the results' type."""
+    limits = np.finfo(dtype)
+    lost, used = ~np.isfinite(out["loglik"]), ~np.isnan(out["weights"])
+    for name in ("weights", "centres", "params") if family.two else ("weights", "centres"):
+        lost |= (used & ~(np.abs(out[name]) <= limits.max)).any(axis=1)
+    if not family.discrete:
+        lost |= (out["params" if family.two else "centres"] < limits.tiny).any(axis=1)
+        if family.base != fam.GAUSSIAN:
+            lost |= (out["centres"] == 0.0).any(axis=1)
+    return lost & np.isin(out["status"], (0, 1, 2, 4))

@@ -1,0 +1,142 @@
+"""The choice among starts, optima and numbers of components."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.special
+
+from numbastats import mixture
+from numbastats.mixture import engine, selection
+from tests.mixture.naive import log_density, scipy_law, small_data, spiked
+
+
+def test_number_of_components_by_criterion():
+    rng = np.random.default_rng(4)
+    sets = [rng.normal(0, 1, 200), np.concatenate([rng.normal(0, 1, 200), rng.normal(9, 1, 100)])]
+    for criterion in ("bic", "icl"):
+        batch = mixture.fit_many(sets, range(1, 4), family="gaussian", criterion=criterion, rng=1, device="cpu")
+        assert batch.n_components.tolist() == [1, 2]
+        assert batch.criteria_.shape == (2, 3) and batch.candidates == (1, 2, 3)
+        assert np.isnan(batch.weights[0, 1:]).all() and batch[1].weights.shape == (2,)
+    bic = mixture.fit_many(sets, (1, 2), family="gaussian", rng=1, device="cpu")
+    np.testing.assert_allclose(bic.criteria_[1, 1], bic.bic[1])
+    per_set = mixture.fit_many(sets, np.array([2, 1]), family="gaussian", rng=1, device="cpu")
+    assert per_set.n_components.tolist() == [2, 1]
+    aic = mixture.fit_many(sets, (1, 2), family="gaussian", criterion="aic", rng=1, device="cpu")
+    np.testing.assert_allclose(aic.criteria_[1, 1], aic.aic[1])
+
+
+def test_more_components_are_never_worse_within_one_call(monkeypatch):
+    calls, split = [], selection.split_starts
+    monkeypatch.setattr(engine, "split_starts", lambda *a: calls.append(1) or split(*a))
+    rng = np.random.default_rng(8)
+    x = rng.normal(rng.choice([0.0, 5.0, 10.0, 15.0], size=(100, 300)), 1.0)
+    options = dict(n_init=1, starts="subset", family="gaussian", criterion="aic", rng=1, device="cpu", workers=1)
+    batch = mixture.fit_many(x, range(1, 6), **options)
+    loglik = -0.5 * (batch.criteria_ - 2.0 * (3 * np.arange(1, 6) - 1))
+    assert calls and (np.diff(loglik, axis=1) > -1e-6).all()
+
+
+@pytest.mark.parametrize("candidates", [(2, 3), (2, 3, 4)])
+def test_a_collapsed_candidate_does_not_hide_an_optimum(candidates):
+    """Where no candidate is certified and admissible, parameters that exist come before those that do not."""
+    x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
+    alone = [mixture.fit(x, K, family="gaussian", rng=0, errors="status").status for K in (2, 3)]
+    assert sorted(alone) == [3, 4]
+    found = mixture.fit(x, candidates, family="gaussian", rng=0)
+    assert found.status == 4 and np.isfinite(found.means).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "K", "status"),
+    [
+        (np.concatenate([np.zeros(700), np.random.default_rng(0).normal(size=1500)]), 2, 0),
+        (spiked(15078), 3, 0),
+        (spiked(8002), 3, 4),  # narrower than min_sd_ratio
+    ],
+    ids=["tied", "spike", "narrow"],
+)
+def test_collapsed_climbs_do_not_hide_an_optimum(x, K, status):
+    """Where the best few starts end in a spike the others are climbed from: there is a maximum, by SciPy as well."""
+    r = mixture.fit(x, K, family="gaussian", rng=0)
+    assert r.status == status and r.converged
+
+    def loss(theta):
+        z = np.append(theta[: K - 1], 0.0)
+        w = np.exp(z - scipy.special.logsumexp(z))
+        parts = [np.log(w[k]) + log_density("gaussian", x, theta[K - 1 + k], np.exp(theta[2 * K - 1 + k])) for k in range(K)]
+        return -float(np.sum(scipy.special.logsumexp(np.stack(parts), axis=0)))
+
+    there = np.concatenate([np.log(r.weights[:-1] / r.weights[-1]), r.means, np.log(r.params)])
+    assert abs(loss(there) + r.loglik) < 1e-9 * abs(r.loglik)
+    assert -scipy.optimize.minimize(loss, there, method="BFGS").fun - r.loglik < 1e-7
+
+
+def test_status_3_speaks_of_all_starts():
+    x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
+    r = mixture.fit(x, 2, family="gaussian", rng=0)
+    assert (r.status, r.n_singular) == (3, 30)
+
+
+@pytest.mark.parametrize("criterion", ["icl", "bic", "aic"])
+def test_criteria_of_weighted_data_are_those_of_repeated_data(criterion):
+    """ICL's entropy, too, has the weights: components that overlap, so that it counts."""
+    rng = np.random.default_rng(2)
+    x = np.round(np.concatenate([rng.normal(0, 1, 120), rng.normal(2.5, 0.7, 60)]), 1)
+    w = rng.integers(0, 4, x.size)
+    options = dict(family="gaussian", criterion=criterion, rng=1, device="cpu")
+    weighted = mixture.fit_many([x], range(1, 4), weights=[w], **options)
+    repeated = mixture.fit_many([np.repeat(x, w)], range(1, 4), **options)
+    np.testing.assert_allclose(weighted.criteria_[0, :2], repeated.criteria_[0, :2], rtol=1e-9)
+    if criterion == "icl":
+        fit = mixture.fit(x, 2, family="gaussian", weights=w, rng=1, device="cpu")
+        parts = np.stack([np.log(fit.weights[k]) + log_density("gaussian", x, fit.means[k], fit.params[k]) for k in range(2)])
+        r = np.exp(parts - scipy.special.logsumexp(parts, axis=0))
+        entropy = -np.sum(w * scipy.special.xlogy(r, r))
+        assert entropy > 10.0 and weighted.criteria_[0, 1] == pytest.approx(fit.bic + 2.0 * entropy, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", ("gamma", 2.0), "poisson", "geometric"], ids=str)
+def test_what_is_narrow_is_so_beside_the_spread_of_the_data(family):
+    """A component is admissible down to exactly min_sd_ratio: its deviation over the data's, or IQR/1.349 if that is less."""
+    x = np.append(small_data(), [60.0, 90.0])  # a tail that makes the deviation the larger of the two
+    x = np.round(x) if family in ("poisson", "geometric") else x
+    fit = mixture.fit(x, 2, family=family, rng=1, device="cpu", min_sd_ratio=0.0, min_count=0.0)
+    sd = [scipy_law(family, m, p).std() for m, p in zip(fit.centres, fit.params, strict=True)]
+    low, high = np.quantile(x, [0.25, 0.75], method="inverted_cdf")
+    assert (high - low) / 1.349 < x.std() and fit.status == 0
+    ratio = min(sd) / ((high - low) / 1.349)
+    start = np.stack([fit.weights, fit.centres, np.nan_to_num(fit.params, nan=1.0)])[None]
+    for share, status in ((0.999, 0), (1.001, 4)):
+        again = mixture.fit(x, 2, family=family, init_params=start, min_sd_ratio=share * ratio, min_count=0.0, device="cpu")
+        assert again.status == status
+    count = fit.weights.min() * x.size
+    for share, status in ((0.999, 0), (1.001, 4)):
+        again = mixture.fit(x, 2, family=family, init_params=start, min_sd_ratio=0.0, min_count=share * count, device="cpu")
+        assert again.status == status
+
+
+def test_runner_up_is_the_next_optimum():
+    """Three groups and two components: either two of them may be taken together."""
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(-6, 1, 80), rng.normal(0, 1, 60), rng.normal(6.3, 1, 80)])
+    start = np.array([[[0.6, 0.4], [-3.0, 6.0], [9.0, 1.0]], [[0.4, 0.6], [-6.0, 3.0], [1.0, 9.0]]])
+    each = [mixture.fit(x, 2, family="gaussian", init_params=s[None], device="cpu") for s in start]
+    assert all(r.status == 0 and r.hits == 1 and np.isnan(r.runner_up) for r in each)
+    low, high = sorted(r.loglik for r in each)
+    assert high - low > 0.1
+    both = mixture.fit(x, 2, family="gaussian", init_params=start, device="cpu")
+    assert both.loglik == pytest.approx(high, rel=1e-12) and both.runner_up == pytest.approx(low, rel=1e-12) and both.hits == 1
+    many = mixture.fit(x, 2, family="gaussian", rng=1, device="cpu")
+    assert many.loglik == pytest.approx(high, rel=1e-12) and many.runner_up == pytest.approx(low, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "K", "least"), [("gaussian", 2, 5), ("gamma", 1, 2), ("exponential", 2, 3), ("poisson", 3, 5)]
+)
+def test_as_many_distinct_values_as_parameters_are_enough(family, K, least):
+    x = np.repeat(np.array([1.0, 2.0, 4.0, 9.0, 30.0])[:least], 8)
+    fits = mixture.fit_many([x, x[8:]], K, family=family, rng=1, device="cpu")
+    assert fits.status[0] != 5 and fits.status[1] == 5
