@@ -1,6 +1,6 @@
 """Alpha-stable laws: density, distribution, quantile, sampling and estimation, with relative accuracy everywhere."""
 
-from numbastats.stable.distribution import Stable
+from numbastats.stable.estimator import Stable
 from numbastats.stable.fitting import (
     StableFit,
     StableFits,

@@ -84,7 +84,7 @@ class StableFit:
     @property
     def law(self):
         """The frozen law `Stable` with these parameters."""
-        from numbastats.stable.distribution import Stable
+        from numbastats.stable.estimator import Stable
 
         return Stable(*self.params, param=self.param)
 

@@ -14,7 +14,7 @@ from numbastats._core.dispatch import _numpy_dtype, copied, draw, elementwise, f
 from numbastats._core.errors import choice, names_ours
 from numbastats._core.random import Purpose
 from numbastats.scalar import stable as law
-from numbastats.stable import kernels, tables
+from numbastats.stable import kernels, table_cache
 
 __all__ = [
     "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
@@ -138,7 +138,7 @@ def _value(name, x, alpha, beta, loc, scale, param, method, error, options):
             f"of arrays on the device); got alpha={alpha!r}, beta={beta!r}. Use method='auto'"
         )
     if ab is not None and (method == "table" or _table_pays(ab, x, loc, scale)):
-        t = tables.table(*ab)
+        t = table_cache.table(*ab)
         x = _with_axes(x, alpha, beta)
         kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, int(code) // 2
         bound = _Bound(kernel, (*_origin(t, ab, s1), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]]))
@@ -353,7 +353,7 @@ def _quantile(p, alpha, beta, loc, scale, upper, param, error, options):
         p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result
     ab, dtype = _shared(alpha, beta, (p, loc, scale), options["dtype"])
     if ab is not None:
-        t = tables.table(*ab)
+        t = table_cache.table(*ab)
         p = _with_axes(p, alpha, beta)
         bound = _Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
         x = elementwise(

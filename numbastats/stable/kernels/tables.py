@@ -1,4 +1,4 @@
-"""Look-ups in a law's table, see tables.py one level up: values, and quantiles by inversion.
+"""Look-ups in a law's table, see table_cache.py one level up: values, and quantiles by inversion.
 
 `centre` (two doubles) and `turn` (times log scale) lead from the standardised x to the variable of the table.
 """

@@ -3,7 +3,7 @@
 Variable: u = log(t + shift) with t = |x - centre|/delta, on either side of the centre. For alpha < 0.9 the centre is zeta, where
 the density has its cusp or the support its end, and delta the width of the cusp; else it is 0. The shift is 1, or 0 where the
 support begins at the centre. Panels are so narrow that the last Chebyshev coefficients are negligible; check points
-between the nodes give the certificate; see kernels/building.py. `cells` finds the panel of a u: cells uniform in a bent u.
+between the nodes give the certificate; see kernels/table_building.py. `cells` finds the panel of a u: cells uniform in a bent u.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba import types
 from numbastats._core.compile import HostLoop
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels
-from numbastats.stable.kernels import building
+from numbastats.stable.kernels import table_building as building
 
 __all__ = ["Table", "table"]
 

@@ -21,7 +21,7 @@ from numbastats.stable.kernels.points import (
     split_points,
     tangent,
 )  # fmt: skip
-from numbastats.stable.rules import kronrod
+from numbastats.stable.kernels.kronrod import kronrod
 
 _shared = array_function(host=False)
 

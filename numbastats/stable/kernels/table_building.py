@@ -586,7 +586,7 @@ def fill_side(a, b, sign, zeta, delta, shift, own, infinity, at_zeta, g, weights
 
 
 def make_table(a, b, x, f, marches, spans, rows, state, info, cells, panels):
-    """Write the info, cells and panels of `tables.Table`, the last two from the start of arrays that are long enough.
+    """Write the info, cells and panels of `table_cache.Table`, the last two from the start of arrays that are long enough.
 
     A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then state[4] stays 0, and the caller
     fills in and calls again. The rest is memory that calls share; spans: side, begin and end of every panel, rows: its
@@ -695,7 +695,7 @@ def make_table(a, b, x, f, marches, spans, rows, state, info, cells, panels):
 
 @_making
 def finish(b, heavy, spans, rows, info, cells, panels):
-    """Write the info, cells and panels of `tables.Table` from the kept panels; the number of panels and of cells written."""
+    """Write the info, cells and panels of `table_cache.Table` from the kept panels; the number of panels and of cells written."""
     kept = 0
     order = np.empty(spans.shape[0], np.int64)
     for k in range(spans.shape[0]):  # sorted: the right side first, then by u

@@ -10,7 +10,7 @@ import numpy as np
 from numbastats._core.broadcast import real64
 from numbastats._core.errors import choice
 from numbastats.scalar import stable as law
-from numbastats.stable import functions, tables
+from numbastats.stable import functions, table_cache
 
 __all__ = ["Stable"]
 
@@ -189,4 +189,4 @@ class Stable:
     @property
     def certificate(self):
         """Largest error estimate of the law's table (of logarithms, at check points); 0 where there is none."""
-        return float(tables.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0
+        return float(table_cache.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0

@@ -17,7 +17,7 @@ import scipy.stats
 
 import numbastats as ns
 from numbastats import stable
-from numbastats.stable import tables
+from numbastats.stable import table_cache
 from numbastats.testing import DEVICES
 from tests.contract import ElementwiseContract, RandomContract, same
 
@@ -174,7 +174,7 @@ AWKWARD = [
 @pytest.mark.parametrize("a, b", AWKWARD)
 def test_tables_of_awkward_laws(a, b):
     """Next to one-sided laws and to alpha = 1 and 2, to e^36."""
-    assert tables.table(a, b).certificate < 1e-13  # observed 4.9e-14
+    assert table_cache.table(a, b).certificate < 1e-13  # observed 4.9e-14
     x = np.concatenate([s * np.exp(np.linspace(-12.0, 36.0, 90)) for s in (-1.0, 1.0)])
     for f in (stable.logpdf, stable.logcdf, stable.logsf):
         by_table, by_point = (f(x, a, b, method=m, param="S1" if a < 0.9 else "S0", **SERIAL) for m in ("table", "quadrature"))
@@ -184,8 +184,8 @@ def test_tables_of_awkward_laws(a, b):
 @pytest.mark.parametrize("b", [0.0, 0.05, 0.3, -0.6, 1 - 1e-9, -1.0])
 @pytest.mark.parametrize("a", [1.0, 1 + 1e-12, 0.999, 1.02, 0.96])
 def test_tables_next_to_one_need_no_integral_point_by_point(a, b, monkeypatch):
-    monkeypatch.setattr(tables, "_fill", lambda *_: pytest.fail("a value was left to the integral"))
-    assert tables.table.__wrapped__(a, b).certificate < (1e-12 if abs(b) == 1.0 else 1e-13)  # observed 2.9e-13, 7.5e-14
+    monkeypatch.setattr(table_cache, "_fill", lambda *_: pytest.fail("a value was left to the integral"))
+    assert table_cache.table.__wrapped__(a, b).certificate < (1e-12 if abs(b) == 1.0 else 1e-13)  # observed 2.9e-13, 7.5e-14
 
 
 def test_reference_logarithms(rows, device):
@@ -388,7 +388,7 @@ def test_tables_agree_with_the_points(a, b):
         assert relative(table, point)[point > 1e-290].max() < 2e-12
     law = stable.Stable(a, b, table=True)
     assert law.certificate < 5e-12
-    assert tables.table(a, b).nbytes < 200_000
+    assert table_cache.table(a, b).nbytes < 200_000
 
 
 def test_table_devices():
