@@ -1,4 +1,4 @@
-"""A stable law with fixed parameters."""
+"""A stable distribution with given parameters, and results of fits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import real64
-from numbastats._core.errors import choice
+from numbastats._core.errors import choice, index_of
 from numbastats.scalar import stable as law
 from numbastats.stable import functions, table_cache
 
-__all__ = ["Stable"]
+__all__ = ["Stable", "StableFit", "StableFits"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,3 +190,72 @@ class Stable:
     def certificate(self):
         """Largest error estimate of the law's table (of logarithms, at check points); 0 where there is none."""
         return float(table_cache.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StableFit:
+    """Result of a fit.
+
+    Attributes
+    ----------
+    params : numpy.ndarray, shape (4,)
+        alpha, beta, loc, scale in `param`.
+    se : numpy.ndarray, shape (4,)
+        Standard errors: NaN where there is none, which `message` explains: estimates on the boundary; for alpha < 0.5 what the
+        place of the density's cusp determines, which is loc in S1, loc in S0 with a known beta near 0, and the only unknown
+        parameter beside a known loc in S0; an information matrix that is not positive definite. Also NaN for fixed parameters
+        and for methods other than "ml"; infinite for the beta of a Gaussian.
+    cov : numpy.ndarray, shape (4, 4)
+    loglik : float
+    n_iter, n_eval : int
+        Iterations, and evaluations of the likelihood of all data.
+    converged : bool
+    message, method, param : str
+    start : numpy.ndarray, shape (4,)
+        Where the search began.
+    """
+
+    params: np.ndarray
+    se: np.ndarray
+    cov: np.ndarray
+    loglik: float
+    n_iter: int
+    n_eval: int
+    converged: bool
+    message: str
+    method: str
+    param: str
+    start: np.ndarray
+
+    @property
+    def law(self):
+        """The distribution `Stable` with these parameters."""
+        return Stable(*self.params, param=self.param)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StableFits:
+    """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
+
+    A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
+    """
+
+    params: np.ndarray
+    se: np.ndarray
+    cov: np.ndarray
+    loglik: np.ndarray
+    n_iter: np.ndarray
+    n_eval: np.ndarray
+    converged: np.ndarray
+    message: list
+    method: str
+    param: str
+    start: np.ndarray
+
+    def __len__(self):
+        return self.params.shape[0]
+
+    def __getitem__(self, i):
+        i = index_of(i, len(self))
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
+        return StableFit(**{n: v if isinstance(v, str) else v[i] for n, v in values.items()})

@@ -1086,15 +1086,13 @@ def test_a_block_for_every_point_on_a_gpu(monkeypatch):
             "Cuda", (), {"__getitem__": lambda self, configuration: launched.append(configuration) or (lambda *a: None)}
         )()
 
-    monkeypatch.setattr(stable.functions, "SIMULATED", False)
-    stable.functions._Bound(Kernel, per_block=True).cuda[7, 64]
-    stable.functions._Bound(Kernel, per_block=True).cuda[7, 64, "stream"]
-    stable.functions._Bound(Kernel).cuda[7, 64]
+    monkeypatch.setattr(stable.engine, "SIMULATED", False)
+    stable.engine.Bound(Kernel, per_block=True).cuda[7, 64]
+    stable.engine.Bound(Kernel, per_block=True).cuda[7, 64, "stream"]
+    stable.engine.Bound(Kernel).cuda[7, 64]
     assert launched == [(448, 64), (448, 64, "stream"), (7, 64)]
     picked = []
-    monkeypatch.setattr(
-        stable.functions, "elementwise", lambda pick, *a, **k: picked.append(pick(np.dtype(float))) or np.zeros(6)
-    )
+    monkeypatch.setattr(stable.engine, "elementwise", lambda pick, *a, **k: picked.append(pick(np.dtype(float))) or np.zeros(6))
     stable.pdf(0.1, 1.5, 0.2, method="quadrature")
     stable.cdf(0.1, 1.5, 0.2, error=True)
     stable.ppf([0.1, 0.2], [1.5, 1.6], 0.2)

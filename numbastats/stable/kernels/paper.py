@@ -9,6 +9,7 @@ from numbastats._core.compile import Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp
+from numbastats.stable.kernels.kronrod import kronrod
 from numbastats.stable.kernels.points import (
     DOUBLE,
     TASK,
@@ -21,7 +22,6 @@ from numbastats.stable.kernels.points import (
     split_points,
     tangent,
 )  # fmt: skip
-from numbastats.stable.kernels.kronrod import kronrod
 
 _shared = array_function(host=False)
 
