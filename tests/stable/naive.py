@@ -107,6 +107,8 @@ def draw(alpha, beta, n=1000, seed=1, loc=7.0, scale=3.0):
 class OnDevice:
     """Stands in for a CuPy array."""
 
+    __module__ = "cupy"
+
     def __init__(self, values):
         self._values = np.asarray(values)
         self.shape, self.dtype, self.size, self.ndim = (getattr(self._values, n) for n in ("shape", "dtype", "size", "ndim"))
