@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.errors import ConvergenceWarning, names_ours
 from numbastats._core.parallel import in_threads, is_executor, mapped, worker_count
 from numbastats.stable.arguments import NAMES, check_many, check_regular, data_sets, problem_of
 from numbastats.stable.estimator import StableFit, StableFits
+from numbastats.stable.functions import Param
 from numbastats.stable.information import covariance, expected_information
 from numbastats.stable.likelihood import BATCH, Likelihood, inward, warned
 from numbastats.stable.maximisation import Found, gaussian_end, maximise
@@ -25,25 +29,28 @@ from numbastats.stable.starts import within_reach
 
 __all__ = ["fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha"]
 
+FitMethod = Literal["ml", "quantile", "ecf", "small", "grid"]
+NanPolicy = Literal["raise", "omit"]
+
 
 @names_ours
 def fit(
-    x,
-    method="ml",
+    x: ArrayLike,
+    method: FitMethod = "ml",
     *,
-    start=None,
-    fixed=None,
-    bounds=None,
-    weights=None,
-    param="S0",
-    se="expected",
-    profile=False,
-    nan_policy="raise",
-    callback=None,
-    device=None,
-    workers=None,
-):
-    """Estimate the parameters of a stable law.
+    start: ArrayLike | None = None,
+    fixed: Mapping[str, float] | None = None,
+    bounds: Mapping[str, Sequence[float]] | None = None,
+    weights: ArrayLike | None = None,
+    param: Param = "S0",
+    se: Literal["expected", "observed"] = "expected",
+    profile: bool = False,
+    nan_policy: NanPolicy = "raise",
+    callback: Callable[[int, NDArray[np.float64], float], Any] | None = None,
+    device: str | None = None,
+    workers: Any = None,
+) -> StableFit:
+    """Estimate the parameters of a stable distribution.
 
     Parameters
     ----------
@@ -55,7 +62,7 @@ def fit(
     start : sequence of 4 floats, optional
         alpha, beta, loc, scale to begin with, in `param`; by default the simple estimators are tried.
     fixed : dict, optional
-        Values of parameters that are known, by name. A known loc in S1, such as the end 0 of the support of positive laws, holds
+        Values of parameters that are known, by name. A known loc in S1, such as the end 0 of a positive support, holds
         the mode for small alpha; not with "grid", nor with alpha = 1, where that location is infinite. A known loc in S0 does not
         hold it: with alpha below 0.6 the search may end at a lesser maximum.
     bounds : dict, optional
@@ -96,11 +103,12 @@ def fit(
     -----
     Maximum likelihood climbs by Fisher scoring from each start and keeps the best. Below alpha = 1 the likelihood has a local
     maximum with the mode next to every observation: some hundred observations in clusters, around the half-sample mode and at
-    both ends are compared, by laws that have the moments of log|x - mode|, and the likeliest three climb. The result is the best
-    one found, not proved to be the largest. As alpha tends to 0 the likelihood has no bound: alpha ends at 0.1, and where few
-    points would end there the mode is held midway between two observations, which the message says. The likelihood of such a
-    result can be passed by laws with the mode nearer to an observation, such as a `start` may lead to: they lie on the way to
-    alpha = 0.1. Standard errors come from the inverse information, below alpha = 0.5 by way of S1; see `StableFit`.
+    both ends are compared, by distributions that have the moments of log|x - mode|, and the likeliest three climb. The result is
+    the best one found, not proved to be the largest. As alpha tends to 0 the likelihood has no bound: alpha ends at 0.1, and
+    where few points would end there the mode is held midway between two observations, which the message says. The likelihood of
+    such a result can be passed by distributions with the mode nearer to an observation, such as a `start` may lead to: they lie
+    on the way to alpha = 0.1. Standard errors come from the inverse information, below alpha = 0.5 by way of S1; see
+    `StableFit`.
 
     References
     ----------
@@ -121,7 +129,14 @@ def fit(
     return _estimated(problem, _searched(problem, likelihood, profile, callback), likelihood)
 
 
-def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
+def fit_quantile(
+    x: ArrayLike,
+    *,
+    fixed: Mapping[str, float] | None = None,
+    weights: ArrayLike | None = None,
+    param: Param = "S0",
+    nan_policy: NanPolicy = "raise",
+) -> StableFit:
     """McCulloch's estimate from five quantiles; for alpha >= 0.5.
 
     Parameters
@@ -148,7 +163,14 @@ def fit_quantile(x, *, fixed=None, weights=None, param="S0", nan_policy="raise")
     return fit(x, "quantile", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
-def fit_ecf(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
+def fit_ecf(
+    x: ArrayLike,
+    *,
+    fixed: Mapping[str, float] | None = None,
+    weights: ArrayLike | None = None,
+    param: Param = "S0",
+    nan_policy: NanPolicy = "raise",
+) -> StableFit:
     """Estimate from the empirical characteristic function, by regression.
 
     Parameters
@@ -175,7 +197,14 @@ def fit_ecf(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
     return fit(x, "ecf", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
-def fit_small_alpha(x, *, fixed=None, weights=None, param="S0", nan_policy="raise"):
+def fit_small_alpha(
+    x: ArrayLike,
+    *,
+    fixed: Mapping[str, float] | None = None,
+    weights: ArrayLike | None = None,
+    param: Param = "S0",
+    nan_policy: NanPolicy = "raise",
+) -> StableFit:
     """Estimate from moments of log|x - mode|, for alpha below about 0.5, where the other simple estimators fail.
 
     Parameters
@@ -203,7 +232,7 @@ def fit_small_alpha(x, *, fixed=None, weights=None, param="S0", nan_policy="rais
 
 
 @names_ours
-def fit_many(data, method="ml", *, workers=None, param="S0", **options):
+def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param: Param = "S0", **options: Any) -> StableFits:
     """Fit many data sets.
 
     Parameters
@@ -251,7 +280,7 @@ def fit_many(data, method="ml", *, workers=None, param="S0", **options):
     )  # fmt: skip
 
 
-def fisher_information(alpha, beta, scale=1.0):
+def fisher_information(alpha: float, beta: float, scale: float = 1.0) -> NDArray[np.float64]:
     """Expected information of one observation about (alpha, beta, loc, scale) in S0.
 
     Parameters
