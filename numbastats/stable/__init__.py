@@ -19,9 +19,29 @@ from numbastats.stable.functions import (
 )
 
 __all__ = [
-    "Stable", "StableFit", "StableFits", "cdf", "convert", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile",
-    "fit_small_alpha", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
-]  # fmt: skip
+    "Stable",
+    "StableFit",
+    "StableFits",
+    "cdf",
+    "convert",
+    "fisher_information",
+    "fit",
+    "fit_ecf",
+    "fit_many",
+    "fit_quantile",
+    "fit_small_alpha",
+    "isf",
+    "logcdf",
+    "loglik",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "pdf_cdf",
+    "ppf",
+    "rvs",
+    "score",
+    "sf",
+]
 
 
 def __dir__():

@@ -180,9 +180,15 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
         shape = np.broadcast_shapes(*map(np.shape, host))
         values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
     c, s, pe, ce, se, p = elementwise(
-        lambda dtype: Bound(kernels.POINTS, per_block=True), ARGUMENTS, values, lambda dtype: (-2.0, float(s1)), outputs=6,
-        threads=kernels.LANES, cost=3500.0, **{k: v for k, v in options.items() if k != "out"},
-    )  # fmt: skip
+        lambda dtype: Bound(kernels.POINTS, per_block=True),
+        ARGUMENTS,
+        values,
+        lambda dtype: (-2.0, float(s1)),
+        outputs=6,
+        threads=kernels.LANES,
+        cost=3500.0,
+        **{k: v for k, v in options.items() if k != "out"},
+    )
     results = p, c, s, pe, ce, se
     if name is None:
         return results
@@ -218,16 +224,24 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
         p = _with_axes(p, alpha, beta)
         bound = Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
         x = elementwise(
-            lambda d: bound, ("p", "loc", "scale"), (p, loc, scale), lambda d: (float(upper),), cost=100.0,
+            lambda d: bound,
+            ("p", "loc", "scale"),
+            (p, loc, scale),
+            lambda d: (float(upper),),
+            cost=100.0,
             **{**options, "dtype": dtype},
-        )  # fmt: skip
+        )
         certificate = t.certificate
     else:
         x = elementwise(
-            lambda d: Bound(kernels.NEWTON, per_block=True), ("p", *ARGUMENTS[1:]), (p, alpha, beta, loc, scale),
+            lambda d: Bound(kernels.NEWTON, per_block=True),
+            ("p", *ARGUMENTS[1:]),
+            (p, alpha, beta, loc, scale),
             lambda d: (float(upper), float(s1)),
-            cost=30000.0, threads=kernels.LANES, **options,
-        )  # fmt: skip
+            cost=30000.0,
+            threads=kernels.LANES,
+            **options,
+        )
         certificate = 1e-13
     if not error:
         return x

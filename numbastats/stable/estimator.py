@@ -64,9 +64,11 @@ class Stable:
                     f"{name}={value!r} is not a number; for many distributions pass arrays to the functions, as pdf"
                 ) from None
             inside = {
-                "alpha": 0.0 < value <= 2.0, "beta": abs(value) <= 1.0, "loc": math.isfinite(value),
+                "alpha": 0.0 < value <= 2.0,
+                "beta": abs(value) <= 1.0,
+                "loc": math.isfinite(value),
                 "scale": 0.0 < value < math.inf,
-            }[name]  # fmt: skip
+            }[name]
             if not inside:
                 raise ValueError(f"{name}={getattr(self, name)!r} is outside {allowed}; pass a number in that range")
             object.__setattr__(self, name, value)

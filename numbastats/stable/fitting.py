@@ -275,9 +275,18 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
     found = list(mapped(workers, _fit_one, jobs)) if count is None else _in_threads(jobs, count)
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
     return StableFits(
-        stack("params", (4,)), stack("se", (4,)), stack("cov", (4, 4)), stack("loglik", ()), stack("n_iter", ()),
-        stack("n_eval", ()), stack("converged", ()), [f.message for f in found], method, param, stack("start", (4,)),
-    )  # fmt: skip
+        stack("params", (4,)),
+        stack("se", (4,)),
+        stack("cov", (4, 4)),
+        stack("loglik", ()),
+        stack("n_iter", ()),
+        stack("n_eval", ()),
+        stack("converged", ()),
+        [f.message for f in found],
+        method,
+        param,
+        stack("start", (4,)),
+    )
 
 
 def fisher_information(alpha: float, beta: float, scale: float = 1.0) -> NDArray[np.float64]:
@@ -366,9 +375,18 @@ def _estimated(problem, found, likelihood):
         )
     loglik = float((found.total - mass * math.log(unit)) * problem.share)
     return StableFit(
-        params, errors, cov, loglik, found.iterations, likelihood.count, converged, "; ".join(notes) or "ok", method,
-        problem.param, origin,
-    )  # fmt: skip
+        params,
+        errors,
+        cov,
+        loglik,
+        found.iterations,
+        likelihood.count,
+        converged,
+        "; ".join(notes) or "ok",
+        method,
+        problem.param,
+        origin,
+    )
 
 
 def judged(problem, found, likelihood):

@@ -18,8 +18,20 @@ from numbastats.stable.engine import on_device, one_number, point_values, quanti
 from numbastats.stable.parameterisations import relocated
 
 __all__ = [
-    "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
-]  # fmt: skip
+    "cdf",
+    "convert",
+    "isf",
+    "logcdf",
+    "loglik",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "pdf_cdf",
+    "ppf",
+    "rvs",
+    "score",
+    "sf",
+]
 
 Param = Literal["S0", "S1"]
 Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
@@ -628,9 +640,20 @@ def rvs(
     is_s1(param)
     arrays = any(np.size(v) != 1 for v in (alpha, beta, loc, scale))
     return draw(
-        kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], (alpha, beta, loc, scale), 4, size, rng, dtype, out, device,
-        workers, stream, 15.0,
-    )  # fmt: skip
+        kernels.RVS[param, arrays],
+        Purpose.STABLE,
+        ARGUMENTS[1:],
+        (alpha, beta, loc, scale),
+        4,
+        size,
+        rng,
+        dtype,
+        out,
+        device,
+        workers,
+        stream,
+        15.0,
+    )
 
 
 def convert(

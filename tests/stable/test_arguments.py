@@ -89,7 +89,7 @@ def test_awkward_data():
         (None, dict(weights=np.ones(3)), "weights"),
         (None, dict(weights=-np.ones(100)), "weights"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(change, options, message):
     x = draw(1.5, 0.0, 100)
     with pytest.raises(ValueError, match=message):

@@ -302,15 +302,19 @@ def test_errors_far_out_in_a_light_tail(a, x, device, b=1.0):
     [
         (4.0, np.nextafter(1.0, 2.0), 0.9999, (0.038362431771872898, 0.826850978020582782, 0.173149021979417218)),
         (
-            3.2537724839038127, np.nextafter(1.0, 0.0), -0.9999999999999996,
+            3.2537724839038127,
+            np.nextafter(1.0, 0.0),
+            -0.9999999999999996,
             (6.56329961380028546e-17, 1.0, 3.86558878680540829e-17),
         ),
         (
-            -3.1147818729537793, 0.9999999999999992, 0.9999999999999999,
+            -3.1147818729537793,
+            0.9999999999999992,
+            0.9999999999999999,
             (9.67255881317371544e-14, 1.95186923994639997e-15, 0.999999999999998048),
         ),
     ],
-)  # fmt: skip
+)
 def test_one_rounding_from_alpha_one_and_almost_light(x, a, b, want):
     """Up to 2e-3 off: the height of a level stretch was a rounding over alpha - 1. Fourier integrals with 50 digits on a ray."""
     found = stable.pdf_cdf(x, a, b, error=True)

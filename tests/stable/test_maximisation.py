@@ -66,7 +66,7 @@ def test_the_cusp_of_a_skewed_law_is_not_at_the_mode(alpha, beta, n, seed):
         (0.4, 1.0, 100, 18100, (0.40361706505286976, 1.0, -0.6889310069425362, 0.8394805010746036)),
         (0.4, 0.5, 100, 8100, (0.40062643909068313, 0.6415064361109466, -0.37673879965040064, 1.1611768393309856)),
     ],
-)  # fmt: skip
+)
 def test_the_mode_at_the_right_observation(alpha, beta, n, seed, law):
     """The densities are those of quadrature, law by law."""
     x = ns.stable.rvs(alpha, beta, size=n, rng=seed)
@@ -130,10 +130,19 @@ def test_known_end_of_a_support():
 @pytest.mark.parametrize(
     ("alpha", "beta", "known"),
     [
-        (0.15, 0.4, {}), (0.3, 1.0, {"beta": 1.0}), (0.5, -0.7, {}), (0.8, 1.0, {}), (0.97, 0.5, {}), (0.99, -1.0, {}),
-        (1.01, 0.5, {"beta": 0.5}), (1.02, 0.5, {}), (1.1, 0.9, {"scale": 2.0}), (1.5, 0.5, {}), (1.7, -0.8, {"alpha": 1.7}),
+        (0.15, 0.4, {}),
+        (0.3, 1.0, {"beta": 1.0}),
+        (0.5, -0.7, {}),
+        (0.8, 1.0, {}),
+        (0.97, 0.5, {}),
+        (0.99, -1.0, {}),
+        (1.01, 0.5, {"beta": 0.5}),
+        (1.02, 0.5, {}),
+        (1.1, 0.9, {"scale": 2.0}),
+        (1.5, 0.5, {}),
+        (1.7, -0.8, {"alpha": 1.7}),
     ],
-)  # fmt: skip
+)
 def test_known_location_in_s1(alpha, beta, known):
     """No free parameter, changed alone, makes the data likelier; the errors are those of the information."""
     truth = np.array([alpha, beta, 5.0, 2.0])

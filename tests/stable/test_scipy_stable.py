@@ -65,9 +65,10 @@ def test_scipy_bridge_moments_and_expectations():
         assert bridge.moment(order, 2.0, 0.0, 1.5, 2.0) == pytest.approx(peer.moment(order, 2.0, 0.0, loc=1.5, scale=2.0))
     assert bridge.moment(2, 1.5, 0.3) == INF and np.isnan(bridge.moment(3, 1.5, 0.3)) and bridge(1.5, 1.0).moment(3) == INF
     for parameters, want in (
-        ((2.0, 0.0, 3.0, 5.0), 0.5 * math.log(100 * math.pi * math.e)), ((1.0, 0.0, 0.0, 1e-9), math.log(4e-9 * math.pi)),
+        ((2.0, 0.0, 3.0, 5.0), 0.5 * math.log(100 * math.pi * math.e)),
+        ((1.0, 0.0, 0.0, 1e-9), math.log(4e-9 * math.pi)),
         ((0.5, -1.0), (1 + 3 * np.euler_gamma + math.log(16 * math.pi)) / 2),
-    ):  # fmt: skip
+    ):
         assert bridge.entropy(*parameters) == pytest.approx(want, abs=3e-12)  # observed 7e-13
     f, law = (lambda x: np.exp(-x * x)), (1.5, 0.3)
     assert bridge.expect(f, law, loc=1, scale=2) == pytest.approx(peer.expect(f, law, loc=1, scale=2), rel=1e-7)

@@ -24,7 +24,7 @@ from numbastats.stable.kernels.integral import (
     crossings,
     integrate,
     outside,
-)  # fmt: skip
+)
 
 # Only jitted code calls these functions of arrays; those that sum may do so in any order.
 _shared = array_function(host=False)
@@ -405,10 +405,22 @@ def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
         for i in range(k * TASK, min(k * TASK + TASK, p.size)):
             sc = np.float64(at(scale, i))
             v, e = point(
-                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
-                NODES if rough else KRONROD, WEIGHTS if rough else KRONROD_WEIGHTS, NONE if rough else KRONROD_LOWER,
-                work, ends, sums, series, nodes, kept,
-            )  # fmt: skip
+                np.float64(x[i]),
+                np.float64(at(a, i)),
+                np.float64(at(b, i)),
+                np.float64(at(loc, i)),
+                sc,
+                s1 > 0,
+                NODES if rough else KRONROD,
+                WEIGHTS if rough else KRONROD_WEIGHTS,
+                NONE if rough else KRONROD_LOWER,
+                work,
+                ends,
+                sums,
+                series,
+                nodes,
+                kept,
+            )
             store(i, code, sc, v, e, p, c, s, pe, ce, se)
 
 
@@ -434,9 +446,13 @@ def split_points(args, parts):
 
 DOUBLE = "points are evaluated in double precision and rounded once"
 POINTS = Kernel(
-    "stable.points", points_cpu, points_cuda,
+    "stable.points",
+    points_cpu,
+    points_cuda,
     lambda T: [
         (T[::1], T, T, T, T, T, T, *[T[::1]] * 6),
         (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6),
-    ], f64_ok=DOUBLE, split=split_points,
-)  # fmt: skip
+    ],
+    f64_ok=DOUBLE,
+    split=split_points,
+)
