@@ -22,7 +22,7 @@ from common import SMOKE, best_of
 from matplotlib import pyplot as plt
 
 import numbastats as ns
-from numbastats.stable import tables
+from numbastats.stable import table_cache
 
 # Median relative errors of tables 2 (pdf), 4 (cdf) and 7 (quantiles).
 PAPER = {
@@ -96,7 +96,7 @@ def speed(n=1000):
             alpha = np.full(n, a) if name == "ppf" else a  # laws that differ take Newton's method
 
             def with_table(function=function, points=points, a=a, b=b, shared=shared):
-                tables.table.cache_clear()
+                table_cache.table.cache_clear()
                 function(points, a, b, workers=1, **shared)
 
             def by_points(function=function, points=points, alpha=alpha, b=b, varying=varying):
@@ -134,7 +134,7 @@ def figure_times(folder):
             x = np.random.default_rng(2).random(n) if name == "ppf" else np.random.default_rng(2).uniform(-100, 100, n)
 
             def first_call(function=function, x=x):
-                tables.table.cache_clear()
+                table_cache.table.cache_clear()
                 function(x, 1.5, 0.5, workers=1)
 
             times.append(best_of(first_call, 3)[1] / n)

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 
 import numbastats as ns
-from numbastats.stable import tables
+from numbastats.stable import table_cache
 
 from . import datasets
 from .common import Case, Timing, few, interleave
@@ -45,7 +45,7 @@ class Laws:
         self.time_later_call(points, function, alpha)
 
     def time_first_call(self, points, function, alpha):
-        tables.table.cache_clear()
+        table_cache.table.cache_clear()
         self.time_later_call(points, function, alpha)
 
     def time_later_call(self, points, function, alpha):
@@ -124,7 +124,7 @@ class Table:
     param_names = ["alpha", "beta"]
 
     def setup(self, alpha, beta):
-        self.table = tables.table(alpha, beta)
+        self.table = table_cache.table(alpha, beta)
 
     def track_certificate(self, alpha, beta):
         return self.table.certificate
@@ -137,7 +137,7 @@ class Table:
     track_bytes.unit = "bytes"
 
     def time_setup(self, alpha, beta):
-        tables.table.__wrapped__(alpha, beta)
+        table_cache.table.__wrapped__(alpha, beta)
 
 
 # --- peers ----------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _peer_case(function, values, peer_values, varying=False):
         peer = getattr(scipy.stats.levy_stable, function)
 
         def ours():
-            tables.table.cache_clear()  # the set-up counts
+            table_cache.table.cache_clear()  # the set-up counts
             getattr(ns.stable, function)(x, a, b, param="S1", **ONE)
 
         return {"ours": ours, _PEER: lambda: peer(x[few], a[few] if varying else a, b[few] if varying else b)}
@@ -254,13 +254,13 @@ def _newton(rng, dtype, n, edges):
 
 
 def _table(rng, dtype, n, edges):
-    t = tables.table(1.5, 0.5)
+    t = table_cache.table(1.5, 0.5)
     numbers = [np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)]
     return [_spread(rng, n, dtype, edges), *_place(rng, n, dtype), *numbers, t.info, t.cells, t.panels[1], t.panels[2]], None
 
 
 def _quantile(rng, dtype, n, edges):
-    t = tables.table(1.5, 0.5)
+    t = table_cache.table(1.5, 0.5)
     numbers = [np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)]
     return [_probabilities(rng, n, dtype, edges), *_place(rng, n, dtype), *numbers, t.info, t.panels[1], t.panels[2]], None
 

@@ -189,9 +189,11 @@ class _LevyStable:
         if self._fixed is not None and args:  # of a frozen law `moments` comes first, as in SciPy
             moments, *args = args
         found = {
-            "m": stable.Stable.mean, "v": stable.Stable.var, "s": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
+            "m": stable.Stable.mean,
+            "v": stable.Stable.var,
+            "s": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
             "k": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
-        }  # fmt: skip
+        }
         result = tuple(self._of_laws(found[choice("moments", m, tuple(found))], args, kwds) for m in moments)
         return result if len(result) > 1 else result[0]
 

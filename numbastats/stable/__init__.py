@@ -1,16 +1,7 @@
-"""Alpha-stable laws: density, distribution, quantile, sampling and estimation, with relative accuracy everywhere."""
+"""Alpha-stable distributions: density, distribution, quantile, sampling and estimation, with relative accuracy everywhere."""
 
-from numbastats.stable.distribution import Stable
-from numbastats.stable.fitting import (
-    StableFit,
-    StableFits,
-    fisher_information,
-    fit,
-    fit_ecf,
-    fit_many,
-    fit_quantile,
-    fit_small_alpha,
-)
+from numbastats.stable.estimator import Stable, StableFit, StableFits
+from numbastats.stable.fitting import fisher_information, fit, fit_ecf, fit_many, fit_quantile, fit_small_alpha
 from numbastats.stable.functions import (
     cdf,
     convert,
@@ -28,9 +19,29 @@ from numbastats.stable.functions import (
 )
 
 __all__ = [
-    "Stable", "StableFit", "StableFits", "cdf", "convert", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile",
-    "fit_small_alpha", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf",
-]  # fmt: skip
+    "Stable",
+    "StableFit",
+    "StableFits",
+    "cdf",
+    "convert",
+    "fisher_information",
+    "fit",
+    "fit_ecf",
+    "fit_many",
+    "fit_quantile",
+    "fit_small_alpha",
+    "isf",
+    "logcdf",
+    "loglik",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "pdf_cdf",
+    "ppf",
+    "rvs",
+    "score",
+    "sf",
+]
 
 
 def __dir__():

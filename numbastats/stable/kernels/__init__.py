@@ -1,6 +1,6 @@
 """Kernels of the stable laws, by subject."""
 
-from numbastats.stable.kernels.methods import FOURIER, GAUSS_KRONROD
+from numbastats.stable.kernels.paper import FOURIER, GAUSS_KRONROD
 from numbastats.stable.kernels.points import LANES, POINTS
 from numbastats.stable.kernels.quantiles import NEWTON
 from numbastats.stable.kernels.sampling import RVS

@@ -10,7 +10,7 @@ from numbastats._core.compile import array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp, log, log1p
-from numbastats.stable.rules import kronrod
+from numbastats.stable.kernels.kronrod import kronrod
 
 _shared = array_function(host=False)
 

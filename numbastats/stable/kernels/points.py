@@ -24,7 +24,7 @@ from numbastats.stable.kernels.integral import (
     crossings,
     integrate,
     outside,
-)  # fmt: skip
+)
 
 # Only jitted code calls these functions of arrays; those that sum may do so in any order.
 _shared = array_function(host=False)
@@ -64,6 +64,24 @@ def more_terms(a, angle, at_zeta, terms):
 
 
 @_shared
+def gives_up(k, size, factor, bound, before, asymptotic):
+    """Whether a series ends at term k without a result: beyond the doubles, past its smallest term, or too slow."""
+    return not (size < 1e200 and factor < 1e100) or (asymptotic and bound > before) or (k == 5 and bound > SLOW * before)
+
+
+@_shared
+def settled(k, bound, least, at_zeta):
+    """Whether the terms after k no longer count; `least` is the smallest of the sums."""
+    return bound * (1.0 if at_zeta else k) < 2e-17 * least
+
+
+@_shared
+def accurate(top, least, at_zeta):
+    """Whether no term was so much larger than the sums that its digits are lost."""
+    return top < (12.0 if at_zeta else 40.0) * least
+
+
+@_shared
 def series_at_infinity(a, geometry, terms):
     """(whether they are accurate, six numbers) for x1 > 0 by the expansion in x1^-a."""
     b, x0, x1, m, h0, k1, L, eta = geometry
@@ -75,18 +93,16 @@ def series_at_infinity(a, geometry, terms):
     for k in range(1, TERMS if fine else 1):
         if k > terms[0, 0]:
             more_terms(a, angle, 0, terms)
-        if not (terms[0, k] < 1e200 and power < 1e100):
-            break
         bound = terms[0, k] * power
-        if (a > 1.0 and bound > before) or (k == 5 and bound > SLOW * before):
-            break  # diverges, or would take too many terms
+        if gives_up(k, terms[0, k], power, bound, before, a > 1.0):
+            break
         t = terms[1, k] * power
         t = -t if small and k % 2 == 0 else t
         p += t
         s += t / (a * k)
         top = max(top, bound * min(1.0, k * angle))
-        if bound * k < 2e-17 * min(p, s * a):
-            ok = top < 40.0 * min(p, s * a)
+        if settled(k, bound, min(p, s * a), False):
+            ok = accurate(top, min(p, s * a), False)
             break
         before = bound
         power *= step
@@ -106,18 +122,16 @@ def series_at_zeta(a, geometry, terms):
     for k in range(1, TERMS if fine else 1):
         if k > terms[0, 0]:
             more_terms(a, angle, 1, terms)
-        if not (terms[0, k] < 1e200 and power < 1e100):
-            break
         bound = terms[0, k] * power
-        if (a < 1.0 and bound > before) or (k == 5 and bound > SLOW * before):
+        if gives_up(k, terms[0, k], power, bound, before, a < 1.0):
             break
         t = terms[1, k] * power
         t = -t if small and k % 2 == 0 else t
         p += t
         d += t / k
         top = max(top, bound * min(1.0, k * angle))
-        if bound < 2e-17 * p:
-            ok = top < 12.0 * p
+        if settled(k, bound, p, True):
+            ok = accurate(top, p, True)
             break
         before = bound
         power *= step
@@ -391,10 +405,22 @@ def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
         for i in range(k * TASK, min(k * TASK + TASK, p.size)):
             sc = np.float64(at(scale, i))
             v, e = point(
-                np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0,
-                NODES if rough else KRONROD, WEIGHTS if rough else KRONROD_WEIGHTS, NONE if rough else KRONROD_LOWER,
-                work, ends, sums, series, nodes, kept,
-            )  # fmt: skip
+                np.float64(x[i]),
+                np.float64(at(a, i)),
+                np.float64(at(b, i)),
+                np.float64(at(loc, i)),
+                sc,
+                s1 > 0,
+                NODES if rough else KRONROD,
+                WEIGHTS if rough else KRONROD_WEIGHTS,
+                NONE if rough else KRONROD_LOWER,
+                work,
+                ends,
+                sums,
+                series,
+                nodes,
+                kept,
+            )
             store(i, code, sc, v, e, p, c, s, pe, ce, se)
 
 
@@ -420,9 +446,13 @@ def split_points(args, parts):
 
 DOUBLE = "points are evaluated in double precision and rounded once"
 POINTS = Kernel(
-    "stable.points", points_cpu, points_cuda,
+    "stable.points",
+    points_cpu,
+    points_cuda,
     lambda T: [
         (T[::1], T, T, T, T, T, T, *[T[::1]] * 6),
         (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6),
-    ], f64_ok=DOUBLE, split=split_points,
-)  # fmt: skip
+    ],
+    f64_ok=DOUBLE,
+    split=split_points,
+)

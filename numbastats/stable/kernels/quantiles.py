@@ -67,9 +67,7 @@ def newton_cpu(p, a, b, loc, scale, upper, s1, out):
                 if over:
                     break
                 x = math.copysign(expm1(abs(state[0])), state[0])
-                v, e = point(
-                    x, al, be, 0.0, 1.0, centred, NODES, WEIGHTS, NONE, work, ends, sums, series, nodes, kept
-                )  # fmt: skip
+                v, e = point(x, al, be, 0.0, 1.0, centred, NODES, WEIGHTS, NONE, work, ends, sums, series, nodes, kept)
                 over = newton_step(state, code, target, law.pick(1, v, 1.0), law.pick(code, v, 1.0))
             out[i] = law.newton_place(state[0], al, be, np.float64(at(loc, i)), np.float64(at(scale, i)), s1 > 0)
 
@@ -100,7 +98,10 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
 
 
 NEWTON = Kernel(
-    "stable.newton", newton_cpu, newton_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=DOUBLE,
+    "stable.newton",
+    newton_cpu,
+    newton_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])],
+    f64_ok=DOUBLE,
     split=split_points,
-)  # fmt: skip
+)

@@ -51,9 +51,14 @@ def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):
 _KEY = (types.uint32, types.uint32, types.uint32, types.int64)
 RVS = {
     (param, arrays): Kernel(
-        f"stable.rvs_{param}{'_arrays' if arrays else ''}", rvs_cpu, rvs_cuda,
+        f"stable.rvs_{param}{'_arrays' if arrays else ''}",
+        rvs_cpu,
+        rvs_cuda,
         (lambda T: [(*_KEY, T[::1], T[::1], T[::1], T[::1], T[::1])]) if arrays else (lambda T: [(*_KEY, T, T, T, T, T[::1])]),
-        f64_ok=DOUBLE, cpu_only={"_ARRAYS": arrays}, _S1=param == "S1",
+        f64_ok=DOUBLE,
+        cpu_only={"_ARRAYS": arrays},
+        _S1=param == "S1",
     )
-    for param in ("S0", "S1") for arrays in (False, True)
-}  # fmt: skip
+    for param in ("S0", "S1")
+    for arrays in (False, True)
+}

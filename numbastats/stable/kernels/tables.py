@@ -1,4 +1,4 @@
-"""Look-ups in a law's table, see tables.py one level up: values, and quantiles by inversion.
+"""Look-ups in a law's table, see table_cache.py one level up: values, and quantiles by inversion.
 
 `centre` (two doubles) and `turn` (times log scale) lead from the standardised x to the variable of the table.
 """
@@ -22,6 +22,13 @@ CHUNK, BLOCK = 4096, 64  # look-ups per task and per pass
 BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow outwards
 
 _found = None  # `as_it_is` or `of_a_tail`, bound by build
+
+
+@_shared
+def cell_of(d, u, info):
+    """The cell of u on the side of d, as a float; negative beyond the table, see `law.cell`."""
+    right, left = info[1], info[2]
+    return law.cell(d, u, right[0], right[1], right[2], right[3], right[4], left[0], left[1], left[2], left[3], left[4])
 
 
 @_shared
@@ -83,20 +90,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                 in_step()
                 u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
             for i in range(o.size):
-                where[i] = law.cell(
-                    d[i],
-                    u[i],
-                    info[1, 0],
-                    info[1, 1],
-                    info[1, 2],
-                    info[1, 3],
-                    info[1, 4],
-                    info[2, 0],
-                    info[2, 1],
-                    info[2, 2],
-                    info[2, 3],
-                    info[2, 4],
-                )
+                where[i] = cell_of(d[i], u[i], info)
             for i in range(o.size):
                 c = int(where[i])
                 u[i] = _found(c, u[i], cells, rows, others) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
@@ -116,22 +110,7 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
         sc = np.float64(at(scale, i))
         d = law.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
         u = log(abs(d) * info[0, 0] + info[0, 1])
-        c = int(
-            law.cell(
-                d,
-                u,
-                info[1, 0],
-                info[1, 1],
-                info[1, 2],
-                info[1, 3],
-                info[1, 4],
-                info[2, 0],
-                info[2, 1],
-                info[2, 2],
-                info[2, 3],
-                info[2, 4],
-            )
-        )
+        c = int(cell_of(d, u, info))
         v = _found(c, u, cells, rows, others) if c >= 0 else beyond(what, c, d, info, cells, rows)
         out[i] = law.from_log(what, v, sc)
 

@@ -1,23 +1,25 @@
-"""A stable law with fixed parameters."""
+"""A stable distribution with given parameters, and results of fits."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats._core.errors import choice
-from numbastats.scalar import stable as law
-from numbastats.stable import functions, tables
+from numbastats._core.errors import choice, index_of
+from numbastats.scalar.stable import tan_half_pi
+from numbastats.stable import functions, table_cache
 
-__all__ = ["Stable"]
+__all__ = ["Stable", "StableFit", "StableFits"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Stable:
-    """The stable law of four parameters.
+    """The stable distribution of four parameters.
 
     Parameters
     ----------
@@ -40,8 +42,8 @@ class Stable:
     Examples
     --------
     >>> import numbastats as ns
-    >>> law = ns.stable.Stable(1.5, 0.0)
-    >>> float(law.cdf(0.0)), law.mean(), law.var()
+    >>> distribution = ns.stable.Stable(1.5, 0.0)
+    >>> float(distribution.cdf(0.0)), distribution.mean(), distribution.var()
     (0.5, 0.0, inf)
     """
 
@@ -49,8 +51,8 @@ class Stable:
     beta: float
     loc: float = 0.0
     scale: float = 1.0
-    param: str = "S0"
-    table: str | bool = "auto"
+    param: Literal["S0", "S1"] = "S0"
+    table: Literal["auto", True, False] = "auto"
 
     def __post_init__(self):
         for name, allowed in (("alpha", "(0, 2]"), ("beta", "[-1, 1]"), ("loc", "the real numbers"), ("scale", "(0, inf)")):
@@ -58,11 +60,15 @@ class Stable:
             try:
                 value = float(value)
             except TypeError:
-                raise TypeError(f"{name}={value!r} is not a number; for many laws pass arrays to the functions, as pdf") from None
+                raise TypeError(
+                    f"{name}={value!r} is not a number; for many distributions pass arrays to the functions, as pdf"
+                ) from None
             inside = {
-                "alpha": 0.0 < value <= 2.0, "beta": abs(value) <= 1.0, "loc": math.isfinite(value),
+                "alpha": 0.0 < value <= 2.0,
+                "beta": abs(value) <= 1.0,
+                "loc": math.isfinite(value),
                 "scale": 0.0 < value < math.inf,
-            }[name]  # fmt: skip
+            }[name]
             if not inside:
                 raise ValueError(f"{name}={getattr(self, name)!r} is outside {allowed}; pass a number in that range")
             object.__setattr__(self, name, value)
@@ -80,89 +86,89 @@ class Stable:
             options = {"method": "table", **options}
         return getattr(functions, name)(x, *self._parameters, param=self.param, **options)
 
-    def pdf(self, x, **options):
+    def pdf(self, x: ArrayLike, **options: Any) -> Any:
         """Density; options as in `numbastats.stable.pdf`."""
         return self._at("pdf", x, options)
 
-    def logpdf(self, x, **options):
+    def logpdf(self, x: ArrayLike, **options: Any) -> Any:
         """Logarithm of the density."""
         return self._at("logpdf", x, options)
 
-    def cdf(self, x, **options):
+    def cdf(self, x: ArrayLike, **options: Any) -> Any:
         """Distribution function."""
         return self._at("cdf", x, options)
 
-    def logcdf(self, x, **options):
+    def logcdf(self, x: ArrayLike, **options: Any) -> Any:
         """Logarithm of the distribution function."""
         return self._at("logcdf", x, options)
 
-    def sf(self, x, **options):
+    def sf(self, x: ArrayLike, **options: Any) -> Any:
         """Survival function."""
         return self._at("sf", x, options)
 
-    def logsf(self, x, **options):
+    def logsf(self, x: ArrayLike, **options: Any) -> Any:
         """Logarithm of the survival function."""
         return self._at("logsf", x, options)
 
-    def pdf_cdf(self, x, **options):
+    def pdf_cdf(self, x: ArrayLike, **options: Any) -> tuple[Any, ...]:
         """Density, distribution function and survival function in one pass."""
         return self._at("pdf_cdf", x, options)
 
-    def ppf(self, p, **options):
+    def ppf(self, p: ArrayLike, **options: Any) -> Any:
         """Quantile."""
         return functions.ppf(p, *self._parameters, param=self.param, **options)
 
-    def isf(self, q, **options):
+    def isf(self, q: ArrayLike, **options: Any) -> Any:
         """Inverse of the survival function."""
         return functions.isf(q, *self._parameters, param=self.param, **options)
 
-    def rvs(self, size=None, *, rng=None, **options):
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Any = None, **options: Any) -> Any:
         """Draws; options as in `numbastats.stable.rvs`."""
         return functions.rvs(*self._parameters, size, rng=rng, param=self.param, **options)
 
-    def score(self, x, **options):
+    def score(self, x: ArrayLike, **options: Any) -> Any:
         """Derivatives of the log density with respect to the four parameters."""
         return functions.score(x, *self._parameters, param=self.param, **options)
 
-    def loglik(self, x, **options):
+    def loglik(self, x: ArrayLike, **options: Any) -> float:
         """Sum of the log densities."""
         return functions.loglik(x, *self._parameters, param=self.param, **options)
 
-    def convert(self, to="S1"):
-        """The same law in the other parameterisation."""
+    def convert(self, to: Literal["S0", "S1"] = "S1") -> Stable:
+        """The same distribution in the other parameterisation."""
         if choice("to", to, ("S0", "S1")) == self.param:
             return self
         a, b, loc, scale = functions.convert(*self._parameters, to=to)
         return Stable(float(a), float(b), float(loc), float(scale), to, self.table)
 
-    def support(self):
-        """Smallest interval that holds the law: a half line for alpha < 1 and beta = +-1, else all numbers."""
+    def support(self) -> tuple[float, float]:
+        """Smallest interval that holds all probability: a half line for alpha < 1 and beta = +-1, else all numbers."""
         end = self.convert("S1").loc
         if self.alpha < 1.0 and abs(self.beta) == 1.0:
             return (end, math.inf) if self.beta > 0 else (-math.inf, end)
         return -math.inf, math.inf
 
-    def mean(self):
+    def mean(self) -> float:
         """The location of the S1 form for alpha > 1; NaN, undefined, otherwise (infinite for alpha <= 1 and beta = +-1)."""
         if self.alpha > 1.0:
             return self.convert("S1").loc
         return math.copysign(math.inf, self.beta) if abs(self.beta) == 1.0 else math.nan
 
-    def var(self):
+    def var(self) -> float:
         """2 scale^2 for alpha = 2; infinite below where the mean exists, else NaN."""
         if self.alpha == 2.0:
             return 2.0 * self.scale * self.scale
         return math.inf if self.alpha > 1.0 else math.nan
 
-    def std(self):
+    def std(self) -> float:
         """Square root of the variance."""
         return math.sqrt(2.0) * self.scale if self.alpha == 2.0 else self.var()
 
-    def median(self):
+    def median(self) -> float:
         """The quantile at 1/2."""
         return float(self.ppf(0.5))
 
-    def characteristic_function(self, t):
+    def characteristic_function(self, t: ArrayLike) -> Any:
         """E exp(i t X), complex, for real t of any shape."""
         t = real64(t)
         s = self.convert("S0")
@@ -171,14 +177,14 @@ class Stable:
             logs = np.where(u > 0, np.log(u), 0.0)
             p = s.alpha - 1.0
             # T (|u| - |u|^a) without cancellation near alpha = 1
-            skew = (2.0 / math.pi) * u * logs if p == 0 else -law.tan_half_pi(s.alpha)[0] * u * np.expm1(p * logs)
+            skew = (2.0 / math.pi) * u * logs if p == 0 else -tan_half_pi(s.alpha)[0] * u * np.expm1(p * logs)
             skew = np.where(u > 0, skew, 0.0) if s.alpha < 2.0 else np.zeros_like(u)
             power = u**s.alpha
             gone = power > 750.0  # the phase may be no number there
             phase = np.where(gone, 0.0, s.loc * t - s.beta * np.sign(t) * skew)
         return np.where(gone, 0.0, np.exp(1j * phase - np.minimum(power, 750.0)))[()]
 
-    def tail_coefficients(self):
+    def tail_coefficients(self) -> tuple[float, float]:
         """(left, right) constants C with P(X < -x) and P(X > x) ~ C x^-alpha: (scale^a Gamma(a) sin(pi a/2)/pi)(1 -+ beta)."""
         a = self.alpha
         with np.errstate(over="ignore"):
@@ -187,6 +193,75 @@ class Stable:
         return c * (1.0 - self.beta), c * (1.0 + self.beta)
 
     @property
-    def certificate(self):
-        """Largest error estimate of the law's table (of logarithms, at check points); 0 where there is none."""
-        return float(tables.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0
+    def certificate(self) -> float:
+        """Largest error estimate of the table (of logarithms, at check points); 0 where there is none."""
+        return float(table_cache.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StableFit:
+    """Result of a fit.
+
+    Attributes
+    ----------
+    params : numpy.ndarray, shape (4,)
+        alpha, beta, loc, scale in `param`.
+    se : numpy.ndarray, shape (4,)
+        Standard errors: NaN where there is none, which `message` explains: estimates on the boundary; for alpha < 0.5 what the
+        place of the density's cusp determines, which is loc in S1, loc in S0 with a known beta near 0, and the only unknown
+        parameter beside a known loc in S0; an information matrix that is not positive definite. Also NaN for fixed parameters
+        and for methods other than "ml"; infinite for the beta of a Gaussian.
+    cov : numpy.ndarray, shape (4, 4)
+    loglik : float
+    n_iter, n_eval : int
+        Iterations, and evaluations of the likelihood of all data.
+    converged : bool
+    message, method, param : str
+    start : numpy.ndarray, shape (4,)
+        Where the search began.
+    """
+
+    params: NDArray[np.float64]
+    se: NDArray[np.float64]
+    cov: NDArray[np.float64]
+    loglik: float
+    n_iter: int
+    n_eval: int
+    converged: bool
+    message: str
+    method: str
+    param: str
+    start: NDArray[np.float64]
+
+    @property
+    def law(self) -> Stable:
+        """The distribution `Stable` with these parameters."""
+        return Stable(*self.params, param=self.param)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StableFits:
+    """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
+
+    A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
+    """
+
+    params: NDArray[np.float64]
+    se: NDArray[np.float64]
+    cov: NDArray[np.float64]
+    loglik: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+    n_eval: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+    message: list[str]
+    method: str
+    param: str
+    start: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.params.shape[0]
+
+    def __getitem__(self, i: int) -> StableFit:
+        i = index_of(i, len(self))
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
+        return StableFit(**{n: v if isinstance(v, str) else v[i] for n, v in values.items()})

@@ -1,9 +1,9 @@
-"""Piecewise polynomials of the logarithms of density, distribution and survival function of one law.
+"""Piecewise polynomials of the logarithms of density, distribution and survival function of one distribution.
 
 Variable: u = log(t + shift) with t = |x - centre|/delta, on either side of the centre. For alpha < 0.9 the centre is zeta, where
 the density has its cusp or the support its end, and delta the width of the cusp; else it is 0. The shift is 1, or 0 where the
 support begins at the centre. Panels are so narrow that the last Chebyshev coefficients are negligible; check points
-between the nodes give the certificate; see kernels/building.py. `cells` finds the panel of a u: cells uniform in a bent u.
+between the nodes give the certificate; see kernels/table_building.py. `cells` finds the panel of a u: cells uniform in a bent u.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ import dataclasses
 import functools
 
 import numpy as np
-from numba import types
 
-from numbastats._core.compile import HostLoop
-from numbastats.scalar import stable as law
 from numbastats.stable import kernels
-from numbastats.stable.kernels import building
+from numbastats.stable.kernels import table_building as building
 
 __all__ = ["Table", "table"]
 
@@ -55,17 +52,6 @@ class Table:
         return self.info.nbytes + self.cells.nbytes + self.panels.nbytes
 
 
-_f1, _f2, _f3, _i2 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[:, ::1]
-_MAKE = HostLoop(
-    "stable.make_table",
-    building.make_table,
-    [(types.float64, types.float64, _f2, _f3, _f2, _f2, _f3, _f1, _f2, _i2, _f3)],
-    parallel=False,
-)
-HostLoop("stable.zeta", law.zeta, [(types.float64, types.float64)], parallel=False)
-HostLoop("stable.tan_half_pi", law.tan_half_pi, [(types.float64,)], parallel=False)
-
-
 @functools.lru_cache(maxsize=16)
 def table(a, b):
     """The `Table` of the standard law (alpha, beta)."""
@@ -80,7 +66,7 @@ def table(a, b):
     state = np.zeros(6)
     centred = a < 0.9
     while True:
-        _MAKE(a, b, x, f, marches, spans, rows, state, info, cells, panels)
+        building.MAKE_TABLE(a, b, x, f, marches, spans, rows, state, info, cells, panels)
         _, _, _, certificate, count, size = state
         if count:
             return Table(info, cells[: int(size)].copy(), panels[:, : int(count)].copy(), float(certificate), centred)

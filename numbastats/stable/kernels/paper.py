@@ -9,6 +9,7 @@ from numbastats._core.compile import Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp
+from numbastats.stable.kernels.kronrod import kronrod
 from numbastats.stable.kernels.points import (
     DOUBLE,
     TASK,
@@ -20,8 +21,7 @@ from numbastats.stable.kernels.points import (
     series_at_infinity,
     split_points,
     tangent,
-)  # fmt: skip
-from numbastats.stable.rules import kronrod
+)
 
 _shared = array_function(host=False)
 
@@ -68,10 +68,13 @@ def fourier_cuda(x, a, b, loc, scale, code, s1, out):
 
 
 FOURIER = Kernel(
-    "stable.fourier", fourier_cpu, fourier_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=DOUBLE,
+    "stable.fourier",
+    fourier_cpu,
+    fourier_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])],
+    f64_ok=DOUBLE,
     split=split_points,
-)  # fmt: skip
+)
 
 
 # --- the reference's method: fixed subintervals of theta -----------------------------------------------------------------
@@ -202,7 +205,10 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
 
 
 GAUSS_KRONROD = Kernel(
-    "stable.gauss_kronrod", kronrod_cpu, kronrod_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])], f64_ok=DOUBLE,
+    "stable.gauss_kronrod",
+    kronrod_cpu,
+    kronrod_cuda,
+    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])],
+    f64_ok=DOUBLE,
     split=split_points,
-)  # fmt: skip
+)

@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 from numpy.polynomial import chebyshev
 
-from numbastats._core.compile import array_function
+from numbastats._core.compile import HostLoop, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
-from numbastats.stable.kernels.points import SLOW, TERMS, more_terms, ray
+from numbastats.stable.kernels.points import TERMS, accurate, gives_up, more_terms, ray, settled
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
-__all__ = ["MARCHES", "MOST", "MOST_CELLS", "PLACES", "make_table"]
+__all__ = ["COEFFICIENTS", "DEGREE", "MAKE_TABLE", "MARCHES", "MOST", "MOST_CELLS", "PLACES"]
 
 _shared = array_function(host=False)
 _making = array_function(host=False, allocates=True)
@@ -73,15 +74,11 @@ def twisted(own, at_zeta):
 
 @_shared
 def terms_needed(a, own, at_zeta, log_x1, terms):
-    """Number of terms after which a series is accurate at x1, 0 if it is not.
-
-    The conditions are those of `points.series_at_infinity` and `series_at_zeta`.
-    """
+    """Number of terms after which a series is accurate at x1, 0 if it is not."""
     h0, k1, L, log_c = own[2], own[3], own[4], own[5]
     twist = twisted(own, at_zeta)
     angle = min(h0, L) if at_zeta else (a * L if twist else k1)
     asymptotic = a < 1.0 if at_zeta else a > 1.0
-    limit = 12.0 if at_zeta else 40.0
     step = exp(log_x1 + log_c / a if at_zeta else -log_c - a * log_x1)
     power = 1.0 if at_zeta else (exp(-log_c) if log_x1 > _FAR else step)
     rest = step / (0.3 * a * L) if at_zeta else step / (power * (0.7 * a * math.pi))
@@ -90,7 +87,7 @@ def terms_needed(a, own, at_zeta, log_x1, terms):
         if k > terms[0, 0]:
             more_terms(a, angle, 1 if at_zeta else 0, terms)
         bound = terms[0, k] * power
-        if not (terms[0, k] < 1e200 and bound < 1e100) or (asymptotic and bound > before) or (k == 5 and bound > SLOW * before):
+        if gives_up(k, terms[0, k], bound, bound, before, asymptotic):
             return 0
         t = terms[1, k] * power
         t = -t if twist and k % 2 == 0 else t
@@ -98,8 +95,8 @@ def terms_needed(a, own, at_zeta, log_x1, terms):
         q += t * _OVER[k]
         top = max(top, bound * min(1.0, k * angle))
         least = p if at_zeta else min(p, q)
-        if bound * (1.0 if at_zeta else k) < 2e-17 * least:
-            return k if top < limit * least and q * rest < 1.0 else 0
+        if settled(k, bound, least, at_zeta):
+            return k if accurate(top, least, at_zeta) and q * rest < 1.0 else 0
         before = bound
         power *= step
     return 0
@@ -586,7 +583,7 @@ def fill_side(a, b, sign, zeta, delta, shift, own, infinity, at_zeta, g, weights
 
 
 def make_table(a, b, x, f, marches, spans, rows, state, info, cells, panels):
-    """Write the info, cells and panels of `tables.Table`, the last two from the start of arrays that are long enough.
+    """Write the info, cells and panels of `table_cache.Table`, the last two from the start of arrays that are long enough.
 
     A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then state[4] stays 0, and the caller
     fills in and calls again. The rest is memory that calls share; spans: side, begin and end of every panel, rows: its
@@ -695,7 +692,7 @@ def make_table(a, b, x, f, marches, spans, rows, state, info, cells, panels):
 
 @_making
 def finish(b, heavy, spans, rows, info, cells, panels):
-    """Write the info, cells and panels of `tables.Table` from the kept panels; the number of panels and of cells written."""
+    """Write the info, cells and panels of `table_cache.Table` from the kept panels; the number of panels and of cells written."""
     kept = 0
     order = np.empty(spans.shape[0], np.int64)
     for k in range(spans.shape[0]):  # sorted: the right side first, then by u
@@ -751,3 +748,14 @@ def finish(b, heavy, spans, rows, info, cells, panels):
                 i += 1
             cells[int(info[1 + s, 3]) + k, 0] = i + int(info[1 + s, 5]) - starts[s]
     return count, size
+
+
+_F1, _F2, _F3, _I2 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[:, ::1]
+MAKE_TABLE = HostLoop(
+    "stable.make_table",
+    make_table,
+    [(types.float64, types.float64, _F2, _F3, _F2, _F2, _F3, _F1, _F2, _I2, _F3)],
+    parallel=False,
+)
+HostLoop("stable.zeta", law.zeta, [(types.float64, types.float64)], parallel=False)
+HostLoop("stable.tan_half_pi", law.tan_half_pi, [(types.float64,)], parallel=False)

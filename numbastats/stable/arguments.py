@@ -1,0 +1,242 @@
+"""What users pass: every check of it, and the data of a fit as the estimators take them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from numbastats._core.broadcast import real64, unmasked
+from numbastats._core.dispatch import to_host
+from numbastats._core.errors import choice
+from numbastats.stable.parameterisations import LOWEST, NEAR_1, converted
+
+ARGUMENTS = ("x", "alpha", "beta", "loc", "scale")
+NAMES = ARGUMENTS[1:]
+METHODS = ("auto", "table", "quadrature", "fourier", "gauss-kronrod")
+FIT_METHODS = ("ml", "quantile", "ecf", "small", "grid")
+INFORMATION, NAN_POLICIES = ("expected", "observed"), ("raise", "omit")
+
+# --- points ------------------------------------------------------------------------------------------------------------
+
+
+def is_s1(param):
+    """Whether the parameterisation is S1; ValueError where it is neither."""
+    return choice("param", param, ("S0", "S1")) == "S1"
+
+
+def check_points(param, method):
+    """ValueError for an unknown parameterisation or method."""
+    is_s1(param)
+    choice("method", method, METHODS)
+
+
+def refuse_table(alpha, beta):
+    """ValueError: no table holds the points."""
+    raise ValueError(
+        f"method='table' needs one alpha in [0.1, 2) and one beta in [-1, 1] for all points (inside (-1, 1) for logarithms "
+        f"of arrays on the device); got alpha={alpha!r}, beta={beta!r}. Use method='auto'"
+    )
+
+
+def refuse_out(out):
+    """ValueError where an array for the result stands beside error=True."""
+    if out is not None:
+        raise ValueError("error=True returns several arrays; leave out=None")
+
+
+def check_regular(alpha, beta, scale):
+    """ValueError where the information is not regular."""
+    if not (LOWEST <= alpha < 2.0 and -1.0 < beta < 1.0 and 0.0 < scale < math.inf):
+        raise ValueError(
+            f"alpha={alpha!r}, beta={beta!r}, scale={scale!r}: use alpha in [{LOWEST}, 2), beta in (-1, 1) and a positive scale"
+        )
+
+
+# --- fits --------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Problem:
+    """Data and options of a fit, the data in order and standardised: y = (x - centre)/unit.
+
+    Attributes
+    ----------
+    x, y : arrays
+    w : array or None
+        Weights over `share`, their mean: tolerances are those of weights of mean 1.
+    form : str
+        Parameterisation of the search: S1 where a location is known there, else S0.
+    known, held : dict
+        Fixed parameters by name, as given, and for y.
+    start : array or None
+        For y, in `form`.
+    limits : pair of pairs
+        Of alpha and beta.
+    free : list of int
+        The parameters to estimate.
+    """
+
+    method: str
+    param: str
+    se: str
+    x: np.ndarray
+    y: np.ndarray
+    w: np.ndarray | None
+    share: float
+    centre: float
+    unit: float
+    form: str
+    known: dict
+    held: dict
+    start: np.ndarray | None
+    limits: tuple
+    free: list
+
+
+def problem_of(x, method, start, fixed, bounds, weights, param, se, nan_policy, callback):
+    """The `Problem` of a call of `fit`."""
+    choice("method", method, FIT_METHODS)
+    is_s1(param)
+    choice("se", se, INFORMATION)
+    if callback is not None and method not in ("ml", "grid"):
+        raise ValueError(f"method={method!r} has no iterations for a callback; use 'ml' or 'grid', or callback=None")
+    known = fixed_values(fixed)
+    limits = shape_bounds(bounds, known)
+    known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
+    x, w, centre, unit = observations(x, weights, nan_policy)
+    form = "S1" if param == "S1" and "loc" in known and known.get("beta") != 0.0 else "S0"
+    (low, high), _ = limits
+    if form == "S1" and (method == "grid" or low == high == 1.0 or 1.0 - NEAR_1 < low < high < 1.0 + NEAR_1):
+        raise ValueError("a fixed loc in S1 needs another method than 'grid', and alpha other than 1; or fix loc in S0")
+    with np.errstate(over="ignore"):
+        y = (x - centre) / unit
+    if lost := int(np.isinf(y).sum()):
+        raise ValueError(
+            f"{lost} of the values are more than 1e308 times as far from the median as half of the values are; drop them"
+        )
+    share = 1.0
+    if w is not None:
+        share = float(w.max() * (w / w.max()).mean())
+        w = w / share
+    held = dict(known)
+    if "loc" in held:
+        held["loc"] = (held["loc"] - centre) / unit
+    if "scale" in held:
+        held["scale"] = held["scale"] / unit
+    start = _start(start, "S0" if param == "S1" and form == "S0" else None, centre, unit, held)
+    free = [i for i, name in enumerate(NAMES) if name not in known]
+    return Problem(method, param, se, x, y, w, share, centre, unit, form, known, held, start, limits, free)
+
+
+def _start(start, to, centre, unit, held):
+    """The start for standardised data, converted if `to` says so; None where none is given."""
+    if start is None:
+        return None
+    start = np.array(start, np.float64)
+    if start.shape != (4,) or not (0 < start[0] <= 2 and abs(start[1]) <= 1 and start[3] > 0 and np.isfinite(start).all()):
+        raise ValueError(
+            f"start={start!r} is not a stable distribution; use alpha in (0, 2], beta in [-1, 1], a finite loc, a positive scale"
+        )
+    if to is not None:
+        start = converted(start, to)
+    start = np.array([start[0], start[1], (start[2] - centre) / unit, start[3] / unit])
+    for i, name in enumerate(NAMES):
+        start[i] = held.get(name, start[i])
+    return start
+
+
+def observations(x, weights, nan_policy):
+    """Finite values in order, and their weights (None: all 1); ValueError where nothing can be estimated."""
+    choice("nan_policy", nan_policy, NAN_POLICIES)
+    x = real64(unmasked(to_host(x, "x"))).reshape(-1)
+    w = None if weights is None else real64(to_host(weights, "weights")).reshape(-1)
+    if w is not None:
+        if w.shape != x.shape:
+            raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
+    bad = ~np.isfinite(x)
+    if bad.any():
+        if nan_policy == "raise":
+            raise ValueError(f"x holds {int(bad.sum())} values that are NaN or infinite; drop them, or pass nan_policy='omit'")
+        x, w = x[~bad], None if w is None else w[~bad]
+    if w is not None:
+        if not (w >= 0).all() or not np.isfinite(w).all():
+            raise ValueError("weights must be finite and >= 0")
+        x, w = x[w > 0], w[w > 0]
+        w = w[np.lexsort((w, x))]
+    x = np.sort(x)  # the result does not depend on the order of the data, and tables are read in order
+    if x.size < 5:
+        raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
+    low, middle, high = weighted_quantiles(x, w, (0.25, 0.5, 0.75))
+    if not high > low:
+        raise ValueError("no spread: half of the values are equal, and the likelihood is unbounded")
+    return x, w, middle, 0.5 * (high - low)
+
+
+def weighted_quantiles(x, w, p):
+    """Quantiles of values in order, with weights."""
+    if w is None:
+        return np.quantile(x, p, method="hazen")
+    w = w / w.max()  # the sum may not be a number
+    return np.interp(p, (np.cumsum(w) - 0.5 * w) / w.sum(), x)
+
+
+def fixed_values(fixed):
+    """The fixed parameters as floats by name."""
+    known = dict(fixed or {})
+    for name, value in known.items():
+        if name not in NAMES:
+            raise ValueError(f"fixed holds {name!r}; it may hold {', '.join(NAMES)}")
+        if np.ndim(value) or np.asarray(value).dtype.kind not in "fiu":
+            raise TypeError(f"fixed {name}={value!r} is not a number; pass one, or leave {name} out to estimate it")
+        allowed = {"alpha": 0.0 < value <= 2.0, "beta": -1.0 <= value <= 1.0, "scale": 0.0 < value < math.inf}
+        if not allowed.get(name, math.isfinite(value)):
+            ranges = {"alpha": "(0, 2]", "beta": "[-1, 1]", "loc": "finite numbers", "scale": "positive numbers"}
+            raise ValueError(f"fixed {name}={value!r} is out of range; use {ranges[name]}")
+    return {n: float(v) for n, v in known.items()}
+
+
+def shape_bounds(bounds, known):
+    """(low, high) of alpha and of beta; both the known value where there is one."""
+    both = {"alpha": (LOWEST, 2.0), "beta": (-1.0, 1.0)} | dict(bounds or {})
+    for name, pair in both.items():
+        if name not in ("alpha", "beta"):
+            raise ValueError(f"bounds holds {name!r}; it may hold alpha and beta")
+        if np.shape(pair) != (2,) or np.asarray(pair).dtype.kind not in "fiu":
+            raise ValueError(f"bounds of {name} are {pair!r}; use a pair (low, high)")
+        low, high = pair
+        least, most = (0.0, 2.0) if name == "alpha" else (-1.0, 1.0)
+        if not (least <= low <= high <= most) or (name == "alpha" and low <= 0.0):
+            raise ValueError(f"bounds of {name} are {(low, high)!r}; use low <= high within {(least, most)}")
+    a = (known["alpha"],) * 2 if "alpha" in known else both["alpha"]
+    b = (known["beta"],) * 2 if "beta" in known else both["beta"]
+    return a, b
+
+
+def check_many(method, param, options):
+    """The checks of `fit` that do not depend on the data."""
+    choice("method", method, FIT_METHODS)
+    is_s1(param)
+    choice("se", options.get("se", "expected"), INFORMATION)
+    choice("nan_policy", options.get("nan_policy", "raise"), NAN_POLICIES)
+    shape_bounds(options.get("bounds"), fixed_values(options.get("fixed")))
+
+
+def data_sets(data):
+    """A list of arrays, from a sequence of arrays, the rows of one, or (values, offsets)."""
+    data = tuple(to_host(v, "data") for v in data) if isinstance(data, tuple) else to_host(data, "data")
+    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
+        values, offsets = real64(unmasked(data[0])), np.asarray(data[1])
+        if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
+            raise ValueError(
+                f"offsets must rise from 0 to {values.size}, the number of values; a tuple of values and integers is read as "
+                "(values, offsets): for two data sets pass a list"
+            )
+        return [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
+    if getattr(data, "ndim", None) == 2:
+        return [row[~np.isnan(row)] for row in real64(unmasked(data))]
+    sets = [real64(unmasked(to_host(x, "data"))) for x in data]
+    if sets and all(x.ndim == 0 for x in sets):
+        raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")
+    return [x.reshape(-1) for x in sets]

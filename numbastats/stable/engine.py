@@ -1,0 +1,253 @@
+"""Points and quantiles: by the table of one distribution where all points share it and there are enough, else one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core.broadcast import as_host, check_dtype, dtype_of, refuse_mask, result_dtype, total
+from numbastats._core.compile import SIMULATED, InThreads
+from numbastats._core.dispatch import _numpy_dtype, copied, elementwise, to_host
+from numbastats.scalar import stable as law
+from numbastats.stable import kernels, table_cache
+from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_out, refuse_table
+
+_CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """A kernel with its tables as the arguments before the last one; on a GPU it may take a block per item, not a thread."""
+
+    kernel: object
+    tables: tuple = ()
+    per_block: bool = False
+
+    def _all(self, args):
+        return (*args[:-1], *self.tables, args[-1])
+
+    def serial(self, *args):
+        """The twin for one thread."""
+        self.kernel.serial(*self._all(args))
+
+    @property
+    def parallel(self):
+        """The twin for several threads."""
+        twin = self.kernel.parallel
+        if isinstance(twin, InThreads):
+            return InThreads(twin.serial, lambda args, parts: twin.split(self._all(args), parts))
+        return lambda *args: twin(*self._all(args))
+
+    @property
+    def cuda(self):
+        """The twin for a GPU."""
+        return _BoundOnCuda(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class _BoundOnCuda:
+    bound: Bound
+
+    def __getitem__(self, configuration):
+        if self.bound.per_block and not SIMULATED:  # blocks for as many threads as there are items
+            blocks, threads, *rest = configuration
+            configuration = blocks * threads, threads, *rest
+        kernel = self.bound.kernel.cuda[configuration]
+        staged = [cuda.to_device(t) if isinstance(t, np.ndarray) else t for t in self.bound.tables]
+        return lambda *args: kernel(*args[:-1], *staged, args[-1])
+
+
+def on_device(values):
+    """Whether an array among the values is on a device."""
+    return any(hasattr(v, "__cuda_array_interface__") for v in values)
+
+
+def _size(value):
+    shape = getattr(value, "shape", None)
+    return total(shape) if shape is not None else np.size(value)
+
+
+def one_number(value, beside=()):
+    """The number, where the argument holds one on the host, or on the device where other values are there too; else None."""
+    if hasattr(value, "__cuda_array_interface__"):
+        if _size(value) != 1 or not on_device(beside):  # the result is where the arguments are
+            return None
+        value = to_host(value, "a parameter")
+    refuse_mask(value)
+    value = np.asarray(value)
+    return float(value.reshape(-1)[0]) if value.size == 1 and value.dtype.kind in "fiub" else None
+
+
+def one_law(alpha, beta, values, dtype):
+    """(alpha, beta) when all points share one law that has a table, else None; and the float type of the result.
+
+    Float32 data take their parameters rounded to float32, as the kernels without a table do.
+    """
+    x, loc, scale = values
+    kinds = [_numpy_dtype(v if hasattr(v, "dtype") else as_host(v)) for v in (x, alpha, beta, loc, scale)]
+    dtype = result_dtype(ARGUMENTS, kinds) if dtype is None else check_dtype(dtype)
+    a, b = one_number(alpha, values), one_number(beta, values)
+    if a is None or b is None or not (0.1 <= a < 2.0 and -1.0 <= b <= 1.0):
+        return None, dtype
+    return (float(dtype.type(a)), float(dtype.type(b))), dtype
+
+
+def _with_axes(x, alpha, beta):
+    """The points with as many axes as an alpha and a beta of one element, which a kernel with a table does not see."""
+    more = max(np.ndim(alpha), np.ndim(beta)) - np.ndim(x)
+    if more <= 0:
+        return x
+    x = x if hasattr(x, "reshape") else np.asarray(x)
+    return x.reshape((1,) * more + tuple(x.shape))
+
+
+def _origin(table, ab, s1):
+    """What leads from the standardised x to the variable of the table: centre as two doubles, and a factor of log scale."""
+    a, b = ab
+    if a == 1.0:
+        return 0.0, 0.0, b * (2.0 / math.pi) if s1 else 0.0
+    if table.centred == s1:
+        return 0.0, 0.0, 0.0
+    high, low = law.zeta(a, b)
+    return (high, low, 0.0) if table.centred else (-high, -low, 0.0)
+
+
+def table_pays(ab, *values):
+    """Whether there are enough points for a table of the law: where the integral has to fill in, making one takes longer."""
+    return max(map(_size, values)) >= (400 if ab[0] >= 0.5 else 1500)
+
+
+def _points(dtype):
+    return Bound(kernels.POINTS, (np.empty(0, dtype),) * 5, per_block=True)  # one value per point and no estimates
+
+
+_LOOPS = {
+    "gauss-kronrod": (lambda dtype: kernels.GAUSS_KRONROD, 20_000.0, 256),
+    "fourier": (lambda dtype: kernels.FOURIER, 500.0, 256),
+}
+
+
+def point_values(name, x, alpha, beta, loc, scale, param, method, error, options):
+    """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
+    s1 = is_s1(param)
+    code = float(_CODES[name])
+    if error:
+        return values_with_errors(name, x, alpha, beta, loc, scale, s1, options)
+    ab, dtype = one_law(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
+    ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
+    if ends and on_device((x, loc, scale)):
+        ab = None
+    elif ends and options["out"] is not None:
+        x, loc, scale = map(copied, (x, loc, scale))  # read again after the result is written, which may share their memory
+    if method == "table" and ab is None:
+        refuse_table(alpha, beta)
+    if ab is not None and (method == "table" or table_pays(ab, x, loc, scale)):
+        t = table_cache.table(*ab)
+        x = _with_axes(x, alpha, beta)
+        kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, int(code) // 2
+        bound = Bound(kernel, (*_origin(t, ab, s1), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]]))
+        values = elementwise(
+            lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **{**options, "dtype": dtype}
+        )
+        return _beyond_the_table(values, name, x, *ab, loc, scale, param, options) if ends else values
+    kernel, cost, threads = _LOOPS.get(method, (_points, 3_000.0, kernels.LANES))
+    return elementwise(
+        kernel, ARGUMENTS, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=cost, threads=threads, **options
+    )
+
+
+def _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options):
+    """Point by point what lies beyond the end of a light tail's table; the rest of the values as they are."""
+    host = np.array(values, ndmin=1) if isinstance(values, np.generic) else np.asarray(values)
+    places = [np.broadcast_to(as_host(v), host.shape) for v in (x, loc, scale)]
+    lost = np.isneginf(host) & np.isfinite(places[0])
+    if lost.any():
+        x, loc, scale = (v[lost] for v in places)
+        host[lost] = point_values(name, x, alpha, beta, loc, scale, param, "quadrature", False, {**options, "out": None})
+    return host[0] if isinstance(values, np.generic) else values
+
+
+def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
+    """(value, error estimate) of pdf, cdf or sf; name None gives all three values, then their errors."""
+    refuse_out(options["out"])
+    values = [x, alpha, beta, loc, scale]
+    if not on_device(values) and any(_size(v) > 1 for v in values[1:]):  # two variants of the kernel: all arrays or all numbers
+        host = [as_host(v) for v in values]
+        dtype = options["dtype"] or result_dtype(ARGUMENTS, [dtype_of(v) for v in host])
+        shape = np.broadcast_shapes(*map(np.shape, host))
+        values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
+    c, s, pe, ce, se, p = elementwise(
+        lambda dtype: Bound(kernels.POINTS, per_block=True),
+        ARGUMENTS,
+        values,
+        lambda dtype: (-2.0, float(s1)),
+        outputs=6,
+        threads=kernels.LANES,
+        cost=3500.0,
+        **{k: v for k, v in options.items() if k != "out"},
+    )
+    results = p, c, s, pe, ce, se
+    if name is None:
+        return results
+    k = _CODES[name] // 2
+    return results[k], results[3 + k]
+
+
+def three_values(x, alpha, beta, loc, scale, param, method, error, options):
+    """(pdf, cdf, sf) of the points, with their errors if `error`."""
+    ab = one_law(alpha, beta, (x, loc, scale), options["dtype"])[0]
+    table = method == "table" or (method == "auto" and ab is not None and table_pays(ab, x, loc, scale))
+    if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS):
+        names = ("pdf", "cdf", "sf")
+        return tuple(point_values(name, x, alpha, beta, loc, scale, param, method, False, options) for name in names)
+    values = values_with_errors(None, x, alpha, beta, loc, scale, is_s1(param), options)
+    return values if error else values[:3]
+
+
+def log_density(x, alpha, beta, *, param="S0", device=None, workers=None):
+    """The logarithm of the standard density, as `numbastats.stable.logpdf` gives it."""
+    options = dict(out=None, dtype=None, device=device, workers=workers, stream=None)
+    return point_values("logpdf", x, alpha, beta, 0.0, 1.0, param, "auto", False, options)
+
+
+def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
+    """The common body of ppf and, if `upper`, isf."""
+    s1 = is_s1(param)
+    if error and options["out"] is not None:
+        p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result
+    ab, dtype = one_law(alpha, beta, (p, loc, scale), options["dtype"])
+    if ab is not None:
+        t = table_cache.table(*ab)
+        p = _with_axes(p, alpha, beta)
+        bound = Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
+        x = elementwise(
+            lambda d: bound,
+            ("p", "loc", "scale"),
+            (p, loc, scale),
+            lambda d: (float(upper),),
+            cost=100.0,
+            **{**options, "dtype": dtype},
+        )
+        certificate = t.certificate
+    else:
+        x = elementwise(
+            lambda d: Bound(kernels.NEWTON, per_block=True),
+            ("p", *ARGUMENTS[1:]),
+            (p, alpha, beta, loc, scale),
+            lambda d: (float(upper), float(s1)),
+            cost=30000.0,
+            threads=kernels.LANES,
+            **options,
+        )
+        certificate = 1e-13
+    if not error:
+        return x
+    density = point_values("logpdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
+    p, density, size = np.asarray(p), np.asarray(density), np.abs(np.asarray(x))
+    tail = np.minimum(p, 1 - p)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        estimate = (certificate + 4e-16) * np.exp(np.log(tail) - density) + 2 * np.finfo(size.dtype).eps * size
+    return x, np.where((tail == 0) | np.isinf(size), 0.0, estimate)[()]

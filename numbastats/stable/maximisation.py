@@ -1,0 +1,159 @@
+"""Searches for the largest likelihood: from several starts, on both sides of alpha = 1, at the places of a narrow peak."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbastats.stable.likelihood import climb, finite_total, inward
+from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
+from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
+from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
+
+STUCK = 0.7  # up to here places for the mode are compared
+_DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit
+
+
+class Found(NamedTuple):
+    """Where a search ended."""
+
+    p: np.ndarray  # alpha, beta, loc, scale
+    total: float  # the log-likelihood
+    iterations: int
+    gain: float  # what a step without damping would still gain
+    begin: np.ndarray  # the start
+
+
+def maximise(likelihood, y, w, inner, start, free, limits, callback):
+    """The best of the climbs from all starts, kept below alpha = 2, where the score ends."""
+    best, spiky, ((low, high), skew) = None, [], limits
+    limits = (low, max(low, min(high, HIGHEST))) if 0 in free else (low, high), skew
+    starts = starting_points(y, w, inner, start, likelihood.form)
+    if likelihood.form == "S1":
+        return _beside_1(likelihood, starts, free, limits, callback)
+    for begin in starts:
+        begin = inward(begin, limits)
+        if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
+            continue  # another start of the same kind, and a worse one
+        begin = within_reach(likelihood, begin, free, limits)
+        if begin[0] < STUCK and 2 in free:
+            spiky.append(begin)
+            continue
+        found = *climb(likelihood, begin, free, limits, callback), begin
+        if found[3] >= 1e-3 and found[0][0] < 0.9 and 2 in free:  # stuck at a cusp
+            spiky.append(found[0])
+        if best is None or found[1] > best[1] + 1e-9:
+            best = found
+        if best[0][0] >= HIGHEST and start is None and len(starts) < 4:  # perhaps beside a maximum with one heavy tail
+            starts += [np.array([1.9, skew, *best[0][2:]]) for skew in (-0.9, 0.9)]
+        elif 1.1 < best[0][0] < HIGHEST and best[3] < 1e-6:
+            return best  # regular: one maximum
+    if spiky:
+        found = best_of_spikes(likelihood, spiky, free, limits, callback)
+        if found[0][0] > 0.9:  # perhaps held at 0.999, where the form "peak" ends
+            p, total, steps, gain = climb(likelihood, found[0], free, limits, callback)
+            found = p, total, found[2] + steps, gain, found[4]
+        if best is None or found[1] > best[1] + 1e-9:
+            return found
+        likelihood.between = False
+    return best
+
+
+def _beside_1(likelihood, starts, free, limits, callback):
+    """The best of the climbs from all starts with a known location in S1, which is infinite at alpha = 1."""
+    best, iterations, ((low, high), skew) = None, 0, limits
+    for side in ((low, min(high, 1.0 - NEAR_1)), (max(low, 1.0 + NEAR_1), high)):
+        if 0 in free and side[0] > side[1]:
+            continue
+        within = (side if 0 in free else limits[0]), skew
+        for begin in starts:
+            begin = within_reach(likelihood, near_the_bulk(inward(begin, within), free, within), free, within)
+            p, total, steps, gain = climb(likelihood, begin, free, within, callback)
+            iterations += steps
+            if best is None or not total <= best[1]:
+                best = p, total, gain, begin
+        if 0 not in free:
+            break
+    p, total, gain, begin = best
+    return p, total, iterations, gain, begin
+
+
+def best_of_spikes(likelihood, starts, free, limits, callback):
+    """The best of climbs for alpha < 1, where the likelihood has a local maximum in loc with the mode next to every observation.
+
+    For few points and small alpha it has no maximum there: it rises until alpha is at its lower limit. Then the best with the
+    mode held between observations is taken, unless it is much less likely.
+    """
+    limits = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
+    near, scale = near_the_mode(likelihood.x, likelihood.w), None if 3 in free else starts[0][3]
+    found = _best_place(likelihood, starts, near, "peak", scale, free, limits, callback)
+    lowest = min(limits[0][0], LOWEST)
+    inside = lambda p: 0 not in free or p[0] > lowest + 1e-6  # noqa: E731
+    if found[3] < 1e-3 and inside(found[0]):
+        return found
+    other = _best_place(likelihood, starts, near, "S1", scale, free, limits, callback)
+    likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - _DEGENERATE
+    return other if likelihood.between else found
+
+
+def _compared(likelihood, laws, near, scale, limits):
+    """Laws, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
+
+    For narrow peaks the neighbours of the likeliest place are compared too.
+    """
+    totals = [finite_total(likelihood, p) for p in laws]
+    values, counts, k = near
+    done = np.array([], np.int64)
+    for _ in range(4):
+        k = np.setdiff1d(k, done)
+        if not k.size:
+            break
+        done = np.append(done, k)
+        places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
+        laws = laws + [inward(by_moments_about(m, likelihood.x, likelihood.w, *limits, scale), limits) for m in places]
+        totals += [finite_total(likelihood, p) for p in laws[len(totals) :]]
+        likeliest = laws[int(np.argmax(totals))]
+        if likeliest[0] > CUSP_TELLS:
+            break
+        k = np.clip(np.searchsorted(values, likeliest[2]) + NEIGHBOURS, 0, values.size - 1)
+    return laws, totals, np.sort(done)
+
+
+def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
+    """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
+
+    The three likeliest of the laws compared climb with loc held, which is smooth, the best of them with all parameters. Where
+    the moments are not free, the places are compared again under the law found.
+    """
+    likelihood.form = form
+    laws, totals, k = _compared(likelihood, [converted(inward(p, limits), form) for p in starts], near, scale, limits)
+    best, iterations, held = None, 0, [i for i in free if i != 2]
+    for count in (3, 1, 1, 1, 1):
+        before = best
+        for j in np.argsort([-total for total in totals], kind="stable")[:count]:
+            p, total, steps, gain = climb(likelihood, laws[j], held, limits, callback)
+            iterations += steps
+            if best is None or total > best[1]:
+                best = p, total, laws[j], gain
+        a, b, _, s = best[0]
+        if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
+            break
+        laws = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form == "S1")]
+        totals = [finite_total(likelihood, p) for p in laws]
+    p, total, begin, gain = best
+    if form == "peak":
+        p, total, steps, last = climb(likelihood, p, free, limits, callback)
+        iterations, gain = iterations + steps, min(gain, last)  # steps in loc may be too short to be seen
+    likelihood.form = "S0"
+    return converted(p, "S0", form), total, iterations, gain, converted(begin, "S0", form)
+
+
+def gaussian_end(likelihood, p, best, y, w, inner):
+    """Whether the Gaussian is as likely as what was found."""
+    mean = inner.get("loc", float(weighted_mean(y, w)))
+    scale = inner.get("scale", math.sqrt(0.5 * float(weighted_mean((y - mean) ** 2, w))))
+    q = np.array([2.0, inner.get("beta", 0.0), mean, scale])
+    total = likelihood(q)
+    return (q, total) if total >= best - 1e-7 else (p, best)

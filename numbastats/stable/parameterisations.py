@@ -1,0 +1,78 @@
+"""The parameterisations S0 and S1, and where the density has its cusp and its peak."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats.scalar.stable import tan_half_pi
+
+CUSP = 0.9  # below, zeta is near, and the density has a cusp or a peak there as narrow as `cusp_scale`
+CUSP_TELLS = 0.5  # below, the cusp of the density holds most of the information about loc
+LOWEST, HIGHEST = 0.1, 2.0 - 1e-6  # of alpha
+NEAR_1 = 1e-3  # with a location known in S1 alpha keeps this distance from 1
+LEAST_SCALE = 1e-12  # of an estimate, in half interquartile ranges
+
+
+def cusp_scale(a, b):
+    """Width of the peak at zeta for alpha < 1, by its series: f(zeta) (1 - ... + (x1/width)^4 - ...) if beta = 0."""
+    from scipy.special import gammaln
+
+    log_width = 0.25 * (math.log(24.0) + gammaln(1.0 / a) - gammaln(5.0 / a))
+    return np.exp(log_width + 0.5 / a * np.log1p((b * np.tan(0.5 * np.pi * a)) ** 2))
+
+
+def in_domain(alpha, beta, scale):
+    """Whether these are parameters of a distribution."""
+    return (alpha > 0) & (alpha <= 2) & (np.abs(beta) <= 1) & (scale > 0)
+
+
+def relocated(a, b, m, s, to):
+    """The location in the parameterisation `to` of distributions given in the other one, for arrays of one shape."""
+    sign = -1.0 if to == "S1" else 1.0
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        t = np.array([0.0 if v == 1.0 or not 0.0 < v <= 2.0 else tan_half_pi(v)[0] for v in a.reshape(-1)]).reshape(a.shape)
+        shift = np.where(a == 1.0, b * (2.0 / math.pi) * s * np.log(s), b * t * s)
+    return np.where(in_domain(a, b, s), m + sign * shift, np.nan)
+
+
+def peak_place(a, b):
+    """A place near the mode of the standard law with alpha < 1 in S1, within a factor of 2 or where the density is flat.
+
+    For small alpha |z|^-alpha is nearly exponential, and the density of z > 0 proportional to that of its power.
+    """
+    tail = a / ((1.0 + a) * math.gamma(1.0 - a) * math.cos(0.5 * math.pi * a))
+    return b * math.hypot(tail ** (1.0 / a), cusp_scale(a, b))
+
+
+def converted(p, to, form=None):
+    """Parameters from S1 (or from "peak" if `form` says so) to S0, or from S0 to S1 or "peak", whose loc is at `peak_place`."""
+    a, b, loc, scale = p
+    if form == "peak":
+        loc = loc - scale * peak_place(a, b)
+    a, b, loc, scale = (np.array(v, np.float64) for v in (a, b, loc, scale))
+    loc = float(relocated(a, b, loc, scale, "S0" if to == "S0" else "S1"))
+    a, b, scale = float(a), float(b), float(scale)
+    if to == "peak":
+        loc = loc + scale * peak_place(a, b)
+    return np.array([a, b, loc, scale])
+
+
+def conversion_slopes(params, to):
+    """Derivatives of the converted parameters by the given ones: loc changes by beta t scale, t = tan(pi alpha/2)."""
+    a, b, _, s = params
+    t = tan_half_pi(a)[0]
+    by = np.array([b * s * 0.5 * math.pi * (1.0 + t * t), t * s, 0.0, b * t])
+    if a == 1.0:
+        by = np.array([math.inf, s * math.log(s), 0.0, b * (math.log(s) + 1.0)]) * (2.0 / math.pi)
+    J = np.eye(4)
+    J[2] += -by if to == "S1" else by
+    return J
+
+
+def covariance_in_s1(cov, slopes):
+    """Covariance by the delta method, of what has one."""
+    known = np.ix_(*[np.isfinite(np.diag(cov))] * 2)
+    cov[known] = slopes[known] @ cov[known] @ slopes[known].T
+    return cov

@@ -1,0 +1,149 @@
+"""Estimates in S0 without a search, from standardised data: quantiles, characteristic function, moments of logarithms."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from numbastats.stable.arguments import NAMES, weighted_quantiles
+from numbastats.stable.functions import ppf
+from numbastats.stable.parameterisations import LEAST_SCALE, LOWEST, converted
+
+_EULER = 0.5772156649015329
+_ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98, 2.0]])
+_BETAS = np.linspace(0.0, 1.0, 11)
+_FINER = np.linspace(-1.0, 1.0, 15)
+
+
+def weighted_mean(values, w):
+    """The mean over the last axis; all weights are 1 where w is None."""
+    return values.mean(axis=-1) if w is None else values @ w / w.sum()
+
+
+@functools.cache
+def _quantile_tables():
+    """McCulloch's ratios on a grid of (alpha, beta), from our own quantile function, as splines."""
+    from scipy.interpolate import RectBivariateSpline
+    from scipy.special import ndtri
+
+    p = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    q = np.array([[ppf(p, a, b, workers=1) if a < 2.0 else math.sqrt(2.0) * ndtri(p) for b in _BETAS] for a in _ALPHAS])
+    q05, q25, q50, q75, q95 = np.moveaxis(q, 2, 0)
+    spread = q95 - q05
+    ratios = (spread / (q75 - q25), (q95 + q05 - 2.0 * q50) / spread, q75 - q25, q50)
+    return [RectBivariateSpline(_ALPHAS, _BETAS, r, kx=3, ky=3) for r in ratios]
+
+
+def by_quantiles(x, w=None, alpha=None, beta=None):
+    """McCulloch (1986), with alpha or beta given if they are."""
+    q05, q25, q50, q75, q95 = weighted_quantiles(x, w, (0.05, 0.25, 0.5, 0.75, 0.95))
+    width, skew, quartiles, median = _quantile_tables()
+    v, u = (q95 - q05) / (q75 - q25), (q95 + q05 - 2.0 * q50) / (q95 - q05)
+    sign = math.copysign(1.0, u if beta is None else beta)
+    if alpha is None or beta is None:
+        A = _ALPHAS if alpha is None else np.array([np.clip(alpha, 0.5, 2.0)])
+        B = _BETAS if beta is None else np.array([abs(beta)])
+        da, db = 0.5, 0.8  # the first of them wider than a cell
+        for _ in range(9):  # a grid around the best point, ever finer
+            miss = (np.log(width(A, B)) - math.log(v)) ** 2 + (skew(A, B) - abs(u)) ** 2
+            i, j = np.unravel_index(np.argmin(miss), miss.shape)
+            a, b, da, db = A[i], B[j], 0.2 * da, 0.2 * db
+            A = np.clip(a + da * _FINER, 0.5, 2.0) if alpha is None else A
+            B = np.clip(b + db * _FINER, 0.0, 1.0) if beta is None else B
+    else:
+        a, b = np.clip(alpha, 0.5, 2.0), abs(beta)
+    scale = (q75 - q25) / float(quartiles(a, b)[0, 0])
+    return float(a), float(sign * b), float(q50 - sign * scale * median(a, b)[0, 0]), scale
+
+
+def by_characteristic_function(x, w=None, alpha=None, beta=None):
+    """Koutrouvelis (1980), Kogon and Williams (1998): regressions on the logarithm of the empirical characteristic function."""
+    a, b, m, s = 1.5, 0.0, 0.0, 1.0
+    t = np.linspace(0.1, 1.0, 10)
+    for _ in range(3):  # standardised anew each time
+        y = (x - m) / s
+        # short steps, for Ctrl-C
+        phi = np.array([complex(weighted_mean(np.cos(u * y), w), weighted_mean(np.sin(u * y), w)) for u in t])
+        size = np.clip(abs(phi), 1e-12, 1.0 - 1e-12)
+        response = np.log(-2.0 * np.log(size))
+        if alpha is None:
+            a, c = np.polyfit(np.log(t), response, 1)
+            a = float(np.clip(a, 0.2, 2.0))
+        else:
+            a = alpha
+        c = float(np.mean(response - a * np.log(t)))
+        s1 = math.exp((c - math.log(2.0)) / a)
+        if a == 1.0:
+            shape = -(2.0 / math.pi) * s1 * t * np.log(s1 * t)
+        else:
+            shape = math.tan(0.5 * math.pi * a) * ((s1 * t) ** a - s1 * t)
+        angle = np.unwrap(np.angle(phi))
+        if beta is None and abs(shape).max() > 1e-9:
+            (m1, b), *_ = np.linalg.lstsq(np.column_stack([t, shape]), angle, rcond=None)
+            b = float(np.clip(b, -1.0, 1.0))
+        else:
+            b = 0.0 if beta is None else beta
+        m1 = float(t @ (angle - b * shape) / (t @ t))
+        m, s = m + s * m1, s * s1
+    return a, b, m, s
+
+
+def half_sample_mode(x, w):
+    """Robertson and Cryer (1974): the densest half of values in order, again and again."""
+    w = np.ones(x.size) if w is None else w
+    while x.size > 3 and x[0] < x[-1]:
+        mass = np.cumsum(w)
+        ends = np.searchsorted(mass, (mass - w) + (0.5 - 1e-12) * mass[-1])
+        first = np.flatnonzero(ends < x.size)
+        i = first[np.argmin(x[ends[first]] - x[first])]
+        x, w = x[i : ends[i] + 1], w[i : ends[i] + 1]
+    if x.size == 3:
+        x = x[:2] if x[1] - x[0] < x[2] - x[1] else x[1:]
+    return float(x[0] if x[0] == x[-1] else x.mean())
+
+
+def by_logarithms(x, w=None, alpha=None, beta=None):
+    """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
+    alphas = (LOWEST, 0.99) if alpha is None else (alpha, alpha)
+    betas = (-1.0, 1.0) if beta is None else (beta, beta)
+    return tuple(converted(by_moments_about(half_sample_mode(x, w), x, w, alphas, betas), "S0"))
+
+
+def by_moments_about(mode, x, w, alphas, betas, scale=None):
+    """Parameters in S1, within limits, by the moments of log|x - mode|: the first two, or with a known scale the first."""
+    keep = x != mode
+    y = x[keep] - mode
+    v = None if w is None else w[keep]
+    logs = np.log(abs(y))
+    centre = weighted_mean(logs, v)
+    theta = math.pi * (float(weighted_mean((y > 0).astype(np.float64), v)) - 0.5)
+    if scale is None:
+        variance = float(weighted_mean((logs - centre) ** 2, v))
+        a = math.sqrt(math.pi**2 / 6.0 / max(variance - math.pi**2 / 12.0 + theta**2, 1e-3))
+    else:
+        a = _EULER / (_EULER + max(centre - math.log(scale), 0.0))
+    a = min(max(a, alphas[0]), alphas[1])
+    angle = min(max(a * theta, -0.5 * math.pi * min(a, 0.999)), 0.5 * math.pi * min(a, 0.999))
+    b = math.tan(angle) / math.tan(0.5 * math.pi * a) if a < 1.0 else 0.0
+    b = min(max(b, betas[0]), betas[1])
+    if scale is None:
+        scale = math.exp(centre - _EULER * (1.0 / a - 1.0) + math.log(max(math.cos(a * theta), 1e-9)) / a)
+        scale = max(scale, LEAST_SCALE)
+    return np.array([a, b, mode, scale])
+
+
+SIMPLE = {"quantile": by_quantiles, "ecf": by_characteristic_function, "small": by_logarithms}
+REACH = {"quantile": (0.5, 3.0), "ecf": (0.2, 3.0), "small": (0.0, 0.99)}  # where alpha is held; that 2 is no end of theirs
+
+
+def simple_estimate(name, x, w, known, form):
+    """One of these estimates, with what is known; a location known in S1 is that of the mode for small alpha."""
+    if name == "small" and form == "S1":
+        limits = [(known.get(n, low), known.get(n, high)) for n, low, high in (("alpha", LOWEST, 0.99), ("beta", -1.0, 1.0))]
+        p = by_moments_about(known["loc"], x, w, *limits)
+    else:
+        p = np.array(SIMPLE[name](x, w, known.get("alpha"), known.get("beta")))
+    p[3] = max(p[3], LEAST_SCALE)
+    return np.array([known.get(n, v) for n, v in zip(NAMES, p, strict=True)])
