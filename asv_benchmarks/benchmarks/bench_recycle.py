@@ -398,7 +398,7 @@ def _signed(degree):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("signed", degree, "normal")
         header = [np.full(n, h, dtype) for h in frozen._signed_header(np.dtype(dtype))]
-        octaves, limit, far, _ = ns.quantile.building.base_shape(frozen.base)
+        octaves, limit, far, _ = ns.quantile.construction.base_shape(frozen.base)
         top = (127 if dtype == np.float32 else 1023) + int(np.log2(limit)) - 1
         near = octaves << 4
         z = rng.standard_normal(n).astype(dtype)
@@ -411,7 +411,7 @@ def _signed(degree):
 
 
 def _distribution(rng, dtype, n, edges):
-    rows, header = ns.quantile.laws._panels(ns.quantile.hyperbolic, (*HYPERBOLIC, 0.1))
+    rows, header = ns.distributions.base._panels(ns.quantile.hyperbolic, (*HYPERBOLIC, 0.1))
     x = (3 * rng.standard_normal(n)).astype(dtype)
     if edges:
         front = np.array([0, 0.1, np.nan, np.inf, -np.inf, 300.0, -1e-12], dtype)

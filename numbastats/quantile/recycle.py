@@ -10,9 +10,9 @@ import numpy as np
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype
 from numbastats._core.dispatch import _device_kind, _is_torch
 from numbastats._core.errors import choice
-from numbastats.quantile.building import normal_density
-from numbastats.quantile.normal import ndtri
-from numbastats.quantile.recycler import Recycler, check_base
+from numbastats.quantile.construction import normal_density
+from numbastats.quantile.estimator import Recycler, check_base
+from numbastats.quantile.functions import ndtri
 
 __all__ = ["recycle"]
 

@@ -798,7 +798,8 @@ def test_float32_distribution_of_panels_beyond_float32(law, p, device):
 
 def test_more_rows_than_float32_counts(monkeypatch):
     """Headers number the rows, in float32 exactly to 2^24 only: beyond, float32 goes through float64."""
-    from numbastats.quantile import laws, recycler
+    from numbastats.distributions import base as laws
+    from numbastats.quantile import estimator as recycler
 
     nu, x = np.array([2.0, 5.0, 9.0]), np.array([[0.1], [0.4]], np.float32)
     want = student_t.cdf(x.astype(float), nu), student_t([2.0, 5.0, 9.0], base="uniform").ppf(x.astype(float))
@@ -811,7 +812,7 @@ def test_more_rows_than_float32_counts(monkeypatch):
 
 def test_memory_of_kept_tables(monkeypatch):
     """Thirty-two batches were kept, however large: 550 MB, and 17 GB of steep laws."""
-    monkeypatch.setattr("numbastats.quantile.laws._MEMORY", 1 << 20)
+    monkeypatch.setattr("numbastats.distributions.base._MEMORY", 1 << 20)
     for nu in (3.0, 4.0, 5.0, 6.0, 7.0):
         assert student_t.ppf(0.9, nu) == pytest.approx(scipy.stats.t.ppf(0.9, nu), rel=5e-15)
     assert ((3.0,),) not in student_t._made and ((7.0,),) in student_t._made
@@ -837,7 +838,7 @@ def test_underflow_where_numpy_raises_errors():
 
 
 def test_a_fixed_law_computes_where_it_was_told(monkeypatch):
-    from numbastats.quantile import laws
+    from numbastats.distributions import base as laws
 
     law, asked = student_t(4.0, device="cpu", workers=1), []
     monkeypatch.setattr(laws, "elementwise", lambda *_, device, workers, **__: asked.append((device, workers)))

@@ -26,9 +26,10 @@ from numbastats._core.dispatch import (
     to_host,
 )
 from numbastats._core.parallel import check_workers
-from numbastats.quantile import kernels, moments
+from numbastats.distributions import moments
+from numbastats.quantile import kernels
+from numbastats.quantile.estimator import EXACT32, Recycler, float_type
 from numbastats.quantile.panels import Masses, side_rows
-from numbastats.quantile.recycler import EXACT32, Recycler, float_type
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = [

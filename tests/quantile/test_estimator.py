@@ -687,7 +687,7 @@ def test_maps_that_a_table_keeps(monkeypatch):
     """One map per base law, without end before; stacked columns are made once, with their float32 tables."""
     law = ns.quantile.student_t(5.0, base="uniform")
     z = np.linspace(-2.0, 2.0, 6, dtype=np.float32).reshape(3, 2)
-    monkeypatch.setattr("numbastats.quantile.recycler._KEPT", 2)
+    monkeypatch.setattr("numbastats.quantile.estimator._KEPT", 2)
     for nu in (3.0, 4.0, 6.0, 7.0):
         base = ns.quantile.student_t(nu, base="uniform")
         x = recycle(z[:, 0], base, law)

@@ -26,8 +26,8 @@ from numbastats._core.dispatch import (
 )
 from numbastats._core.errors import ConvergenceWarning, choice, names_ours, warn
 from numbastats._core.parallel import is_executor, mapped, worker_count
-from numbastats.quantile import building, kernels, store
-from numbastats.quantile.building import ROUGH, TARGET, Certificate
+from numbastats.quantile import archive, construction, kernels
+from numbastats.quantile.construction import ROUGH, TARGET, Certificate
 from numbastats.quantile.panels import Slope, scaling
 from numbastats.quantile.zones import Split, Zones, halved
 from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32, SPLIT_COLUMNS
@@ -273,7 +273,7 @@ class Recycler:
                 break
             made = finer
         made = self._parted(describe, sets, made)
-        made = [(one, *rows) if self._accepted(one) else (building.One(), None, None) for one, *rows in made]
+        made = [(one, *rows) if self._accepted(one) else (construction.One(), None, None) for one, *rows in made]
         self._sets = [m[0] for m in made]
         self._tables, self._heads, self._on_device, self._narrow_errors = {}, {}, {}, {}
         self._index = np.arange(len(self._sets)).reshape(self.shape)
@@ -297,7 +297,7 @@ class Recycler:
 
     def _accepted(self, one):
         """Whether there is a table of a set; without a batch, ValueError says why there is none."""
-        message = building.refusal(one)
+        message = construction.refusal(one)
         if message and self.shape == ():
             raise ValueError(message)
         return not message
@@ -378,27 +378,27 @@ class Recycler:
         try:
             scan = self._scans and self._cdf is None
             octaves = self._octaves, self._held
-            return building.make(
+            return construction.make(
                 describe, values, self.base, self.degree, octaves, self._bits, self._cdf, scan, self._split, self._normalised
             )
         except ValueError:
             if self.shape == ():
                 raise
-            return building.One(), None, None
+            return construction.One(), None, None
 
     @np.errstate(under="ignore")
     def _rebased(self, base):
         """The same law as a map from another base; rows are built once."""
         if base == self.base:
             return self
-        if not building.follows_base(base):
+        if not construction.follows_base(base):
             other = copy.copy(self)
             other.base, other._indirect = base, False
             return other
         key = id(base) if isinstance(base, Recycler) else base
         other = self._kept(key)
         if other is None:
-            if any(isinstance(one.masses, store.Loaded) for one in self._sets):
+            if any(isinstance(one.masses, archive.Loaded) for one in self._sets):
                 raise ValueError(f"a table loaded from a file knows its own base only ({self.base!r}); build it anew")
             other = copy.copy(self)
             other.base, other._heads, other._on_device = base, {}, {}
@@ -407,8 +407,8 @@ class Recycler:
             for one in self._sets:
                 one, rows = dataclasses.replace(one, base=None), None
                 if one.masses is not None:
-                    rows = building.from_base(one, base, 7, np.random.default_rng(5))
-                    one, rows = (one, rows) if self._accepted(one) else (building.One(), None)
+                    rows = construction.from_base(one, base, 7, np.random.default_rng(5))
+                    one, rows = (one, rows) if self._accepted(one) else (construction.One(), None)
                 other._sets.append(one)
                 signed.append(rows)
             other._tables = {k: t for k, t in self._tables.items() if k[0] == "uniform"}
@@ -453,7 +453,7 @@ class Recycler:
         other._shift = np.array([float(t._shift) for t in tables])
         other._bits = max(t._bits for t in tables)
         other._param_dtype = max((t._param_dtype for t in tables if t._param_dtype is not None), default=None)
-        if building.follows_base(first.base):
+        if construction.follows_base(first.base):
             key = ("signed", 7)
             parts = [t._tables[key] for t in tables]
         else:
@@ -468,7 +468,7 @@ class Recycler:
     def _assemble(self, tables, signed):
         self._others = {}
         self._join("uniform", tables)
-        if building.follows_base(self.base):
+        if construction.follows_base(self.base):
             self._map(signed)
 
     def _map(self, signed):
@@ -483,7 +483,7 @@ class Recycler:
         if kind == "uniform" and self._split:
             self._tables[kind, degree] = self._joined(tables)
             return
-        octaves, _, far, _ = building.base_shape(self.base)
+        octaves, _, far, _ = construction.base_shape(self.base)
         rows = 4 * (self._length(degree) + 2) if kind == "uniform" else 2 * ((octaves << NEAR_BITS) + far + 4)
         size = rows, degree + 1
         full = [np.full(size, math.nan) if t is None else t for t in tables]
@@ -533,7 +533,7 @@ class Recycler:
                 error = zones.error
             else:
                 one = dataclasses.replace(one, error=0.0)
-                parts.append(building.from_base(one, self.base, 3, rng))
+                parts.append(construction.from_base(one, self.base, 3, rng))
                 error = one.error
             worst = max(worst, error)
         self._join(kind, parts, np.float32)
@@ -740,7 +740,7 @@ class Recycler:
                 return (*(d.type(rate) for rate in self.base[1]), *self._shares(d))
 
             return self._evaluate("sided", ("b",), (b,), header, self._integers, options, 1.8)
-        octaves, limit, far, _ = building.base_shape(self.base)
+        octaves, limit, far, _ = construction.base_shape(self.base)
 
         def integers(degree):
             bias = 127 if degree == 3 else 1023
@@ -763,7 +763,7 @@ class Recycler:
         """The parameters of `signed` kernels."""
         key = ("signed", dtype)
         if key not in self._heads:
-            octaves, limit, far, per = building.base_shape(self.base)
+            octaves, limit, far, per = construction.base_shape(self.base)
             side = (octaves << NEAR_BITS) + far + 4
             columns = np.empty((6, len(self._sets)))
             for i, one in enumerate(self._sets):
@@ -825,7 +825,7 @@ class Recycler:
         ValueError
             For a table from a file, which has no density.
         """
-        if isinstance(self._sets[0].masses, store.Loaded):
+        if isinstance(self._sets[0].masses, archive.Loaded):
             raise ValueError("this table was loaded from a file and has no density")
         dtype, given = float_type((x,), None, self._param_dtype), x
         x, shift = np.broadcast_arrays(real64(to_host(x, "x")), self._shift)
@@ -838,7 +838,7 @@ class Recycler:
                 side = next(s for s in one.masses.sides if s is not None)
                 with np.errstate(all="ignore"):
                     density, place = side.density.density, x[use] - shift[use]
-                    if isinstance(density, building.FromLog):
+                    if isinstance(density, construction.FromLog):
                         values = density.over(place, one.masses.norm)
                     else:
                         values = np.asarray(density(place)) / one.masses.norm
@@ -855,7 +855,7 @@ class Recycler:
         path : str or path
             The name as it stands, no suffix is added.
         """
-        store.save(self, path)
+        archive.save(self, path)
 
     @classmethod
     def load(cls, path):
@@ -876,7 +876,7 @@ class Recycler:
         OSError
             For a file that cannot be read.
         """
-        return store.load(path, Recycler)
+        return archive.load(path, Recycler)
 
     @classmethod
     def from_scipy(cls, frozen, **options):
@@ -1004,7 +1004,7 @@ def _describe(pdf, logpdf, cdf, sf, options, *values):
         return pdf if isinstance(pdf, _Distances) else _At(pdf, values), options
     if sf is not None:
         return Slope(_At(cdf, values), _At(sf, values), *where), options
-    return building.FromLog(_At(logpdf, values), *where), options
+    return construction.FromLog(_At(logpdf, values), *where), options
 
 
 class _Distances:

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from numbastats._core.archive import read_archive, write_archive
-from numbastats.quantile import recycler
-from numbastats.quantile.building import Certificate, One, base_shape, follows_base
+from numbastats.quantile import estimator
+from numbastats.quantile.construction import Certificate, One, base_shape, follows_base
 from numbastats.scalar.tables import NEAR_BITS, SPLIT_COLUMNS
 
 __all__ = ["Loaded", "load", "save"]
@@ -95,10 +95,10 @@ def _made(f, meta, kind):
     table = kind.__new__(kind)
     base = meta["base"]
     base = tuple(tuple(part) if isinstance(part, list) else part for part in base) if isinstance(base, list) else base
-    table.base = recycler.check_base(base)
+    table.base = estimator.check_base(base)
     table.degree = _number(meta, "degree", 5, 7)
     _held(table.degree != 6, "degree is 6")
-    table._octaves, table._bits = _number(meta, "octaves", 1, 1022), _number(meta, "bits", 4, recycler.MOST_BITS)
+    table._octaves, table._bits = _number(meta, "octaves", 1, 1022), _number(meta, "bits", 4, estimator.MOST_BITS)
     table._split, table._indirect = meta["split"], not meta["direct"]
     _held(type(meta["split"]) is bool and type(meta["direct"]) is bool, "split and direct must be true or false")
     _held(isinstance(meta["shape"], list), "shape is no list")
