@@ -56,8 +56,8 @@ __version__ = "0.1.0"
 _LAZY = ("bayes", "distributions", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "has_gpu", "interop", "kde", "mixture",
-    "quantile", "random", "scalar", "stable", "testing", "warmup",
+    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "distributions", "has_gpu", "interop", "kde",
+    "mixture", "quantile", "random", "scalar", "stable", "testing", "warmup",
 ]  # fmt: skip
 
 

@@ -1,16 +1,32 @@
 """Quantiles: the normal one, tables of those of other distributions, recycling of samples (Shaw, Luu and Brickman 2011)."""
 
-from numbastats.distributions.base import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.quantile.construction import Certificate
-from numbastats.quantile.estimator import Recycler
-from numbastats.quantile.functions import antithetic, ndtri, norm_from_exponential, standard_normal
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import numbastats
+from numbastats.quantile.estimator import Certificate, Recycler
+from numbastats.quantile.functions import antithetic, ndtri, norm_from_exponential, recycle, standard_normal
 from numbastats.quantile.paper import StudentSeries, recycle_ode
-from numbastats.quantile.recycle import recycle
+
+if TYPE_CHECKING:
+    from numbastats.distributions import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 
 __all__ = [
     "Certificate", "FrozenLaw", "Recycler", "StudentSeries", "antithetic", "generalized_hyperbolic", "hyperbolic", "ndtri", "nig",
     "norm_from_exponential", "recycle", "recycle_ode", "standard_normal", "student_t", "variance_gamma",
 ]  # fmt: skip
+
+# these live in `numbastats.distributions`, which needs this package
+_DISTRIBUTIONS = ("FrozenLaw", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma")
+
+
+def __getattr__(name):
+    if name in _DISTRIBUTIONS:
+        with numbastats._importing():
+            return getattr(importlib.import_module("numbastats.distributions"), name)
+    raise AttributeError(f"module 'numbastats.quantile' has no attribute {name!r}")
 
 
 def __dir__():
