@@ -25,7 +25,9 @@ _DISTRIBUTIONS = ("FrozenLaw", "generalized_hyperbolic", "hyperbolic", "nig", "s
 def __getattr__(name):
     if name in _DISTRIBUTIONS:
         with numbastats._importing():
-            return getattr(importlib.import_module("numbastats.distributions"), name)
+            found = getattr(importlib.import_module("numbastats.distributions"), name)
+        globals()[name] = found  # the next access does not come here
+        return found
     raise AttributeError(f"module 'numbastats.quantile' has no attribute {name!r}")
 
 
