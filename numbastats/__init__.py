@@ -42,11 +42,11 @@ with _importing():
 
 __version__ = "0.1.0"
 
-_LAZY = ("bayes", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
+_LAZY = ("bayes", "distributions", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "has_gpu", "interop", "kde", "mixture",
-    "quantile", "random", "scalar", "stable", "testing", "warmup",
+    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "distributions", "has_gpu", "interop", "kde",
+    "mixture", "quantile", "random", "scalar", "stable", "testing", "warmup",
 ]  # fmt: skip
 
 

@@ -229,7 +229,7 @@ kernels = [k for k in REGISTRY.values() if k.name.startswith("random.")]
 print(len(kernels), [k.name for k in kernels if set(k.serial.signatures) != {s for _, s in k.numba_signatures()}])
 for beta in (0.3, [0.3, 0.5]):
     ns.quantile.hyperbolic(1.5, beta, 1.0).pdf(np.ones(2), device="cpu")
-norm = REGISTRY["quantile.gh_log_norm"]
+norm = REGISTRY["distributions.gh_log_norm"]
 print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
 """
     assert run_python(code).splitlines() == ["8 []", "set()"]

@@ -12,6 +12,7 @@ import scipy.special
 
 import numbastats as ns
 from numbastats.quantile import kernels
+from numbastats.scalar.hyperbolic import gh_log_norm
 
 from . import datasets
 from .common import FLOATS, LARGE, SMALL, Case, few
@@ -38,8 +39,8 @@ def call(frozen, kind, values, out):
     dtype = values.dtype
     degree = 3 if dtype == np.float32 else frozen.degree
     kernel = kernels.TABLE[kind, degree].serial
-    header = frozen._header(dtype, False)
-    arguments = (values, *header, *frozen._integers(degree), frozen._table("uniform", degree, "cpu"), out)
+    header = frozen._table.header(dtype, False)
+    arguments = (values, *header, *frozen._table.integers(degree), frozen._table.rows("uniform", degree, "cpu"), out)
     return lambda: kernel(*arguments)
 
 
@@ -337,7 +338,7 @@ PEER_CASES = {
 def _rows(kind, degree, base="uniform"):
     """Table and header of a law, in the float type of its degree."""
     frozen = table("hyperbolic", HYPERBOLIC, base, 7 if degree == 3 else degree)
-    return frozen, frozen._table(kind, degree, "cpu")
+    return frozen, frozen._table.rows(kind, degree, "cpu")
 
 
 def _as_arrays(integers):
@@ -347,8 +348,8 @@ def _as_arrays(integers):
 def _uniform(degree, data):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("uniform", degree)
-        header = [np.full(n, h, dtype) for h in frozen._header(np.dtype(dtype), False)]
-        return [data(rng, dtype, n, edges), *header, *_as_arrays(frozen._integers(degree)), rows], None
+        header = [np.full(n, h, dtype) for h in frozen._table.header(np.dtype(dtype), False)]
+        return [data(rng, dtype, n, edges), *header, *_as_arrays(frozen._table.integers(degree)), rows], None
 
     return make
 
@@ -372,10 +373,10 @@ def _exponentials(rng, dtype, n, edges):
 def _shares(degree):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("uniform", degree)
-        shares = [np.full(n, h, dtype) for h in frozen._shares(np.dtype(dtype))]
+        shares = [np.full(n, h, dtype) for h in frozen._table.shares(np.dtype(dtype))]
         y = rng.uniform(0.01, 0.99, n).astype(dtype)
         side = rng.choice([-1.0, 1.0], n).astype(dtype)
-        return [side, y, dtype(1) - y, *shares, *_as_arrays(frozen._integers(degree)), rows], None
+        return [side, y, dtype(1) - y, *shares, *_as_arrays(frozen._table.integers(degree)), rows], None
 
     return make
 
@@ -388,8 +389,8 @@ def _sided(degree):
             front = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1e-12, -40.0], dtype)
             v[: min(n, front.size)] = front[:n]
         rates = [np.full(n, rate, dtype) for rate in (1.2, 1.8)]
-        shares = [np.full(n, h, dtype) for h in frozen._shares(np.dtype(dtype))]
-        return [v, *rates, *shares, *_as_arrays(frozen._integers(degree)), rows], None
+        shares = [np.full(n, h, dtype) for h in frozen._table.shares(np.dtype(dtype))]
+        return [v, *rates, *shares, *_as_arrays(frozen._table.integers(degree)), rows], None
 
     return make
 
@@ -397,8 +398,8 @@ def _sided(degree):
 def _signed(degree):
     def make(rng, dtype, n, edges):
         frozen, rows = _rows("signed", degree, "normal")
-        header = [np.full(n, h, dtype) for h in frozen._signed_header(np.dtype(dtype))]
-        octaves, limit, far, _ = ns.quantile.building.base_shape(frozen.base)
+        header = [np.full(n, h, dtype) for h in frozen._table.signed_header(np.dtype(dtype))]
+        octaves, limit, far, _ = ns.quantile.construction.base_shape(frozen.base)
         top = (127 if dtype == np.float32 else 1023) + int(np.log2(limit)) - 1
         near = octaves << 4
         z = rng.standard_normal(n).astype(dtype)
@@ -411,7 +412,7 @@ def _signed(degree):
 
 
 def _distribution(rng, dtype, n, edges):
-    rows, header = ns.quantile.laws._panels(ns.quantile.hyperbolic, (*HYPERBOLIC, 0.1))
+    rows, header = ns.distributions.base.panels_of(ns.distributions.hyperbolic, (*HYPERBOLIC, 0.1))
     x = (3 * rng.standard_normal(n)).astype(dtype)
     if edges:
         front = np.array([0, 0.1, np.nan, np.inf, -np.inf, 300.0, -1e-12], dtype)
@@ -423,7 +424,7 @@ def _density(rng, dtype, n, edges):
     x = rng.standard_normal(n).astype(dtype)
     x[: min(n, 3)] = np.array([0.3, np.inf, np.nan], dtype)[:n] if edges else dtype(0.3)
     parameters = [np.full(n, p, dtype) for p in (1.2, 1.5, 0.3, 1.0, 0.1)]
-    norm = float(kernels.hyperbolic.gh_log_norm(1.2, 1.5, 0.3, 1.0))
+    norm = float(gh_log_norm(1.2, 1.5, 0.3, 1.0))
     return [x, *parameters, np.full(n, norm, dtype)], None
 
 
@@ -446,22 +447,24 @@ GPU_MAKERS = {
     **{f"quantile.table_share_{d}": _shares(d) for d in (3, 5, 7)},
     **{f"quantile.table_sided_{d}": _sided(d) for d in (3, 5, 7)},
     **{f"quantile.table_signed_{d}": _signed(d) for d in (3, 7)},
-    "quantile.distribution": _distribution,
-    "quantile.gh_pdf": _density,
-    "quantile.gh_logpdf": _density,
-    "quantile.gh_log_norm": _norms,
-    "quantile.log_kve": _orders,
-    "quantile.student_*": _student,
+    "distributions.distribution": _distribution,
+    "distributions.gh_pdf": _density,
+    "distributions.gh_logpdf": _density,
+    "distributions.gh_log_norm": _norms,
+    "distributions.log_kve": _orders,
+    "distributions.student_*": _student,
 }
 _RELATIVE = dict(floor=1.0, ulp=64.0, why="an ulp of the base variable is multiplied by how fast the quantile moves with it")
 GPU_BOUNDS = {
     "quantile.table_exponential_*": _RELATIVE,
     "quantile.table_sided_*": _RELATIVE,
     "quantile.table_*": dict(ulp=4.0, floor=0.01, why="a product is fused into a difference that cancels at the zero crossing"),
-    "quantile.distribution": dict(ulp=64.0, why="an ulp of the logarithm is multiplied by how steep the tail is"),
-    "quantile.gh_*": dict(ulp=256.0, floor=1.0, why="sums of up to 60 exponentials; an exponent of 10 multiplies its rounding"),
-    "quantile.log_kve": dict(ulp=256.0, floor=1.0, why="a sum of up to 300 exponentials"),
-    "quantile.student_*": dict(ulp=64.0, floor=0.01, why="the exponent multiplies its rounding"),
+    "distributions.distribution": dict(ulp=64.0, why="an ulp of the logarithm is multiplied by how steep the tail is"),
+    "distributions.gh_*": dict(
+        ulp=256.0, floor=1.0, why="sums of up to 60 exponentials; an exponent of 10 multiplies its rounding"
+    ),
+    "distributions.log_kve": dict(ulp=256.0, floor=1.0, why="a sum of up to 300 exponentials"),
+    "distributions.student_*": dict(ulp=64.0, floor=0.01, why="the exponent multiplies its rounding"),
 }
 
 

@@ -18,15 +18,15 @@ class _Frozen:
     def __repr__(self):
         return f"to_scipy({self.table!r})"
 
-    def __getattr__(self, name):  # where the table's law has them
+    def __getattr__(self, name):  # where the table's distribution has them
         if name in ("pdf", "logpdf", "cdf", "sf", "mean", "var", "std") and hasattr(self.table, name):
             return getattr(self.table, name)
         if name in ("logcdf", "logsf") and hasattr(self.table, name[3:]):
             tail, rest = (self.table.cdf, self.table.sf) if name == "logcdf" else (self.table.sf, self.table.cdf)
             return lambda x: _log(tail(x), rest(x))
         raise AttributeError(
-            f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval, expect and its density, a law "
-            "with fixed parameters also logpdf, cdf, sf, logcdf, logsf, mean, var, std and stats"
+            f"a quantile table has no {name!r}; it has ppf, isf, rvs, support, median, interval, expect and its density, a "
+            "distribution with fixed parameters also logpdf, cdf, sf, logcdf, logsf, mean, var, std and stats"
         )
 
     def ppf(self, q):
@@ -53,7 +53,7 @@ class _Frozen:
     def expect(self, func=None, lb=None, ub=None, conditional=False, **kwds):
         """Integral of ``func(x) pdf(x)``, or of x, from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
 
-        ``conditional=True`` divides by the probability of the interval, which takes a law with `cdf`.
+        ``conditional=True`` divides by the probability of the interval, which takes a distribution with `cdf`.
         """
         from numbastats.interop.scipy_stable import expectation
 
@@ -84,7 +84,7 @@ def to_scipy(table):
     Parameters
     ----------
     table : numbastats.quantile.Recycler
-        Also a law with its parameters fixed, such as ``student_t(4.0)``.
+        Also a distribution with its parameters fixed, such as ``student_t(4.0)``.
 
     Returns
     -------

@@ -1,16 +1,34 @@
 """Quantiles: the normal one, tables of those of other distributions, recycling of samples (Shaw, Luu and Brickman 2011)."""
 
-from numbastats.quantile.building import Certificate
-from numbastats.quantile.laws import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.quantile.normal import antithetic, ndtri, norm_from_exponential, standard_normal
-from numbastats.quantile.ode import StudentSeries, recycle_ode
-from numbastats.quantile.recycle import recycle
-from numbastats.quantile.recycler import Recycler
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import numbastats
+from numbastats.quantile.estimator import Certificate, Recycler
+from numbastats.quantile.functions import antithetic, ndtri, norm_from_exponential, recycle, standard_normal
+from numbastats.quantile.paper import StudentSeries, recycle_ode
+
+if TYPE_CHECKING:
+    from numbastats.distributions import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 
 __all__ = [
     "Certificate", "FrozenLaw", "Recycler", "StudentSeries", "antithetic", "generalized_hyperbolic", "hyperbolic", "ndtri", "nig",
     "norm_from_exponential", "recycle", "recycle_ode", "standard_normal", "student_t", "variance_gamma",
 ]  # fmt: skip
+
+# these live in `numbastats.distributions`, which needs this package
+_DISTRIBUTIONS = ("FrozenLaw", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma")
+
+
+def __getattr__(name):
+    if name in _DISTRIBUTIONS:
+        with numbastats._importing():
+            found = getattr(importlib.import_module("numbastats.distributions"), name)
+        globals()[name] = found  # the next access does not come here
+        return found
+    raise AttributeError(f"module 'numbastats.quantile' has no attribute {name!r}")
 
 
 def __dir__():

@@ -1,10 +1,10 @@
 """Masses of a density from both ends, and their inverse: the host mathematics under the quantile tables.
 
-A law is cut at its anchor into two sides. A side is a chain of panels on which x = X0 + A exp(k t), -1 <= t <= 1, with X0 the
-anchor, or a finite end of the support for the outer half of a side that has one. In t the density times dx/dt is a Chebyshev
-polynomial of 16 terms, whose antiderivative gives the masses. Panels are logarithmic, so the mass next to the anchor and the
-mass in a tail keep their relative accuracy, and power laws at the anchor, in the tail or at an end of the support cost nothing
-extra. Masses add up from both ends: a tail mass is never 1 minus something. No normalising constant is needed.
+A distribution is cut at its anchor into two sides. A side is a chain of panels on which x = X0 + A exp(k t), -1 <= t <= 1, with
+X0 the anchor, or a finite end of the support for the outer half of a side that has one. In t the density times dx/dt is a
+Chebyshev polynomial of 16 terms, whose antiderivative gives the masses. Panels are logarithmic, so the mass next to the anchor
+and the mass in a tail keep their relative accuracy, and power laws at the anchor, in the tail or at an end of the support cost
+nothing extra. Masses add up from both ends: a tail mass is never 1 minus something. No normalising constant is needed.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class Side:
     density : callable
         Unnormalised density of an array of x; negative, infinite or NaN values are refused. Where it would over- or underflow,
         an attribute `weighted(origin, sign, s)` gives the density at origin + sign s times s instead; with an attribute `fall`,
-        the power f of a tail like s^-f, for the anchor 0 alone. An attribute `offset` says how far from 0 the law's own argument
-        is where x is 0: it is rounded there.
+        the power f of a tail like s^-f, for the anchor 0 alone. An attribute `offset` says how far from 0 the argument of the
+        distribution is where x is 0: it is rounded there.
     anchor, end : float
         Where the side begins and ends; `end` may be infinite.
     scale : float
@@ -160,7 +160,7 @@ class Side:
             at_right *= abs(self.k[-1])
         if there == 0.0 and at_right > 1e-300:
             rate, unsure[1] = self._steady(rate, True)
-        if self.power_law and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the law knows best
+        if self.power_law and abs(self.A[-1]) > 0.1 * FAR:  # deep in an exact power law, which the distribution knows best
             rate = density.fall
         elif math.isfinite(end) and not rate > 1e-2 and at_right > 1e-30 * self.c.max():
             raise ValueError(
@@ -289,9 +289,6 @@ class Side:
         def h(s):
             return self._weighted(origin, sign, s)
 
-        def ended(s, v):
-            return v <= np.maximum(TAIL[self.depth] * top, FLOOR if self.weighted is not None else FLOOR * np.maximum(s, 1.0))
-
         breaks = np.unique(sign * (self.breaks - origin))
         breaks = breaks[(breaks > floor) & (breaks < far)]
         low, high = max(floor, scale * 2.0**-16), min(far, scale * 2.0**16)
@@ -318,67 +315,55 @@ class Side:
             s, v = np.concatenate([more, s]), np.concatenate([h(more), v])
             if v[0] >= v[24] > 0 and s[0] < scale * 1e-40:
                 raise ValueError(f"the density is not integrable at {origin!r}: it grows like 1/distance or faster there")
-        top = v.max()
         if math.isinf(far):
-            while not ended(s[-1], v[-1]):
-                if s[-1] >= FAR:
-                    if v[-1] <= 1e-24 * v.max() or self.power_law:
-                        break
-                    raise ValueError(
-                        f"the density is not integrable, or its tail is too heavy: beyond |x| = {FAR:.0e} density times distance "
-                        f"is still {v[-1] / v.max():.1e} of its largest value, 1e-24 is needed"
-                    )
-                more = np.geomspace(s[-1], min(s[-1], FAR * 2.0**-24) * 2.0**24, 49)[1:]
-                s, v = np.concatenate([s, more]), np.concatenate([v, h(more)])
-                top = v.max()
-            if v[-1] > 1e-24 * top and not self.power_law:
-                raise ValueError(
-                    f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
-                    f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
-                )
-            keep = np.flatnonzero(~ended(s, v))
-            if not keep.size:
-                raise ValueError(
-                    f"the density is too small for doubles: density times distance is {top:.1e} at most, more than {FLOOR:.0e} "
-                    "is needed. Pass logpdf=, or multiply the density by a constant"
-                )
-            keep = keep[-1] + 2
-            s, v = s[:keep], v[:keep]
-            for _ in range(9):  # further modes, beyond a stretch where the density is next to nothing
-                probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)[1:]
-                found = h(probe)
-                risen = np.flatnonzero((found > 1e-20 * top) & (not self.power_law))
-                if not risen.size:
+            s, v = self._followed(h, origin, sign, s, v)
+        return _placed(s, v, target, breaks)
+
+    def _followed(self, h, origin, sign, s, v):
+        """A scan that goes on to where the density has ended for good: distances and values of `h`, density times distance."""
+        top = v.max()
+
+        def ended(s, v):
+            return v <= np.maximum(TAIL[self.depth] * top, FLOOR if self.weighted is not None else FLOOR * np.maximum(s, 1.0))
+
+        while not ended(s[-1], v[-1]):
+            if s[-1] >= FAR:
+                if v[-1] <= 1e-24 * v.max() or self.power_law:
                     break
-                s, v = (np.concatenate(pair)[: s.size + risen[-1] + 2] for pair in ((s, probe), (v, found)))
-                top = v.max()
-            else:
                 raise ValueError(
-                    f"the density vanishes and rises again at x = {float(origin + sign * probe[risen[0]])!r}, and more often "
-                    "before: it has modes too far apart. Build one table per mode"
+                    f"the density is not integrable, or its tail is too heavy: beyond |x| = {FAR:.0e} density times distance "
+                    f"is still {v[-1] / v.max():.1e} of its largest value, 1e-24 is needed"
                 )
-        keep = np.flatnonzero(v > target * v.max())
-        first = max(keep[0] - 1, 0)
-        s, v = s[first:], v[first:]
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(v, max(1e-305 * v.max(), 1e-308)))
-        steps = np.abs(np.diff(logs))
-        if breaks.size:  # from and to 0 it jumps
-            steps[np.diff(v > 0)] = 0.0
-        cost = np.maximum(steps / DECAY, np.diff(np.log(s)) / 1.5)
-        total = np.concatenate([[0.0], np.cumsum(cost)])
-        count = max(1, math.ceil(total[-1]))
-        edges = np.interp(np.linspace(0.0, total[-1], count + 1), total, s)
-        edges[0], edges[-1] = s[0], s[-1]
-        breaks = breaks[(breaks > edges[0] * (1 + 1e-12)) & (breaks < edges[-1] * (1 - 1e-12))]
-        if breaks.size:  # narrow panels on either side of a break show a mode of any width there
-            steps = 4.0 ** -np.arange(1, 2 + min(18, 400 // breaks.size))
-            around = np.concatenate([edges, np.outer(breaks, 1 - steps).ravel(), np.outer(breaks, 1 + steps).ravel()])
-            around = around[(around >= edges[0]) & (around <= edges[-1])]
-            clear = np.abs(around[:, None] / breaks - 1).min(1) > 1e-12
-            edges = np.unique(np.concatenate([around[clear], breaks]))
-            edges = edges[np.append(True, np.diff(edges) > 1e-13 * edges[1:])]
-        return edges
+            more = np.geomspace(s[-1], min(s[-1], FAR * 2.0**-24) * 2.0**24, 49)[1:]
+            s, v = np.concatenate([s, more]), np.concatenate([v, h(more)])
+            top = v.max()
+        if v[-1] > 1e-24 * top and not self.power_law:
+            raise ValueError(
+                f"the density is not integrable, or its tail is too heavy: close to underflow, at |x| = {s[-1]:.0e}, "
+                f"density times distance is still {v[-1] / top:.1e} of its largest value, 1e-24 is needed. Pass logpdf="
+            )
+        keep = np.flatnonzero(~ended(s, v))
+        if not keep.size:
+            raise ValueError(
+                f"the density is too small for doubles: density times distance is {top:.1e} at most, more than {FLOOR:.0e} "
+                "is needed. Pass logpdf=, or multiply the density by a constant"
+            )
+        keep = keep[-1] + 2
+        s, v = s[:keep], v[:keep]
+        for _ in range(9):  # further modes, beyond a stretch where the density is next to nothing
+            probe = s[-1] * np.geomspace(1.0, 1e4 if s[-1] < 1e-4 * FAR else FAR / s[-1], 400)[1:]
+            found = h(probe)
+            risen = np.flatnonzero((found > 1e-20 * top) & (not self.power_law))
+            if not risen.size:
+                break
+            s, v = (np.concatenate(pair)[: s.size + risen[-1] + 2] for pair in ((s, probe), (v, found)))
+            top = v.max()
+        else:
+            raise ValueError(
+                f"the density vanishes and rises again at x = {float(origin + sign * probe[risen[0]])!r}, and more often "
+                "before: it has modes too far apart. Build one table per mode"
+            )
+        return s, v
 
     def _resolve(self, origin, sign, outward, edges):
         """Evaluate, split where 16 terms do not suffice or a probe disagrees; panels in the order away from the anchor."""
@@ -432,6 +417,32 @@ class Side:
         if outward < 0:  # t runs away from the anchor, so towards the end of the support
             centre, k, c, errors = centre[::-1], -k[::-1], c[::-1] * (-1.0) ** np.arange(NODES), errors[::-1]
         return np.full(k.size, origin), sign * centre, k, c, errors
+
+
+def _placed(s, v, target, breaks):
+    """Edges of panels between the distances s of a scan, by how much the values v change; and narrow panels about breaks."""
+    keep = np.flatnonzero(v > target * v.max())
+    first = max(keep[0] - 1, 0)
+    s, v = s[first:], v[first:]
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(v, max(1e-305 * v.max(), 1e-308)))
+    steps = np.abs(np.diff(logs))
+    if breaks.size:  # from and to 0 it jumps
+        steps[np.diff(v > 0)] = 0.0
+    cost = np.maximum(steps / DECAY, np.diff(np.log(s)) / 1.5)
+    total = np.concatenate([[0.0], np.cumsum(cost)])
+    count = max(1, math.ceil(total[-1]))
+    edges = np.interp(np.linspace(0.0, total[-1], count + 1), total, s)
+    edges[0], edges[-1] = s[0], s[-1]
+    breaks = breaks[(breaks > edges[0] * (1 + 1e-12)) & (breaks < edges[-1] * (1 - 1e-12))]
+    if breaks.size:  # narrow panels on either side of a break show a mode of any width there
+        steps = 4.0 ** -np.arange(1, 2 + min(18, 400 // breaks.size))
+        around = np.concatenate([edges, np.outer(breaks, 1 - steps).ravel(), np.outer(breaks, 1 + steps).ravel()])
+        around = around[(around >= edges[0]) & (around <= edges[-1])]
+        clear = np.abs(around[:, None] / breaks - 1).min(1) > 1e-12
+        edges = np.unique(np.concatenate([around[clear], breaks]))
+        edges = edges[np.append(True, np.diff(edges) > 1e-13 * edges[1:])]
+    return edges
 
 
 def scaling(p):
@@ -515,7 +526,7 @@ class Slope:
 
 
 class Masses:
-    """Both sides of a law: probabilities of the sides, masses and quantiles by side.
+    """Both sides of a distribution: probabilities of the sides, masses and quantiles by side.
 
     Parameters
     ----------

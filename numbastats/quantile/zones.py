@@ -1,4 +1,4 @@
-"""Rows of quantile tables: cut from interpolants of a law's quantile, and compared with its masses as they are made."""
+"""Rows of quantile tables: cut from interpolants of a distribution's quantile, and compared with its masses as they are made."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Split(NamedTuple):
 
 
 class Zones:
-    """Rows of one law, zone by zone, and the error of each zone as it is made.
+    """Rows of one distribution, zone by zone, and the error of each zone as it is made.
 
     With `split`, rows that miss the target are cut into parts, and tables are `Split`.
     """
@@ -253,7 +253,7 @@ class Zones:
         return np.concatenate([flat, extra])
 
     def both(self, make, mirrored=True):
-        """Rows of the left and the right side, made by `make(right)`; of a law that is symmetric about 0 the right ones only."""
+        """Rows of the left and the right side, made by `make(right)`; of a distribution symmetric about 0 the right ones only."""
         right = make(True)
         if isinstance(right, Split):
             return Split.joined([make(False), right])
@@ -261,7 +261,7 @@ class Zones:
         return np.concatenate([0.0 - right if alike else make(False), right])
 
     def side(self, right, octaves, held):
-        """Tail zone and centre zone of one side, by octaves of scaled masses; towards an end of the law `held` of them."""
+        """Tail zone and centre zone of one side, by octaves of scaled masses; towards an end of the support `held` of them."""
         m = self.masses
         whole = scaling(m.p[1 if right else 0])[1]
         # where the other side has next to nothing, shares next to the anchor are small probabilities as well
@@ -369,8 +369,9 @@ class Zones:
         lost = beyond()
         if not lost < 1e-12:
             raise ValueError(
-                f"the map from the base law is too steep next to its end {base.support[1 if right else 0]!r}: {lost:.1g} of the "
-                f"mass on that side of {base.anchor!r} would be lost. Go through probabilities: target.ppf of the base law's cdf"
+                f"the map from the base distribution is too steep next to its end {base.support[1 if right else 0]!r}: "
+                f"{lost:.1g} of the mass on that side of {base.anchor!r} would be lost. "
+                "Go through probabilities: target.ppf of the base's cdf"
             )
         rows = [self._descending(near, (m.anchor, m.anchor))]
         extra = np.zeros((2, self.degree + 1))

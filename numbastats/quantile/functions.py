@@ -1,19 +1,27 @@
-"""The normal quantile as array functions."""
+"""The normal quantile as array functions, and recycling: samples of one distribution become samples of another."""
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
-from numbastats._core.broadcast import NAME
-from numbastats._core.dispatch import copied, elementwise, share_memory
+from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
+from numbastats._core.dispatch import _device_kind, _is_torch, copied, elementwise, share_memory
 from numbastats._core.errors import choice, names_ours
-from numbastats.quantile import kernels
+from numbastats.quantile import kernels, paper
+from numbastats.quantile.arguments import Device, check_base
+from numbastats.quantile.construction import normal_density
+from numbastats.quantile.estimator import Recycler
 
-__all__ = ["antithetic", "ndtri", "norm_from_exponential", "standard_normal"]
+__all__ = ["antithetic", "ndtri", "norm_from_exponential", "recycle", "standard_normal"]
 
-_METHODS = ("fast", "accurate", "exp56", "exp1313", "exp1313_printed", "t2")
-_COST = {"fast": 1.2, "accurate": 2.0, "exp56": 0.6, "exp1313": 1.5, "exp1313_printed": 1.5, "t2": 2.6}  # ns per value
+_COST = {"fast": 1.2, "accurate": 2.0, **paper.COST}  # of the methods, ns per value
 
 # |Phi^-1| half a grid step inside the ends of the uniform grid: at 2^-54 for float64, at 2^-25 for float32.
 _OPEN_EDGE = {"float64": 8.292361075813595, "float32": 5.419983174916868}
@@ -30,19 +38,19 @@ def _kernel(method, dtype):
 
 
 def ndtri(
-    u,
-    loc=0.0,
-    scale=1.0,
+    u: ArrayLike,
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
     *,
-    method="fast",
-    tail="lower",
-    log=False,
-    edges="inf",
-    out=None,
-    dtype=None,
-    device=None,
-    workers=None,
-    stream=None,
+    method: Literal["fast", "accurate", "exp56", "exp1313", "exp1313_printed", "t2"] = "fast",
+    tail: Literal["lower", "upper"] = "lower",
+    log: bool = False,
+    edges: Literal["inf", "open"] = "inf",
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    device: Device = None,
+    workers: Any = None,
+    stream: Any = None,
 ):
     """Quantile of the normal distribution.
 
@@ -104,7 +112,7 @@ def ndtri(
     >>> float(ns.quantile.ndtri(-1000.0, log=True).round(10))
     -44.615747732
     """
-    choice("method", method, _METHODS)
+    choice("method", method, tuple(_COST))
     sign = 1.0 if choice("tail", tail, ("lower", "upper")) == "lower" else -1.0
     choice("edges", edges, ("inf", "open"))
     if log:
@@ -125,7 +133,15 @@ def ndtri(
     )  # fmt: skip
 
 
-def norm_from_exponential(v, *, out=None, dtype=None, device=None, workers=None, stream=None):
+def norm_from_exponential(
+    v: ArrayLike,
+    *,
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    device: Device = None,
+    workers: Any = None,
+    stream: Any = None,
+):
     """Magnitude of a normal variate from an exponential variate.
 
     Parameters
@@ -165,7 +181,15 @@ def norm_from_exponential(v, *, out=None, dtype=None, device=None, workers=None,
     )  # fmt: skip
 
 
-def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=None):
+def antithetic(
+    u: ArrayLike,
+    *,
+    out: tuple[Any, Any] | None = None,
+    dtype: DTypeLike | None = None,
+    device: Device = None,
+    workers: Any = None,
+    stream: Any = None,
+):
     """Antithetic pair of normal variates from one uniform.
 
     Parameters
@@ -218,7 +242,17 @@ def antithetic(u, *, out=None, dtype=None, device=None, workers=None, stream=Non
 
 
 @names_ours
-def standard_normal(size=None, *, rng=None, method="fast", dtype=None, out=None, device=None, workers=None, stream=None):
+def standard_normal(
+    size: int | tuple[int, ...] | None = None,
+    *,
+    rng: Any = None,
+    method: Literal["fast"] = "fast",
+    dtype: DTypeLike | None = None,
+    out: Any = None,
+    device: Device = None,
+    workers: Any = None,
+    stream: Any = None,
+):
     """Standard normal draws; the same as `numbastats.random.normal` with loc 0 and scale 1.
 
     Parameters
@@ -250,3 +284,101 @@ def standard_normal(size=None, *, rng=None, method="fast", dtype=None, out=None,
     """
     choice("method", method, ("fast",))
     return random.normal(0.0, 1.0, size, rng=rng, dtype=dtype, out=out, device=device, workers=workers, stream=stream)
+
+
+@functools.cache
+def _normal(degree):
+    return Recycler(normal_density, degree=degree)
+
+
+def _signed(samples):
+    """Samples that can be negated: no integers, which wrap around, and no lists."""
+    if _is_torch(samples):
+        return samples if samples.is_floating_point() or samples.is_complex() else samples.double()
+    if _device_kind(samples):
+        return samples.astype(np.float64) if samples.dtype.kind in "iub" else samples
+    samples = as_host(samples)
+    dtype = dtype_of(samples)
+    result_dtype(("samples",), (dtype,))
+    return samples if dtype is None or dtype.kind == "f" else samples.astype(np.float64)
+
+
+def recycle(
+    samples: ArrayLike,
+    base: Any,
+    target: Any,
+    *,
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    device: Device = None,
+    workers: Any = None,
+    stream: Any = None,
+):
+    """Map samples of one distribution to another by ``F^-1(G(x))``, increasing: ranks, copulas and low discrepancy are kept.
+
+    Parameters
+    ----------
+    samples : array_like
+        Values of the base distribution: draws, antithetic pairs, quasi-random points, columns of a copula.
+    base : {"uniform", "normal", "gaussian", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
+        Their distribution, as for `Recycler`; a Recycler is any distribution with a table, such as ``student_t(5.0)``.
+    target : {"normal", "gaussian"}, Recycler, or sequence of Recycler
+        The distribution to map to; a sequence has one for each column, that is along the last axis. A Recycler with parameters
+        of some shape broadcasts against the samples.
+    out, dtype, device, workers, stream
+        As in `ndtri`. ``out=samples`` works in place.
+
+    Returns
+    -------
+    array or scalar
+        NaN where a value cannot come from the base distribution, or lies beyond the target's table.
+
+    Raises
+    ------
+    ValueError
+        For an unknown base or target, or a number of distributions that is not the number of columns.
+
+    Notes
+    -----
+    The map from a normal or another distribution is a table of its own, in the base variable, built on first use (10-60 ms;
+    distributions with an end up to 0.5 s) and kept: one pass, no probability in between, so that small values and both tails
+    keep their relative accuracy. A target built with ``base="normal"`` reaches |z| = 37, others about 9.
+
+    Where no such table follows the map (kinks away from the anchor, poles, light tails to heavy ones), values go through
+    probabilities: the base's smaller tail, then `ppf` or `isf` of the target, on the host. Then errors are about 1e-13 of the
+    probability, tails end at the target's `tail`, and values next to the anchor have no relative accuracy of their own. To see
+    which way is taken, build the target with ``base=`` and read ``certificate.direct``.
+
+    References
+    ----------
+    W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011), equation (11).
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> z = ns.random.normal(size=(5, 2), rng=1)
+    >>> laws = [ns.quantile.student_t(4.0), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    >>> x = ns.quantile.recycle(z, "normal", laws)
+    >>> bool((np.argsort(x, axis=0) == np.argsort(z, axis=0)).all())
+    True
+    """
+    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+    base = check_base(base)
+    if isinstance(target, str):
+        choice("target", target, ("normal", "gaussian"))
+        if base == "uniform":
+            return ndtri(samples, **options)
+        if base == "exponential":
+            return ndtri(-_signed(samples), log=True, tail="upper", **options)
+        target = _normal(base.degree if isinstance(base, Recycler) else 7)
+    elif not isinstance(target, Recycler):
+        laws = list(target) if isinstance(target, Iterable) else []
+        if not laws or not all(isinstance(t, Recycler) for t in laws):
+            raise ValueError("target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them")
+        columns = np.shape(samples)[-1:]
+        if columns != (len(laws),):
+            raise ValueError(
+                f"{len(laws)} distributions for samples of shape {np.shape(samples)}; pass one for each column (last axis)"
+            )
+        return laws[0]._columns(laws, base).transform(samples, **options)
+    return target._rebased(base).transform(samples, **options)

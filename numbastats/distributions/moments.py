@@ -1,4 +1,4 @@
-"""Means and variances of the laws."""
+"""Means and variances."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-__all__ = []
+__all__ = ["mixing_moments", "of_normal_mixture", "of_student"]
 
 
 def of_student(nu):
@@ -17,9 +17,9 @@ def of_student(nu):
 
 
 def of_normal_mixture(lam, alpha, beta, delta, mu):
-    """mu + beta E w and E w + beta^2 Var w: the law is normal with mean mu + beta w and a random variance w.
+    """mu + beta E w and E w + beta^2 Var w: the distribution is normal with mean mu + beta w and a random variance w.
 
-    w has the generalised inverse Gaussian law, which for delta = 0 is the gamma law.
+    w has the generalised inverse Gaussian distribution, which for delta = 0 is the gamma one.
     """
     gamma = math.sqrt((alpha - beta) * (alpha + beta))
     if delta:

@@ -11,8 +11,8 @@ from numbastats.quantile.panels import Masses, Slope
 from numbastats.quantile.zones import Zones
 
 __all__ = [
-    "ROUGH", "TARGET", "Certificate", "FromLog", "One", "base_shape", "check_norm", "follows_base", "from_base", "make",
-    "normal_density", "refusal",
+    "ROUGH", "TARGET", "FromLog", "Loaded", "One", "base_shape", "check_norm", "follows_base", "from_base", "location_of", "make",
+    "masses_of", "normal_density", "refusal",
 ]  # fmt: skip
 
 TARGET = 2e-14  # relative error that a double table aims at
@@ -24,57 +24,19 @@ _NEAR, _PER = 0.25, 128  # a light-tailed base: octaves below 1/4, then 128 rows
 _REACH = 38.5  # a normal variate beyond it has no double-precision probability
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Certificate:
-    """What a table was found to be worth when it was built; arrays with the shape of the parameters.
+class Loaded:
+    """What is left of the masses in a file."""
 
-    The errors are those of interpolation: the table is compared with the integral of the density that the build found. What that
-    integral misses is in none of them. Therefore the integral is compared with 1, and an independent cdf where it is given; see
-    `normalised` and `cdf` of `Recycler`. Also unseen is what a density has lost to rounding in a tail, as 1 + cos(x) has next to
-    pi; beyond |x| = 1e100 errors of some 1e-12 were found that no certificate shows.
-
-    Attributes
-    ----------
-    ok : bool or array of bool
-        Whether there is a table; False where parameters are out of their domain or the density was refused.
-    max_rel_err : float or array
-        Largest relative error of x found at two random places of every row, by the masses of the panels: max of
-        |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
-        variable b it is (b/20) dx/db. At least the share of the mass that the rounding of the density leaves open.
-    tail_mass : float or array
-        Largest share of a side's mass that was not integrated but extrapolated.
-    calls : int or array
-        Number of density values that were computed.
-    lower, upper : float or array
-        The range: `ppf` gives NaN for probabilities other than 0 below `lower`, `isf` below `upper`.
-    direct : bool
-        Whether `transform` maps values of the base distribution by a table of its own. False where it takes their probabilities
-        in between, in the smaller tail: about 1e-13 relative, but next to the anchor only as exact as the probability.
-    """
-
-    ok: object
-    max_rel_err: object
-    tail_mass: object
-    calls: object
-    lower: object = math.nan
-    upper: object = math.nan
-    direct: bool = True
-
-    def __eq__(self, other):
-        if not isinstance(other, Certificate):
-            return NotImplemented
-        pairs = ((getattr(c, f.name) for c in (self, other)) for f in dataclasses.fields(self))
-        return all(np.array_equal(*pair, equal_nan=True) for pair in map(tuple, pairs))
-
-    __hash__ = None
+    def __init__(self, p, anchor=0.0):
+        self.p, self.anchor = p, anchor
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class One:
     """Everything about one set of parameters."""
 
-    masses: Masses | None = None
-    base: Masses | None = None
+    masses: Masses | Loaded | None = None
+    base: Masses | Loaded | None = None
     norm: float = math.nan
     error: float = math.nan
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower
@@ -82,6 +44,11 @@ class One:
     extrapolation: float = 0.0  # error where the mass next to a pole is that of a power law
     mapping: float = 0.0  # error of the rows from a base distribution; NaN without them
     range: tuple = (math.nan, math.nan)  # smallest lower and upper probabilities of the table
+
+    @property
+    def p(self):
+        """Masses on the left and on the right of the anchor; halves where there is no table."""
+        return (0.5, 0.5) if self.masses is None else self.masses.p
 
 
 class _Counted:
@@ -142,51 +109,57 @@ def normal_density(x):
 
 
 def follows_base(base):
-    """Whether a base law has rows of its own, in its variable: the others go through shares of mass."""
+    """Whether a base distribution has rows of its own, in its variable: the others go through shares of mass."""
     return base == "normal" or not isinstance(base, (str, tuple))
+
+
+def masses_of(base):
+    """Masses of a base distribution that is a table."""
+    return base._table.one.masses
+
+
+def location_of(base):
+    """By how much values of a base distribution are more than those of its masses."""
+    return 0.0 if isinstance(base, (str, tuple)) else float(base._table.shift[base._table.index])
 
 
 def base_shape(base):
     """Octaves, limit of the near zone, rows of the far zone, rows per unit."""
     if base == "normal":
         return 64, _NEAR, 16 * math.ceil((_REACH + 9.0 - _NEAR) * _PER / 16), _PER
-    nearest = 1.0 if isinstance(base, (str, tuple)) else getattr(base._sets[0].masses, "nearest", 1.0)
+    nearest = 1.0 if isinstance(base, (str, tuple)) else getattr(masses_of(base), "nearest", 1.0)
     return max(130, min(64 - math.frexp(nearest)[1], 1085)), 2.0**64, 0, 1
 
 
-def make(describe, values, base, degree, octaves, bits, cdf, scan=False, split=False, normalised=False):
+def make(density, values, order, bits, split):
     """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
 
-    `octaves` are those of the table, and those of its tails that are filled. `scan` compares the density with its panels at more
-    points. Rows that miss the target are cut into parts with `split`.
+    Rows that miss the target are cut into parts with `split`. `density` and `order` are those of `arguments`.
 
     Raises ValueError for a density or parameters that there is no table of.
     """
-    one = One()
-    density, options = describe(*values)
-    counted = _Counted(density)
-    mapped = follows_base(base)
-    octaves, held = octaves
-    depth = "full" if 2.0**-octaves < 1e-20 else "tail" if mapped else "table"
+    function, options = density.describe(*values)
+    counted = _Counted(function)
+    mapped = follows_base(order.base)
+    depth = "full" if 2.0**-order.octaves < 1e-20 else "tail" if mapped else "table"
     masses = Masses(counted, depth=depth, **options)
-    if scan:
+    if density.scan:
         masses = _scanned(masses, counted, depth, options)
-    one.norm = density.integral(masses.norm) if isinstance(density, FromLog) else masses.norm
-    if cdf is not None:
-        _check_cdf(cdf, masses, values)
-    zones = Zones(masses, degree, np.random.default_rng(5), bits, split)
-    table = zones.both(lambda right: zones.side(right, octaves, held))
-    one.masses, one.error, one.coarse, signed = masses, zones.error, zones.error, None
-    one.range = zones.range()
+    norm = function.integral(masses.norm) if isinstance(function, FromLog) else masses.norm
+    if density.cdf is not None:
+        _check_cdf(density.cdf, masses, values)
+    zones = Zones(masses, order.degree, np.random.default_rng(5), bits, split)
+    table, signed = zones.both(lambda right: zones.side(right, order.octaves, order.held)), None
+    one = One(masses, norm=norm, error=zones.error, coarse=zones.error, range=zones.range())
     if mapped:
-        signed = from_base(one, base, 7, zones.rng)
-    one.extrapolation = max(side.extrapolation(2.0**-held) for side in masses.sides if side is not None)
-    noise = one.extrapolation + max(side.noise for side in masses.sides if side is not None)
-    if isinstance(density, Slope):  # whose integral is known
+        one, signed = from_base(one, order.base, 7, zones.rng)
+    extrapolation = max(side.extrapolation(2.0**-order.held) for side in masses.sides if side is not None)
+    noise = extrapolation + max(side.noise for side in masses.sides if side is not None)
+    if isinstance(function, Slope):  # whose integral is known
         noise = max(noise, 5.0 * abs(masses.norm - 1.0))
-    one.error, one.calls = max(one.error, noise), counted.calls
+    one = dataclasses.replace(one, extrapolation=extrapolation, error=max(one.error, noise), calls=counted.calls)
     if not refusal(one):
-        check_norm(one.norm, normalised)
+        check_norm(one.norm, density.normalised)
     return one, table, signed
 
 
@@ -213,10 +186,10 @@ def refusal(one):
     alone = min(p for p in one.masses.p if p > 0)
     poles = [side for side in one.masses.sides if side is not None and side.power < 0.9 and side.noise > 0.1 * REFUSED]
     if poles and one.masses.anchor != 0.0:
-        law = "a law of the distance, with its pole at 0"
+        other = "a density of the distance, with its pole at 0"
         if poles[0].singular is None:
-            law = f"singular=, the exponent of the distance (about {poles[0].power - 1:.3f}), or {law}"
-        where = f"next to the pole at {one.masses.anchor!r} the density is only as exact as the distance to it. Give {law}"
+            other = f"singular=, the exponent of the distance (about {poles[0].power - 1:.3f}), or {other}"
+        where = f"next to the pole at {one.masses.anchor!r} the density is only as exact as the distance to it. Give {other}"
     elif one.extrapolation > REFUSED:
         where = (
             "next to the pole the density is no power law down to the smallest doubles. Give a larger tail=, or singular= if the "
@@ -285,57 +258,53 @@ def _check_cdf(cdf, masses, values):
 
 
 def from_base(one, base, degree, rng):
-    """Rows in the variable of a base distribution, or None where they would not follow the map: `one.mapping` is NaN then.
+    """A set with rows in the variable of a base distribution; None in place of rows that would not follow the map.
 
-    The masses of the base, anchored where the target's anchor falls, go into `one` if not there.
+    Then `mapping` is NaN. The masses of the base, anchored where the target's anchor falls, go into the set if not there.
     """
-    if base != "normal" and not isinstance(base._sets[0].masses, Masses):
+    if base != "normal" and not isinstance(masses_of(base), Masses):
         raise ValueError("the base was loaded from a file and has no density; build it anew")
     try:
-        found = dataclasses.replace(one)
-        rows = _from_base(found, base, degree, rng)
+        found, rows = _from_base(one, base, degree, rng)
     except ValueError:
         found, rows = one, None
     if rows is None or degree > 3 and not found.mapping <= REFUSED:  # float32 has its own limit
-        one.mapping = math.nan
+        error = one.error
         if base != "normal":  # its probabilities are as exact as its density
-            noise = max(side.noise for side in base._sets[0].masses.sides if side is not None)
-            one.error = max(one.error, noise)
-        return None
-    one.base, one.mapping, one.error = found.base, found.mapping, max(one.error, found.mapping)
-    return rows
+            error = max(error, max(side.noise for side in masses_of(base).sides if side is not None))
+        return dataclasses.replace(one, mapping=math.nan, error=error), None
+    return dataclasses.replace(found, error=max(one.error, found.mapping)), rows
 
 
 def _from_base(one, base, degree, rng):
     masses = one.masses
-    if 0.0 in masses.p and (base == "normal" or base._sets[0].masses.p != masses.p):
+    if 0.0 in masses.p and (base == "normal" or masses_of(base).p != masses.p):
         masses = _cut_at_median(masses)
-    zones = Zones(masses, degree, rng)
-    if one.base is not None:
+    zones, base_masses = Zones(masses, degree, rng), one.base
+    if base_masses is not None:
         pass
     elif base == "normal":
         from scipy.special import ndtri
 
         anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]) if masses.p[0] < 0.5 else -ndtri(masses.p[1]))
-        one.base = Masses(normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
+        base_masses = Masses(normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
     else:
-        known = base._sets[0].masses
+        known = masses_of(base)
         anchor = _crossing(known, masses)
         density = next(side for side in known.sides if side is not None).density.density
         options = dict(symmetric=False, breaks=known.breaks)
-        one.base = known if anchor == known.anchor else Masses(density, anchor, known.support, known.scale, **options)
-    if not abs(one.base.p[0] - masses.p[0]) <= 1e-10:
+        base_masses = known if anchor == known.anchor else Masses(density, anchor, known.support, known.scale, **options)
+    if not abs(base_masses.p[0] - masses.p[0]) <= 1e-10:
         raise ValueError(
-            f"the base's mass on the left of its anchor {one.base.anchor!r} is {one.base.p[0]!r}, the target's is "
+            f"the base's mass on the left of its anchor {base_masses.anchor!r} is {base_masses.p[0]!r}, the target's is "
             f"{masses.p[0]!r}; its density has features that the panels from there do not follow"
         )
-    rows = zones.both(lambda right: zones.signed(right, one.base, *base_shape(base)), one.base.symmetric)
-    one.mapping = zones.error
-    return rows
+    rows = zones.both(lambda right: zones.signed(right, base_masses, *base_shape(base)), base_masses.symmetric)
+    return dataclasses.replace(one, base=base_masses, mapping=zones.error), rows
 
 
 def _cut_at_median(masses):
-    """A law on one side of its anchor, cut inside: its end is no value of a base that goes on there."""
+    """A distribution on one side of its anchor, cut inside: its end is no value of a base that goes on there."""
     right = masses.p[1] > 0
     low, median, high = masses.invert(right, True, np.array([0.25, 0.5, 0.75]))
     density = masses.sides[1 if right else 0].density

@@ -1,0 +1,16 @@
+"""Families of distributions: densities, distribution functions, quantiles, draws and moments.
+
+A family is an object: ``student_t.pdf(x, *params)`` and the like broadcast over their parameters and give NaN out of the domain;
+``student_t(*params)`` is the distribution with its parameters fixed, a `numbastats.quantile.Recycler` with `pdf`, `cdf` and the
+rest, and raises ValueError.
+"""
+
+from numbastats.distributions.base import FrozenLaw, Law
+from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
+from numbastats.distributions.student import student_t
+
+__all__ = ["FrozenLaw", "Law", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma"]
+
+
+def __dir__():
+    return sorted(__all__)

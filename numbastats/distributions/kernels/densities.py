@@ -1,0 +1,92 @@
+"""Kernels of densities: the sums of the Bessel functions node by node, vectorised over the values of a block."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, prange
+
+from numbastats._core import templates
+from numbastats._core.compile import Kernel
+from numbastats.scalar import hyperbolic
+from numbastats.scalar.bits import at
+
+__all__ = ["GH", "GH_NORM", "LOG_KVE", "STUDENT"]
+
+_f = _nodes = _right = _left = _tail = None  # bound by build
+
+
+def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
+    n = templates.BLOCK
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        work = np.empty(9 * n, out.dtype)  # one array: rows at constant distances need no alias check
+        first = np.int64(k) * templates.CHUNK
+        for lo in range(first, min(first + templates.CHUNK, out.size), n):
+            o = out[lo : lo + n]
+            rights, lefts = 0.0, 0.0
+            for i in range(o.size):
+                j = lo + i
+                v, w, rest, h, grow, right, left = _nodes(x[j], at(lam, j), at(alpha, j), at(delta, j), at(mu, j))
+                work[i], work[n + i], work[2 * n + i], work[3 * n + i], work[4 * n + i] = v, w, rest, h, grow
+                work[5 * n + i], work[6 * n + i], work[7 * n + i], work[8 * n + i] = right, left, 0.0, 1.0
+                rights, lefts = max(rights, right), max(lefts, left)
+            for m in range(1, int(rights) + 1):
+                for i in range(o.size):
+                    work[7 * n + i], work[8 * n + i] = _right(
+                        m, work[i], work[n + i], work[3 * n + i], work[4 * n + i], work[7 * n + i], work[5 * n + i],
+                        work[8 * n + i],
+                    )  # fmt: skip
+            for i in range(o.size):
+                work[7 * n + i] = 0.0
+            for m in range(1, int(lefts) + 1):
+                for i in range(o.size):
+                    work[7 * n + i], work[8 * n + i] = _left(
+                        m, work[i], work[2 * n + i], work[3 * n + i], work[4 * n + i], work[7 * n + i], work[6 * n + i],
+                        work[8 * n + i],
+                    )  # fmt: skip
+            for i in range(o.size):
+                j = lo + i
+                o[i] = _tail(
+                    x[j], at(lam, j), at(alpha, j), at(beta, j), at(delta, j), at(mu, j), at(norm, j), work[n + i],
+                    work[3 * n + i], work[8 * n + i],
+                )  # fmt: skip
+
+
+def density_cuda(x, lam, alpha, beta, delta, mu, norm, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(x[i], at(lam, i), at(alpha, i), at(beta, i), at(delta, i), at(mu, i), at(norm, i))
+
+
+def _density(name, function, of_sum):
+    return Kernel(
+        f"distributions.{name}", density_cpu, density_cuda,
+        lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])], cuda_only={"_f": function},
+        cpu_only={
+            "_nodes": hyperbolic.gh_nodes, "_right": hyperbolic.on_the_right, "_left": hyperbolic.on_the_left, "_tail": of_sum
+        },
+    )  # fmt: skip
+
+
+def _student(name, function):
+    return Kernel(
+        f"distributions.{name}", templates.map2_cpu, templates.map2_cuda,
+        lambda T: [(T[::1], T, T[::1]), (T[::1], T[::1], T[::1])], _f=function,
+    )  # fmt: skip
+
+
+GH = {
+    "pdf": _density("gh_pdf", hyperbolic.gh_pdf, hyperbolic.gh_pdf_of_sum),
+    "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf, hyperbolic.gh_logpdf_of_sum),
+}
+GH_NORM = Kernel(
+    "distributions.gh_log_norm", templates.map4_cpu, templates.map4_cuda,
+    lambda T: [(T[::1], T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm,
+    dtypes=("float64",),
+)  # fmt: skip
+LOG_KVE = Kernel(
+    "distributions.log_kve", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T[::1], T[::1])], _f=hyperbolic.log_kve,
+    dtypes=("float64",),
+)  # fmt: skip
+STUDENT = {
+    "pdf": _student("student_pdf", hyperbolic.student_pdf),
+    "logpdf": _student("student_logpdf", hyperbolic.student_logpdf),
+}

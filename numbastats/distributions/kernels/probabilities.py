@@ -1,0 +1,33 @@
+"""Kernel of distribution functions: panels in the logarithm of the distance to an anchor."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, prange, types
+
+from numbastats._core import templates
+from numbastats._core.compile import Kernel
+from numbastats.scalar import tables
+from numbastats.scalar.bits import at
+
+__all__ = ["DISTRIBUTION"]
+
+_body = None  # bound by build
+
+
+def panels_cpu(x, a, b, c, d, first_left, first_right, upper, table, out):
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        first = np.int64(k) * templates.CHUNK
+        for j in range(first, min(first + templates.CHUNK, out.size)):
+            out[j] = _body(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), upper, table)
+
+
+def panels_cuda(x, a, b, c, d, first_left, first_right, upper, table, out):
+    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[j] = _body(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), upper, table)
+
+
+DISTRIBUTION = Kernel(
+    "distributions.distribution", panels_cpu, panels_cuda,
+    lambda T: [(T[::1], *[kind] * 6, types.int64, T[:, ::1], T[::1]) for kind in (T, T[::1])], _body=tables.tail_probability,
+)  # fmt: skip

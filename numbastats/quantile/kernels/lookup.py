@@ -1,0 +1,87 @@
+"""Kernels that look values up in quantile tables.
+
+Row and local variable are found in one vectorised pass, then eight rows of coefficients are taken at a time. On CUDA the rows of
+a degree-7 table are 64 bytes, so a value touches one cache line. All but the data, the integers and the table may be numbers or
+arrays: every value may have a table of its own within `table`. What a way to address a table does not need is 0; `more` is the
+logarithm of the rows per octave, or the number of rows beyond the octaves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, prange, types
+
+from numbastats._core import templates
+from numbastats._core.compile import Kernel
+from numbastats.scalar import tables
+from numbastats.scalar.bits import LANES, at, row_lanes
+
+__all__ = ["TABLE"]
+
+_head = _body = _lanes = None  # bound by build
+
+
+def lookup_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        row = np.zeros(templates.BLOCK, np.int64)  # the lanes beyond a short last block read row 0
+        value = np.zeros(templates.BLOCK, out.dtype)
+        first = np.int64(k) * templates.CHUNK
+        for lo in range(first, min(first + templates.CHUNK, out.size), templates.BLOCK):
+            xb = x[lo : lo + templates.BLOCK]
+            o = out[lo : lo + templates.BLOCK]
+            for i in range(o.size):
+                j = lo + i
+                row[i], value[i] = _head(
+                    xb[i], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
+                )
+            for i in range(0, o.size, LANES):
+                _lanes(table, row, value, i)
+            for i in range(o.size):
+                o[i] = value[i]
+
+
+def lookup_cuda(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
+    for j in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        row, local = _head(
+            x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
+        )
+        out[j] = _body(table, row, local)
+
+
+def lookup_split_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
+    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+        first = np.int64(k) * templates.CHUNK
+        for j in range(first, min(first + templates.CHUNK, out.size)):
+            row, local = _head(
+                x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
+            )
+            out[j] = _body(table, row, local)
+
+
+_DEGREES = {3: (tables.row3, row_lanes(4)), 5: (tables.row5, row_lanes(6)), 7: (tables.row7, row_lanes(8))}  # one row, eight
+
+
+def _lookup(name, head, degree):
+    """Kernels of one way to address a table: parameters as numbers, and as arrays."""
+    split = degree == "split"
+    row, lanes = (tables.row_split, None) if split else _DEGREES[degree]
+    dtype = "float32" if degree == 3 else "float64"
+
+    def signatures(T):
+        many, rest = T[::1], (types.int64, types.int64, types.int64, T[:, ::1], T[::1])
+        second = {"share": (many, many), "sided": (T, T)}.get(name)
+        return [(many, *(second or (kind, kind)), *[kind] * 4, *rest) for kind in (T, many)]
+
+    return Kernel(
+        f"quantile.table_{name}_{degree}", lookup_split_cpu if split else lookup_cpu, lookup_cuda, signatures,
+        dtypes=(dtype,), cpu_only={"_body": row} if split else {"_lanes": lanes}, cuda_only={"_body": row},
+        _head=(tables.HEADS32 if degree == 3 else tables.HEADS)[head],
+    )  # fmt: skip
+
+
+TABLE = {
+    (name, degree): _lookup(name, head, degree)
+    for degree in (*_DEGREES, "split")
+    for head, name in enumerate(("uniform", "exponential", "share", "sided", "signed"))
+    if name != "signed" or degree in (3, 7)  # maps from a base variable have rows of degree 7, and none that are split
+}

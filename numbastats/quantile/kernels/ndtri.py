@@ -1,0 +1,50 @@
+"""Kernels of the normal quantile and its companions: scalar functions bound to the loop skeletons."""
+
+from __future__ import annotations
+
+from numbastats._core import templates
+from numbastats._core.compile import Kernel
+from numbastats.scalar import normal
+
+__all__ = ["ANTITHETIC", "FROM_EXPONENTIAL", "LOG", "NDTRI", "map_kernel"]
+
+
+def _signatures(T):
+    """Data as an array, the four parameters as numbers; and with loc and scale as arrays."""
+    return [(T[::1], T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T, T, T[::1])]
+
+
+def map_kernel(name, fused, dtype, **options):
+    """Kernel of a function of one value and four parameters."""
+    return Kernel(f"quantile.{name}", templates.map5_cpu, templates.map5_cuda, _signatures, dtypes=(dtype,), _f=fused, **options)
+
+
+def _blocked(name, head, tail, fused, dtype):
+    return Kernel(
+        f"quantile.{name}", templates.blocked5_cpu, templates.map5_cuda, _signatures,
+        dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": fused},
+    )  # fmt: skip
+
+
+_DOUBLE = "double precision, rounded once, is what makes this method accurate for float32"
+
+NDTRI = {
+    ("fast", "float64"): _blocked("ndtri_fast", normal.fast_head, normal.fast_tail, normal.fast_fused, "float64"),
+    ("fast", "float32"): map_kernel("ndtri_fast32", normal.fast_fused, "float32"),
+    ("accurate", "float64"): _blocked(
+        "ndtri_accurate", normal.accurate_head, normal.accurate_tail, normal.accurate_fused, "float64"
+    ),
+    ("accurate", "float32"): map_kernel("ndtri_accurate32", normal.accurate32_fused, "float32", f64_ok=_DOUBLE),
+}
+LOG = {dtype: map_kernel(f"ndtri_log_{dtype}", normal.log_fused, dtype) for dtype in ("float64", "float32")}
+
+FROM_EXPONENTIAL = Kernel(
+    "quantile.norm_from_exponential",
+    templates.map1_cpu,
+    templates.map1_cuda,
+    lambda T: [(T[::1], T[::1])],
+    _f=normal.norm_from_exp1,
+)
+ANTITHETIC = Kernel(
+    "quantile.antithetic", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused
+)

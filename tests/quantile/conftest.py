@@ -1,0 +1,13 @@
+"""Fixtures of the tests of `quantile`."""
+
+from __future__ import annotations
+
+import pytest
+
+from numbastats.quantile import Recycler
+from tests.quantile.naive import logistic
+
+
+@pytest.fixture(scope="module")
+def table():
+    return Recycler(logistic)
