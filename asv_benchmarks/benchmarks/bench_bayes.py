@@ -10,8 +10,8 @@ import numpy as np
 import scipy.special
 
 import numbastats as ns
-from numbastats.bayes import kernels as k
-from numbastats.bayes.passes import Rows
+from numbastats.bayes.kernels import likelihood as k
+from numbastats.bayes.likelihood import Rows
 
 from .common import SMOKE, Case, few
 

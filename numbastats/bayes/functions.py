@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbastats.random as random
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import names_ours
-from numbastats.bayes import kernels as k
+from numbastats.bayes.kernels import likelihood as k
 
 __all__ = ["inv_mills", "log_exe1", "log_ndtr", "truncnorm_rvs"]
 

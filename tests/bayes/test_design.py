@@ -7,10 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from numbastats.bayes import storage
-from numbastats.bayes.passes import Rows
+from numbastats.bayes import design as storage
+from numbastats.bayes.likelihood import Rows
+from tests.bayes.test_estimator import _check_passes, _quick
 from tests.contract import same
-from tests.test_bayes import _check_passes, _quick
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 

@@ -19,11 +19,11 @@ from numbastats._core.errors import ConvergenceWarning, choice, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.parallel import check_workers, worker_count
 from numbastats._core.random import key_words, normalise_rng
-from numbastats.bayes import kernels
+from numbastats.bayes.chains import SAMPLERS, Chains
+from numbastats.bayes.design import Reader, Source, column, finite, matrix, part_rows, survey
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
-from numbastats.bayes.passes import Rows
-from numbastats.bayes.samplers import SAMPLERS, Chains
-from numbastats.bayes.storage import Reader, Source, column, finite, matrix, part_rows, survey
+from numbastats.bayes.kernels import likelihood as kernels
+from numbastats.bayes.likelihood import Rows
 
 __all__ = ["BayesProbit", "HorseshoeProbit"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from numbastats._core import templates
 from numbastats._core.dispatch import launch
 from numbastats._core.parallel import worker_count
-from numbastats.bayes import kernels as k
-from numbastats.bayes.storage import part_rows
+from numbastats.bayes.design import part_rows
+from numbastats.bayes.kernels import likelihood as k
 
 __all__ = ["Rows"]
 

@@ -13,9 +13,9 @@ from scipy.linalg import blas, lapack
 
 from numbastats._core.dispatch import launch
 from numbastats._core.random import Purpose, stream_word
-from numbastats.bayes import kernels as k
 from numbastats.bayes.diagnostics import psis
-from numbastats.bayes.passes import Rows
+from numbastats.bayes.kernels import likelihood as k
+from numbastats.bayes.likelihood import Rows
 
 __all__ = ["SAMPLERS", "Chains", "surrogate_sweeps"]
 

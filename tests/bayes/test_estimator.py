@@ -23,16 +23,16 @@ import numbastats as ns
 from numbastats._core import templates
 from numbastats._core.compile import SIMULATED, build, device_function
 from numbastats._core.random import key_words
-from numbastats.bayes import kernels as k
+from numbastats.bayes.chains import Chains, surrogate_sweeps
 from numbastats.bayes.diagnostics import _ranks, psis
-from numbastats.bayes.passes import Rows
-from numbastats.bayes.samplers import Chains, surrogate_sweeps
+from numbastats.bayes.kernels import likelihood as k
+from numbastats.bayes.likelihood import Rows
 from numbastats.scalar import shrinkage
 from numbastats.testing import assert_matches
 from tests.contract import ElementwiseContract, same
 
 mp.mp.dps = 40
-REFERENCE = Path(__file__).parent / "reference" / "bayes"
+REFERENCE = Path(__file__).parents[1] / "reference" / "bayes"
 SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
 
 
@@ -386,7 +386,7 @@ def test_prior_invariance(kind, prior):
 
 def test_prior_invariance_sees_a_wrong_sampler(monkeypatch):
     """The paper's printed law of tau, the wrong triangular solve, a missing acceptance step."""
-    import numbastats.bayes.samplers as samplers
+    import numbastats.bayes.chains as samplers
 
     right = samplers._solve
     with monkeypatch.context() as patch:
@@ -1188,11 +1188,11 @@ def test_limits_of_the_number_of_draws(monkeypatch):
     assert goals(10_000, 100) == [2000, 3000, 5000] and goals(10**6, 1000) == goals(100, 2000) == [2000]
     assert goals(569, 31, draws=300, thin=2, warmup=50) == [650] and goals(569, 31, thin=30)[-1] == 1000 + 4000 * 30
     X, y = _slow()
-    monkeypatch.setattr("numbastats.bayes.probit._MOST_DRAWS", 2000)
+    monkeypatch.setattr("numbastats.bayes.estimator._MOST_DRAWS", 2000)
     with pytest.warns(ns.ConvergenceWarning, match="4 x 2000 draws"):
         model = ns.bayes.HorseshoeProbit(rng=1).fit(X, y)
     assert model.draws_["beta"].shape[1] == 2000
-    monkeypatch.setattr("numbastats.bayes.probit._free_memory", lambda: 2.0 * 8 * 4 * 1000 * (11 + 2))
+    monkeypatch.setattr("numbastats.bayes.estimator._free_memory", lambda: 2.0 * 8 * 4 * 1000 * (11 + 2))
     assert ns.bayes.HorseshoeProbit(rng=1).fit(X, y).draws_["beta"].shape[1] == 1000
     assert ns.bayes.HorseshoeProbit(rng=1, keep="moments").fit(X, y).n_iter_ == 3000
     stop = lambda state: state["iteration"] == 1500  # noqa: E731
@@ -1327,7 +1327,7 @@ def test_bad_types_and_memory(monkeypatch):
         model.predict_proba(X, interval=1.5)
     with pytest.raises(ValueError, match="must hold one of"):
         model.loo(X, np.full(120, 7))
-    monkeypatch.setattr("numbastats.bayes.probit._free_memory", lambda: 1000.0)
+    monkeypatch.setattr("numbastats.bayes.estimator._free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="keep='moments'"):
         _quick().fit(X, y)
 
