@@ -5,9 +5,17 @@ from numbastats.bayes.estimator import BayesProbit, HorseshoeProbit
 from numbastats.bayes.functions import inv_mills, log_exe1, log_ndtr, truncnorm_rvs
 
 __all__ = [
-    "BayesProbit", "HorseshoeProbit", "ess_bulk", "ess_tail", "inv_mills", "log_exe1", "log_ndtr", "mcse", "rhat",
+    "BayesProbit",
+    "HorseshoeProbit",
+    "ess_bulk",
+    "ess_tail",
+    "inv_mills",
+    "log_exe1",
+    "log_ndtr",
+    "mcse",
+    "rhat",
     "truncnorm_rvs",
-]  # fmt: skip
+]
 
 
 def __dir__():
