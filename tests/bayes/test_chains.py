@@ -76,6 +76,7 @@ def _prior_invariance(kind, prior, replicates):
     return min(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "prior"),
     [
@@ -91,6 +92,7 @@ def test_prior_invariance(kind, prior):
     assert _prior_invariance(kind, prior, 4000) > 1e-4
 
 
+@pytest.mark.slow
 def test_prior_invariance_sees_a_wrong_sampler(monkeypatch):
     """The paper's printed distribution of tau, the wrong triangular solve, a missing acceptance step."""
     right = chains._solve
@@ -113,6 +115,7 @@ def public():
         return table[:, 1:], table[:, 0].astype(int), json.load(file)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the chains have not converged")
 @pytest.mark.parametrize("kind", SAMPLERS)
 def test_reference_posterior(kind, public):
@@ -162,6 +165,7 @@ def test_chains_leave_the_coefficients_of_0_at_the_start():
     assert model.sampler_ == "px-gibbs" and model.draws_["log_tau"].min() > -5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SAMPLERS)
 def test_one_coefficient_against_quadrature(kind):
     rng = np.random.default_rng(8)

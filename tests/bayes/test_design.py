@@ -253,6 +253,7 @@ def _peak(call):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_memory_map_is_never_copied_whole(dtype, monkeypatch, tmp_path):
     monkeypatch.setattr(likelihood, "_PART", 2**14)

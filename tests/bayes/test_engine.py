@@ -151,6 +151,7 @@ def test_keyboard_interrupt(monkeypatch, usual_interrupts):
             assert same(model.draws_[name], whole.draws_[name])
 
 
+@pytest.mark.slow
 def test_draws_until_the_chains_agree():
     """By default; the first ones are those of a shorter fit. With a given number there are so many."""
     X, y = nearly_separable()
@@ -167,6 +168,7 @@ def test_draws_until_the_chains_agree():
     assert ns.bayes.HorseshoeProbit(rng=1, slab=3.0).fit(*data(300)).draws_["beta"].shape == (4, 1000, 4)
 
 
+@pytest.mark.slow
 def test_breast_cancer_by_default():
     """R-hat was 1.07 and the ESS 59 after the 1000 draws of the former default."""
     cancer = pytest.importorskip("sklearn.datasets").load_breast_cancer()
@@ -207,6 +209,7 @@ def test_interrupted_between_doublings(monkeypatch, usual_interrupts):
     assert model.draws_["beta"].shape[1] == 1000 and not model.converged_
 
 
+@pytest.mark.slow
 def test_remedies_of_disagreement():
     """The warning says what disagrees, and which options with which values help."""
     X, y = nearly_separable()
