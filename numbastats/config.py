@@ -14,6 +14,8 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import os
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from numbastats._core.checks import choice, is_integer
 
@@ -53,7 +55,7 @@ _process = _from_environment()
 _local: contextvars.ContextVar[dict | None] = contextvars.ContextVar("numbastats_config", default=None)
 
 
-def get(name):
+def get(name: Literal["device", "workers"]) -> Any:
     """Return the option in force.
 
     Parameters
@@ -84,7 +86,7 @@ def get(name):
         return _check(name, None)
 
 
-def set(**options):
+def set(**options: Any) -> None:
     """Set options for the whole process (``with using(...)`` blocks that are open keep their own).
 
     Parameters
@@ -103,7 +105,7 @@ def set(**options):
 
 
 @contextlib.contextmanager
-def using(**options):
+def using(**options: Any) -> Iterator[None]:
     """Context manager: options in force inside the ``with`` block, in this thread or task only.
 
     Parameters

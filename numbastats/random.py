@@ -25,7 +25,12 @@ Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 from numba import types
+from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.elementwise import draw
 from numbastats._core.errors import names_ours
@@ -35,43 +40,66 @@ from numbastats.scalar import loops, samplers
 
 __all__ = ["exponential", "gamma", "key", "normal", "truncnorm", "uniform"]
 
+Device: TypeAlias = Literal["auto", "cpu", "cuda"]
+Size: TypeAlias = int | Sequence[int] | None
+RNG: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
 
 _KEY = (types.uint32, types.uint32, types.uint32, types.int64)
 
 
 def _words(name, head, tail, whole, parameters=2):
-    """Kernels of a law with a fixed number of words per draw, by dtype name."""
+    """Kernels of a distribution with a fixed number of words per draw, by dtype name."""
 
     def make(dtype, per):
         return Kernel(
-            f"random.{name}_{dtype}", loops.words_cpu, loops.words_cuda,
+            f"random.{name}_{dtype}",
+            loops.words_cpu,
+            loops.words_cuda,
             lambda T: [(*_KEY, T, T, T[::1]), (*_KEY, *[T[::1]] * parameters, *[T] * (2 - parameters), T[::1])],
-            dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": whole}, _PER=per,
-        )  # fmt: skip
+            dtypes=(dtype,),
+            cpu_only={"_head": head, "_tail": tail},
+            cuda_only={"_f": whole},
+            _PER=per,
+        )
 
     return {"float64": make("float64", 2), "float32": make("float32", 4)}
 
 
 def _items(name, item, *arrays, **steps):
-    """Kernel of a law whose draws take a varying number of words or way; `arrays`: how many parameters may be arrays."""
+    """Kernel of a distribution whose draws take a varying number of words or way; `arrays`: how many parameters may be arrays."""
     return Kernel(
-        f"random.{name}", loops.items_cpu, loops.items_cuda,
+        f"random.{name}",
+        loops.items_cpu,
+        loops.items_cuda,
         lambda T: [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), T[::1]) for count in (0, *arrays)],
-        cuda_only={"_f": item}, cpu_only=steps,
-    )  # fmt: skip
+        cuda_only={"_f": item},
+        cpu_only=steps,
+    )
 
 
 _UNIFORM = _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words)
 _NORMAL = _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words)
 _EXPONENTIAL = _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair, 1)
 _GAMMA = _items(
-    "gamma", samplers.gamma_item, 2, _first=samplers.gamma_first, _second=samplers.gamma_second, _try=samplers.gamma_try,
+    "gamma",
+    samplers.gamma_item,
+    2,
+    _first=samplers.gamma_first,
+    _second=samplers.gamma_second,
+    _try=samplers.gamma_try,
     _finish=samplers.gamma_finish,
-)  # fmt: skip
+)
 _TRUNCNORM = _items(
-    "truncnorm", samplers.truncnorm1, 1, 4, _first=samplers.truncnorm_first, _second=samplers.truncnorm_second,
-    _try=samplers.truncnorm_central, _finish=samplers.truncnorm_finish,
-)  # fmt: skip
+    "truncnorm",
+    samplers.truncnorm1,
+    1,
+    4,
+    _first=samplers.truncnorm_first,
+    _second=samplers.truncnorm_second,
+    _try=samplers.truncnorm_central,
+    _finish=samplers.truncnorm_finish,
+)
 
 
 def __dir__():
@@ -99,7 +127,7 @@ def _refuse_truncnorm(mu, sigma, lo, hi):
     _refuse_order(("lo", "hi"), lo, hi)
 
 
-def key(rng=None):
+def key(rng: RNG = None) -> tuple[np.uint32, np.uint32]:
     """The Philox key of one call, for functions of `numbastats.scalar.samplers` and `philox` in your own kernels.
 
     Parameters
@@ -139,7 +167,18 @@ def key(rng=None):
 
 
 @names_ours
-def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
+def uniform(
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 1.0,
+    size: Size = None,
+    *,
+    rng: RNG = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """Uniform draws between `low` and `high`.
 
     Parameters
@@ -178,7 +217,18 @@ def uniform(low=0.0, high=1.0, size=None, *, rng=None, dtype=None, out=None, dev
 
 
 @names_ours
-def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
+def normal(
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: Size = None,
+    *,
+    rng: RNG = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """Normal draws by inversion.
 
     Parameters
@@ -221,7 +271,17 @@ def normal(loc=0.0, scale=1.0, size=None, *, rng=None, dtype=None, out=None, dev
 
 
 @names_ours
-def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
+def exponential(
+    scale: ArrayLike = 1.0,
+    size: Size = None,
+    *,
+    rng: RNG = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """Exponential draws by inversion.
 
     Parameters
@@ -257,7 +317,18 @@ def exponential(scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=
 
 
 @names_ours
-def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
+def gamma(
+    shape: ArrayLike,
+    scale: ArrayLike = 1.0,
+    size: Size = None,
+    *,
+    rng: RNG = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """Gamma draws by rejection from a squeezed normal.
 
     Parameters
@@ -281,8 +352,8 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
 
     Notes
     -----
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw differs, and its law
-    does not.
+    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
+    differs, and its distribution does not.
 
     References
     ----------
@@ -299,13 +370,26 @@ def gamma(shape, scale=1.0, size=None, *, rng=None, dtype=None, out=None, device
 
 
 @names_ours
-def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None):
-    """Draws from a normal law restricted to an interval, by inversion.
+def truncnorm(
+    mu: ArrayLike,
+    sigma: ArrayLike,
+    lo: ArrayLike,
+    hi: ArrayLike,
+    size: Size = None,
+    *,
+    rng: RNG = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Draws from a normal distribution restricted to an interval, by inversion.
 
     Parameters
     ----------
     mu, sigma : array_like of float
-        Mean and standard deviation of the untruncated law.
+        Mean and standard deviation of the untruncated distribution.
     lo, hi : array_like of float
         Ends of the interval, in the units of `mu`; may be infinite. All four broadcast against each other.
     size, rng, dtype, out, device, workers, stream
@@ -337,6 +421,18 @@ def truncnorm(mu, sigma, lo, hi, size=None, *, rng=None, dtype=None, out=None, d
     """
     names = ("mu", "sigma", "lo", "hi")
     return draw(
-        _TRUNCNORM, Purpose.TRUNCNORM, names, (mu, sigma, lo, hi), 4, size, rng, dtype, out, device, workers, stream, 20.0,
+        _TRUNCNORM,
+        Purpose.TRUNCNORM,
+        names,
+        (mu, sigma, lo, hi),
+        4,
+        size,
+        rng,
+        dtype,
+        out,
+        device,
+        workers,
+        stream,
+        20.0,
         _refuse_truncnorm,
-    )  # fmt: skip
+    )

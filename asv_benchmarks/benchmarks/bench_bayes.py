@@ -11,7 +11,7 @@ import scipy.special
 
 import numbastats as ns
 from numbastats.bayes import kernels as k
-from numbastats.bayes.passes import Rows
+from numbastats.bayes.likelihood import Rows
 
 from .common import SMOKE, Case, few
 
@@ -159,7 +159,7 @@ class Callback:
             self.fitted = model("split-hmc", warmup=60, draws=draws, callback=lambda state: None).fit(X, y)
 
     def time_state(self):
-        self.fitted._progress(self.fitted._chains.state)
+        self.fitted._run.progress()
 
 
 class Functions:

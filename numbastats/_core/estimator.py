@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from numbastats._core.errors import NotFittedError, names_ours
 __all__ = ["Estimator", "not_fitted"]
 
 
-def not_fitted(message):
-    """A `NotFittedError`; where scikit-learn is loaded, it is its error of that name, too."""
+def not_fitted(message: str) -> NotFittedError:
+    """A `NotFittedError`; where scikit-learn is loaded, also an instance of its error of that name."""
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     return NotFittedError(message) if theirs is None else _of_both(theirs)(message)
 
@@ -26,30 +27,30 @@ def _of_both(theirs):
 
 
 class Estimator:
-    """Parameters by name, a short repr, and what scikit-learn's clone, pipelines and searches ask for.
+    """Parameters by name, a short repr, and the methods that clone, pipelines and searches of scikit-learn call.
 
-    The constructor only stores its arguments, under their own names.
+    A constructor only stores its arguments, under their own names.
     """
 
-    _estimator_type = None
+    _estimator_type: str | None = None
 
     def __init_subclass__(cls):
         super().__init_subclass__()
         if "__init__" in vars(cls):
             cls.__init__ = names_ours(cls.__init__)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
         changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and not np.array_equal(v, defaults[n])}
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the constructor by name.
 
         Parameters
         ----------
         deep : bool
-            For scikit-learn; there is nothing deeper.
+            Accepted for scikit-learn and ignored: no parameter is an estimator.
 
         Returns
         -------
@@ -57,7 +58,7 @@ class Estimator:
         """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of the constructor.
 
         Parameters
@@ -73,7 +74,7 @@ class Estimator:
         Raises
         ------
         ValueError
-            For a name that the constructor does not know.
+            For the name of no parameter.
         """
         known = self.get_params()
         for name, value in params.items():

@@ -1,13 +1,21 @@
 """Bayesian probit regression with shrinkage priors: Gibbs sampling and faster samplers of the same posterior."""
 
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, rhat
+from numbastats.bayes.estimator import BayesProbit, HorseshoeProbit
 from numbastats.bayes.functions import inv_mills, log_exe1, log_ndtr, truncnorm_rvs
-from numbastats.bayes.probit import BayesProbit, HorseshoeProbit
 
 __all__ = [
-    "BayesProbit", "HorseshoeProbit", "ess_bulk", "ess_tail", "inv_mills", "log_exe1", "log_ndtr", "mcse", "rhat",
+    "BayesProbit",
+    "HorseshoeProbit",
+    "ess_bulk",
+    "ess_tail",
+    "inv_mills",
+    "log_exe1",
+    "log_ndtr",
+    "mcse",
+    "rhat",
     "truncnorm_rvs",
-]  # fmt: skip
+]
 
 
 def __dir__():

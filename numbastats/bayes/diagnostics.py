@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats.quantile import ndtri
+from numbastats._core.dispatch import elementwise
+from numbastats.bayes import kernels
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
 
@@ -49,7 +51,8 @@ def _ranks(x):
 
     n = x.shape[0] * x.shape[1]
     r = rankdata(x.reshape(n, -1), axis=0).reshape(x.shape)
-    return ndtri((r - 0.375) / (n + 0.25))
+    scores = (r - 0.375) / (n + 0.25)
+    return elementwise(lambda dtype: kernels.ELEMENTWISE["ndtri"], ("ranks",), (scores,), device="cpu", cost=1.5)
 
 
 def _variances(x):
@@ -85,7 +88,7 @@ def _plain_ess(x):
     return out
 
 
-def rhat(x):
+def rhat(x: ArrayLike) -> float | NDArray[np.float64]:
     """Rank-normalised split R-hat: the larger of the bulk and the folded one.
 
     Parameters
@@ -119,7 +122,7 @@ def rhat(x):
     return _result(x, np.maximum(_plain_rhat(_ranks(draws)), _plain_rhat(_ranks(folded))))
 
 
-def ess_bulk(x):
+def ess_bulk(x: ArrayLike) -> float | NDArray[np.float64]:
     """Effective sample size of the rank-normalised draws.
 
     Parameters
@@ -145,7 +148,7 @@ def ess_bulk(x):
     return _result(x, _plain_ess(_ranks(_split(_chains(x)))))
 
 
-def ess_tail(x):
+def ess_tail(x: ArrayLike) -> float | NDArray[np.float64]:
     """The smaller effective sample size of the indicators below the 5 % and the 95 % quantile.
 
     Parameters
@@ -175,7 +178,7 @@ def ess_tail(x):
     return _result(x, np.minimum(*sizes))
 
 
-def mcse(x):
+def mcse(x: ArrayLike) -> float | NDArray[np.float64]:
     """Monte Carlo standard error of the mean.
 
     Parameters
@@ -206,7 +209,7 @@ def mcse(x):
 
 
 def psis(log_weights):
-    """Smooth the largest importance weights of every row by a generalised Pareto law.
+    """Smooth the largest importance weights of every row by a generalised Pareto distribution.
 
     Parameters
     ----------

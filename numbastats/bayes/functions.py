@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import ArrayLike, DTypeLike
+
 import numbastats.random as random
 from numbastats._core.dispatch import elementwise
 from numbastats._core.errors import names_ours
 from numbastats.bayes import kernels as k
+from numbastats.random import RNG, Device, Size
 
 __all__ = ["inv_mills", "log_exe1", "log_ndtr", "truncnorm_rvs"]
 
@@ -14,7 +19,15 @@ def _evaluate(name, x, cost, options):
     return elementwise(lambda dtype: k.ELEMENTWISE[name], ("x",), (x,), cost=cost, **options)
 
 
-def log_ndtr(x, *, out=None, dtype=None, device=None, workers=None, stream=None):
+def log_ndtr(
+    x: ArrayLike,
+    *,
+    out: Any = None,
+    dtype: DTypeLike = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """Logarithm of the standard normal distribution function.
 
     Parameters
@@ -45,7 +58,15 @@ def log_ndtr(x, *, out=None, dtype=None, device=None, workers=None, stream=None)
     return _evaluate("log_ndtr", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
 
-def inv_mills(x, *, out=None, dtype=None, device=None, workers=None, stream=None):
+def inv_mills(
+    x: ArrayLike,
+    *,
+    out: Any = None,
+    dtype: DTypeLike = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """phi(x)/Phi(x), the derivative of `log_ndtr`.
 
     Parameters
@@ -73,7 +94,15 @@ def inv_mills(x, *, out=None, dtype=None, device=None, workers=None, stream=None
     return _evaluate("inv_mills", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
 
-def log_exe1(x, *, out=None, dtype=None, device=None, workers=None, stream=None):
+def log_exe1(
+    x: ArrayLike,
+    *,
+    out: Any = None,
+    dtype: DTypeLike = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """log(e^x E1(x)), E1 the exponential integral: the log density of a horseshoe coefficient, but for constants.
 
     Parameters
@@ -102,7 +131,17 @@ def log_exe1(x, *, out=None, dtype=None, device=None, workers=None, stream=None)
 
 
 @names_ours
-def truncnorm_rvs(mu, *, rng=None, size=None, dtype=None, out=None, device=None, workers=None, stream=None):
+def truncnorm_rvs(
+    mu: ArrayLike,
+    *,
+    rng: RNG = None,
+    size: Size = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+) -> Any:
     """Draws of N(mu, 1) restricted to (0, inf): the latent variable of a probit model.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The samplers: the paper's Gibbs sampler, the same with parameter expansion, split Hamiltonian steps, a Gaussian surrogate.
+"""Markov chains: the paper's Gibbs sampler, the same with parameter expansion, split Hamiltonian steps, a Gaussian surrogate.
 
 All chains advance together: a pass over X serves them all. The state is a dictionary of arrays, so that it can be saved and
 resumed exactly: what an iteration draws depends on the key, the chain and the iteration alone.
@@ -15,7 +15,7 @@ from numbastats._core.dispatch import launch
 from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
 from numbastats.bayes.diagnostics import psis
-from numbastats.bayes.passes import Rows
+from numbastats.bayes.likelihood import Rows
 
 __all__ = ["SAMPLERS", "Chains", "surrogate_sweeps"]
 
@@ -100,9 +100,16 @@ class Chains:
         D = np.ones(shape)
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
         self.state = s = {
-            "B": np.zeros(shape), "D": D, "T": np.full(chains, -2.0 if tau is None else math.log(tau)), "iteration": 0,
-            "clock": 0, "angle": _ANGLE, "accepted": np.zeros(chains), "offered": 0, "nonfinite": 0,
-        }  # fmt: skip
+            "B": np.zeros(shape),
+            "D": D,
+            "T": np.full(chains, -2.0 if tau is None else math.log(tau)),
+            "iteration": 0,
+            "clock": 0,
+            "angle": _ANGLE,
+            "accepted": np.zeros(chains),
+            "offered": 0,
+            "nonfinite": 0,
+        }
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
         if self.kind in ("gibbs", "px-gibbs"):

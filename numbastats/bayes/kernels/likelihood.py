@@ -1,40 +1,17 @@
-"""Kernels of the probit samplers: the one pass over the rows of X, the scales given the coefficients, and normal draws."""
+"""The one pass over the rows of X: the log-likelihood with its gradient, and the latent variables drawn anew."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core import templates
 from numbastats._core.compile import Kernel, array_function, device_function
-from numbastats.scalar import shrinkage, special
 from numbastats.scalar.bits import in_step
-from numbastats.scalar.elementary import exp
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
-from numbastats.scalar.samplers import gamma1, normal_from_words
-from numbastats.scalar.shrinkage import (
-    DONE,
-    auxiliary,
-    bounded,
-    global_precision,
-    item_of,
-    local_precision,
-    log_prior_tau,
-    of_bfloat16,
-    of_float,
-    of_int8,
-    slice_step,
-    truncnorm_right,
-    truncnorm_right_far,
-    uniform_pair,
-)  # fmt: skip
+from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
 from numbastats.scalar.special import log_ndtr_ratio
 
-__all__ = [
-    "CONDITIONALS", "DRAWS", "ELEMENTWISE", "GROUP", "LATENT", "LATENT_STAGE", "LOGLIK", "SCALES", "STAGES", "tile_rows",
-]  # fmt: skip
+__all__ = ["GROUP", "LATENT", "LOGLIK", "latent_row", "tile_rows"]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
@@ -93,9 +70,8 @@ def transposed(X, r, g):
     for k in range(0, whole, 8):
         x0, x1, x2, x3 = X[k], X[k + 1], X[k + 2], X[k + 3]
         x4, x5, x6, x7 = X[k + 4], X[k + 5], X[k + 6], X[k + 7]
-        r0, r1, r2, r3, r4, r5, r6, r7 = (
-            T(r[k]), T(r[k + 1]), T(r[k + 2]), T(r[k + 3]), T(r[k + 4]), T(r[k + 5]), T(r[k + 6]), T(r[k + 7]),
-        )  # fmt: skip
+        r0, r1, r2, r3 = T(r[k]), T(r[k + 1]), T(r[k + 2]), T(r[k + 3])
+        r4, r5, r6, r7 = T(r[k + 4]), T(r[k + 5]), T(r[k + 6]), T(r[k + 7])
         for j in range(g.size):
             g[j] += ((x0[j] * r0 + x1[j] * r1) + (x2[j] * r2 + x3[j] * r3)) + (
                 (x4[j] * r4 + x5[j] * r5) + (x6[j] * r6 + x7[j] * r7)
@@ -263,133 +239,9 @@ def loglik_row(k0, k1, stream, step, row, m):
     return ratio, value
 
 
-# --- tau and the local scales given the coefficients, one chain per task ------------------------------------------------
-# The first `skip` columns are the intercept. D = eta/tau^2, in a range that a Cholesky factorisation can take.
-
-
-def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
-    for q in prange(B.shape[0]):
-        b = B[q, skip:]
-        work = np.empty(b.size)
-        t = T[q]
-        phase, count, level, lo, hi, at = (DONE if fixed else 0), 0, 0.0, t, t, t
-        while phase != DONE:
-            for j in range(b.size):
-                work[j] = _density(b[j], at)
-            value = 0.0
-            for j in range(b.size):
-                value += work[j]
-            value += log_prior_tau(at, np.float64(b.size), scale)
-            phase, count, level, lo, hi, at = slice_step(
-                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(0, step), streams[0, q]
-            )
-        T[q] = at
-        for j in range(b.size):
-            D[q, skip + j] = bounded(_local(b[j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
-
-
-def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
-    share = cuda.shared.array(GROUP, np.float64)
-    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, GROUP)
-    p = B.shape[1] - skip
-    for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
-        t = T[q]
-        phase, count, level, lo, hi, at = (DONE if fixed else 0), 0, 0.0, t, t, t
-        while phase != DONE:  # the same decisions in every thread
-            value = 0.0
-            if lane < lanes:
-                for j in range(lane, p, lanes):
-                    value += _density(B[q, skip + j], at)
-                share[lane] = value
-            cuda.syncthreads()
-            value = 0.0
-            for i in range(lanes):
-                value += share[i]
-            cuda.syncthreads()
-            value += log_prior_tau(at, np.float64(p), scale)
-            phase, count, level, lo, hi, at = slice_step(
-                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(0, step), streams[0, q]
-            )
-        cuda.syncthreads()
-        if lane == 0:
-            T[q] = at
-        for j in range(lane, p, cuda.blockDim.x):
-            D[q, skip + j] = bounded(_local(B[q, skip + j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
-
-
-# --- the paper's conditionals of the horseshoe, with its auxiliary variables nu and xi ----------------------------------
-# V rows: eta = lambda^-2, nu^-1. W columns: tau^-2, xi^-1.
-
-
-def conditionals_cpu(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
-    for q in prange(B.shape[0]):
-        p = B.shape[1] - skip
-        total = 0.0
-        for j in range(p):
-            V[q, 0, j] = local_precision(B[q, skip + j], W[q, 0], V[q, 1, j], k0, k1, item_of(j, step), streams[1, q])
-            total += 0.5 * B[q, skip + j] * B[q, skip + j] * V[q, 0, j]
-        if not fixed:
-            W[q, 0] = global_precision(total, np.float64(p), W[q, 1], k0, k1, item_of(0, step), streams[0, q])
-            W[q, 1] = auxiliary(1.0 / (scale * scale) + W[q, 0], k0, k1, item_of(p, step), streams[2, q])
-        T[q] = -0.5 * math.log(W[q, 0])
-        for j in range(p):
-            V[q, 1, j] = auxiliary(1.0 + V[q, 0, j], k0, k1, item_of(j, step), streams[2, q])
-            D[q, skip + j] = bounded(V[q, 0, j] * W[q, 0])
-
-
-def conditionals_cuda(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
-    share = cuda.shared.array(GROUP, np.float64)
-    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, GROUP)
-    p = B.shape[1] - skip
-    for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
-        total = 0.0
-        if lane < lanes:
-            for j in range(lane, p, lanes):
-                V[q, 0, j] = local_precision(B[q, skip + j], W[q, 0], V[q, 1, j], k0, k1, item_of(j, step), streams[1, q])
-                total += 0.5 * B[q, skip + j] * B[q, skip + j] * V[q, 0, j]
-            share[lane] = total
-        cuda.syncthreads()
-        if lane == 0:
-            for i in range(1, lanes):
-                total += share[i]
-            if not fixed:
-                W[q, 0] = global_precision(total, np.float64(p), W[q, 1], k0, k1, item_of(0, step), streams[0, q])
-                W[q, 1] = auxiliary(1.0 / (scale * scale) + W[q, 0], k0, k1, item_of(p, step), streams[2, q])
-            T[q] = -0.5 * math.log(W[q, 0])
-        cuda.syncthreads()
-        if lane < lanes:
-            for j in range(lane, p, lanes):
-                V[q, 1, j] = auxiliary(1.0 + V[q, 0, j], k0, k1, item_of(j, step), streams[2, q])
-                D[q, skip + j] = bounded(V[q, 0, j] * W[q, 0])
-        cuda.syncthreads()
-
-
-# --- the other random numbers of an iteration: normals, and two uniforms and a gamma draw per chain --------------------
-
-
-def draws_cpu(k0, k1, streams, step, shape, Z, U):
-    for q in prange(Z.shape[0]):
-        z = Z[q]
-        for j in range(z.size):
-            w0, w1, w2, w3 = philox4x32(np.uint32(j), step, np.uint32(0), streams[3, q], k0, k1)
-            z[j] = normal_from_words(w0, w1, 0.0, 1.0)
-        U[q, 0], U[q, 1] = uniform_pair(k0, k1, item_of(0, step), streams[4, q])
-        U[q, 2] = gamma1(k0, k1, item_of(0, step), streams[5, q], shape, 1.0)
-
-
-def draws_cuda(k0, k1, streams, step, shape, Z, U):
-    for i in range(cuda.grid(1), Z.size, cuda.gridsize(1)):
-        q, j = i // Z.shape[1], i % Z.shape[1]
-        w0, w1, w2, w3 = philox4x32(np.uint32(j), step, np.uint32(0), streams[3, q], k0, k1)
-        Z[q, j] = normal_from_words(w0, w1, 0.0, 1.0)
-        if j == 0:
-            U[q, 0], U[q, 1] = uniform_pair(k0, k1, item_of(0, step), streams[4, q])
-            U[q, 2] = gamma1(k0, k1, item_of(0, step), streams[5, q], shape, 1.0)
-
-
 # --- registration ----------------------------------------------------------------------------------------------------
 
-_f, _i, _u, _b = types.float64, types.int64, types.uint32, types.boolean
+_f, _i, _u = types.float64, types.int64, types.uint32
 _DOUBLE = "row functions and sums are double: what they add up decides whether a proposal is accepted"
 
 
@@ -397,19 +249,15 @@ def _pass(name, storage, words, rows, row):
     """A pass over rows of one storage type; floats of both types share a kernel."""
     stored, dtypes, load, number = storage
     return Kernel(
-        f"bayes.{name}", pass_cpu, pass_cuda,
+        f"bayes.{name}",
+        pass_cpu,
+        pass_cuda,
         lambda T: [((stored or T)[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, T[:, :, ::1], _f[:, ::1])],
-        dtypes=dtypes, f64_ok=_DOUBLE, cuda_only={"_row": row, "_number": number},
+        dtypes=dtypes,
+        f64_ok=_DOUBLE,
+        cuda_only={"_row": row, "_number": number},
         cpu_only={"_words": words, "_rows": rows, "_load": load, "_COPIES": 0 if stored is None else 1},
-    )  # fmt: skip
-
-
-def _scales(name, density, local):
-    return Kernel(
-        f"bayes.scales_{name}", scales_cpu, scales_cuda,
-        lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
-        dtypes=("float64",), _density=density, _local=local,
-    )  # fmt: skip
+    )
 
 
 _STORAGE = {  # of X: stored type, None for that of the sums; types of the sums; loads
@@ -419,30 +267,3 @@ _STORAGE = {  # of X: stored type, None for that of the sums; types of the sums;
 }
 LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_row) for name, s in _STORAGE.items()}
 LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
-SCALES = {
-    "horseshoe": _scales("horseshoe", shrinkage.horseshoe_density, shrinkage.horseshoe_local1),
-    "lasso": _scales("lasso", shrinkage.lasso_density, shrinkage.lasso_local1),
-    "ridge": _scales("ridge", shrinkage.ridge_density, shrinkage.ridge_local1),
-}
-CONDITIONALS = Kernel(
-    "bayes.conditionals", conditionals_cpu, conditionals_cuda,
-    lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[:, :, ::1], _f[:, ::1], _f[::1], _f[:, ::1])],
-    dtypes=("float64",),
-)  # fmt: skip
-DRAWS = Kernel(
-    "bayes.draws", draws_cpu, draws_cuda, lambda T: [(_u, _u, _u[:, ::1], _u, _f, _f[:, ::1], _f[:, ::1])], dtypes=("float64",)
-)
-STAGES = 7  # streams of a chain: slice, local scales, auxiliary variables, normals, uniforms, gamma draws, latent variables
-LATENT_STAGE = 6
-
-
-def _map(name, f):
-    return Kernel(f"bayes.{name}", templates.map1_cpu, templates.map1_cuda, lambda T: [(T[::1], T[::1])], _f=f)
-
-
-ELEMENTWISE = {
-    "log_ndtr": _map("log_ndtr", special.log_ndtr),
-    "inv_mills": _map("inv_mills", shrinkage.inv_mills),
-    "log_exe1": _map("log_exe1", shrinkage.log_exe1),
-    "ndtr": _map("ndtr", special.ndtr),
-}

@@ -1,58 +1,22 @@
-"""The rows of X on their way to the passes: read in blocks from where they are, surveyed, and written in their storage type."""
+"""The design matrix: read in blocks from where it is, surveyed, scaled, and written in its storage type."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from numbastats._core.broadcast import refuse_mask, unmasked
-from numbastats._core.dispatch import to_host
+from numbastats._core.errors import warn
+from numbastats.bayes.arguments import block, finite, matrix
+from numbastats.bayes.likelihood import part_rows
 
-__all__ = ["Reader", "Source", "Survey", "column", "finite", "integers", "matrix", "part_rows", "survey"]
+__all__ = ["Reader", "Scaling", "Source", "Survey", "integers", "scaling", "storage_by_size", "survey"]
 
-PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
-
-
-def part_rows(columns):
-    """Rows of a part."""
-    return max(1, PART // max(columns, 1))
-
-
-def column(y):
-    """Outcomes; a single column as an array of one axis."""
-    refuse_mask(y)
-    y = np.asarray(to_host(y, "y"))
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-
-
-def matrix(X):
-    """X as an array of two axes, a memory map as one of its own memory; its faults named."""
-    if hasattr(X, "toarray"):
-        raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
-    frame, X = X, unmasked(to_host(X, "X"))
-    if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
-        X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
-    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
-        raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
-    if X.dtype.kind not in "fiub":
-        raise TypeError(f"X has dtype {X.dtype}; it must be real numbers, X.astype('float64')")
-    if X.ndim != 2:
-        raise ValueError(
-            f"X has shape {X.shape}; it must have two axes, rows and columns. Reshape your data: "
-            "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
-        )
-    return X
-
-
-def finite(x, first):
-    """Raise where a block of rows has a NaN or infinity; `first` is the number of its first row."""
-    bad = ~np.isfinite(x)
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        found = "NaN" if np.isnan(x[i, j]) else f"infinite ({x[i, j]})"
-        raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
+_SINGLE_FROM = 1_000_000  # entries of X from which it is kept in float32 by default
+_LARGEST = 1e100  # of X: X'X and the bounds of prior precisions are in the range of a Cholesky factorisation
 
 
 class Reader:
@@ -77,14 +41,8 @@ class Reader:
         if not hasattr(pairs, "__iter__"):
             raise TypeError(f"X() gave a {type(pairs).__name__}; it must give an iterator of pairs (rows, outcomes)")
         for pair in pairs:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise TypeError(f"X() must give pairs (rows, outcomes), got a {type(pair).__name__}")
-            x, y = matrix(pair[0]), column(pair[1])
-            if y.shape != x.shape[:1]:
-                raise ValueError(f"X() gave rows of shape {x.shape} with outcomes of shape {y.shape}; give one outcome per row")
-            columns = x.shape[1] if columns is None else columns
-            if x.shape[1] != columns:
-                raise ValueError(f"X() gave rows of {columns} and of {x.shape[1]} columns; give the same ones in every block")
+            x, y = block(pair, columns)
+            columns = x.shape[1]
             yield x, y
 
     def pieces(self, rows=None):
@@ -212,6 +170,81 @@ def integers(facts, rounded):
     middle = 0.5 * low + 0.5 * high
     origin = np.where(exact, np.where((low >= -127.0) & (high <= 127.0), 0.0, np.floor(middle)), middle)
     return origin, np.where(exact | (low == high), 1.0, np.maximum(high / 254.0 - low / 254.0, np.finfo(float).tiny))
+
+
+class Scaling(NamedTuple):
+    """The sampler's columns are (x - shift)/scale; `unit`, a power of two, is the part of the scale that all of them share."""
+
+    shift: np.ndarray
+    scale: np.ndarray
+    unit: float
+    trivial: bool  # shift 0 and scale 1
+
+    def original(self, B, skip):
+        """Coefficients of the sampler's columns as those of the columns of X, after `skip` of the intercept, on the last axis."""
+        if self.trivial:
+            return B.copy()
+        B = B / np.concatenate([np.ones(skip), self.scale])
+        if skip:
+            B[..., 0] -= B[..., 1:] @ self.shift
+        return B
+
+
+def _unit(sizes):
+    """What coefficients are measured in: a power of two by which the smallest columns come near 1, if they are far below.
+
+    Prior precisions of coefficients are kept above 1e-12, for the Cholesky factorisation, and start values are near 1.
+    """
+    sizes = sizes[sizes > 0]
+    if not sizes.size or sizes.min() > 1e-3:
+        return 1.0
+    return 2.0 ** round(max(0.0, math.log2(min(1 / max(sizes.min(), 1e-270), 1e12 / sizes.max()))))
+
+
+def storage_by_size(facts):
+    """The type of X in memory where the user asks for none."""
+    return "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
+
+
+def scaling(facts, storage, *, intercept, standardize):
+    """Shift and scale of the columns; warns of columns that the prior does not suit, raises for those out of range.
+
+    Parameters
+    ----------
+    facts : Survey
+    storage : {"float64", "float32", "bfloat16", "int8"}
+    intercept, standardize : bool
+
+    Returns
+    -------
+    Scaling
+    """
+    sd = facts.sd
+    shift, scale = np.zeros(facts.p), np.ones(facts.p)
+    if intercept and (sd == 0).any():
+        warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept")
+    if standardize:
+        scale = np.where(sd > 0, sd, 1.0)
+        if intercept:
+            shift = facts.mean
+    elif (sd > 0).any() and sd.max() > 1e3 * sd[sd > 0].min():
+        warn(
+            f"the columns' standard deviations go from {sd[sd > 0].min():.3g} to {sd.max():.3g}, but all coefficients "
+            "share one prior; pass standardize=True"
+        )
+    limit = {"float32": np.finfo(np.float32).max, "bfloat16": 2.0**128 - 2.0**120}.get(storage, np.finfo(float).max)
+    with np.errstate(over="ignore"):
+        unit = _unit(np.hypot(facts.mean - shift, sd) / scale)
+        scale = scale / unit
+        size = np.abs((np.stack([facts.low, facts.high]) - shift) / scale).max(axis=0)
+    beyond = (scale < 1e-300) | (~(size <= limit) & (storage != "int8")) | ~(size <= _LARGEST)
+    if beyond.any():
+        j = int(np.argmax(beyond))
+        raise ValueError(
+            f"column {j} of X has numbers that are too large or too small for {storage}: they go from {facts.low[j]:.3g} to "
+            f"{facts.high[j]:.3g}; bring it to a scale near 1, or pass standardize=True"
+        )
+    return Scaling(shift, scale, unit, not standardize and unit == 1.0)
 
 
 class Source:

@@ -1,4 +1,4 @@
-"""The data of a probit model, rows multiplied by the sign of their outcome, and the passes over them."""
+"""The likelihood of a probit model: sums over the rows of X, each row multiplied by the sign of its outcome."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from numbastats._core import templates
 from numbastats._core.dispatch import launch
 from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
-from numbastats.bayes.storage import part_rows
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "part_rows"]
 
+_PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
 # By type of the stored numbers: the suffix of its kernels, the type of their sums.
 _STORED = {
-    "float64": ("", np.float64), "float32": ("", np.float32), "int8": ("_int8", np.float64), "uint16": ("_bfloat16", np.float32),
-}  # fmt: skip
+    "float64": ("", np.float64),
+    "float32": ("", np.float32),
+    "int8": ("_int8", np.float64),
+    "uint16": ("_bfloat16", np.float32),
+}
+
+
+def part_rows(columns):
+    """Rows of a part."""
+    return max(1, _PART // max(columns, 1))
 
 
 class Rows:
@@ -88,11 +96,10 @@ class Rows:
             c = slice(lo // self.chunk, -(-(lo + x.shape[0]) // self.chunk))
             items = S[c].size * k.GROUP
             cost = x.shape[0] * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
-            launch(
-                kernels[self.kernels], (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), G[c], S[c]), items,
-                device=self.device, workers=self.workers, cost=cost, outputs=(-2, -1), threads=k.GROUP,
-            )  # fmt: skip
-        return self._meant(G.sum(axis=0, dtype=np.float64)), np.array([templates.combine(s) for s in S.T])
+            arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), G[c], S[c])
+            where = {"device": self.device, "workers": self.workers, "threads": k.GROUP}
+            launch(kernels[self.kernels], arguments, items, cost=cost, outputs=(-2, -1), **where)
+        return self._of_rows(G.sum(axis=0, dtype=np.float64)), np.array([templates.combine(s) for s in S.T])
 
     def _stored(self, B):
         """Coefficients of the stored columns that give the same linear predictors as B."""
@@ -104,7 +111,7 @@ class Rows:
             out[:, 0] += (B * self.shift).sum(axis=1)  # not a matrix product, whose rounding depends on the number of chains
         return out
 
-    def _meant(self, g):
+    def _of_rows(self, g):
         """Sums over the rows from those over the stored columns."""
         if self.scale is None:
             return g

@@ -1,4 +1,4 @@
-"""Where the rows of a probit model are kept: small types, memory maps, readers."""
+"""The design matrix: small types, memory maps and readers, and coefficients on the scale of X."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from numbastats.bayes import storage
-from numbastats.bayes.passes import Rows
+from numbastats.bayes import likelihood
+from numbastats.bayes.design import Reader, survey
+from numbastats.bayes.likelihood import Rows
+from tests.bayes.naive import SAMPLERS, check_passes, data, quick
 from tests.contract import same
-from tests.test_bayes import _check_passes, _quick
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 
@@ -53,7 +54,7 @@ def test_passes_over_integers(lead, device):
     X = stored * scale + stored[:, :1] * shift
     rows = Rows(stored, device, 1, scale[lead:], shift[lead:])
     X = X[:, lead:]
-    _check_passes(rows, X, 0.4 * rng.standard_normal((2, 5 - lead)))
+    check_passes(rows, X, 0.4 * rng.standard_normal((2, 5 - lead)))
     np.testing.assert_allclose(rows.gram(), X.T @ X, rtol=1e-13)
     np.testing.assert_allclose(rows.floats(), X, rtol=1e-15)
 
@@ -102,10 +103,10 @@ def test_integers_are_kept_exactly(options, standardize):
     """The chain is that of float64, in an eighth of the memory."""
     X = _counts()
     y, options = _outcomes(X), dict(draws=20, standardize=standardize) | options
-    want = _quick(dtype="float64", **options).fit(X, y)
+    want = quick(dtype="float64", **options).fit(X, y)
     for given, more in ((X, dict(dtype="int8")), (X.astype(np.int64), dict(dtype=np.int8)), (X, dict(quantize=True))):
-        got = _quick(**more, **options).fit(given, y)
-        assert got._chains.rows.X.dtype == np.int8 and got._chains.rows.X.shape == (150, 5)
+        got = quick(**more, **options).fit(given, y)
+        assert got._run.chains.rows.X.dtype == np.int8 and got._run.chains.rows.X.shape == (150, 5)
         np.testing.assert_allclose(got.draws_["beta"], want.draws_["beta"], rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(got.draws_["intercept"], want.draws_["intercept"], rtol=1e-6, atol=1e-6)
 
@@ -113,7 +114,7 @@ def test_integers_are_kept_exactly(options, standardize):
 def test_no_more_columns_than_needed():
     """Numbers from -127 to 127 need no shift, and so no column of signs."""
     X = _counts()
-    rows = _quick(dtype="int8", fit_intercept=False, draws=5).fit(X[:, :2], _outcomes(X))._chains.rows
+    rows = quick(dtype="int8", fit_intercept=False, draws=5).fit(X[:, :2], _outcomes(X))._run.chains.rows
     assert rows.X.shape == (150, 2) and rows.shift is None
 
 
@@ -121,7 +122,7 @@ def test_wide_data_of_integers():
     X = np.random.default_rng(3).integers(0, 3, (9, 14))
     y = _outcomes(X)
     options = dict(sampler="px-gibbs", draws=20)
-    want, got = (_quick(dtype=dtype, **options).fit(X, y).draws_["beta"] for dtype in ("float64", "int8"))
+    want, got = (quick(dtype=dtype, **options).fit(X, y).draws_["beta"] for dtype in ("float64", "int8"))
     np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
 
 
@@ -130,27 +131,27 @@ def test_rounded_columns(standardize):
     """The posterior is that of the rounded numbers."""
     X = np.random.default_rng(3).gamma(2.0, 3.0, (150, 3))
     y, options = _outcomes(X), dict(standardize=standardize, draws=20)
-    got = _quick(quantize=True, **options).fit(X, y)
+    got = quick(quantize=True, **options).fit(X, y)
     rounded = nearest_of_255(X)
     assert abs(rounded - X).max(axis=0) == pytest.approx(np.ptp(X, axis=0) / 508, rel=0.1)
     signs = np.where(y, 1, -1)[:, None]
     if not standardize:
-        np.testing.assert_allclose(got._chains.rows.floats() * signs, np.column_stack([np.ones(150), rounded]), rtol=1e-13)
-        want = _quick(dtype="float64", **options).fit(rounded, y)
+        np.testing.assert_allclose(got._run.chains.rows.floats() * signs, np.column_stack([np.ones(150), rounded]), rtol=1e-13)
+        want = quick(dtype="float64", **options).fit(rounded, y)
         np.testing.assert_allclose(got.draws_["beta"], want.draws_["beta"], rtol=1e-6, atol=1e-9)
     else:
         centred = (rounded - X.mean(axis=0)) / X.std(axis=0)
-        np.testing.assert_allclose(got._chains.rows.floats()[:, 1:] * signs, centred, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(got._run.chains.rows.floats()[:, 1:] * signs, centred, rtol=1e-12, atol=1e-12)
 
 
 def test_bfloat16():
     """The chain of float32 on the numbers of eight significant bits; larger by 2^-9 at most."""
     X = np.random.default_rng(3).standard_normal((150, 3))
     y = _outcomes(X)
-    got = _quick(dtype="bfloat16", draws=20).fit(X, y)
-    want = _quick(dtype="float32", draws=20).fit(nearest_bfloat16(X), y)
-    stored = got._chains.rows
-    assert stored.X.dtype == np.uint16 and same(stored.floats(), want._chains.rows.X)
+    got = quick(dtype="bfloat16", draws=20).fit(X, y)
+    want = quick(dtype="float32", draws=20).fit(nearest_bfloat16(X), y)
+    stored = got._run.chains.rows
+    assert stored.X.dtype == np.uint16 and same(stored.floats(), want._run.chains.rows.X)
     np.testing.assert_allclose(got.draws_["beta"], want.draws_["beta"], rtol=1e-3, atol=1e-4)
 
 
@@ -167,7 +168,7 @@ BAD_STORAGE = [
 def test_bad_storage(options, change, error, message):
     X = _counts()
     with pytest.raises(error, match=message):
-        _quick(**options).fit(X if change is None else change(X), _outcomes(X))
+        quick(**options).fit(X if change is None else change(X), _outcomes(X))
 
 
 # --- rows that are read at every pass ------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def test_bad_storage(options, change, error, message):
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of 128 rows of 5 columns: several in a data set of 500 rows."""
-    monkeypatch.setattr(storage, "PART", 700)
+    monkeypatch.setattr(likelihood, "_PART", 700)
 
 
 def _mapped(folder, X):
@@ -211,15 +212,15 @@ def test_blocks_give_the_draws_of_an_array(options, small_parts, tmp_path):
     X, y = _normal()
     X = np.round(30.0 * X) if "dtype" in options else X
     options = dict(draws=20) | options
-    want = _quick(**options).fit(X, y)
+    want = quick(**options).fit(X, y)
     readers = [Blocks(X, y, sizes) for sizes in ([64], [128, 64], [1, 0, 300, 7], [1000])]
-    fits = [_quick(**options).fit(reader) for reader in readers]
-    fits += [_quick(**options).fit(_mapped(tmp_path, order(X)), y) for order in (np.ascontiguousarray, np.asfortranarray)]
+    fits = [quick(**options).fit(reader) for reader in readers]
+    fits += [quick(**options).fit(_mapped(tmp_path, order(X)), y) for order in (np.ascontiguousarray, np.asfortranarray)]
     for got in fits:
         for name in want.draws_:
             assert same(got.draws_[name], want.draws_[name])
         assert same(got.moments_["variance"], want.moments_["variance"])
-        assert isinstance(got._chains.rows.X, np.ndarray) == (got.dtype == "int8")
+        assert isinstance(got._run.chains.rows.X, np.ndarray) == (got.dtype == "int8")
     if want.sampler == "gibbs":  # once for the survey, once for X'X, then at every iteration
         assert [reader.readings for reader in readers] == [2 + 80] * 4
     if want.dtype == "int8":
@@ -230,16 +231,16 @@ def test_blocks_give_the_draws_of_an_array(options, small_parts, tmp_path):
 def test_blocks_on_the_device(small_parts):
     X, y = _normal(200)
     options = dict(sampler="gibbs", warmup=0, draws=2)
-    want = _quick(**options).fit(X, y).draws_["beta"]
-    got = _quick(**options, device="cuda").fit(Blocks(X, y, [50])).draws_["beta"]
+    want = quick(**options).fit(X, y).draws_["beta"]
+    got = quick(**options, device="cuda").fit(Blocks(X, y, [50])).draws_["beta"]
     np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
 
 
 def test_more_columns_than_rows_are_held_in_memory(tmp_path):
     X, y = _normal(9, 14)
     options = dict(sampler="auto", draws=10)
-    want = _quick(**options).fit(X, y)
-    for got in (_quick(**options).fit(_mapped(tmp_path, X), y), _quick(**options).fit(Blocks(X, y, [4]))):
+    want = quick(**options).fit(X, y)
+    for got in (quick(**options).fit(_mapped(tmp_path, X), y), quick(**options).fit(Blocks(X, y, [4]))):
         assert got.sampler_ == "px-gibbs" and same(got.draws_["beta"], want.draws_["beta"])
 
 
@@ -252,28 +253,29 @@ def _peak(call):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_memory_map_is_never_copied_whole(dtype, monkeypatch, tmp_path):
-    monkeypatch.setattr(storage, "PART", 2**14)
+    monkeypatch.setattr(likelihood, "_PART", 2**14)
     X, y = _normal(20_000, 30, dtype)
     mapped = _mapped(tmp_path, X)
-    model = _quick(warmup=50, draws=5, dtype=dtype)
+    model = quick(warmup=50, draws=5, dtype=dtype)
     assert _peak(lambda: model.fit(X, y)) > X.nbytes
     assert _peak(lambda: model.fit(mapped, y)) < 0.6 * X.nbytes  # parts, and vectors of 20,000
     assert _peak(lambda: model.predict_proba(mapped, draws=4)) < 0.6 * X.nbytes
-    small = _quick(warmup=50, draws=5, quantize=True)
+    small = quick(warmup=50, draws=5, quantize=True)
     assert _peak(lambda: small.fit(mapped, y)) < (0.35 if dtype == "float64" else 0.7) * X.nbytes
 
 
 def test_bad_blocks():
     X, y = _normal()
-    model = _quick(sampler="gibbs", warmup=2, draws=5)
+    model = quick(sampler="gibbs", warmup=2, draws=5)
     pairs = [(X[:300], y[:300]), (X[300:], y[300:])]
 
     def fails(error, message, *readings, **options):
         source = iter(readings)
         with pytest.raises(error, match=message):
-            _quick(sampler="gibbs", warmup=2, draws=5, **options).fit(lambda: next(source, readings[-1]))
+            quick(sampler="gibbs", warmup=2, draws=5, **options).fit(lambda: next(source, readings[-1]))
 
     with pytest.raises(ValueError, match="y=None"):
         model.fit(Blocks(X, y, [64]), y)
@@ -304,11 +306,94 @@ def test_bad_blocks():
 @pytest.mark.parametrize("entries", [12, 40, 10**6])
 def test_survey_of_any_parts(monkeypatch, entries):
     """Moments and ranges of the columns do not depend on how many rows are read at once."""
-    monkeypatch.setattr(storage, "PART", entries)
+    monkeypatch.setattr(likelihood, "_PART", entries)
     X = np.random.default_rng(2).standard_normal((57, 4)) * [1.0, 1e3, 1e-5, 1.0] + [3.0, -2e4, 1.0, 0.0]
     X[:, 3] = np.arange(57) % 3
-    facts = storage.survey(storage.Reader(X), whole=True)
+    facts = survey(Reader(X), whole=True)
     np.testing.assert_allclose(facts.mean, X.mean(axis=0), rtol=1e-13)
     np.testing.assert_allclose(facts.sd, X.std(axis=0), rtol=1e-10)  # observed 1.3e-11 in the third column
     assert same(facts.low, X.min(axis=0)) and same(facts.high, X.max(axis=0)) and (facts.n, facts.p) == X.shape
     assert facts.whole.tolist() == [False, False, False, True]
+
+
+# --- the scale of X -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_moments_of_standardised_columns(intercept):
+    """They are those of the draws on the original scale, where the intercept mixes with all coefficients."""
+    X, y = data()
+    X = 3.0 * X + 5.0
+    options = dict(standardize=True, fit_intercept=intercept)
+    draws = quick(**options).fit(X, y).draws_
+    flat = np.concatenate([draws["intercept"][:, :, None]] * intercept + [draws["beta"]], axis=2).reshape(80, -1)
+    names = {"mean", "variance", "positive"}
+    for keep, more in (("moments", set()), ("cov", {"covariance"}), ("draws", set()), ("all", set())):
+        moments = quick(keep=keep, **options).fit(X, y).moments_
+        assert set(moments) == names | more
+        np.testing.assert_allclose(moments["mean"], flat.mean(axis=0), rtol=1e-11)
+        np.testing.assert_allclose(moments["variance"], flat.var(axis=0, ddof=1), rtol=1e-9)
+        np.testing.assert_allclose(moments["positive"], (flat > 0).mean(axis=0), rtol=1e-12)
+    covariance = quick(keep="cov", **options).fit(X, y).moments_["covariance"]
+    np.testing.assert_allclose(covariance, np.cov(flat.T), rtol=1e-9, atol=1e-12)
+
+
+def test_standardised_columns_give_the_original_scale():
+    """Scaling and shifting the columns changes nothing but the units."""
+    X, y = data(300)
+    units, shift = np.array([1.0, 1e3, 1e-3, 50.0]), np.array([0.0, 5e3, 2e-3, -100.0])
+    a = quick(standardize=True, draws=400).fit(X, y)
+    b = quick(standardize=True, draws=400).fit(X * units + shift, y)
+    np.testing.assert_allclose(b.coef_[0] * units, a.coef_[0], rtol=1e-6)
+    np.testing.assert_allclose(b.predict_proba(X * units + shift), a.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(b.intercept_ + b.coef_[0] @ shift, a.intercept_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [1e-170, 1e155, [1e-170, 1.0, 1e155, 1e-3]], ids=str)
+def test_columns_of_extreme_scale(sizes):
+    """Squares of their numbers, and of the coefficients, are beyond the range of double precision."""
+    X, y = data()
+    units = np.broadcast_to(sizes, 4)
+    a, b = (quick(standardize=True).fit(Z, y) for Z in (X, X * units))
+    np.testing.assert_allclose(b.coef_[0] * units, a.coef_[0], rtol=1e-6)
+    np.testing.assert_allclose(b.predict_proba(X * units), a.predict_proba(X), rtol=1e-6)
+    for name in ("sd", "mcse"):
+        np.testing.assert_allclose(b.summary()[name][1:5] * units, a.summary()[name][1:5], rtol=1e-6)
+    with pytest.warns(UserWarning, match="normal approximation"), pytest.raises(ValueError, match="beyond the range"):
+        quick(standardize=True, keep="cov").fit(X * units, y).predict_proba(X)
+
+
+@pytest.mark.parametrize("options", [dict(), dict(sampler="gibbs"), dict(prior="lasso", slab=2.0), dict(prior="ridge", tau=0.5)])
+def test_units_of_small_columns(options):
+    """Columns in small units under a prior in large ones: the same posterior. A power of two changes no digit."""
+    X, y = data()
+    a = quick(keep="all", **options).fit(X, y)
+    for unit in (2.0**27, 2.0**90):
+        scales = {name: options.get(name, 1.0) * unit for name in ("tau_scale", "tau", "slab") if name in (*options, "tau_scale")}
+        b = quick(keep="all", **(options | scales)).fit(X / unit, y)
+        np.testing.assert_array_equal(b.draws_["beta"], a.draws_["beta"] * unit)
+        np.testing.assert_array_equal(b.draws_["log_lambda"], a.draws_["log_lambda"])
+        np.testing.assert_allclose(b.draws_["log_tau"], a.draws_["log_tau"] + np.log(unit), atol=1e-13)  # seen: 1e-14
+        np.testing.assert_array_equal(b.predict_proba(X / unit), a.predict_proba(X))
+
+
+@pytest.mark.parametrize("options", [dict(), dict(sampler="gibbs"), dict(sampler="px-gibbs", warmup=0)], ids=str)
+@pytest.mark.parametrize("dtype, scale", [("float32", 1e19), ("float64", 1e160), ("float32", 1e39), ("bfloat16", 1e39)])
+def test_rows_or_sums_that_overflow(dtype, scale, options):
+    X, y = data()
+    with pytest.raises(ValueError, match="scale near 1"):
+        quick(dtype=dtype, **options).fit(X * scale, y)
+    with pytest.raises(ValueError, match="scale near 1"):
+        quick(dtype=dtype, **options).fit(np.tile(X[:3] * scale, 2), y[:3])
+
+
+@pytest.mark.filterwarnings("ignore:the columns' standard deviations")
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_a_huge_column_is_named(kind):
+    """More columns than rows: the Cholesky factorisation failed in the middle of the sampling."""
+    X = np.random.default_rng(0).standard_normal((5, 9))
+    X[:, 7] *= 1e150
+    y = np.arange(5) % 2
+    with pytest.raises(ValueError, match="column 7 of X has numbers that are too large.*standardize=True"):
+        quick(sampler=kind).fit(X, y)
+    assert np.isfinite(quick(sampler=kind, standardize=True).fit(X, y).coef_).all()

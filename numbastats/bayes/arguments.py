@@ -1,0 +1,261 @@
+"""What the user passes, checked: options, the rows and outcomes of a fit, the rows of a prediction."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numbastats._core.broadcast import refuse_mask, unmasked
+from numbastats._core.dispatch import to_host
+from numbastats._core.errors import choice, warn
+from numbastats._core.parallel import worker_count
+from numbastats.bayes import engine
+from numbastats.bayes.chains import SAMPLERS
+
+__all__ = [
+    "Options",
+    "block",
+    "check_features",
+    "check_memory",
+    "check_outcomes_given",
+    "check_probability",
+    "checked_options",
+    "classes_and_signs",
+    "column",
+    "count",
+    "finite",
+    "matrix",
+    "outcomes_of_rows",
+    "storage_type",
+]
+
+_PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "all")
+_STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The parameters of `BayesProbit` at the time of a fit: what is set later is for the next one."""
+
+    prior: str
+    tau_scale: float
+    tau: float | None
+    slab: float | None
+    fit_intercept: bool
+    intercept_scale: float
+    sampler: str
+    chains: int
+    warmup: int
+    draws: int | None
+    thin: int
+    keep: str
+    inner_sweeps: int | None
+    standardize: bool
+    quantize: bool
+    callback_every: int | None
+    dtype: Any
+    device: str | None
+    workers: int | None
+    rng: Any
+    callback: Callable | None
+
+
+def count(name, value, least=1):
+    """An integer that is at least so large."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ValueError(f"{name}={value!r} is not understood; use an integer >= {least}")
+    return value
+
+
+def check_probability(name, value, text="a probability between 0 and 1"):
+    """Raise unless 0 < value < 1."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name}={value!r} is out of range; use {text}")
+
+
+def checked_options(params):
+    """The options of a fit from the estimator's parameters by name; raises where one is not understood."""
+    options = Options(**params)
+    choice("prior", options.prior, _PRIORS)
+    choice("sampler", options.sampler, ("auto", *SAMPLERS))
+    choice("keep", options.keep, _KEEP)
+    for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
+        value = getattr(options, name)
+        if value is not None or name not in ("draws", "inner_sweeps"):
+            count(name, value, least)
+    worker_count(options.workers)
+    if options.sampler not in ("gibbs", "px-gibbs") and options.warmup < 50:
+        raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
+    for name in ("tau_scale", "tau", "slab", "intercept_scale"):
+        value = getattr(options, name)
+        if value is None and name in ("tau", "slab"):
+            continue
+        if not value > 0 or (math.isinf(value) and name in ("tau_scale", "tau")):
+            raise ValueError(f"{name}={value!r} is out of range; use a positive number")
+    return options
+
+
+def storage_type(dtype, quantize):
+    """Name of the type that X is to be stored in, None where its size decides."""
+    try:
+        name = dtype if dtype is None or str(dtype) == "bfloat16" else np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in (None, *_STORAGE_TYPES):
+        raise TypeError(f"dtype={dtype!r} is not supported; use one of {', '.join(map(repr, _STORAGE_TYPES))}")
+    if quantize and name not in (None, "int8"):
+        raise ValueError(f"quantize=True stores 8-bit integers, but dtype={dtype!r}; leave dtype=None")
+    return "int8" if quantize else name
+
+
+def check_memory(draws, columns, keep, chains):
+    """Raise where so many draws per chain would take more than half of the free memory."""
+    need = engine.bytes_of_draws(draws, columns, keep, chains)
+    if need > 0.5 * engine.free_memory():
+        raise MemoryError(
+            f"{chains} chains of {draws} draws of {columns} coefficients take {need / 2**30:.1f} GiB, more "
+            "than half of the free memory; use keep='moments', fewer draws or a larger thin"
+        )
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def matrix(X):
+    """X as an array of two axes, a memory map as one of its own memory; its faults named."""
+    if hasattr(X, "toarray"):
+        raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
+    frame, X = X, unmasked(to_host(X, "X"))
+    if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
+        X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
+    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
+        raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"X has dtype {X.dtype}; it must be real numbers, X.astype('float64')")
+    if X.ndim != 2:
+        raise ValueError(
+            f"X has shape {X.shape}; it must have two axes, rows and columns. Reshape your data: "
+            "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
+        )
+    return X
+
+
+def finite(x, first):
+    """Raise where a block of rows has a NaN or infinity; `first` is the number of its first row."""
+    bad = ~np.isfinite(x)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        found = "NaN" if np.isnan(x[i, j]) else f"infinite ({x[i, j]})"
+        raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
+
+
+def block(pair, columns):
+    """Rows and outcomes of a pair that a callable X gave; `columns` is the number of the blocks before, None at first."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"X() must give pairs (rows, outcomes), got a {type(pair).__name__}")
+    x, y = matrix(pair[0]), column(pair[1])
+    if y.shape != x.shape[:1]:
+        raise ValueError(f"X() gave rows of shape {x.shape} with outcomes of shape {y.shape}; give one outcome per row")
+    if columns is not None and x.shape[1] != columns:
+        raise ValueError(f"X() gave rows of {columns} and of {x.shape[1]} columns; give the same ones in every block")
+    return x, y
+
+
+def check_features(X, names, model):
+    """Raise unless X, whose columns may have names, has the columns that a model was fitted with."""
+    if X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input: "
+            f"X has shape {X.shape}; pass the columns of the fit"
+        )
+    if names is not None and hasattr(model, "feature_names_in_"):
+        got, known = [str(n) for n in names], [str(n) for n in model.feature_names_in_]
+        if got != known:
+            raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
+
+
+# --- outcomes -----------------------------------------------------------------------------------------------------------
+
+
+def column(y):
+    """Outcomes; a single column as an array of one axis."""
+    refuse_mask(y)
+    y = np.asarray(to_host(y, "y"))
+    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+
+
+def outcomes_of_rows(y, n):
+    """Outcomes as an array of one axis with one for each of n rows."""
+    y = column(y)
+    if y.shape != (n,):
+        raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
+    return y
+
+
+def check_outcomes_given(y, in_blocks, estimator):
+    """Raise unless outcomes come either with the blocks of a callable X or as y."""
+    if y is None and not in_blocks:
+        raise ValueError(
+            f"{estimator} requires y to be passed, but the target y is None; only a callable X gives the outcomes itself"
+        )
+    if y is not None and in_blocks:
+        raise ValueError("a callable X gives the outcomes itself; pass y=None with it")
+
+
+def _missing(value):
+    """Whether an outcome is None, NaN or another that does not equal itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA
+        return True
+
+
+def _two_classes(y):
+    """The different outcomes: one or two."""
+    try:
+        classes = np.unique(y)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in y})
+        raise TypeError(f"y holds values of types that have no order, {', '.join(kinds)}; use one type") from None
+    if classes.size > 2:
+        shown = ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
+        kind = "continuous numbers" if y.dtype.kind == "f" and (y != np.rint(y)).any() else "classes"
+        raise ValueError(
+            f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a probit "
+            "model needs two: pass, for example, y > threshold or y == value"
+        )
+    return classes
+
+
+def _with_the_other(classes, improper):
+    """Both classes, where only one was seen and the other can be told from it."""
+    if improper:
+        raise ValueError("y has one class only: with intercept_scale=inf the posterior is improper; use a finite scale")
+    warn(f"y has one class only, {classes.tolist()[0]!r}: the coefficients come from the prior")
+    pair = {0: (0, 1), 1: (0, 1), -1: (-1, 1)}.get(classes[0].item() if classes.dtype.kind in "iufb" else None)
+    pair = (False, True) if classes.dtype.kind == "b" else pair
+    if pair is None:
+        raise ValueError(f"y has one value only, {classes[0]!r}; the other class is unknown")
+    return np.array(pair, classes.dtype)
+
+
+def classes_and_signs(y, n, options):
+    """The two classes, the event last, and +1 or -1 for each of n rows."""
+    shape = np.asarray(to_host(y, "y")).shape
+    if len(shape) == 2:
+        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+        warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
+    y = outcomes_of_rows(y, n)
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.array([_missing(v) for v in y] if y.dtype.kind == "O" else [], bool)
+    if missing.any():
+        i = int(np.argmax(missing))
+        raise ValueError(f"y[{i}] is {y[i]}; drop such rows first")
+    classes = _two_classes(y)
+    if classes.size == 1:
+        classes = _with_the_other(classes, math.isinf(options.intercept_scale) and options.fit_intercept)
+    return classes, np.where(y == classes[1], 1, -1).astype(np.int8)

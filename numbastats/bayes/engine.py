@@ -1,0 +1,314 @@
+"""The run of a fit: chains advanced until they agree, what is kept of their draws, and what is said where they do not."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+
+from numbastats.bayes.diagnostics import ess_bulk, rhat
+from numbastats.bayes.predictions import side_by_side
+
+__all__ = ["Moments", "Posterior", "Run", "agree", "bytes_of_draws", "free_memory", "goals"]
+
+_FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
+_RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
+_LIGHT = 0.6  # Pareto shape from which on the surrogate's tails are too light
+
+
+def free_memory():
+    """Bytes, infinite where the system does not tell."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def bytes_of_draws(draws, columns, keep, chains):
+    """Bytes of so many draws per chain."""
+    return 8.0 * chains * (draws or _FIRST) * (columns + 2) * {"draws": 1, "all": 2}.get(keep, 0)
+
+
+def goals(options, n, p):
+    """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
+    draws = [options.draws or _FIRST]
+    if options.draws is None:
+        work = options.thin * (n * p + p * p * min(n, p))  # per draw: a pass over the data and a factorisation
+        while 2 * draws[-1] <= _MOST_DRAWS and 2 * draws[-1] * work <= _MOST_WORK:
+            draws.append(2 * draws[-1])
+    return [options.warmup + d * options.thin for d in draws]
+
+
+@contextlib.contextmanager
+def _interrupts():
+    """A list that Ctrl-C makes longer: it is looked at between iterations, which it must not tear. A second one acts at once."""
+    seen, usual = [], signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield seen
+        return
+
+    def note(number, frame):
+        seen.append(number)
+        signal.signal(signal.SIGINT, usual)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+class Moments:
+    """Running mean, sum of squared deviations (or cross products) and share of positive values of every chain."""
+
+    def __init__(self, chains, p, cross):
+        self.n, self.mean = 0, np.zeros((chains, p))
+        self.squares = np.zeros((chains, p, p) if cross else (chains, p))
+        self.positive = np.zeros((chains, p))
+
+    @np.errstate(over="ignore", invalid="ignore")  # squares of coefficients of columns near 1e-160 are infinite
+    def add(self, B):
+        """Take a draw of every chain into account."""
+        self.n += 1
+        before = B - self.mean
+        self.mean += before / self.n
+        after = B - self.mean
+        self.squares += before[:, :, None] * after[:, None, :] if self.squares.ndim == 3 else before * after
+        self.positive += B > 0
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def pooled(self):
+        """Mean, variance (and covariance) and probability of a positive value over all chains."""
+        chains, n = self.mean.shape[0], self.n
+        mean = self.mean.mean(axis=0)
+        between = self.mean - mean
+        cross = np.einsum("ci,cj->ij", between, between) if self.squares.ndim == 3 else (between**2).sum(axis=0)
+        spread = (self.squares.sum(axis=0) + n * cross) / max(chains * n - 1, 1)
+        found = {"mean": mean, "variance": spread, "positive": self.positive.sum(axis=0) / (chains * n)}
+        return found if spread.ndim == 1 else found | {"variance": np.diag(spread).copy(), "covariance": spread}
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def agree(x, moments):
+    """Whether chains agree: by draws x of shape (chains, draws, k), or by the moments where x is None."""
+    if x is not None:
+        return bool(x.shape[1] >= 4 and rhat(x).max() < _RHAT and ess_bulk(x).min() >= _ESS)
+    m = moments
+    if m.n < 4 or m.mean.shape[0] < 2:
+        return False
+    squares = m.squares if m.squares.ndim == 2 else np.einsum("cpp->cp", m.squares)
+    within = squares.mean(axis=0) / (m.n - 1)
+    return bool((1.0 + m.mean.var(axis=0, ddof=1) / within < _RHAT**2).all())
+
+
+@dataclasses.dataclass(frozen=True)
+class Posterior:
+    """What a run has found; the fields are the attributes of `BayesProbit`."""
+
+    draws: dict
+    moments: dict
+    stats: dict
+    n_iter: int
+    converged: bool
+
+
+class Run:
+    """Chains of a fit, what is kept of them, and when to stop.
+
+    Parameters
+    ----------
+    chains : Chains
+    options : Options
+    scaling : Scaling
+        From the sampler's columns to those of X.
+    names : list of str
+        Of the columns of X.
+
+    Attributes
+    ----------
+    moments : Moments
+    posterior : Posterior or None
+    stopped : bool
+        Whether Ctrl-C or the callback ended it.
+    """
+
+    def __init__(self, chains, options, scaling, names):
+        self.chains, self.options, self.scaling, self.names = chains, options, scaling, names
+        self.moments = Moments(options.chains, chains.p, options.keep == "cov")
+        self.posterior, self.stopped = None, False
+        self._kept, self._trace, self._seconds = {}, [], 0.0
+
+    def until(self, goals, callback, every):
+        """Sample up to the first goal, a number of iterations, at which the chains agree, or the last one.
+
+        Parameters
+        ----------
+        goals : list of int
+        callback : callable or None
+        every : int or None
+            Iterations between calls of it; None for about a second.
+
+        Returns
+        -------
+        Posterior
+        """
+        s, options = self.chains.state, self.options
+        with _interrupts() as interrupted:
+            for goal in goals:
+                self.stopped = self._sample(goal, interrupted, callback, every) or bool(interrupted)
+                if self.moments.n == 0:
+                    if interrupted:
+                        raise KeyboardInterrupt
+                    raise RuntimeError(f"sampling was stopped at iteration {s['iteration']}, before the first draw")
+                self.posterior = self._summary()
+                doubled = bytes_of_draws(2 * self.moments.n, self.chains.p, options.keep, options.chains)
+                if self.stopped or self.posterior.converged or self._light_tails() or doubled > 0.5 * free_memory():
+                    break
+        return self.posterior
+
+    def _sample(self, until, interrupted, callback, every):
+        """Advance the chains to this iteration; returns whether the callback stopped them."""
+        s, options, stored = self.chains.state, self.options, self._stored()
+        pieces = []
+        begin = called = time.perf_counter()
+        stopped = False
+        try:
+            while s["iteration"] < until and not stopped and not interrupted:
+                self.chains.advance()
+                drawn = s["iteration"] - options.warmup
+                if drawn > 0 and drawn % options.thin == 0:
+                    self.moments.add(self._original(s["B"]))
+                    pieces.append([s[name].copy() for name in stored])
+                    if callback is not None:
+                        self._trace.append(self._quantities(s))
+                now = time.perf_counter()
+                due = s["iteration"] % every == 0 if every else now - called >= 1.0
+                if callback is not None and due:
+                    called = now
+                    stopped = bool(callback(self.progress()))
+        except KeyboardInterrupt:  # from the callback, or not from the usual handler
+            interrupted.append(None)
+        self._seconds += time.perf_counter() - begin
+        if pieces:
+            for name, values in zip(stored, zip(*pieces, strict=True), strict=True):
+                before = [self._kept[name]] if name in self._kept else []
+                self._kept[name] = np.concatenate([*before, np.stack(values, axis=1)], axis=1)
+        return stopped
+
+    def _stored(self):
+        """Parts of the state that every draw keeps."""
+        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
+
+    def _original(self, B):
+        """Coefficients of the sampler's columns as those of the columns of X."""
+        return self.scaling.original(B, self.chains.skip)
+
+    def _quantities(self, s):
+        """What the callback is told effective sample sizes of, shape (chains, k)."""
+        B, skip = self._original(s["B"]), self.chains.skip
+        tau = s["T"][:, None] if self.options.tau is None else B[:, :0]
+        return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
+
+    def progress(self):
+        """What the callback is told."""
+        s = self.chains.state
+        names = ["intercept"] * self.chains.skip + ["log_tau"] * (self.options.tau is None) + ["norm"]
+        ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
+        return {
+            "iteration": s["iteration"],
+            "chain": np.arange(self.options.chains),
+            "acceptance": s["accepted"] / s["offered"],
+            "ess": dict(zip(names, ess.tolist(), strict=True)),
+            "coefficients": self._original(s["B"]),
+        }
+
+    # --- what was found -------------------------------------------------------------------------------------------------
+
+    def _summary(self):
+        chains, s = self.chains, self.chains.state
+        stats = {
+            "sampler": chains.kind,
+            "acceptance": float(s["accepted"].mean() / max(s["offered"], 1)),
+            "angle": float(s["angle"]),
+            "ms_per_iteration": 1e3 * self._seconds / max(s["iteration"], 1),
+            "nonfinite": int(s["nonfinite"]),
+            "inner_sweeps": chains.sweeps if chains.kind == "surrogate" else 1,
+            "pareto_k": chains.tail_shape(),
+        }
+        draws = self._draws()
+        x = self._side_by_side(draws)[0] if draws else None
+        converged = not self.stopped and not _light(stats) and agree(x, self.moments)
+        return Posterior(draws, self.moments.pooled(), stats, int(s["iteration"]), converged)
+
+    def _draws(self):
+        """The stored draws by name, in the units of X."""
+        if "B" not in self._kept:
+            return {}
+        skip, B, T = self.chains.skip, self._original(self._kept["B"]), self._kept["T"]
+        draws = {
+            "beta": B[:, :, skip:],
+            "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
+            "log_tau": T + math.log(self.scaling.unit),
+        }
+        if "D" in self._kept:
+            draws["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - T[:, :, None]
+        return draws
+
+    def _side_by_side(self, draws):
+        return side_by_side(draws, self.names, intercept=self.options.fit_intercept, tau=self.options.tau is None)
+
+    def _light_tails(self):
+        return _light(self.posterior.stats)
+
+    # --- what has not converged, by how much, and what to do about it ------------------------------------------------------
+
+    def complaint(self):
+        """Text of the warning of a run that has not converged."""
+        if self._light_tails():
+            return (
+                "the draws miss the tails, which are heavier than the surrogate's (Pareto k = "
+                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler='split-hmc' or 'px-gibbs', or a "
+                "slab, for example slab=3.0 with standardize=True"
+            )
+        measures = None  # R-hat and bulk ESS of all columns, with their names
+        if self.posterior.draws and self.moments.n >= 4:
+            x, names = self._side_by_side(self.posterior.draws)
+            measures = rhat(x), ess_bulk(x), names
+        return f"the chains have not converged: {self._disagreement(measures)}. {self._remedies(measures)}"
+
+    def _disagreement(self, measures):
+        n = self.moments.n
+        draws = f"{self.options.chains} x {n} draws"
+        if measures is None:
+            kept = "4 draws and 2 chains are needed to tell" if n < 4 else "their means differ, R-hat >= 1.01"
+            return f"of {draws}, {kept}"
+        r, e, names = measures
+        worst, slowest = (int(np.argmax(np.where(np.isnan(v), np.inf, v))) for v in (r, -e))
+        return (
+            f"of {draws} the largest R-hat is {r[worst]:.3f} ({names[worst]}; it should be below 1.01), the smallest bulk ESS "
+            f"{e[slowest]:.0f} ({names[slowest]}; at least 400)"
+        )
+
+    def _remedies(self, measures):
+        n, times = self.moments.n, 4.0
+        if measures is not None:  # R-hat - 1 falls as 1/draws, the ESS grows with them
+            times = 3.0 * np.clip(max(_ESS / measures[1].min(), (measures[0].max() - 1.0) / (_RHAT - 1.0)), 1.0, 100.0)
+        more = 1000 * math.ceil(np.nan_to_num(times, nan=4.0) * n / 1000.0)
+        tips = [f"draws={more} (or continue_({more - n}))"]
+        if not self.options.standardize:
+            tips.append("standardize=True unless the columns' standard deviations are near 1")
+        if self.options.slab is None:
+            tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
+        return f"Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
+
+
+def _light(stats):
+    """Whether the surrogate's tails are lighter than the posterior's, so that more draws do not help."""
+    shape = stats["pareto_k"]
+    return shape is not None and shape >= _LIGHT

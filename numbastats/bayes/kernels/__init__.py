@@ -1,0 +1,20 @@
+"""All that is jitted: the pass over the rows of X, the scales given the coefficients, random numbers, elementwise functions."""
+
+from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
+from numbastats.bayes.kernels.draws import DRAWS, LATENT_STAGE, STAGES
+from numbastats.bayes.kernels.functions import ELEMENTWISE
+from numbastats.bayes.kernels.likelihood import GROUP, LATENT, LOGLIK, latent_row, tile_rows
+
+__all__ = [
+    "CONDITIONALS",
+    "DRAWS",
+    "ELEMENTWISE",
+    "GROUP",
+    "LATENT",
+    "LATENT_STAGE",
+    "LOGLIK",
+    "SCALES",
+    "STAGES",
+    "latent_row",
+    "tile_rows",
+]

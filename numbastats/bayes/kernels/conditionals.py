@@ -1,0 +1,174 @@
+"""Scales of the coefficients drawn given the coefficients, one chain per task.
+
+The first `skip` columns are the intercept, which is not shrunk. D = eta/tau^2 is the prior precision of a coefficient, in a range
+that a Cholesky factorisation can take. On CUDA a block takes a chain and its threads take the coefficients in turn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda, prange, types
+
+from numbastats._core.compile import Kernel, array_function
+from numbastats.scalar import shrinkage
+from numbastats.scalar.elementary import exp
+from numbastats.scalar.shrinkage import (
+    DONE,
+    auxiliary,
+    bounded,
+    global_precision,
+    item_of,
+    local_precision,
+    log_prior_tau,
+    slice_step,
+)
+
+__all__ = ["CONDITIONALS", "SCALES"]
+
+LANES = 64  # threads of a block that add up
+_shared = array_function(fastmath=(), host=False)
+_density = _local = None  # bound by build
+
+# --- tau by a slice sampler with the local scales integrated out, then these --------------------------------------------
+
+
+def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
+    for q in prange(B.shape[0]):
+        b = B[q, skip:]
+        work = np.empty(b.size)
+        t = T[q]
+        phase, count, level, lo, hi, at = (DONE if fixed else 0), 0, 0.0, t, t, t
+        while phase != DONE:
+            for j in range(b.size):
+                work[j] = _density(b[j], at)
+            value = 0.0
+            for j in range(b.size):
+                value += work[j]
+            value += log_prior_tau(at, np.float64(b.size), scale)
+            phase, count, level, lo, hi, at = slice_step(
+                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(0, step), streams[0, q]
+            )
+        T[q] = at
+        for j in range(b.size):
+            D[q, skip + j] = bounded(_local(b[j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
+
+
+def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
+    share = cuda.shared.array(LANES, np.float64)
+    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
+    p = B.shape[1] - skip
+    for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
+        t = T[q]
+        phase, count, level, lo, hi, at = (DONE if fixed else 0), 0, 0.0, t, t, t
+        while phase != DONE:  # the same decisions in every thread
+            value = 0.0
+            if lane < lanes:
+                for j in range(lane, p, lanes):
+                    value += _density(B[q, skip + j], at)
+                share[lane] = value
+            cuda.syncthreads()
+            value = 0.0
+            for i in range(lanes):
+                value += share[i]
+            cuda.syncthreads()
+            value += log_prior_tau(at, np.float64(p), scale)
+            phase, count, level, lo, hi, at = slice_step(
+                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(0, step), streams[0, q]
+            )
+        cuda.syncthreads()
+        if lane == 0:
+            T[q] = at
+        for j in range(lane, p, cuda.blockDim.x):
+            D[q, skip + j] = bounded(_local(B[q, skip + j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
+
+
+# --- the paper's conditionals of the horseshoe, with its auxiliary variables nu and xi ----------------------------------
+# Of a chain: v, rows eta = lambda^-2 and nu^-1; w, tau^-2 and xi^-1. A lane takes every `lanes`-th coefficient.
+
+
+@_shared
+def draw_local(b, v, w, k0, k1, step, stream, lane, lanes):
+    """Draw eta of a lane's coefficients; their part of the sum of eta b^2/2."""
+    total = 0.0
+    for j in range(lane, b.size, lanes):
+        v[0, j] = local_precision(b[j], w[0], v[1, j], k0, k1, item_of(j, step), stream)
+        total += 0.5 * b[j] * b[j] * v[0, j]
+    return total
+
+
+@_shared
+def draw_global(total, p, scale, w, k0, k1, step, stream, auxiliary_stream):
+    """Draw tau^-2 given the sum of eta b^2/2 over all p coefficients, then xi^-1."""
+    w[0] = global_precision(total, np.float64(p), w[1], k0, k1, item_of(0, step), stream)
+    w[1] = auxiliary(1.0 / (scale * scale) + w[0], k0, k1, item_of(p, step), auxiliary_stream)
+
+
+@_shared
+def draw_auxiliary(v, w, d, k0, k1, step, stream, lane, lanes):
+    """Draw nu^-1 of a lane's coefficients; their prior precisions d."""
+    for j in range(lane, d.size, lanes):
+        v[1, j] = auxiliary(1.0 + v[0, j], k0, k1, item_of(j, step), stream)
+        d[j] = bounded(v[0, j] * w[0])
+
+
+def conditionals_cpu(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
+    for q in prange(B.shape[0]):
+        total = draw_local(B[q, skip:], V[q], W[q], k0, k1, step, streams[1, q], 0, 1)
+        if not fixed:
+            draw_global(total, B.shape[1] - skip, scale, W[q], k0, k1, step, streams[0, q], streams[2, q])
+        T[q] = -0.5 * math.log(W[q, 0])
+        draw_auxiliary(V[q], W[q], D[q, skip:], k0, k1, step, streams[2, q], 0, 1)
+
+
+def conditionals_cuda(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
+    share = cuda.shared.array(LANES, np.float64)
+    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
+    for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
+        total = 0.0
+        if lane < lanes:
+            total = draw_local(B[q, skip:], V[q], W[q], k0, k1, step, streams[1, q], lane, lanes)
+            share[lane] = total
+        cuda.syncthreads()
+        if lane == 0:
+            for i in range(1, lanes):
+                total += share[i]
+            if not fixed:
+                draw_global(total, B.shape[1] - skip, scale, W[q], k0, k1, step, streams[0, q], streams[2, q])
+            T[q] = -0.5 * math.log(W[q, 0])
+        cuda.syncthreads()
+        if lane < lanes:
+            draw_auxiliary(V[q], W[q], D[q, skip:], k0, k1, step, streams[2, q], lane, lanes)
+        cuda.syncthreads()
+
+
+# --- registration -------------------------------------------------------------------------------------------------------
+
+_f, _i, _u, _b = types.float64, types.int64, types.uint32, types.boolean
+
+
+def _scales(name, density, local):
+    return Kernel(
+        f"bayes.scales_{name}",
+        scales_cpu,
+        scales_cuda,
+        lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
+        dtypes=("float64",),
+        _density=density,
+        _local=local,
+    )
+
+
+SCALES = {
+    "horseshoe": _scales("horseshoe", shrinkage.horseshoe_density, shrinkage.horseshoe_local1),
+    "lasso": _scales("lasso", shrinkage.lasso_density, shrinkage.lasso_local1),
+    "ridge": _scales("ridge", shrinkage.ridge_density, shrinkage.ridge_local1),
+}
+CONDITIONALS = Kernel(
+    "bayes.conditionals",
+    conditionals_cpu,
+    conditionals_cuda,
+    lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[:, :, ::1], _f[:, ::1], _f[::1], _f[:, ::1])],
+    dtypes=("float64",),
+)

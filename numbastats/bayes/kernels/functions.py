@@ -1,0 +1,22 @@
+"""Elementwise functions of the probit model, one value at a time."""
+
+from __future__ import annotations
+
+from numbastats._core import templates
+from numbastats._core.compile import Kernel
+from numbastats.scalar import normal, shrinkage, special
+
+__all__ = ["ELEMENTWISE"]
+
+
+def _map(name, f):
+    return Kernel(f"bayes.{name}", templates.map1_cpu, templates.map1_cuda, lambda T: [(T[::1], T[::1])], _f=f)
+
+
+ELEMENTWISE = {
+    "log_ndtr": _map("log_ndtr", special.log_ndtr),
+    "inv_mills": _map("inv_mills", shrinkage.inv_mills),
+    "log_exe1": _map("log_exe1", shrinkage.log_exe1),
+    "ndtr": _map("ndtr", special.ndtr),
+    "ndtri": _map("ndtri", normal.ndtri1),
+}

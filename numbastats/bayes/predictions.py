@@ -1,0 +1,180 @@
+"""What draws of the coefficients predict: probabilities, intervals, summaries, and criteria of predictive accuracy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbastats._core.dispatch import elementwise
+from numbastats.bayes import kernels
+from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
+from numbastats.bayes.likelihood import part_rows
+
+__all__ = [
+    "log_likelihoods",
+    "log_probabilities",
+    "loo",
+    "normal_log_probabilities",
+    "normal_probabilities",
+    "normal_scores",
+    "predictors",
+    "probabilities",
+    "side_by_side",
+    "summary",
+    "waic",
+]
+
+_BLOCK = 2**22  # linear predictors held at once when draws meet rows
+
+
+def _apply(name, x, workers=None):
+    """An elementwise function of the room on a host array."""
+    return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
+
+
+def predictors(draws, X, number=None):
+    """Linear predictors of the rows of an array, some rows at a time.
+
+    Parameters
+    ----------
+    draws : dict
+        "beta", shape (chains, draws, p), and "intercept", shape (chains, draws).
+    X : numpy.ndarray, shape (n, p)
+    number : int, optional
+        Take so many of the draws, equally spaced.
+
+    Yields
+    ------
+    tuple
+        A slice of the rows, and their linear predictors, shape (rows, draws).
+    """
+    a = draws["intercept"].reshape(-1)
+    p = draws["beta"].shape[2]
+    beta = draws["beta"].reshape(a.size, p)
+    if number is not None:
+        take = np.linspace(0, a.size - 1, min(number, a.size)).round().astype(int)
+        beta, a = beta[take], a[take]
+    rows = min(max(1, _BLOCK // a.size), part_rows(p))
+    for lo in range(0, X.shape[0], rows):
+        part = slice(lo, min(lo + rows, X.shape[0]))
+        yield part, X[part].astype(np.float64) @ beta.T + a
+
+
+# --- probabilities ------------------------------------------------------------------------------------------------------
+
+
+def probabilities(draws, X, interval=None, number=None, workers=None):
+    """Posterior means of P(y = 0) and P(y = 1), shape (n, 2), and the ends, shape (2, n), of a central interval of the latter."""
+    p, ends = np.empty((len(X), 2)), np.empty((2, len(X)))
+    for part, m in predictors(draws, X, number):
+        p[part, 1] = _apply("ndtr", m, workers).mean(axis=1)
+        p[part, 0] = _apply("ndtr", -m, workers).mean(axis=1)
+        if interval is not None:
+            ends[:, part] = _apply("ndtr", np.quantile(m, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=1))
+    return p, ends
+
+
+def log_probabilities(draws, X, workers=None):
+    """Logarithms of `probabilities`, also where one is too small for a float."""
+    out = np.empty((len(X), 2))
+    for part, m in predictors(draws, X):
+        for j, side in enumerate((-m, m)):
+            out[part, j] = np.logaddexp.reduce(_apply("log_ndtr", side, workers), axis=1) - math.log(m.shape[1])
+    other = probabilities(draws, X, workers=workers)[0][:, ::-1]
+    return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), out)
+
+
+def normal_scores(moments, X, intercept):
+    """Scores whose normal probability is P(y = 1), by a normal approximation of the posterior."""
+    X = X.astype(np.float64)
+    if intercept:
+        X = np.column_stack([np.ones(len(X)), X])
+    variance = np.einsum("ij,jk,ik->i", X, moments["covariance"], X)
+    return X @ moments["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may leave less than 0
+
+
+def normal_probabilities(scores):
+    """P(y = 0) and P(y = 1) of normal scores."""
+    return np.column_stack([_apply("ndtr", -scores), _apply("ndtr", scores)])
+
+
+def normal_log_probabilities(scores):
+    """Logarithms of `normal_probabilities`."""
+    return np.column_stack([_apply("log_ndtr", -scores), _apply("log_ndtr", scores)])
+
+
+# --- summaries ----------------------------------------------------------------------------------------------------------
+
+
+def side_by_side(draws, names, *, intercept, tau):
+    """All draws side by side (chains, draws, k), and their names; the intercept first and log tau last, if wanted."""
+    parts = [draws["intercept"][:, :, None]] if intercept else []
+    labels = ["intercept"] if intercept else []
+    parts += [draws["beta"]]
+    labels += [str(n) for n in names]
+    if tau:
+        parts.append(draws["log_tau"][:, :, None])
+        labels.append("log_tau")
+    return np.concatenate(parts, axis=2), labels
+
+
+def summary(x, names, prob):
+    """Columns of a table of draws x, shape (chains, draws, k), by name."""
+    flat = x.reshape(-1, x.shape[2])
+    unit = unit_of(flat)
+    lower, upper = np.quantile(flat, [0.5 - 0.5 * prob, 0.5 + 0.5 * prob], axis=0)
+    return {
+        "name": np.array(names),
+        "mean": flat.mean(axis=0),
+        "sd": unit * (flat / unit).std(axis=0, ddof=1),
+        "lower": lower,
+        "upper": upper,
+        "positive": (flat > 0).mean(axis=0),
+        "rhat": rhat(x),
+        "ess_bulk": ess_bulk(x),
+        "ess_tail": ess_tail(x),
+        "mcse": mcse(x),
+    }
+
+
+# --- criteria -----------------------------------------------------------------------------------------------------------
+
+
+def log_likelihoods(draws, X, signs, workers=None):
+    """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; `signs` are +1 and -1."""
+    for part, m in predictors(draws, X):
+        yield _apply("log_ndtr", m * signs[part, None], workers)
+
+
+def waic(likelihoods):
+    """Widely applicable information criterion from blocks of log-likelihoods."""
+    parts = []
+    for l in likelihoods:  # noqa: E741
+        penalty = l.var(axis=1, ddof=1)
+        parts.append(np.column_stack([np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - penalty, penalty]))
+    return _criterion(np.concatenate(parts))
+
+
+def loo(likelihoods):
+    """Leave-one-out predictive density from blocks of log-likelihoods, by Pareto-smoothed importance sampling."""
+    parts, shapes = [], []
+    for l in likelihoods:  # noqa: E741
+        w, shape = psis(-l)
+        elpd = np.logaddexp.reduce(w + l, axis=1)
+        parts.append(np.column_stack([elpd, np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - elpd]))
+        shapes.append(shape)
+    result = _criterion(np.concatenate(parts))
+    result["pareto_k"] = np.concatenate(shapes)
+    result["bad"] = int((result["pareto_k"] > 0.7).sum())
+    return result
+
+
+def _criterion(pointwise):
+    elpd, penalty = pointwise.T
+    return {
+        "elpd": float(elpd.sum()),
+        "se": float(math.sqrt(elpd.size * elpd.var(ddof=1))) if elpd.size > 1 else math.nan,
+        "p": float(penalty.sum()),
+        "pointwise": elpd,
+    }
