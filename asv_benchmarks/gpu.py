@@ -45,9 +45,9 @@ from benchmarks import bench_quantile, common, datasets  # noqa: E402
 from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
-from numbastats._core import templates  # noqa: E402
-from numbastats._core.compile import REGISTRY, SIMULATED, build, real_gpu  # noqa: E402
-from numbastats._core.dispatch import launch  # noqa: E402
+from numbastats._core.kernel import REGISTRY, SIMULATED, build, real_gpu  # noqa: E402
+from numbastats._core.launch import launch  # noqa: E402
+from numbastats.scalar import loops  # noqa: E402
 
 REPORT = Path(__file__).with_name("GPU.md")
 TESTS = Path(__file__).parents[1] / "tests"
@@ -151,7 +151,7 @@ def unused(rng, n, dtype):
 
 
 def reduction(rng, dtype, n, edges):
-    return [rng.standard_normal(n).astype(dtype)], [np.zeros(-(-n // templates.CHUNK))]
+    return [rng.standard_normal(n).astype(dtype)], [np.zeros(-(-n // loops.CHUNK))]
 
 
 def table_lookup(rng, dtype, n, edges):
@@ -526,7 +526,7 @@ def large_arguments(kernel, dtype_name, n):
 def check_end(report, kernel, dtype_name, inputs, outs, n):
     """The last values of a large result against the CPU twin: index arithmetic beyond the size of the other checks."""
     window = 100 if SIMULATED else 4096
-    group = 4 * templates.COUNTERS  # float32 draws come in groups of so many
+    group = 4 * loops.COUNTERS  # float32 draws come in groups of so many
     start = 0 if kernel is datasets.WORDS else (n - window) // group * group  # words are not in item order
     period = min(CHECKED, n)
     part = [np.take(a, np.arange(start, n), mode="wrap") if isinstance(a, np.ndarray) and a.size == period else a for a in inputs]
@@ -575,7 +575,7 @@ def normcdfinv_kernels():
         return libdevice.normcdfinvf(x)
 
     device_functions = {"float64": cuda.jit(double, device=True), "float32": cuda.jit(single, device=True)}
-    return {dtype: Peer("normcdfinv", cuda.jit(bound_loop(templates.map1_cuda, f))) for dtype, f in device_functions.items()}
+    return {dtype: Peer("normcdfinv", cuda.jit(bound_loop(loops.map1_cuda, f))) for dtype, f in device_functions.items()}
 
 
 def bound_loop(loop, f):

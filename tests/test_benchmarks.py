@@ -119,8 +119,8 @@ import numpy as np
 sys.argv[1:], folder = ["--simulate"], sys.argv[1]
 sys.path.insert(0, folder)
 import gpu
-from numbastats._core.compile import Kernel, device_function
-from numbastats._core.templates import map1_cpu, map1_cuda
+from numbastats._core.kernel import Kernel, device_function
+from numbastats.scalar.loops import map1_cpu, map1_cuda
 right, wrong = device_function(lambda x: x + 1.0), device_function(lambda x: x + 1.0000000000000009)
 bad = Kernel("demo.wrong", map1_cpu, map1_cuda, lambda T: [(T[::1], T[::1])], cpu_only={"_f": right}, cuda_only={"_f": wrong})
 unknown = Kernel("demo.unknown", map1_cpu, map1_cuda, lambda T: [(T[::1], T[::1])], _f=right)

@@ -194,7 +194,7 @@ class Large:
 
 def _math_loop(n):
     """A loop of math.exp, the unit of the specification."""
-    from numbastats._core.compile import array_function
+    from numbastats._core.kernel import array_function
 
     x, out = np.linspace(-3.0, 0.0, n), np.empty(n)
     return functools.partial(array_function(_exps), x, out)

@@ -14,9 +14,8 @@ import numpy as np
 import scipy.special
 from numba import cuda, njit
 
-from numbastats._core import templates
-from numbastats._core.compile import REGISTRY, Kernel, build
-from numbastats.scalar import elementary, special
+from numbastats._core.kernel import REGISTRY, Kernel, build
+from numbastats.scalar import elementary, loops, special
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.philox import philox4x32, philox4x32_by4
 
@@ -274,8 +273,8 @@ FUNCTIONS: dict[str, Function] = {}
 """Every scalar function by kernel name, "elementary.exp"."""
 
 _SKELETONS = {
-    (1, 1): (templates.map1_cpu, templates.map1_cuda),
-    (2, 1): (templates.map2_cpu, templates.map2_cuda),
+    (1, 1): (loops.map1_cpu, loops.map1_cuda),
+    (2, 1): (loops.map2_cpu, loops.map2_cuda),
     (1, 2): (pair_cpu, pair_cuda),
 }
 

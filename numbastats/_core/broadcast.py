@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, refuse_mask  # noqa: F401  thin: old names
+from numbastats._core.checks import FLOAT32, FLOAT64, refuse_mask
 
 __all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
 

@@ -8,8 +8,6 @@ import re
 import sys
 import warnings
 
-from numbastats._core.checks import choice, index_of  # noqa: F401  thin: old names
-
 __all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "names_ours", "warn"]
 
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")  # as Python says it

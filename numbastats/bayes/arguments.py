@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from numbastats._core.broadcast import refuse_mask, unmasked
-from numbastats._core.dispatch import to_host
-from numbastats._core.errors import choice, warn
+from numbastats._core.broadcast import unmasked
+from numbastats._core.checks import choice, refuse_mask
+from numbastats._core.errors import warn
+from numbastats._core.kinds import to_host
 from numbastats._core.parallel import worker_count
 from numbastats.bayes import engine
 from numbastats.bayes.chains import SAMPLERS

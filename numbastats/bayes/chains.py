@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from numbastats._core.dispatch import launch
+from numbastats._core.launch import launch
 from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
 from numbastats.bayes.diagnostics import psis

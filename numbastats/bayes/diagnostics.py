@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats._core.dispatch import elementwise
+from numbastats._core.elementwise import elementwise
 from numbastats.bayes import kernels
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]

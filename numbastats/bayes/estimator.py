@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.archive import read_archive, write_archive
-from numbastats._core.dispatch import choose_device
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.bayes import arguments, predictions

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
-from numbastats._core.dispatch import elementwise
+from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
 from numbastats.bayes import kernels as k
 from numbastats.random import RNG, Device, Size

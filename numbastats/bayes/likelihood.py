@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats._core import templates
-from numbastats._core.dispatch import launch
+from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
 
@@ -99,7 +98,7 @@ class Rows:
             arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), G[c], S[c])
             where = {"device": self.device, "workers": self.workers, "threads": k.GROUP}
             launch(kernels[self.kernels], arguments, items, cost=cost, outputs=(-2, -1), **where)
-        return self._of_rows(G.sum(axis=0, dtype=np.float64)), np.array([templates.combine(s) for s in S.T])
+        return self._of_rows(G.sum(axis=0, dtype=np.float64)), np.array([pairwise_sum(s) for s in S.T])
 
     def _stored(self, B):
         """Coefficients of the stored columns that give the same linear predictors as B."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.dispatch import elementwise
+from numbastats._core.elementwise import elementwise
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows

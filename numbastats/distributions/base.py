@@ -12,18 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
-from numbastats._core.broadcast import refuse_mask, size_to_shape
-from numbastats._core.dispatch import (
-    _device_kind,
-    as_double,
-    choose_device,
-    deliver,
-    elementwise,
-    first_array,
-    in_float32,
-    in_kind_of,
-    to_host,
-)
+from numbastats._core.broadcast import size_to_shape
+from numbastats._core.checks import refuse_mask
+from numbastats._core.elementwise import as_double, deliver, elementwise, in_float32
+from numbastats._core.kinds import device_kind, first_array, in_kind_of, to_host
+from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
 from numbastats.distributions import kernels
 from numbastats.quantile import Recycler, arguments, panels, quantile_table
@@ -235,7 +228,7 @@ class Law:
         x, like = _in_one_kind(x, params, dtype)
         sets, index = _sets(params)
         if len(sets) > _BATCH and self._many_probabilities is not None:
-            choose_device(device, on_device=bool(_device_kind(like)))
+            choose_device(device, on_device=bool(device_kind(like)))
             check_workers(workers)
             result = self._many_probabilities(to_host(x, "x"), np.array(sets)[index], upper).astype(dtype)
             return deliver(in_kind_of(result, like), out, dtype)
@@ -343,8 +336,8 @@ class Law:
         if 0 < len(sets) <= _BATCH:
             return getattr(self._tables(tuple(sets))._select(index), method)(u, out=out, **options)
         check_workers(workers)
-        chosen = choose_device(device, on_device=bool(_device_kind(like)))
-        if _device_kind(like):
+        chosen = choose_device(device, on_device=bool(device_kind(like)))
+        if device_kind(like):
             options["device"] = chosen
         u = np.asarray(to_host(u, "u"))
         shape = np.broadcast_shapes(u.shape, index.shape)
@@ -593,7 +586,7 @@ class FrozenLaw(Recycler):
 def _in_one_kind(x, params, dtype):
     """Data as the kind of array that results will be, which the parameters may decide; and an array of that kind or None."""
     like = first_array((x, *params))
-    if like is None or type(x) is type(like) and _device_kind(x) == _device_kind(like):
+    if like is None or type(x) is type(like) and device_kind(x) == device_kind(like):
         return x, like
     return in_kind_of(np.array(to_host(x, "an argument"), dtype), like), like
 

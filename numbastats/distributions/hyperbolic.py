@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from numbastats._core.dispatch import elementwise, to_host
+from numbastats._core.elementwise import elementwise
+from numbastats._core.kinds import to_host
 from numbastats.distributions import kernels, moments
 from numbastats.distributions.base import Law, as_float, times_exp
 from numbastats.quantile import arguments

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.dispatch import elementwise
+from numbastats._core.elementwise import elementwise
 from numbastats.distributions import kernels, moments
 from numbastats.distributions.base import Law, named_error, times_exp
 

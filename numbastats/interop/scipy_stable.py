@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import numbastats.stable as stable
-from numbastats._core.errors import choice
+from numbastats._core.checks import choice
 
 __all__ = ["levy_stable"]
 

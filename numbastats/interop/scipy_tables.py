@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats._core.dispatch import in_kind_of, to_host
+from numbastats._core.kinds import in_kind_of, to_host
 
 __all__ = ["to_scipy"]
 

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import result_dtype, unmasked
-from numbastats._core.dispatch import _device_kind, _numpy_dtype, to_host
-from numbastats._core.errors import choice
+from numbastats._core.checks import choice
+from numbastats._core.kinds import device_kind, numpy_dtype, to_host
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.kernels import geometry as G
@@ -30,11 +30,11 @@ CONVENTIONS = ("support", "std", "scipy", "sklearn")
 
 def as_samples(samples, name="samples", allow_vector=True):
     """Host copy (n, d) in float64, the dtype that decides the result, and the kind of device array or None."""
-    kind = _device_kind(samples)
+    kind = device_kind(samples)
     if hasattr(samples, "tocsr"):
         raise TypeError(f"{name} are a sparse matrix, which is not supported; pass {name}.toarray()")
     host = unmasked(to_host(samples, name))
-    dtype = result_dtype((name,), (_numpy_dtype(host),))
+    dtype = result_dtype((name,), (numpy_dtype(host),))
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
     if host.ndim == 2 and host.shape[1] == 0:

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.errors import ConvergenceWarning, choice, warn
+from numbastats._core.checks import choice
+from numbastats._core.errors import ConvergenceWarning, warn
 
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats._core.dispatch import launch
+from numbastats._core.launch import launch
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import sorting as loops
 from numbastats.kde.kernels.sorting import CHUNKS

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from numbastats._core.broadcast import check_out
-from numbastats._core.dispatch import _torch_to_numpy, choose_device, launch
-from numbastats._core.errors import choice
+from numbastats._core.checks import check_out, choice
+from numbastats._core.kinds import torch_to_numpy
+from numbastats._core.launch import choose_device, launch
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
@@ -81,7 +81,7 @@ def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **opti
     if not hasattr(slab_rows, "__index__") or slab_rows < 1:
         raise ValueError(f"slab_rows={slab_rows!r}; use an integer >= 1")
     where = choose_device(device)
-    host = _torch_to_numpy(out, "out")
+    host = torch_to_numpy(out, "out")
     if out is not None:
         check_out(host, shape, np.dtype(e.model.dtype))
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda
 
-from numbastats._core.dispatch import launch
 from numbastats._core.errors import warn
+from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
 from numbastats.kde import kernels as K
 from numbastats.kde import paper

@@ -9,10 +9,11 @@ import math
 import numpy as np
 
 import numbastats.random as random
-from numbastats._core.broadcast import check_dtype, real64, unmasked
-from numbastats._core.dispatch import _is_torch, in_kind_of, to_host
+from numbastats._core.broadcast import real64, unmasked
+from numbastats._core.checks import check_dtype
 from numbastats._core.errors import names_ours
 from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.kinds import in_kind_of, is_torch, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.arguments import make_model, parse_axes
@@ -93,7 +94,7 @@ class KDE(Estimator):
         )  # fmt: skip
         model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()  # the caller's change
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
-        self._like = X if model.kind is not None or _is_torch(X) else None
+        self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
         self.method_used_ = self.error_bound_ = self.n_outside_ = self.quadrature_error_ = None

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from numbastats._core.broadcast import check_dtype, check_out
-from numbastats._core.dispatch import _torch_to_numpy, choose_device, deliver, in_kind_of
-from numbastats._core.errors import choice, names_ours
+from numbastats._core.checks import check_dtype, check_out, choice
+from numbastats._core.elementwise import deliver
+from numbastats._core.errors import names_ours
+from numbastats._core.kinds import in_kind_of, torch_to_numpy
+from numbastats._core.launch import choose_device
 from numbastats.kde.arguments import (
     POINT_METHODS,
     as_samples,
@@ -39,7 +41,7 @@ def hand_over(result, out, kind, like):
     """A host result in `out`, or as the caller's kind of array."""
     if out is None or kind is not None:
         return deliver(in_kind_of(result, like), out, result.dtype)
-    host = _torch_to_numpy(out, "out")
+    host = torch_to_numpy(out, "out")
     check_out(host, result.shape, result.dtype)
     host[...] = result
     return out
@@ -155,7 +157,7 @@ def grid_of(e, axes, method, derivative, out, device, like):
     shape = tuple(int(m) for m in axes[2])
     kind = e.model.kind
     where = choose_device(device, on_device=kind is not None)
-    host = _torch_to_numpy(out, "out") if kind is None else None
+    host = torch_to_numpy(out, "out") if kind is None else None
     if host is not None:
         check_out(host, shape, e.model.dtype)
     inputs = (e.model.x, e.model.weights, e.model.scale)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from numbastats._core.dispatch import launch
+from numbastats._core.launch import launch
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import geometry as G
 from numbastats.kde.slabs import in_slabs

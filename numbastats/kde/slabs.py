@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numbastats._core.broadcast import lent
-from numbastats._core.dispatch import launch
+from numbastats._core.launch import launch
 from numbastats._core.parallel import parallel_region, worker_count
 from numbastats.kde.kernels import geometry as G
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from numbastats._core.broadcast import real64, result_dtype, unmasked
-from numbastats._core.dispatch import choose_device, to_host
-from numbastats._core.errors import choice
+from numbastats._core.checks import choice
+from numbastats._core.kinds import to_host
+from numbastats._core.launch import choose_device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels import columns as c

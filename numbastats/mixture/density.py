@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.dispatch import choose_device, launch
+from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
 from numbastats.mixture.families import poisson_base

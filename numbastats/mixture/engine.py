@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 from numba import cuda
 
-from numbastats._core import dispatch
-from numbastats._core.compile import SIMULATED
+from numbastats._core import launch
+from numbastats._core.kernel import SIMULATED
 from numbastats._core.parallel import in_threads, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import kernels as k
@@ -52,7 +52,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
     answered, also where this runs in a thread of the caller's.
     """
     if options.device == "cpu" and n * (most or cost) <= PIECE:
-        dispatch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
+        launch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
         return
     if options.device == "cpu":
 
@@ -66,7 +66,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return
     staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    dispatch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
+    launch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
     for i in written:
         if isinstance(args[i], np.ndarray):
             staged[i].copy_to_host(args[i])

@@ -11,9 +11,11 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.dispatch import _device_kind, choose_device, in_kind_of, to_host
-from numbastats._core.errors import ConvergenceWarning, index_of, names_ours, warn
+from numbastats._core.checks import index_of
+from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.kinds import device_kind, in_kind_of, to_host
+from numbastats._core.launch import choose_device
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import column, draw_count
 from numbastats.mixture.criteria import free_parameters
@@ -501,7 +503,7 @@ class Mixture(Estimator):
     def _of_values(self, method, X):
         """A method of the fit applied to the values, on the device where they are; of their kind."""
         function = getattr(self._fitted(), method)
-        place = choose_device(self.device, on_device=True) if _device_kind(X) else self.device
+        place = choose_device(self.device, on_device=True) if device_kind(X) else self.device
         return in_kind_of(function(column(X), device=place, workers=self.workers), X)
 
     def score_samples(self, X: ArrayLike) -> NDArray:

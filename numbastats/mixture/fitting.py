@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.errors import choice, names_ours
+from numbastats._core.checks import choice
+from numbastats._core.errors import names_ours
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.dispatch import of_host
+from numbastats._core.elementwise import of_host
 from numbastats._core.errors import names_ours
 from numbastats.mixture.arguments import mixture_of, values_of
 from numbastats.mixture.density import scores

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from numbastats._core.broadcast import as_host, check_dtype, refuse_mask, result_dtype
-from numbastats._core.dispatch import _device_kind, _is_torch, _numpy_dtype
-from numbastats._core.errors import choice
+from numbastats._core.broadcast import as_host, result_dtype
+from numbastats._core.checks import check_dtype, choice, refuse_mask
+from numbastats._core.kinds import device_kind, is_torch, numpy_dtype
 from numbastats.quantile.construction import FromLog
 from numbastats.quantile.panels import Slope
 from numbastats.quantile.quantile_table import QuantileTable
@@ -215,7 +215,7 @@ def _standardised(frozen):
 
 def given_dtype(value):
     """The dtype by which an argument decides that of the result; None for Python numbers, which do not."""
-    return _numpy_dtype(value if _device_kind(value) or _is_torch(value) else as_host(value))
+    return numpy_dtype(value if device_kind(value) or is_torch(value) else as_host(value))
 
 
 def float_type(values, dtype, params=None):

@@ -10,7 +10,8 @@ import pickle
 import numpy as np
 
 from numbastats._core.broadcast import real64
-from numbastats._core.dispatch import _device_kind, as_double, deliver, elementwise, in_float32, in_kind_of, to_host
+from numbastats._core.elementwise import as_double, deliver, elementwise, in_float32
+from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import construction, kernels
 from numbastats.quantile.arguments import Density, Order, Parameters, float_type
@@ -191,7 +192,7 @@ def through_probabilities(table: QuantileTable, b, options):
     """Map values of the base by way of their smaller tail probability, in double precision."""
     dtype, out = options["dtype"], options["out"]
     where = options | {"dtype": np.dtype(np.float64), "out": None, "stream": None}
-    if _device_kind(b):
+    if device_kind(b):
         where["device"] = "cpu"
     lower, upper = _tails(table.base, real64(to_host(b, "b")))
     left, right = (
@@ -240,7 +241,7 @@ class Columns:
         """Column by column, on the host if the samples are not on a device."""
         dtype = float_type((b,), dtype)
         host = np.asarray(to_host(b, "samples"))
-        if _device_kind(b):
+        if device_kind(b):
             options["device"] = "cpu"
         columns = [table.transform(host[..., i], dtype=dtype, **options) for i, table in enumerate(self.tables)]
         return deliver(in_kind_of(np.stack(columns, axis=-1), b), out, dtype)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
-from numbastats._core.broadcast import check_dtype, size_to_shape
-from numbastats._core.dispatch import in_float32
+from numbastats._core.broadcast import size_to_shape
+from numbastats._core.checks import check_dtype
+from numbastats._core.elementwise import in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.parallel import is_executor
 from numbastats.quantile import archive, arguments, engine

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
 from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
-from numbastats._core.dispatch import _device_kind, _is_torch, copied, elementwise, share_memory
-from numbastats._core.errors import choice, names_ours
+from numbastats._core.checks import choice
+from numbastats._core.elementwise import elementwise
+from numbastats._core.errors import names_ours
+from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
 from numbastats.quantile import kernels, paper
 from numbastats.quantile.arguments import Device, check_base
 from numbastats.quantile.construction import normal_density
@@ -293,9 +295,9 @@ def _normal(degree):
 
 def _signed(samples):
     """Samples that can be negated: no integers, which wrap around, and no lists."""
-    if _is_torch(samples):
+    if is_torch(samples):
         return samples if samples.is_floating_point() or samples.is_complex() else samples.double()
-    if _device_kind(samples):
+    if device_kind(samples):
         return samples.astype(np.float64) if samples.dtype.kind in "iub" else samples
     samples = as_host(samples)
     dtype = dtype_of(samples)

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, clip, fma, from_bits, horner, muladd, to_bits
 
 __all__ = [

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, horner, real
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import fma
 from numbastats.scalar.elementary import cos_abs, exp
 

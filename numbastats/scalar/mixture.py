@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import array_function, device_function
+from numbastats._core.kernel import array_function, device_function
 from numbastats.scalar.bits import by_dtype, from_bits, horner, to_bits
 
 __all__ = [

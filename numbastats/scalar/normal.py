@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, real, to_bits
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64, polynomial
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, from_bits, muladd, to_bits
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbastats._core.compile import array_function
+from numbastats._core.kernel import array_function
 
 __all__ = ["lower_bound"]
 

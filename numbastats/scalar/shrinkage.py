@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, from_bits, horner, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 from numbastats.scalar.normal import LN2, r_form

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, horner, muladd, real
 from numbastats.scalar.elementary import exp, log, log1p
 

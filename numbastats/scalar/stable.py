@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from numbastats._core.compile import device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import fma, horner, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, sin, sincos, sincospi
 from numbastats.scalar.philox import uniform52

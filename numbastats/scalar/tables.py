@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats._core.compile import array_function, device_function
+from numbastats._core.kernel import array_function, device_function
 from numbastats.scalar.bits import from_bits, pairs, to_bits
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log
 

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.dispatch import to_host
-from numbastats._core.errors import choice
+from numbastats._core.checks import choice
+from numbastats._core.kinds import to_host
 from numbastats.stable.parameterisations import LOWEST, NEAR_1, converted
 
 ARGUMENTS = ("x", "alpha", "beta", "loc", "scale")

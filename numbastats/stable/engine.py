@@ -8,9 +8,11 @@ import math
 import numpy as np
 from numba import cuda
 
-from numbastats._core.broadcast import as_host, check_dtype, dtype_of, refuse_mask, result_dtype, total
-from numbastats._core.compile import SIMULATED, InThreads
-from numbastats._core.dispatch import _numpy_dtype, copied, elementwise, to_host
+from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
+from numbastats._core.checks import check_dtype, refuse_mask
+from numbastats._core.elementwise import elementwise
+from numbastats._core.kernel import SIMULATED, InThreads
+from numbastats._core.kinds import copied, numpy_dtype, to_host
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_out, refuse_table
@@ -87,7 +89,7 @@ def one_law(alpha, beta, values, dtype):
     Float32 data take their parameters rounded to float32, as the kernels without a table do.
     """
     x, loc, scale = values
-    kinds = [_numpy_dtype(v if hasattr(v, "dtype") else as_host(v)) for v in (x, alpha, beta, loc, scale)]
+    kinds = [numpy_dtype(v if hasattr(v, "dtype") else as_host(v)) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(ARGUMENTS, kinds) if dtype is None else check_dtype(dtype)
     a, b = one_number(alpha, values), one_number(beta, values)
     if a is None or b is None or not (0.1 <= a < 2.0 and -1.0 <= b <= 1.0):

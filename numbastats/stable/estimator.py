@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats._core.errors import choice, index_of
+from numbastats._core.checks import choice, index_of
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
 

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
-from numbastats._core.dispatch import draw, first_array, in_kind_of, to_host
-from numbastats._core.errors import choice, names_ours
+from numbastats._core.checks import choice
+from numbastats._core.elementwise import draw
+from numbastats._core.errors import names_ours
+from numbastats._core.kinds import first_array, in_kind_of, to_host
 from numbastats._core.random import Purpose
 from numbastats.stable import kernels
 from numbastats.stable.arguments import ARGUMENTS, check_points, is_s1

@@ -75,7 +75,7 @@ def test_passes_over_bfloat16(device):
 
 
 def test_storage_does_not_depend_on_workers(monkeypatch):
-    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     rng = np.random.default_rng(1)
     stored, B = rng.integers(-127, 128, (1003, 37)).astype(np.int8), rng.standard_normal((2, 37))
     one, two = (Rows(stored, "cpu", workers, np.full(37, 0.01)) for workers in (1, 2))

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 
 @pytest.mark.parametrize("kind", SAMPLERS)
 def test_continued_and_parallel_runs_are_the_same(kind, monkeypatch):
-    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     X, y = data()
     whole = quick(sampler=kind, workers=1).fit(X, y)
     parts = quick(sampler=kind, draws=15, workers=2).fit(X, y).continue_(25)

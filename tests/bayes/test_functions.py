@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats._core import templates
-from numbastats._core.compile import build, device_function
-from numbastats.scalar import shrinkage
+from numbastats._core.kernel import build, device_function
+from numbastats.scalar import loops, shrinkage
 from numbastats.testing import assert_matches
 from tests.bayes.naive import (
     exact_log_exe1,
@@ -92,6 +91,6 @@ def _log_exe1(x):
 def test_log_exe1_in_float32():
     x = np.logspace(-30, 6, 400).astype(np.float32)
     out = np.empty_like(x)
-    build(templates.map1_cpu, "serial", _f=_log_exe1)(x, out)
+    build(loops.map1_cpu, "serial", _f=_log_exe1)(x, out)
     error = max(abs(float(mp.mpf(float(g)) - exact_log_exe1(v))) / max(1.0, abs(float(g))) for v, g in zip(x, out, strict=True))
     assert error < 4e-7  # observed 2.1e-7

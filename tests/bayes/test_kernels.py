@@ -8,7 +8,7 @@ import scipy.special
 import scipy.stats
 from numba import cuda
 
-from numbastats._core.compile import SIMULATED
+from numbastats._core.kernel import SIMULATED
 from numbastats.bayes import kernels as k
 from tests.contract import same
 

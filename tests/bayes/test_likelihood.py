@@ -57,7 +57,7 @@ def test_latent_law_far_out():
 
 
 def test_pass_does_not_depend_on_workers(monkeypatch):
-    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     key = np.uint32(1), np.uint32(2)
     for dtype in (np.float64, np.float32):
         one, B = random_rows(5003, 37, dtype)

@@ -32,7 +32,7 @@ def test_gpu_design_with_global_atomics(monkeypatch):
 
 
 def test_threads_order_and_slabs_do_not_matter(monkeypatch):
-    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     rng = np.random.default_rng(3)
     x = rng.standard_normal((4000, 2)) * [1, 3]
     w = rng.uniform(0.5, 1, 4000)

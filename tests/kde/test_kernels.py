@@ -52,7 +52,7 @@ def test_triangular_at_a_sample(device):
 
 
 def test_kernels_registered():
-    from numbastats._core.compile import REGISTRY
+    from numbastats._core.kernel import REGISTRY
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
     assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {

@@ -56,12 +56,12 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 from numbastats import kde
-from numbastats._core import dispatch
+from numbastats._core import launch
 from numbastats.kde import slabs
 
 workers = int(sys.argv[1])
 options = dict(device="cpu", workers=workers)
-dispatch.PARALLEL_FROM = slabs.PARALLEL_FROM = 0
+launch.PARALLEL_FROM = slabs.PARALLEL_FROM = 0
 r = np.random.default_rng(0)
 x3 = r.normal(size=(1_000_000, 3))
 x2, x1 = np.ascontiguousarray(x3[:, :2]), x3[:, 0].copy()

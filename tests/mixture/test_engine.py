@@ -40,7 +40,7 @@ class CupyArray:
 def test_workers_chunks_and_executors_do_not_matter(monkeypatch):
     x = paper_data(24, 300)
     want = mixture.fit_many(x, 2, rng=3, device="cpu", workers=1, family="inverse_gaussian")
-    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     results = [mixture.fit_many(x, 2, rng=3, device="cpu", workers=2, family="inverse_gaussian")]
     monkeypatch.setattr("numbastats.mixture.engine.IN_FLIGHT", 1000)
     results.append(mixture.fit_many(x, 2, rng=3, device="cpu", workers=2, family="inverse_gaussian"))
@@ -69,7 +69,7 @@ def test_large_data_set_in_chunks(monkeypatch):
     x = paper_data(1, 3000)[0]
     want = mixture.fit(x, 2, rng=1, device="cpu", workers=1, family="inverse_gaussian")
     monkeypatch.setattr(engine, "LARGE", 2000)
-    monkeypatch.setattr("numbastats._core.dispatch.PARALLEL_FROM", 0)
+    monkeypatch.setattr("numbastats._core.launch.PARALLEL_FROM", 0)
     results = [mixture.fit(x, 2, rng=1, device="cpu", workers=w, family="inverse_gaussian") for w in (1, 2)]
     assert results[0].means.tobytes() == results[1].means.tobytes()
     assert abs(results[0].loglik / want.loglik - 1) < 1e-13 and results[0].status == 0

@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 from numbastats import mixture
-from numbastats._core.compile import HOST_LOOPS
+from numbastats._core.kernel import HOST_LOOPS
 from numbastats.mixture import kernels
 from tests.mixture.naive import direct_sums, paper_data, small_data
 

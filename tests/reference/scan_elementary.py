@@ -20,9 +20,11 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from numbastats._core import templates  # noqa: E402
-from numbastats._core.compile import build, device_function  # noqa: E402
-from numbastats.scalar import elementary  # noqa: E402
+from numbastats._core.kernel import build, device_function  # noqa: E402
+from numbastats.scalar import (
+    elementary,  # noqa: E402
+    loops,  # noqa: E402
+)
 
 N = 100_000
 HALF_PI = np.pi / 2
@@ -164,7 +166,7 @@ def balls(x):
 
 def apply(f, *args):
     out = np.empty_like(args[0])
-    template = templates.map1_cpu if len(args) == 1 else templates.map2_cpu
+    template = loops.map1_cpu if len(args) == 1 else loops.map2_cpu
     build(template, "serial", _f=f)(*args, out)
     return out
 

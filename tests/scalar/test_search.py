@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numbastats._core.compile import build
+from numbastats._core.kernel import build
 from numbastats.scalar.search import lower_bound
 
 

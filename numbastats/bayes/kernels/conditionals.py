@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.shrinkage import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel
+from numbastats._core.kernel import Kernel
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.samplers import gamma1, normal_from_words
 from numbastats.scalar.shrinkage import item_of, uniform_pair

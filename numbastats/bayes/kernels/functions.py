@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbastats._core import templates
-from numbastats._core.compile import Kernel
-from numbastats.scalar import normal, shrinkage, special
+from numbastats._core.kernel import Kernel
+from numbastats.scalar import loops, normal, shrinkage, special
 
 __all__ = ["ELEMENTWISE"]
 
 
 def _map(name, f):
-    return Kernel(f"bayes.{name}", templates.map1_cpu, templates.map1_cuda, lambda T: [(T[::1], T[::1])], _f=f)
+    return Kernel(f"bayes.{name}", loops.map1_cpu, loops.map1_cuda, lambda T: [(T[::1], T[::1])], _f=f)
 
 
 ELEMENTWISE = {

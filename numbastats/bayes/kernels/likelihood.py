@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel, array_function, device_function
+from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far

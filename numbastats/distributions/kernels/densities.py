@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core import templates
-from numbastats._core.compile import Kernel
-from numbastats.scalar import hyperbolic
+from numbastats._core.kernel import Kernel
+from numbastats.scalar import hyperbolic, loops
 from numbastats.scalar.bits import at
 
 __all__ = ["GH", "GH_NORM", "LOG_KVE", "STUDENT"]
@@ -16,11 +15,11 @@ _f = _nodes = _right = _left = _tail = None  # bound by build
 
 
 def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
-    n = templates.BLOCK
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
+    n = loops.BLOCK
+    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
         work = np.empty(9 * n, out.dtype)  # one array: rows at constant distances need no alias check
-        first = np.int64(k) * templates.CHUNK
-        for lo in range(first, min(first + templates.CHUNK, out.size), n):
+        first = np.int64(k) * loops.CHUNK
+        for lo in range(first, min(first + loops.CHUNK, out.size), n):
             o = out[lo : lo + n]
             rights, lefts = 0.0, 0.0
             for i in range(o.size):
@@ -68,7 +67,7 @@ def _density(name, function, of_sum):
 
 def _student(name, function):
     return Kernel(
-        f"distributions.{name}", templates.map2_cpu, templates.map2_cuda,
+        f"distributions.{name}", loops.map2_cpu, loops.map2_cuda,
         lambda T: [(T[::1], T, T[::1]), (T[::1], T[::1], T[::1])], _f=function,
     )  # fmt: skip
 
@@ -78,12 +77,12 @@ GH = {
     "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf, hyperbolic.gh_logpdf_of_sum),
 }
 GH_NORM = Kernel(
-    "distributions.gh_log_norm", templates.map4_cpu, templates.map4_cuda,
+    "distributions.gh_log_norm", loops.map4_cpu, loops.map4_cuda,
     lambda T: [(T[::1], T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm,
     dtypes=("float64",),
 )  # fmt: skip
 LOG_KVE = Kernel(
-    "distributions.log_kve", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T[::1], T[::1])], _f=hyperbolic.log_kve,
+    "distributions.log_kve", loops.map2_cpu, loops.map2_cuda, lambda T: [(T[::1], T[::1], T[::1])], _f=hyperbolic.log_kve,
     dtypes=("float64",),
 )  # fmt: skip
 STUDENT = {

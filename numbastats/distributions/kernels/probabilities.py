@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core import templates
-from numbastats._core.compile import Kernel
-from numbastats.scalar import tables
+from numbastats._core.kernel import Kernel
+from numbastats.scalar import loops, tables
 from numbastats.scalar.bits import at
 
 __all__ = ["DISTRIBUTION"]
@@ -16,9 +15,9 @@ _body = None  # bound by build
 
 
 def panels_cpu(x, a, b, c, d, first_left, first_right, upper, table, out):
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        first = np.int64(k) * templates.CHUNK
-        for j in range(first, min(first + templates.CHUNK, out.size)):
+    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
+        first = np.int64(k) * loops.CHUNK
+        for j in range(first, min(first + loops.CHUNK, out.size)):
             out[j] = _body(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), upper, table)
 
 

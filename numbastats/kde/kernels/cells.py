@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel, array_function, device_function
+from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar.kde import cell_sample, cell_value, fused, third_difference
 
 __all__ = ["CELLS_FINISH", "CELLS_SCATTER"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, array_function, device_function
+from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.kde.kernels.geometry import (
     BOUNDS,
     CROP,

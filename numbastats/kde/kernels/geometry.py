@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import types
 
-from numbastats._core.compile import array_function, device_function
+from numbastats._core.kernel import array_function, device_function
 from numbastats.scalar.bits import fma
 from numbastats.scalar.kde import ceiling, floor, fused, kernel_value, power_value, product, rint_i64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, types
 
-from numbastats._core.compile import array_function, host_loop
+from numbastats._core.kernel import array_function, host_loop
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.kde import add_powers, fused, taylor5
 

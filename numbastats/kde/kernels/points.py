@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.kde.kernels.geometry import PRODUCT
 from numbastats.scalar import kde as forms
 from numbastats.scalar.kde import ceiling, floor, kernel_value

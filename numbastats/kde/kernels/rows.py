@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.kde.kernels.geometry import (
     BINS,
     CHUNK,

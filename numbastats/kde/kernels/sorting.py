@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, types
 
-from numbastats._core.compile import array_function, host_loop
+from numbastats._core.kernel import array_function, host_loop
 
 __all__ = [
     "BLOCK", "CHUNKS", "count_loop", "extent_loop", "line_loop", "moments_loop", "moments_of_cells_loop", "place_loop", 

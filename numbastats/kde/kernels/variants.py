@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats._core.compile import array_function, device_function
+from numbastats._core.kernel import array_function, device_function
 from numbastats.kde.kernels.geometry import (
     CHUNK,
     DIM,

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels import columns as c
 from numbastats.mixture.kernels.columns import STATE
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue

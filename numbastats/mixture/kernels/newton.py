@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numbastats._core.compile import array_function
+from numbastats._core.kernel import array_function
 from numbastats.mixture.kernels.columns import FLAT
 from numbastats.scalar import mixture as fam
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numba
 
-from numbastats._core.compile import HostLoop
+from numbastats._core.kernel import HostLoop
 from numbastats.mixture.kernels import climb, parameters, passes
 from numbastats.scalar import mixture as fam
 

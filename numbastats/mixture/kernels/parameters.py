@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numbastats._core.compile import array_function
+from numbastats._core.kernel import array_function
 from numbastats.scalar import mixture as fam
 
 __all__ = ["above_floor", "copy", "log_prior", "m_step", "pack", "set_coefficients", "stepped", "unpack"]

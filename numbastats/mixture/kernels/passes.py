@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.parts import ranges
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits

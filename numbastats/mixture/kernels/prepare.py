@@ -7,7 +7,7 @@ import math
 import numba
 from numba import cuda
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.cells import Cells
 from numbastats.mixture.kernels.columns import (
     CENTRE,

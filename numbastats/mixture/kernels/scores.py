@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel
+from numbastats._core.kernel import Kernel
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, LN2, LOG2E, ROW, shifted
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import exp_neg, log

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.cells import Cells
 from numbastats.mixture.kernels.columns import CENTRE, COUNT, DEGENERATE, FLOOR, MASS, PRIOR_D
 from numbastats.mixture.kernels.parameters import above_floor, log_prior, m_step, set_coefficients

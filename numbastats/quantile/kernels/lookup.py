@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core import templates
-from numbastats._core.compile import Kernel
-from numbastats.scalar import tables
+from numbastats._core.kernel import Kernel
+from numbastats.scalar import loops, tables
 from numbastats.scalar.bits import LANES, at, row_lanes
 
 __all__ = ["TABLE"]
@@ -22,13 +21,13 @@ _head = _body = _lanes = None  # bound by build
 
 
 def lookup_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        row = np.zeros(templates.BLOCK, np.int64)  # the lanes beyond a short last block read row 0
-        value = np.zeros(templates.BLOCK, out.dtype)
-        first = np.int64(k) * templates.CHUNK
-        for lo in range(first, min(first + templates.CHUNK, out.size), templates.BLOCK):
-            xb = x[lo : lo + templates.BLOCK]
-            o = out[lo : lo + templates.BLOCK]
+    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
+        row = np.zeros(loops.BLOCK, np.int64)  # the lanes beyond a short last block read row 0
+        value = np.zeros(loops.BLOCK, out.dtype)
+        first = np.int64(k) * loops.CHUNK
+        for lo in range(first, min(first + loops.CHUNK, out.size), loops.BLOCK):
+            xb = x[lo : lo + loops.BLOCK]
+            o = out[lo : lo + loops.BLOCK]
             for i in range(o.size):
                 j = lo + i
                 row[i], value[i] = _head(
@@ -49,9 +48,9 @@ def lookup_cuda(x, a, b, c, d, first_left, first_right, octave, zone, more, tabl
 
 
 def lookup_split_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
-    for k in prange((out.size + templates.CHUNK - 1) // templates.CHUNK):
-        first = np.int64(k) * templates.CHUNK
-        for j in range(first, min(first + templates.CHUNK, out.size)):
+    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
+        first = np.int64(k) * loops.CHUNK
+        for j in range(first, min(first + loops.CHUNK, out.size)):
             row, local = _head(
                 x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
             )

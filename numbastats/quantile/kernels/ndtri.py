@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numbastats._core import templates
-from numbastats._core.compile import Kernel
-from numbastats.scalar import normal
+from numbastats._core.kernel import Kernel
+from numbastats.scalar import loops, normal
 
 __all__ = ["ANTITHETIC", "FROM_EXPONENTIAL", "LOG", "NDTRI", "map_kernel"]
 
@@ -16,12 +15,12 @@ def _signatures(T):
 
 def map_kernel(name, fused, dtype, **options):
     """Kernel of a function of one value and four parameters."""
-    return Kernel(f"quantile.{name}", templates.map5_cpu, templates.map5_cuda, _signatures, dtypes=(dtype,), _f=fused, **options)
+    return Kernel(f"quantile.{name}", loops.map5_cpu, loops.map5_cuda, _signatures, dtypes=(dtype,), _f=fused, **options)
 
 
 def _blocked(name, head, tail, fused, dtype):
     return Kernel(
-        f"quantile.{name}", templates.blocked5_cpu, templates.map5_cuda, _signatures,
+        f"quantile.{name}", loops.blocked5_cpu, loops.map5_cuda, _signatures,
         dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": fused},
     )  # fmt: skip
 
@@ -40,11 +39,11 @@ LOG = {dtype: map_kernel(f"ndtri_log_{dtype}", normal.log_fused, dtype) for dtyp
 
 FROM_EXPONENTIAL = Kernel(
     "quantile.norm_from_exponential",
-    templates.map1_cpu,
-    templates.map1_cuda,
+    loops.map1_cpu,
+    loops.map1_cuda,
     lambda T: [(T[::1], T[::1])],
     _f=normal.norm_from_exp1,
 )
 ANTITHETIC = Kernel(
-    "quantile.antithetic", templates.map2_cpu, templates.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused
+    "quantile.antithetic", loops.map2_cpu, loops.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused
 )

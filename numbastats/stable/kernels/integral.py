@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.compile import array_function
+from numbastats._core.kernel import array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp, log, log1p

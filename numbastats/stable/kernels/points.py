@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar import stable_nodes
 from numbastats.scalar.bits import at

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, expm1, log

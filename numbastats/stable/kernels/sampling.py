@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel
+from numbastats._core.kernel import Kernel
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.philox import philox4x32

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numpy.polynomial import chebyshev
 
-from numbastats._core.compile import HostLoop, array_function
+from numbastats._core.kernel import HostLoop, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound

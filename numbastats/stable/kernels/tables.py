@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.compile import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
