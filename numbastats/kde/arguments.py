@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.checks import choice
@@ -17,12 +20,23 @@ from numbastats.kde.moments import moments
 
 __all__ = ["Model", "make_model", "parse_axes"]
 
-GRID_METHODS = ("auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep")
-POINT_METHODS = ("auto", "cells", "ep")
+GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
+PointMethod = Literal["auto", "cells", "ep"]
+KernelName = Literal["epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "normal"]
+Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv"]
+Convention = Literal["support", "std", "scipy", "sklearn"]
+Form = Literal["radial", "product"]
+Missing = Literal["raise", "omit"]
+DeviceName = Literal["auto", "cpu", "cuda"]
+Axes: TypeAlias = Sequence[ArrayLike] | ArrayLike
+Boundary: TypeAlias = Mapping[int, tuple[Literal["reflect", "periodic", "renorm"], float | None, float | None]]
+Adaptive: TypeAlias = Literal["abramson"] | tuple[Literal["abramson"], float] | ArrayLike
+
+GRID_METHODS, POINT_METHODS = get_args(GridMethod), get_args(PointMethod)
 PRODUCT_METHODS = ("auto", "rows", "rows-b", "skde-row", "skde", "skde-atomic", "ep")
 SLOPE_METHODS = ("auto", "rows", "rows-b", "skde-row")
 SIGMAS = ("cov", "diag", "identity")
-CONVENTIONS = ("support", "std", "scipy", "sklearn")
+CONVENTIONS = get_args(Convention)
 
 
 # --- arguments -----------------------------------------------------------------------------------------------------------
@@ -195,14 +209,27 @@ def check_weights(weights, n, d=1):
     return w if w.flags.writeable else w.copy()
 
 
-def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
-               bw_convention="support", tail=1e-10, nan_policy="raise", dtype=None, workers=None, form="radial"):  # fmt: skip
-    """Validate and fix the kernel matrix."""
+class MatrixOptions(NamedTuple):
+    """What the caller says of the kernel matrix, by the names of `kde.grid`."""
+
+    kernel: str = "epanechnikov"
+    h: float | None = None
+    H: ArrayLike | None = None
+    sigma: ArrayLike | str = "cov"
+    bandwidth: str = "eq9"
+    bw_convention: str = "support"
+    form: str = "radial"
+
+
+def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=None, workers=None, **matrix):
+    """Validate and fix the kernel matrix; the other keywords are `MatrixOptions`."""
+    options = MatrixOptions(**matrix)
+    form = options.form
     x, own, kind = as_samples(samples)
-    kernel = rules.kernel_name(kernel)
-    choice("bw_convention", bw_convention, CONVENTIONS)
-    choice("nan_policy", nan_policy, ("raise", "omit"))
-    choice("form", form, ("radial", "product"))
+    kernel = rules.kernel_name(options.kernel)
+    choice("bw_convention", options.bw_convention, CONVENTIONS)
+    choice("nan_policy", nan_policy, get_args(Missing))
+    choice("form", form, get_args(Form))
     n, d = x.shape
     if kernel != "gaussian" and form != "product":
         rules.roughness(kernel, d)  # raises where its constants are no numbers
@@ -236,8 +263,8 @@ def make_model(samples, weights=None, *, kernel="epanechnikov", h=None, H=None, 
     if not m["W"] > 0:
         raise ValueError("all weights are zero; at least one must be positive")
     n_eff = m["W"] ** 2 / m["W2"]
-    matrix, factor, sigma_matrix = kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, bw_convention,
-                                                  "product" if product else "radial", workers)  # fmt: skip
+    options = options._replace(kernel=kernel, form="product" if product else "radial")
+    matrix, factor, sigma_matrix = kernel_matrix(options, m, n, n_eff, x, w, workers)
     product = check_form(form, d, matrix)
     return Model(x, w, kernel, matrix, factor, sigma_matrix, float(tail), m["W"], n_eff, m["low"], m["high"],
                  np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped, product=product, keep=keep)  # fmt: skip
@@ -251,108 +278,145 @@ def check_form(form, d, matrix):
     return product
 
 
-def kernel_matrix(x, w, m, n_eff, kernel, h, H, sigma, bandwidth, convention, form="radial", workers=None):
-    n, d = x.shape
-    if not isinstance(bandwidth, str):
+def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
+    """Kernel matrix H = h^2 Sigma, h and Sigma; the latter two are None where H was given.
+
+    Parameters
+    ----------
+    options : MatrixOptions
+    m : dict
+        Moments of n samples.
+    n, n_eff : int, float
+    x, w : (n, d), (n,), optional
+        The samples and their weights, which rules other than "eq9", "scott" and "silverman" need.
+    workers : int, optional
+    """
+    d = len(m["mean"])
+    if not isinstance(options.bandwidth, str):
         raise ValueError(
-            f"bandwidth={bandwidth!r} is not the name of a rule. Pass a number as h=: the radius of the support in units of "
-            "Sigma^(1/2), or with bw_convention='sklearn' scikit-learn's bandwidth, with 'scipy' SciPy's factor, with 'std' a "
+            f"bandwidth={options.bandwidth!r} is not the name of a rule. Pass a number as h=: the radius of the support in units "
+            "of Sigma^(1/2), or with bw_convention='sklearn' scikit-learn's bandwidth, with 'scipy' SciPy's factor, with 'std' a "
             "standard deviation"
         )
-    choice("bandwidth", bandwidth, tuple(rules.SELECTORS))
-    if H is not None:
-        if h is not None or bandwidth != "eq9" or not (isinstance(sigma, str) and sigma == "cov"):
-            raise ValueError(
-                "H and h (or sigma, or bandwidth) were both given; H is the whole kernel matrix, h^2 Sigma. Pass one of the two"
-            )
-        if isinstance(H, str):
-            raise ValueError(f"H={H!r}; H is a matrix, rules are named by bandwidth=")
-        H = np.atleast_2d(np.asarray(H, np.float64))
-        if H.shape != (d, d):
-            raise ValueError(f"H has shape {H.shape}; for samples of {d} dimensions it must be ({d}, {d})")
-        check_matrix(H, "H")
-        return 0.5 * (H + H.T), None, None
-    if convention == "sklearn" and isinstance(sigma, str):
-        if sigma == "diag":
+    choice("bandwidth", options.bandwidth, tuple(rules.SELECTORS))
+    if options.H is not None:
+        return _given_matrix(options, d), None, None
+    if options.bw_convention == "sklearn" and isinstance(options.sigma, str):
+        if options.sigma == "diag":
             raise ValueError("bw_convention='sklearn' means sigma='identity'; pass sigma='diag' with another convention")
-        sigma = "identity"
-    if isinstance(sigma, str):
-        choice("sigma", sigma, SIGMAS)
-        if sigma == "identity":
-            matrix = np.eye(d)
-        else:
-            matrix = _covariance(m, n, n_eff, w is not None)
-            constant = np.flatnonzero(~(np.diag(matrix) > 0))
-            some = x if w is None or w.size != n else x[w > 0]
-            differ = len(some) and some.min(0) < some.max(0) if constant.size else None
-            if not (np.abs(m["high"]) < 1e100).all() or not (np.abs(m["low"]) < 1e100).all():
-                raise ValueError("the samples are larger than 1e100, and their covariance is not a number; rescale them")
-            if constant.size and np.any(differ[constant]):
-                raise ValueError(
-                    "one sample has all the weight but for rounding, so there is no spread; pass H= or sigma='identity' with h="
-                    if not n_eff > 1 else
-                    f"the spread of axis {constant[0]} is too small for its square to be a number; rescale the samples"
-                )  # fmt: skip
-            if constant.size:
-                raise ValueError(
-                    f"axis {constant[0]} is constant{' (one sample)' if len(some) == 1 else ''}, so its spread is 0; pass H= or "
-                    "sigma='identity' with h="
-                )
-            if sigma == "diag":
-                matrix = np.diag(np.diag(matrix))
-            else:
-                scale = np.sqrt(np.diag(matrix))
-                if n <= d or np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] < 1e-12:
-                    raise ValueError(
-                        f"the covariance of {n} samples in {d} dimensions is singular; pass sigma='diag' (axes on their own) or "
-                        f"H= (the whole kernel matrix){transposed(n, d)}"
-                    )
-    else:
-        sigma = np.asarray(sigma, np.float64)
-        if sigma.shape == (d,) or (sigma.ndim == 0 and d == 1):
-            sigma = np.atleast_1d(sigma)
-            if not (np.isfinite(sigma).all() and (sigma > 0).all()):
-                raise ValueError(f"sigma={sigma}: standard deviations must be finite and > 0")
-            matrix = np.diag(sigma**2)
-        elif sigma.shape == (d, d):
-            check_matrix(sigma, "sigma")
-            matrix = 0.5 * (sigma + sigma.T)
-        else:
-            raise ValueError(
-                f"sigma has shape {sigma.shape}; use 'cov', 'diag', 'identity', a ({d}, {d}) matrix or ({d},) standard deviations"
-            )
-    if h is None:
-        if bandwidth in ("eq9", "scott", "silverman"):
-            h = rules.normal_reference(n_eff, d, kernel, form)
-            if bandwidth == "scott":
-                h = n_eff ** (-1 / (d + 4)) * rules.canonical_ratio(kernel, d, form)
-        else:
-            extra = {"workers": workers} if bandwidth in ("lscv", "plugin") else {}
-            h = rules.SELECTORS[bandwidth](x, "gaussian", w, **extra) * rules.canonical_ratio(kernel, d, form)
-        if isinstance(sigma, str) and sigma == "identity":  # the rules are in units of the spread
-            h *= float(np.sqrt(np.diag(_covariance(m, n, n_eff, w is not None)).mean()))
-            if not h > 0:
-                raise ValueError("the samples have no spread; pass h=")
-    else:
-        if isinstance(h, str):
-            raise ValueError(f"h={h!r}; h is a number, rules are named by bandwidth=")
-        if np.ndim(h):
-            raise ValueError(f"h has shape {np.shape(h)}; it is one number: for bandwidths per axis pass h=1 and sigma=[...]")
-        h = float(h)
-        if not (math.isfinite(h) and h > 0):
-            raise ValueError(f"h={h!r}; the bandwidth must be finite and > 0")
-        if convention == "scipy" and kernel != "gaussian":
-            raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
-        if convention == "std" and kernel != "gaussian":
-            h /= math.sqrt(rules.roughness(kernel, d, form)[1])
+        options = options._replace(sigma="identity")
+    matrix = (
+        _estimated_sigma(options.sigma, m, n, n_eff, x, w) if isinstance(options.sigma, str) else _given_sigma(options.sigma, d)
+    )
+    h = _rule_bandwidth(options, m, n, n_eff, x, w, workers) if options.h is None else _given_bandwidth(options, d)
     check_size(h * h * matrix, f"h^2 Sigma, with h = {h:.3g},")
     return h * h * matrix, h, matrix
 
 
-def _covariance(m, n, n_eff, weighted):
+def _given_matrix(options, d):
+    """H= as a symmetric matrix."""
+    H, sigma = options.H, options.sigma
+    if options.h is not None or options.bandwidth != "eq9" or not (isinstance(sigma, str) and sigma == "cov"):
+        raise ValueError(
+            "H and h (or sigma, or bandwidth) were both given; H is the whole kernel matrix, h^2 Sigma. Pass one of the two"
+        )
+    if isinstance(H, str):
+        raise ValueError(f"H={H!r}; H is a matrix, rules are named by bandwidth=")
+    H = np.atleast_2d(np.asarray(H, np.float64))
+    if H.shape != (d, d):
+        raise ValueError(f"H has shape {H.shape}; for samples of {d} dimensions it must be ({d}, {d})")
+    check_matrix(H, "H")
+    return 0.5 * (H + H.T)
+
+
+def _given_sigma(sigma, d):
+    """sigma= as a matrix: standard deviations per axis, or the matrix."""
+    sigma = np.asarray(sigma, np.float64)
+    if sigma.shape == (d,) or (sigma.ndim == 0 and d == 1):
+        sigma = np.atleast_1d(sigma)
+        if not (np.isfinite(sigma).all() and (sigma > 0).all()):
+            raise ValueError(f"sigma={sigma}: standard deviations must be finite and > 0")
+        return np.diag(sigma**2)
+    if sigma.shape != (d, d):
+        raise ValueError(
+            f"sigma has shape {sigma.shape}; use 'cov', 'diag', 'identity', a ({d}, {d}) matrix or ({d},) standard deviations"
+        )
+    check_matrix(sigma, "sigma")
+    return 0.5 * (sigma + sigma.T)
+
+
+def _estimated_sigma(sigma, m, n, n_eff, x, w):
+    """The matrix that sigma= names, from the moments of the samples."""
+    choice("sigma", sigma, SIGMAS)
+    d = len(m["mean"])
+    if sigma == "identity":
+        return np.eye(d)
+    matrix = _covariance(m, n, n_eff)
+    constant = np.flatnonzero(~(np.diag(matrix) > 0))
+    if not (np.abs(m["high"]) < 1e100).all() or not (np.abs(m["low"]) < 1e100).all():
+        raise ValueError("the samples are larger than 1e100, and their covariance is not a number; rescale them")
+    if constant.size:
+        some = x if x is None or w is None or w.size != n else x[w > 0]
+        if some is not None and len(some) and np.any((some.min(0) < some.max(0))[constant]):
+            raise ValueError(
+                f"the spread of axis {constant[0]} is too small for its square to be a number; rescale the samples"
+                if n_eff > 1
+                else "one sample has all the weight but for rounding, so there is no spread; pass H= or sigma='identity' with h="
+            )
+        alone = (n if some is None else len(some)) == 1
+        raise ValueError(
+            f"axis {constant[0]} is constant{' (one sample)' if alone else ''}, so its spread is 0; pass H= or "
+            "sigma='identity' with h="
+        )
+    if sigma == "diag":
+        return np.diag(np.diag(matrix))
+    scale = np.sqrt(np.diag(matrix))
+    if n <= d or np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] < 1e-12:
+        raise ValueError(
+            f"the covariance of {n} samples in {d} dimensions is singular; pass sigma='diag' (axes on their own) or "
+            f"H= (the whole kernel matrix){transposed(n, d)}"
+        )
+    return matrix
+
+
+def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
+    """The bandwidth h of a rule, in units of Sigma."""
+    kernel, rule, form, d = options.kernel, options.bandwidth, options.form, len(m["mean"])
+    if rule == "scott":
+        h = n_eff ** (-1 / (d + 4)) * rules.canonical_ratio(kernel, d, form)
+    elif rule in ("eq9", "silverman"):
+        h = rules.normal_reference(n_eff, d, kernel, form)
+    else:
+        extra = {"workers": workers} if rule in ("lscv", "plugin") else {}
+        h = rules.SELECTORS[rule](x, "gaussian", w, **extra) * rules.canonical_ratio(kernel, d, form)
+    if isinstance(options.sigma, str) and options.sigma == "identity":  # the rules are in units of the spread
+        h *= float(np.sqrt(np.diag(_covariance(m, n, n_eff)).mean()))
+        if not h > 0:
+            raise ValueError("the samples have no spread; pass h=")
+    return h
+
+
+def _given_bandwidth(options, d):
+    """h= as the radius of the support."""
+    h, kernel, convention = options.h, options.kernel, options.bw_convention
+    if isinstance(h, str):
+        raise ValueError(f"h={h!r}; h is a number, rules are named by bandwidth=")
+    if np.ndim(h):
+        raise ValueError(f"h has shape {np.shape(h)}; it is one number: for bandwidths per axis pass h=1 and sigma=[...]")
+    h = float(h)
+    if not (math.isfinite(h) and h > 0):
+        raise ValueError(f"h={h!r}; the bandwidth must be finite and > 0")
+    if convention == "scipy" and kernel != "gaussian":
+        raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
+    if convention == "std" and kernel != "gaussian":
+        h /= math.sqrt(rules.roughness(kernel, d, options.form)[1])
+    return h
+
+
+def _covariance(m, n, n_eff):
     if n < 2:
         return np.zeros_like(m["M2"])
-    if not weighted:
+    if not m["weighted"]:
         return m["M2"] / (n - 1)
     return m["M2"] / (m["W"] * (1 - 1 / n_eff)) if n_eff > 1 else np.zeros_like(m["M2"])
 

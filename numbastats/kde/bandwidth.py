@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, warn
+
+if TYPE_CHECKING:
+    from numbastats.kde.arguments import Form, KernelName
 
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
 
@@ -44,7 +49,7 @@ def norm_constant(kernel, d):
     return (2 * math.pi) ** (-d / 2)
 
 
-def roughness(kernel, d, form="radial"):
+def roughness(kernel: KernelName, d: int, form: Form = "radial") -> tuple[float, float]:
     """Integral of the squared kernel, and its variance along one coordinate.
 
     Parameters
@@ -89,7 +94,7 @@ def roughness(kernel, d, form="radial"):
     return (2 * math.sqrt(math.pi)) ** -d, 1.0
 
 
-def normal_reference(n, d, kernel="epanechnikov", form="radial"):
+def normal_reference(n: float, d: int, kernel: KernelName = "epanechnikov", form: Form = "radial") -> float:
     """Bandwidth with the least asymptotic error for normal samples: equations (9) and (10) of the paper for any kernel.
 
     Parameters
@@ -124,7 +129,7 @@ def normal_reference(n, d, kernel="epanechnikov", form="radial"):
     return (4 * r * (2 * math.sqrt(math.pi)) ** d / (mu2 * mu2 * (d + 2) * n)) ** (1 / (d + 4))
 
 
-def canonical_ratio(kernel, d, form="radial"):
+def canonical_ratio(kernel: KernelName, d: int, form: Form = "radial") -> float:
     """Bandwidth of a kernel over that of the Gaussian with the same asymptotic error.
 
     Parameters
@@ -180,7 +185,7 @@ def _prepare(samples, weights):
     return _unitless(x), w, float(w.sum() ** 2 / (w * w).sum())
 
 
-def eq9(samples, kernel="epanechnikov", weights=None):
+def eq9(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None) -> float:
     """Bandwidth rule of the paper, equations (9)-(10).
 
     Parameters
@@ -214,7 +219,7 @@ def eq9(samples, kernel="epanechnikov", weights=None):
     return normal_reference(n, x.shape[1], kernel)
 
 
-def scott(samples, kernel="epanechnikov", weights=None):
+def scott(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None) -> float:
     """Scott's rule n^(-1/(d+4)), converted from the Gaussian to the kernel.
 
     Parameters
@@ -242,7 +247,7 @@ def scott(samples, kernel="epanechnikov", weights=None):
     return n ** (-1 / (x.shape[1] + 4)) * canonical_ratio(kernel, x.shape[1])
 
 
-def silverman(samples, kernel="epanechnikov", weights=None):
+def silverman(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None) -> float:
     """Silverman's rule (4/(n(d+2)))^(1/(d+4)), converted from the Gaussian to the kernel.
 
     Parameters
@@ -298,7 +303,7 @@ def _without_gaps(x, longest):
     return x - x[0] if gaps.max() <= longest else np.concatenate([[0.0], np.cumsum(np.minimum(gaps, longest))])
 
 
-def isj(samples, kernel="epanechnikov", weights=None):
+def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None) -> float:
     """Improved Sheather-Jones bandwidth, d = 1.
 
     Parameters
@@ -382,7 +387,13 @@ def _fixed_point(squares, n, levels):
         return brentq(excess, 1e-14, top) if top < 0.2 and excess(1e-14) < 0 else None
 
 
-def plugin(samples, kernel="epanechnikov", weights=None, *, workers=None):
+def plugin(
+    samples: ArrayLike,
+    kernel: KernelName = "epanechnikov",
+    weights: ArrayLike | None = None,
+    *,
+    workers: int | None = None,
+) -> float:
     """Two-stage direct plug-in bandwidth.
 
     Parameters
@@ -556,7 +567,13 @@ def _scorer(y, w, start, workers=None):
     return score
 
 
-def lscv(samples, kernel="epanechnikov", weights=None, *, workers=None):
+def lscv(
+    samples: ArrayLike,
+    kernel: KernelName = "epanechnikov",
+    weights: ArrayLike | None = None,
+    *,
+    workers: int | None = None,
+) -> float:
     """Bandwidth by exact least-squares cross-validation with the Epanechnikov kernel.
 
     Parameters

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import check_out, choice
 from numbastats._core.kinds import torch_to_numpy
@@ -13,6 +16,11 @@ from numbastats._core.launch import choose_device, launch
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
+    Axes,
+    DeviceName,
+    Form,
+    KernelName,
+    MatrixOptions,
     Model,
     as_samples,
     check_form,
@@ -32,7 +40,15 @@ from numbastats.kde.slabs import in_slabs
 __all__ = ["Plan", "Summary", "combine", "finalize", "grid_slabs", "partial", "plan"]
 
 
-def grid_slabs(samples, axes, *, slab_rows=None, out=None, callback=None, **options):
+def grid_slabs(
+    samples: ArrayLike,
+    axes: Axes,
+    *,
+    slab_rows: int | None = None,
+    out: Any = None,
+    callback: Callable[[slice, NDArray[Any]], bool | None] | None = None,
+    **options: Any,
+) -> Any:
     """Kernel density on a grid that need not fit into memory, slab by slab along axis 0.
 
     Parameters
@@ -122,12 +138,12 @@ class Plan:
     weighted: bool
 
     @property
-    def H(self):
+    def H(self) -> NDArray[np.float64]:
         """Kernel matrix."""
         return self.model.H
 
     @property
-    def error_bound(self):
+    def error_bound(self) -> float:
         """A-priori absolute error of the density."""
         return self.grid.bound
 
@@ -162,7 +178,17 @@ def summarise(samples, weights=None):
     return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"], w is not None)
 
 
-def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", weighted=None, form="radial"):
+def plan(
+    summary: ArrayLike | Summary,
+    axes: Axes,
+    *,
+    kernel: KernelName = "epanechnikov",
+    h: float | None = None,
+    H: ArrayLike | None = None,
+    sigma: ArrayLike | str = "cov",
+    weighted: bool | None = None,
+    form: Form = "radial",
+) -> Plan:
     """Fix kernel matrix, grid and quantum for a distributed density.
 
     Parameters
@@ -212,12 +238,9 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     weighted = s.weighted if weighted is None else bool(weighted)
     if not s.W > 0:
         raise ValueError("there are no samples of positive weight; pass at least one")
-    known = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2, low=s.low, high=s.high)
+    known = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2, low=s.low, high=s.high, weighted=weighted)
     n_eff = s.W**2 / s.W2
-    stand_in = np.broadcast_to(np.zeros(d), (s.n, d))  # only its shape is used
-    matrix, factor, spread = kernel_matrix(
-        stand_in, np.ones(1) if weighted else None, known, n_eff, kernel, h, H, sigma, "eq9", "support", form
-    )
+    matrix, factor, spread = kernel_matrix(MatrixOptions(kernel, h, H, sigma, form=form), known, s.n, n_eff)
     product = check_form(form, d, matrix)
     m = Model(np.empty((0, d)), None, kernel, matrix, factor, spread, 0.0, s.W, n_eff, s.low, s.high, np.dtype(np.float64), None,
               product=product)  # fmt: skip
@@ -229,7 +252,14 @@ def plan(summary, axes, *, kernel="epanechnikov", h=None, H=None, sigma="cov", w
     return Plan(m, g, weighted)
 
 
-def partial(samples, plan=None, *, weights=None, device=None, workers=None):
+def partial(
+    samples: ArrayLike,
+    plan: Plan | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    device: DeviceName | None = None,
+    workers: int | None = None,
+) -> Any:
     """State of a share of the samples: a summary, or with a plan the integers that `combine` adds.
 
     Parameters
@@ -282,7 +312,7 @@ def partial(samples, plan=None, *, weights=None, device=None, workers=None):
     return accumulate(g, lists, model.power, g.ints, g.lines, choose_device(device), workers)
 
 
-def combine(*states):
+def combine(*states: Any) -> Any:
     """Add states of `partial`, in any order and grouping.
 
     Parameters
@@ -332,7 +362,14 @@ def combine(*states):
     return total
 
 
-def finalize(state, plan, *, total_weight=None, device=None, workers=None):
+def finalize(
+    state: NDArray[np.int64],
+    plan: Plan,
+    *,
+    total_weight: float | None = None,
+    device: DeviceName | None = None,
+    workers: int | None = None,
+) -> NDArray[np.float64]:
     """Density of a combined state.
 
     Parameters

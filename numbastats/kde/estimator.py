@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import real64, unmasked
@@ -16,12 +19,29 @@ from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
-from numbastats.kde.arguments import make_model, parse_axes
+from numbastats.kde.arguments import (
+    Adaptive,
+    Axes,
+    Boundary,
+    Convention,
+    DeviceName,
+    Form,
+    GridMethod,
+    KernelName,
+    Missing,
+    PointMethod,
+    Rule,
+    make_model,
+    parse_axes,
+)
 from numbastats.kde.boundaries import fold, wrap
 from numbastats.kde.cell_list import PointList
 from numbastats.kde.engine import Estimate
 from numbastats.kde.functions import grid_of, hand_over, points_of
 from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["KDE"]
 
@@ -56,21 +76,28 @@ class KDE(Estimator):
     _estimator_type = "density_estimator"
 
     def __init__(
-        self, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9", bw_convention="support", boundary=None,
-        adaptive=None, tail=1e-10, nan_policy="raise", dtype=None, device=None, workers=None, form="radial",
-    ):  # fmt: skip
-        self.kernel, self.h, self.H, self.sigma, self.bandwidth, self.bw_convention = (
-            kernel,
-            h,
-            H,
-            sigma,
-            bandwidth,
-            bw_convention,
-        )
+        self,
+        kernel: KernelName = "epanechnikov",
+        h: float | None = None,
+        H: ArrayLike | None = None,
+        sigma: ArrayLike | str = "cov",
+        bandwidth: Rule = "eq9",
+        bw_convention: Convention = "support",
+        boundary: Boundary | None = None,
+        adaptive: Adaptive | None = None,
+        tail: float = 1e-10,
+        nan_policy: Missing = "raise",
+        dtype: DTypeLike | None = None,
+        device: DeviceName | None = None,
+        workers: int | None = None,
+        form: Form = "radial",
+    ):
+        self.kernel, self.h, self.H, self.sigma = kernel, h, H, sigma
+        self.bandwidth, self.bw_convention = bandwidth, bw_convention
         self.boundary, self.adaptive, self.tail, self.nan_policy = boundary, adaptive, tail, nan_policy
         self.dtype, self.device, self.workers, self.form = dtype, device, workers, form
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fix the kernel matrix; returns self.
 
         Parameters
@@ -107,14 +134,14 @@ class KDE(Estimator):
 
     # --- densities
 
-    def grid(self, axes, *, method="auto", derivative=None, out=None):
+    def grid(self, axes: Axes, *, method: GridMethod = "auto", derivative: int | None = None, out: Any = None) -> NDArray[Any]:
         """Density on a grid; see `numbastats.kde.grid`."""
         e = self._fitted()
         result = grid_of(e, axes, method, derivative, out, self.device, self._like)
         self.method_used_, self.error_bound_, self.n_outside_ = e.method_used, e.error_bound, e.outside
         return result
 
-    def points(self, points, *, method="auto", out=None):
+    def points(self, points: ArrayLike, *, method: PointMethod = "auto", out: Any = None) -> Any:
         """Density at listed points; see `numbastats.kde.points`. The cell list is kept for the next call."""
         result = points_of(self._fitted(), points, method, False, out, self.device, self._like)
         self.method_used_, self.error_bound_ = self._fitted().method_used, None
@@ -122,7 +149,7 @@ class KDE(Estimator):
 
     pdf = points
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Sum of the log densities at points, as scikit-learn's KernelDensity gives it.
 
         Parameters
@@ -143,7 +170,7 @@ class KDE(Estimator):
         """
         return float(np.sum(np.asarray(self.score_samples(X))))
 
-    def logpdf(self, points, *, method="auto", out=None):
+    def logpdf(self, points: ArrayLike, *, method: PointMethod = "auto", out: Any = None) -> Any:
         """Logarithm of the density at listed points, -inf where it is 0."""
         result = points_of(self._fitted(), points, method, True, out, self.device, self._like)
         self.method_used_, self.error_bound_ = self._fitted().method_used, None
@@ -151,13 +178,13 @@ class KDE(Estimator):
 
     score_samples = logpdf
 
-    def gradient(self, axes, *, out=None):
+    def gradient(self, axes: Axes, *, out: Any = None) -> NDArray[Any]:
         """Derivatives along all axes on a grid, shape (d, ...)."""
         m = self._fitted().model
         parts = [to_host(self.grid(axes, derivative=a), "grid") for a in range(m.d)]
         return hand_over(np.stack(parts), out, m.kind, self._like)
 
-    def loo(self):
+    def loo(self) -> NDArray[Any]:
         """Leave-one-out density at every sample, with the bandwidth of the fit.
 
         Returns
@@ -213,7 +240,7 @@ class KDE(Estimator):
                 total[some] += whole[lo] + np.einsum("ij,j->i", marginal_cdf(m, u), w[lo:hi])  # BLAS would take threads
         return (total / m.total).reshape(np.shape(x))
 
-    def cdf(self, points, *, shape=None):
+    def cdf(self, points: ArrayLike, *, shape: int | None = None) -> Any:
         """Distribution function.
 
         Parameters
@@ -303,7 +330,7 @@ class KDE(Estimator):
             f = np.moveaxis(sums, 0, a)
         return *axes[:2], f
 
-    def box_probability(self, lo, hi, *, shape=None):
+    def box_probability(self, lo: ArrayLike, hi: ArrayLike, *, shape: int | None = None) -> float:
         """Probability of the box lo <= x <= hi.
 
         Parameters
@@ -352,7 +379,7 @@ class KDE(Estimator):
             f = np.trapezoid(f, dx=step, axis=0)
         return float(f)
 
-    def marginal(self, axes, points=None):
+    def marginal(self, axes: int | Sequence[int], points: ArrayLike | None = None) -> Any:
         """Density of some of the coordinates.
 
         Parameters
@@ -419,7 +446,7 @@ class KDE(Estimator):
     # --- draws
 
     @names_ours
-    def sample(self, n=1, *, rng=None):
+    def sample(self, n: int = 1, *, rng: Any = None) -> NDArray[np.float64]:
         """Draw from the estimate.
 
         Parameters

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.checks import check_dtype, check_out, choice
 from numbastats._core.elementwise import deliver
@@ -13,6 +16,17 @@ from numbastats._core.kinds import in_kind_of, torch_to_numpy
 from numbastats._core.launch import choose_device
 from numbastats.kde.arguments import (
     POINT_METHODS,
+    Adaptive,
+    Axes,
+    Boundary,
+    Convention,
+    DeviceName,
+    Form,
+    GridMethod,
+    KernelName,
+    Missing,
+    PointMethod,
+    Rule,
     as_samples,
     check_method,
     make_model,
@@ -48,9 +62,29 @@ def hand_over(result, out, kind, like):
 
 
 @names_ours
-def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
-         bw_convention="support", method="auto", boundary=None, adaptive=None, derivative=None, tail=1e-10, nan_policy="raise",
-         out=None, dtype=None, device=None, workers=None, form="radial"):  # fmt: skip
+def grid(
+    samples: ArrayLike,
+    axes: Axes,
+    *,
+    weights: ArrayLike | None = None,
+    kernel: KernelName = "epanechnikov",
+    h: float | None = None,
+    H: ArrayLike | None = None,
+    sigma: ArrayLike | str = "cov",
+    bandwidth: Rule = "eq9",
+    bw_convention: Convention = "support",
+    method: GridMethod = "auto",
+    boundary: Boundary | None = None,
+    adaptive: Adaptive | None = None,
+    derivative: int | None = None,
+    tail: float = 1e-10,
+    nan_policy: Missing = "raise",
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceName | None = None,
+    workers: int | None = None,
+    form: Form = "radial",
+) -> NDArray[Any]:
     """Kernel density on a regular grid in 1 to 4 dimensions.
 
     The bandwidth first: the kernel matrix is ``H = h^2 Sigma``, and a bounded kernel is non-zero exactly where
@@ -63,9 +97,9 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
     axes : sequence of d arrays or tuples (lo, hi, m)
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
-        Finite, >= 0, of any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
+        Finite and >= 0, on any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
     kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian"}
-        Functions of the distance in H; "cosine" for d = 1. "normal" is another name of "gaussian".
+        A function of the distance in H; "cosine" is for d = 1. "normal" is another name for "gaussian".
     h : float, optional
         Scalar bandwidth; by default from the rule `bandwidth`.
     H : (d, d) array_like, optional
@@ -78,15 +112,7 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (KDEpy); a factor of the
         data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
     method : {"auto", "rows", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
-        "auto" takes difference rows for the power kernels and direct sums over exact row intervals ("skde-row") for the others,
-        and where the integers of the rows might cost 1e-12 of the peak: adaptive scales with weights lambda^-(d + 2p) that differ
-        too much within half an octave of lambda, supports below half a step.
-        A method of rows named here raises ValueError where it might cost more than about 1e-9 of the peak.
-        Where a plane grid has 4.5 samples or more per position it takes "cells" for the Epanechnikov kernel: moments
-        of the samples nearest to a position where the support holds them all, single samples in its ring.
-        "skde" is the bounding box of the reference, rows owned by threads, "skde-atomic" the same with atomic additions (not the
-        same bits twice), "skde-crop" its chop-and-crop for d >= 3, "ep" brute force. On a GPU all of "skde*" but "skde-row" add
-        atomically.
+        How the sums are computed; "auto" chooses by kernel and accuracy. See the table in the Notes.
     boundary : dict, optional
         ``{axis: (kind, lo, hi)}`` with kind "reflect", "periodic" or "renorm" (one axis; divides by the kernel's mass inside).
     adaptive : ("abramson", alpha) or (n,) array_like, optional
@@ -122,9 +148,29 @@ def grid(samples, axes, *, weights=None, kernel="epanechnikov", h=None, H=None, 
 
     Notes
     -----
-    Error at most 1e-12 of the peak (seen: 4e-14 on 58 reference cases), exact 0 outside the support. For a fixed kernel matrix
-    the methods "rows-b", "rows-c" and "cells" each give the same bits for any order of the samples, any number of workers, and
-    slabs. Time is O(n rows + cells), rows being those of the sample's support.
+    ============= ===========================================================================================================
+    method        computation
+    ============= ===========================================================================================================
+    "auto"        "rows" or "cells" for the power kernels (uniform to triweight); "skde-row" for the other kernels, and where
+                  integers might cost 1e-12 of the peak (supports below half a step, very unequal adaptive scales)
+    "rows"        difference rows, sums of integers: "rows-c" where it applies, otherwise "rows-b"
+    "rows-b"      polynomial coefficients per row: any power kernel, weights, adaptive scales, derivatives, product form
+    "rows-c"      the same in fewer numbers: Epanechnikov without weights or adaptive scales
+    "cells"       moments of whole cells and single samples at the edge of the support: plane, Epanechnikov without weights or
+                  adaptive scales; pays from about 4.5 samples per position on
+    "skde-row"    direct sums over the exact interval of every row: any bounded kernel
+    "skde"        S-KDE: direct sums over the bounding box
+    "skde-atomic" S-KDE with atomic additions (not the same bits twice)
+    "skde-crop"   S-KDE with chop and crop, d >= 3
+    "ep"          brute force over all samples
+    ============= ===========================================================================================================
+
+    A method of integers requested by name raises ValueError where it might cost more than about 1e-9 of the peak. On a GPU
+    "skde" and "skde-crop" add atomically.
+
+    The error is at most 1e-12 of the peak (observed: 4e-14 on 58 reference cases), with exact zeros outside the support. For a
+    fixed kernel matrix "rows-b", "rows-c" and "cells" each give the same bits for any order of the samples, any number of
+    workers, and slabs. Time is O(n rows + cells), rows being those of the sample's support.
 
     Host memory beside the result: 2.5 n doubles for rows, 4 with weights, 3 for "cells" (measured at n = 10^6); a second copy of
     the result where the longest half box is not along the last axis, and for float32. float32 samples are summed like float64 and
@@ -168,9 +214,29 @@ def grid_of(e, axes, method, derivative, out, device, like):
 
 
 @names_ours
-def points(samples, points, *, weights=None, kernel="epanechnikov", h=None, H=None, sigma="cov", bandwidth="eq9",
-           bw_convention="support", method="auto", boundary=None, adaptive=None, tail=1e-10, nan_policy="raise", log=False,
-           out=None, dtype=None, device=None, workers=None, form="radial"):  # fmt: skip
+def points(
+    samples: ArrayLike,
+    points: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    kernel: KernelName = "epanechnikov",
+    h: float | None = None,
+    H: ArrayLike | None = None,
+    sigma: ArrayLike | str = "cov",
+    bandwidth: Rule = "eq9",
+    bw_convention: Convention = "support",
+    method: PointMethod = "auto",
+    boundary: Boundary | None = None,
+    adaptive: Adaptive | None = None,
+    tail: float = 1e-10,
+    nan_policy: Missing = "raise",
+    log: bool = False,
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceName | None = None,
+    workers: int | None = None,
+    form: Form = "radial",
+) -> Any:
     """Kernel density at listed points, any number of dimensions.
 
     Parameters
@@ -255,7 +321,13 @@ def points_of(e, points, method, log, out, device, like):
     return result[()] if number and out is None and isinstance(result, np.ndarray) else result
 
 
-def regular_axes(samples, shape=None, step=None, pad=1.0, **options):
+def regular_axes(
+    samples: ArrayLike,
+    shape: int | Sequence[int] | None = None,
+    step: float | Sequence[float] | None = None,
+    pad: float = 1.0,
+    **options: Any,
+) -> tuple[NDArray[np.float64], ...]:
     """Regular axes that hold the samples and a margin in half boxes of the kernel.
 
     Parameters
@@ -320,7 +392,7 @@ def _per_axis(name, value, d):
     return np.broadcast_to(value, (d,))
 
 
-def perkins(f, g):
+def perkins(f: ArrayLike, g: ArrayLike) -> float:
     """Perkins similarity score of two densities on the same grid.
 
     Parameters

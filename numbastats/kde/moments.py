@@ -39,7 +39,7 @@ def moments(x, w, workers=None):
     -------
     dict
         W, W2 (sums of weights and of their squares), mean, M2 (weighted scatter matrix), low, high, bad (numbers that are not
-        finite), bad_weights.
+        finite), bad_weights, weighted.
     """
     n, d = x.shape
     bad_weights = 0 if w is None else int(np.count_nonzero(~((w >= 0) & (w < np.inf))))
@@ -62,4 +62,4 @@ def moments(x, w, workers=None):
         scatter = np.tril(products.sum(0)) - np.tril(np.outer(mean, mean)) * total
     scatter = scatter + np.tril(scatter, -1).T
     return dict(W=total, W2=square, mean=mean + shift, M2=scatter, low=low.min(0), high=high.max(0), bad=bad,
-                bad_weights=bad_weights)  # fmt: skip
+                bad_weights=bad_weights, weighted=w is not None)  # fmt: skip

@@ -179,6 +179,7 @@ def test_missing_weights_are_omitted():
         (GOOD, {"method": "cells", "weights": np.ones(50)}, "d = 2"),
         (GOOD, {"method": "rows", "kernel": "gaussian"}, "auto"),
         (GOOD, {"kernel": "gaussian", "tail": 0}, "method='ep'"),
+        (GOOD, {"method": "rows-a"}, r"method='rows-a' is not known; use one of 'auto', 'rows', 'rows-b'"),
         (GOOD, {"kernel": "gaussian", "tail": 2}, "tail"),
         (GOOD, {"derivative": 2}, "axis"),
         (GOOD, {"derivative": 0, "kernel": "uniform"}, "biweight"),

@@ -88,6 +88,7 @@ for name, call in calls.items():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.slow
 def test_interrupts_return_soon(workers):
     """Within half a second on a machine that does nothing else; without slabs 10 to 200."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, str(workers)], capture_output=True, text=True, timeout=1800)

@@ -53,12 +53,12 @@ def rows_cpu(u, q, lam2, starts, geo, ints, scratch, out):
     tasks = scratch.shape[0]
     for index in prange(tasks):
         share = np.int64(index)
-        t, centre, weights, scales, lo, hi, top, pairs, runs = buffers(q, lam2, ints)
+        work = buffers(q, lam2, ints)
         s, acc = np.zeros(8, np.int64), scratch[share]
         stride = acc.size // (out.shape[1] + PAD)
         for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
             line = row + ints[FIRST_ROW]
-            if _scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc):
+            if _scatter(u, q, lam2, starts, geo, ints, line, stride, work, acc):
                 s[:] = 0
                 _emit(acc, 0, out.shape[1], stride, ints, geo, s, out[row])
                 acc[:] = 0
@@ -116,11 +116,11 @@ def accumulate_cpu(u, q, lam2, starts, geo, ints, state):
     tasks = min(TASKS, state.shape[0])
     for index in prange(tasks):
         share = share_of(np.int64(index), tasks)
-        t, centre, weights, scales, lo, hi, top, pairs, runs = buffers(q, lam2, ints)
+        work = buffers(q, lam2, ints)
         stride = state.shape[1] // (ints[LENGTH] + PAD)
         for row in range(share * state.shape[0] // tasks, (share + 1) * state.shape[0] // tasks):
             acc, line = state[row], row + ints[FIRST_ROW]
-            _scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc)
+            _scatter(u, q, lam2, starts, geo, ints, line, stride, work, acc)
 
 
 def accumulate_cuda(u, q, lam2, starts, geo, ints, state):

@@ -225,7 +225,8 @@ def _weigh(u, q, first, m, l2, at, k0, k1, k2, geo, ints, weights):
 def row_scatter(add):
     """A function that adds, by `add`, all samples that touch a row to its buffer, and says whether there were any."""
 
-    def scatter(u, q, lam2, starts, geo, ints, line, stride, t, centre, weights, scales, lo, hi, top, pairs, runs, acc):
+    def scatter(u, q, lam2, starts, geo, ints, line, stride, work, acc):
+        t, centre, weights, scales, lo, hi, top, pairs, runs = work  # `rows.buffers`
         k0, k1, k2 = place_of(line, ints)
         separable = ints[KIND] >= PRODUCT
         dim = np.int64(1) if separable else ints[DIM]
