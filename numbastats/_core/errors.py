@@ -7,9 +7,12 @@ import inspect
 import re
 import sys
 import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 __all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "names_ours", "warn"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")  # as Python says it
 
 OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ and others, and what they are called here: the first that there is
@@ -62,7 +65,7 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def names_ours(function):
+def names_ours(function: F) -> F:
     """Let a function or constructor say what an unknown argument is called here.
 
     Where Python refuses ``seed=1``, the TypeError names ``rng=``. The signature, the docstring and pickling stay; a call costs

@@ -358,9 +358,10 @@ def _registered(module, name):
     return REGISTRY[name]
 
 
-TOPICS = ("bayes", "kde", "mixture", "quantile", "random", "stable")
+TOPICS = ("bayes", "distributions", "kde", "mixture", "quantile", "random", "stable")
 USES = {  # kernels of other topics that a topic's functions call
-    "bayes": ("random.", "quantile.ndtri"), "kde": ("random.",), "mixture": ("random.",), "quantile": ("random.",),
+    "bayes": ("random.",), "kde": ("random.",), "mixture": ("random.",),
+    "quantile": ("random.", "distributions."), "distributions": ("random.", "quantile."),
 }  # fmt: skip
 
 
@@ -369,7 +370,7 @@ def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
 
     Parameters
     ----------
-    topic : {"bayes", "kde", "mixture", "quantile", "random", "stable"}, optional
+    topic : {"bayes", "distributions", "kde", "mixture", "quantile", "random", "stable"}, optional
         Sub-package, with what its functions use of others; all of them by default, which takes minutes.
     parallel : bool
         Also compile the parallel twins.

@@ -21,10 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from numbastats._core.kernel import build, device_function  # noqa: E402
-from numbastats.scalar import (
-    elementary,  # noqa: E402
-    loops,  # noqa: E402
-)
+from numbastats.scalar import elementary, loops  # noqa: E402
 
 N = 100_000
 HALF_PI = np.pi / 2
