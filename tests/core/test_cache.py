@@ -153,6 +153,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_edited_constants_of_other_files_are_noticed(project):
     """One kernel of every room. All but the first were served with the constant of before, in mixtures without a sign of it."""
     (project.folder / "probe.py").write_text(ROOMS_PROBE)

@@ -147,6 +147,7 @@ for T in ("f8", "f4"):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", AFTER_WARMUP)
 def test_nothing_is_compiled_after_warmup(run_python, room):
     """Loops that run on the host alone were left out."""

@@ -244,6 +244,7 @@ print(json.dumps([np.concatenate([np.ravel(r) for r in results]).tolist(), [str(
 """
 
 
+@pytest.mark.slow
 def test_plain_numba_gives_the_same_results(run_python):
     """All that is undocumented left out; twice, the second time from Numba's own cache."""
     want, warned = json.loads(run_python(CALLS))
