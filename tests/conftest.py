@@ -6,6 +6,7 @@ CUDA is Numba's simulator unless NUMBASTATS_TEST_CUDA=real asks for the GPU.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ if not REAL:
     if "numba" in sys.modules:
         raise RuntimeError("numba was imported before conftest could turn its CUDA simulator on; run plain `python -m pytest`")
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a job in a shell's background; the tests interrupt themselves
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))  # the parallel twin must really be split
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 

@@ -12,13 +12,16 @@ Three kinds of function pass through here:
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib
 import inspect
 import math
 import pkgutil
+import signal
 import sys
+import threading
 import types
 
 import numba
@@ -198,24 +201,46 @@ def build(template, target: str, *, fastmath=(), **scalars):
         return cache.attach(cuda.jit(f, **_PTX))
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
     compiled = cache.attach(njit(f, parallel=target == "parallel", **options))
-    compiled.compile = _uncollected(compiled.compile)
+    compiled.compile = _undisturbed(compiled.compile)
     return compiled
 
 
-def _uncollected(compile):
-    """Compile with the garbage collector off: it walks the compiler's live objects again and again, a tenth of the time."""
+def _undisturbed(compile):
+    """Compile with the garbage collector off and Ctrl-C put off to the end.
+
+    The collector walks the compiler's live objects again and again, a tenth of the time. An interrupt within one of LLVM's
+    callbacks is lost, or leaves half a function behind.
+    """
 
     @functools.wraps(compile)
-    def without_collection(signature):
-        if not gc.isenabled():
-            return compile(signature)
+    def undisturbed(signature):
+        collect = gc.isenabled()
         gc.disable()
         try:
-            return compile(signature)
+            with _interrupts_put_off():
+                return compile(signature)
         finally:
-            gc.enable()
+            if collect:
+                gc.enable()
 
-    return without_collection
+    return undisturbed
+
+
+@contextlib.contextmanager
+def _interrupts_put_off():
+    """Hand SIGINT to its handler at the end of the block; only the main thread hears of signals."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed = []
+    signal.signal(signal.SIGINT, lambda *where: pressed.append(where))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if pressed:
+            handler(*pressed[0])
 
 
 class Kernel:

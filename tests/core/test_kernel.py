@@ -35,6 +35,33 @@ def _add_one(x, out):
         out[i] = x[i] + 1.0
 
 
+def test_ctrl_c_during_compilation_is_a_keyboard_interrupt(run_python):
+    """LLVM's callbacks lost it, and the call went on; in a loop over first calls no interrupt is lost and the next call is right."""
+    code = """
+import os, signal, threading, time
+import numpy as np
+from numbastats._core import kernel
+from numbastats.scalar import loops
+from numbastats.scalar.elementary import exp, log, sin, tan
+x = np.linspace(0.1, 1.0, 100)
+heard = 0
+for f in (exp, log, sin, tan):
+    one, out = kernel.build(loops.map1_cpu, "parallel", _f=f), np.empty(100)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        one(x, out)
+        timer.join()
+        time.sleep(1)
+    except KeyboardInterrupt:
+        heard += 1
+    one(x, out)
+    assert abs(out - getattr(np, f.py_func.__name__)(x)).max() < 1e-14
+print(heard)
+"""
+    assert run_python(code, NUMBASTATS_CACHE="0").split() == ["4"]
+
+
 def test_split_kernel_calls_its_serial_twin_on_parts(monkeypatch):
     seen = []
 
