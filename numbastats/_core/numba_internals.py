@@ -424,10 +424,12 @@ def _compiler_classes():
 def scalar_dispatcher(f, options, host):
     """A scalar formula: jitted code inlines it; Python calls `host(f)`, a version with wrapper and machine code.
 
-    Without the compiler's part it is a plain dispatcher without fastmath flags, which the CUDA target would take over.
+    Without the compiler's part it is a plain dispatcher.
     """
     if "compiler" not in ACTIVE:
-        return njit(f, **{name: value for name, value in options.items() if name != "fastmath"})
+        plain = njit(f, **options)  # with its flags: formulas count on contraction
+        plain.targetoptions = CudaOptions(plain.targetoptions)
+        return plain
     options = CudaOptions({"nopython": True, **options, **_NO_WRAPPERS})
     return _scalar_class()(f, host, targetoptions=options, pipeline_class=_compiler_classes()[1])
 
