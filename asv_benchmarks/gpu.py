@@ -50,7 +50,6 @@ from numbastats._core.launch import launch  # noqa: E402
 from numbastats.scalar import loops  # noqa: E402
 
 REPORT = Path(__file__).with_name("GPU.md")
-TESTS = Path(__file__).parents[1] / "tests"
 CHECKED = 66 if SIMULATE else 1 << 20  # values per check; simulated: a block of 64 and a rest, 16 counters of Philox
 TIMED = 260 if SIMULATE else 1 << 26  # values per measurement, less on small devices
 STOP_TIMING = 400.0  # seconds after the start; what is then not timed is listed as such
@@ -150,25 +149,6 @@ def unused(rng, n, dtype):
     return np.zeros(n, dtype)
 
 
-def reduction(rng, dtype, n, edges):
-    return [rng.standard_normal(n).astype(dtype)], [np.zeros(-(-n // loops.CHUNK))]
-
-
-def table_lookup(rng, dtype, n, edges):
-    return [rng.uniform(0, 8, n).astype(dtype), rng.standard_normal((8, 2)).astype(dtype)], None
-
-
-def batch(rng, dtype, n, edges):
-    cuts = np.sort(rng.integers(0, n, 9))
-    offsets = np.concatenate([[0], cuts, [n]]).astype(np.int64)
-    return [rng.standard_normal(n).astype(dtype), offsets], [np.zeros((offsets.size - 1, 2))]
-
-
-def scatter(rng, dtype, n, edges):
-    starts = np.linspace(0, n, 5).astype(np.int64)
-    return [rng.uniform(0, 14, n).astype(dtype), starts], [np.zeros((4, 16))]
-
-
 MAKERS = {
     **{name: scalar_function(name) for name in datasets.FUNCTIONS},
     "benchmark.philox_words": lambda rng, dtype, n, edges: ([np.array([1]), np.array([2])], [np.zeros(n // 4 * 4, np.uint32)]),
@@ -183,10 +163,6 @@ MAKERS = {
     "random.truncnorm*": draws(
         between(0.0, 0.0, 1.0), between(1.0, 0.5, 2.0), between(-1.0, -6.0, 20.0), between(2.0, 20.5, 40.0)
     ),
-    "demo.sum_of_squares": reduction,
-    "demo.table": table_lookup,
-    "demo.moments": batch,
-    "demo.scatter": scatter,
 }
 """Inputs by kernel name or pattern; the first that fits counts. A kernel that none fits is a failure of this script.
 
@@ -262,10 +238,6 @@ BOUNDS = {
     ),
     "elementary.cos_abs": Bound(floor=1.0, why="promises a small absolute error"),
     "elementary.log_dd": Bound(second_floor=8.0, why="the second result is an error term of the first"),
-    "demo.sum_of_squares": Bound(64.0, why="CUDA fuses the products into the sums"),
-    "demo.moments": Bound(65536.0, floor=1.0, why="another order of summation; 65536 ulp are 1.5e-11"),
-    "demo.table": Bound(floor=1.0, why="CUDA fuses the product into a sum that cancels"),
-    "demo.scatter": Bound(65536.0, floor=1.0, why="CUDA fuses the products into the sums"),
 }
 
 for topic in TOPICS:
@@ -301,7 +273,7 @@ def on_device(kernel, inputs, outputs):
 
 def run(kernel, staged, n):
     """Launch the CUDA twin on device arrays as the library does."""
-    threads = 64 if kernel.name in ("demo.sum_of_squares", "demo.moments") else 32 if SIMULATED else 256
+    threads = 32 if SIMULATED else 256
     launch(kernel, tuple(staged), n, device="cuda", outputs=(), threads=threads)
 
 
@@ -737,12 +709,10 @@ def markdown(report, device, bandwidth, n):
 
 
 def register_everything():
-    """Import what registers kernels: every public sub-package, and the templates that no topic uses yet."""
+    """Import what registers kernels: every public sub-package."""
     for module in pkgutil.iter_modules(ns.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"numbastats.{module.name}")
-    if (TESTS / "demo_kernels.py").exists():
-        importlib.import_module("tests.demo_kernels")
 
 
 def compile_one(name, number):

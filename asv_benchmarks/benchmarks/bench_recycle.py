@@ -34,6 +34,12 @@ def table(law, parameters, base="uniform", degree=7):
     return getattr(ns.quantile, law)(*parameters, base=base, degree=degree)
 
 
+@functools.cache
+def two_modes():
+    """A table whose rows are cut into parts: two normal distributions six standard deviations apart."""
+    return ns.quantile.Recycler(lambda x: np.exp(-0.5 * x * x) + np.exp(-0.5 * (x - 6.0) ** 2), normalised=False)
+
+
 def call(frozen, kind, values, out):
     """The serial kernel on its arguments, before the overhead of a call."""
     dtype = values.dtype
@@ -182,6 +188,28 @@ class TableSetup:
 
     def track_error(self, law, degree):
         return float(self.law(*self.parameters, degree=degree).certificate.max_rel_err)
+
+    track_error.unit = "relative"
+
+
+class Parts:
+    """Tables of a density with two modes, and a map that goes through probabilities."""
+
+    def setup(self):
+        self.u = np.random.default_rng(1).random(16384)
+        self.table = two_modes()
+        self.table.ppf(self.u, workers=1)
+        self.heavy, self.light = ns.quantile.student_t(2.5), ns.quantile.student_t(100.0)
+        ns.quantile.recycle(self.u, self.light, self.heavy)
+
+    def time_ppf(self):
+        self.table.ppf(self.u, workers=1)
+
+    def time_through_probabilities(self):
+        ns.quantile.recycle(self.u, self.light, self.heavy)
+
+    def track_error(self):
+        return float(self.table.certificate.max_rel_err)
 
     track_error.unit = "relative"
 
@@ -337,7 +365,7 @@ PEER_CASES = {
 
 def _rows(kind, degree, base="uniform"):
     """Table and header of a law, in the float type of its degree."""
-    frozen = table("hyperbolic", HYPERBOLIC, base, 7 if degree == 3 else degree)
+    frozen = two_modes() if degree == "split" else table("hyperbolic", HYPERBOLIC, base, 7 if degree == 3 else degree)
     return frozen, frozen._table.rows(kind, degree, "cpu")
 
 
@@ -442,10 +470,10 @@ def _student(rng, dtype, n, edges):
 
 
 GPU_MAKERS = {
-    **{f"quantile.table_uniform_{d}": _uniform(d, _probabilities) for d in (3, 5, 7)},
-    **{f"quantile.table_exponential_{d}": _uniform(d, _exponentials) for d in (3, 5, 7)},
-    **{f"quantile.table_share_{d}": _shares(d) for d in (3, 5, 7)},
-    **{f"quantile.table_sided_{d}": _sided(d) for d in (3, 5, 7)},
+    **{f"quantile.table_uniform_{d}": _uniform(d, _probabilities) for d in (3, 5, 7, "split")},
+    **{f"quantile.table_exponential_{d}": _uniform(d, _exponentials) for d in (3, 5, 7, "split")},
+    **{f"quantile.table_share_{d}": _shares(d) for d in (3, 5, 7, "split")},
+    **{f"quantile.table_sided_{d}": _sided(d) for d in (3, 5, 7, "split")},
     **{f"quantile.table_signed_{d}": _signed(d) for d in (3, 7)},
     "distributions.distribution": _distribution,
     "distributions.gh_pdf": _density,

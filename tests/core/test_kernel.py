@@ -36,7 +36,7 @@ def _add_one(x, out):
 
 
 def test_ctrl_c_during_compilation_is_a_keyboard_interrupt(run_python):
-    """LLVM's callbacks lost it, and the call went on; in a loop over first calls no interrupt is lost and the next call is right."""
+    """LLVM's callbacks lost it, and the call went on. No interrupt is lost now, and the next call is right."""
     code = """
 import os, signal, threading, time
 import numpy as np
