@@ -1,16 +1,17 @@
-"""Change formulas one at a time and see whether the tests notice: python tests/mutate.py [part of a path ...].
+"""Change formulas one at a time and see whether the tests notice: python tests/mutate.py [--most N] [part of a path ...].
 
 A change that no test notices is a formula that nobody checks. Every entry of `tests/mutants/*.py` is
 
     (file, text, other text, test file, -k expression)
 
 where the text occurs once in the file and the other text gives other results. The tests of the expression run first, those of
-the whole file if all of them pass. The result is written to tests/MUTANTS.md when no path is given. Takes about an hour of
-two cores, since every change compiles its kernels again; not part of CI.
+the whole file if all of them pass. The result is written to tests/MUTANTS.md when no path is given. All take about an hour of
+two cores, since every change compiles its kernels again; ``--most 100`` takes every second or so. Not part of CI.
 """
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
 import datetime
 import os
@@ -69,7 +70,13 @@ def tried(mutant):
 
 
 def main():
-    chosen = [m for m in listed() if not sys.argv[1:] or any(part in m[0] for part in sys.argv[1:])]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--most", type=int, default=10**6, help="how many changes, evenly spaced in the list")
+    parser.add_argument("part", nargs="*", help="of the path of a changed file")
+    options = parser.parse_args()
+    chosen = every = [m for m in listed() if not options.part or any(part in m[0] for part in options.part)]
+    if len(every) > options.most:
+        chosen = [every[i * len(every) // options.most] for i in range(options.most)]
     rows = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for mutant, result in zip(chosen, pool.map(tried, chosen), strict=True):
@@ -77,7 +84,7 @@ def main():
             rows.append((mutant, result))
     caught = sum(result.startswith("caught") for _, result in rows)
     print(f"{caught} of {len(rows)} caught")
-    if sys.argv[1:]:
+    if options.part:
         return
 
     def cell(text):
@@ -85,7 +92,7 @@ def main():
 
     lines = [
         "# Changed formulas, and the tests that noticed", "",
-        f"{caught} of {len(rows)} changes were noticed. Made by `python tests/mutate.py` on {datetime.date.today()}.", "",
+        f"{caught} of {len(rows)} changes were noticed, of {len(every)} that are listed. Made by `python tests/mutate.py` on {datetime.date.today()}.", "",
         "| file | text | changed to | result |", "|---|---|---|---|",
         *(f"| {m[0]} | `{cell(m[1])}` | `{cell(m[2])}` | {cell(result)} |" for m, result in rows), "",
     ]  # fmt: skip
