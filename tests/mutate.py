@@ -92,7 +92,8 @@ def main():
 
     lines = [
         "# Changed formulas, and the tests that noticed", "",
-        f"{caught} of {len(rows)} changes were noticed, of {len(every)} that are listed. Made by `python tests/mutate.py` on {datetime.date.today()}.", "",
+        f"{caught} of {len(rows)} changes were noticed, of {len(every)} that are listed.", "",
+        f"Made by `python tests/mutate.py` on {datetime.date.today()}.", "",
         "| file | text | changed to | result |", "|---|---|---|---|",
         *(f"| {m[0]} | `{cell(m[1])}` | `{cell(m[2])}` | {cell(result)} |" for m, result in rows), "",
     ]  # fmt: skip
