@@ -417,13 +417,13 @@ def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
     True
     """
     topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
-    for name in topics:
-        package = importlib.import_module(f"numbastats.{name}")
+    wanted = tuple(prefix for name in topics for prefix in (f"{name}.", *USES.get(name, ())))
+    for room in sorted({prefix.partition(".")[0] for prefix in wanted}):
+        package = importlib.import_module(f"numbastats.{room}")
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
             importlib.import_module(module.name)  # some are imported by the first call that needs them
     jobs = [(kernel, signature) for kernel in REGISTRY.values() for _, signature in kernel.numba_signatures()]
     jobs += [(loop, signature) for loop in HOST_LOOPS.values() for signature in loop.signatures]
-    wanted = tuple(prefix for name in topics for prefix in (f"{name}.", *USES.get(name, ())))
     count = 0
     for job, signature in jobs:
         if job.name.startswith(wanted):
