@@ -122,6 +122,7 @@ def rebased(table: QuantileTable, base) -> QuantileTable:
     return _mapped_from_base(dataclasses.replace(table, base=base, sets=tuple(sets)), signed)
 
 
+@np.errstate(under="ignore")
 def quality(table: QuantileTable):
     """What a certificate says, and the largest error of a set that has a table."""
 

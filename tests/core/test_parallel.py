@@ -117,7 +117,7 @@ if __name__ == "__main__":
     print(np.array_equal(a, ns.quantile.ndtri(u)), np.array_equal(b, ns.random.normal(size=300_001, rng=5)))
 """
     )
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=1800, env=env)
     assert done.stdout.split() == ["True", "True"], done.stderr
 
