@@ -232,7 +232,10 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     choice("form", form, get_args(Form))
     n, d = x.shape
     if kernel != "gaussian" and form != "product":
-        rules.roughness(kernel, d)  # raises where its constants are no numbers
+        try:
+            rules.roughness(kernel, d)
+        except ValueError as error:
+            raise ValueError(f"{error}{transposed(n, d)}") from None
     product = form == "product" and d > 1
     if n == 0:
         raise ValueError("there are no samples; pass at least one")

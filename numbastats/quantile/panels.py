@@ -264,7 +264,8 @@ class Side:
             )
         if self.singular is not None and origin == self.anchor != 0.0:
             f = f * (s / (sign * (x - origin))) ** self.singular  # it was evaluated where x is a double
-        return f * s if self.weighted is None else f
+        with np.errstate(over="ignore"):
+            return f * s if self.weighted is None else f
 
     def _chains(self, scale):
         """Edges of the panels as (X0, signed distances...) for the inner and, with a finite end, the outer half."""
@@ -557,10 +558,15 @@ class Masses:
         breaks=(),
     ):
         lower, upper = support
-        right = Side(density, anchor, upper, scale, depth, singular, breaks) if upper > anchor else None
-        left = None
-        if lower < anchor and not symmetric:
-            left = Side(density, anchor, lower, scale, depth, singular, breaks)
+        side = functools.partial(Side, density, anchor, scale=scale, depth=depth, singular=singular, breaks=breaks)
+        both = lower < anchor < upper and not symmetric
+        try:
+            right = side(upper) if upper > anchor else None
+        except ValueError:
+            if both:
+                side(lower)  # says so where the density is negative there, the cause of much else
+            raise
+        left = side(lower) if lower < anchor and not symmetric else None
         gap = max((s.gap for s in (left, right) if s is not None), default=0.0)
         if left is not None and right is not None and gap > 1e-3 * scale:
             raise ValueError(

@@ -232,6 +232,8 @@ def test_transposed_samples():
     ):
         with pytest.raises(ValueError, match=hint):
             call()
+    with pytest.raises(ValueError, match=r"shape \(2, 300\).*transpose\?"):  # of more dimensions than kernels have constants for
+        kde.grid(np.arange(600.0).reshape(2, 300), AXES, h=1.0, sigma="identity")
     assert kde.points(wide, wide, h=50.0, sigma="identity", **CPU).shape == (2,)  # two samples in 50 dimensions
     with pytest.raises(ValueError, match="singular") as error:
         kde.KDE().fit(np.ones((50, 1)) * [[1.0, 2.0]] * np.arange(50.0)[:, None])

@@ -324,5 +324,7 @@ def test_reasons_of_refusals():
         Recycler(lambda x: np.exp(-x * x) * 1j)
     with pytest.raises(ValueError, match="is negative at x = .*: -"):
         Recycler(lambda x: np.exp(-x * x) * (1 + 2 * np.sin(3 * x)))
+    with pytest.raises(ValueError, match="is negative at x = -"):  # on the other side than the one that is looked at first
+        Recycler(lambda x: x)
     with pytest.raises(ValueError, match="0.99 of the mass .* lies where doubles end"):
         ns.quantile.student_t(0.001)
