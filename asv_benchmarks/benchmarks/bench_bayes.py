@@ -118,7 +118,7 @@ class Reading:
         self.folder.cleanup()
 
     def time_loglik(self, kind):
-        self.fitted._chains.rows.loglik(self.B)
+        self.fitted._run.chains.rows.loglik(self.B)
 
 
 class Sampling:
