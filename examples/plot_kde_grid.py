@@ -32,8 +32,10 @@ def main():
     kde = ns.kde.KDE(workers=1)
     f, seconds = best_of(lambda: kde.fit(x).grid(axes))
     print(f"{n:,} samples, {shape[0]} x {shape[1]} positions, one core")
-    print(f"{'numbastats, Epanechnikov':34s} {seconds * 1e3:10.2f} ms   error bound {kde.error_bound_:.1e} of the peak, "
-          f"{(f == 0).mean():.0%} exact zeros")  # fmt: skip
+    print(
+        f"{'numbastats, Epanechnikov':34s} {seconds * 1e3:10.2f} ms   error bound {kde.error_bound_:.1e} of the peak, "
+        f"{(f == 0).mean():.0%} exact zeros"
+    )
 
     from scipy.stats import gaussian_kde
     from sklearn.neighbors import KernelDensity

@@ -41,10 +41,14 @@ OURS = {
 PAPER = {
     "float32": {"Acklam": 279.8, "Giles": 114.0, "the paper's (5,6)": 114.5},
     "float64": {
-        "Acklam": 611.0, "Acklam + Halley": 1489.0, "AS241": 798.0, "Giles": 486.0, "the paper's (13,13)": 563.0,
+        "Acklam": 611.0,
+        "Acklam + Halley": 1489.0,
+        "AS241": 798.0,
+        "Giles": 486.0,
+        "the paper's (13,13)": 563.0,
         "the paper's T2 hybrid": 448.0,
     },
-}  # fmt: skip
+}
 
 
 def exact(u):

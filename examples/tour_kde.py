@@ -41,13 +41,22 @@ def run(rows, folder):
     rows.append(("similarity of the two densities (Perkins)", f"{overlap:.3f} of 1", None, None, None))
     fitted = {name: ns.kde.KDE(kernel="biweight", workers=1).fit(samples) for name, samples in groups.items()}
     share = {name: len(samples) / len(x) for name, samples in groups.items()}
-    scores = {n: share[n] * np.where(data.target == k, k_loo(fitted[n], x, data.target == k), fitted[n].points(x))
-              for k, n in enumerate(groups)}  # fmt: skip
+    scores = {
+        n: share[n] * np.where(data.target == k, k_loo(fitted[n], x, data.target == k), fitted[n].points(x))
+        for k, n in enumerate(groups)
+    }
     right = np.mean((scores["benign"] > scores["malignant"]) == (data.target == 1))
     rows.append(("classified by the larger density, left out", f"{right:.1%} right", None, None, None))
     [(h, seconds)] = race(1, lambda: ns.kde.bandwidth.lscv(groups["benign"]))
-    rows.append(("exact cross-validation of the bandwidth", f"h = {h:.3f}, eq. (9) {ns.kde.bandwidth.eq9(groups['benign']):.3f}",
-                 seconds, None, None))  # fmt: skip
+    rows.append(
+        (
+            "exact cross-validation of the bandwidth",
+            f"h = {h:.3f}, eq. (9) {ns.kde.bandwidth.eq9(groups['benign']):.3f}",
+            seconds,
+            None,
+            None,
+        )
+    )
 
     positive = lambda f: np.linspace(0.0, f.max(), 8)[1:-1]  # no contour at 0, which is the edge of the support  # noqa: E731
     figure, panel = plt.subplots(figsize=(6.4, 4.8), constrained_layout=True)

@@ -45,9 +45,23 @@ __version__ = "0.1.0"
 _LAZY = ("bayes", "distributions", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
-    "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "bayes", "config", "distributions", "has_gpu", "interop", "kde",
-    "mixture", "quantile", "random", "scalar", "stable", "testing", "warmup",
-]  # fmt: skip
+    "ConvergenceWarning",
+    "DeviceNotAvailable",
+    "NotFittedError",
+    "bayes",
+    "config",
+    "distributions",
+    "has_gpu",
+    "interop",
+    "kde",
+    "mixture",
+    "quantile",
+    "random",
+    "scalar",
+    "stable",
+    "testing",
+    "warmup",
+]
 
 
 def __getattr__(name):

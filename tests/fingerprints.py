@@ -126,9 +126,7 @@ def kde():
     axes = k.regular_axes(PLANE, shape=(40, 50))
     yield "regular_axes", lambda: axes
     for kernel in ("epanechnikov", "biweight", "triweight", "uniform", "triangular", "cosine", "gaussian"):
-        for name, samples, where in (
-            ("1", PLANE[:, 0], (-3, 3, 61)), ("2", PLANE, axes), ("3", SPACE, [(-2, 2, 9)] * 3),
-        ):  # fmt: skip
+        for name, samples, where in (("1", PLANE[:, 0], (-3, 3, 61)), ("2", PLANE, axes), ("3", SPACE, [(-2, 2, 9)] * 3)):
             for options in (
                 {},
                 {"weights": WEIGHTS[: len(samples)]},

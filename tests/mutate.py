@@ -39,9 +39,13 @@ def verdict(copy, tests, expression):
     try:
         for selected in dict.fromkeys((expression, "")):
             done = subprocess.run(
-                command + (["-k", selected] if selected else []), cwd=copy, env=environment, timeout=LIMIT,
-                capture_output=True, text=True,
-            )  # fmt: skip
+                command + (["-k", selected] if selected else []),
+                cwd=copy,
+                env=environment,
+                timeout=LIMIT,
+                capture_output=True,
+                text=True,
+            )
             if done.returncode == 1:
                 failed = [line.split(" ")[1] for line in done.stdout.splitlines() if line.startswith("FAILED")]
                 return f"caught by `{failed[0].split('::', 1)[-1]}`" if failed else f"no test failed: {done.stdout[-300:]!r}"
@@ -91,12 +95,17 @@ def main():
         return " ".join(text.replace("|", "\\|").split())
 
     lines = [
-        "# Changed formulas, and the tests that noticed", "",
-        f"{caught} of {len(rows)} changes were noticed, of {len(every)} that are listed.", "",
-        f"Made by `python tests/mutate.py` on {datetime.date.today()}.", "",
-        "| file | text | changed to | result |", "|---|---|---|---|",
-        *(f"| {m[0]} | `{cell(m[1])}` | `{cell(m[2])}` | {cell(result)} |" for m, result in rows), "",
-    ]  # fmt: skip
+        "# Changed formulas, and the tests that noticed",
+        "",
+        f"{caught} of {len(rows)} changes were noticed, of {len(every)} that are listed.",
+        "",
+        f"Made by `python tests/mutate.py` on {datetime.date.today()}.",
+        "",
+        "| file | text | changed to | result |",
+        "|---|---|---|---|",
+        *(f"| {m[0]} | `{cell(m[1])}` | `{cell(m[2])}` | {cell(result)} |" for m, result in rows),
+        "",
+    ]
     (ROOT / "tests" / "MUTANTS.md").write_text("\n".join(lines), encoding="utf-8")
 
 

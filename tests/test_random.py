@@ -163,9 +163,16 @@ def test_words_of_counters_are_never_renumbered():
     """Documented: stream | purpose << 24, in a registry whose values stay."""
     assert stream_word(Purpose.NORMAL, 5) == 5 + 2 * 2**24
     assert {p.name: p.value for p in Purpose} == {
-        "UNIFORM": 1, "NORMAL": 2, "EXPONENTIAL": 3, "GAMMA": 4, "TRUNCNORM": 5, "MIXTURE_START": 48, "MIXTURE_SAMPLE": 49,
-        "STABLE": 50, "BAYES": 51,
-    }  # fmt: skip
+        "UNIFORM": 1,
+        "NORMAL": 2,
+        "EXPONENTIAL": 3,
+        "GAMMA": 4,
+        "TRUNCNORM": 5,
+        "MIXTURE_START": 48,
+        "MIXTURE_SAMPLE": 49,
+        "STABLE": 50,
+        "BAYES": 51,
+    }
 
 
 def test_laws_do_not_share_their_words():
@@ -247,8 +254,9 @@ def test_bit_generators_give_64_bits():
         assert normalise_rng(kind(1)) == normalise_rng(np.random.Generator(kind(1))) > 2**33
 
 
-@pytest.mark.parametrize("dtype, sigma, lo, hi", [(np.float64, 1e308, -1e-16, 0.0), (np.float64, 1e200, 3e-200, 5e-200),
-                                                  (np.float32, 1e38, 0.0, 1e-7)])  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype, sigma, lo, hi", [(np.float64, 1e308, -1e-16, 0.0), (np.float64, 1e200, 3e-200, 5e-200), (np.float32, 1e38, 0.0, 1e-7)]
+)
 def test_truncated_normal_in_an_interval_that_is_nothing_beside_sigma(dtype, sigma, lo, hi):
     """Uniform between the ends; the interval in units of sigma underflows, and all draws were the same end."""
     x = ns.random.truncnorm(0.0, sigma, lo, hi, 20_000, rng=3, dtype=dtype).astype(float)

@@ -16,15 +16,18 @@ JIT_NAMES = {"njit", "jit", "vectorize", "guvectorize", "generated_jit", "stenci
 JITTING = ("_core/kernel.py", "_core/numba_internals.py")
 TOPICS = {"stable", "kde", "bayes", "mixture", "quantile", "distributions"}
 
-OF_SCALAR = (
-    "numbastats.scalar",
-    "numbastats._core.kernel",
-    "numbastats._core.numba_internals.in_step_here",
-)
+OF_SCALAR = ("numbastats.scalar", "numbastats._core.kernel", "numbastats._core.numba_internals.in_step_here")
 # The one vocabulary of files; a room has those it needs
 ROOM_FILES = {
-    "__init__.py", "functions.py", "estimator.py", "fitting.py", "arguments.py", "engine.py", "distributed.py", "paper.py",
-}  # fmt: skip
+    "__init__.py",
+    "functions.py",
+    "estimator.py",
+    "fitting.py",
+    "arguments.py",
+    "engine.py",
+    "distributed.py",
+    "paper.py",
+}
 SHARED = {"information.py", "likelihood.py", "moments.py"}  # words of the field that mean the same in two rooms
 FIELD_WORDS = {  # host mathematics, each by a word of the field that no other room uses
     "stable": "derivatives maximisation parameterisations simple_estimators starts table_cache",
@@ -37,9 +40,20 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}
 FURNISHED = tuple(FIELD_WORDS)
 CORE_FILES = {
-    "__init__.py", "archive.py", "broadcast.py", "cache.py", "checks.py", "elementwise.py", "errors.py", "estimator.py",
-    "kernel.py", "launch.py", "numba_internals.py", "parallel.py", "random.py",
-}  # fmt: skip
+    "__init__.py",
+    "archive.py",
+    "broadcast.py",
+    "cache.py",
+    "checks.py",
+    "elementwise.py",
+    "errors.py",
+    "estimator.py",
+    "kernel.py",
+    "launch.py",
+    "numba_internals.py",
+    "parallel.py",
+    "random.py",
+}
 
 
 def tree(path):

@@ -327,10 +327,7 @@ def _threads():
     x = lattice(CHIP // 4)
     axes = span(x, 540, 560)
     ns.kde.grid(x[:100], axes, h=0.1, device="cpu", workers=2)
-    return {
-        "ours": lambda: ns.kde.grid(x, axes, device="cpu", workers=2),
-        "one thread": lambda: ns.kde.grid(x, axes, **ONE),
-    }
+    return {"ours": lambda: ns.kde.grid(x, axes, device="cpu", workers=2), "one thread": lambda: ns.kde.grid(x, axes, **ONE)}
 
 
 def _has_kdepy():

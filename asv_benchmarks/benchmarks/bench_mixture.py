@@ -29,9 +29,21 @@ def paper_data(D, n, seed=2015):
 def options(**changes):
     """Options of the engine with its defaults."""
     values = dict(
-        method="newton", starts="portfolio", n_init=None, tol=1e-9, max_iter=5000, prior_n=0.0, prior_d=0.0, prior_a=1.0,
-        min_sd_ratio=0.015, min_count=2.5, precision="double", key=(np.uint32(1), np.uint32(2)), device="cpu", workers=1,
-    )  # fmt: skip
+        method="newton",
+        starts="portfolio",
+        n_init=None,
+        tol=1e-9,
+        max_iter=5000,
+        prior_n=0.0,
+        prior_d=0.0,
+        prior_a=1.0,
+        min_sd_ratio=0.015,
+        min_count=2.5,
+        precision="double",
+        key=(np.uint32(1), np.uint32(2)),
+        device="cpu",
+        workers=1,
+    )
     return Options(**{**values, **changes})
 
 
@@ -243,9 +255,15 @@ def _sklearn():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = GaussianMixture(
-                2, covariance_type="diag", tol=0.0, max_iter=iterations, weights_init=[0.5, 0.5], means_init=[[0.3], [1.9]],
-                precisions_init=[[0.4], [0.4]], reg_covar=0.0,
-            )  # fmt: skip
+                2,
+                covariance_type="diag",
+                tol=0.0,
+                max_iter=iterations,
+                weights_init=[0.5, 0.5],
+                means_init=[[0.3], [1.9]],
+                precisions_init=[[0.4], [0.4]],
+                reg_covar=0.0,
+            )
             model.fit(column)
 
     return {"ours": ours, "scikit-learn GaussianMixture": sklearn}

@@ -282,9 +282,7 @@ GPU_MAKERS = {
 _ORDER = "another order of summation, and rounding of log g that 1/(alpha - 1) multiplies; 4096 ulp are 9e-13"
 GPU_BOUNDS = {
     "stable.points": dict(  # cdf, sf, three error estimates, pdf
-        ulp=4096.0,
-        flips=(0.01, 0.01, 0.6, 0.6, 0.6, 0.01),
-        why=_ORDER + "; error estimates are differences of nearly equal sums",
+        ulp=4096.0, flips=(0.01, 0.01, 0.6, 0.6, 0.6, 0.01), why=_ORDER + "; error estimates are differences of nearly equal sums"
     ),
     "stable.fourier": dict(ulp=4096.0, floor=1.0, why="another order of summation; the rule is accurate absolutely"),
     "stable.gauss_kronrod": dict(ulp=1e6, why=_ORDER.partition(";")[0] + "; a subinterval more or less may be divided"),

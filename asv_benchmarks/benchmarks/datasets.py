@@ -272,11 +272,7 @@ def math_loop(function):
 FUNCTIONS: dict[str, Function] = {}
 """Every scalar function by kernel name, "elementary.exp"."""
 
-_SKELETONS = {
-    (1, 1): (loops.map1_cpu, loops.map1_cuda),
-    (2, 1): (loops.map2_cpu, loops.map2_cuda),
-    (1, 2): (pair_cpu, pair_cuda),
-}
+_SKELETONS = {(1, 1): (loops.map1_cpu, loops.map1_cuda), (2, 1): (loops.map2_cpu, loops.map2_cuda), (1, 2): (pair_cpu, pair_cuda)}
 
 
 def _add(module, name, range64, range32, exact, loop=None, ufunc=None, *, pair=False, absolute=False):

@@ -120,9 +120,22 @@ class Map(NamedTuple):
 
 
 def elementwise(
-    pick, names, values, constants=None, *, extras=None, cost=1.0, outputs=1, threads=256, per_block=False, out=None, dtype=None,
-    device=None, workers=None, stream=None,
-):  # fmt: skip  # two more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
+    pick,
+    names,
+    values,
+    constants=None,
+    *,
+    extras=None,
+    cost=1.0,
+    outputs=1,
+    threads=256,
+    per_block=False,
+    out=None,
+    dtype=None,
+    device=None,
+    workers=None,
+    stream=None,
+):  # two more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
     """Evaluate an elementwise kernel on broadcast inputs.
 
     Parameters
@@ -253,9 +266,18 @@ def _start(job, call, kernel, args, extra, flat, n, where):
         return (*(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args), *extra)
 
     launch_all(
-        kernel, cut, flat, n, device=where, workers=call.workers, cost=job.cost, outputs=range(-job.outputs, 0),
-        threads=job.threads, per_block=job.per_block, stream=call.stream,
-    )  # fmt: skip
+        kernel,
+        cut,
+        flat,
+        n,
+        device=where,
+        workers=call.workers,
+        cost=job.cost,
+        outputs=range(-job.outputs, 0),
+        threads=job.threads,
+        per_block=job.per_block,
+        stream=call.stream,
+    )
 
 
 def _of_numbers(pick, values, constants, extras, dtype, outputs):

@@ -32,9 +32,20 @@ from numbastats._core.checks import choice
 from numbastats._core.parallel import in_threads
 
 __all__ = [
-    "HOST_LOOPS", "REGISTRY", "SIMULATED", "HostLoop", "InThreads", "Kernel", "array_function", "build", "device_function",
-    "host_loop", "real_gpu", "set_plain", "warmup",
-]  # fmt: skip
+    "HOST_LOOPS",
+    "REGISTRY",
+    "SIMULATED",
+    "HostLoop",
+    "InThreads",
+    "Kernel",
+    "array_function",
+    "build",
+    "device_function",
+    "host_loop",
+    "real_gpu",
+    "set_plain",
+    "warmup",
+]
 
 if numba.config.DISABLE_JIT:
     raise ImportError(
@@ -385,9 +396,12 @@ def _registered(module, name):
 
 TOPICS = ("bayes", "distributions", "kde", "mixture", "quantile", "random", "stable")
 USES = {  # kernels of other topics that a topic's functions call
-    "bayes": ("random.",), "kde": ("random.",), "mixture": ("random.",),
-    "quantile": ("random.", "distributions."), "distributions": ("random.", "quantile."),
-}  # fmt: skip
+    "bayes": ("random.",),
+    "kde": ("random.",),
+    "mixture": ("random.",),
+    "quantile": ("random.", "distributions."),
+    "distributions": ("random.", "quantile."),
+}
 
 
 def warmup(topic: str | None = None, *, parallel: bool = True) -> int:

@@ -37,9 +37,20 @@ from llvmlite import ir
 from numba import njit
 
 __all__ = [
-    "ACTIVE", "LOST", "TESTED", "VECTORS", "CudaOptions", "cached", "in_step_here", "kernel_options", "load_registries",
-    "part_options", "probe_cuda", "processor", "scalar_dispatcher",
-]  # fmt: skip
+    "ACTIVE",
+    "LOST",
+    "TESTED",
+    "VECTORS",
+    "CudaOptions",
+    "cached",
+    "in_step_here",
+    "kernel_options",
+    "load_registries",
+    "part_options",
+    "probe_cuda",
+    "processor",
+    "scalar_dispatcher",
+]
 
 TESTED = ("0.63", "0.68")
 VECTORS = 4

@@ -239,12 +239,17 @@ class Law:
         table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
         wide = dtype == np.float32 and not _fits_float32(table)
         result = elementwise(
-            lambda d: kernels.DISTRIBUTION, ("x", *["the parameters"] * 6),
+            lambda d: kernels.DISTRIBUTION,
+            ("x", *["the parameters"] * 6),
             (as_double(x, stream) if wide else x, *(header[..., i][()] for i in range(6))),
             extras=lambda where, d: (np.int64(upper), table.astype(d)),
-            out=None if wide else out, dtype=np.dtype(np.float64) if wide else dtype, device=device, workers=workers,
-            stream=stream, cost=60.0,
-        )  # fmt: skip
+            out=None if wide else out,
+            dtype=np.dtype(np.float64) if wide else dtype,
+            device=device,
+            workers=workers,
+            stream=stream,
+            cost=60.0,
+        )
         return in_float32(result, out, stream) if wide else result
 
     def cdf(

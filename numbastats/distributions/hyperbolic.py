@@ -132,7 +132,7 @@ def _described(lam, alpha, beta, delta):
     density = _Density(lam, alpha, beta, delta, scale)
     return density, dict(
         anchor=anchor, support=support, symmetric=beta == 0, scale=scale, singular=singular, ends=(-math.inf, math.inf)
-    )  # fmt: skip
+    )
 
 
 class GeneralizedHyperbolic(Law):
@@ -191,9 +191,13 @@ class GeneralizedHyperbolic(Law):
         general = [np.broadcast_to(np.asarray(to_host(p, "a parameter"), np.float64), broadcast) for p in shape]
         general[3] = self._in_domain(general[3])
         norm = elementwise(
-            lambda d: kernels.GH_NORM, ("lam", "alpha", "beta", "delta"), [np.atleast_1d(g) for g in general],
-            dtype=np.float64, device="cpu", workers=1,
-        ).reshape(broadcast)  # fmt: skip
+            lambda d: kernels.GH_NORM,
+            ("lam", "alpha", "beta", "delta"),
+            [np.atleast_1d(g) for g in general],
+            dtype=np.float64,
+            device="cpu",
+            workers=1,
+        ).reshape(broadcast)
         names, values = ("x", "lam", "alpha", "beta", "delta", "mu", "norm"), (x, lam, alpha, beta, delta, mu, norm[()])
         options["dtype"] = arguments.float_type((x, *params), options["dtype"])
         return elementwise(lambda d: kernels.GH[kind], names, values, cost=600.0, **options)

@@ -6,8 +6,18 @@ from numbastats.kde.estimator import KDE
 from numbastats.kde.functions import grid, perkins, points, regular_axes
 
 __all__ = [
-    "KDE", "bandwidth", "combine", "finalize", "grid", "grid_slabs", "partial", "perkins", "plan", "points", "regular_axes",
-]  # fmt: skip
+    "KDE",
+    "bandwidth",
+    "combine",
+    "finalize",
+    "grid",
+    "grid_slabs",
+    "partial",
+    "perkins",
+    "plan",
+    "points",
+    "regular_axes",
+]
 
 
 def __dir__():

@@ -269,8 +269,24 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     options = options._replace(kernel=kernel, form="product" if product else "radial")
     matrix, factor, sigma_matrix = kernel_matrix(options, m, n, n_eff, x, w, workers)
     product = check_form(form, d, matrix)
-    return Model(x, w, kernel, matrix, factor, sigma_matrix, float(tail), m["W"], n_eff, m["low"], m["high"],
-                 np.dtype(dtype) if dtype is not None else own, kind, dropped=dropped, product=product, keep=keep)  # fmt: skip
+    return Model(
+        x,
+        w,
+        kernel,
+        matrix,
+        factor,
+        sigma_matrix,
+        float(tail),
+        m["W"],
+        n_eff,
+        m["low"],
+        m["high"],
+        np.dtype(dtype) if dtype is not None else own,
+        kind,
+        dropped=dropped,
+        product=product,
+        keep=keep,
+    )
 
 
 def check_form(form, d, matrix):
@@ -510,15 +526,16 @@ NEEDS = {  # what a method asks of a model, and what the error says otherwise
     "rows-b": (_OF_POLYNOMIALS,),
     "rows-c": (
         _OF_POLYNOMIALS,
-        (_plain_epanechnikov,
-         "is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'"),
+        (_plain_epanechnikov, "is for the Epanechnikov kernel without weights or adaptive scales; use 'rows-b' or 'auto'"),
     ),
     "cells": (
-        (lambda m: m.d == 2 and _plain_epanechnikov(m),
-         "is for d = 2 and the Epanechnikov kernel without weights or adaptive scales; use 'auto'"),
+        (
+            lambda m: m.d == 2 and _plain_epanechnikov(m),
+            "is for d = 2 and the Epanechnikov kernel without weights or adaptive scales; use 'auto'",
+        ),
     ),
     "skde-crop": ((lambda m: m.d > 2, "chops slices of d >= 3 (got d = {m.d}); use 'skde'"),),
-}  # fmt: skip
+}
 
 
 def check_method(model, method, derivative, boundary, in_slabs=False):

@@ -388,11 +388,7 @@ def _fixed_point(squares, n, levels):
 
 
 def plugin(
-    samples: ArrayLike,
-    kernel: KernelName = "epanechnikov",
-    weights: ArrayLike | None = None,
-    *,
-    workers: int | None = None,
+    samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None, *, workers: int | None = None
 ) -> float:
     """Two-stage direct plug-in bandwidth.
 
@@ -568,11 +564,7 @@ def _scorer(y, w, start, workers=None):
 
 
 def lscv(
-    samples: ArrayLike,
-    kernel: KernelName = "epanechnikov",
-    weights: ArrayLike | None = None,
-    *,
-    workers: int | None = None,
+    samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None, *, workers: int | None = None
 ) -> float:
     """Bandwidth by exact least-squares cross-validation with the Epanechnikov kernel.
 

@@ -49,9 +49,25 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     weight = np.zeros((chunks, int(np.prod(coarse_cells)), 2))
     axes = np.asarray(axes)
     run_loop(
-        loops.count_loop, n, workers, x, w, origin, step, axes, low, high, cell0, 1.0 / np.asarray(width), cells, 1.0 / coarse,
-        coarse_cells, key, counts, weight,
-    )  # fmt: skip
+        loops.count_loop,
+        n,
+        workers,
+        x,
+        w,
+        origin,
+        step,
+        axes,
+        low,
+        high,
+        cell0,
+        1.0 / np.asarray(width),
+        cells,
+        1.0 / coarse,
+        coarse_cells,
+        key,
+        counts,
+        weight,
+    )
     most, count = _largest(weight.sum(0).reshape(*coarse_cells, 2), w)
     starts = np.cumsum(counts.sum(0))
     offsets = np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1]

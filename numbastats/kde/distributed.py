@@ -242,8 +242,22 @@ def plan(
     n_eff = s.W**2 / s.W2
     matrix, factor, spread = kernel_matrix(MatrixOptions(kernel, h, H, sigma, form=form), known, s.n, n_eff)
     product = check_form(form, d, matrix)
-    m = Model(np.empty((0, d)), None, kernel, matrix, factor, spread, 0.0, s.W, n_eff, s.low, s.high, np.dtype(np.float64), None,
-              product=product)  # fmt: skip
+    m = Model(
+        np.empty((0, d)),
+        None,
+        kernel,
+        matrix,
+        factor,
+        spread,
+        0.0,
+        s.W,
+        n_eff,
+        s.low,
+        s.high,
+        np.dtype(np.float64),
+        None,
+        product=product,
+    )
     g = make_grid(m, parse_axes(axes, d))
     g.ints[G.BOUNDS] = product
     short = not weighted and not product and kernel == "epanechnikov" and g.chord <= LONG_ROW
@@ -297,9 +311,10 @@ def partial(
         raise ValueError(f"the samples have {x.shape[1]} columns, the plan {m.d}")
     if len(x) and plan.weighted != (w is not None):
         raise ValueError(
-            "the plan is for samples with weights; pass weights=" if plan.weighted else
-            "the plan is for samples without weights; make it of summaries with weights, or with weighted=True"
-        )  # fmt: skip
+            "the plan is for samples with weights; pass weights="
+            if plan.weighted
+            else "the plan is for samples without weights; make it of summaries with weights, or with weighted=True"
+        )
     if not np.isfinite(x).all() or (w is not None and not (np.isfinite(w) & (w >= 0)).all()):
         raise ValueError("samples must be finite, and weights finite and >= 0")
     model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0)) if len(x) else m
@@ -351,10 +366,15 @@ def combine(*states: Any) -> Any:
             delta, weight = s.mean - total.mean, total.W + s.W
             share = s.W / weight if weight > 0 else 0.0
             total = Summary(
-                total.n + s.n, weight, total.W2 + s.W2, total.mean + delta * share,
+                total.n + s.n,
+                weight,
+                total.W2 + s.W2,
+                total.mean + delta * share,
                 total.M2 + s.M2 + np.outer(delta, delta) * (total.W * share),
-                np.minimum(total.low, s.low), np.maximum(total.high, s.high), total.weighted or s.weighted,
-            )  # fmt: skip
+                np.minimum(total.low, s.low),
+                np.maximum(total.high, s.high),
+                total.weighted or s.weighted,
+            )
         else:
             if not all(isinstance(v, np.ndarray) and v.dtype == np.int64 and v.shape == s.shape for v in (s, total)):
                 raise ValueError("grid states must be the int64 arrays that kde.partial gives for one plan")

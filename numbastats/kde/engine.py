@@ -485,9 +485,8 @@ def _coarse(plans, peak, length):
     Their error is estimated from the kernels' peaks. Direct sums have to be worth their time: cheap, or much better.
     """
     loss = sum(
-        p.grid.typical for p in plans
-        if p.grid.method in ("rows-b", "rows-c") and p.lists["kept"] > p.lists.get("outside", 0)
-    )  # fmt: skip
+        p.grid.typical for p in plans if p.grid.method in ("rows-b", "rows-c") and p.lists["kept"] > p.lists.get("outside", 0)
+    )
     return loss > (10 * LOSS if _boxes(plans) < 30 * length.prod() else LOSS_ASKED) * peak
 
 

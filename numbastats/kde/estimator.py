@@ -116,9 +116,11 @@ class KDE(Estimator):
         """
         names = ("kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "workers", "form")
         model = make_model(
-            X, sample_weight, dtype=None if self.dtype is None else check_dtype(self.dtype),
+            X,
+            sample_weight,
+            dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
-        )  # fmt: skip
+        )
         model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()  # the caller's change
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = X if model.kind is not None or is_torch(X) else None

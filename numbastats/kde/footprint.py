@@ -55,10 +55,7 @@ def layout(matrix, half):
         return (r_fixed * fixed + 2 * b * z) * fixed + r_free * z * z
 
     far = np.max([a * v * v + 2 * b * v * h + c * h * h for v in (dy - 0.5, dy + 0.5) for h in (dx - 0.5, dx + 0.5)], axis=0)
-    near = np.min(
-        [least(dy + s, dx, a, c) for s in (-0.5, 0.5)] + [least(dx + s, dy, c, a) for s in (-0.5, 0.5)],
-        axis=0,
-    )
+    near = np.min([least(dy + s, dx, a, c) for s in (-0.5, 0.5)] + [least(dx + s, dy, c, a) for s in (-0.5, 0.5)], axis=0)
     near[(dy == 0) & (dx == 0)] = 0.0
     inner = far <= 1 - MARGIN
     return y, x, inner, (near < 1 + MARGIN) & ~inner
@@ -103,6 +100,13 @@ def make_footprint(matrix, half, cells, first, weight, most):
     largest = float(np.max(c, initial=0))
     pitch = int(cells[1] + 2 * reach[1] + 2)
     return Footprint(
-        cells, first, reach.astype(np.int64), pitch, points, at_y * pitch + at_x, np.ascontiguousarray(table, np.int64),
-        np.array([beta, s, q, largest]), float(1 + 1.5 * reach[1] + reach[0]),
-    )  # fmt: skip
+        cells,
+        first,
+        reach.astype(np.int64),
+        pitch,
+        points,
+        at_y * pitch + at_x,
+        np.ascontiguousarray(table, np.int64),
+        np.array([beta, s, q, largest]),
+        float(1 + 1.5 * reach[1] + reach[0]),
+    )

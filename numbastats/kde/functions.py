@@ -38,8 +38,19 @@ from numbastats.kde.engine import Estimate, allocate
 __all__ = ["grid", "perkins", "points", "regular_axes"]
 
 MATRIX_OPTIONS = {  # what `make_model` takes
-    "weights", "kernel", "h", "H", "sigma", "bandwidth", "bw_convention", "tail", "nan_policy", "dtype", "workers", "form",
-}  # fmt: skip
+    "weights",
+    "kernel",
+    "h",
+    "H",
+    "sigma",
+    "bandwidth",
+    "bw_convention",
+    "tail",
+    "nan_policy",
+    "dtype",
+    "workers",
+    "form",
+}
 
 
 def estimate(samples, weights, options):
@@ -189,9 +200,21 @@ def grid(
     >>> f.shape, round(float(f.sum() * 0.2**2), 3)
     ((61, 61), 1.0)
     """
-    options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
-                   nan_policy=nan_policy, dtype=dtype, workers=workers, boundary=boundary, adaptive=adaptive,
-                   form=form)  # fmt: skip
+    options = dict(
+        kernel=kernel,
+        h=h,
+        H=H,
+        sigma=sigma,
+        bandwidth=bandwidth,
+        bw_convention=bw_convention,
+        tail=tail,
+        nan_policy=nan_policy,
+        dtype=dtype,
+        workers=workers,
+        boundary=boundary,
+        adaptive=adaptive,
+        form=form,
+    )
     e = estimate(samples, weights, options)
     return grid_of(e, axes, method, derivative, out, device, samples)
 
@@ -276,9 +299,21 @@ def points(
     >>> bool(0.1 < ns.kde.points(x, [[0.0, 0.0]])[0] < 1 / (2 * np.pi))
     True
     """
-    options = dict(kernel=kernel, h=h, H=H, sigma=sigma, bandwidth=bandwidth, bw_convention=bw_convention, tail=tail,
-                   nan_policy=nan_policy, dtype=dtype, workers=workers, boundary=boundary, adaptive=adaptive,
-                   form=form)  # fmt: skip
+    options = dict(
+        kernel=kernel,
+        h=h,
+        H=H,
+        sigma=sigma,
+        bandwidth=bandwidth,
+        bw_convention=bw_convention,
+        tail=tail,
+        nan_policy=nan_policy,
+        dtype=dtype,
+        workers=workers,
+        boundary=boundary,
+        adaptive=adaptive,
+        form=form,
+    )
     return points_of(estimate(samples, weights, options), points, method, log, out, device, samples)
 
 

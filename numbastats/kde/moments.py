@@ -61,5 +61,14 @@ def moments(x, w, workers=None):
         mean = sums.sum(0) / total
         scatter = np.tril(products.sum(0)) - np.tril(np.outer(mean, mean)) * total
     scatter = scatter + np.tril(scatter, -1).T
-    return dict(W=total, W2=square, mean=mean + shift, M2=scatter, low=low.min(0), high=high.max(0), bad=bad,
-                bad_weights=bad_weights, weighted=w is not None)  # fmt: skip
+    return dict(
+        W=total,
+        W2=square,
+        mean=mean + shift,
+        M2=scatter,
+        low=low.min(0),
+        high=high.max(0),
+        bad=bad,
+        bad_weights=bad_weights,
+        weighted=w is not None,
+    )

@@ -97,8 +97,22 @@ class Neighbours:
         def some(k, m):
             def slab(a, b):
                 part, own = np.zeros((b - a, m - k, 2)), np.array([*self.cells, a, tasks])
-                run_loop(pairs_loop, n * 100 * len(hs), self.workers, self.y, self.w, self.v, self.starts,
-                         self.grid, own, hs[k:m], reaches[k:m], table, gaussian, part)  # fmt: skip
+                run_loop(
+                    pairs_loop,
+                    n * 100 * len(hs),
+                    self.workers,
+                    self.y,
+                    self.w,
+                    self.v,
+                    self.starts,
+                    self.grid,
+                    own,
+                    hs[k:m],
+                    reaches[k:m],
+                    table,
+                    gaussian,
+                    part,
+                )
                 sums[a:b, k:m] = part
 
             in_slabs(slab, tasks, cost * (m - k), self.workers)

@@ -20,10 +20,28 @@ from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
 from numbastats.scalar import mixture as fam
 
 __all__ = [
-    "Data", "Options", "Values", "arrange", "column", "draw_count", "explicit_starts", "fit_options", "flatten", "given_device",
-    "keyed", "mixture_of", "numbers_of_components", "one_data_set", "one_number", "parts_of", "starts_of_one", "sums_of",
-    "threads_or_pool", "values_of", "weighted_values",
-]  # fmt: skip
+    "Data",
+    "Options",
+    "Values",
+    "arrange",
+    "column",
+    "draw_count",
+    "explicit_starts",
+    "fit_options",
+    "flatten",
+    "given_device",
+    "keyed",
+    "mixture_of",
+    "numbers_of_components",
+    "one_data_set",
+    "one_number",
+    "parts_of",
+    "starts_of_one",
+    "sums_of",
+    "threads_or_pool",
+    "values_of",
+    "weighted_values",
+]
 
 OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
 CUDA_SETS = 2000  # data sets from which "auto" takes a real GPU: a thread or a warp works on each

@@ -394,9 +394,13 @@ def _kept(r, p):
     flat = first.reshape(D * R, 3, K)
     w, m, v = in_units(flat, p, np.repeat(np.arange(D), R))
     return {
-        "weights": w.reshape(D, R, K), "centres": m.reshape(D, R, K), "params": v.reshape(D, R, K), "loglik": loglik,
-        "status": status, "n_iter": passes,
-    }  # fmt: skip
+        "weights": w.reshape(D, R, K),
+        "centres": m.reshape(D, R, K),
+        "params": v.reshape(D, R, K),
+        "loglik": loglik,
+        "status": status,
+        "n_iter": passes,
+    }
 
 
 def _costs(data):

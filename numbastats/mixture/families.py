@@ -177,9 +177,14 @@ class Family:
 
 _LOG_2 = math.log(2.0)
 _CENTRES = {
-    "identity": "mean", "log": "mean_log", "reciprocal": "mean_reciprocal", "half_square": "mean_half_square",
-    "square": "mean_square", "power": "mean_power", "log_ratio": "mean_log_ratio",
-}  # fmt: skip
+    "identity": "mean",
+    "log": "mean_log",
+    "reciprocal": "mean_reciprocal",
+    "half_square": "mean_half_square",
+    "square": "mean_square",
+    "power": "mean_power",
+    "log_ratio": "mean_log_ratio",
+}
 FAMILIES = {
     f.name: f
     for f in (

@@ -14,9 +14,22 @@ if TYPE_CHECKING:
     from numbastats.distributions import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 
 __all__ = [
-    "Certificate", "FrozenLaw", "Recycler", "StudentSeries", "antithetic", "generalized_hyperbolic", "hyperbolic", "ndtri", "nig",
-    "norm_from_exponential", "recycle", "recycle_ode", "standard_normal", "student_t", "variance_gamma",
-]  # fmt: skip
+    "Certificate",
+    "FrozenLaw",
+    "Recycler",
+    "StudentSeries",
+    "antithetic",
+    "generalized_hyperbolic",
+    "hyperbolic",
+    "ndtri",
+    "nig",
+    "norm_from_exponential",
+    "recycle",
+    "recycle_ode",
+    "standard_normal",
+    "student_t",
+    "variance_gamma",
+]
 
 # these live in `numbastats.distributions`, which needs this package
 _DISTRIBUTIONS = ("FrozenLaw", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma")

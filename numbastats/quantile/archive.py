@@ -42,10 +42,18 @@ def save(path, table, certificate, norm_const, setup_seconds):
             arrays[f"table_{kind}_3"] = table.rows(kind, 3)
             errors[kind] = rows.error
     meta = dict(
-        base=table.base, degree=table.degree, octaves=table.octaves, bits=table.bits, shape=table.shape,
-        setup_seconds=setup_seconds, version=_VERSION, param_dtype=table.param_dtype and table.param_dtype.name,
-        narrow_errors=errors, split=table.split, direct=not table.indirect,
-    )  # fmt: skip
+        base=table.base,
+        degree=table.degree,
+        octaves=table.octaves,
+        bits=table.bits,
+        shape=table.shape,
+        setup_seconds=setup_seconds,
+        version=_VERSION,
+        param_dtype=table.param_dtype and table.param_dtype.name,
+        narrow_errors=errors,
+        split=table.split,
+        direct=not table.indirect,
+    )
     p = np.array([one.masses.p if one.masses is not None else (math.nan,) * 2 for one in table.sets])
     anchors = np.array([one.base.anchor if one.base is not None else 0.0 for one in table.sets])
     contents = dict(meta=json.dumps(meta), p=p, anchors=anchors, norm=norm_const, shift=table.shift[table.index], **arrays)
@@ -114,10 +122,18 @@ def _made(f, meta):
     _held(good.all(), "p, the masses beside the anchor, do not add up to 1")
     _held(not np.isnan(anchors).any(), "anchors are NaN")
     table = QuantileTable(
-        base, degree, octaves, None, bits, meta["split"], shift=_array(f, "shift", shape).ravel(),
+        base,
+        degree,
+        octaves,
+        None,
+        bits,
+        meta["split"],
+        shift=_array(f, "shift", shape).ravel(),
         sets=tuple(One(Loaded(tuple(pair)), Loaded(None, a)) for pair, a in zip(p, anchors, strict=True)),
-        index=np.arange(count).reshape(shape), param_dtype=param_dtype, indirect=not meta["direct"],
-    )  # fmt: skip
+        index=np.arange(count).reshape(shape),
+        param_dtype=param_dtype,
+        indirect=not meta["direct"],
+    )
     table = _with_rows(f, table, errors)
     certificate = {name: _array(f, name, () if name == "direct" else shape, "bif")[()] for name in _CERTIFICATE}
     _held(bool(certificate["direct"]) is meta["direct"], "the certificate and direct do not agree")

@@ -17,9 +17,18 @@ from numbastats.quantile.panels import Slope
 from numbastats.quantile.quantile_table import QuantileTable
 
 __all__ = [
-    "Density", "Device", "Order", "Parameters", "check_base", "check_density", "check_frozen", "check_order", "check_parameters",
-    "float_type", "given_dtype",
-]  # fmt: skip
+    "Density",
+    "Device",
+    "Order",
+    "Parameters",
+    "check_base",
+    "check_density",
+    "check_frozen",
+    "check_order",
+    "check_parameters",
+    "float_type",
+    "given_dtype",
+]
 
 Device = Literal["auto", "cpu", "cuda"] | None
 

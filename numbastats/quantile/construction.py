@@ -11,9 +11,21 @@ from numbastats.quantile.panels import Masses, Slope
 from numbastats.quantile.zones import Zones
 
 __all__ = [
-    "ROUGH", "TARGET", "FromLog", "Loaded", "One", "base_shape", "check_norm", "follows_base", "from_base", "location_of", "make",
-    "masses_of", "normal_density", "refusal",
-]  # fmt: skip
+    "ROUGH",
+    "TARGET",
+    "FromLog",
+    "Loaded",
+    "One",
+    "base_shape",
+    "check_norm",
+    "follows_base",
+    "from_base",
+    "location_of",
+    "make",
+    "masses_of",
+    "normal_density",
+    "refusal",
+]
 
 TARGET = 2e-14  # relative error that a double table aims at
 ROUGH = 1e-12  # relative error beyond which rows are split where they miss the target

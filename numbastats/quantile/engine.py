@@ -44,10 +44,17 @@ def build(density: Density, parameters: Parameters, order: Order, workers, shift
             made, bits, split = parted, fewest, True
     made = [(one, *rows) if _accepted(one, alone) else (One(), None, None) for one, *rows in made]
     table = QuantileTable(
-        order.base, order.degree, order.octaves, order.held, bits, split, sets=tuple(m[0] for m in made),
+        order.base,
+        order.degree,
+        order.octaves,
+        order.held,
+        bits,
+        split,
+        sets=tuple(m[0] for m in made),
         shift=np.broadcast_to(np.asarray(shift, np.float64), parameters.shape).ravel(),
-        index=np.arange(count).reshape(parameters.shape), param_dtype=parameters.dtype,
-    )  # fmt: skip
+        index=np.arange(count).reshape(parameters.shape),
+        param_dtype=parameters.dtype,
+    )
     table = dataclasses.replace(table, uniform=Rows(table.joined("uniform", [m[1] for m in made])))
     return _mapped_from_base(table, [m[2] for m in made]) if construction.follows_base(order.base) else table
 

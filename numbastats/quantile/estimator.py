@@ -316,9 +316,12 @@ class Recycler:
     def _options(self, values, out, dtype, device, workers, stream):
         """Options of a call as `engine.evaluate` takes them."""
         return dict(
-            out=out, dtype=float_type(values, dtype, self._table.param_dtype), device=self.device if device is None else device,
-            workers=self.workers if workers is None else workers, stream=stream,
-        )  # fmt: skip
+            out=out,
+            dtype=float_type(values, dtype, self._table.param_dtype),
+            device=self.device if device is None else device,
+            workers=self.workers if workers is None else workers,
+            stream=stream,
+        )
 
     def ppf(
         self,

@@ -130,9 +130,17 @@ def ndtri(
         return sign, math.inf if edges == "inf" else _OPEN_EDGE[NAME[d]]
 
     return elementwise(
-        pick, ("u", "loc", "scale"), (u, loc, scale), constants,
-        out=out, dtype=dtype, device=device, workers=workers, stream=stream, cost=cost,
-    )  # fmt: skip
+        pick,
+        ("u", "loc", "scale"),
+        (u, loc, scale),
+        constants,
+        out=out,
+        dtype=dtype,
+        device=device,
+        workers=workers,
+        stream=stream,
+        cost=cost,
+    )
 
 
 def norm_from_exponential(
@@ -178,9 +186,16 @@ def norm_from_exponential(
     1.959964
     """
     return elementwise(
-        lambda d: kernels.FROM_EXPONENTIAL, ("v",), (v,),
-        out=out, dtype=dtype, device=device, workers=workers, stream=stream, cost=1.0,
-    )  # fmt: skip
+        lambda d: kernels.FROM_EXPONENTIAL,
+        ("v",),
+        (v,),
+        out=out,
+        dtype=dtype,
+        device=device,
+        workers=workers,
+        stream=stream,
+        cost=1.0,
+    )
 
 
 def antithetic(

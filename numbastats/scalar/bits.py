@@ -16,9 +16,22 @@ from numbastats._core.kernel import set_plain
 from numbastats._core.numba_internals import in_step_here
 
 __all__ = [
-    "LANES", "add_ends", "at", "atomic_add", "by_dtype", "clip", "fma", "from_bits", "horner", "in_step", "muladd", "pairs",
-    "real", "row_lanes", "to_bits",
-]  # fmt: skip
+    "LANES",
+    "add_ends",
+    "at",
+    "atomic_add",
+    "by_dtype",
+    "clip",
+    "fma",
+    "from_bits",
+    "horner",
+    "in_step",
+    "muladd",
+    "pairs",
+    "real",
+    "row_lanes",
+    "to_bits",
+]
 
 LANES = 8  # rows that `row_lanes` evaluates at once
 

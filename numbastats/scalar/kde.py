@@ -16,12 +16,32 @@ from numbastats.scalar.bits import fma
 from numbastats.scalar.elementary import cos_abs, exp
 
 __all__ = [
-    "COSINE", "GAUSSIAN", "TRIANGULAR",
-    "ceiling", "cell_sample", "cell_value", "derivative_biweight", "derivative_epanechnikov", "derivative_triweight",
-    "floor", "fused", "kernel_value", "power_biweight", "power_epanechnikov", "power_triweight", "power_value",
-    "product", "rint_i64",
-    "row_interval", "row_interval_strict", "shift2", "shift4", "shift6", "taylor5", "third_difference",
-]  # fmt: skip
+    "COSINE",
+    "GAUSSIAN",
+    "TRIANGULAR",
+    "ceiling",
+    "cell_sample",
+    "cell_value",
+    "derivative_biweight",
+    "derivative_epanechnikov",
+    "derivative_triweight",
+    "floor",
+    "fused",
+    "kernel_value",
+    "power_biweight",
+    "power_epanechnikov",
+    "power_triweight",
+    "power_value",
+    "product",
+    "rint_i64",
+    "row_interval",
+    "row_interval_strict",
+    "shift2",
+    "shift4",
+    "shift6",
+    "taylor5",
+    "third_difference",
+]
 
 TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
 """Kernel numbers after those of the powers, 0 to 3."""
@@ -116,14 +136,7 @@ def power_triweight(w, t):
     """The first six; the last is -1."""
     a, e = fma(-w, w, t), 2.0 * w
     aa, ee = product(a, a), product(e, e)
-    return (
-        product(aa, a),
-        product(3.0 * aa, e),
-        product(3.0 * a, ee - a),
-        product(e, fma(-6.0, a, ee)),
-        3.0 * (a - ee),
-        3.0 * e,
-    )
+    return (product(aa, a), product(3.0 * aa, e), product(3.0 * a, ee - a), product(e, fma(-6.0, a, ee)), 3.0 * (a - ee), 3.0 * e)
 
 
 @device_function

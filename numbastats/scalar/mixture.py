@@ -21,10 +21,26 @@ from numbastats._core.kernel import array_function, device_function
 from numbastats.scalar.bits import by_dtype, from_bits, horner, to_bits
 
 __all__ = [
-    "FIXED_GAMMA", "GAMMA", "GAUSSIAN", "GEOMETRIC", "INVERSE_GAUSSIAN", "POISSON",
-    "coefficients", "deviance", "first_derivatives", "gamma_dispersion", "gamma_terms", "highest_power", "log_base", "maximise",
-    "moved", "penalty", "power_of_two", "second_derivatives", "with_old_mean",
-]  # fmt: skip
+    "FIXED_GAMMA",
+    "GAMMA",
+    "GAUSSIAN",
+    "GEOMETRIC",
+    "INVERSE_GAUSSIAN",
+    "POISSON",
+    "coefficients",
+    "deviance",
+    "first_derivatives",
+    "gamma_dispersion",
+    "gamma_terms",
+    "highest_power",
+    "log_base",
+    "maximise",
+    "moved",
+    "penalty",
+    "power_of_two",
+    "second_derivatives",
+    "with_old_mean",
+]
 
 INVERSE_GAUSSIAN, GAUSSIAN, GAMMA, FIXED_GAMMA, POISSON, GEOMETRIC = 0, 1, 2, 3, 4, 5
 
@@ -220,9 +236,18 @@ def moved(family, m, step):
 # --- responsibilities: powers of two whose exponents are differences of logits in bits -------------------------------------
 
 _POWER64 = horner(  # 2^f for |f| <= 1/2, relative error 2.2e-16
-    1.0, 0.6931471805599497, 0.24022650695908768, 0.05550410866445883, 0.009618129108034596, 0.0013333558228561767,
-    0.00015403529961127076, 1.5252658116409854e-05, 1.3215662835959238e-06, 1.0208537929657404e-07, 7.037278846726901e-09,
-)  # fmt: skip
+    1.0,
+    0.6931471805599497,
+    0.24022650695908768,
+    0.05550410866445883,
+    0.009618129108034596,
+    0.0013333558228561767,
+    0.00015403529961127076,
+    1.5252658116409854e-05,
+    1.3215662835959238e-06,
+    1.0208537929657404e-07,
+    7.037278846726901e-09,
+)
 _POWER32 = horner(1.0000000716546416, 0.6931469670652649, 0.24022119723969, 0.05550713272875, 0.00967554133102, 0.00132764721678)
 _ROUND64, _ROUND32 = 6755399441056767.0, np.float32(12583039.0)  # 1.5 * 2^52 + 1023, 1.5 * 2^23 + 127
 

@@ -14,15 +14,7 @@ import numpy as np
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, from_bits, muladd, to_bits
 
-__all__ = [
-    "philox4x32",
-    "philox4x32_by4",
-    "uniform52",
-    "unit",
-    "unit_and_rest31",
-    "unit_and_rest32",
-    "word_bits",
-]
+__all__ = ["philox4x32", "philox4x32_by4", "uniform52", "unit", "unit_and_rest31", "unit_and_rest32", "word_bits"]
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)  # the multipliers of the paper
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)  # the key increments: golden ratio and sqrt(3) - 1

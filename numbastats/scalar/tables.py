@@ -15,9 +15,20 @@ from numbastats.scalar.bits import from_bits, pairs, to_bits
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log
 
 __all__ = [
-    "HEADS", "HEADS32", "NEAR_BITS", "OCTAVE", "OCTAVE32", "SIDE_COLUMNS", "SPLIT_COLUMNS", "row3", "row5", "row7",
-    "row_split", "table_eval1", "tail_probability",
-]  # fmt: skip
+    "HEADS",
+    "HEADS32",
+    "NEAR_BITS",
+    "OCTAVE",
+    "OCTAVE32",
+    "SIDE_COLUMNS",
+    "SPLIT_COLUMNS",
+    "row3",
+    "row5",
+    "row7",
+    "row_split",
+    "table_eval1",
+    "tail_probability",
+]
 
 NEAR_BITS = 4  # logarithm of the rows per octave of a base variable
 OCTAVE, OCTAVE32 = np.int64(1021), np.int64(125)  # exponent bits of [1/4, 1/2)

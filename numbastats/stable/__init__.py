@@ -2,21 +2,7 @@
 
 from numbastats.stable.estimator import Stable, StableFit, StableFits
 from numbastats.stable.fitting import fisher_information, fit, fit_ecf, fit_many, fit_quantile, fit_small_alpha
-from numbastats.stable.functions import (
-    cdf,
-    convert,
-    isf,
-    logcdf,
-    loglik,
-    logpdf,
-    logsf,
-    pdf,
-    pdf_cdf,
-    ppf,
-    rvs,
-    score,
-    sf,
-)
+from numbastats.stable.functions import cdf, convert, isf, logcdf, loglik, logpdf, logsf, pdf, pdf_cdf, ppf, rvs, score, sf
 
 __all__ = [
     "Stable",

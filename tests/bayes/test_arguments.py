@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from tests.bayes.naive import (
-    data,
-    quick,
-)
+from tests.bayes.naive import data, quick
 from tests.contract import same
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")

@@ -15,11 +15,7 @@ from numbastats._core.random import key_words
 from numbastats.bayes import chains
 from numbastats.bayes.chains import Chains, surrogate_sweeps
 from numbastats.bayes.likelihood import Rows
-from tests.bayes.naive import (
-    SAMPLERS,
-    grid_posterior,
-    quick,
-)
+from tests.bayes.naive import SAMPLERS, grid_posterior, quick
 from tests.conftest import REFERENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")

@@ -14,11 +14,7 @@ import scipy.stats
 import numbastats as ns
 from numbastats.bayes.diagnostics import _ranks, psis
 from numbastats.bayes.engine import agree
-from tests.bayes.naive import (
-    autoregressive,
-    data,
-    quick,
-)
+from tests.bayes.naive import autoregressive, data, quick
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 

@@ -13,12 +13,7 @@ from numbastats.bayes import engine
 from numbastats.bayes.arguments import checked_options
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.engine import agree
-from tests.bayes.naive import (
-    SAMPLERS,
-    data,
-    nearly_separable,
-    quick,
-)
+from tests.bayes.naive import SAMPLERS, data, nearly_separable, quick
 from tests.contract import same
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")

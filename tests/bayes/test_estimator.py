@@ -11,10 +11,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
-from tests.bayes.naive import (
-    data,
-    quick,
-)
+from tests.bayes.naive import data, quick
 from tests.contract import same
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")

@@ -10,9 +10,7 @@ import numbastats as ns
 from numbastats._core.kernel import build, device_function
 from numbastats.scalar import loops, shrinkage
 from numbastats.testing import assert_matches
-from tests.bayes.naive import (
-    exact_log_exe1,
-)
+from tests.bayes.naive import exact_log_exe1
 from tests.contract import ElementwiseContract, same
 
 mp.mp.dps = 40

@@ -11,11 +11,7 @@ import scipy.stats
 
 from numbastats.bayes import kernels as k
 from numbastats.bayes.likelihood import Rows
-from tests.bayes.naive import (
-    STREAMS,
-    check_passes,
-    random_rows,
-)
+from tests.bayes.naive import STREAMS, check_passes, random_rows
 from tests.conftest import REFERENCE
 from tests.contract import same
 
@@ -90,10 +86,7 @@ def test_float32_columns_far_from_0(mean):
     prior, b = np.diag([1e-3, 1.0, 1.0]), np.array([0.1, 0.0, 0.4])
     m = double @ b
     r = np.exp(-0.5 * m * m - scipy.special.log_ndtr(m)) / math.sqrt(2 * math.pi)
-    for got, want in (
-        (rows.gram(), double.T @ double),
-        (rows.curvature(b)[0], double.T @ (double * (r * (r + m))[:, None])),
-    ):
+    for got, want in ((rows.gram(), double.T @ double), (rows.curvature(b)[0], double.T @ (double * (r * (r + m))[:, None]))):
         want = np.linalg.inv(want + prior)
         assert abs(np.linalg.inv(got + prior) / want - 1).max() < 1e-3  # observed 1.2e-4
 

@@ -52,9 +52,17 @@ READ_AS_NAN = {
 
 
 COMPLEX = [
-    "stable.score", "stable.convert", "stable.characteristic_function", "stable.fit weights", "mixture parameters",
-    "mixture.partial_stats weights", "kde box", "bayes.rhat", "bayes.ess_bulk", "Recycler.pdf",
-]  # fmt: skip
+    "stable.score",
+    "stable.convert",
+    "stable.characteristic_function",
+    "stable.fit weights",
+    "mixture parameters",
+    "mixture.partial_stats weights",
+    "kde box",
+    "bayes.rhat",
+    "bayes.ess_bulk",
+    "Recycler.pdf",
+]
 
 
 @pytest.mark.parametrize("name", REFUSE)
@@ -95,8 +103,12 @@ def test_complex_data_are_refused(call):
 @pytest.mark.parametrize("size", [0, 1, 3])
 def test_numbers_of_workers_are_checked(workers, size):
     """Also where nothing is left to compute, and for a GPU, which has no use for them."""
-    for call in (lambda x, **o: ns.quantile.ndtri(x, **o), lambda x, **o: ns.stable.pdf(x, 1.5, 0.3, **o),
-                 lambda x, **o: ns.random.gamma(x, **o), lambda x, **o: ns.quantile.student_t(4.5).pdf(x, **o)):  # fmt: skip
+    for call in (
+        lambda x, **o: ns.quantile.ndtri(x, **o),
+        lambda x, **o: ns.stable.pdf(x, 1.5, 0.3, **o),
+        lambda x, **o: ns.random.gamma(x, **o),
+        lambda x, **o: ns.quantile.student_t(4.5).pdf(x, **o),
+    ):
         for device in ("cpu", "cuda"):
             with pytest.raises(ValueError, match="workers=.* is not understood"):
                 call(np.full(size, 0.5), workers=workers, device=device)

@@ -67,8 +67,11 @@ def gpu(monkeypatch):
 def test_kernels_wait_for_the_streams_of_other_libraries(monkeypatch, gpu, name):
     """These need not wait for the kernels' stream, nor it for them: arrays were read before they were written."""
     ndarray = _library(monkeypatch, name, gpu)
-    for call in (lambda x: ns.quantile.ndtri(x), lambda x: ns.quantile.ndtri(x, out=ndarray(np.empty(3))),
-                 lambda x: ns.random.normal(0.0, 1.0, out=x, rng=1)):  # fmt: skip
+    for call in (
+        lambda x: ns.quantile.ndtri(x),
+        lambda x: ns.quantile.ndtri(x, out=ndarray(np.empty(3))),
+        lambda x: ns.random.normal(0.0, 1.0, out=x, rng=1),
+    ):
         gpu.clear()
         assert type(call(ndarray([0.2, 0.5, 0.7]))) is ndarray
         at = gpu.index("launch")

@@ -97,9 +97,14 @@ def test_marks_reach_the_innermost_loop_alone():
     names = ("entry", "outer", "inner", "body", "branch", "inner_latch", "outer_latch", "exit")
     at_name = {name: function.append_basic_block(name) for name in names}
     jumps = {
-        "entry": ["outer"], "outer": ["inner", "exit"], "inner": ["body", "outer_latch"], "body": ["branch", "inner_latch"],
-        "branch": ["inner_latch"], "inner_latch": ["inner"], "outer_latch": ["outer"],
-    }  # fmt: skip
+        "entry": ["outer"],
+        "outer": ["inner", "exit"],
+        "inner": ["body", "outer_latch"],
+        "body": ["branch", "inner_latch"],
+        "branch": ["inner_latch"],
+        "inner_latch": ["inner"],
+        "outer_latch": ["outer"],
+    }
     for name, targets in jumps.items():
         builder, blocks = ir.IRBuilder(at_name[name]), [at_name[t] for t in targets]
         builder.branch(*blocks) if len(blocks) == 1 else builder.cbranch(function.args[0], *blocks)

@@ -20,11 +20,20 @@ from tests.contract import same
 from tests.distributions.naive import CASES, LAWS, X, exact_pdf
 
 BAD = [
-    (student_t, (0.0,)), (student_t, (-1.0,)), (student_t, (math.inf,)), (hyperbolic, (1.0, 1.0, 1.0)),
-    (hyperbolic, (1.0, 0.0, 0.0)), (hyperbolic, (-1.0, 0.0, 1.0)), (nig, (1.0, -2.0, 1.0)), (nig, (1.0, 0.0, math.nan)),
-    (generalized_hyperbolic, (math.inf, 1.0, 0.0, 1.0)), (generalized_hyperbolic, (1.0, 1.0, 0.0, -1.0)),
-    (variance_gamma, (0.0, 1.0, 0.0)), (variance_gamma, (-0.5, 1.0, 0.0)), (variance_gamma, (1.0, 1.0, 1.5)),
-]  # fmt: skip
+    (student_t, (0.0,)),
+    (student_t, (-1.0,)),
+    (student_t, (math.inf,)),
+    (hyperbolic, (1.0, 1.0, 1.0)),
+    (hyperbolic, (1.0, 0.0, 0.0)),
+    (hyperbolic, (-1.0, 0.0, 1.0)),
+    (nig, (1.0, -2.0, 1.0)),
+    (nig, (1.0, 0.0, math.nan)),
+    (generalized_hyperbolic, (math.inf, 1.0, 0.0, 1.0)),
+    (generalized_hyperbolic, (1.0, 1.0, 0.0, -1.0)),
+    (variance_gamma, (0.0, 1.0, 0.0)),
+    (variance_gamma, (-0.5, 1.0, 0.0)),
+    (variance_gamma, (1.0, 1.0, 1.5)),
+]
 
 
 @pytest.mark.parametrize(("law", "p"), CASES)
@@ -62,9 +71,15 @@ def test_distribution(law, p):
 @pytest.mark.parametrize("c", [1e8, 1e20, 1e90, 1e-30])
 @pytest.mark.parametrize(
     ("law", "p"),
-    [(variance_gamma, (20.4, 1.4, 0.7, 0.0)), (variance_gamma, (10.0, 1.4, 0.7, 0.0)), (variance_gamma, (0.3, 1.4, 0.7, 0.0)),
-     (variance_gamma, (20.6, 1.4, -0.7, 0.0)), (generalized_hyperbolic, (5.0, 1.4, 0.7, 2.0)), (nig, (1.4, 0.7, 100.0))],
-)  # fmt: skip
+    [
+        (variance_gamma, (20.4, 1.4, 0.7, 0.0)),
+        (variance_gamma, (10.0, 1.4, 0.7, 0.0)),
+        (variance_gamma, (0.3, 1.4, 0.7, 0.0)),
+        (variance_gamma, (20.6, 1.4, -0.7, 0.0)),
+        (generalized_hyperbolic, (5.0, 1.4, 0.7, 2.0)),
+        (nig, (1.4, 0.7, 100.0)),
+    ],
+)
 def test_units(law, p, c):
     """The law of c x has alpha, beta over c and delta times c."""
     moved = [v * (1 / c if n in ("alpha", "beta") else c if n == "delta" else 1.0) for n, v in zip(law.names, p, strict=False)]
@@ -365,8 +380,7 @@ def test_density_far_out(dtype):
 
 
 @pytest.mark.parametrize(
-    ("law", "p"),
-    [(student_t, (0.01,)), (student_t, (0.1,)), (nig, (1e8, 0.3e8, 1e-8)), (variance_gamma, (0.05, 1.5, 0.3, 2.0))],
+    ("law", "p"), [(student_t, (0.01,)), (student_t, (0.1,)), (nig, (1e8, 0.3e8, 1e-8)), (variance_gamma, (0.05, 1.5, 0.3, 2.0))]
 )
 def test_float32_distribution_of_panels_beyond_float32(law, p, device):
     """Heavy tails, small scales, poles: it was NaN at the ends, at mu and where a panel's centre is no float32."""

@@ -36,10 +36,13 @@ def test_density_next_to_the_pole(lam):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     ("law", "shape", "power"),
-    [*((variance_gamma, (lam,), 0.0) for lam in (0.05, 0.5, 0.5 + 2.0**-20, 0.5001, 0.501, 0.55, 0.7)),
-     *((variance_gamma, (lam,), 0.3) for lam in (0.05, 0.3, 0.5, 0.501, 5.0)), (nig, (), 0.55),
-     *((generalized_hyperbolic, (lam,), 0.55) for lam in (-3.0, -0.2, 0.2, 0.505, 4.0))],
-)  # fmt: skip
+    [
+        *((variance_gamma, (lam,), 0.0) for lam in (0.05, 0.5, 0.5 + 2.0**-20, 0.5001, 0.501, 0.55, 0.7)),
+        *((variance_gamma, (lam,), 0.3) for lam in (0.05, 0.3, 0.5, 0.501, 5.0)),
+        (nig, (), 0.55),
+        *((generalized_hyperbolic, (lam,), 0.55) for lam in (-3.0, -0.2, 0.2, 0.505, 4.0)),
+    ],
+)
 def test_density_where_a_bessel_argument_underflows(law, shape, power, dtype):
     """Off by e^6 next to mu at shapes just above 1/2, inf or NaN where alpha g, or gamma delta, is no normal number."""
     tiny = np.finfo(dtype).tiny
@@ -104,11 +107,19 @@ def test_bessel_of_small_arguments(T, lowest, limit):
 
 @pytest.mark.parametrize(
     ("law", "p"),
-    [(generalized_hyperbolic, (-10.0, 1.0, 0.999, 1.0)), (generalized_hyperbolic, (-19.4, 5.390874, 5.386887, 1.0429386)),
-     (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e-10)), (generalized_hyperbolic, (-10.0, 1.0, -0.3, 1e-25)),
-     (generalized_hyperbolic, (5.0, 1.0, 1 - 1e-9, 3.0)), (variance_gamma, (19.4, 1.4, 1.4 - 1e-9)), (nig, (1.0, 0.99, 700.0)),
-     (hyperbolic, (1.0, -0.99, 7e5)), (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e7)), (nig, (2.0, 0.3, 5e3))],
-)  # fmt: skip
+    [
+        (generalized_hyperbolic, (-10.0, 1.0, 0.999, 1.0)),
+        (generalized_hyperbolic, (-19.4, 5.390874, 5.386887, 1.0429386)),
+        (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e-10)),
+        (generalized_hyperbolic, (-10.0, 1.0, -0.3, 1e-25)),
+        (generalized_hyperbolic, (5.0, 1.0, 1 - 1e-9, 3.0)),
+        (variance_gamma, (19.4, 1.4, 1.4 - 1e-9)),
+        (nig, (1.0, 0.99, 700.0)),
+        (hyperbolic, (1.0, -0.99, 7e5)),
+        (generalized_hyperbolic, (-10.0, 1.0, 0.3, 1e7)),
+        (nig, (2.0, 0.3, 5e3)),
+    ],
+)
 def test_strongly_skewed_and_narrow(law, p):
     """Shares of the mass between quantiles against quadrature of the exact density."""
     u = np.array([0.01, 0.3, 0.7, 0.99])
@@ -124,7 +135,7 @@ def test_strongly_skewed_and_narrow(law, p):
 @pytest.mark.parametrize(
     ("law", "p"),
     [(nig, (1.0, 1e-9 - 1, 100.0)), (hyperbolic, (1e3, 1e3 - 1e-6, 1.0, 5.0)), (variance_gamma, (30.0, 1.0, 1 - 1e-12))],
-)  # fmt: skip
+)
 def test_very_wide_and_skewed(law, p):
     """Densities at quantiles, shares of the mass by quadrature in log x, and tails on both sides of mu."""
     mu = p[3] if len(p) > 3 and law is hyperbolic else 0.0

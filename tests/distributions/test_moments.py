@@ -29,11 +29,18 @@ def exact_moments(law, p):
 
 
 MOMENTS = [
-    *CASES, (student_t, (1.0,)), (student_t, (1.5,)), (student_t, (2.0 + 2e-15,)), (student_t, (1e300,)),
-    *((generalized_hyperbolic, (lam, alpha, share * alpha, delta / alpha))
-      for lam in (-1.5, -1.0, 0.0, 0.3, 2.5, 40.0, -1e4) for delta in (1e-25, 1e-3, 1.0, 30.0, 1e12)
-      for alpha, share in ((1e-100, 0.999999), (3.0, -0.5), (1e100, 0.999999999999))),
-]  # fmt: skip
+    *CASES,
+    (student_t, (1.0,)),
+    (student_t, (1.5,)),
+    (student_t, (2.0 + 2e-15,)),
+    (student_t, (1e300,)),
+    *(
+        (generalized_hyperbolic, (lam, alpha, share * alpha, delta / alpha))
+        for lam in (-1.5, -1.0, 0.0, 0.3, 2.5, 40.0, -1e4)
+        for delta in (1e-25, 1e-3, 1.0, 30.0, 1e12)
+        for alpha, share in ((1e-100, 0.999999), (3.0, -0.5), (1e100, 0.999999999999))
+    ),
+]
 
 
 @pytest.mark.parametrize(("law", "p"), MOMENTS)

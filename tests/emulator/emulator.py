@@ -34,9 +34,14 @@ LIMITS = {"grid": (2**31 - 1, 65535, 65535), "threads": 1024, "shared": 49152}
 REVERSED = False
 
 _TYPES = {
-    "i1": ctypes.c_uint8, "i8": ctypes.c_uint8, "i32": ctypes.c_uint32, "i64": ctypes.c_uint64, "float": ctypes.c_float,
-    "double": ctypes.c_double, "ptr": ctypes.c_uint64,
-}  # fmt: skip
+    "i1": ctypes.c_uint8,
+    "i8": ctypes.c_uint8,
+    "i32": ctypes.c_uint32,
+    "i64": ctypes.c_uint64,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "ptr": ctypes.c_uint64,
+}
 _SHUFFLE = """declare i32 @emu_shuffle_xor(i32, i32)
 define linkonce_odr {i32, i1} @emu_shuffle(i32 %mask, i32 %mode, i32 %value, i32 %lanes, i32 %clamp) {
   %r = call i32 @emu_shuffle_xor(i32 %value, i32 %lanes)

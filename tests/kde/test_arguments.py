@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from numbastats import kde
-from tests.kde.naive import (
-    AXES,
-    CPU,
-    GOOD,
-    WRAPS,
-    mesh,
-    naive,
-    small,
-)
+from tests.kde.naive import AXES, CPU, GOOD, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
 
@@ -30,10 +22,16 @@ def test_odd_calls(method):
     touching = np.array([[-3 - math.sqrt(0.5), 0.0], [3 + math.sqrt(0.5), 0], [0, -3 - math.sqrt(0.7)], [0, 3 + math.sqrt(0.7)]])
     lattice = [np.linspace(-4, 4, 9)] * 2
     for samples, where, matrix in (
-        (x[:1], axes, H), (np.repeat(x[:1], 20, 0), axes, H), (touching, axes, H), (x, axes, 1e-6 * H), (x, axes, 300 * H),
+        (x[:1], axes, H),
+        (np.repeat(x[:1], 20, 0), axes, H),
+        (touching, axes, H),
+        (x, axes, 1e-6 * H),
+        (x, axes, 300 * H),
         (np.array([[0.0, 0], [2, 1], [-2, 1]]), lattice, 4 * np.eye(2)),  # positions exactly on the edge of a support
-        (x, [np.zeros(1), axes[1]], H), (x, [axes[0], np.zeros(1)], H), (x, [np.zeros(1), np.zeros(1)], H),
-    ):  # fmt: skip
+        (x, [np.zeros(1), axes[1]], H),
+        (x, [axes[0], np.zeros(1)], H),
+        (x, [np.zeros(1), np.zeros(1)], H),
+    ):
         got = kde.grid(samples, where, H=matrix, method=method, **CPU)
         want = naive(samples, mesh(where), matrix).reshape(got.shape)
         assert np.abs(got - want).max() <= 1e-13 * want.max()  # seen 2.8e-14
@@ -195,7 +193,7 @@ def test_missing_weights_are_omitted():
         (GOOD, {"workers": 0}, "workers"),
         (GOOD, {"device": "gpu"}, "'cuda'"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(samples, options, message):
     with pytest.raises(ValueError, match=message):
         kde.grid(samples, AXES, **({"device": "cpu"} | options))
@@ -308,9 +306,11 @@ def test_points_of_the_wrong_shape_are_refused():
     x = np.random.default_rng(0).normal(size=(99, 2))
     plane, line = kde.KDE(**CPU).fit(x), kde.KDE(**CPU).fit(x[:, 0])
     calls = [
-        lambda: plane.marginal([0, 1], [[0.1, 0.1, 0.2]]), lambda: line.cdf([[0.1, 9.0]]), lambda: plane.cdf([[1.0, 2.0, 3.0]]),
+        lambda: plane.marginal([0, 1], [[0.1, 0.1, 0.2]]),
+        lambda: line.cdf([[0.1, 9.0]]),
+        lambda: plane.cdf([[1.0, 2.0, 3.0]]),
         lambda: plane.box_probability([1, 2, 3], 3),
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(ValueError, match="shape"):
             call()

@@ -12,13 +12,7 @@ import pytest
 from numbastats import kde
 from numbastats._core.errors import ConvergenceWarning
 from numbastats.kde import bandwidth
-from tests.kde.naive import (
-    CPU,
-    PROFILE,
-    WRAPS,
-    constant,
-    self_convolution,
-)
+from tests.kde.naive import CPU, PROFILE, WRAPS, constant, self_convolution
 
 pytestmark = WRAPS
 

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from numbastats import kde
-from tests.kde.naive import (
-    CPU,
-    WRAPS,
-    mesh,
-    naive,
-)
+from tests.kde.naive import CPU, WRAPS, mesh, naive
 
 pytestmark = WRAPS
 

@@ -10,14 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from numbastats import kde
-from tests.kde.naive import (
-    CPU,
-    PROFILE,
-    WRAPS,
-    mesh,
-    naive,
-    small,
-)
+from tests.kde.naive import CPU, PROFILE, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
 

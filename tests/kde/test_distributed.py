@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from numbastats import kde
-from tests.kde.naive import (
-    AXES,
-    CPU,
-    GOOD,
-    WRAPS,
-    small,
-)
+from tests.kde.naive import AXES, CPU, GOOD, WRAPS, small
 
 pytestmark = WRAPS
 

@@ -9,16 +9,7 @@ import pytest
 
 from numbastats import kde
 from numbastats.kde import engine
-from tests.kde.naive import (
-    CPU,
-    WRAPS,
-    constant,
-    mesh,
-    naive,
-    product,
-    slopes,
-    small,
-)
+from tests.kde.naive import CPU, WRAPS, constant, mesh, naive, product, slopes, small
 
 pytestmark = WRAPS
 

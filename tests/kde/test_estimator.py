@@ -10,14 +10,7 @@ import pytest
 from numbastats import kde
 from numbastats._core.errors import NotFittedError
 from numbastats.kde import bandwidth
-from tests.kde.naive import (
-    CPU,
-    PROFILE,
-    WRAPS,
-    naive,
-    product,
-    small,
-)
+from tests.kde.naive import CPU, PROFILE, WRAPS, naive, product, small
 
 pytestmark = WRAPS
 
@@ -305,9 +298,13 @@ def test_marginals_have_the_shape_and_kind_of_their_points():
     x = rng.normal(size=(40, 2))
     line, plane = kde.KDE(**CPU).fit(x[:, 0]), kde.KDE(**CPU).fit(x)
     for fitted, axes, at in (
-        (line, 0, 0.3), (line, 0, [[0.1, 0.2], [0.3, 0.4]]), (plane, 1, 0.3), (plane, 1, [[0.1, 0.2, 0.3]]),
-        (plane, [0, 1], [0.1, 0.2]), (plane, [1, 0], rng.normal(size=(2, 3, 2))),
-    ):  # fmt: skip
+        (line, 0, 0.3),
+        (line, 0, [[0.1, 0.2], [0.3, 0.4]]),
+        (plane, 1, 0.3),
+        (plane, 1, [[0.1, 0.2, 0.3]]),
+        (plane, [0, 1], [0.1, 0.2]),
+        (plane, [1, 0], rng.normal(size=(2, 3, 2))),
+    ):
         got, at = fitted.marginal(axes, at), np.asarray(at)
         keep = np.atleast_1d(axes)
         assert np.shape(got) == at.shape[: at.ndim - (keep.size > 1)]

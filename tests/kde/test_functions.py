@@ -10,14 +10,7 @@ import pytest
 
 from numbastats import kde
 from numbastats.kde import arguments
-from tests.kde.naive import (
-    CASES,
-    CPU,
-    FOLDER,
-    WRAPS,
-    mesh,
-    small,
-)
+from tests.kde.naive import CASES, CPU, FOLDER, WRAPS, mesh, small
 
 pytestmark = WRAPS
 

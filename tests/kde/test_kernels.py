@@ -7,13 +7,7 @@ import pytest
 
 from numbastats import kde
 from numbastats.kde import kernels as K
-from tests.kde.naive import (
-    CPU,
-    WRAPS,
-    mesh,
-    naive,
-    small,
-)
+from tests.kde.naive import CPU, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
 

@@ -11,14 +11,7 @@ from scipy.special import betainc
 from scipy.stats import gaussian_kde, multivariate_normal
 
 from numbastats import kde
-from tests.kde.naive import (
-    CPU,
-    PROFILE,
-    WRAPS,
-    mesh,
-    naive,
-    small,
-)
+from tests.kde.naive import CPU, PROFILE, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
 

@@ -9,12 +9,7 @@ import pytest
 
 from numbastats import kde
 from numbastats.kde.kernels import geometry as G
-from tests.kde.naive import (
-    WRAPS,
-    mesh,
-    naive,
-    small,
-)
+from tests.kde.naive import WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
 

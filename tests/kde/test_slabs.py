@@ -11,9 +11,7 @@ import pytest
 
 from numbastats import kde
 from numbastats.kde import arguments
-from tests.kde.naive import (
-    WRAPS,
-)
+from tests.kde.naive import WRAPS
 
 pytestmark = WRAPS
 

@@ -133,9 +133,7 @@ def test_places_in_memory_do_not_matter(n, monkeypatch):
             return self.block[lo:hi].reshape(shape)
 
     law, rng = family_of("gaussian"), np.random.default_rng(0)
-    options = arguments.Options(
-        "newton", "portfolio", None, 1e-9, 5000, 0.0, None, 1.0, 0.015, 2.5, "double", (0, 0), "cpu", 1
-    )  # fmt: skip
+    options = arguments.Options("newton", "portfolio", None, 1e-9, 5000, 0.0, None, 1.0, 0.015, 2.5, "double", (0, 0), "cpu", 1)
     for x in rng.gamma(2.0, 1.0, (20, n)):
         bits = []
         for gap in (0, 500):

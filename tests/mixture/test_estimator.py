@@ -40,19 +40,29 @@ NAMES = {
 
 SKLEARN_FAILURES = dict.fromkeys(
     [
-        "check_dont_overwrite_parameters", "check_n_features_in_after_fitting", "check_f_contiguous_array_estimator",
-        "check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_fit2d_1sample", "check_fit2d_1feature",
-        "check_dict_unchanged", "check_n_features_in", "check_fit2d_predict1d", "check_estimator_sparse_array",
+        "check_dont_overwrite_parameters",
+        "check_n_features_in_after_fitting",
+        "check_f_contiguous_array_estimator",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_fit2d_1sample",
+        "check_fit2d_1feature",
+        "check_dict_unchanged",
+        "check_n_features_in",
+        "check_fit2d_predict1d",
+        "check_estimator_sparse_array",
     ],
     "the check indexes columns of the 1-d array that it makes for estimators of one feature",
-)  # fmt: skip
+)
 SKLEARN_FAILURES |= dict.fromkeys(
     [
-        "check_sample_weights_shape", "check_sample_weights_not_overwritten", "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weights_shape",
+        "check_sample_weights_not_overwritten",
+        "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data",
     ],
     "two features whatever the tags say",
-)  # fmt: skip
+)
 SKLEARN_FAILURES |= {
     "check_fit1d": "1-d data are the usual ones here",
     "check_complex_data": "a TypeError, in our words",

@@ -349,8 +349,9 @@ def test_kind_of_array_is_kept(kind):
 def test_densities_of_components_far_apart(family, means, params, device):
     """About a common centre the logits would lose (distance/width)^2 ulp: 21 units in the first case."""
     args = (W, means, params)
-    x = np.concatenate([mixture.rvs([1.0], [m], None if params is None else [params[k]], 20, family=family, rng=k)
-                        for k, m in enumerate(means)])  # fmt: skip
+    x = np.concatenate(
+        [mixture.rvs([1.0], [m], None if params is None else [params[k]], 20, family=family, rng=k) for k, m in enumerate(means)]
+    )
     second = params if params is not None else [1.0, 1.0]
     if family == "poisson":  # SciPy cancels
         with mpmath.workdps(40):

@@ -43,13 +43,29 @@ def test_save_and_load(tmp_path, table):
 
 
 META = {
-    "octaves": 10**6, "octaves of another table": ("octaves", 60), "negative octaves": ("octaves", -3), "bits": 40,
-    "bits of another table": ("bits", 5), "bits as a float": ("bits", 4.0), "degree": 3, "degree of another table": ("degree", 5),
-    "shape": [2], "shape as a number": ("shape", 3), "negative shape": ("shape", [-1, -1]), "base": "cauchy",
-    "base with rates": ("base", ["two-sided exponential", [1.0]]), "base of another table": ("base", "normal"),
-    "param_dtype": "O", "narrow_errors": 3, "setup_seconds": "long", "split": True, "split as a text": ("split", "no"),
-    "direct": False, "version": 3, "no octaves": ("octaves", None),
-}  # fmt: skip
+    "octaves": 10**6,
+    "octaves of another table": ("octaves", 60),
+    "negative octaves": ("octaves", -3),
+    "bits": 40,
+    "bits of another table": ("bits", 5),
+    "bits as a float": ("bits", 4.0),
+    "degree": 3,
+    "degree of another table": ("degree", 5),
+    "shape": [2],
+    "shape as a number": ("shape", 3),
+    "negative shape": ("shape", [-1, -1]),
+    "base": "cauchy",
+    "base with rates": ("base", ["two-sided exponential", [1.0]]),
+    "base of another table": ("base", "normal"),
+    "param_dtype": "O",
+    "narrow_errors": 3,
+    "setup_seconds": "long",
+    "split": True,
+    "split as a text": ("split", "no"),
+    "direct": False,
+    "version": 3,
+    "no octaves": ("octaves", None),
+}
 
 
 ARRAYS = {

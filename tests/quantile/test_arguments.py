@@ -17,12 +17,18 @@ from tests.quantile.naive import logistic
 @pytest.mark.parametrize(
     ("law", "rtol"),
     [
-        (scipy.stats.gamma(2.5), 1e-13), (scipy.stats.lognorm(1.0), 1e-13), (scipy.stats.beta(2, 3), 1e-13),
-        (scipy.stats.uniform(1, 2), 1e-14), (scipy.stats.laplace(3), 1e-14), (scipy.stats.norm(100, 0.1), 1e-14),
-        (scipy.stats.weibull_min(0.4), 1e-13), (scipy.stats.pareto(2.5), 1e-13), (scipy.stats.chi2(1), 1e-13),
+        (scipy.stats.gamma(2.5), 1e-13),
+        (scipy.stats.lognorm(1.0), 1e-13),
+        (scipy.stats.beta(2, 3), 1e-13),
+        (scipy.stats.uniform(1, 2), 1e-14),
+        (scipy.stats.laplace(3), 1e-14),
+        (scipy.stats.norm(100, 0.1), 1e-14),
+        (scipy.stats.weibull_min(0.4), 1e-13),
+        (scipy.stats.pareto(2.5), 1e-13),
+        (scipy.stats.chi2(1), 1e-13),
     ],
     ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
-)  # fmt: skip
+)
 def test_from_scipy(law, rtol):
     table = Recycler.from_scipy(law)
     u = np.array([0.0, 1e-12, 1e-6, 0.1, 0.5, 0.95, 1 - 1e-9, 1.0])
@@ -36,9 +42,10 @@ def test_from_scipy_far_from_zero(loc):
     """In units of the scale 1e9 and more away: to one rounding of the exact number, and the mass next to an end."""
     u, unit = np.array([1e-15, 1e-5, 0.3, 0.5, 0.999]), abs(loc) * 1e-9
     for law, exact in (
-        (scipy.stats.norm(loc, unit), scipy.special.ndtri(u)), (scipy.stats.expon(loc, unit), -np.log1p(-u)),
+        (scipy.stats.norm(loc, unit), scipy.special.ndtri(u)),
+        (scipy.stats.expon(loc, unit), -np.log1p(-u)),
         (scipy.stats.laplace(loc, scale=unit), np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))),
-    ):  # fmt: skip
+    ):
         table = Recycler.from_scipy(law)
         np.testing.assert_array_max_ulp(table.ppf(u), loc + unit * exact, 1)
         assert table.certificate.max_rel_err < 2e-14 and abs(table.norm_const - 1) < 1e-13
@@ -59,7 +66,7 @@ def test_from_scipy_far_from_zero(loc):
         (scipy.stats.rdist(1.6), lambda x: mpmath.betainc(0.8, 0.8, 0, (1 + x) / 2, regularized=True)),
     ],
     ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
-)  # fmt: skip
+)
 def test_from_scipy_where_the_density_is_rounded_at_an_end(law, cdf):
     """An end that is not 0, where the density vanishes or has a pole: refused before for what rounding does next to it."""
     table = Recycler.from_scipy(law)

@@ -42,11 +42,14 @@ def test_noise_that_no_share_shows():
 @pytest.mark.parametrize(
     ("law", "options"),
     [
-        (scipy.stats.logistic(), {}), (scipy.stats.t(3), {}), (scipy.stats.norm(3, 1), dict(anchor=3.0)),
-        (scipy.stats.gamma(2.5), dict(support=(0, math.inf))), (scipy.stats.beta(2, 3), dict(support=(0, 1))),
+        (scipy.stats.logistic(), {}),
+        (scipy.stats.t(3), {}),
+        (scipy.stats.norm(3, 1), dict(anchor=3.0)),
+        (scipy.stats.gamma(2.5), dict(support=(0, math.inf))),
+        (scipy.stats.beta(2, 3), dict(support=(0, 1))),
     ],
     ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # differences leave up to 5e-14 open
 def test_from_a_distribution_function(law, options):
     table = Recycler(cdf=law.cdf, sf=law.sf, **options)
@@ -216,15 +219,19 @@ def test_warns_when_the_target_is_missed():
 
 
 LOMAX = (
-    lambda x: -np.expm1(-0.42 * np.log1p(x)), lambda x: np.exp(-0.42 * np.log1p(x)), lambda u: np.expm1(-np.log1p(-u) / 0.42),
+    lambda x: -np.expm1(-0.42 * np.log1p(x)),
+    lambda x: np.exp(-0.42 * np.log1p(x)),
+    lambda u: np.expm1(-np.log1p(-u) / 0.42),
     (0.0, np.inf),
-)  # fmt: skip
+)
 
 
 CAUCHY = (
-    lambda x: np.arctan2(1.0, -x) / np.pi, lambda x: np.arctan2(1.0, x) / np.pi, lambda u: -1 / np.tan(np.pi * u),
+    lambda x: np.arctan2(1.0, -x) / np.pi,
+    lambda x: np.arctan2(1.0, x) / np.pi,
+    lambda u: -1 / np.tan(np.pi * u),
     (-np.inf, np.inf),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
@@ -280,9 +287,8 @@ def test_densities_of_large_scales():
     """Probabilities end where the density underflows, which depends on the scale."""
     scale = 1e100
     table = Recycler(
-        lambda x: 0.2 * np.exp(x / scale - 0.2 * np.expm1(x / scale)) / scale, support=(0.0, math.inf), scale=scale,
-        base="normal",
-    )  # fmt: skip
+        lambda x: 0.2 * np.exp(x / scale - 0.2 * np.expm1(x / scale)) / scale, support=(0.0, math.inf), scale=scale, base="normal"
+    )
     assert table.certificate.max_rel_err < 2e-14
     p = np.array([1e-15, 1e-3, 0.5])
     np.testing.assert_allclose(table.isf(p), scale * np.log1p(-np.log(p) / 0.2), rtol=2e-14)  # observed 1e-15

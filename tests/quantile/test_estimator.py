@@ -20,10 +20,17 @@ from tests.quantile.naive import logistic, rows
 SETS = {
     "hyperbolic": [(1, 0, 1), (1.5, 0.3, 1), (2, -1.5, 0.1), (5, 4, 0.5), (0.5, 0.1, 3)],
     "variance_gamma": [
-        (0.3, 1.5, 0.3), (0.5, 1.5, 0.3), (0.8, 1.5, 0.3), (1, 1.5, 0.3), (1.5, 1.5, 0.3), (3, 1.5, 0.3), (0.8, 10, -4),
-        (1.5, 2, 1.5), (0.3, 1.5, 0),
+        (0.3, 1.5, 0.3),
+        (0.5, 1.5, 0.3),
+        (0.8, 1.5, 0.3),
+        (1, 1.5, 0.3),
+        (1.5, 1.5, 0.3),
+        (3, 1.5, 0.3),
+        (0.8, 10, -4),
+        (1.5, 2, 1.5),
+        (0.3, 1.5, 0),
     ],
-}  # fmt: skip
+}
 
 
 class TestPpf(ElementwiseContract):
@@ -32,9 +39,17 @@ class TestPpf(ElementwiseContract):
     law = Recycler(logistic)
     limit = {np.float64: 40.0, np.float32: 1.5}  # observed 22.9 and 1.4
     edges = [
-        (0.0, -math.inf), (-0.0, -math.inf), (1.0, math.inf), (-1e-3, math.nan), (1.001, math.nan), (math.nan, math.nan),
-        (math.inf, math.nan), (-math.inf, math.nan), (1e-25, math.nan), (0.5, 0.0),
-    ]  # fmt: skip
+        (0.0, -math.inf),
+        (-0.0, -math.inf),
+        (1.0, math.inf),
+        (-1e-3, math.nan),
+        (1.001, math.nan),
+        (math.nan, math.nan),
+        (math.inf, math.nan),
+        (-math.inf, math.nan),
+        (1e-25, math.nan),
+        (0.5, 0.0),
+    ]
 
     @staticmethod
     def function(u, **options):
@@ -125,9 +140,11 @@ def test_two_sided_exponential(device, tmp_path):
 def test_upper_tail_and_pairs(table, device):
     p = np.array([1e-18, 1e-9, 0.3, 0.5, 0.9])
     np.testing.assert_allclose(table.isf(p, **device), np.log1p(-p) - np.log(p), rtol=1e-14, atol=1e-16)
-    np.testing.assert_allclose(table.ppf2([1, 1, -1, -1], [0.5, 1.0, 0.5, 1.0], [0.5, 1e-12, 0.5, 1e-12], **device), [
-        math.log(3), math.log(2e12), -math.log(3), -math.log(2e12)
-    ], rtol=1e-12)  # fmt: skip
+    np.testing.assert_allclose(
+        table.ppf2([1, 1, -1, -1], [0.5, 1.0, 0.5, 1.0], [0.5, 1e-12, 0.5, 1e-12], **device),
+        [math.log(3), math.log(2e12), -math.log(3), -math.log(2e12)],
+        rtol=1e-12,
+    )
     assert np.isnan(table.ppf2([1, math.nan, 1], [math.nan, 0.5, -0.1], [0.5, 0.5, 1.1], **device)).all()
 
 

@@ -678,18 +678,26 @@ def test_exponentials_to_a_law_that_ends_at_its_anchor(device):
 
 
 LAWS = {
-    "t(.3)": (ns.quantile.student_t, (0.3,)), "t(1)": (ns.quantile.student_t, (1.0,)), "t(2.5)": (ns.quantile.student_t, (2.5,)),
-    "t(100)": (ns.quantile.student_t, (100.0,)), "hyperbolic": (ns.quantile.hyperbolic, (1.5, 0.3, 1.0)),
-    "NIG": (ns.quantile.nig, (1.5, 0.3, 1.0)), "VG(.3)": (ns.quantile.variance_gamma, (0.3, 1.5, 0.3)),
-    "VG(2)": (ns.quantile.variance_gamma, (2.0, 1.0, -0.9)), "GH": (ns.quantile.generalized_hyperbolic, (1.5, 2.0, 0.5, 1.0)),
-}  # fmt: skip
+    "t(.3)": (ns.quantile.student_t, (0.3,)),
+    "t(1)": (ns.quantile.student_t, (1.0,)),
+    "t(2.5)": (ns.quantile.student_t, (2.5,)),
+    "t(100)": (ns.quantile.student_t, (100.0,)),
+    "hyperbolic": (ns.quantile.hyperbolic, (1.5, 0.3, 1.0)),
+    "NIG": (ns.quantile.nig, (1.5, 0.3, 1.0)),
+    "VG(.3)": (ns.quantile.variance_gamma, (0.3, 1.5, 0.3)),
+    "VG(2)": (ns.quantile.variance_gamma, (2.0, 1.0, -0.9)),
+    "GH": (ns.quantile.generalized_hyperbolic, (1.5, 2.0, 0.5, 1.0)),
+}
 
 
 def test_every_pair_of_laws():
     """34 of 72 were refused. Judged by SciPy's distribution functions of either side."""
     scipy_laws = {
-        "t(.3)": scipy.stats.t(0.3), "t(1)": scipy.stats.t(1), "t(2.5)": scipy.stats.t(2.5), "t(100)": scipy.stats.t(100),
-    }  # fmt: skip
+        "t(.3)": scipy.stats.t(0.3),
+        "t(1)": scipy.stats.t(1),
+        "t(2.5)": scipy.stats.t(2.5),
+        "t(100)": scipy.stats.t(100),
+    }
     laws = {name: law(*params, base="uniform") for name, (law, params) in LAWS.items()}
     p = np.array([1e-11, 1e-6, 0.01, 0.3, 0.49, 0.8])
     indirect = 0

@@ -94,9 +94,13 @@ def solve(family, texts, K):
     means, params = theta[K - 1 : 2 * K - 1], [mp.exp(v) for v in theta[2 * K - 1 :]]
     text = lambda values: [mp.nstr(v, 22) for v in values]  # noqa: E731
     return {
-        "data": texts, "loglik": mp.nstr(f(theta), 22), "weights": text(weights), "means": text(means), "params": text(params),
+        "data": texts,
+        "loglik": mp.nstr(f(theta), 22),
+        "weights": text(weights),
+        "means": text(means),
+        "params": text(params),
         "last_step": mp.nstr(max(abs(step[i]) for i in range(n)), 3),
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

@@ -116,11 +116,7 @@ MAPS = {
     "sinh": (flint.arb.sinh, odd(710.5), odd(89.5)),
     "cosh": (flint.arb.cosh, odd(710.5), odd(89.5)),
     "tanh": (flint.arb.tanh, odd(25), odd(12)),
-    "log": (
-        flint.arb.log,
-        [positive, uniform(0.4, 2.5), near(1, 1e-3)],
-        [positive, uniform(0.4, 2.5), near(1, 1e-2)],
-    ),
+    "log": (flint.arb.log, [positive, uniform(0.4, 2.5), near(1, 1e-3)], [positive, uniform(0.4, 2.5), near(1, 1e-2)]),
     "log1p": (
         flint.arb.log1p,
         [above_minus_one, uniform(-1, 2), spread(1e-20, 0.9), spread(1e-16, 2, False)],

@@ -216,11 +216,27 @@ def test_normal_is_accurate_at_both_ends(dtype):
 
 
 INTERVALS = [
-    (0, 1, -1, 2), (0, 1, -INF, 0), (0, 1, 3, INF), (0, 1, 5.9, INF), (0, 1, 6.1, INF), (0, 1, -INF, -8),
-    (0, 1, -9, -8.9), (0, 1, 6, 100), (0, 1, -5, 8), (0, 1, -1e-3, 1e-3), (0, 1, -1e-6, 1e-6), (0, 1, 2, 2.00001),
-    (0, 1, 30, 30.0001), (0, 1, -INF, INF), (3, 2, -1, 1), (-200, 1, 0, INF), (-1e8, 1, 0, INF), (-1e8, 1, 0, 1e-8),
-    (-7, 1, 0, 1e-4), (1e4, 0.5, -INF, 0),
-]  # fmt: skip
+    (0, 1, -1, 2),
+    (0, 1, -INF, 0),
+    (0, 1, 3, INF),
+    (0, 1, 5.9, INF),
+    (0, 1, 6.1, INF),
+    (0, 1, -INF, -8),
+    (0, 1, -9, -8.9),
+    (0, 1, 6, 100),
+    (0, 1, -5, 8),
+    (0, 1, -1e-3, 1e-3),
+    (0, 1, -1e-6, 1e-6),
+    (0, 1, 2, 2.00001),
+    (0, 1, 30, 30.0001),
+    (0, 1, -INF, INF),
+    (3, 2, -1, 1),
+    (-200, 1, 0, INF),
+    (-1e8, 1, 0, INF),
+    (-1e8, 1, 0, 1e-8),
+    (-7, 1, 0, 1e-4),
+    (1e4, 0.5, -INF, 0),
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -290,17 +306,38 @@ def test_truncated_normal_increases_in_the_uniform_number(dtype):
 @pytest.mark.parametrize(
     ("f", "parameters", "expected"),
     [
-        (truncnorm, (0, 1, 2, 2), 2), (truncnorm, (0, 1, 3, 2), NAN), (truncnorm, (0, 0, -1, 1), NAN),
-        (truncnorm, (0, -1, -1, 1), NAN), (truncnorm, (NAN, 1, 0, 1), NAN), (truncnorm, (0, NAN, 0, 1), NAN),
-        (truncnorm, (0, 1, NAN, 1), NAN), (truncnorm, (0, 1, 0, NAN), NAN), (truncnorm, (0, INF, 0, 1), NAN),
-        (truncnorm, (INF, 1, 0, 1), NAN), (truncnorm, (0, 1, INF, INF), NAN), (truncnorm, (0, 1, -INF, -INF), NAN),
-        (truncnorm, (0, 1e-30, 1, 2), 1), (truncnorm, (0, 1e-30, -2, -1), -1),
-        (gamma, (0, 1), 0), (gamma, (-1, 1), NAN), (gamma, (NAN, 1), NAN), (gamma, (INF, 1), INF), (gamma, (2, 0), 0),
-        (gamma, (0.5, 0), 0), (gamma, (2, -1), NAN), (gamma, (2, NAN), NAN), (log_gamma, (0,), -INF),
-        (exponential, (0,), 0), (exponential, (-1,), NAN), (exponential, (NAN,), NAN),
-        (normal, (3, 0), 3), (normal, (0, -1), NAN), (normal, (0, NAN), NAN), (normal, (NAN, 1), NAN),
+        (truncnorm, (0, 1, 2, 2), 2),
+        (truncnorm, (0, 1, 3, 2), NAN),
+        (truncnorm, (0, 0, -1, 1), NAN),
+        (truncnorm, (0, -1, -1, 1), NAN),
+        (truncnorm, (NAN, 1, 0, 1), NAN),
+        (truncnorm, (0, NAN, 0, 1), NAN),
+        (truncnorm, (0, 1, NAN, 1), NAN),
+        (truncnorm, (0, 1, 0, NAN), NAN),
+        (truncnorm, (0, INF, 0, 1), NAN),
+        (truncnorm, (INF, 1, 0, 1), NAN),
+        (truncnorm, (0, 1, INF, INF), NAN),
+        (truncnorm, (0, 1, -INF, -INF), NAN),
+        (truncnorm, (0, 1e-30, 1, 2), 1),
+        (truncnorm, (0, 1e-30, -2, -1), -1),
+        (gamma, (0, 1), 0),
+        (gamma, (-1, 1), NAN),
+        (gamma, (NAN, 1), NAN),
+        (gamma, (INF, 1), INF),
+        (gamma, (2, 0), 0),
+        (gamma, (0.5, 0), 0),
+        (gamma, (2, -1), NAN),
+        (gamma, (2, NAN), NAN),
+        (log_gamma, (0,), -INF),
+        (exponential, (0,), 0),
+        (exponential, (-1,), NAN),
+        (exponential, (NAN,), NAN),
+        (normal, (3, 0), 3),
+        (normal, (0, -1), NAN),
+        (normal, (0, NAN), NAN),
+        (normal, (NAN, 1), NAN),
     ],
-)  # fmt: skip
+)
 def test_edges(f, parameters, expected, dtype):
     x = draw(f, dtype, *parameters, n=5)
     np.testing.assert_array_equal(x, np.full(5, expected, dtype))
@@ -309,8 +346,11 @@ def test_edges(f, parameters, expected, dtype):
 def test_different_streams_keys_and_items_differ():
     draws = {
         samplers.normal1(k0, k1, item, stream, 0.0, 1.0)
-        for k0 in (1, 2) for k1 in (1, 2) for item in (0, 1, 2**32) for stream in (0, 1, 1 << 24)
-    }  # fmt: skip
+        for k0 in (1, 2)
+        for k1 in (1, 2)
+        for item in (0, 1, 2**32)
+        for stream in (0, 1, 1 << 24)
+    }
     assert len(draws) == 36
 
 

@@ -162,10 +162,16 @@ def _integers(x, out):
     for i in range(x.size):
         k = x[i]
         out[i] = (
-            special.erf(k), special.ndtr_pair(k)[1], special.log_ndtr_ratio(k)[0], special.mills_right(k), special.gammaln(k),
-            special.gamma_half_ratio(k), hyperbolic.student_pdf(k, k + 1), normal.norm_from_exp1(k),
+            special.erf(k),
+            special.ndtr_pair(k)[1],
+            special.log_ndtr_ratio(k)[0],
+            special.mills_right(k),
+            special.gammaln(k),
+            special.gamma_half_ratio(k),
+            hyperbolic.student_pdf(k, k + 1),
+            normal.norm_from_exp1(k),
             samplers.gamma_from_normal(1, 5, k),
-        )  # fmt: skip
+        )
 
 
 def test_integers_become_float64():
@@ -176,8 +182,13 @@ def test_integers_become_float64():
     z, d = x.astype(np.float64), x - 1 / 3
     exact = [[float(f(mp.mpf(t))) for t in z] for f in (ref_mills, mp.loggamma, ref_half_ratio)]
     want = [
-        sp.erf(z), sp.ndtr(-z), sp.log_ndtr(z), *exact, ss.t.pdf(z, z + 1), -sp.ndtri(0.5 * np.exp(-z)),
+        sp.erf(z),
+        sp.ndtr(-z),
+        sp.log_ndtr(z),
+        *exact,
+        ss.t.pdf(z, z + 1),
+        -sp.ndtri(0.5 * np.exp(-z)),
         d * (1 + 1 / np.sqrt(9 * d)) ** 3,
-    ]  # fmt: skip
+    ]
     np.testing.assert_allclose(out.T, want, rtol=1e-14)  # observed 7.5e-15, of SciPy's ndtr(-9)
     assert special.gamma_half_ratio(1) == special.gamma_half_ratio(True) == special.gamma_half_ratio(1.0)

@@ -31,9 +31,20 @@ from numbastats._core.kernel import SIMULATED
 from numbastats._core.kinds import cupy, numba_device, numpy, torch
 
 __all__ = [
-    "NUMPY", "check_current", "copied", "device_kind", "first_array", "in_kind_of", "is_torch", "kind_of", "numpy_dtype",
-    "settle", "share_memory", "to_host", "torch_to_numpy",
-]  # fmt: skip
+    "NUMPY",
+    "check_current",
+    "copied",
+    "device_kind",
+    "first_array",
+    "in_kind_of",
+    "is_torch",
+    "kind_of",
+    "numpy_dtype",
+    "settle",
+    "share_memory",
+    "to_host",
+    "torch_to_numpy",
+]
 
 NUMPY = numpy
 KINDS = (numba_device, torch.on_gpu, torch.on_host, cupy)  # asked in this order; all else is NumPy's

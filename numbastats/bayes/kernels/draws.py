@@ -38,9 +38,5 @@ def draws_cuda(k0, k1, streams, step, shape, Z, U):
 
 _f, _u = types.float64, types.uint32
 DRAWS = Kernel(
-    "bayes.draws",
-    draws_cpu,
-    draws_cuda,
-    lambda T: [(_u, _u, _u[:, ::1], _u, _f, _f[:, ::1], _f[:, ::1])],
-    dtypes=("float64",),
+    "bayes.draws", draws_cpu, draws_cuda, lambda T: [(_u, _u, _u[:, ::1], _u, _f, _f[:, ::1], _f[:, ::1])], dtypes=("float64",)
 )

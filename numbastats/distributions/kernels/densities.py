@@ -31,23 +31,43 @@ def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
             for m in range(1, int(rights) + 1):
                 for i in range(o.size):
                     work[7 * n + i], work[8 * n + i] = _right(
-                        m, work[i], work[n + i], work[3 * n + i], work[4 * n + i], work[7 * n + i], work[5 * n + i],
+                        m,
+                        work[i],
+                        work[n + i],
+                        work[3 * n + i],
+                        work[4 * n + i],
+                        work[7 * n + i],
+                        work[5 * n + i],
                         work[8 * n + i],
-                    )  # fmt: skip
+                    )
             for i in range(o.size):
                 work[7 * n + i] = 0.0
             for m in range(1, int(lefts) + 1):
                 for i in range(o.size):
                     work[7 * n + i], work[8 * n + i] = _left(
-                        m, work[i], work[2 * n + i], work[3 * n + i], work[4 * n + i], work[7 * n + i], work[6 * n + i],
+                        m,
+                        work[i],
+                        work[2 * n + i],
+                        work[3 * n + i],
+                        work[4 * n + i],
+                        work[7 * n + i],
+                        work[6 * n + i],
                         work[8 * n + i],
-                    )  # fmt: skip
+                    )
             for i in range(o.size):
                 j = lo + i
                 o[i] = _tail(
-                    x[j], at(lam, j), at(alpha, j), at(beta, j), at(delta, j), at(mu, j), at(norm, j), work[n + i],
-                    work[3 * n + i], work[8 * n + i],
-                )  # fmt: skip
+                    x[j],
+                    at(lam, j),
+                    at(alpha, j),
+                    at(beta, j),
+                    at(delta, j),
+                    at(mu, j),
+                    at(norm, j),
+                    work[n + i],
+                    work[3 * n + i],
+                    work[8 * n + i],
+                )
 
 
 def density_cuda(x, lam, alpha, beta, delta, mu, norm, out):
@@ -57,19 +77,28 @@ def density_cuda(x, lam, alpha, beta, delta, mu, norm, out):
 
 def _density(name, function, of_sum):
     return Kernel(
-        f"distributions.{name}", density_cpu, density_cuda,
-        lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])], cuda_only={"_f": function},
+        f"distributions.{name}",
+        density_cpu,
+        density_cuda,
+        lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])],
+        cuda_only={"_f": function},
         cpu_only={
-            "_nodes": hyperbolic.gh_nodes, "_right": hyperbolic.on_the_right, "_left": hyperbolic.on_the_left, "_tail": of_sum
+            "_nodes": hyperbolic.gh_nodes,
+            "_right": hyperbolic.on_the_right,
+            "_left": hyperbolic.on_the_left,
+            "_tail": of_sum,
         },
-    )  # fmt: skip
+    )
 
 
 def _student(name, function):
     return Kernel(
-        f"distributions.{name}", loops.map2_cpu, loops.map2_cuda,
-        lambda T: [(T[::1], T, T[::1]), (T[::1], T[::1], T[::1])], _f=function,
-    )  # fmt: skip
+        f"distributions.{name}",
+        loops.map2_cpu,
+        loops.map2_cuda,
+        lambda T: [(T[::1], T, T[::1]), (T[::1], T[::1], T[::1])],
+        _f=function,
+    )
 
 
 GH = {
@@ -77,14 +106,21 @@ GH = {
     "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf, hyperbolic.gh_logpdf_of_sum),
 }
 GH_NORM = Kernel(
-    "distributions.gh_log_norm", loops.map4_cpu, loops.map4_cuda,
-    lambda T: [(T[::1], T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1])], _f=hyperbolic.gh_log_norm,
+    "distributions.gh_log_norm",
+    loops.map4_cpu,
+    loops.map4_cuda,
+    lambda T: [(T[::1], T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1])],
+    _f=hyperbolic.gh_log_norm,
     dtypes=("float64",),
-)  # fmt: skip
+)
 LOG_KVE = Kernel(
-    "distributions.log_kve", loops.map2_cpu, loops.map2_cuda, lambda T: [(T[::1], T[::1], T[::1])], _f=hyperbolic.log_kve,
+    "distributions.log_kve",
+    loops.map2_cpu,
+    loops.map2_cuda,
+    lambda T: [(T[::1], T[::1], T[::1])],
+    _f=hyperbolic.log_kve,
     dtypes=("float64",),
-)  # fmt: skip
+)
 STUDENT = {
     "pdf": _student("student_pdf", hyperbolic.student_pdf),
     "logpdf": _student("student_logpdf", hyperbolic.student_logpdf),

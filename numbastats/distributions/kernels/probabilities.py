@@ -27,6 +27,9 @@ def panels_cuda(x, a, b, c, d, first_left, first_right, upper, table, out):
 
 
 DISTRIBUTION = Kernel(
-    "distributions.distribution", panels_cpu, panels_cuda,
-    lambda T: [(T[::1], *[kind] * 6, types.int64, T[:, ::1], T[::1]) for kind in (T, T[::1])], _body=tables.tail_probability,
-)  # fmt: skip
+    "distributions.distribution",
+    panels_cpu,
+    panels_cuda,
+    lambda T: [(T[::1], *[kind] * 6, types.int64, T[:, ::1], T[::1]) for kind in (T, T[::1])],
+    _body=tables.tail_probability,
+)

@@ -9,6 +9,15 @@ from numbastats.kde.kernels.rows import ACCUMULATE, FINISH, ROWS
 from numbastats.kde.kernels.variants import STRIDE
 
 __all__ = [
-    "ACCUMULATE", "CELLS_FINISH", "CELLS_SCATTER", "DIRECT", "DIRECT_ATOMIC", "EXHAUSTIVE", "FINISH", "POINTS", "ROWS", "STRIDE",
+    "ACCUMULATE",
+    "CELLS_FINISH",
+    "CELLS_SCATTER",
+    "DIRECT",
+    "DIRECT_ATOMIC",
+    "EXHAUSTIVE",
+    "FINISH",
+    "POINTS",
+    "ROWS",
+    "STRIDE",
     "geometry",
-]  # fmt: skip
+]

@@ -226,7 +226,10 @@ _I = types.int64[::1]
 _STATE = types.int64[:, :, ::1]
 _DOUBLE = ("float64",)
 CELLS_SCATTER = Kernel(
-    "kde.cells_scatter", scatter_cpu, scatter_cuda,
-    lambda T: [(T[:, ::1], _I, T[:, ::1], _I, types.int64[:, ::1], T[::1], _I, _STATE)], dtypes=_DOUBLE,
-)  # fmt: skip
+    "kde.cells_scatter",
+    scatter_cpu,
+    scatter_cuda,
+    lambda T: [(T[:, ::1], _I, T[:, ::1], _I, types.int64[:, ::1], T[::1], _I, _STATE)],
+    dtypes=_DOUBLE,
+)
 CELLS_FINISH = Kernel("kde.cells_finish", finish_cpu, finish_cuda, lambda T: [(_I, T, _STATE, T[:, ::1])], dtypes=_DOUBLE)

@@ -86,9 +86,22 @@ def position(u, i, l2, r0, r1, r2, dim, geo):
             r1 - u[0, i], r2 - u[1, i], u[2, i], l2, geo[INV_A], geo[BETA + 1], geo[BETA + 2], geo[S + 3], geo[S + 4], geo[S + 5]
         )
     return position4(
-        r0 - u[0, i], r1 - u[1, i], r2 - u[2, i], u[3, i], l2,
-        geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2], geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5],
-    )  # fmt: skip
+        r0 - u[0, i],
+        r1 - u[1, i],
+        r2 - u[2, i],
+        u[3, i],
+        l2,
+        geo[INV_A],
+        geo[BETA],
+        geo[BETA + 1],
+        geo[BETA + 2],
+        geo[S],
+        geo[S + 1],
+        geo[S + 2],
+        geo[S + 3],
+        geo[S + 4],
+        geo[S + 5],
+    )
 
 
 @array_function(host=False)

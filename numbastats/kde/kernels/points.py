@@ -216,10 +216,16 @@ def exhaustive_cuda(points, y, q, inv_l2, options, scale, decay, out):
 _I = types.int64[::1]
 _DOUBLE = ("float64",)
 POINTS = Kernel(
-    "kde.points", cells_cpu, cells_cuda,
-    lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], _I, T[:, ::1], T[::1], _I, _I, T, T, T[::1])], dtypes=_DOUBLE,
-)  # fmt: skip
+    "kde.points",
+    cells_cpu,
+    cells_cuda,
+    lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], _I, T[:, ::1], T[::1], _I, _I, T, T, T[::1])],
+    dtypes=_DOUBLE,
+)
 EXHAUSTIVE = Kernel(
-    "kde.exhaustive", exhaustive_cpu, exhaustive_cuda,
-    lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], _I, T, T, T[::1])], dtypes=_DOUBLE,
-)  # fmt: skip
+    "kde.exhaustive",
+    exhaustive_cpu,
+    exhaustive_cuda,
+    lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], _I, T, T, T[::1])],
+    dtypes=_DOUBLE,
+)

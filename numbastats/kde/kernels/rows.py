@@ -179,24 +179,40 @@ def split_rows(args, parts):
 def _rows(power):
     scatter, emit, update = PARTS[power]
     return Kernel(
-        f"kde.rows_{power}", rows_cpu, rows_cuda, lambda T: [(*sorted_samples(T), _I2, T[:, ::1])], dtypes=_DOUBLE,
-        cpu_only={"_scatter": scatter}, cuda_only={"_update": update}, split=split_rows, _emit=emit,
-    )  # fmt: skip
+        f"kde.rows_{power}",
+        rows_cpu,
+        rows_cuda,
+        lambda T: [(*sorted_samples(T), _I2, T[:, ::1])],
+        dtypes=_DOUBLE,
+        cpu_only={"_scatter": scatter},
+        cuda_only={"_update": update},
+        split=split_rows,
+        _emit=emit,
+    )
 
 
 def _accumulate(name):
     scatter, _, update = PARTS[name]
     return Kernel(
-        f"kde.accumulate_{name}", accumulate_cpu, accumulate_cuda, lambda T: [(*sorted_samples(T), _I2)], dtypes=_DOUBLE,
-        cpu_only={"_scatter": scatter}, cuda_only={"_update": update},
-    )  # fmt: skip
+        f"kde.accumulate_{name}",
+        accumulate_cpu,
+        accumulate_cuda,
+        lambda T: [(*sorted_samples(T), _I2)],
+        dtypes=_DOUBLE,
+        cpu_only={"_scatter": scatter},
+        cuda_only={"_update": update},
+    )
 
 
 def _finish(name):
     return Kernel(
-        f"kde.finish_{name}", finish_cpu, finish_cuda, lambda T: [(T[::1], _I, _I2, T[:, ::1])], dtypes=_DOUBLE,
+        f"kde.finish_{name}",
+        finish_cpu,
+        finish_cuda,
+        lambda T: [(T[::1], _I, _I2, T[:, ::1])],
+        dtypes=_DOUBLE,
         _emit=PARTS[name][1],
-    )  # fmt: skip
+    )
 
 
 ROWS = {power: _rows(power) for power in (0, 1, 2, 3)}

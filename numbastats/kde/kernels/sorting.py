@@ -8,9 +8,17 @@ from numba import prange, types
 from numbastats._core.kernel import array_function, host_loop
 
 __all__ = [
-    "BLOCK", "CHUNKS", "count_loop", "extent_loop", "line_loop", "moments_loop", "moments_of_cells_loop", "place_loop", 
-    "settle_loop", "whiten_loop",
-]  # fmt: skip
+    "BLOCK",
+    "CHUNKS",
+    "count_loop",
+    "extent_loop",
+    "line_loop",
+    "moments_loop",
+    "moments_of_cells_loop",
+    "place_loop",
+    "settle_loop",
+    "whiten_loop",
+]
 
 CHUNKS = 8  # fixed, so that nothing depends on the number of threads
 BLOCK = 256

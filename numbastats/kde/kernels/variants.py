@@ -85,9 +85,13 @@ def quantise2(t, centre, q, length, inv_block, derivative):
     block, w, tb = _block(t, centre, inv_block)
     c0, c1, c2, c3 = forms.derivative_biweight(w, tb) if derivative else forms.power_biweight(w, tb)
     a, b, c, d, e = shift4(
-        rint_i64(product(c0, q)), rint_i64(product(c1, q)), rint_i64(product(c2, q)), rint_i64(product(c3, q)),
-        np.int64(0) if derivative else np.int64(q), -block,
-    )  # fmt: skip
+        rint_i64(product(c0, q)),
+        rint_i64(product(c1, q)),
+        rint_i64(product(c2, q)),
+        rint_i64(product(c3, q)),
+        np.int64(0) if derivative else np.int64(q),
+        -block,
+    )
     return lo, hi, a, b, c, d, e
 
 
@@ -98,9 +102,15 @@ def quantise3(t, centre, q, length, inv_block, derivative):
     block, w, tb = _block(t, centre, inv_block)
     c0, c1, c2, c3, c4, c5 = forms.derivative_triweight(w, tb) if derivative else forms.power_triweight(w, tb)
     a, b, c, d, e, f, g = shift6(
-        rint_i64(product(c0, q)), rint_i64(product(c1, q)), rint_i64(product(c2, q)), rint_i64(product(c3, q)),
-        rint_i64(product(c4, q)), rint_i64(product(c5, q)), np.int64(0) if derivative else -np.int64(q), -block,
-    )  # fmt: skip
+        rint_i64(product(c0, q)),
+        rint_i64(product(c1, q)),
+        rint_i64(product(c2, q)),
+        rint_i64(product(c3, q)),
+        rint_i64(product(c4, q)),
+        rint_i64(product(c5, q)),
+        np.int64(0) if derivative else -np.int64(q),
+        -block,
+    )
     return lo, hi, a, b, c, d, e, f, g
 
 
@@ -187,9 +197,16 @@ def add3(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
     length, inv_block, derivative = ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3
     for j in range(CHUNK):
         (
-            a, b, pairs[j], pairs[CHUNK + j], pairs[2 * CHUNK + j], pairs[3 * CHUNK + j], pairs[4 * CHUNK + j],
-            pairs[5 * CHUNK + j], pairs[6 * CHUNK + j],
-        ) = quantise3(t[j], centre[j], weights[j], length, inv_block, derivative)  # fmt: skip
+            a,
+            b,
+            pairs[j],
+            pairs[CHUNK + j],
+            pairs[2 * CHUNK + j],
+            pairs[3 * CHUNK + j],
+            pairs[4 * CHUNK + j],
+            pairs[5 * CHUNK + j],
+            pairs[6 * CHUNK + j],
+        ) = quantise3(t[j], centre[j], weights[j], length, inv_block, derivative)
         lo[j], hi[j] = stride * a, stride * b
     _add_channels(lo, hi, pairs, 7, m, acc)
 

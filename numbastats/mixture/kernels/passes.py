@@ -349,7 +349,11 @@ def _split_sums(args, parts):
 
 _f, _i = numba.types.float64, numba.types.int64
 SUMS = Kernel(
-    "mixture.sums", sums_cpu, sums_cuda,
+    "mixture.sums",
+    sums_cpu,
+    sums_cuda,
     lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],
-    dtypes=("float64",), fastmath=FAST, split=_split_sums,
-)  # fmt: skip
+    dtypes=("float64",),
+    fastmath=FAST,
+    split=_split_sums,
+)

@@ -261,10 +261,24 @@ def _split_starts(args, parts):
     sets = ranges(D, parts) if D >= parts else [(d, d + 1) for d in range(D)]
     starts = [(0, R)] if D >= parts else ranges(R, parts)
     return [
-        (u1, u2, uw, cell[a : b + 1], q, info[a:b], ids[a:b], kinds[s:t], *middle, np.uint32(first + s),
-         par[a:b, s:t], ll[a:b, s:t], flag[a:b, s:t])
-        for a, b in sets for s, t in starts
-    ]  # fmt: skip
+        (
+            u1,
+            u2,
+            uw,
+            cell[a : b + 1],
+            q,
+            info[a:b],
+            ids[a:b],
+            kinds[s:t],
+            *middle,
+            np.uint32(first + s),
+            par[a:b, s:t],
+            ll[a:b, s:t],
+            flag[a:b, s:t],
+        )
+        for a, b in sets
+        for s, t in starts
+    ]
 
 
 _f, _i, _u = numba.types.float64, numba.types.int64, numba.types.uint32

@@ -72,10 +72,15 @@ def _lookup(name, head, degree):
         return [(many, *(second or (kind, kind)), *[kind] * 4, *rest) for kind in (T, many)]
 
     return Kernel(
-        f"quantile.table_{name}_{degree}", lookup_split_cpu if split else lookup_cpu, lookup_cuda, signatures,
-        dtypes=(dtype,), cpu_only={"_body": row} if split else {"_lanes": lanes}, cuda_only={"_body": row},
+        f"quantile.table_{name}_{degree}",
+        lookup_split_cpu if split else lookup_cpu,
+        lookup_cuda,
+        signatures,
+        dtypes=(dtype,),
+        cpu_only={"_body": row} if split else {"_lanes": lanes},
+        cuda_only={"_body": row},
         _head=(tables.HEADS32 if degree == 3 else tables.HEADS)[head],
-    )  # fmt: skip
+    )
 
 
 TABLE = {

@@ -20,9 +20,14 @@ def map_kernel(name, fused, dtype, **options):
 
 def _blocked(name, head, tail, fused, dtype):
     return Kernel(
-        f"quantile.{name}", loops.blocked5_cpu, loops.map5_cuda, _signatures,
-        dtypes=(dtype,), cpu_only={"_head": head, "_tail": tail}, cuda_only={"_f": fused},
-    )  # fmt: skip
+        f"quantile.{name}",
+        loops.blocked5_cpu,
+        loops.map5_cuda,
+        _signatures,
+        dtypes=(dtype,),
+        cpu_only={"_head": head, "_tail": tail},
+        cuda_only={"_f": fused},
+    )
 
 
 _DOUBLE = "double precision, rounded once, is what makes this method accurate for float32"
@@ -38,11 +43,7 @@ NDTRI = {
 LOG = {dtype: map_kernel(f"ndtri_log_{dtype}", normal.log_fused, dtype) for dtype in ("float64", "float32")}
 
 FROM_EXPONENTIAL = Kernel(
-    "quantile.norm_from_exponential",
-    loops.map1_cpu,
-    loops.map1_cuda,
-    lambda T: [(T[::1], T[::1])],
-    _f=normal.norm_from_exp1,
+    "quantile.norm_from_exponential", loops.map1_cpu, loops.map1_cuda, lambda T: [(T[::1], T[::1])], _f=normal.norm_from_exp1
 )
 ANTITHETIC = Kernel(
     "quantile.antithetic", loops.map2_cpu, loops.map2_cuda, lambda T: [(T[::1], T, T[::1])], _f=normal.antithetic_fused

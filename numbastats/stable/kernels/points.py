@@ -449,10 +449,7 @@ POINTS = Kernel(
     "stable.points",
     points_cpu,
     points_cuda,
-    lambda T: [
-        (T[::1], T, T, T, T, T, T, *[T[::1]] * 6),
-        (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6),
-    ],
+    lambda T: [(T[::1], T, T, T, T, T, T, *[T[::1]] * 6), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6)],
     f64_ok=DOUBLE,
     split=split_points,
 )

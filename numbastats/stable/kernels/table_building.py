@@ -752,10 +752,7 @@ def finish(b, heavy, spans, rows, info, cells, panels):
 
 _F1, _F2, _F3, _I2 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[:, ::1]
 MAKE_TABLE = HostLoop(
-    "stable.make_table",
-    make_table,
-    [(types.float64, types.float64, _F2, _F3, _F2, _F2, _F3, _F1, _F2, _I2, _F3)],
-    parallel=False,
+    "stable.make_table", make_table, [(types.float64, types.float64, _F2, _F3, _F2, _F2, _F3, _F1, _F2, _I2, _F3)], parallel=False
 )
 HostLoop("stable.zeta", law.zeta, [(types.float64, types.float64)], parallel=False)
 HostLoop("stable.tan_half_pi", law.tan_half_pi, [(types.float64,)], parallel=False)
