@@ -1,7 +1,14 @@
-"""``python -m numbastats``: versions, devices, threading layer, cache folder, and a self-check of a few seconds."""
+"""``python -m numbastats``: what is installed and found, a self-check, and compiling ahead of use.
+
+``info``    versions, devices, threading layer, where compiled code is kept
+``check``   a self-check of a few seconds
+``warmup``  compile kernels into the disk cache
+``pack``    compile all kernels for levels of processors, into files that travel with the package
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import math
 import os
@@ -13,8 +20,10 @@ import numba
 import numpy as np
 
 import numbastats
-from numbastats._core import cache, numba_internals, parallel
+from numbastats._core import cache, numba_internals, packs, parallel
+from numbastats._core.errors import DeviceNotAvailable
 from numbastats._core.kernel import SIMULATED, real_gpu
+from numbastats._core.warmup import TOPICS, build_packs, warmup
 
 
 def _version(package):
@@ -52,25 +61,78 @@ def _check():
     return failures
 
 
-def main():
-    """Print the report; the exit status is 1 when the self-check fails."""
+def _info():
     print(
         f"numbastats {numbastats.__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     )
     packages = ("numba", "llvmlite", "numpy", "scipy", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
     print(", ".join(f"{p} {_version(p)}" for p in packages))
-    print(f"processor seen by LLVM: {numba_internals.processor()}")
+    level = packs.best_level(numba_internals.processor_features())
+    print(f"processor seen by LLVM: {numba_internals.processor()}, of level {level or 'unknown'}")
     print(f"CUDA: {_cuda()}")
     print(f"configured device {numbastats.config.get('device')}, workers {numbastats.config.get('workers')}")
     print(f"{numba.config.NUMBA_NUM_THREADS} threads, threading layer {parallel.threading_layer()}")
     lost = sorted(set(numba_internals.LOST) - numba_internals.ACTIVE)
     print(f"tested with Numba {' to '.join(numba_internals.TESTED)}; without: {', '.join(lost) or 'nothing'}")
-    places = "off (NUMBASTATS_CACHE=0)" if os.environ.get("NUMBASTATS_CACHE") == "0" else ", else ".join(cache.folders())
-    print(f"compile cache: {places}")
+    pack = cache.pack()
+    print(
+        f"kernel pack: {f'{pack.path}, {len(pack)} functions' if pack else 'none that fits; kernels compile when first called'}"
+    )
+    print(f"compile cache: {', '.join(cache.folders()) or 'off (NUMBASTATS_CACHE=0)'}")
+
+
+def _self_check():
     start = time.perf_counter()
     failures = _check()
     print("\n".join(f"FAILED: {f}" for f in failures) or f"self-check passed in {time.perf_counter() - start:.1f} s")
     return bool(failures)
+
+
+def _progress(done, total, name):
+    if sys.stderr.isatty():
+        print(f"\r{done}/{total} {name:<40.40}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+    elif done % 50 == 0 or done == total:
+        print(f"{done}/{total} kernels", file=sys.stderr, flush=True)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m numbastats", description="Without a command: info, then check.")
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("info", help="versions, devices, threads, where compiled code is kept")
+    commands.add_parser("check", help="compare some results with known values; the exit status is 1 when one is wrong")
+    ahead = commands.add_parser("warmup", help="compile kernels now, into the disk cache")
+    ahead.add_argument("room", nargs="?", choices=TOPICS, help="one sub-package; all of them by default")
+    ahead.add_argument("--workers", type=int, default=-1, help="processes that compile side by side; -1, the default: all cores")
+    ahead.add_argument("--serial", action="store_true", help="leave out the twins that run on several threads")
+    ahead.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    pack = commands.add_parser("pack", help="compile all kernels into kernel packs, read instead of compiling")
+    pack.add_argument("--level", action="append", default=[], choices=tuple(packs.LEVELS), help="by default this processor's")
+    pack.add_argument("--folder", help="by default the package's own, from which packs are read")
+    pack.add_argument("--workers", type=int, default=-1)
+    return parser
+
+
+def main(arguments=None):
+    """Run a command; the exit status is 1 when the self-check fails, 2 where a command cannot be done."""
+    given = _parser().parse_args(arguments)
+    start = time.perf_counter()
+    try:
+        if given.command == "warmup":
+            options = {"parallel": not given.serial, "workers": given.workers, "device": given.device}
+            count = warmup(given.room, **options, progress=_progress)
+            print(f"{count} variants of kernels are ready after {time.perf_counter() - start:.0f} s")
+        elif given.command == "pack":
+            for level, size in build_packs(given.level, given.folder, workers=given.workers, progress=_progress).items():
+                print(f"{level}: {size / 1e6:.1f} MB")
+        else:
+            if given.command != "check":
+                _info()
+            if given.command != "info":
+                return int(_self_check())
+    except (DeviceNotAvailable, ValueError, RuntimeError) as error:
+        print(f"numbastats: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,11 @@ variable                  values                                 default
 ========================  =====================================  =========
 ``NUMBASTATS_DEVICE``     ``auto``, ``cpu``, ``cuda``            ``auto``
 ``NUMBASTATS_WORKERS``    number of threads, ``-1`` for all      ``-1``
+``NUMBASTATS_MESSAGES``   ``0``: no line on stderr when a first  ``1``
+                          call compiles for over a second
 ``NUMBASTATS_CACHE``      ``0`` keeps compiled code in memory    ``1``
+``NUMBASTATS_PACK``       ``0``: no machine code that came with  ``1``
+                          the package is used
 ========================  =====================================  =========
 """
 
@@ -35,7 +39,11 @@ def _check(name, value):
         if not is_integer(value) or (value < 1 and value != -1):
             raise ValueError(f"workers={value!r} is not a worker count; use a positive integer, or -1 for all cores")
         return int(value)
-    raise ValueError(f"unknown option {name!r}; the options are 'device' and 'workers'")
+    if name == "messages":
+        if not isinstance(value, bool):
+            raise ValueError(f"messages={value!r} is neither True nor False")
+        return value
+    raise ValueError(f"unknown option {name!r}; the options are 'device', 'workers' and 'messages'")
 
 
 def _from_environment():
@@ -45,8 +53,9 @@ def _from_environment():
         workers = int(workers)
     except ValueError:
         raise ValueError(f"NUMBASTATS_WORKERS={workers!r} is not an integer; use a positive one, or -1 for all cores") from None
+    messages = os.environ.get("NUMBASTATS_MESSAGES", "1") != "0"
     try:
-        return {"device": _check("device", device.lower()), "workers": _check("workers", workers)}
+        return {"device": _check("device", device.lower()), "workers": _check("workers", workers), "messages": messages}
     except ValueError as error:
         raise ValueError(f"the environment variables NUMBASTATS_DEVICE and NUMBASTATS_WORKERS: {error}") from None
 
@@ -55,16 +64,16 @@ _process = _from_environment()
 _local: contextvars.ContextVar[dict | None] = contextvars.ContextVar("numbastats_config", default=None)
 
 
-def get(name: Literal["device", "workers"]) -> Any:
+def get(name: Literal["device", "workers", "messages"]) -> Any:
     """Return the option in force.
 
     Parameters
     ----------
-    name : {"device", "workers"}
+    name : {"device", "workers", "messages"}
 
     Returns
     -------
-    str or int
+    str, int or bool
 
     Raises
     ------
@@ -95,6 +104,8 @@ def set(**options: Any) -> None:
         Where functions run when neither the call nor its inputs decide.
     workers : int
         Threads of CPU calls; -1 for all cores.
+    messages : bool
+        Whether a first call that compiles for more than a second says so on stderr.
 
     Raises
     ------
@@ -110,7 +121,7 @@ def using(**options: Any) -> Iterator[None]:
 
     Parameters
     ----------
-    device, workers
+    device, workers, messages
         As in `set`.
 
     Raises

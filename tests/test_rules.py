@@ -51,8 +51,10 @@ CORE_FILES = {
     "kernel.py",
     "launch.py",
     "numba_internals.py",
+    "packs.py",
     "parallel.py",
     "random.py",
+    "warmup.py",
 }
 
 

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from numbastats._core.checks import FLOAT32, FLOAT64, refuse_mask
+from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_mask
 
 __all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
 
@@ -61,7 +61,7 @@ def real64(value):
 
 def unmasked(value):
     """`numpy.asarray`, with NaN for what a mask hides."""
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         return (value if value.dtype.kind == "f" else value.astype(np.float64)).filled(np.nan)
     return np.asarray(value)
 

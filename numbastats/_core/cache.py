@@ -3,7 +3,8 @@
 The folder's name has a hash of all sources of the package and of the versions of Numba, llvmlite, NumPy and Python, so an edit of
 any file, also of a constant that another file imports, compiles anew; the name of an entry has the processor. The folder is
 looked for in the one that NUMBA_CACHE_DIR names, then beside the package, then in the user's cache folder, and written to the
-first of these that can be written: a warm cache on a read-only file system is used as it is.
+first of these that can be written: a warm cache on a read-only file system is used as it is. What is in none of them is looked
+for in the kernel pack that may have come with the package (`packs`), and compiled if it is not there either.
 
 A file begins with a digest of what follows, so a damaged one (after a crash of the machine) is not loaded but compiled and
 written again. It takes its place by a rename, and there is no index, so processes that compile at once do not disturb each
@@ -29,11 +30,12 @@ import llvmlite
 import numba
 import numpy as np
 
-from numbastats._core import numba_internals
+from numbastats._core import numba_internals, packs
 
-__all__ = ["attach", "folders", "source_digest", "variant_digest"]
+__all__ = ["PACKS", "attach", "folders", "made_with", "pack", "pack_entries", "source_digest", "variant_digest"]
 
 PACKAGE = Path(__file__).resolve().parent.parent
+PACKS = PACKAGE / "_packs"
 KEPT = 8  # versions of the package whose folders stay, those last used: some edits ago, some versions of Python and Numba
 
 _DIGEST = hashlib.sha256().digest_size
@@ -53,9 +55,8 @@ def _sources():
 
 @functools.cache
 def _hashed():
-    """Hash of all sources of the package and of the versions of what compiles them; and what it was made of."""
-    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag}"
-    h, sources = hashlib.sha256(f"{versions} {sorted(numba_internals.ACTIVE)}".encode()), _sources()
+    """Hash of all sources of the package, and what it was made of."""
+    h, sources = hashlib.sha256(repr(sorted(numba_internals.ACTIVE)).encode()), _sources()
     for path in sorted(sources):  # pathlib would take ten times as long
         with open(path, "rb", buffering=0) as file:
             content = file.read()
@@ -63,9 +64,23 @@ def _hashed():
     return h.hexdigest()[:16], sources
 
 
+@functools.cache
 def source_digest() -> str:
     """Hash of all sources and of the versions of what compiles them, when this process first asked for it."""
-    return _hashed()[0]
+    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag}"
+    return hashlib.sha256(f"{_hashed()[0]} {versions}".encode()).hexdigest()[:16]
+
+
+def made_with() -> dict:
+    """What a kernel pack must agree with, beside the level of the processor."""
+    return {
+        "sources": _hashed()[0],
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        "numpy": ".".join(np.__version__.split(".")[:2]),  # later corrections change no layout that machine code knows
+        "python": sys.implementation.cache_tag,
+        "platform": numba_internals.platform(),
+    }
 
 
 def variant_digest(template, target, flags, scalars) -> str:
@@ -104,7 +119,7 @@ def _folders(placed) -> tuple:
 
 def folders() -> tuple:
     """Where compiled code is looked for, and written if that is possible, in this order."""
-    return _folders(numba.config.CACHE_DIR)
+    return () if os.environ.get("NUMBASTATS_CACHE", "1") == "0" else _folders(numba.config.CACHE_DIR)
 
 
 def _warn(instead):
@@ -147,6 +162,32 @@ def _write(path, content):
         raise
 
 
+@functools.cache
+def pack() -> packs.Pack | None:
+    """The kernel pack of the best level that this processor has, if one came with the package and fits."""
+    wanted = os.environ.get("NUMBASTATS_PACK", "1")
+    if wanted == "0" or "objects" not in numba_internals.ACTIVE or not PACKS.is_dir() or not numba_internals.usual_target():
+        return None
+    level = packs.best_level(numba_internals.processor_features(), None if wanted == "1" else wanted)
+    return packs.read(str(PACKS / f"{level}.pack"), made_with()) if level else None
+
+
+def pack_entries(folder) -> dict[str, bytes]:
+    """Entries of a pack from the files of a cache folder."""
+    found = {}
+    for path in Path(folder).glob("*.nbc"):
+        content = path.read_bytes()[_DIGEST:]
+        key, _ = pickle.loads(content)
+        found[_pack_name(path.name.rpartition("-")[0], key)] = content
+    return found
+
+
+def _pack_name(stem, key):
+    """The name of an entry in a pack: that of its file, without the processor."""
+    signature, _, code = key
+    return f"{stem}-{hashlib.sha256(repr((signature, code)).encode()).hexdigest()[:16]}"
+
+
 class _Entries:
     """The files of one kernel; Numba's cache asks it for what belongs to a key and hands it what was compiled."""
 
@@ -174,11 +215,12 @@ class _Entries:
                 with contextlib.suppress(OSError):
                     os.utime(folder)
             return data
-        return None
+        content = pack() and pack().get(_pack_name(self._stem, key))
+        return pickle.loads(content)[1] if content else None
 
     def save(self, key, data):
         """Write to the first folder that can be written, unless the package was edited since this process began."""
-        if _sources() != _hashed()[1]:  # a module may have been imported after the edit
+        if not folders() or _sources() != _hashed()[1]:  # a module may have been imported after the edit
             return
         content = self._dump((key, data))
         for folder in folders():
@@ -198,8 +240,9 @@ def _entries(function, dump):
 
 
 def attach(dispatcher):
-    """Give a dispatcher the disk cache, unless its source is unknown or NUMBASTATS_CACHE=0 forbids it; returns it."""
+    """Give a dispatcher the kernel pack and the disk cache, if its source is known; returns it."""
     f = dispatcher.py_func
-    if os.path.exists(f.__code__.co_filename) and os.environ.get("NUMBASTATS_CACHE", "1") != "0":
+    if os.path.exists(f.__code__.co_filename) and (folders() or pack()):
         return numba_internals.cached(dispatcher, _entries)
+    numba_internals.load_registries()
     return dispatcher

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
+import sys
 
 import numpy as np
 
-__all__ = ["check_dtype", "check_out", "choice", "index_of", "is_integer", "refuse_mask"]
+__all__ = ["check_dtype", "check_out", "choice", "index_of", "is_integer", "is_masked", "refuse_mask"]
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -44,15 +45,21 @@ def check_dtype(dtype) -> np.dtype:
     return d
 
 
+def is_masked(value) -> bool:
+    """Whether a value is a masked array; where NumPy has not loaded that module, there are none."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
 def refuse_mask(value):
     """Raise for a masked array, whose mask `numpy.asarray` would drop."""
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
 
 
 def check_out(out, shape, dtype):
     """Raise unless `out` is a writable contiguous array of this shape and dtype."""
-    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+    if not isinstance(out, np.ndarray) or is_masked(out):
         raise TypeError(
             f"out is a {type(out).__name__}; it must be a numpy.ndarray like the inputs, of shape {shape} and dtype {dtype}"
         )

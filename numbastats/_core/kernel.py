@@ -18,7 +18,6 @@ import gc
 import importlib
 import inspect
 import math
-import pkgutil
 import signal
 import sys
 import threading
@@ -27,8 +26,8 @@ import types
 import numba
 from numba import cuda, njit
 
+from numbastats import config
 from numbastats._core import cache, numba_internals
-from numbastats._core.checks import choice
 from numbastats._core.parallel import in_threads
 
 __all__ = [
@@ -44,7 +43,6 @@ __all__ = [
     "host_loop",
     "real_gpu",
     "set_plain",
-    "warmup",
 ]
 
 if numba.config.DISABLE_JIT:
@@ -212,12 +210,12 @@ def build(template, target: str, *, fastmath=(), **scalars):
         return cache.attach(cuda.jit(f, **_PTX))
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
     compiled = cache.attach(njit(f, parallel=target == "parallel", **options))
-    compiled.compile = _undisturbed(compiled.compile)
+    compiled.compile = _undisturbed(compiled.compile, f.__module__)
     return compiled
 
 
-def _undisturbed(compile):
-    """Compile with the garbage collector off and Ctrl-C put off to the end.
+def _undisturbed(compile, module):
+    """Compile with the garbage collector off and Ctrl-C put off to the end, and say so where it takes long.
 
     The collector walks the compiler's live objects again and again, a tenth of the time. An interrupt within one of LLVM's
     callbacks is lost, or leaves half a function behind.
@@ -228,13 +226,45 @@ def _undisturbed(compile):
         collect = gc.isenabled()
         gc.disable()
         try:
-            with _interrupts_put_off():
+            with _interrupts_put_off(), _announced(module):
                 return compile(signature)
         finally:
             if collect:
                 gc.enable()
 
     return undisturbed
+
+
+ANNOUNCED_AFTER = 1.0  # seconds
+_announced_rooms: set[str] = set()
+
+
+@contextlib.contextmanager
+def _announced(module):
+    """Say on stderr, once for each room, that a first call waits for the compiler, and what to do about it."""
+    package, _, rest = module.partition(".")
+    room = rest.partition(".")[0]
+    if package != "numbastats" or room in _announced_rooms or not config.get("messages"):
+        yield
+        return
+
+    def say():
+        if room not in _announced_rooms:
+            _announced_rooms.add(room)
+            print(
+                f"numbastats compiles numbastats.{room} for this processor, once: later processes take it from the disk. "
+                f"`python -m numbastats warmup {room}` does it ahead; numbastats.config.set(messages=False) silences this.",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    timer = threading.Timer(ANNOUNCED_AFTER, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextlib.contextmanager
@@ -327,6 +357,11 @@ class Kernel:
         """The CUDA twin, or the simulator's."""
         return build(self._cuda, "cuda", **self._cuda_scalars)
 
+    @property
+    def threaded(self):
+        """Whether the parallel twin is code of its own."""
+        return self._split is None
+
     def numba_signatures(self):
         """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
         return [(d, s) for d in self.dtypes for s in self.signatures(getattr(numba.types, d))]
@@ -362,7 +397,7 @@ class HostLoop:
     def __init__(self, name, template, signatures, *, parallel=True):
         if name in HOST_LOOPS:
             raise ValueError(f"loop {name!r} is already registered")
-        self.name, self.template, self.signatures, self._threads = name, template, signatures, parallel
+        self.name, self.template, self.signatures, self.threaded = name, template, signatures, parallel
         HOST_LOOPS[name] = self
 
     def __repr__(self):
@@ -381,7 +416,7 @@ class HostLoop:
     @functools.cached_property
     def parallel(self):
         """The loop on several threads, if it has such a twin."""
-        return build(self.template, "parallel") if self._threads else self.serial
+        return build(self.template, "parallel") if self.threaded else self.serial
 
 
 def host_loop(name, *signatures):
@@ -392,56 +427,3 @@ def host_loop(name, *signatures):
 def _registered(module, name):
     importlib.import_module(module)
     return REGISTRY[name]
-
-
-TOPICS = ("bayes", "distributions", "kde", "mixture", "quantile", "random", "stable")
-USES = {  # kernels of other topics that a topic's functions call
-    "bayes": ("random.",),
-    "kde": ("random.",),
-    "mixture": ("random.",),
-    "quantile": ("random.", "distributions."),
-    "distributions": ("random.", "quantile."),
-}
-
-
-def warmup(topic: str | None = None, *, parallel: bool = True) -> int:
-    """Compile kernels ahead of use, into the disk cache.
-
-    Parameters
-    ----------
-    topic : {"bayes", "distributions", "kde", "mixture", "quantile", "random", "stable"}, optional
-        Sub-package, with what its functions use of others; all of them by default, which takes minutes.
-    parallel : bool
-        Also compile the parallel twins.
-
-    Returns
-    -------
-    int
-        Number of machine-code variants that are ready.
-
-    Raises
-    ------
-    ValueError
-        For another topic.
-
-    Examples
-    --------
-    >>> import numbastats as ns
-    >>> ns.warmup("quantile", parallel=False) > 0
-    True
-    """
-    topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
-    wanted = tuple(prefix for name in topics for prefix in (f"{name}.", *USES.get(name, ())))
-    for room in sorted({prefix.partition(".")[0] for prefix in wanted}):
-        package = importlib.import_module(f"numbastats.{room}")
-        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
-            importlib.import_module(module.name)  # some are imported by the first call that needs them
-    jobs = [(kernel, signature) for kernel in REGISTRY.values() for _, signature in kernel.numba_signatures()]
-    jobs += [(loop, signature) for loop in HOST_LOOPS.values() for signature in loop.signatures]
-    count = 0
-    for job, signature in jobs:
-        if job.name.startswith(wanted):
-            for twin in dict.fromkeys((job.serial, job.parallel) if parallel else (job.serial,)):
-                twin.compile(signature)
-                count += 1
-    return count

@@ -47,9 +47,12 @@ __all__ = [
     "kernel_options",
     "load_registries",
     "part_options",
+    "platform",
     "probe_cuda",
     "processor",
+    "processor_features",
     "scalar_dispatcher",
+    "usual_target",
 ]
 
 TESTED = ("0.63", "0.68")
@@ -60,8 +63,9 @@ LOST = {
     "takes up to twice as long",
     "loops": "loops of long formulas take 1.1 to 1.6 times as long",
     "width": "loops on Intel processors take up to 1.65 times as long",
-    "registries": "the first call of a process takes 0.2 s longer",
-    "cache": "compiled code is kept by Numba's own disk cache, which does not notice damaged files",
+    "registries": "the first call that compiles takes 0.2 s longer",
+    "cache": "compiled code is kept by Numba's own disk cache, which does not notice damaged files; kernel packs are not used",
+    "objects": "files of the disk cache are three times as large; kernel packs are not used",
 }
 """Parts, and what a process without them loses."""
 
@@ -81,6 +85,7 @@ _NEEDS = {
         ("numba.core.targetconfig", "Option"),
         ("numba.core.compiler", "Flags.nrt"),
         ("numba.core.typed_passes", "NopythonTypeInference"),
+        ("numba.core.registry", "cpu_target.typing_context.resolve_function_type"),
     ),
     "loops": (
         ("numba.core.base", "BaseContext.active_code_library"),
@@ -103,6 +108,17 @@ _NEEDS = {
         ("numba.core.caching", "FunctionCache._impl_class._locator_classes"),
         ("numba.core.caching", "FunctionCache.load_overload"),
         ("numba.core.caching", "IndexDataCacheFile._dump"),
+    ),
+    "objects": (
+        ("numba.core.caching", "FunctionCache._load_overload"),
+        ("numba.core.caching", "CompileResultCacheImpl.reduce"),
+        ("numba.core.caching", "CompileResultCacheImpl.rebuild"),
+        ("numba.core.codegen", "CPUCodeLibrary._get_compiled_object"),
+        ("numba.core.codegen", "CPUCodeLibrary._set_compiled_object"),
+        ("numba.core.codegen", "CPUCodeLibrary._finalize_final_module"),
+        ("numba.core.codegen", "JitEngine._load_defined_symbols"),
+        ("numba.core.compiler", "CompileResult._find_referenced_environments"),
+        ("numba.core.runtime.nrt", "rtsys.initialize"),
     ),
 }
 
@@ -153,15 +169,15 @@ ACTIVE = _probe()
 # --- registries -----------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def load_registries():
-    """Load Numba's typing and lowering registries now: 0.15 s of the import instead of the first call.
+    """Load Numba's typing and lowering registries, before something is compiled.
 
     One of them asks whether SciPy has BLAS by importing scipy.linalg, which takes longer than the rest of the import. SciPy is
     required here, and Numba asks again where BLAS is used, so the answer is given for it while that module loads.
     """
     if "registries" not in ACTIVE:
         return
-    import numpy.ma  # noqa: F401  the first call of a jitted function asks for it
     from numba.core.registry import cpu_target
     from numba.np import linalg
 
@@ -174,9 +190,6 @@ def load_registries():
             linalg.ensure_blas = arraymath.ensure_blas = ask
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
-
-
-load_registries()
 
 
 def processor():
@@ -341,12 +354,37 @@ def _widen(module):
             set.add(f.attributes, '"prefer-vector-width"="512"')  # llvmlite knows no attributes with a value
 
 
+def _operator_typing(context):
+    """Numba's typing context, but it remembers the signatures of operators on numbers.
+
+    Numba tries some ten templates for each `a + b`, those for arrays, strings and lists before those for numbers.
+    """
+    from numba.core import types as numba_types
+
+    numbers, known = (numba_types.Number, numba_types.Boolean), {}
+
+    class OperatorTyping(type(context)):
+        def resolve_function_type(self, function, args, kws):
+            simple = not kws and isinstance(function, numba_types.Function) and all(isinstance(a, numbers) for a in args)
+            if not simple or getattr(function.typing_key, "__module__", None) != "_operator":
+                return super().resolve_function_type(function, args, kws)
+            key = function, args
+            if key not in known:
+                known[key] = super().resolve_function_type(function, args, kws)
+            return known[key]
+
+    ours = copy.copy(context)
+    ours.__class__ = OperatorTyping
+    return ours
+
+
 @functools.cache
 def _compiler_classes():
     """Numba's compiler for kernels and for functions that only jitted code calls."""
     from numba.core import codegen, compiler, errors
     from numba.core import ir as numba_ir
     from numba.core.compiler_machinery import FunctionPass, register_pass
+    from numba.core.registry import cpu_target
     from numba.core.typed_passes import NopythonTypeInference
 
     class KernelLibrary(codegen.JITCodeLibrary):
@@ -407,6 +445,8 @@ def _compiler_classes():
                 )
             return False
 
+    typing = _operator_typing(cpu_target.typing_context)
+
     def with_library(library):
         class Library(library):
             def add_ir_module(self, module):
@@ -417,6 +457,7 @@ def _compiler_classes():
         class Compiler(compiler.Compiler):
             def define_pipelines(self):
                 state = self.state
+                state.typingctx = typing
                 if _wide_codegen() is not None:
                     state.targetctx = _wide_target(state.targetctx)
                 state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -471,6 +512,93 @@ def _scalar_class():
 # --- the disk cache -------------------------------------------------------------------------------------------
 
 
+def _reduced(compiled):
+    """What is kept of a compiled kernel: its machine code and how to call it, without bitcode, which only a linker would read."""
+    library, description = compiled.library, compiled.fndesc
+    module, own = library._final_module, compiled.environment.env_name
+    names = {description.llvm_func_name, description.llvm_cpython_wrapper_name, description.llvm_cfunc_wrapper_name}
+    defined = {f.name for f in module.functions if f.name in names and not f.is_declaration}
+    needed = [v.name for values in (module.functions, module.global_variables) for v in values if v.is_declaration]
+    description.typemap = description.calltypes = None
+    environments = [e for e in compiled._find_referenced_environments() if e.consts and e.env_name != own]
+    return (
+        library.name,
+        library._get_compiled_object(),
+        defined,
+        [name for name in needed if not name.startswith("llvm.")],
+        description,
+        compiled.environment,
+        compiled.signature,
+        compiled.reload_init,
+        environments,
+    )
+
+
+def _rebuilt(context, name, machine, defined, needed, description, environment, signature, reload_init, environments):
+    """The kernel of which `_reduced` kept this, or None where the process lacks a symbol that it needs.
+
+    LLVM ends the process if it has to look for one in vain. Numba's registries are left alone: they serve typing and lowering.
+    """
+    import llvmlite.binding
+    from numba.core.compiler import CompileResult
+    from numba.core.runtime.nrt import rtsys
+
+    rtsys.initialize(context)
+    for load in reload_init:
+        load()
+    if not all(map(llvmlite.binding.address_of_symbol, needed)):
+        return None
+    codegen = context.codegen()
+    library = codegen.create_library(name)
+    library.enable_object_caching()
+    library._set_compiled_object(machine)
+    library._finalize_final_module()  # of an empty module; LLVM asks Numba for its machine code and gets this
+    codegen._engine._defined_symbols |= defined
+    entry_point = context.get_executable(library, description, environment)
+    for e in environments:
+        codegen.set_env(e.env_name, e)
+    kept = {
+        "typing_context": context.typing_context,
+        "target_context": context,
+        "entry_point": entry_point,
+        "type_annotation": "",
+        "signature": signature,
+        "library": library,
+        "fndesc": description,
+        "objectmode": False,
+        "lifted": (),
+        "environment": environment,
+        "reload_init": reload_init,
+        "referenced_envs": environments,
+    }
+    return CompileResult(**{field: kept.get(field) for field in CompileResult._fields})
+
+
+def platform():
+    """The kind of machine and system that LLVM compiles for."""
+    import llvmlite.binding
+
+    return llvmlite.binding.get_process_triple()
+
+
+def processor_features():
+    """Features of this processor by LLVM's names; none where it cannot tell."""
+    import llvmlite.binding
+
+    try:
+        return frozenset(name for name, there in llvmlite.binding.get_host_cpu_features().items() if there)
+    except RuntimeError:
+        return frozenset()
+
+
+def usual_target():
+    """Whether Numba compiles for this processor without settings that ask for other code."""
+    config = numba.config
+    unset = config.CPU_NAME is None and config.CPU_FEATURES is None
+    plain = not (config.DEBUGINFO_DEFAULT or config.BOUNDSCHECK or config.OPT != 3)
+    return bool(unset and plain and config.LOOP_VECTORIZE and config.ENABLE_AVX and not config.USING_SVML)
+
+
 class _Locator:
     """Stands where Numba's caches choose a folder; the entries do that."""
 
@@ -496,12 +624,20 @@ class _Locator:
 @functools.cache
 def _cache_class(base):
     """One of Numba's classes of caches, with our files."""
+    objects = "objects" in ACTIVE and base.__module__ == "numba.core.caching"
 
     class Implementation(base._impl_class):
         _locator_classes = [_Locator]
 
+    class ObjectImplementation(Implementation):
+        def reduce(self, compiled):
+            return _reduced(compiled)
+
+        def rebuild(self, context, data):
+            return _rebuilt(context, *data)
+
     class Cache(base):
-        _impl_class = Implementation
+        _impl_class = ObjectImplementation if objects else Implementation
 
         def __init__(self, function, entries):
             super().__init__(function)
@@ -509,7 +645,12 @@ def _cache_class(base):
 
         def load_overload(self, signature, context):
             with contextlib.suppress(Exception):  # whatever is wrong with an entry, the function can be compiled
-                return super().load_overload(signature, context)
+                load = self._load_overload if objects else super().load_overload
+                found = load(signature, context)
+                if found is not None:
+                    return found
+            load_registries()
+            return None
 
         def flush(self):
             pass

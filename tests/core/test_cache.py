@@ -351,7 +351,7 @@ def test_entries_that_cannot_be_rebuilt_are_compiled(project):
 from numba.core import codegen
 def fail(*args):
     raise RuntimeError("LLVM")
-codegen.JITCPUCodegen.unserialize_library = fail
+codegen.JITCodeLibrary._set_compiled_object = fail
 """
     (project.folder / "probe.py").write_text(fail + PROBE)
     result, warned = project()

@@ -103,14 +103,14 @@ print(n == sum(len(k.numba_signatures()) for k in ready), n > 20)
 def test_warmup_knows_all_topics(run_python):
     code = """
 import numbastats as ns
-from numbastats._core import kernel
+from numbastats._core import kernel, warmup
 kernel.Kernel.numba_signatures = lambda k: []  # nothing to compile
 kernel.HostLoop.signatures = property(lambda loop: [], lambda loop, given: None)
-print(ns.warmup(), {name.split(".")[0] for name in kernel.REGISTRY} == set(kernel.TOPICS))
+print(ns.warmup(), {name.split(".")[0] for name in kernel.REGISTRY} == set(warmup.TOPICS))
 """
     assert run_python(code).split() == ["0", "True"]
     with pytest.raises(ValueError, match="'stable'"):
-        kernels.warmup("scalars")
+        numbastats.warmup("scalars")
 
 
 AFTER_WARMUP = {

@@ -1,0 +1,218 @@
+"""Compiling ahead of use: into the disk cache, or into kernel packs; in this process, or in several at a time."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from numbastats._core import cache, numba_internals, packs
+from numbastats._core.checks import choice, is_integer
+from numbastats._core.errors import DeviceNotAvailable
+from numbastats._core.kernel import HOST_LOOPS, REGISTRY, real_gpu
+
+__all__ = ["TOPICS", "build_packs", "warmup"]
+
+TOPICS = ("stable", "mixture", "kde", "bayes", "quantile", "distributions", "random")  # what takes longest first
+USES = {  # kernels of other topics that a topic's functions call
+    "bayes": ("random.",),
+    "kde": ("random.",),
+    "mixture": ("random.",),
+    "quantile": ("random.", "distributions."),
+    "distributions": ("random.", "quantile."),
+}
+
+
+class Job(NamedTuple):
+    """One signature of one twin."""
+
+    name: str
+    twin: str
+    signature: tuple
+
+    def __call__(self):
+        loop = REGISTRY[self.name] if self.name in REGISTRY else HOST_LOOPS[self.name]
+        getattr(loop, self.twin).compile(self.signature)
+
+
+def _jobs(topic, device, parallel) -> list[Job]:
+    """What there is to compile, in an order that is the same in every process."""
+    topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
+    prefixes = tuple(dict.fromkeys(p for name in topics for p in (f"{name}.", *USES.get(name, ()))))
+    for room in {prefix.partition(".")[0] for prefix in prefixes}:
+        package = importlib.import_module(f"numbastats.{room}")
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            importlib.import_module(module.name)  # some are imported by the first call that needs them
+    loops = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in REGISTRY.values()]
+    if device == "cpu":
+        loops += [(loop, loop.signatures) for loop in HOST_LOOPS.values()]
+    jobs = []
+    for prefix in prefixes:
+        for loop, signatures in sorted(loops, key=lambda one: one[0].name):
+            if loop.name.startswith(prefix):
+                twins = ["cuda"] if device == "cuda" else ["serial"]
+                if device == "cpu" and parallel and loop.threaded:
+                    twins.append("parallel")
+                jobs += [Job(loop.name, twin, signature) for signature in signatures for twin in twins]
+    return jobs
+
+
+def warmup(
+    topic: str | None = None,
+    *,
+    parallel: bool = True,
+    workers: int = 1,
+    device: Literal["cpu", "cuda"] = "cpu",
+    progress: Callable[[int, int, str], object] | None = None,
+) -> int:
+    """Compile kernels ahead of use, into the disk cache.
+
+    Parameters
+    ----------
+    topic : {"stable", "mixture", "kde", "bayes", "quantile", "distributions", "random"}, optional
+        Sub-package, with what its functions use of others; all of them by default, which takes minutes.
+    parallel : bool
+        Also compile the parallel twins.
+    workers : int
+        Processes that compile side by side; -1 for one on each core. Numba compiles one function at a time in a process.
+    device : {"cpu", "cuda"}
+        What to compile for.
+    progress : callable, optional
+        ``progress(done, total, name)`` is called after each kernel.
+
+    Returns
+    -------
+    int
+        Number of machine-code variants that are ready.
+
+    Raises
+    ------
+    ValueError
+        For another topic, device or number of workers, and for several workers where the disk cache is off.
+    DeviceNotAvailable
+        For ``device="cuda"`` without a GPU.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> ns.warmup("quantile", parallel=False) > 0
+    True
+    """
+    if not is_integer(workers) or (workers < 1 and workers != -1):
+        raise ValueError(f"workers={workers!r} is not a number of processes; use a positive integer, or -1 for one on each core")
+    if choice("device", device, ("cpu", "cuda")) == "cuda" and not real_gpu():
+        raise DeviceNotAvailable(
+            "device='cuda' was asked for, but no CUDA GPU can be used here, and kernels are compiled for one"
+        )
+    count = (os.cpu_count() or 1) if workers == -1 else int(workers)
+    jobs = _jobs(topic, device, parallel)
+    done = threading.Lock(), [0]
+
+    def tell(job):
+        with done[0]:
+            done[1][0] += 1
+            if progress is not None:
+                progress(done[1][0], len(jobs), job.name)
+
+    if count == 1 or len(jobs) < 2:
+        for job in jobs:
+            job()
+            tell(job)
+        return len(jobs)
+    if not cache.folders():
+        raise ValueError("with NUMBASTATS_CACHE=0 other processes cannot hand over what they compile; use workers=1")
+    _side_by_side(jobs, (topic, device, parallel), count, tell)
+    return len(jobs)
+
+
+def _side_by_side(jobs, what, count, tell, env=None):
+    """Compile in processes, each of which is handed the number of the next job when it is ready."""
+    ahead, failed = iter(range(len(jobs))), []
+
+    def serve():
+        command = [sys.executable, "-c", f"from numbastats._core.warmup import serve; serve{what!r}"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **pipes, env={**os.environ, "NUMBASTATS_MESSAGES": "0", **(env or {})}) as worker:
+            for i in ahead:
+                worker.stdin.write(f"{i}\n")
+                worker.stdin.flush()
+                answer = worker.stdout.readline().strip()
+                if answer != "done":
+                    failed.append(f"{jobs[i].name}: {answer or 'the process ended'}")
+                    return
+                tell(jobs[i])
+            worker.stdin.close()
+
+    threads = [threading.Thread(target=serve) for _ in range(min(count, len(jobs)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise RuntimeError(f"{len(failed)} of {len(threads)} compiling processes failed: {failed[0]}")
+
+
+def serve(topic, device, parallel):
+    """Compile the jobs whose numbers come by standard input; the other side of `_side_by_side`."""
+    jobs = _jobs(topic, device, parallel)
+    for line in sys.stdin:
+        try:
+            jobs[int(line)]()
+            answer = "done"
+        except Exception as error:  # of any kind: it is raised by the process that asked
+            answer = repr(error).replace("\n", " ")
+        print(answer, flush=True)
+
+
+def build_packs(
+    levels: Sequence[str] = (), folder: str | os.PathLike | None = None, *, topic=None, workers: int = -1, progress=None
+) -> dict[str, int]:
+    """Compile kernels for levels of processors and write a kernel pack for each.
+
+    Parameters
+    ----------
+    levels : sequence of str
+        Names in `packs.LEVELS`; that of this processor by default.
+    folder : path, optional
+        Where packs are written; the package's own folder by default, the only one from which they are read.
+    topic, workers, progress
+        As in `warmup`.
+
+    Returns
+    -------
+    dict
+        Size in bytes by level.
+
+    Raises
+    ------
+    ValueError
+        For an unknown level.
+    """
+    folder = Path(folder or cache.PACKS)
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs, sizes = _jobs(topic, "cpu", True), {}
+    done = [0]
+
+    def tell(job):
+        done[0] += 1
+        if progress is not None:
+            progress(done[0], len(jobs) * len(names), job.name)
+
+    names = [choice("level", name, tuple(packs.LEVELS)) for name in levels]
+    names = names or [packs.best_level(numba_internals.processor_features())]
+    for name in names:
+        level = packs.LEVELS[name]
+        with tempfile.TemporaryDirectory() as temporary:
+            env = {"NUMBA_CACHE_DIR": temporary, "NUMBA_CPU_NAME": level.cpu, "NUMBA_CPU_FEATURES": level.features}
+            count = (os.cpu_count() or 1) if workers == -1 else workers
+            _side_by_side(jobs, (topic, "cpu", True), count, tell, {**env, "NUMBASTATS_CACHE": "1", "NUMBASTATS_PACK": "0"})
+            entries = cache.pack_entries(os.path.join(temporary, f"numbastats-{cache.source_digest()}"))
+        sizes[name] = packs.write(str(folder / f"{name}.pack"), cache.made_with(), entries)
+    return sizes
