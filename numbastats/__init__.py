@@ -9,6 +9,10 @@ import contextlib
 import gc
 import importlib
 import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numbastats import bayes, distributions, interop, kde, mixture, quantile, random, scalar, stable, testing
 
 _import_lock = threading.RLock()
 
@@ -61,12 +65,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _LAZY:
         with _importing():
             return importlib.import_module(f"numbastats.{name}")
     raise AttributeError(f"module 'numbastats' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])

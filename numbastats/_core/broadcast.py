@@ -25,7 +25,7 @@ def result_dtype(names, dtypes) -> np.dtype:
     dtypes : sequence of numpy.dtype or None
         None for Python numbers, which do not decide.
     """
-    result = None
+    result: np.dtype | None = None
     for name, d in zip(names, dtypes, strict=True):
         if d is None:
             continue

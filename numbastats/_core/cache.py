@@ -40,7 +40,7 @@ KEPT = 8  # versions of the package whose folders stay, those last used: some ed
 
 _DIGEST = hashlib.sha256().digest_size
 _warned = False
-_used = set()  # folders whose time of last use was renewed by this process
+_used: set[str] = set()  # folders whose time of last use was renewed by this process
 
 
 def _sources():

@@ -85,4 +85,4 @@ def names_ours(function: F) -> F:
             called = function.__qualname__.removesuffix(".__init__")
             raise TypeError(f"{called}() has no argument {found[1]!r}: use {ours}=") from None
 
-    return checked
+    return checked  # type: ignore[return-value]  # of the same signature

@@ -339,7 +339,7 @@ def _wide_codegen():
     return ours
 
 
-_wide_functions = {}  # what Numba compiles for its own use, with that code generator
+_wide_functions: dict = {}  # what Numba compiles for its own use, with that code generator
 
 
 def _wide_target(context):

@@ -29,8 +29,8 @@ _DIGEST = 16  # bytes kept of a digest
 class Level(NamedTuple):
     """A level of processors: what one must have and must lack, and how Numba is told to compile for it."""
 
-    needs: frozenset
-    lacks: frozenset
+    needs: frozenset[str]
+    lacks: frozenset[str]
     cpu: str
     features: str
 
@@ -38,7 +38,7 @@ class Level(NamedTuple):
 _V2 = frozenset("cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3".split())
 _V3 = _V2 | frozenset("avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave".split())
 _V4 = _V3 | frozenset("avx512f avx512bw avx512cd avx512dq avx512vl".split())
-_NONE = frozenset()
+_NONE: frozenset[str] = frozenset()
 
 LEVELS = {  # the best first
     "x86-64-v4-512": Level(_V4 | {"avx512vbmi2"}, _NONE, "x86-64-v4", "+avx512vbmi2"),  # Ice Lake, Zen 4 and later

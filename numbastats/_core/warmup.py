@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from numbastats._core import cache, numba_internals, packs
 from numbastats._core.checks import choice, is_integer
@@ -50,7 +50,7 @@ def _jobs(topic, device, parallel) -> list[Job]:
         package = importlib.import_module(f"numbastats.{room}")
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
             importlib.import_module(module.name)  # some are imported by the first call that needs them
-    loops = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in REGISTRY.values()]
+    loops: list[tuple[Any, list]] = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in REGISTRY.values()]
     if device == "cpu":
         loops += [(loop, loop.signatures) for loop in HOST_LOOPS.values()]
     jobs = []

@@ -95,7 +95,7 @@ class _LevyStable:
         """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. Without `size` they have the parameters' shape."""
         known = 0 if self._fixed is not None else 4
         if len(args) > known:  # as in SciPy, size may follow the parameters, and random_state the size of a frozen law
-            args, size, *rest = args[:known], *args[known:]
+            args, size, *rest = args[:known], *args[known:]  # type: ignore[misc]
             random_state = rest[0] if rest else random_state
         return stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
 

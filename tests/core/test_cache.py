@@ -59,7 +59,7 @@ def f(x):
 @pytest.fixture
 def project(tmp_path):
     """A private copy of the package and a module of formulas beside it; returns a function that runs the probe."""
-    shutil.copytree(PACKAGE, tmp_path / "numbastats", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, tmp_path / "numbastats", ignore=shutil.ignore_patterns("__pycache__", "_packs"))
     (tmp_path / "constants.py").write_text("")
     (tmp_path / "formulas.py").write_text(FORMULAS.format(constant=1.0))
     (tmp_path / "probe.py").write_text(PROBE)
