@@ -50,9 +50,19 @@ def times_exp(body, exponent, lift):
 class Law:
     """A family of distributions: functions of data and parameters, and ``law(*params)`` for fixed ones.
 
-    A subclass states `name`, `names` and `defaults` of its parameters. It defines `_density_values`; and `_problem`,
-    `_described` and `_moments` of one set of parameters in the general form that `_general` gives. In its docstring ``{common}``
-    stands for what all families have in common.
+    A subclass states `name`, `names` and `defaults` of its parameters, and defines four methods. The first takes parameters that
+    broadcast, the others one set in the general form that `_general` gives.
+
+    ``_density_values(kind, x, params, options)``
+        Values of the density (kind "pdf") or its logarithm ("logpdf"), in an array of the kind of `x`.
+    ``_problem(*general)``
+        What is wrong with the parameters; None where they are in the domain.
+    ``_described(*general)``
+        Density of `panels.Masses` and its options for parameters in the domain; ValueError where there is none.
+    ``_moments(*general)``
+        Mean and variance for parameters in the domain.
+
+    In the docstring of a subclass ``{common}`` stands for what all families have in common.
     """
 
     name = ""
@@ -68,7 +78,7 @@ class Law:
         self._made, self._lock = {}, threading.Lock()  # tables by sets of parameters
 
     def __repr__(self):
-        return f"<law {self.name}({', '.join(self.names)})>"
+        return f"<distribution {self.name}({', '.join(self.names)})>"
 
     def __reduce__(self):
         return self.name
@@ -78,22 +88,6 @@ class Law:
     def _general(self, *params):
         """Maps parameters to those of the family's general form."""
         return params
-
-    def _problem(self, *general):
-        """What is wrong with parameters of the general form; None where they are in the domain."""
-        raise NotImplementedError
-
-    def _described(self, *general):
-        """Density of `panels.Masses` and its options for parameters in the domain; ValueError where there is none."""
-        raise NotImplementedError
-
-    def _moments(self, *general):
-        """Mean and variance for parameters in the domain."""
-        raise NotImplementedError
-
-    def _density_values(self, kind, x, params, options):
-        """Values of the density, or its logarithm, in an array of the kind of `x`."""
-        raise NotImplementedError
 
     # functions of values, the parameters of each (along the last axis) and whether tails are upper ones, for more than `_BATCH`
     # sets of parameters; a family without them uses panels and tables
@@ -163,10 +157,6 @@ class Law:
 
     # -- density ------------------------------------------------------------------------------------------------
 
-    def _density(self, kind, x, params, out, dtype, device, workers, stream):
-        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._density_values(kind, x, params, options)
-
     def pdf(
         self,
         x: ArrayLike,
@@ -193,7 +183,8 @@ class Law:
         array or scalar
             NaN out of the domain. In float32 the tails have errors to 200 ulp; ``dtype="float64"`` has not.
         """
-        return self._density("pdf", x, self._bind(params, named), out, dtype, device, workers, stream)
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._density_values("pdf", x, self._bind(params, named), options)
 
     def logpdf(
         self,
@@ -218,7 +209,8 @@ class Law:
         -------
         array or scalar
         """
-        return self._density("logpdf", x, self._bind(params, named), out, dtype, device, workers, stream)
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._density_values("logpdf", x, self._bind(params, named), options)
 
     # -- distribution function -----------------------------------------------------------------------------------
 
@@ -268,10 +260,8 @@ class Law:
         Parameters
         ----------
         x : array_like
-        *params, **named : array_like
-            See the family; broadcast against `x`.
-        out, dtype, device, workers, stream
-            As in `numbastats.quantile.ndtri`.
+        *params, **named, out, dtype, device, workers, stream
+            As in `pdf`.
 
         Returns
         -------

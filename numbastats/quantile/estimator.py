@@ -183,7 +183,7 @@ class Recycler:
     (1.842730034701, True)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         pdf: Callable | None = None,
         *,
