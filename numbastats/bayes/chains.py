@@ -30,7 +30,7 @@ def surrogate_sweeps(n, p):
 
 
 def _factor(H, d):
-    """Lower Cholesky factor of H + diag(d), Fortran order, and d in the bounds that it needed."""
+    """Lower Cholesky factor of H + diag(d), Fortran order, and d clipped as far as the factorisation needs."""
     size = np.maximum(H.diagonal(), 1.0)
     for low, high in ((0.0, math.inf), (1e-13, 1e200), (1e-9, 1e100)):
         A, near = H.copy(order="F"), np.clip(d, low * size, high)
@@ -199,13 +199,13 @@ class Chains:
             if self.wide:
                 B[c] = self._wide_draw(z[c], P[c], Z[c], U[c, 2] if expanded else None)
                 continue
-            # from b and z - X b on: with z itself the least squares cancel, and where b is large nothing of them is left
+            # start from b and z - X b: with z itself the least squares cancel, and a large b leaves none of their digits
             b, g = B[c], 1.0
             L, d = _factor(s["H"], P[c])
             pull = d * b
             v = _solve(L, e[c] - pull)
             if expanded:
-                rest = squares[c] + pull @ b - v @ v  # of which rounding may leave nothing: then a step of plain Gibbs
+                rest = squares[c] + pull @ b - v @ v  # rounding may leave nothing: then a plain Gibbs step
                 g = math.sqrt(2.0 * U[c, 2] / rest) if rest > rounding * squares[c] else 1.0
             B[c] = _solve(L, g * (b @ L + v) + Z[c, : self.p], True)
         return np.ones(B.shape[0])
@@ -222,7 +222,7 @@ class Chains:
         rest = g * z - X @ u - normals[self.p :]
         return u + (X.T @ _solve(L, _solve(L, rest), True)) / d
 
-    # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by what it leaves -------
+    # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by the remainder --------
 
     def _rotate(self):
         s = self.state

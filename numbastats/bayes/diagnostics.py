@@ -16,7 +16,7 @@ _SMALLEST = 1e-300  # excess of a weight over others whose reciprocal the Pareto
 
 
 def _chains(x):
-    """Draws of shape (chains, draws, k), all NaN for a quantity of which one is not finite."""
+    """Draws of shape (chains, draws, k); all NaN for a quantity with a draw that is not finite."""
     x = real64(x)
     if x.ndim == 1:
         x = x[None]
@@ -132,7 +132,7 @@ def ess_bulk(x: ArrayLike) -> float | NDArray[np.float64]:
     Returns
     -------
     float or numpy.ndarray, shape (k,)
-        What ArviZ and Stan give, but for roundings. NaN where a draw is not finite.
+        As ArviZ and Stan compute it, up to rounding. NaN where a draw is not finite.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def psis(log_weights):
     Returns
     -------
     tuple
-        Smoothed log weights, normalised per row, and the Pareto shape k per row (above 0.7: not to be trusted).
+        Smoothed log weights, normalised per row, and the Pareto shape k per row (above 0.7: unreliable).
 
     References
     ----------

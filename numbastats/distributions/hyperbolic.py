@@ -49,7 +49,7 @@ class _Density:
             self.top = float(top)
 
     def _fall(self, x, g):
-        """By how much the exponent is below its largest value."""
+        """The largest value of the exponent minus its value at x."""
         if not self.delta:
             return np.where(x > 0, self.alpha - self.beta, self.alpha + self.beta) * g
         y = x - self.x0

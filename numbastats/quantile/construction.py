@@ -1,4 +1,4 @@
-"""From a density to the tables of one set of parameters: masses, rows, what the certificate says of them."""
+"""From a density to the tables of one set of parameters: masses, rows and their errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REACH = 38.5  # a normal variate beyond it has no double-precision probability
 
 
 class Loaded:
-    """What is left of the masses in a file."""
+    """Masses of a table loaded from a file."""
 
     def __init__(self, p, anchor=0.0):
         self.p, self.anchor = p, anchor
@@ -45,7 +45,7 @@ class Loaded:
 
 @dataclasses.dataclass(frozen=True)
 class One:
-    """Everything about one set of parameters."""
+    """Masses and errors of one set of parameters."""
 
     masses: Masses | Loaded | None = None
     base: Masses | Loaded | None = None
@@ -64,7 +64,7 @@ class One:
 
 
 class _Counted:
-    """A density that counts its values."""
+    """A density that counts its evaluations."""
 
     def __init__(self, density):
         self.density, self.calls = density, 0
@@ -131,7 +131,7 @@ def masses_of(base):
 
 
 def location_of(base):
-    """By how much values of a base distribution are more than those of its masses."""
+    """Shift of a base distribution: its values minus those of its masses."""
     return 0.0 if isinstance(base, (str, tuple)) else float(base._table.shift[base._table.index])
 
 
@@ -270,7 +270,7 @@ def _check_cdf(cdf, masses, values):
 
 
 def from_base(one, base, degree, rng):
-    """A set with rows in the variable of a base distribution; None in place of rows that would not follow the map.
+    """A set with rows in the variable of a base distribution; None instead of rows that cannot follow the map.
 
     Then `mapping` is NaN. The masses of the base, anchored where the target's anchor falls, go into the set if not there.
     """

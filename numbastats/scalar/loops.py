@@ -2,7 +2,7 @@
 
 Names with a leading underscore are free: `build` binds them to scalar functions. All inputs of a map are
 read through `at`, so each may be an array of the output's length or one number. CPU loops run over fixed
-chunks, whatever the number of threads, so results never depend on it.
+chunks, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def words_cuda(k0, k1, stream, first, a, b, out):
                 out[i] = _f(w0, w1, at(a, i), at(b, i))
 
 
-# --- random items: a try for all, vectorised, then what it left open, item by item -----------------------------
+# --- random items: one vectorised try for all, then item by item where it failed -------------------------------
 # For draws that use a varying number of words. An item's counter words are: item low, item high, draw, stream. The first pass
 # turns the four words of draw 0 into two numbers, the second tries to make the draw of them, the third finishes in scalar
 # code. On CUDA `_f` does it all.

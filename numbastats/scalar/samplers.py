@@ -307,7 +307,7 @@ def truncnorm_central(u, w, mu, sigma, low, high):
 
 @device_function
 def _truncnorm(mu, sigma, low, high, u, w):
-    """The quantile of u = 1 - w of a normal law on [low, high]."""
+    """The quantile of u = 1 - w of a normal distribution on [low, high]."""
     T = type(mu)
     a, b, flip = _mirrored(mu, sigma, low, high)
     width = (high - low) / sigma
@@ -342,7 +342,7 @@ def truncnorm_from_words(w0, w1, mu, sigma, low, high):
 
 @device_function
 def _boosted(shape):
-    """The shape whose law is sampled by rejection: Gamma(shape) = Gamma(shape + 1) U^(1/shape) for shape < 1."""
+    """The shape that is sampled by rejection: Gamma(shape) = Gamma(shape + 1) U^(1/shape) for shape < 1."""
     T = type(shape)
     return shape + T(1.0) if shape < T(1.0) else shape
 

@@ -138,7 +138,7 @@ def log_exe1(x):
 
 @device_function
 def inv_mills(m):
-    """phi(m)/Phi(m), the mean of a standard normal law above -m; any m."""
+    """phi(m)/Phi(m), the mean of a standard normal truncated to values above -m; any m."""
     return log_ndtr_ratio(m)[1]
 
 
@@ -181,7 +181,7 @@ def _ratio(b, t):
 
 @device_function
 def horseshoe_density(b, t):
-    """log of the density of b given log tau = t, but for constants and -t: log(e^x E1(x)), x = b^2/(2 tau^2)."""
+    """Log density of b given log tau = t, up to constants and -t: log(e^x E1(x)), x = b^2/(2 tau^2)."""
     return log_exe1(_ratio(b, t))
 
 
@@ -212,7 +212,7 @@ _MOST = 200  # evaluations: a density that is NaN must not loop for ever
 
 @device_function
 def slice_step(phase, count, value, level, t, lo, hi, at, k0, k1, item, stream):
-    """One evaluation of a slice sampler: takes the log density at `at`, says where it is wanted next.
+    """One step of a slice sampler: takes the log density at `at`, returns where to evaluate it next.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def horseshoe_local1(b, t, k0, k1, item, stream):
 
 @device_function
 def lasso_local1(b, t, k0, k1, item, stream):
-    """eta from the inverse Gaussian law of mean tau/|b| and shape 1 (Michael, Schucany and Haas 1976, without cancellation)."""
+    """eta, inverse Gaussian with mean tau/|b| and shape 1 (Michael, Schucany and Haas 1976, without cancellation)."""
     w0, w1, w2, w3 = philox4x32(np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(0), stream, k0, k1)
     z = normal_from_words(w0, w1, 0.0, 1.0)
     r = abs(b) * exp(-t)  # 1/mean
@@ -351,7 +351,7 @@ def global_precision(total, p, inverse_xi, k0, k1, item, stream):
     return min(max(tau, 1e-290), 1e290)
 
 
-# --- numbers of a matrix as they are stored ----------------------------------------------------------------------
+# --- stored numbers of a matrix ----------------------------------------------------------------------------------
 
 
 @device_function

@@ -1,4 +1,4 @@
-"""All that is jitted: the pass over the rows of X, the scales given the coefficients, random numbers, elementwise functions."""
+"""Kernels: the pass over the rows of X, the scales given the coefficients, random numbers, elementwise functions."""
 
 from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, LATENT_STAGE, STAGES

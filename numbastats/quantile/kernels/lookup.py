@@ -1,8 +1,8 @@
-"""Kernels that look values up in quantile tables.
+"""Kernels that evaluate quantile tables.
 
 Row and local variable are found in one vectorised pass, then eight rows of coefficients are taken at a time. On CUDA the rows of
 a degree-7 table are 64 bytes, so a value touches one cache line. All but the data, the integers and the table may be numbers or
-arrays: every value may have a table of its own within `table`. What a way to address a table does not need is 0; `more` is the
+arrays: every value may have a table of its own within `table`. Arguments that a head does not need are 0; `more` is the
 logarithm of the rows per octave, or the number of rows beyond the octaves.
 """
 
