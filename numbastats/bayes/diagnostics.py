@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats._core.elementwise import elementwise
 from numbastats.bayes import kernels
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
@@ -47,12 +46,25 @@ def _split(x):
 
 def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
-    from scipy.stats import rankdata  # here: it takes a second to import
-
     n = x.shape[0] * x.shape[1]
-    r = rankdata(x.reshape(n, -1), axis=0).reshape(x.shape)
-    scores = (r - 0.375) / (n + 0.25)
-    return elementwise(lambda dtype: kernels.ELEMENTWISE["ndtri"], ("ranks",), (scores,), device="cpu", cost=1.5)
+    scores = (_mean_ranks(x.reshape(n, -1)).reshape(x.shape) - 0.375) / (n + 0.25)
+    out = np.empty_like(scores)
+    kernels.ELEMENTWISE["ndtri"].serial(scores.reshape(-1), out.reshape(-1))  # sorting takes 50 times as long
+    return out
+
+
+def _mean_ranks(x):
+    """Ranks from 1 within columns, ties by their mean, all NaN with a NaN. Importing scipy.stats.rankdata takes 0.5 s."""
+    n = x.shape[0]
+    order = np.argsort(x, axis=0)
+    ordered = np.take_along_axis(x, order, axis=0)
+    first = np.vstack([np.ones((1, x.shape[1]), bool), ordered[1:] != ordered[:-1]])
+    place = np.arange(n)[:, None]
+    low = np.maximum.accumulate(np.where(first, place, 0))
+    high = np.minimum.accumulate(np.where(np.roll(first, -1, axis=0), place, n - 1)[::-1])[::-1]
+    ranks = np.empty(x.shape)
+    np.put_along_axis(ranks, order, 0.5 * (low + high) + 1.0, axis=0)
+    return np.where(np.isnan(ordered[-1]), np.nan, ranks)
 
 
 def _variances(x):

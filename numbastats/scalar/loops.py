@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange
 
-from numbastats.scalar.bits import at, in_step
+from numbastats.scalar.bits import at, buffer, in_step, reread
 from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
 
 CHUNK = 4096  # elements per task
@@ -85,10 +85,9 @@ def map5_cuda(x, a, b, c, d, out):
 
 def blocked5_cpu(x, a, b, c, d, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        u = np.empty(BLOCK, out.dtype)
-        v = np.empty(BLOCK, out.dtype)
+        u, v = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
         first = np.int64(k) * CHUNK
-        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
+        for lo in range(first, first + out[first : first + CHUNK].size, BLOCK):
             xb = x[lo : lo + BLOCK]
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
@@ -108,22 +107,22 @@ def blocked5_cpu(x, a, b, c, d, out):
 # `_f` takes words and parameters.
 
 COUNTERS = 32
+WORDS, MOST = 2 * COUNTERS, 4 * COUNTERS  # 64-bit words of a group; its items, at most
 _PER = 2  # items of a counter: 2 in float64, 4 in float32
 
 
 def words_cpu(k0, k1, stream, first, a, b, out):
     group, m = COUNTERS * _PER, COUNTERS // 4
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        words = np.empty(2 * COUNTERS, np.uint64)
-        bits = words.view(out.dtype)
-        u = np.empty(group, out.dtype)
-        v = np.empty(group, out.dtype)
+        words = buffer(WORDS, np.uint64)
+        bits = reread(words, out.dtype)
+        u, v = buffer(MOST, out.dtype), buffer(MOST, out.dtype)
         start = np.int64(k) * CHUNK
-        for lo in range(start, min(start + CHUNK, out.size), group):
+        for lo in range(start, start + out[start : start + CHUNK].size, group):
             counter = (np.int64(first) + lo) // group * COUNTERS
             low, high = np.uint32(counter), np.uint32(counter >> 32)  # a group never crosses a multiple of 2^32
             for i in range(m):  # stores at constant distances in one array: no alias check
-                c = np.uint32(low + np.uint32(i))
+                c = low + np.uint32(i)
                 e, f, g, h = philox4x32_by4(
                     c, c + np.uint32(m), c + np.uint32(2 * m), c + np.uint32(3 * m), high, np.uint32(0), stream, k0, k1
                 )
@@ -164,12 +163,9 @@ def words_cuda(k0, k1, stream, first, a, b, out):
 
 def items_cpu(k0, k1, stream, first, a, b, c, d, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        u = np.empty(BLOCK, out.dtype)
-        v = np.empty(BLOCK, out.dtype)
-        x = np.empty(BLOCK, out.dtype)
-        y = np.empty(BLOCK, out.dtype)
+        u, v, x, y = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
         start = np.int64(k) * CHUNK
-        for lo in range(start, min(start + CHUNK, out.size), BLOCK):
+        for lo in range(start, start + out[start : start + CHUNK].size, BLOCK):
             item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             for i in range(BLOCK):

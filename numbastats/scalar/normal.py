@@ -18,8 +18,8 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, real, to_bits
-from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64, polynomial
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, real, to_bits
+from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
 __all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
 

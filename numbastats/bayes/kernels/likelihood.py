@@ -6,7 +6,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.kernel import Kernel, array_function, device_function
-from numbastats.scalar.bits import in_step
+from numbastats.scalar.bits import buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
 from numbastats.scalar.special import log_ndtr_ratio
@@ -164,9 +164,8 @@ _COPIES = 0  # of a tile: none where it is used as it is stored
 
 def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
     for c in prange(S.shape[0]):
-        u = np.empty((B.shape[0], GROUP))
-        wide = np.empty((_COPIES * tile, X.shape[1]), B.dtype)
-        m, r, dot = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP, B.dtype)
+        u, wide = np.empty((B.shape[0], np.int64(GROUP)), S.dtype), np.empty((_COPIES * tile, X.shape[1]), B.dtype)
+        m, r, dot = buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, B.dtype)
         begin = np.int64(c) * chunk
         end = min(begin + chunk, X.shape[0])
         for q in range(B.shape[0]):

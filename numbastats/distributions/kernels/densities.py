@@ -7,9 +7,11 @@ from numba import cuda, prange
 
 from numbastats._core.kernel import Kernel
 from numbastats.scalar import hyperbolic, loops
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import at, buffer
 
 __all__ = ["GH", "GH_NORM", "LOG_KVE", "STUDENT"]
+
+WORK = 9 * loops.BLOCK
 
 _f = _nodes = _right = _left = _tail = None  # bound by build
 
@@ -17,9 +19,9 @@ _f = _nodes = _right = _left = _tail = None  # bound by build
 def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
     n = loops.BLOCK
     for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
-        work = np.empty(9 * n, out.dtype)  # one array: rows at constant distances need no alias check
+        work = buffer(WORK, out.dtype)  # one array: rows at constant distances need no alias check
         first = np.int64(k) * loops.CHUNK
-        for lo in range(first, min(first + loops.CHUNK, out.size), n):
+        for lo in range(first, first + out[first : first + loops.CHUNK].size, n):
             o = out[lo : lo + n]
             rights, lefts = 0.0, 0.0
             for i in range(o.size):
@@ -27,7 +29,7 @@ def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
                 v, w, rest, h, grow, right, left = _nodes(x[j], at(lam, j), at(alpha, j), at(delta, j), at(mu, j))
                 work[i], work[n + i], work[2 * n + i], work[3 * n + i], work[4 * n + i] = v, w, rest, h, grow
                 work[5 * n + i], work[6 * n + i], work[7 * n + i], work[8 * n + i] = right, left, 0.0, 1.0
-                rights, lefts = max(rights, right), max(lefts, left)
+                rights, lefts = right if right > rights else rights, left if left > lefts else lefts
             for m in range(1, int(rights) + 1):
                 for i in range(o.size):
                     work[7 * n + i], work[8 * n + i] = _right(
