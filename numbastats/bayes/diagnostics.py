@@ -47,24 +47,23 @@ def _split(x):
 def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
     n = x.shape[0] * x.shape[1]
-    scores = (_mean_ranks(x.reshape(n, -1)).reshape(x.shape) - 0.375) / (n + 0.25)
+    scores = (_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25)
     out = np.empty_like(scores)
     kernels.ELEMENTWISE["ndtri"].serial(scores.reshape(-1), out.reshape(-1))  # sorting takes 50 times as long
-    return out
+    return out.reshape(x.shape)
 
 
 def _mean_ranks(x):
-    """Ranks from 1 within columns, ties by their mean, all NaN with a NaN. Importing scipy.stats.rankdata takes 0.5 s."""
-    n = x.shape[0]
-    order = np.argsort(x, axis=0)
-    ordered = np.take_along_axis(x, order, axis=0)
-    first = np.vstack([np.ones((1, x.shape[1]), bool), ordered[1:] != ordered[:-1]])
-    place = np.arange(n)[:, None]
-    low = np.maximum.accumulate(np.where(first, place, 0))
-    high = np.minimum.accumulate(np.where(np.roll(first, -1, axis=0), place, n - 1)[::-1])[::-1]
-    ranks = np.empty(x.shape)
-    np.put_along_axis(ranks, order, 0.5 * (low + high) + 1.0, axis=0)
-    return np.where(np.isnan(ordered[-1]), np.nan, ranks)
+    """Ranks from 1 within each column, ties by their mean; NaN in a column with NaN. Importing SciPy's takes 0.5 s."""
+    ranks = np.empty_like(x)
+    for values, r in zip(x.T, ranks.T, strict=True):
+        order = np.argsort(values)
+        ascending = values[order]
+        edges = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1], [True]]))  # of runs of ties
+        r[order] = np.repeat(0.5 * (edges[:-1] + edges[1:] + 1), np.diff(edges))
+        if np.isnan(ascending[-1]):
+            r[:] = np.nan
+    return ranks
 
 
 def _variances(x):
