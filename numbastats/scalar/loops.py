@@ -128,10 +128,10 @@ def words_cpu(k0, k1, stream, first, a, b, out):
                 )
                 words[i], words[i + m], words[i + 2 * m], words[i + 3 * m] = e[0], f[0], g[0], h[0]
                 words[i + 4 * m], words[i + 5 * m], words[i + 6 * m], words[i + 7 * m] = e[1], f[1], g[1], h[1]
-            for i in range(group):
+            o = out[lo : lo + group]
+            for i in range(o.size):  # `group` is a constant: LLVM would unroll the whole loop, which is slower
                 in_step()
                 u[i], v[i] = _head(bits[i])
-            o = out[lo : lo + group]
             for i in range(o.size):
                 in_step()
                 o[i] = _tail(u[i], v[i], at(a, lo + i), at(b, lo + i))
@@ -168,16 +168,16 @@ def items_cpu(k0, k1, stream, first, a, b, c, d, out):
         for lo in range(start, start + out[start : start + CHUNK].size, BLOCK):
             item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
-            for i in range(BLOCK):
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 u[i], v[i] = word_bits(r0, r1, u[i]), word_bits(r2, r3, v[i])
-            for i in range(BLOCK):
+            for i in range(o.size):
                 in_step()
                 x[i] = _first(u[i], v[i])
-            for i in range(BLOCK):
+            for i in range(o.size):
                 in_step()
                 y[i] = _second(u[i], v[i])
-            o = out[lo : lo + BLOCK]
             for i in range(o.size):
                 in_step()
                 j = lo + i
