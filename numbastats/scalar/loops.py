@@ -78,27 +78,6 @@ def map5_cuda(x, a, b, c, d, out):
         out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i))
 
 
-# --- blocked map: out[i] = tail(x[i], *head(x[i]), a[i], ...) --------------------------------------------------
-# One long dependence chain fills the scheduler; two passes through a 64-element buffer keep it busy. The head returns
-# two numbers (a third buffer costs 8 %). On CUDA `map5_cuda` runs both in one (`_f`) and needs no buffer.
-
-
-def blocked5_cpu(x, a, b, c, d, out):
-    for k in prange((out.size + CHUNK - 1) // CHUNK):
-        u, v = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
-        first = np.int64(k) * CHUNK
-        for lo in range(first, first + out[first : first + CHUNK].size, BLOCK):
-            xb = x[lo : lo + BLOCK]
-            o = out[lo : lo + BLOCK]
-            for i in range(o.size):
-                in_step()
-                u[i], v[i] = _head(xb[i])
-            for i in range(o.size):
-                in_step()
-                j = lo + i
-                o[i] = _tail(xb[i], u[i], v[i], at(a, j), at(b, j), at(c, j), at(d, j))
-
-
 # --- random words: out[i] = tail(*head(bits of item i), ...) ----------------------------------------------------
 # A group of COUNTERS counters gives 2 COUNTERS 64-bit words: w0:w1 of every counter, then w2:w3 of every counter, so that
 # neither the CPU's vectors nor a warp's lanes have to shuffle. A float64 takes one of them; in float32 the lower half serves
