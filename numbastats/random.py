@@ -32,7 +32,7 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, DTypeLike
 
-from numbastats._core.elementwise import draw
+from numbastats._core.elementwise import Draws, draw
 from numbastats._core.errors import names_ours
 from numbastats._core.kernel import Kernel
 from numbastats._core.random import Purpose, key_words, normalise_rng
@@ -43,6 +43,10 @@ __all__ = ["exponential", "gamma", "key", "normal", "truncnorm", "uniform"]
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 Size: TypeAlias = int | Sequence[int] | None
 RNG: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def __dir__():
+    return sorted(__all__)
 
 
 _KEY = (types.uint32, types.uint32, types.uint32, types.int64)
@@ -78,34 +82,6 @@ def _items(name, item, *arrays, **steps):
     )
 
 
-_UNIFORM = _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words)
-_NORMAL = _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words)
-_EXPONENTIAL = _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair, 1)
-_GAMMA = _items(
-    "gamma",
-    samplers.gamma_item,
-    2,
-    _first=samplers.gamma_first,
-    _second=samplers.gamma_second,
-    _try=samplers.gamma_try,
-    _finish=samplers.gamma_finish,
-)
-_TRUNCNORM = _items(
-    "truncnorm",
-    samplers.truncnorm1,
-    1,
-    4,
-    _first=samplers.truncnorm_first,
-    _second=samplers.truncnorm_second,
-    _try=samplers.truncnorm_central,
-    _finish=samplers.truncnorm_finish,
-)
-
-
-def __dir__():
-    return sorted(__all__)
-
-
 def _any(condition):
     return condition if isinstance(condition, bool) else condition.any()
 
@@ -125,6 +101,65 @@ def _refuse_truncnorm(mu, sigma, lo, hi):
     if _any(sigma <= 0):
         raise ValueError("sigma has a value that is not positive; use values > 0 (NaN gives NaN)")
     _refuse_order(("lo", "hi"), lo, hi)
+
+
+_UNIFORM = Draws(
+    _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words),
+    Purpose.UNIFORM,
+    ("low", "high"),
+    arity=2,
+    cost=0.7,
+    refuse=lambda low, high: _refuse_order(("low", "high"), low, high),
+)
+_NORMAL = Draws(
+    _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words),
+    Purpose.NORMAL,
+    ("loc", "scale"),
+    arity=2,
+    cost=2.0,
+    refuse=lambda loc, scale: _refuse_negative("scale", scale),
+)
+_EXPONENTIAL = Draws(
+    _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair, 1),
+    Purpose.EXPONENTIAL,
+    ("scale",),
+    arity=2,
+    cost=1.2,
+    refuse=lambda scale: _refuse_negative("scale", scale),
+)
+_GAMMA = Draws(
+    _items(
+        "gamma",
+        samplers.gamma_item,
+        2,
+        _first=samplers.gamma_first,
+        _second=samplers.gamma_second,
+        _try=samplers.gamma_try,
+        _finish=samplers.gamma_finish,
+    ),
+    Purpose.GAMMA,
+    ("shape", "scale"),
+    arity=4,
+    cost=15.0,
+    refuse=lambda shape, scale: (_refuse_negative("shape", shape), _refuse_negative("scale", scale)),
+)
+_TRUNCNORM = Draws(
+    _items(
+        "truncnorm",
+        samplers.truncnorm1,
+        1,
+        4,
+        _first=samplers.truncnorm_first,
+        _second=samplers.truncnorm_second,
+        _try=samplers.truncnorm_central,
+        _finish=samplers.truncnorm_finish,
+    ),
+    Purpose.TRUNCNORM,
+    ("mu", "sigma", "lo", "hi"),
+    arity=4,
+    cost=20.0,
+    refuse=_refuse_truncnorm,
+)
 
 
 def key(rng: RNG = None) -> tuple[np.uint32, np.uint32]:
@@ -212,8 +247,7 @@ def uniform(
     >>> u.shape, bool((u > 0).all() and (u < 1).all())
     ((2, 3), True)
     """
-    names, refuse = ("low", "high"), lambda low, high: _refuse_order(("low", "high"), low, high)
-    return draw(_UNIFORM, Purpose.UNIFORM, names, (low, high), 2, size, rng, dtype, out, device, workers, stream, 0.7, refuse)
+    return draw(_UNIFORM, (low, high), size, rng, dtype, out, device, workers, stream)
 
 
 @names_ours
@@ -266,8 +300,7 @@ def normal(
     >>> abs(x.mean(axis=0)).round(1)
     array([  0., 100.])
     """
-    names, refuse = ("loc", "scale"), lambda loc, scale: _refuse_negative("scale", scale)
-    return draw(_NORMAL, Purpose.NORMAL, names, (loc, scale), 2, size, rng, dtype, out, device, workers, stream, 2.0, refuse)
+    return draw(_NORMAL, (loc, scale), size, rng, dtype, out, device, workers, stream)
 
 
 @names_ours
@@ -310,10 +343,7 @@ def exponential(
     >>> float(ns.random.exponential(2.0, 100_000, rng=5).mean().round(1))
     2.0
     """
-    names, refuse = ("scale",), lambda scale: _refuse_negative("scale", scale)
-    return draw(
-        _EXPONENTIAL, Purpose.EXPONENTIAL, names, (scale,), 2, size, rng, dtype, out, device, workers, stream, 1.2, refuse
-    )
+    return draw(_EXPONENTIAL, (scale,), size, rng, dtype, out, device, workers, stream)
 
 
 @names_ours
@@ -365,8 +395,7 @@ def gamma(
     >>> float(ns.random.gamma(3.0, 2.0, 100_000, rng=5).mean().round(1))
     6.0
     """
-    names, refuse = ("shape", "scale"), lambda *values: list(map(_refuse_negative, names, values))
-    return draw(_GAMMA, Purpose.GAMMA, names, (shape, scale), 4, size, rng, dtype, out, device, workers, stream, 15.0, refuse)
+    return draw(_GAMMA, (shape, scale), size, rng, dtype, out, device, workers, stream)
 
 
 @names_ours
@@ -419,20 +448,4 @@ def truncnorm(
     >>> bool((x >= 8).all()), float(x.mean().round(1))
     (True, 8.1)
     """
-    names = ("mu", "sigma", "lo", "hi")
-    return draw(
-        _TRUNCNORM,
-        Purpose.TRUNCNORM,
-        names,
-        (mu, sigma, lo, hi),
-        4,
-        size,
-        rng,
-        dtype,
-        out,
-        device,
-        workers,
-        stream,
-        20.0,
-        _refuse_truncnorm,
-    )
+    return draw(_TRUNCNORM, (mu, sigma, lo, hi), size, rng, dtype, out, device, workers, stream)

@@ -1,4 +1,4 @@
-"""The random functions against their laws, and the contract they all keep."""
+"""The random functions against their distributions, and the contract they all keep."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_words_are_philox_of_the_documented_counters():
 
 
 def test_warmup_knows_what_calls_take(run_python):
-    """Numbers alone, and arrays alone: `exponential` of an array and a frozen hyperbolic law were compiled when first called."""
+    """Numbers alone, and arrays alone: `exponential` of an array and a frozen hyperbolic were compiled when first called."""
     code = """
 import numpy as np
 import numbastats as ns

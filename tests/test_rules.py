@@ -165,12 +165,11 @@ def test_private_names_stay_in_their_file(path):
 
 
 def test_twins_stand_side_by_side():
-    """Every loop of `scalar.loops` exists for both devices, apart from CPU-only blockings of a plain map."""
+    """Every loop of `scalar.loops` exists for both devices."""
     names = [n.name for n in tree(ROOT / "scalar" / "loops.py").body if isinstance(n, ast.FunctionDef)]
     cpu = {n[:-4] for n in names if n.endswith("_cpu")}
     cuda = {n[:-5] for n in names if n.endswith("_cuda")}
-    assert cpu - cuda == {"blocked5"}  # CUDA needs no blocking: it runs map5
-    assert cuda <= cpu
+    assert cpu == cuda
 
 
 def test_public_names_exist_and_are_documented():

@@ -39,7 +39,7 @@ from numbastats._core.launch import CUDA_COST, CUDA_FROM, choose_device, launch_
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
-__all__ = ["as_double", "deliver", "draw", "elementwise", "in_float32", "of_host", "place_out"]
+__all__ = ["Draws", "as_double", "deliver", "draw", "elementwise", "in_float32", "of_host", "place_out"]
 
 _NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
 
@@ -377,33 +377,44 @@ def of_host(function):
 # --- random draws ---------------------------------------------------------------------------------------------
 
 
-def draw(kernels, purpose, names, parameters, arity, size, rng, dtype, out, device, workers, stream, cost, refuse=None):
-    """Broadcast, key, launch: the common body of every random function; `refuse` raises for parameters without a distribution."""
+class Draws(NamedTuple):
+    """A random function: its kernel, or kernels by name of the dtype, and how it is started."""
+
+    kernels: Any
+    purpose: Any
+    names: tuple[str, ...]  # of the parameters
+    arity: int  # parameters of the kernel; those that the function lacks are 0
+    cost: float  # nanoseconds per draw on one core
+    refuse: Any = None  # raises for parameters without a distribution
+
+
+def draw(job, parameters, size, rng, dtype, out, device, workers, stream):
+    """Broadcast, key, launch: the common body of every random function, a `Draws`."""
     like = first_array(parameters)
-    parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, names, strict=True)]
-    result_dtype(names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
+    parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, job.names, strict=True)]
+    result_dtype(job.names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
     shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
-    if refuse is not None:
-        refuse(*parameters)
+    if job.refuse is not None:
+        job.refuse(*parameters)
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
     n = total(shape)
     where = choose_device(device, on_device=on_device or kind_of(like).on_device)
     check_workers(workers)
     if n:
-        kernel = kernels[NAME[dtype]] if isinstance(kernels, dict) else kernels
-        args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (arity - len(parameters))
+        kernel = job.kernels[NAME[dtype]] if isinstance(job.kernels, dict) else job.kernels
+        args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (job.arity - len(parameters))
         if out is not None and not on_device:
             args = _copies_where_overlapping(args, flat)
-        fixed = (*key, stream_word(purpose, 0 if dtype == np.float64 else 1))
+        fixed = (*key, stream_word(job.purpose, 0 if dtype == np.float64 else 1))
 
         def slab(lo, hi):
             return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
 
         kinds = [kind_of(out)]
         settle(kinds)
-        launch_all(kernel, slab, (flat,), n, device=where, workers=workers, cost=cost, stream=stream)
+        launch_all(kernel, slab, (flat,), n, device=where, workers=workers, cost=job.cost, stream=stream)
         settle(kinds)
     if out is None and like is not None:
         return in_kind_of(result, like)

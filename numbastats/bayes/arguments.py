@@ -1,4 +1,4 @@
-"""What the user passes, checked: options, the rows and outcomes of a fit, the rows of a prediction."""
+"""Checks of user input: options, the rows and outcomes of a fit, the rows of a prediction."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The parameters of `BayesProbit` at the time of a fit: what is set later is for the next one."""
+    """Parameters of `BayesProbit` when `fit` was called; later changes take effect at the next fit."""
 
     prior: str
     tau_scale: float
@@ -67,7 +67,7 @@ class Options:
 
 
 def count(name, value, least=1):
-    """An integer that is at least so large."""
+    """Return an integer; raise if it is below `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise ValueError(f"{name}={value!r} is not understood; use an integer >= {least}")
     return value
@@ -80,7 +80,7 @@ def check_probability(name, value, text="a probability between 0 and 1"):
 
 
 def checked_options(params):
-    """The options of a fit from the estimator's parameters by name; raises where one is not understood."""
+    """Options of a fit from the estimator's parameters by name; raises for invalid ones."""
     options = Options(**params)
     choice("prior", options.prior, _PRIORS)
     choice("sampler", options.sampler, ("auto", *SAMPLERS))
@@ -102,7 +102,7 @@ def checked_options(params):
 
 
 def storage_type(dtype, quantize):
-    """Name of the type that X is to be stored in, None where its size decides."""
+    """Name of the storage type of X; None where its size decides."""
     try:
         name = dtype if dtype is None or str(dtype) == "bfloat16" else np.dtype(dtype).name
     except TypeError:
@@ -115,7 +115,7 @@ def storage_type(dtype, quantize):
 
 
 def check_memory(draws, columns, keep, chains):
-    """Raise where so many draws per chain would take more than half of the free memory."""
+    """Raise if this many draws per chain would take more than half of the free memory."""
     need = engine.bytes_of_draws(draws, columns, keep, chains)
     if need > 0.5 * engine.free_memory():
         raise MemoryError(
@@ -128,7 +128,7 @@ def check_memory(draws, columns, keep, chains):
 
 
 def matrix(X):
-    """X as an array of two axes, a memory map as one of its own memory; its faults named."""
+    """X as a two-dimensional array; raises for invalid input. A memory map is not copied."""
     if hasattr(X, "toarray"):
         raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
     frame, X = X, unmasked(to_host(X, "X"))
@@ -147,7 +147,7 @@ def matrix(X):
 
 
 def finite(x, first):
-    """Raise where a block of rows has a NaN or infinity; `first` is the number of its first row."""
+    """Raise if a block of rows has a NaN or infinity; `first` is the number of its first row."""
     bad = ~np.isfinite(x)
     if bad.any():
         i, j = np.argwhere(bad)[0]
@@ -156,7 +156,7 @@ def finite(x, first):
 
 
 def block(pair, columns):
-    """Rows and outcomes of a pair that a callable X gave; `columns` is the number of the blocks before, None at first."""
+    """Rows and outcomes of a pair from a callable X; `columns` is their number in earlier blocks, None for the first."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"X() must give pairs (rows, outcomes), got a {type(pair).__name__}")
     x, y = matrix(pair[0]), column(pair[1])
@@ -168,7 +168,7 @@ def block(pair, columns):
 
 
 def check_features(X, names, model):
-    """Raise unless X, whose columns may have names, has the columns that a model was fitted with."""
+    """Raise unless X has the columns of the fit; names are compared where both have them."""
     if X.shape[1] != model.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input: "
@@ -184,14 +184,14 @@ def check_features(X, names, model):
 
 
 def column(y):
-    """Outcomes; a single column as an array of one axis."""
+    """Outcomes as an array; a single column becomes one-dimensional."""
     refuse_mask(y)
     y = np.asarray(to_host(y, "y"))
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def outcomes_of_rows(y, n):
-    """Outcomes as an array of one axis with one for each of n rows."""
+    """Outcomes as a one-dimensional array; raises unless there are n."""
     y = column(y)
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
@@ -217,7 +217,7 @@ def _missing(value):
 
 
 def _two_classes(y):
-    """The different outcomes: one or two."""
+    """The distinct outcomes, one or two."""
     try:
         classes = np.unique(y)
     except TypeError:
@@ -234,7 +234,7 @@ def _two_classes(y):
 
 
 def _with_the_other(classes, improper):
-    """Both classes, where only one was seen and the other can be told from it."""
+    """Both classes where only one was observed and implies the other."""
     if improper:
         raise ValueError("y has one class only: with intercept_scale=inf the posterior is improper; use a finite scale")
     warn(f"y has one class only, {classes.tolist()[0]!r}: the coefficients come from the prior")

@@ -30,11 +30,11 @@ def surrogate_sweeps(n, p):
 
 
 def _factor(H, d):
-    """Lower Cholesky factor of H + diag(d), Fortran order, and d in the bounds that it needed."""
+    """Lower Cholesky factor of H + diag(d), Fortran order, and d clipped as far as the factorisation needs."""
     size = np.maximum(H.diagonal(), 1.0)
     for low, high in ((0.0, math.inf), (1e-13, 1e200), (1e-9, 1e100)):
         A, near = H.copy(order="F"), np.clip(d, low * size, high)
-        A[np.diag_indices_from(A)] += near
+        A.reshape(-1, order="F")[:: len(A) + 1] += near  # a view of the diagonal; NumPy's indices of it take half of the time
         L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
         if info == 0:
             return L, near
@@ -111,7 +111,7 @@ class Chains:
             "nonfinite": 0,
         }
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
-        self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 3))
+        self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 2))
         if self.kind in ("gibbs", "px-gibbs"):
             s["T"][:] = 0.0 if tau is None else math.log(tau)
             s["V"] = np.ones((chains, 2, self.p))
@@ -132,8 +132,8 @@ class Chains:
         return np.uint32((self.state["clock"] * (self.sweeps + 1) + part) & 0xFFFFFFFF)
 
     def _draws(self, part=0):
-        """Normals (chains, p), and per chain two uniforms and a Gamma(n/2) draw."""
-        k.DRAWS.serial(*self.key, self.streams, self._step(part), 0.5 * self.n, self._Z, self._U)
+        """Normals (chains, p), and two uniforms per chain."""
+        k.DRAWS.serial(*self.key, self.streams, self._step(part), self._Z, self._U)
         return self._Z, self._U
 
     def _scales(self, B, T, D, part=0):
@@ -192,21 +192,24 @@ class Chains:
             k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
         elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
             self._scales(B, T, D)
-        Z, U = self._draws()
+        Z, _ = self._draws()
         expanded, rounding = self.kind == "px-gibbs", 64.0 * np.finfo(self.rows.dtype).eps
+        gammas = np.empty(B.shape[0])
+        if expanded:
+            k.GAMMA.serial(*self.key, self.streams, step, 0.5 * self.n, gammas)
         P = D + self.slab
         for c in range(B.shape[0]):
             if self.wide:
-                B[c] = self._wide_draw(z[c], P[c], Z[c], U[c, 2] if expanded else None)
+                B[c] = self._wide_draw(z[c], P[c], Z[c], gammas[c] if expanded else None)
                 continue
-            # from b and z - X b on: with z itself the least squares cancel, and where b is large nothing of them is left
+            # start from b and z - X b: with z itself the least squares cancel, and a large b leaves none of their digits
             b, g = B[c], 1.0
             L, d = _factor(s["H"], P[c])
             pull = d * b
             v = _solve(L, e[c] - pull)
             if expanded:
-                rest = squares[c] + pull @ b - v @ v  # of which rounding may leave nothing: then a step of plain Gibbs
-                g = math.sqrt(2.0 * U[c, 2] / rest) if rest > rounding * squares[c] else 1.0
+                rest = squares[c] + pull @ b - v @ v  # rounding may leave nothing: then a plain Gibbs step
+                g = math.sqrt(2.0 * gammas[c] / rest) if rest > rounding * squares[c] else 1.0
             B[c] = _solve(L, g * (b @ L + v) + Z[c, : self.p], True)
         return np.ones(B.shape[0])
 
@@ -222,7 +225,7 @@ class Chains:
         rest = g * z - X @ u - normals[self.p :]
         return u + (X.T @ _solve(L, _solve(L, rest), True)) / d
 
-    # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by what it leaves -------
+    # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by the remainder --------
 
     def _rotate(self):
         s = self.state

@@ -1,4 +1,4 @@
-"""The design matrix: read in blocks from where it is, surveyed, scaled, and written in its storage type."""
+"""The design matrix: read in blocks, summarised, scaled, and written in its storage type."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LARGEST = 1e100  # of X: X'X and the bounds of prior precisions are in the rang
 
 
 class Reader:
-    """Rows of X in pieces of a size that suits.
+    """Reads the rows of X in pieces.
 
     Parameters
     ----------
     X : array_like, shape (n, p), or callable
-        A callable returns an iterator of pairs (rows, outcomes), which it is asked for at every reading.
+        A callable returns a new iterator of pairs (rows, outcomes) at every reading.
     """
 
     def __init__(self, X):
@@ -46,7 +46,7 @@ class Reader:
             yield x, y
 
     def pieces(self, rows=None):
-        """Number of the first row, rows, their outcomes (None if X is an array); none reaches across a multiple of `rows`."""
+        """Yield first row number, rows, and outcomes (None if X is an array); no piece crosses a multiple of `rows`."""
         lo = 0
         for x, y in self._pairs():
             rows = rows or part_rows(x.shape[1])
@@ -57,12 +57,12 @@ class Reader:
 
 
 def _borders(lo, n, rows):
-    """Where the pieces of n rows begin of which the first has the number lo."""
+    """Where pieces of n rows begin; the first row has number lo."""
     return [*([0] if n else []), *range(rows - lo % rows, n, rows)]
 
 
 def _assembled(pieces, rows, room, write):
-    """Parts of `rows` rows in the memory `room`, which ``write(first row, place, rows, outcomes, memory)`` fills by pieces."""
+    """Yield parts of `rows` rows in the memory `room`, filled by ``write(first row, place, rows, outcomes, memory)``."""
     lo = end = 0
     for lo, x, y in pieces:
         place = lo % rows
@@ -77,7 +77,7 @@ def _assembled(pieces, rows, room, write):
 
 @dataclasses.dataclass(frozen=True)
 class Survey:
-    """What one reading of X tells: sizes, ranges, means and standard deviations of the columns, which hold integers, outcomes."""
+    """Summary of one reading of X: sizes; ranges, means, standard deviations and integer columns; outcomes."""
 
     n: int
     p: int
@@ -181,7 +181,7 @@ class Scaling(NamedTuple):
     trivial: bool  # shift 0 and scale 1
 
     def original(self, B, skip):
-        """Coefficients of the sampler's columns as those of the columns of X, after `skip` of the intercept, on the last axis."""
+        """Coefficients on the scale of X from those of the sampler's columns; the first `skip` belong to the intercept."""
         if self.trivial:
             return B.copy()
         B = B / np.concatenate([np.ones(skip), self.scale])
@@ -191,7 +191,7 @@ class Scaling(NamedTuple):
 
 
 def _unit(sizes):
-    """What coefficients are measured in: a power of two by which the smallest columns come near 1, if they are far below.
+    """Unit of the coefficients: a power of two that brings the smallest columns near 1 if they are far below.
 
     Prior precisions of coefficients are kept above 1e-12, for the Cholesky factorisation, and start values are near 1.
     """
@@ -202,7 +202,7 @@ def _unit(sizes):
 
 
 def storage_by_size(facts):
-    """The type of X in memory where the user asks for none."""
+    """Storage type of X where the user does not choose one."""
     return "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
 
 
@@ -299,7 +299,7 @@ class Source:
             out[...] = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
 
     def _check(self, lo, place, x, y):
-        """Raise unless a callable gives what it gave before: outcomes, number of columns, the first row of every part."""
+        """Raise unless a callable repeats its first reading: outcomes, number of columns, the first row of every part."""
         again = "X() must give the same rows in the same order at every call"
         if lo + len(x) > self.shape[0]:
             raise ValueError(f"X() gave more than the {self.shape[0]} rows of its first reading; {again}")
@@ -312,7 +312,7 @@ class Source:
             raise ValueError(f"X() gave other numbers in row {lo} than before; {again}")
 
     def parts(self, rows):
-        """Number of the first row and the stored rows, `rows` at a time, in memory that is used again."""
+        """Yield first row number and stored rows, `rows` at a time; the memory is reused."""
         n = 0
 
         def write(lo, place, x, y, out):

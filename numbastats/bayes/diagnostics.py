@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats._core.elementwise import elementwise
 from numbastats.bayes import kernels
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
@@ -16,7 +15,7 @@ _SMALLEST = 1e-300  # excess of a weight over others whose reciprocal the Pareto
 
 
 def _chains(x):
-    """Draws of shape (chains, draws, k), all NaN for a quantity of which one is not finite."""
+    """Draws of shape (chains, draws, k); all NaN for a quantity with a draw that is not finite."""
     x = real64(x)
     if x.ndim == 1:
         x = x[None]
@@ -47,12 +46,24 @@ def _split(x):
 
 def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
-    from scipy.stats import rankdata  # here: it takes a second to import
-
     n = x.shape[0] * x.shape[1]
-    r = rankdata(x.reshape(n, -1), axis=0).reshape(x.shape)
-    scores = (r - 0.375) / (n + 0.25)
-    return elementwise(lambda dtype: kernels.ELEMENTWISE["ndtri"], ("ranks",), (scores,), device="cpu", cost=1.5)
+    scores = (_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25)
+    out = np.empty_like(scores)
+    kernels.ELEMENTWISE["ndtri"].serial(scores.reshape(-1), out.reshape(-1))  # sorting takes 50 times as long
+    return out.reshape(x.shape)
+
+
+def _mean_ranks(x):
+    """Ranks from 1 within each column, ties by their mean; NaN in a column with NaN. Importing SciPy's takes 0.5 s."""
+    ranks = np.empty_like(x)
+    for values, r in zip(x.T, ranks.T, strict=True):
+        order = np.argsort(values)
+        ascending = values[order]
+        edges = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1], [True]]))  # of runs of ties
+        r[order] = np.repeat(0.5 * (edges[:-1] + edges[1:] + 1), np.diff(edges))
+        if np.isnan(ascending[-1]):
+            r[:] = np.nan
+    return ranks
 
 
 def _variances(x):
@@ -132,7 +143,7 @@ def ess_bulk(x: ArrayLike) -> float | NDArray[np.float64]:
     Returns
     -------
     float or numpy.ndarray, shape (k,)
-        What ArviZ and Stan give, but for roundings. NaN where a draw is not finite.
+        As ArviZ and Stan compute it, up to rounding. NaN where a draw is not finite.
 
     Raises
     ------
@@ -218,7 +229,7 @@ def psis(log_weights):
     Returns
     -------
     tuple
-        Smoothed log weights, normalised per row, and the Pareto shape k per row (above 0.7: not to be trusted).
+        Smoothed log weights, normalised per row, and the Pareto shape k per row (above 0.7: unreliable).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The run of a fit: chains advanced until they agree, what is kept of their draws, and what is said where they do not."""
+"""The run of a fit: advances the chains until they agree, stores draws, and explains where they do not agree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIGHT = 0.6  # Pareto shape from which on the surrogate's tails are too light
 
 
 def free_memory():
-    """Bytes, infinite where the system does not tell."""
+    """Free memory in bytes; infinite where the system does not report it."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -31,7 +31,7 @@ def free_memory():
 
 
 def bytes_of_draws(draws, columns, keep, chains):
-    """Bytes of so many draws per chain."""
+    """Bytes that this many draws per chain take."""
     return 8.0 * chains * (draws or _FIRST) * (columns + 2) * {"draws": 1, "all": 2}.get(keep, 0)
 
 
@@ -47,7 +47,7 @@ def goals(options, n, p):
 
 @contextlib.contextmanager
 def _interrupts():
-    """A list that Ctrl-C makes longer: it is looked at between iterations, which it must not tear. A second one acts at once."""
+    """Collect Ctrl-C in a list, which is checked between iterations so that none is left half done; a second one acts at once."""
     seen, usual = [], signal.default_int_handler
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
         yield seen
@@ -74,7 +74,7 @@ class Moments:
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of coefficients of columns near 1e-160 are infinite
     def add(self, B):
-        """Take a draw of every chain into account."""
+        """Add a draw of every chain."""
         self.n += 1
         before = B - self.mean
         self.mean += before / self.n
@@ -109,7 +109,7 @@ def agree(x, moments):
 
 @dataclasses.dataclass(frozen=True)
 class Posterior:
-    """What a run has found; the fields are the attributes of `BayesProbit`."""
+    """Result of a run; the fields are the attributes of `BayesProbit`."""
 
     draws: dict
     moments: dict
@@ -119,16 +119,16 @@ class Posterior:
 
 
 class Run:
-    """Chains of a fit, what is kept of them, and when to stop.
+    """The chains of a fit, their stored draws, and when to stop.
 
     Parameters
     ----------
     chains : Chains
     options : Options
     scaling : Scaling
-        From the sampler's columns to those of X.
+        Maps the sampler's columns to those of X.
     names : list of str
-        Of the columns of X.
+        Names of the columns of X.
 
     Attributes
     ----------
@@ -210,13 +210,13 @@ class Run:
         return self.scaling.original(B, self.chains.skip)
 
     def _quantities(self, s):
-        """What the callback is told effective sample sizes of, shape (chains, k)."""
+        """Quantities whose effective sample sizes the callback gets, shape (chains, k)."""
         B, skip = self._original(s["B"]), self.chains.skip
         tau = s["T"][:, None] if self.options.tau is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
 
     def progress(self):
-        """What the callback is told."""
+        """The dictionary that the callback gets."""
         s = self.chains.state
         names = ["intercept"] * self.chains.skip + ["log_tau"] * (self.options.tau is None) + ["norm"]
         ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
@@ -228,7 +228,7 @@ class Run:
             "coefficients": self._original(s["B"]),
         }
 
-    # --- what was found -------------------------------------------------------------------------------------------------
+    # --- results --------------------------------------------------------------------------------------------------------
 
     def _summary(self):
         chains, s = self.chains, self.chains.state
@@ -266,7 +266,7 @@ class Run:
     def _light_tails(self):
         return _light(self.posterior.stats)
 
-    # --- what has not converged, by how much, and what to do about it ------------------------------------------------------
+    # --- messages about chains that do not agree ---------------------------------------------------------------------------
 
     def complaint(self):
         """Text of the warning of a run that has not converged."""

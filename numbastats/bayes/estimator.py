@@ -185,7 +185,7 @@ class BayesProbit(Estimator):
     stats_: dict[str, Any]
     sampler_: str
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         prior: Prior = "horseshoe",
         *,
@@ -687,7 +687,7 @@ class HorseshoeProbit(BayesProbit):
     HorseshoeProbit(slab=3.0, rng=1)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         *,
         tau_scale: float = 1.0,

@@ -103,7 +103,7 @@ def log_exe1(
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
-    """log(e^x E1(x)), E1 the exponential integral: the log density of a horseshoe coefficient, but for constants.
+    """log(e^x E1(x)), E1 the exponential integral: the log density of a horseshoe coefficient up to constants.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Rows:
             self._whole = cuda.to_device(X)
 
     def _parts(self):
-        """Number of the first row and rows as floats, a part of whole chunks at a time."""
+        """Yield first row number and rows as floats, whole chunks at a time."""
         if isinstance(self.X, np.ndarray):
             stored = ((lo, self.X[lo : lo + self.part]) for lo in range(0, self.shape[0], self.part))
         else:
@@ -136,7 +136,7 @@ class Rows:
         return self._held(H)
 
     def _held(self, H):
-        """H, infinite where it is beyond the type in which a pass adds up."""
+        """H, infinite where it exceeds the range of the sums of a pass."""
         H[abs(H) > np.finfo(self.dtype).max] = np.inf
         return H
 

@@ -1,4 +1,4 @@
-"""What draws of the coefficients predict: probabilities, intervals, summaries, and criteria of predictive accuracy."""
+"""Predictions from draws of the coefficients: probabilities, intervals, summaries, criteria of predictive accuracy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def predictors(draws, X, number=None):
         "beta", shape (chains, draws, p), and "intercept", shape (chains, draws).
     X : numpy.ndarray, shape (n, p)
     number : int, optional
-        Take so many of the draws, equally spaced.
+        Use this many of the draws, equally spaced.
 
     Yields
     ------
@@ -108,7 +108,7 @@ def normal_log_probabilities(scores):
 
 
 def side_by_side(draws, names, *, intercept, tau):
-    """All draws side by side (chains, draws, k), and their names; the intercept first and log tau last, if wanted."""
+    """All draws side by side (chains, draws, k), and their names; the intercept first and log tau last, if requested."""
     parts = [draws["intercept"][:, :, None]] if intercept else []
     labels = ["intercept"] if intercept else []
     parts += [draws["beta"]]

@@ -1,4 +1,4 @@
-"""What all families of distributions share: functions of data and parameters, and tables where the parameters are fixed."""
+"""Base of all families: functions of data and parameters, and tables for fixed parameters."""
 
 from __future__ import annotations
 
@@ -50,15 +50,25 @@ def times_exp(body, exponent, lift):
 class Law:
     """A family of distributions: functions of data and parameters, and ``law(*params)`` for fixed ones.
 
-    A subclass states `name`, `names` and `defaults` of its parameters. It defines `_density_values`; and `_problem`,
-    `_described` and `_moments` of one set of parameters in the general form that `_general` gives. In its docstring ``{common}``
-    stands for what all families have in common.
+    A subclass states `name`, `names` and `defaults` of its parameters, and defines four methods. The first takes parameters that
+    broadcast, the others one set in the general form that `_general` gives.
+
+    ``_density_values(kind, x, params, options)``
+        Values of the density (kind "pdf") or its logarithm ("logpdf"), in an array of the kind of `x`.
+    ``_problem(*general)``
+        What is wrong with the parameters; None where they are in the domain.
+    ``_described(*general)``
+        Density of `panels.Masses` and its options for parameters in the domain; ValueError where there is none.
+    ``_moments(*general)``
+        Mean and variance for parameters in the domain.
+
+    In the docstring of a subclass ``{common}`` stands for what all families have in common.
     """
 
     name = ""
     names: tuple[str, ...] = ()
     defaults: tuple[float, ...] = ()  # of the last parameters
-    base = "uniform"  # of the tables with fixed parameters, unless they are told
+    base = "uniform"  # default of the tables with fixed parameters
 
     def __init_subclass__(cls):
         cls.__doc__ = cls.__doc__ and inspect.cleandoc(cls.__doc__).replace("{common}", _COMMON)
@@ -68,32 +78,16 @@ class Law:
         self._made, self._lock = {}, threading.Lock()  # tables by sets of parameters
 
     def __repr__(self):
-        return f"<law {self.name}({', '.join(self.names)})>"
+        return f"<distribution {self.name}({', '.join(self.names)})>"
 
     def __reduce__(self):
         return self.name
 
-    # -- what a family defines ----------------------------------------------------------------------------------
+    # -- hooks of a family --------------------------------------------------------------------------------------
 
     def _general(self, *params):
         """Maps parameters to those of the family's general form."""
         return params
-
-    def _problem(self, *general):
-        """What is wrong with parameters of the general form; None where they are in the domain."""
-        raise NotImplementedError
-
-    def _described(self, *general):
-        """Density of `panels.Masses` and its options for parameters in the domain; ValueError where there is none."""
-        raise NotImplementedError
-
-    def _moments(self, *general):
-        """Mean and variance for parameters in the domain."""
-        raise NotImplementedError
-
-    def _density_values(self, kind, x, params, options):
-        """Values of the density, or its logarithm, in an array of the kind of `x`."""
-        raise NotImplementedError
 
     # functions of values, the parameters of each (along the last axis) and whether tails are upper ones, for more than `_BATCH`
     # sets of parameters; a family without them uses panels and tables
@@ -163,10 +157,6 @@ class Law:
 
     # -- density ------------------------------------------------------------------------------------------------
 
-    def _density(self, kind, x, params, out, dtype, device, workers, stream):
-        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._density_values(kind, x, params, options)
-
     def pdf(
         self,
         x: ArrayLike,
@@ -193,7 +183,8 @@ class Law:
         array or scalar
             NaN out of the domain. In float32 the tails have errors to 200 ulp; ``dtype="float64"`` has not.
         """
-        return self._density("pdf", x, self._bind(params, named), out, dtype, device, workers, stream)
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._density_values("pdf", x, self._bind(params, named), options)
 
     def logpdf(
         self,
@@ -218,7 +209,8 @@ class Law:
         -------
         array or scalar
         """
-        return self._density("logpdf", x, self._bind(params, named), out, dtype, device, workers, stream)
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._density_values("logpdf", x, self._bind(params, named), options)
 
     # -- distribution function -----------------------------------------------------------------------------------
 
@@ -268,10 +260,8 @@ class Law:
         Parameters
         ----------
         x : array_like
-        *params, **named : array_like
-            See the family; broadcast against `x`.
-        out, dtype, device, workers, stream
-            As in `numbastats.quantile.ndtri`.
+        *params, **named, out, dtype, device, workers, stream
+            As in `pdf`.
 
         Returns
         -------
@@ -318,11 +308,11 @@ class Law:
         made = FrozenLaw(self, tuple(np.array(c) for c in zip(*sets, strict=True)), quiet=True)
         for values, ok in zip(sets, made.certificate.ok, strict=True):
             if not ok and not self._problem(*self._general(*values)):
-                FrozenLaw(self, values)  # raises, and says why there is no table
+                FrozenLaw(self, values)  # raises with the reason
         return made
 
     def _tables(self, sets):
-        """The tables of some sets of parameters, which are kept up to `_MEMORY`."""
+        """Tables of these sets of parameters, cached up to `_MEMORY` bytes."""
         made = self._made.get(sets)
         if made is None:
             made = self._build(sets)
@@ -589,7 +579,7 @@ class FrozenLaw(Recycler):
 
 
 def _in_one_kind(x, params, dtype):
-    """Data as the kind of array that results will be, which the parameters may decide; and an array of that kind or None."""
+    """Data as the kind of array that the result will be, and an array of that kind (None: NumPy)."""
     like = first_array((x, *params))
     if like is None or type(x) is type(like) and device_kind(x) == device_kind(like):
         return x, like
@@ -597,7 +587,7 @@ def _in_one_kind(x, params, dtype):
 
 
 def _sets(params):
-    """The different sets of parameters, and which of them belongs to each element of their broadcast shape."""
+    """The distinct sets of parameters, and the index of the set at each element of their broadcast shape."""
     arrays = [np.asarray(to_host(p, "a parameter"), np.float64) for p in params]
     if all(a.size == 1 for a in arrays):
         return [tuple(a.item() for a in arrays)], np.zeros(np.broadcast_shapes(*(a.shape for a in arrays)), np.int64)
@@ -607,12 +597,12 @@ def _sets(params):
 
 
 def as_float(p):
-    """A parameter as an array or a number of floating point; integers become float64."""
+    """A parameter as a floating-point array or number; integers become float64."""
     return p if hasattr(p, "dtype") else np.asarray(p, dtype=np.float64)[()]
 
 
 def named_error(law, values, error):
-    """The same error with the parameters it is about."""
+    """The error with the parameters named in its message."""
     listed = ", ".join(f"{n}={float(v)!r}" for n, v in zip(law.names, values, strict=True))
     return ValueError(f"{law.name}({listed}): {error}")
 
@@ -641,5 +631,5 @@ def _fits_float32(table):
     return len(table) <= quantile_table.EXACT32 and not ((centre == 0) | np.isinf(centre)).any()
 
 
-_NO_SIDE = np.zeros((1, SIDE_COLUMNS))  # next to nothing lies there
+_NO_SIDE = np.zeros((1, SIDE_COLUMNS))  # it has next to no mass
 _NO_SIDE[0, [1, -1]] = 1.0

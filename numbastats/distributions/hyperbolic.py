@@ -49,7 +49,7 @@ class _Density:
             self.top = float(top)
 
     def _fall(self, x, g):
-        """By how much the exponent is below its largest value."""
+        """The largest value of the exponent minus its value at x."""
         if not self.delta:
             return np.where(x > 0, self.alpha - self.beta, self.alpha + self.beta) * g
         y = x - self.x0
@@ -208,12 +208,8 @@ class Hyperbolic(GeneralizedHyperbolic):
 
     Parameters
     ----------
-    alpha, beta : array_like
-        Tail parameters, |beta| < alpha.
-    delta : array_like
-        Scale, > 0.
-    mu : array_like, optional
-        Location.
+    alpha, beta, delta, mu : array_like
+        As for `generalized_hyperbolic`.
 
     {common}
 
@@ -236,12 +232,8 @@ class NormalInverseGaussian(GeneralizedHyperbolic):
 
     Parameters
     ----------
-    alpha, beta : array_like
-        Tail parameters, |beta| < alpha.
-    delta : array_like
-        Scale, > 0.
-    mu : array_like, optional
-        Location.
+    alpha, beta, delta, mu : array_like
+        As for `generalized_hyperbolic`.
 
     {common}
 
@@ -268,10 +260,8 @@ class VarianceGamma(GeneralizedHyperbolic):
         Shape, > 0; at most 1/2 the density is infinite at mu, and next to mu an error of the mass (the Bessel function is good to
         3e-14) becomes one of x - mu that is 1/(2 lam) times as large. A table needs lam > 0.005. Densities of a large lam lose
         digits to cancellation between their factors: errors of 6e-12 were seen near 750, 9e-9 at 1e6.
-    alpha, beta : array_like
-        Tail parameters, |beta| < alpha.
-    mu : array_like, optional
-        Location.
+    alpha, beta, mu : array_like
+        As for `generalized_hyperbolic`.
 
     {common}
 

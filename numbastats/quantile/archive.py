@@ -22,7 +22,7 @@ _CERTIFICATE = ("ok", "max_rel_err", "tail_mass", "calls", "lower", "upper", "di
 
 
 class Archive(NamedTuple):
-    """What a file holds."""
+    """Contents of a file."""
 
     table: QuantileTable
     certificate: dict
@@ -31,7 +31,7 @@ class Archive(NamedTuple):
 
 
 def save(path, table, certificate, norm_const, setup_seconds):
-    """Write a `QuantileTable` and what is known of it to a file of NumPy's .npz format."""
+    """Write a `QuantileTable` and its certificate to a file of NumPy's .npz format."""
     if not isinstance(table.base, (str, tuple)):
         raise ValueError("a table whose base is another table is not saved; save the two and build the map anew")
     kinds = {kind: rows for kind, rows in (("uniform", table.uniform), ("signed", table.signed)) if rows is not None}
@@ -61,7 +61,7 @@ def save(path, table, certificate, norm_const, setup_seconds):
 
 
 def load(path):
-    """Read what `save` wrote."""
+    """Read a file that `save` wrote."""
     damaged = f"{path} is no table, or damaged; pass a file that Recycler.save wrote"
     f = read_archive(path, "meta", damaged)
     try:
@@ -79,7 +79,7 @@ def load(path):
 
 
 class _Inconsistent(ValueError):
-    """Contents of a file that do not go together."""
+    """Inconsistent contents of a file."""
 
 
 def _held(condition, message):
@@ -103,7 +103,7 @@ def _array(f, name, shape, kinds="f"):
 
 
 def _made(f, meta):
-    """The contents, after every number that leads to a place in an array has been checked."""
+    """The contents; every number that becomes an index is checked."""
     base = meta["base"]
     base = check_base(tuple(tuple(part) if isinstance(part, list) else part for part in base) if isinstance(base, list) else base)
     degree = _number(meta, "degree", 5, 7)

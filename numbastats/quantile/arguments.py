@@ -1,4 +1,4 @@
-"""What users hand to tables: base distributions, densities, parameters, options, float types."""
+"""Checks of the input to tables: base distributions, densities, parameters, options, float types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
 
 def check_base(base):
-    """A base distribution as it is kept; ValueError naming what is allowed."""
+    """A base distribution in its canonical form; ValueError for an unknown one."""
     if isinstance(getattr(base, "_table", None), QuantileTable):
         if base.shape != ():
             raise ValueError(f"base has parameters of shape {base.shape}; use a distribution with one set of parameters")
@@ -56,7 +56,7 @@ def check_base(base):
 
 
 class Order(NamedTuple):
-    """What kind of table is asked for."""
+    """Options of a table."""
 
     base: object
     degree: int
@@ -65,7 +65,7 @@ class Order(NamedTuple):
 
 
 def check_order(base, accuracy, degree, tail):
-    """The options of a table."""
+    """Check the options of a table."""
     choice("accuracy", accuracy, ("double", "full"))
     choice("degree", degree, (5, 7))
     base = check_base(base)
@@ -77,7 +77,7 @@ def check_order(base, accuracy, degree, tail):
 
 
 class Parameters(NamedTuple):
-    """Parameters broadcast against each other, their sets, and the dtype by which they decide that of results."""
+    """Broadcast parameters, their sets, and their dtype for the promotion of results (None: Python numbers)."""
 
     arrays: tuple
     shape: tuple
@@ -86,7 +86,7 @@ class Parameters(NamedTuple):
 
 
 def check_parameters(params):
-    """Parameters of one table, or of a batch."""
+    """Check the parameters of one table, or of a batch."""
     for p in params:
         refuse_mask(p)
     given = [d for d in map(given_dtype, params) if d is not None]
@@ -104,7 +104,7 @@ def check_parameters(params):
 
 
 class Density(NamedTuple):
-    """A density as tables are built from it.
+    """A density to build tables from.
 
     `describe` gives the density and the options of its masses for one set of parameters. `scan` compares the density with its
     panels at more points; `named` turns a ValueError about one set of parameters into one that names them.
@@ -118,7 +118,7 @@ class Density(NamedTuple):
 
 
 def check_density(pdf, logpdf, cdf, sf, anchor, support, scale, singular, breaks, normalised):
-    """A density from the functions that a user has."""
+    """Check the functions of a user; returns their `Density`."""
     if sum(given is not None for given in (pdf, logpdf, sf)) != 1 or (sf is not None and cdf is None):
         raise ValueError("give either pdf= or logpdf= (and cdf= as a check), or both cdf= and sf=")
     for name, function in (("pdf", pdf), ("logpdf", logpdf), ("cdf", cdf), ("sf", sf)):
@@ -167,20 +167,20 @@ def _describe(pdf, logpdf, cdf, sf, options, *values):
 class _Distances:
     """Density of a distribution of SciPy in distances from its anchor."""
 
-    def __init__(self, law, anchor, unit):
-        self.law, self.anchor, self.unit = law, anchor, unit
+    def __init__(self, distribution, anchor, unit):
+        self.distribution, self.anchor, self.unit = distribution, anchor, unit
         self.offset = abs(anchor) * unit
 
     def __call__(self, y):
-        return self.law.pdf(self.anchor + y / self.unit) / self.unit
+        return self.distribution.pdf(self.anchor + y / self.unit) / self.unit
 
     def cdf(self, y):
         """Distribution function."""
-        return self.law.cdf(self.anchor + y / self.unit)
+        return self.distribution.cdf(self.anchor + y / self.unit)
 
 
 def check_frozen(frozen, options):
-    """Density and options of a table of a frozen distribution of SciPy, and the place that its anchor has."""
+    """Density and options for a frozen distribution of SciPy, and the place of its anchor."""
     for method in ("pdf", "cdf", "ppf", "support"):
         if not callable(getattr(frozen, method, None)):
             raise TypeError(
@@ -193,9 +193,9 @@ def check_frozen(frozen, options):
         )
     if not all(math.isfinite(q) for q in frozen.ppf([0.25, 0.75])):
         raise ValueError(f"the quartiles of {frozen!r} are {frozen.ppf([0.25, 0.75])}; its parameters are out of their domain")
-    law, loc, unit = _standardised(frozen)
-    lower, upper = (float(e) for e in law.support())
-    quarter, median, three = (float(q) for q in law.ppf([0.25, 0.5, 0.75]))
+    standard, loc, unit = _standardised(frozen)
+    lower, upper = (float(e) for e in standard.support())
+    quarter, median, three = (float(q) for q in standard.ppf([0.25, 0.5, 0.75]))
     spread = three - quarter
     ends = [e for e in (lower, upper) if abs(e - median) < _FAR_END * spread]
     if "anchor" in options:
@@ -209,7 +209,7 @@ def check_frozen(frozen, options):
     options.setdefault("scale", unit * spread)
     if "breaks" in options:
         options["breaks"] = np.asarray(options["breaks"], np.float64) - place
-    density = _Distances(law, anchor, unit)
+    density = _Distances(standard, anchor, unit)
     return density, options | dict(cdf=density.cdf, support=inside), place
 
 
@@ -223,12 +223,12 @@ def _standardised(frozen):
 
 
 def given_dtype(value):
-    """The dtype by which an argument decides that of the result; None for Python numbers, which do not."""
+    """The dtype of an argument for the promotion of results; None for Python numbers, which take no part."""
     return numpy_dtype(value if device_kind(value) or is_torch(value) else as_host(value))
 
 
 def float_type(values, dtype, params=None):
-    """The float type of a call: that asked for, else NumPy's result type of the data and of parameters with dtype `params`.
+    """The float type of a call: the requested one, else NumPy's result type of the data and of parameters with dtype `params`.
 
     Headers, which are float64, must not widen float32 data.
     """

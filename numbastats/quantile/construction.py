@@ -1,4 +1,4 @@
-"""From a density to the tables of one set of parameters: masses, rows, what the certificate says of them."""
+"""From a density to the tables of one set of parameters: masses, rows and their errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REACH = 38.5  # a normal variate beyond it has no double-precision probability
 
 
 class Loaded:
-    """What is left of the masses in a file."""
+    """Masses of a table loaded from a file."""
 
     def __init__(self, p, anchor=0.0):
         self.p, self.anchor = p, anchor
@@ -45,7 +45,7 @@ class Loaded:
 
 @dataclasses.dataclass(frozen=True)
 class One:
-    """Everything about one set of parameters."""
+    """Masses and errors of one set of parameters."""
 
     masses: Masses | Loaded | None = None
     base: Masses | Loaded | None = None
@@ -64,7 +64,7 @@ class One:
 
 
 class _Counted:
-    """A density that counts its values."""
+    """A density that counts its evaluations."""
 
     def __init__(self, density):
         self.density, self.calls = density, 0
@@ -131,7 +131,7 @@ def masses_of(base):
 
 
 def location_of(base):
-    """By how much values of a base distribution are more than those of its masses."""
+    """Shift of a base distribution: its values minus those of its masses."""
     return 0.0 if isinstance(base, (str, tuple)) else float(base._table.shift[base._table.index])
 
 
@@ -144,11 +144,11 @@ def base_shape(base):
 
 
 def make(density, values, order, bits, split):
-    """Everything about one set of parameters: `One`, the rows by probability, those from the base (None without).
+    """Build one set of parameters: its `One`, the rows by probability, and the rows from the base (or None).
 
-    Rows that miss the target are cut into parts with `split`. `density` and `order` are those of `arguments`.
+    With `split`, rows that miss the target are cut into parts. `density` and `order` are those of `arguments`.
 
-    Raises ValueError for a density or parameters that there is no table of.
+    Raises ValueError for a density or parameters without a table.
     """
     function, options = density.describe(*values)
     counted = _Counted(function)
@@ -176,10 +176,10 @@ def make(density, values, order, bits, split):
 
 
 def check_norm(norm, normalised):
-    """ValueError where the integral of the density shows that a part of it was missed.
+    """Raise ValueError if the integral of the density shows that a part of it was missed.
 
-    With `normalised` None only an integral between 1e-6 and 1 is suspect, as that of a normalised density with a part missed is
-    there; far smaller ones belong to densities without their constant.
+    With `normalised` None only an integral between 1e-6 and 1 is suspect: a normalised density with a part missed has such a one,
+    a density without its constant usually a far smaller one.
     """
     suspect = abs(norm - 1.0) > MISSING if normalised else UNSCALED < norm < 1.0 - MISSING
     if normalised is False or not suspect:
@@ -192,7 +192,7 @@ def check_norm(norm, normalised):
 
 
 def refusal(one):
-    """Why what was made is no table; empty where it is one."""
+    """Why a set has no table; empty if it has one."""
     if one.masses is None or one.error <= REFUSED:
         return ""
     alone = min(p for p in one.masses.p if p > 0)
@@ -270,7 +270,7 @@ def _check_cdf(cdf, masses, values):
 
 
 def from_base(one, base, degree, rng):
-    """A set with rows in the variable of a base distribution; None in place of rows that would not follow the map.
+    """A set with rows in the variable of a base distribution; None instead of rows that cannot follow the map.
 
     Then `mapping` is NaN. The masses of the base, anchored where the target's anchor falls, go into the set if not there.
     """
@@ -296,9 +296,7 @@ def _from_base(one, base, degree, rng):
     if base_masses is not None:
         pass
     elif base == "normal":
-        from scipy.special import ndtri
-
-        anchor = 0.0 if masses.p[0] == 0.5 else float(ndtri(masses.p[0]) if masses.p[0] < 0.5 else -ndtri(masses.p[1]))
+        anchor = _normal_quantile(masses.p)
         base_masses = Masses(normal_density, anchor, depth="tail", symmetric=anchor == 0.0)
     else:
         known = masses_of(base)
@@ -313,6 +311,15 @@ def _from_base(one, base, degree, rng):
         )
     rows = zones.both(lambda right: zones.signed(right, base_masses, *base_shape(base)), base_masses.symmetric)
     return dataclasses.replace(one, base=base_masses, mapping=zones.error), rows
+
+
+def _normal_quantile(p):
+    """The normal quantile at the lower one of two probabilities that add up to 1."""
+    if p[0] == 0.5:
+        return 0.0  # without SciPy, which takes 0.1 s to import
+    from scipy.special import ndtri
+
+    return float(ndtri(p[0]) if p[0] < 0.5 else -ndtri(p[1]))
 
 
 def _cut_at_median(masses):

@@ -64,7 +64,7 @@ def _coarsest(made):
 
 
 def _accepted(one, alone):
-    """Whether there is a table of a set; without a batch, ValueError says why there is none."""
+    """Whether a set has a table; outside a batch, ValueError says why not."""
     message = construction.refusal(one)
     if message and alone:
         raise ValueError(message)
@@ -93,7 +93,7 @@ def _make_all(density, sets, order, workers, alone, bits, split):
 
 
 def _make(density, order, alone, bits, split, values):
-    """What belongs to one set of parameters; nothing in a batch that has no table of them."""
+    """Masses and rows of one set of parameters; in a batch an empty `One` where it has no table."""
     try:
         return construction.make(density, values, order, bits, split)
     except ValueError as error:
@@ -131,7 +131,7 @@ def rebased(table: QuantileTable, base) -> QuantileTable:
 
 @np.errstate(under="ignore")
 def quality(table: QuantileTable):
-    """What a certificate says, and the largest error of a set that has a table."""
+    """Fields of a certificate, and the largest error of the sets with a table."""
 
     def extrapolated(one):
         return max(side.outer / side.total for side in one.masses.sides if side is not None) if one.masses else math.nan
@@ -197,7 +197,7 @@ def map_base(table: QuantileTable, b, options):
 
 
 def through_probabilities(table: QuantileTable, b, options):
-    """Map values of the base by way of their smaller tail probability, in double precision."""
+    """Map values of the base through their smaller tail probability, in double precision."""
     dtype, out = options["dtype"], options["out"]
     where = options | {"dtype": np.dtype(np.float64), "out": None, "stream": None}
     if device_kind(b):
@@ -240,7 +240,7 @@ def _tails(base, b):
 
 
 class Columns:
-    """Maps to several distributions along the last axis, where they are no tables of one kind."""
+    """Maps to several distributions along the last axis whose tables cannot be stacked."""
 
     def __init__(self, tables):
         self.tables = tables

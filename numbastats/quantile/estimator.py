@@ -29,12 +29,12 @@ _KEPT = 16  # maps to other bases, and stacks of columns, that a table keeps
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a table was found to be worth when it was built; arrays with the shape of the parameters.
+    """Accuracy of a table, measured when it was built; arrays have the shape of the parameters.
 
-    The errors are those of interpolation: the table is compared with the integral of the density that the build found. What that
-    integral misses is in none of them. Therefore the integral is compared with 1, and an independent cdf where it is given; see
-    `normalised` and `cdf` of `Recycler`. Also unseen is what a density has lost to rounding in a tail, as 1 + cos(x) has next to
-    pi; beyond |x| = 1e100 errors of some 1e-12 were found that no certificate shows.
+    The errors are interpolation errors: the table is compared with the integral of the density that the build found. They do not
+    show what that integral misses. For this the integral is compared with 1, and with an independent cdf where one is given; see
+    `normalised` and `cdf` of `Recycler`. Nor do they show what a density loses to rounding in a tail, as 1 + cos(x) does next to
+    pi. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate shows.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ class Certificate:
         |x_table - x| / max(|x|, u/(5 f(x))); the second term is where x is ill-conditioned in u. For a base
         variable b it is (b/20) dx/db. At least the share of the mass that the rounding of the density leaves open.
     tail_mass : float or array
-        Largest share of a side's mass that was not integrated but extrapolated.
+        Largest share of a side's mass that was extrapolated, not integrated.
     calls : int or array
-        Number of density values that were computed.
+        Number of evaluations of the density.
     lower, upper : float or array
-        The range: `ppf` gives NaN for probabilities other than 0 below `lower`, `isf` below `upper`.
+        Range: `ppf` gives NaN for probabilities other than 0 below `lower`, `isf` below `upper`.
     direct : bool
-        Whether `transform` maps values of the base distribution by a table of its own. False where it takes their probabilities
-        in between, in the smaller tail: about 1e-13 relative, but next to the anchor only as exact as the probability.
+        Whether `transform` has a table of its own for values of the base distribution. False where it goes through their
+        probabilities in the smaller tail: about 1e-13 relative, but next to the anchor only as exact as the probability.
     """
 
     ok: bool | np.ndarray
@@ -122,7 +122,7 @@ class Recycler:
         kinks or many bends are cut into parts that are found by bisection; a value then costs some ten times as much. Maps from
         a base distribution have degree 7.
     device : {"auto", "cpu", "cuda"}, optional
-        Where the methods compute unless they are told.
+        Where the methods compute by default.
     workers : int or executor, optional
         Threads to build batches with, and default of the methods. Processes need a density that pickles: those of
         `numbastats.distributions`, no lambda. An executor is not pickled with the table.
@@ -183,7 +183,7 @@ class Recycler:
     (1.842730034701, True)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         pdf: Callable | None = None,
         *,
@@ -299,22 +299,22 @@ class Recycler:
             self._maps.pop(next(iter(self._maps)), None)
         self._maps[key] = made, named
 
-    def _columns(self, laws, base):
+    def _columns(self, targets, base):
         """Distributions, of which this is the first, as one table of maps from a base along the last axis."""
-        key = (id(base) if isinstance(base, Recycler) else base, *map(id, laws[1:]))
+        key = (id(base) if isinstance(base, Recycler) else base, *map(id, targets[1:]))
         made = self._kept(key)
         if made is None:
-            maps = [law._rebased(base) for law in laws]
+            maps = [t._rebased(base) for t in targets]
             if any(m._table.split or m._table.indirect for m in maps):
                 return engine.Columns(maps)
             made = self._with(QuantileTable.stacked([m._table for m in maps]))
-            self._keep(key, made, (base, *laws[1:]))
+            self._keep(key, made, (base, *targets[1:]))
         return made
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
     def _options(self, values, out, dtype, device, workers, stream):
-        """Options of a call as `engine.evaluate` takes them."""
+        """Options of a call for `engine.evaluate`."""
         return dict(
             out=out,
             dtype=float_type(values, dtype, self._table.param_dtype),

@@ -70,7 +70,7 @@ def ndtri(
     log : bool
         `u` is a logarithm of a probability, at most 0; any finite value works. Has one method.
     edges : {"inf", "open"}
-        "open" moves u = 0 and u = 1 half a step of the uniform grid inside (2^-54; float32 2^-25), as sampling wants it.
+        "open" moves u = 0 and u = 1 inside by half a step of the uniform grid (2^-54; float32 2^-25), for sampling.
     out : array, optional
         Array for the result, of the result's shape and dtype, C-contiguous.
     dtype : {"float64", "float32"}, optional
@@ -374,8 +374,8 @@ def recycle(
     --------
     >>> import numpy as np, numbastats as ns
     >>> z = ns.random.normal(size=(5, 2), rng=1)
-    >>> laws = [ns.quantile.student_t(4.0), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
-    >>> x = ns.quantile.recycle(z, "normal", laws)
+    >>> targets = [ns.quantile.student_t(4.0), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    >>> x = ns.quantile.recycle(z, "normal", targets)
     >>> bool((np.argsort(x, axis=0) == np.argsort(z, axis=0)).all())
     True
     """
@@ -389,13 +389,13 @@ def recycle(
             return ndtri(-_signed(samples), log=True, tail="upper", **options)
         target = _normal(base.degree if isinstance(base, Recycler) else 7)
     elif not isinstance(target, Recycler):
-        laws = list(target) if isinstance(target, Iterable) else []
-        if not laws or not all(isinstance(t, Recycler) for t in laws):
+        targets = list(target) if isinstance(target, Iterable) else []
+        if not targets or not all(isinstance(t, Recycler) for t in targets):
             raise ValueError("target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them")
         columns = np.shape(samples)[-1:]
-        if columns != (len(laws),):
+        if columns != (len(targets),):
             raise ValueError(
-                f"{len(laws)} distributions for samples of shape {np.shape(samples)}; pass one for each column (last axis)"
+                f"{len(targets)} distributions for samples of shape {np.shape(samples)}; pass one for each column (last axis)"
             )
-        return laws[0]._columns(laws, base).transform(samples, **options)
+        return targets[0]._columns(targets, base).transform(samples, **options)
     return target._rebased(base).transform(samples, **options)

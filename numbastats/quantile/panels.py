@@ -22,11 +22,7 @@ __all__ = ["Masses", "Slope", "chebyshev_matrix", "chebyshev_points", "scaling",
 NODES = 16
 PANELS = 3000  # on one side; a density that needs more is refused
 DECAY = 2.0  # largest change of log(density times distance) on a first panel
-TAIL = {
-    "table": 1e-34,
-    "tail": 1e-320,
-    "full": 1e-320,
-}  # density times distance at which a side ends, as a share of its largest value
+TAIL = {"table": 1e-34, "tail": 1e-320, "full": 1e-320}  # density times distance where a side ends, as a share of its peak
 CENTRE = {"table": 1e-38, "tail": 1e-38, "end": 1e-280, "full": 1e-302}  # the same at the anchor; in a tail with a finite end
 FLOOR = 1e-290  # densities below it are close to underflow and have lost digits
 FAR = 1e305
@@ -184,7 +180,7 @@ class Side:
         self.unsure = [error * mass / self.total for error, mass in zip(unsure, (self.inner, self.outer), strict=True)]
 
     def _away(self, origin):
-        """How far from 0 the argument of the density is at `origin`, by which it is rounded next to it."""
+        """Distance from 0 of the density's argument at `origin`: next to it the argument is rounded relative to this."""
         return max(abs(origin), self.offset)
 
     def extrapolation(self, tail):
@@ -321,7 +317,7 @@ class Side:
         return _placed(s, v, target, breaks)
 
     def _followed(self, h, origin, sign, s, v):
-        """A scan that goes on to where the density has ended for good: distances and values of `h`, density times distance."""
+        """A scan extended to where the density has ended for good: distances, and values of `h`, density times distance."""
         top = v.max()
 
         def ended(s, v):
@@ -471,7 +467,7 @@ class Slope:
     """A density from a distribution function and its complement, by 16-point differences of the smaller of the two.
 
     The points are within 0.16 of the length on which the tail probability changes by e, and a quarter of the distance to the
-    anchor or of `scale`, so that power laws and poles of the density beside the real axis, as far away, cost 1e-14. A rounding
+    anchor or of `scale`, so that power laws, and poles of the density as far from the real axis, cost 1e-14. A rounding
     of the probability costs some 80 roundings of the density. Where the density has a kink or a step at an anchor inside the
     support, all points are on the side of x, and roundings next to the anchor cost up to 16 times as much.
     """
@@ -601,7 +597,7 @@ class Masses:
         return max(min(abs(x - self.anchor) for x in places), 2.0**-54 * abs(self.anchor), 2.0**-1021)
 
     def invert(self, right, inner, share):
-        """Where a side has a given share of its mass between the anchor and x (`inner`), or beyond x.
+        """The x with a given share of a side's mass between the anchor and x (`inner`), or beyond x.
 
         Parameters
         ----------

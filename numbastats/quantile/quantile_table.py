@@ -49,7 +49,7 @@ class Rows:
 class QuantileTable:
     """Quantile tables of one distribution, or of a batch; `index` has the number of the set for each element of the parameters.
 
-    Changes make another table (`dataclasses.replace`), which shares the rows. What a table computes from itself stays with it.
+    Changes make another table (`dataclasses.replace`), which shares the rows. Headers are cached with the table.
     """
 
     base: object
@@ -78,7 +78,7 @@ class QuantileTable:
         return sum(rows.double.nbytes for rows in (self.uniform, self.signed) if rows is not None)
 
     def column(self, function):
-        """A number about each set, in the shape of the parameters."""
+        """One number per set, in the shape of the parameters."""
         return np.array([function(one) for one in self.sets])[self.index][()]
 
     def select(self, index):
@@ -110,7 +110,7 @@ class QuantileTable:
         return rows.copy_of(degree == 3)
 
     def joined(self, kind, tables, dtype=np.float64):
-        """Rows of all sets, moved to their location, as one array; a set without a table is NaN."""
+        """Rows of all sets as one array, shifted to their location; NaN for a set without a table."""
         degree = 3 if dtype == np.float32 else 7 if kind == "signed" else self.degree
         if kind == "uniform" and self.split:
             return self._joined_parts(tables)
@@ -127,7 +127,7 @@ class QuantileTable:
         return table
 
     def _joined_parts(self, tables):
-        """Rows that have parts, of all sets."""
+        """Rows with parts of all sets."""
         rows = np.full((4 * (self.length(self.degree) + 2), self.degree + 1 + SPLIT_COLUMNS), math.nan)
         rows[:, -SPLIT_COLUMNS:] = 0.0
         full = [Split(rows.copy(), rows[:0].copy()) if t is None else t for t in tables]
@@ -227,7 +227,7 @@ class QuantileTable:
     # -- other tables -------------------------------------------------------------------------------------------
 
     def moved(self, shift):
-        """The table with all its values raised by a number."""
+        """The table with a number added to all its values."""
 
         def raised(rows):
             if rows is None:

@@ -1,4 +1,4 @@
-"""Rows of quantile tables: cut from interpolants of a distribution's quantile, and compared with its masses as they are made."""
+"""Rows of quantile tables: cut from interpolants of a distribution's quantile and checked against its masses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _monomials(degree):
 
 
 def _product(a, b):
-    """Product of matrices in blocks that BLAS leaves to one thread: to wake others takes longer, many times on a busy machine."""
+    """Product of matrices in blocks so small that BLAS uses one thread: waking others takes longer."""
     rows = max(1, 250_000 // b.size)
     return np.concatenate([a[i : i + rows] @ b for i in range(0, len(a), rows)])
 
@@ -45,8 +45,8 @@ def _product(a, b):
 def _rows(function, lo, width, count, degree, centred=True, quarters=4):
     """Coefficients of `count` equal rows in each interval [lo, lo + width]: an array (intervals, count, degree + 1).
 
-    Of the first interval that many `quarters` only; the other rows are NaN. Differences from a value in the middle go through
-    the matrices: the rounding is theirs, not that of x.
+    Only that many `quarters` of the first interval are made; the other rows are NaN. Differences from a value in the middle go
+    through the matrices, so that roundings are relative to them, not to x.
     """
     out = np.full((lo.size, count, degree + 1), math.nan)
     tolerance = _FIT_TOLERANCE if centred else 0.3 * _FIT_TOLERANCE
@@ -140,7 +140,7 @@ class Split(NamedTuple):
 
 
 class Zones:
-    """Rows of one distribution, zone by zone, and the error of each zone as it is made.
+    """Rows of one distribution, zone by zone, and their largest error so far.
 
     With `split`, rows that miss the target are cut into parts, and tables are `Split`.
     """
@@ -167,7 +167,7 @@ class Zones:
     def _parted(self, function, residual, lo, width, count, quarters=4, cuts=()):
         """Rows of intervals with four more columns, and the parts of those that one polynomial does not follow.
 
-        `cuts` are arguments at which parts had better end; elsewhere rows are halved, and halved again.
+        `cuts` are arguments where parts should end; elsewhere rows are halved repeatedly.
         """
         rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0, quarters)
         start = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel()
@@ -179,7 +179,7 @@ class Zones:
         def errors(parent, centre, half, polynomials, local):
             x = centre[:, None] + half[:, None] * local
             w = start[parent, None] + step[parent, None] * (0.5 * (x + 1))
-            # a part is a few doubles wide in the end: where they are, not where they were to be
+            # a part may be a few doubles wide: take the points where they are after rounding
             exact = np.clip((2 * ((w - start[parent, None]) / step[parent, None]) - 1 - centre[:, None]) / half[:, None], -1, 1)
             values = _polynomial(np.repeat(polynomials, local.shape[1], axis=0), exact.ravel())
             error = residual(w.ravel(), values).reshape(w.shape).max(1)

@@ -20,6 +20,7 @@ __all__ = [
     "add_ends",
     "at",
     "atomic_add",
+    "buffer",
     "by_dtype",
     "clip",
     "fma",
@@ -28,8 +29,10 @@ __all__ = [
     "in_step",
     "muladd",
     "pairs",
+    "polynomial",
     "real",
     "row_lanes",
+    "reread",
     "to_bits",
 ]
 
@@ -147,6 +150,13 @@ def _emit_muladd(context, builder, a, b, c):
     return builder.fadd(builder.fmul(a, b), c)
 
 
+def _emit_horner(context, builder, x, coefficients):
+    value = ir.Constant(x.type, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        value = _emit_muladd(context, builder, value, x, ir.Constant(x.type, c))
+    return value
+
+
 def horner(*coefficients):
     """An intrinsic that evaluates a polynomial of x, coefficients ascending, in x's own float type."""
 
@@ -155,10 +165,26 @@ def horner(*coefficients):
         _floating(x)
 
         def codegen(context, builder, sig, args):
-            value = ir.Constant(args[0].type, coefficients[-1])
-            for c in coefficients[-2::-1]:
-                value = _emit_muladd(context, builder, value, args[0], ir.Constant(args[0].type, c))
-            return value
+            return _emit_horner(context, builder, args[0], coefficients)
+
+        return x(x), codegen
+
+    return polynomial
+
+
+def polynomial(*coefficients):
+    """The same as even + x odd: two short chains instead of a long one."""
+    even, odd = coefficients[::2], coefficients[1::2]
+
+    @intrinsic
+    def polynomial(typingctx, x):
+        _floating(x)
+
+        def codegen(context, builder, sig, args):
+            (x,) = args
+            square = builder.fmul(x, x)
+            halves = [_emit_horner(context, builder, square, half) for half in (odd, even)]
+            return _emit_muladd(context, builder, x, *halves)
 
         return x(x), codegen
 
@@ -284,6 +310,49 @@ def at(typingctx, a, i):
 
 
 set_plain(at, lambda a, i: a[i] if getattr(a, "ndim", 0) else a)
+
+
+@intrinsic(prefer_literal=True)
+def buffer(typingctx, n, dtype):
+    """An uninitialised array of n numbers, n a constant, on the stack of a CPU loop; it must not be returned.
+
+    `numpy.empty` takes 0.05 s to compile for each type, and its memory may overlap other arrays as far as LLVM knows.
+    """
+    if not isinstance(n, types.IntegerLiteral):
+        raise TypingError(f"the size of a buffer must be a constant, got {n}")
+    kind, size = types.Array(dtype.dtype, 1, "C"), n.literal_value
+
+    def codegen(context, builder, sig, args):
+        element = context.get_data_type(kind.dtype)
+        place = cgutils.alloca_once(builder, ir.ArrayType(element, size))
+        place.align = 64
+        return _array_at(context, builder, kind, place, context.get_constant(types.intp, size))
+
+    return kind(types.intp, dtype), codegen
+
+
+@intrinsic
+def reread(typingctx, a, dtype):
+    """The memory of a contiguous array with one axis as numbers of another type of the same size or half of it."""
+    kind = types.Array(dtype.dtype, 1, "C")
+
+    def codegen(context, builder, sig, args):
+        array = arrayobj.make_array(a)(context, builder, args[0])
+        sizes = (context.get_abi_sizeof(context.get_data_type(t.dtype)) for t in (a, kind))
+        times = context.get_constant(types.intp, next(sizes) // next(sizes))
+        return _array_at(context, builder, kind, array.data, builder.mul(array.nitems, times))
+
+    return kind(a, dtype), codegen
+
+
+def _array_at(context, builder, kind, place, size):
+    """An array of a size at a place in memory, which it does not own."""
+    array = arrayobj.make_array(kind)(context, builder)
+    element = context.get_data_type(kind.dtype)
+    step = context.get_constant(types.intp, context.get_abi_sizeof(element))
+    data = builder.bitcast(place, element.as_pointer())
+    arrayobj.populate_array(array, data=data, shape=[size], strides=[step], itemsize=step, meminfo=None)
+    return array._getvalue()
 
 
 @intrinsic

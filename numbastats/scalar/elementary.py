@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, clip, fma, from_bits, horner, muladd, to_bits
+from numbastats.scalar.bits import by_dtype, clip, fma, from_bits, horner, muladd, polynomial, to_bits
 
 __all__ = [
     "atan",
@@ -48,17 +48,6 @@ __all__ = [
 
 _INF, _NAN = math.inf, math.nan
 _INF32, _NAN32 = np.float32(math.inf), np.float32(math.nan)
-
-
-def polynomial(*coefficients):
-    """Make a polynomial, coefficients ascending, as even + x odd: two short chains instead of a long one."""
-    even, odd = horner(*coefficients[::2]), horner(*coefficients[1::2])
-
-    @device_function
-    def polynomial(x):
-        return muladd(x, odd(x * x), even(x * x))
-
-    return polynomial
 
 
 # --- exp ---------------------------------------------------------------------------------------------------------

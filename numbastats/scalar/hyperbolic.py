@@ -318,7 +318,7 @@ def gh_pdf_of_sum(x, lam, alpha, beta, delta, mu, log_norm, w, h, total):
 
 @device_function
 def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
-    """Log density of the generalised hyperbolic law at x, given `gh_log_norm`.
+    """Log density of the generalised hyperbolic distribution at x, given `gh_log_norm`.
 
     log f = log_norm + v log g + log(K_v(alpha g) e^(alpha g)) - (alpha g - beta s - delta gamma), with s = x - mu,
     g = sqrt(delta^2 + s^2), v = lam - 1/2, gamma^2 = alpha^2 - beta^2. -inf where 4 alpha g overflows.
@@ -330,7 +330,7 @@ def gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm):
 
 @device_function
 def gh_pdf(x, lam, alpha, beta, delta, mu, log_norm):
-    """Density of the generalised hyperbolic law at x, given `gh_log_norm`."""
+    """Density of the generalised hyperbolic distribution at x, given `gh_log_norm`."""
     return exp(gh_logpdf(x, lam, alpha, beta, delta, mu, log_norm))
 
 

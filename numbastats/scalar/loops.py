@@ -2,7 +2,7 @@
 
 Names with a leading underscore are free: `build` binds them to scalar functions. All inputs of a map are
 read through `at`, so each may be an array of the output's length or one number. CPU loops run over fixed
-chunks, whatever the number of threads, so results never depend on it.
+chunks, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, prange
 
-from numbastats.scalar.bits import at, in_step
+from numbastats.scalar.bits import at, buffer, in_step, reread
 from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
 
 CHUNK = 4096  # elements per task
@@ -78,28 +78,6 @@ def map5_cuda(x, a, b, c, d, out):
         out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i))
 
 
-# --- blocked map: out[i] = tail(x[i], *head(x[i]), a[i], ...) --------------------------------------------------
-# One long dependence chain fills the scheduler; two passes through a 64-element buffer keep it busy. The head returns
-# two numbers (a third buffer costs 8 %). On CUDA `map5_cuda` runs both in one (`_f`) and needs no buffer.
-
-
-def blocked5_cpu(x, a, b, c, d, out):
-    for k in prange((out.size + CHUNK - 1) // CHUNK):
-        u = np.empty(BLOCK, out.dtype)
-        v = np.empty(BLOCK, out.dtype)
-        first = np.int64(k) * CHUNK
-        for lo in range(first, min(first + CHUNK, out.size), BLOCK):
-            xb = x[lo : lo + BLOCK]
-            o = out[lo : lo + BLOCK]
-            for i in range(o.size):
-                in_step()
-                u[i], v[i] = _head(xb[i])
-            for i in range(o.size):
-                in_step()
-                j = lo + i
-                o[i] = _tail(xb[i], u[i], v[i], at(a, j), at(b, j), at(c, j), at(d, j))
-
-
 # --- random words: out[i] = tail(*head(bits of item i), ...) ----------------------------------------------------
 # A group of COUNTERS counters gives 2 COUNTERS 64-bit words: w0:w1 of every counter, then w2:w3 of every counter, so that
 # neither the CPU's vectors nor a warp's lanes have to shuffle. A float64 takes one of them; in float32 the lower half serves
@@ -108,31 +86,31 @@ def blocked5_cpu(x, a, b, c, d, out):
 # `_f` takes words and parameters.
 
 COUNTERS = 32
+WORDS, MOST = 2 * COUNTERS, 4 * COUNTERS  # 64-bit words of a group; its items, at most
 _PER = 2  # items of a counter: 2 in float64, 4 in float32
 
 
 def words_cpu(k0, k1, stream, first, a, b, out):
     group, m = COUNTERS * _PER, COUNTERS // 4
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        words = np.empty(2 * COUNTERS, np.uint64)
-        bits = words.view(out.dtype)
-        u = np.empty(group, out.dtype)
-        v = np.empty(group, out.dtype)
+        words = buffer(WORDS, np.uint64)
+        bits = reread(words, out.dtype)
+        u, v = buffer(MOST, out.dtype), buffer(MOST, out.dtype)
         start = np.int64(k) * CHUNK
-        for lo in range(start, min(start + CHUNK, out.size), group):
+        for lo in range(start, start + out[start : start + CHUNK].size, group):
             counter = (np.int64(first) + lo) // group * COUNTERS
             low, high = np.uint32(counter), np.uint32(counter >> 32)  # a group never crosses a multiple of 2^32
             for i in range(m):  # stores at constant distances in one array: no alias check
-                c = np.uint32(low + np.uint32(i))
+                c = low + np.uint32(i)
                 e, f, g, h = philox4x32_by4(
                     c, c + np.uint32(m), c + np.uint32(2 * m), c + np.uint32(3 * m), high, np.uint32(0), stream, k0, k1
                 )
                 words[i], words[i + m], words[i + 2 * m], words[i + 3 * m] = e[0], f[0], g[0], h[0]
                 words[i + 4 * m], words[i + 5 * m], words[i + 6 * m], words[i + 7 * m] = e[1], f[1], g[1], h[1]
-            for i in range(group):
+            o = out[lo : lo + group]
+            for i in range(o.size):  # `group` is a constant: LLVM would unroll the whole loop, which is slower
                 in_step()
                 u[i], v[i] = _head(bits[i])
-            o = out[lo : lo + group]
             for i in range(o.size):
                 in_step()
                 o[i] = _tail(u[i], v[i], at(a, lo + i), at(b, lo + i))
@@ -156,7 +134,7 @@ def words_cuda(k0, k1, stream, first, a, b, out):
                 out[i] = _f(w0, w1, at(a, i), at(b, i))
 
 
-# --- random items: a try for all, vectorised, then what it left open, item by item -----------------------------
+# --- random items: one vectorised try for all, then item by item where it failed -------------------------------
 # For draws that use a varying number of words. An item's counter words are: item low, item high, draw, stream. The first pass
 # turns the four words of draw 0 into two numbers, the second tries to make the draw of them, the third finishes in scalar
 # code. On CUDA `_f` does it all.
@@ -164,24 +142,21 @@ def words_cuda(k0, k1, stream, first, a, b, out):
 
 def items_cpu(k0, k1, stream, first, a, b, c, d, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        u = np.empty(BLOCK, out.dtype)
-        v = np.empty(BLOCK, out.dtype)
-        x = np.empty(BLOCK, out.dtype)
-        y = np.empty(BLOCK, out.dtype)
+        u, v, x, y = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
         start = np.int64(k) * CHUNK
-        for lo in range(start, min(start + CHUNK, out.size), BLOCK):
+        for lo in range(start, start + out[start : start + CHUNK].size, BLOCK):
             item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
-            for i in range(BLOCK):
+            o = out[lo : lo + BLOCK]
+            for i in range(o.size):
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 u[i], v[i] = word_bits(r0, r1, u[i]), word_bits(r2, r3, v[i])
-            for i in range(BLOCK):
+            for i in range(o.size):
                 in_step()
                 x[i] = _first(u[i], v[i])
-            for i in range(BLOCK):
+            for i in range(o.size):
                 in_step()
                 y[i] = _second(u[i], v[i])
-            o = out[lo : lo + BLOCK]
             for i in range(o.size):
                 in_step()
                 j = lo + i

@@ -18,8 +18,8 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, real, to_bits
-from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64, polynomial
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, real, to_bits
+from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
 __all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
 
@@ -79,13 +79,8 @@ def _v32(t):
     return -log_scaled(t * np.float32(1073741824.0), np.float32(-29.0))
 
 
-_v = by_dtype(_v64, _v32)
-
-
-@device_function
-def neg_log_2t(t):
-    """V = -log(2 t) for 0 < t <= 1/2, subnormals included; full relative accuracy as v -> 0."""
-    return _v(t)
+neg_log_2t = by_dtype(_v64, _v32)
+"""V = -log(2 t) for 0 < t <= 1/2, subnormals included; full relative accuracy as v -> 0."""
 
 
 # --- the r-form ------------------------------------------------------------------------------------------------
@@ -118,16 +113,11 @@ def _r_form32(v, r):
     return muladd(q, _correction32(abs(r)) + np.float32(_C - 1.0), q)
 
 
-_r_form = by_dtype(_r_form64, _r_form32, 2)
+r_form = by_dtype(_r_form64, _r_form32, 2)
+"""|Phi^-1| from v = -log(2 t) and r = sqrt(v + log 2). A negative r gives the negative quantile.
 
-
-@device_function
-def r_form(v, r):
-    """|Phi^-1| from v = -log(2 t) and r = sqrt(v + log 2). A negative r gives the negative quantile.
-
-    q + q (c - 1 + N/D) with q = v/r rounds once less than q (c + N/D).
-    """
-    return _r_form(v, r)
+q + q (c - 1 + N/D) with q = v/r rounds once less than q (c + N/D).
+"""
 
 
 # --- the far tail ----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, real, to_bits
-from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.scalar.elementary import exp, expm1, log, log1p, log_scaled
 from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and_rest32, word_bits
 from numbastats.scalar.special import mills_right, ndtr_pair
@@ -60,14 +60,14 @@ _pair = by_dtype(_pair64, _pair32)
 @device_function
 def _neg_log64(bits):
     """-log(u) with u = (k + 1/2) 2^-52."""
-    return -log(unit(bits))
+    return -log_scaled(unit(bits), 0.0)  # u is positive and normal
 
 
 @device_function
 def _neg_log32(bits):
     """-log(u) with u = (k + 1/2) 2^-32. The rounding error of u is put back: -log(u) is right also as u -> 1."""
     u, e = unit_and_rest32(np.uint32(to_bits(bits)))
-    return -(log(u) + e)
+    return -(log_scaled(u, np.float32(0.0)) + e)
 
 
 _neg_log = by_dtype(_neg_log64, _neg_log32)
@@ -77,7 +77,7 @@ _neg_log = by_dtype(_neg_log64, _neg_log32)
 def neg_log31(word):
     """-log(u) in float32 with u = (k + 1/2) 2^-31, k the lower 31 bits of the word: leaves the top bit for a sign."""
     u, e = unit_and_rest31(word)
-    return -(log(u) + e)
+    return -(log_scaled(u, np.float32(0.0)) + e)
 
 
 @device_function
@@ -307,7 +307,7 @@ def truncnorm_central(u, w, mu, sigma, low, high):
 
 @device_function
 def _truncnorm(mu, sigma, low, high, u, w):
-    """The quantile of u = 1 - w of a normal law on [low, high]."""
+    """The quantile of u = 1 - w of a normal distribution on [low, high]."""
     T = type(mu)
     a, b, flip = _mirrored(mu, sigma, low, high)
     width = (high - low) / sigma
@@ -342,7 +342,7 @@ def truncnorm_from_words(w0, w1, mu, sigma, low, high):
 
 @device_function
 def _boosted(shape):
-    """The shape whose law is sampled by rejection: Gamma(shape) = Gamma(shape + 1) U^(1/shape) for shape < 1."""
+    """The shape that is sampled by rejection: Gamma(shape) = Gamma(shape + 1) U^(1/shape) for shape < 1."""
     T = type(shape)
     return shape + T(1.0) if shape < T(1.0) else shape
 

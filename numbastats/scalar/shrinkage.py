@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, from_bits, horner, muladd
+from numbastats.scalar.bits import by_dtype, clip, from_bits, horner, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, uniform52
@@ -21,6 +21,7 @@ from numbastats.scalar.special import log_ndtr_ratio, ndtr_pair
 
 __all__ = [
     "DONE",
+    "START",
     "auxiliary",
     "bounded",
     "global_precision",
@@ -138,7 +139,7 @@ def log_exe1(x):
 
 @device_function
 def inv_mills(m):
-    """phi(m)/Phi(m), the mean of a standard normal law above -m; any m."""
+    """phi(m)/Phi(m), the mean of a standard normal truncated to values above -m; any m."""
     return log_ndtr_ratio(m)[1]
 
 
@@ -181,7 +182,7 @@ def _ratio(b, t):
 
 @device_function
 def horseshoe_density(b, t):
-    """log of the density of b given log tau = t, but for constants and -t: log(e^x E1(x)), x = b^2/(2 tau^2)."""
+    """Log density of b given log tau = t, up to constants and -t: log(e^x E1(x)), x = b^2/(2 tau^2)."""
     return log_exe1(_ratio(b, t))
 
 
@@ -205,14 +206,14 @@ def log_prior_tau(t, p, scale):
 
 
 # Phases of `slice_step`: what the value that is asked for next is for.
-_START, _LEFT, _RIGHT, _SHRINK, DONE = 0, 1, 2, 3, 4
+START, _LEFT, _RIGHT, _SHRINK, DONE = 0, 1, 2, 3, 4
 WIDTH = 0.5
 _MOST = 200  # evaluations: a density that is NaN must not loop for ever
 
 
 @device_function
 def slice_step(phase, count, value, level, t, lo, hi, at, k0, k1, item, stream):
-    """One evaluation of a slice sampler: takes the log density at `at`, says where it is wanted next.
+    """One step of a slice sampler: takes the log density at `at`, returns where to evaluate it next.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def slice_step(phase, count, value, level, t, lo, hi, at, k0, k1, item, stream):
     w0, w1, w2, w3 = philox4x32(np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(count), stream, k0, k1)
     u = uniform52(w0, w1)
     inside = value > level
-    if phase == _START:
+    if phase == START:
         level = value + log(uniform52(w2, w3))
         lo = t - WIDTH * u
         hi = lo + WIDTH
@@ -292,7 +293,7 @@ def horseshoe_local1(b, t, k0, k1, item, stream):
 
 @device_function
 def lasso_local1(b, t, k0, k1, item, stream):
-    """eta from the inverse Gaussian law of mean tau/|b| and shape 1 (Michael, Schucany and Haas 1976, without cancellation)."""
+    """eta, inverse Gaussian with mean tau/|b| and shape 1 (Michael, Schucany and Haas 1976, without cancellation)."""
     w0, w1, w2, w3 = philox4x32(np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(0), stream, k0, k1)
     z = normal_from_words(w0, w1, 0.0, 1.0)
     r = abs(b) * exp(-t)  # 1/mean
@@ -328,7 +329,7 @@ def uniform_pair(k0, k1, item, stream):
 @device_function
 def bounded(d):
     """A prior precision in the range that a Cholesky factorisation can take."""
-    return min(max(d, 1e-12), 1e300)
+    return clip(d, 1e-12, 1e300)
 
 
 @device_function
@@ -341,17 +342,17 @@ def auxiliary(rate, k0, k1, item, stream):
 def local_precision(b, precision, inverse_nu, k0, k1, item, stream):
     """1/lambda^2, exponential with rate 1/nu + b^2/(2 tau^2)."""
     eta = exponential1(k0, k1, item, stream, 1.0) / (inverse_nu + 0.5 * b * b * precision)
-    return min(max(eta, 1e-290), 1e290)
+    return clip(eta, 1e-290, 1e290)
 
 
 @device_function
 def global_precision(total, p, inverse_xi, k0, k1, item, stream):
     """1/tau^2, gamma with shape (p + 1)/2 and rate 1/xi + total, total the sum of b^2/(2 lambda^2)."""
     tau = gamma1(k0, k1, item, stream, 0.5 * (p + 1.0), 1.0) / (inverse_xi + total)
-    return min(max(tau, 1e-290), 1e290)
+    return clip(tau, 1e-290, 1e290)
 
 
-# --- numbers of a matrix as they are stored ----------------------------------------------------------------------
+# --- stored numbers of a matrix ----------------------------------------------------------------------------------
 
 
 @device_function

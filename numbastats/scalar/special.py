@@ -191,7 +191,7 @@ _exp_limit = by_dtype(device_function(lambda x: 709.78), device_function(lambda 
 
 @device_function
 def hazard(t):
-    """The hazard rate of the normal law, phi(t)/Phi(-t), any t."""
+    """The hazard rate of the normal distribution, phi(t)/Phi(-t), any t."""
     t = real(t)
     return log_ndtr_ratio(-t)[1]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
-from numbastats._core.elementwise import draw
+from numbastats._core.elementwise import Draws, draw
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, in_kind_of, to_host
 from numbastats._core.random import Purpose
@@ -627,21 +627,8 @@ def rvs(
     """
     is_s1(param)
     arrays = any(np.size(v) != 1 for v in (alpha, beta, loc, scale))
-    return draw(
-        kernels.RVS[param, arrays],
-        Purpose.STABLE,
-        ARGUMENTS[1:],
-        (alpha, beta, loc, scale),
-        4,
-        size,
-        rng,
-        dtype,
-        out,
-        device,
-        workers,
-        stream,
-        15.0,
-    )
+    job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
+    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream)
 
 
 def convert(

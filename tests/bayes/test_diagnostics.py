@@ -12,7 +12,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
-from numbastats.bayes.diagnostics import _ranks, psis
+from numbastats.bayes.diagnostics import _mean_ranks, _ranks, psis
 from numbastats.bayes.engine import agree
 from tests.bayes.naive import autoregressive, data, quick
 
@@ -50,6 +50,14 @@ def test_diagnostics_against_arviz():
         for ours, name in ((ns.bayes.ess_bulk, "bulk"), (ns.bayes.ess_tail, "tail")):
             assert ours(x) == pytest.approx(float(az.ess(x, method=name)), rel=1e-10)
         assert ns.bayes.rhat(x) == pytest.approx(float(az.rhat(x)), rel=1e-12)
+
+
+def test_ranks_against_scipy():
+    x = np.random.default_rng(1).integers(0, 30, (200, 4)).astype(float)
+    x[:, 1] += np.random.default_rng(2).random(200)  # no ties
+    x[:, 2] = 1.0
+    x[7, 3] = math.nan
+    np.testing.assert_array_equal(_mean_ranks(x), scipy.stats.rankdata(x, axis=0))
 
 
 def test_ranks_have_the_offsets_of_blom():

@@ -54,10 +54,16 @@ def test_conditionals_and_draws_twins_agree():
     for a, b, c in zip(serial, parallel, simulated, strict=True):
         assert same(a, b)
         np.testing.assert_allclose(a, c, rtol=1e-12)
-    Z, U = np.empty((3, 700)), np.empty((3, 3))
-    serial, parallel, simulated = _twin(k.DRAWS, [*random, 7.5, Z, U], (-2, -1))
-    for a, b, c in zip(serial, parallel, simulated, strict=True):
-        assert same(a, b)
-        np.testing.assert_allclose(a, c, rtol=1e-13)
-    assert scipy.stats.kstest(serial[0].ravel(), "norm").pvalue > 1e-3
-    assert abs(np.corrcoef(serial[0])[0, 1]) < 0.15
+    jobs = (k.DRAWS, random, [np.empty((3, 700)), np.empty((3, 2))]), (k.GAMMA, (*random, 7.5), [np.empty(3)])
+    for kernel, inputs, outputs in jobs:
+        serial, parallel, simulated = _twin(kernel, [*inputs, *outputs], range(-len(outputs), 0))
+        for a, b, c in zip(serial, parallel, simulated, strict=True):
+            assert same(a, b)
+            np.testing.assert_allclose(a, c, rtol=1e-13)
+
+
+def test_normals_of_chains():
+    random, Z = _chain_arguments()[1], np.empty((3, 700))
+    k.DRAWS.serial(*random, Z, np.empty((3, 2)))
+    assert scipy.stats.kstest(Z.ravel(), "norm").pvalue > 1e-3
+    assert abs(np.corrcoef(Z)[0, 1]) < 0.15

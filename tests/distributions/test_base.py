@@ -81,7 +81,7 @@ def test_distribution(law, p):
     ],
 )
 def test_units(law, p, c):
-    """The law of c x has alpha, beta over c and delta times c."""
+    """The distribution of c x has alpha, beta over c and delta times c."""
     moved = [v * (1 / c if n in ("alpha", "beta") else c if n == "delta" else 1.0) for n, v in zip(law.names, p, strict=False)]
     u = np.array([1e-12, 0.01, 0.3, 0.6, 0.99])
     x = law.ppf(u, *p)
@@ -287,7 +287,7 @@ def test_broadcasting():
 
 
 def test_one_rule_for_the_dtype():
-    """NumPy's result type of the data and the parameters, Python numbers weak, in every method and in frozen laws."""
+    """NumPy's result type of the data and the parameters, Python numbers weak, in every method and with fixed parameters."""
     methods = "pdf", "logpdf", "cdf", "sf", "ppf", "isf"
     for nu in (4.0, np.float32(4.0), np.float64(4.0)):
         frozen = student_t(nu, base="uniform")
@@ -308,7 +308,7 @@ def test_named_parameters_and_base():
         student_t(1.0, 2.0)
     z = np.array([-2.0, 0.0, 1.0])
     frozen = student_t(4.0)
-    assert frozen.norm_const == 1.0  # the law's density is normalised
+    assert frozen.norm_const == 1.0  # the family's density is normalised
     np.testing.assert_allclose(frozen.transform(z), student_t(4.0).ppf(scipy.stats.norm.cdf(z)), rtol=1e-13)
     assert "student_t(nu=4.0)" in repr(frozen)
 
@@ -408,7 +408,7 @@ def test_more_rows_than_float32_counts(monkeypatch):
 
 
 def test_memory_of_kept_tables(monkeypatch):
-    """Thirty-two batches were kept, however large: 550 MB, and 17 GB of steep laws."""
+    """Thirty-two batches were kept, however large: 550 MB, and 17 GB of steep ones."""
     monkeypatch.setattr("numbastats.distributions.base._MEMORY", 1 << 20)
     for nu in (3.0, 4.0, 5.0, 6.0, 7.0):
         assert student_t.ppf(0.9, nu) == pytest.approx(scipy.stats.t.ppf(0.9, nu), rel=5e-15)
@@ -424,13 +424,13 @@ def test_underflow_where_numpy_raises_errors():
     """In set-ups of tables and distribution functions tails underflow: FloatingPointError for who has NumPy raise errors."""
     ppf, cdf = hyperbolic(1.75, 0.5, 1.0).ppf(0.125), variance_gamma.cdf([-2.0, 0.5], 1.2, 1.5, 0.3)
     with np.errstate(all="raise"):
-        law = hyperbolic(1.75, 0.5, 1.0)  # anew: frozen laws are not kept
+        law = hyperbolic(1.75, 0.5, 1.0)  # anew: tables of fixed parameters are not kept
         assert law.ppf(0.125) == ppf
         assert abs(law.ppf(np.float32(0.125)) / ppf - 1) < 1.3e-7  # 2.6e-8
         assert same(variance_gamma.cdf([-2.0, 0.5], 1.2, 1.5, 0.3001).round(3), cdf.round(3))  # other panels, made here
         x = ns.quantile.recycle(np.array([-3.0, 0.1]), "normal", student_t(4.0))
         np.testing.assert_allclose(x, scipy.stats.t(4).ppf(scipy.stats.norm.cdf([-3.0, 0.1])), rtol=1e-12)
-        score = ns.stable.score(np.array([5e-324, 3.0]), 2.0, 0.0)  # the law of variance 2
+        score = ns.stable.score(np.array([5e-324, 3.0]), 2.0, 0.0)  # the normal distribution of variance 2
     np.testing.assert_allclose(score[:, 2:], [[0.0, -1.0], [1.5, 3.5]], atol=1e-9)
 
 

@@ -1,8 +1,8 @@
 """Changes to formulas of the probit models."""
 
 MUTANTS = [
-    ("numbastats/bayes/diagnostics.py", "scores = (r - 0.375) / (n + 0.25)",
-     "scores = (r - 0.5) / n", "tests/bayes/test_diagnostics.py", "blom or figures"),
+    ("numbastats/bayes/diagnostics.py", "scores = (_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25)",
+     "scores = (_mean_ranks(x.reshape(n, -1)) - 0.5) / n", "tests/bayes/test_diagnostics.py", "blom or figures"),
     ("numbastats/bayes/diagnostics.py", "rest = rho[2 * stop] if pairs[stop] >= 0 else max(rho[2 * stop], 0.0)",
      "rest = 0.0", "tests/bayes/test_diagnostics.py", "figures"),
     ("numbastats/bayes/diagnostics.py", "for q in (0.05, 0.95)]",

@@ -115,7 +115,7 @@ def test_steep_pole(a, anchor):
 
 @pytest.mark.parametrize("k", [0.5, 0.2, 0.05])
 def test_steep_pole_of_a_log_density(k):
-    """The gamma law against mpmath, at 0 and, where x does not hold the distance to the pole, with singular= at 1."""
+    """The gamma distribution against mpmath, at 0 and, where x does not hold the distance to the pole, with singular= at 1."""
     table = Recycler(logpdf=lambda x: (k - 1) * np.log(x) - x, support=(0, math.inf))
     assert table.certificate.max_rel_err < 3e-14
     np.testing.assert_allclose(table.norm_const, math.gamma(k), rtol=3e-14)
@@ -263,7 +263,7 @@ def test_densities_with_a_small_integral(options):
 @pytest.mark.parametrize("shape", [0.2, 0.5, 0.7])
 @pytest.mark.parametrize("known", [False, True])
 def test_poles_away_from_zero_that_are_no_pure_powers(anchor, shape, known):
-    """Weibull laws: next to the pole the density differs from a power law by x^shape, which doubles do not resolve."""
+    """Weibull distributions: next to the pole the density differs from a power law by x^shape, which doubles do not resolve."""
 
     def density(x):
         return shape * (x - anchor) ** (shape - 1) * np.exp(-((x - anchor) ** shape))

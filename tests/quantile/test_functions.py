@@ -31,7 +31,7 @@ F64, F32 = np.float64, np.float32
 
 @functools.cache
 def table(dist):
-    """Inputs (exact doubles) and quantiles (28 digits) of one law of the reference file."""
+    """Inputs (exact doubles) and quantiles (28 digits) of one distribution of the reference file."""
     with open(REFERENCE / "quantile" / "quantile_ref_public.csv", newline="") as f:
         rows = [r for r in csv.DictReader(f) if r["dist"] == dist]
     return np.array([float.fromhex(r["input_hex"]) for r in rows]), [r["quantile_dec28"] for r in rows]
@@ -505,7 +505,7 @@ def test_recycling(table):
     in_place = z.copy()
     assert recycle(in_place, "normal", laws, out=in_place) is in_place
     assert same(in_place, x)
-    # antithetic pairs of a symmetric law stay antithetic, and z -> t -> z comes back
+    # antithetic pairs of a symmetric distribution stay antithetic, and z -> t -> z comes back
     a, b = ns.quantile.antithetic(1 - np.random.default_rng(1).random(100))
     assert same(recycle(a, "normal", laws[0]), -recycle(b, "normal", laws[0]))
     np.testing.assert_allclose(recycle(recycle(a, "normal", laws[0]), laws[0], "normal"), a, rtol=1e-13)
@@ -543,7 +543,7 @@ def test_recycling_tensors_of_integers():
 
 
 def test_maps_that_a_table_keeps(monkeypatch):
-    """One map per base law, without end before; stacked columns are made once, with their float32 tables."""
+    """One map per base distribution, without end before; stacked columns are made once, with their float32 tables."""
     law = ns.quantile.student_t(5.0, base="uniform")
     z = np.linspace(-2.0, 2.0, 6, dtype=np.float32).reshape(3, 2)
     monkeypatch.setattr("numbastats.quantile.estimator._KEPT", 2)
@@ -560,7 +560,7 @@ def test_maps_that_a_table_keeps(monkeypatch):
 
 
 def test_columns_with_tables_of_different_sizes():
-    """Steep laws have more rows per octave; laws may come with different bases of their own."""
+    """Steep distributions have more rows per octave; distributions may come with different bases of their own."""
     laws = [ns.quantile.student_t(4.0), ns.quantile.student_t(0.5), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
     assert len({law._table.bits for law in laws}) > 1
     u = np.random.default_rng(3).uniform(0.01, 0.99, (300, 3))
@@ -571,7 +571,7 @@ def test_columns_with_tables_of_different_sizes():
 
 
 def test_columns_of_float32(tmp_path):
-    """Laws from files have no masses to build rows of degree 3 from; tables with other tails keep them."""
+    """Tables from files have no masses to build rows of degree 3 from; tables with other tails keep them."""
     short, long = Recycler(lambda x: np.exp(-0.5 * x * x), tail=1e-5), Recycler(logistic)
     u = np.array([[1e-7, 0.3], [1e-4, 1e-7]], np.float32)
     for laws in ([short, long], [long, short]):
@@ -589,7 +589,7 @@ def test_columns_of_float32(tmp_path):
 
 
 def test_laws_with_an_end():
-    """From normals to laws on a half line, and back to one from another; no half-done map."""
+    """From normals to distributions on a half line, and back to one from another; no half-done map."""
     z = np.array([-20.0, -8.0, -3.0, -0.1, 0.0, 0.5, 4.0, 8.0])
     law = Recycler.from_scipy(scipy.stats.lognorm(0.1))  # a wide one warns: it misses the target beyond z = -36
     np.testing.assert_allclose(recycle(z, "normal", law), np.exp(0.1 * z), rtol=2e-14)  # observed 9e-16

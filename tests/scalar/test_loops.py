@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import prange
+from numba.core.errors import TypingError
 
 from numbastats._core.kernel import build, device_function
 from numbastats.scalar import loops
+from numbastats.scalar.bits import buffer, reread
 
 rng = np.random.default_rng(0)
 
@@ -26,3 +29,30 @@ def test_map_of_four(dtype, target):
     kernel = build(loops.map4_cuda if target == "cuda" else loops.map4_cpu, target, _f=between)
     (kernel[2, 32] if target == "cuda" else kernel)(x, a, b, c, out)
     assert np.array_equal(out, 3 * x - b + 2)  # small integers: exact
+
+
+def _bits_cpu(x, out):
+    for i in prange(out.shape[0]):
+        words = buffer(4, np.uint64)
+        for k in range(4):
+            words[k] = x[i, k]
+        numbers = reread(words, out.dtype)
+        out[i, : numbers.size] = numbers
+
+
+@pytest.mark.parametrize("target", ["serial", "parallel"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_buffers_hold_bits(dtype, target):
+    x = rng.random((50, 4)).view(np.uint64)
+    out = np.zeros((50, 32 // dtype().itemsize), dtype)
+    build(_bits_cpu, target)(x, out)
+    assert np.array_equal(out.view(np.uint64), x)
+
+
+def _sized_cpu(x, out):
+    out[:] = buffer(x.size, out.dtype)
+
+
+def test_buffers_have_a_constant_size():
+    with pytest.raises(TypingError, match="size of a buffer must be a constant"):
+        build(_sized_cpu, "serial")(np.ones(3), np.ones(3))

@@ -1,4 +1,4 @@
-"""The scalar samplers: laws by Kolmogorov-Smirnov and moments, quantiles by mpmath, exact consumption of words."""
+"""The scalar samplers: distributions by Kolmogorov-Smirnov and moments, quantiles by mpmath, exact consumption of words."""
 
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def some_words(n=40):
     return np.array(ends + rng.integers(0, 2**32, (n, 2)).tolist(), np.uint32).T
 
 
-# --- laws; fixed keys, so the p-values never change --------------------------------------------------------------
+# --- distributions; fixed keys, so p-values never change ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -280,7 +280,7 @@ def test_distance_from_the_end_in_the_tail(width):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_distance_from_an_end_at_any_distance(dtype):
-    """To the largest floats: the law is an exponential of scale sigma^2/|mu|, of which float32 draws were 10^5 too large."""
+    """To the largest floats: exponential with scale sigma^2/|mu|; float32 draws were 10^5 times too large."""
     w = np.uint32(0x30000000), np.uint32(0)
     share = float(-mp.log(1 - unit_of(w, dtype)))
     for power in (10, 29, 31, 35, 37) if dtype == np.float32 else (10, 155, 299, 301, 307):

@@ -1,7 +1,7 @@
-"""All that is jitted: the pass over the rows of X, the scales given the coefficients, random numbers, elementwise functions."""
+"""Kernels: the pass over the rows of X, the scales given the coefficients, random numbers, elementwise functions."""
 
 from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
-from numbastats.bayes.kernels.draws import DRAWS, LATENT_STAGE, STAGES
+from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
 from numbastats.bayes.kernels.likelihood import GROUP, LATENT, LOGLIK, latent_row, tile_rows
 
@@ -9,6 +9,7 @@ __all__ = [
     "CONDITIONALS",
     "DRAWS",
     "ELEMENTWISE",
+    "GAMMA",
     "GROUP",
     "LATENT",
     "LATENT_STAGE",

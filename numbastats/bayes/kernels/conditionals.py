@@ -16,6 +16,7 @@ from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.shrinkage import (
     DONE,
+    START,
     auxiliary,
     bounded,
     global_precision,
@@ -36,10 +37,9 @@ _density = _local = None  # bound by build
 
 def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
     for q in prange(B.shape[0]):
-        b = B[q, skip:]
-        work = np.empty(b.size)
+        b, work = B[q, skip:], D[q, skip:]  # a row of D holds log densities until it is drawn
         t = T[q]
-        phase, count, level, lo, hi, at = (DONE if fixed else 0), 0, 0.0, t, t, t
+        phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
         while phase != DONE:
             for j in range(b.size):
                 work[j] = _density(b[j], at)
@@ -48,7 +48,7 @@ def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
                 value += work[j]
             value += log_prior_tau(at, np.float64(b.size), scale)
             phase, count, level, lo, hi, at = slice_step(
-                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(0, step), streams[0, q]
+                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(np.int64(0), step), streams[0, q]
             )
         T[q] = at
         for j in range(b.size):
@@ -61,7 +61,7 @@ def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
     p = B.shape[1] - skip
     for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
         t = T[q]
-        phase, count, level, lo, hi, at = (DONE if fixed else 0), 0, 0.0, t, t, t
+        phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
         while phase != DONE:  # the same decisions in every thread
             value = 0.0
             if lane < lanes:
@@ -75,7 +75,7 @@ def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
             cuda.syncthreads()
             value += log_prior_tau(at, np.float64(p), scale)
             phase, count, level, lo, hi, at = slice_step(
-                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(0, step), streams[0, q]
+                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(np.int64(0), step), streams[0, q]
             )
         cuda.syncthreads()
         if lane == 0:
@@ -101,7 +101,7 @@ def draw_local(b, v, w, k0, k1, step, stream, lane, lanes):
 @_shared
 def draw_global(total, p, scale, w, k0, k1, step, stream, auxiliary_stream):
     """Draw tau^-2 given the sum of eta b^2/2 over all p coefficients, then xi^-1."""
-    w[0] = global_precision(total, np.float64(p), w[1], k0, k1, item_of(0, step), stream)
+    w[0] = global_precision(total, np.float64(p), w[1], k0, k1, item_of(np.int64(0), step), stream)
     w[1] = auxiliary(1.0 / (scale * scale) + w[0], k0, k1, item_of(p, step), auxiliary_stream)
 
 

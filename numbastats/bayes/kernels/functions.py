@@ -1,4 +1,4 @@
-"""Elementwise functions of the probit model, one value at a time."""
+"""Elementwise functions of the probit model."""
 
 from __future__ import annotations
 

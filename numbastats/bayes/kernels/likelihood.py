@@ -6,7 +6,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.kernel import Kernel, array_function, device_function
-from numbastats.scalar.bits import in_step
+from numbastats.scalar.bits import buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
 from numbastats.scalar.special import log_ndtr_ratio
@@ -82,8 +82,20 @@ def transposed(X, r, g):
             g[j] += x[j] * s
 
 
-# A storage type of X has a function of one stored number, for CUDA, and of a tile, for the CPU: from there on sums are in the
-# type of b, by the functions that serve rows stored in that type.
+# A storage type of X has a function of one stored number, for CUDA, and two of a tile, for the CPU, which make room for its
+# floats and load it: from there on sums are in the type of b, by the functions that serve rows stored in that type.
+
+
+@_loading
+def no_room(X, tile, b):
+    """Floats need no room: rows are used as they are stored."""
+    return X
+
+
+@_loading
+def room_for_floats(X, tile, b):
+    """Memory for a tile in the type of b."""
+    return np.empty((tile, X.shape[1]), b.dtype)
 
 
 @_loading
@@ -158,34 +170,29 @@ def loglik_rows(k0, k1, stream, step, row, m, u, r, total):
     return total
 
 
-_words = _rows = _row = _density = _local = _load = _number = None  # bound by build
-_COPIES = 0  # of a tile: none where it is used as it is stored
+_words = _rows = _row = _room = _load = _number = None  # bound by build
 
 
 def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
     for c in prange(S.shape[0]):
-        u = np.empty((B.shape[0], GROUP))
-        wide = np.empty((_COPIES * tile, X.shape[1]), B.dtype)
-        m, r, dot = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP, B.dtype)
+        u, m, r, dot = buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, B.dtype)
+        wide = _room(X, tile, B)
         begin = np.int64(c) * chunk
-        end = min(begin + chunk, X.shape[0])
+        rows = X[begin : begin + chunk]
         for q in range(B.shape[0]):
             G[c, q, :] = B.dtype.type(0.0)
             S[c, q] = 0.0
-        for group in range(begin, end, GROUP):
-            last = min(group + GROUP, end)
-            for lo in range(group, last, tile):
-                n = min(tile, last - lo)
-                x, mm, rr, dd = _load(X[lo : lo + n], wide), m[:n], r[:n], dot[:n]
-                for q in range(B.shape[0]):
-                    if lo == group:
-                        _words(k0, k1, streams[q], step, (first + group) // GROUP, u[q])
-                    dots(x, B[q], dd)
-                    for i in range(n):
-                        mm[i] = dd[i]
-                    uu = u[q, lo - group : lo - group + n]
-                    S[c, q] = _rows(k0, k1, streams[q], step, first + lo, mm, uu, rr, S[c, q])
-                    transposed(x, rr, G[c, q])
+        for lo in range(0, rows.shape[0], tile):
+            x = _load(rows[lo : lo + tile], wide)
+            n, row = x.shape[0], first + begin + lo
+            mm, rr, dd, uu = m[:n], r[:n], dot[:n], u[row % GROUP : row % GROUP + n]
+            for q in range(B.shape[0]):
+                _words(k0, k1, streams[q], step, row // GROUP, u)
+                dots(x, B[q], dd)
+                for i in range(n):
+                    mm[i] = dd[i]
+                S[c, q] = _rows(k0, k1, streams[q], step, row, mm, uu, rr, S[c, q])
+                transposed(x, rr, G[c, q])
 
 
 def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
@@ -247,7 +254,7 @@ _DOUBLE = "row functions and sums are double: what they add up decides whether a
 
 def _pass(name, storage, words, rows, row):
     """A pass over rows of one storage type; floats of both types share a kernel."""
-    stored, dtypes, load, number = storage
+    stored, dtypes, room, load, number = storage
     return Kernel(
         f"bayes.{name}",
         pass_cpu,
@@ -256,14 +263,14 @@ def _pass(name, storage, words, rows, row):
         dtypes=dtypes,
         f64_ok=_DOUBLE,
         cuda_only={"_row": row, "_number": number},
-        cpu_only={"_words": words, "_rows": rows, "_load": load, "_COPIES": 0 if stored is None else 1},
+        cpu_only={"_words": words, "_rows": rows, "_room": room, "_load": load},
     )
 
 
-_STORAGE = {  # of X: stored type, None for that of the sums; types of the sums; loads
-    "": (None, ("float64", "float32"), load_floats, of_float),
-    "_int8": (types.int8, ("float64",), _widened_by(of_int8), of_int8),
-    "_bfloat16": (types.uint16, ("float32",), _widened_by(of_bfloat16), of_bfloat16),
+_STORAGE = {  # of X: stored type, None for that of the sums; types of the sums; room and load of a tile; load of a number
+    "": (None, ("float64", "float32"), no_room, load_floats, of_float),
+    "_int8": (types.int8, ("float64",), room_for_floats, _widened_by(of_int8), of_int8),
+    "_bfloat16": (types.uint16, ("float32",), room_for_floats, _widened_by(of_bfloat16), of_bfloat16),
 }
 LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_row) for name, s in _STORAGE.items()}
 LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}

@@ -7,7 +7,8 @@ from numba import cuda, prange
 
 from numbastats._core.kernel import Kernel
 from numbastats.scalar import hyperbolic, loops
-from numbastats.scalar.bits import at
+from numbastats.scalar.bits import at, buffer
+from numbastats.scalar.loops import BLOCK, CHUNK
 
 __all__ = ["GH", "GH_NORM", "LOG_KVE", "STUDENT"]
 
@@ -15,59 +16,33 @@ _f = _nodes = _right = _left = _tail = None  # bound by build
 
 
 def density_cpu(x, lam, alpha, beta, delta, mu, norm, out):
-    n = loops.BLOCK
-    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
-        work = np.empty(9 * n, out.dtype)  # one array: rows at constant distances need no alias check
-        first = np.int64(k) * loops.CHUNK
-        for lo in range(first, min(first + loops.CHUNK, out.size), n):
-            o = out[lo : lo + n]
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        v, w, rest = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
+        h, grow, total = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
+        right, left, grown = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
+        first = np.int64(k) * CHUNK
+        for lo in range(first, first + out[first : first + CHUNK].size, BLOCK):
+            o = out[lo : lo + BLOCK]
             rights, lefts = 0.0, 0.0
             for i in range(o.size):
                 j = lo + i
-                v, w, rest, h, grow, right, left = _nodes(x[j], at(lam, j), at(alpha, j), at(delta, j), at(mu, j))
-                work[i], work[n + i], work[2 * n + i], work[3 * n + i], work[4 * n + i] = v, w, rest, h, grow
-                work[5 * n + i], work[6 * n + i], work[7 * n + i], work[8 * n + i] = right, left, 0.0, 1.0
-                rights, lefts = max(rights, right), max(lefts, left)
+                v[i], w[i], rest[i], h[i], grow[i], right[i], left[i] = _nodes(
+                    x[j], at(lam, j), at(alpha, j), at(delta, j), at(mu, j)
+                )
+                grown[i], total[i] = 0.0, 1.0
+                rights, lefts = right[i] if right[i] > rights else rights, left[i] if left[i] > lefts else lefts
             for m in range(1, int(rights) + 1):
                 for i in range(o.size):
-                    work[7 * n + i], work[8 * n + i] = _right(
-                        m,
-                        work[i],
-                        work[n + i],
-                        work[3 * n + i],
-                        work[4 * n + i],
-                        work[7 * n + i],
-                        work[5 * n + i],
-                        work[8 * n + i],
-                    )
+                    grown[i], total[i] = _right(m, v[i], w[i], h[i], grow[i], grown[i], right[i], total[i])
             for i in range(o.size):
-                work[7 * n + i] = 0.0
+                grown[i] = 0.0
             for m in range(1, int(lefts) + 1):
                 for i in range(o.size):
-                    work[7 * n + i], work[8 * n + i] = _left(
-                        m,
-                        work[i],
-                        work[2 * n + i],
-                        work[3 * n + i],
-                        work[4 * n + i],
-                        work[7 * n + i],
-                        work[6 * n + i],
-                        work[8 * n + i],
-                    )
+                    grown[i], total[i] = _left(m, v[i], rest[i], h[i], grow[i], grown[i], left[i], total[i])
             for i in range(o.size):
                 j = lo + i
-                o[i] = _tail(
-                    x[j],
-                    at(lam, j),
-                    at(alpha, j),
-                    at(beta, j),
-                    at(delta, j),
-                    at(mu, j),
-                    at(norm, j),
-                    work[n + i],
-                    work[3 * n + i],
-                    work[8 * n + i],
-                )
+                shape = at(lam, j), at(alpha, j), at(beta, j), at(delta, j), at(mu, j), at(norm, j)
+                o[i] = _tail(x[j], *shape, w[i], h[i], total[i])
 
 
 def density_cuda(x, lam, alpha, beta, delta, mu, norm, out):

@@ -17,7 +17,7 @@ _body = None  # bound by build
 def panels_cpu(x, a, b, c, d, first_left, first_right, upper, table, out):
     for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
         first = np.int64(k) * loops.CHUNK
-        for j in range(first, min(first + loops.CHUNK, out.size)):
+        for j in range(first, first + out[first : first + loops.CHUNK].size):
             out[j] = _body(x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), upper, table)
 
 

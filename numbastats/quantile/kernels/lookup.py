@@ -1,8 +1,8 @@
-"""Kernels that look values up in quantile tables.
+"""Kernels that evaluate quantile tables.
 
 Row and local variable are found in one vectorised pass, then eight rows of coefficients are taken at a time. On CUDA the rows of
 a degree-7 table are 64 bytes, so a value touches one cache line. All but the data, the integers and the table may be numbers or
-arrays: every value may have a table of its own within `table`. What a way to address a table does not need is 0; `more` is the
+arrays: every value may have a table of its own within `table`. Arguments that a head does not need are 0; `more` is the
 logarithm of the rows per octave, or the number of rows beyond the octaves.
 """
 
@@ -12,8 +12,9 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.kernel import Kernel
-from numbastats.scalar import loops, tables
-from numbastats.scalar.bits import LANES, at, row_lanes
+from numbastats.scalar import tables
+from numbastats.scalar.bits import LANES, at, buffer, row_lanes
+from numbastats.scalar.loops import BLOCK, CHUNK
 
 __all__ = ["TABLE"]
 
@@ -21,13 +22,14 @@ _head = _body = _lanes = None  # bound by build
 
 
 def lookup_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
-    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
-        row = np.zeros(loops.BLOCK, np.int64)  # the lanes beyond a short last block read row 0
-        value = np.zeros(loops.BLOCK, out.dtype)
-        first = np.int64(k) * loops.CHUNK
-        for lo in range(first, min(first + loops.CHUNK, out.size), loops.BLOCK):
-            xb = x[lo : lo + loops.BLOCK]
-            o = out[lo : lo + loops.BLOCK]
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        row, value = buffer(BLOCK, np.int64), buffer(BLOCK, out.dtype)
+        for i in range(BLOCK):  # the lanes beyond a short last block read row 0
+            row[i], value[i] = 0, 0.0
+        first = np.int64(k) * CHUNK
+        for lo in range(first, first + out[first : first + CHUNK].size, BLOCK):
+            xb = x[lo : lo + BLOCK]
+            o = out[lo : lo + BLOCK]
             for i in range(o.size):
                 j = lo + i
                 row[i], value[i] = _head(
@@ -48,9 +50,9 @@ def lookup_cuda(x, a, b, c, d, first_left, first_right, octave, zone, more, tabl
 
 
 def lookup_split_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more, table, out):
-    for k in prange((out.size + loops.CHUNK - 1) // loops.CHUNK):
-        first = np.int64(k) * loops.CHUNK
-        for j in range(first, min(first + loops.CHUNK, out.size)):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        first = np.int64(k) * CHUNK
+        for j in range(first, first + out[first : first + CHUNK].size):
             row, local = _head(
                 x[j], at(a, j), at(b, j), at(c, j), at(d, j), at(first_left, j), at(first_right, j), octave, zone, more
             )
