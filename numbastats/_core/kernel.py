@@ -86,9 +86,11 @@ def _for_the_host(f):
     return cache.attach(njit(_renamed(f, f.__globals__, f"{f.__qualname__}__host__{digest}"), **_SCALAR))
 
 
-def device_function(f):
-    """Compile a scalar formula for use in CPU loops, CUDA kernels and user code."""
-    return numba_internals.scalar_dispatcher(f, _SCALAR, _for_the_host)
+def device_function(f=None, *, inline=True):
+    """Compile a scalar formula for use in CPU loops, CUDA kernels and user code; long ones may do without being inlined."""
+    if f is None:
+        return functools.partial(device_function, inline=inline)
+    return numba_internals.scalar_dispatcher(f, _SCALAR | {"forceinline": inline}, _for_the_host)
 
 
 def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False):

@@ -14,7 +14,7 @@ from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats.mixture.families import family_of
-from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
 from numbastats.scalar import mixture as fam
@@ -84,15 +84,21 @@ class Options:
             return 1
         return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
 
-    def vector(self, family, unit):
-        """Options of the climb kernel, double precision."""
-        opt = np.zeros(c.OPTIONS)
-        opt[c.METHOD], opt[c.TOL], opt[c.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
-        opt[c.PRIOR_N], opt[c.PRIOR_A], opt[c.SHAPE], opt[c.UNIT] = self.prior_n, self.prior_a, family.shape, unit
-        opt[c.WARM_PASSES] = 5
-        opt[c.NOISE] = 1e-12
-        opt[c.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
-        return opt
+    def settings(self, family, unit):
+        """Settings of the climb kernels, double precision."""
+        return c.Settings(
+            family=family.base,
+            shape=float(family.shape),
+            method=METHODS[self.method],
+            unit=int(unit),
+            tol=self.tol,
+            decrement_tol=self.tol if self.method == "newton" else 1e-3,
+            noise=1e-12,
+            max_passes=self.max_iter,
+            warm_passes=5,
+            prior_n=self.prior_n,
+            prior_a=self.prior_a,
+        )
 
 
 def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision) -> Options:

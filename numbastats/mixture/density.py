@@ -63,7 +63,7 @@ def scores(x, law, par, wanted, device, workers, stats=None):
         launch(kernels.SCORES, args, n, device=where, workers=workers, cost=5.0 * K, outputs=(4, 5, 6))
     if stats is not None and scale != 1.0:
         pair *= [[1.0 / scale], [1.0 / _rescaled(law, 1.0, scale)]]
-    power, add = (law.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else fam.log_base(base, float(law.shape))
+    power, add = (law.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else law.log_base
     j0, j1, j2 = law.jacobian
     with np.errstate(over="ignore", invalid="ignore"):
         out += add + j0 + j2 * y

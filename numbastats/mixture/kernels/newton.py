@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from numbastats._core.kernel import array_function
-from numbastats.mixture.kernels.columns import FLAT
+from numbastats.mixture.kernels.records import FLAT
 from numbastats.scalar import mixture as fam
 
 __all__ = ["derivatives", "newton_step", "smallest_eigenvalue"]
@@ -19,13 +19,15 @@ def _first(family, shape, m, v, c):  # not inlined, for the sake of compile time
 
 
 @_function
-def derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prior_a):
+def derivatives(S, H, par, g, full, D, info, settings):
     """Gradient and Hessian in theta = (log al_k/al_K for k < K; log m (Gaussian: m); log v) from the sums of a pass.
 
     The responsibilities of an observation sum to 1, so the moments of a row sum to 0 over the components and the softmax of
     the weights leaves them as they are: only -n (diag(al) - al al') is added to the block of the weights. `full` becomes the
     information that the complete data would have about each coordinate alone.
     """
+    family, shape, c = settings.family, settings.shape, info.centre
+    prior_n, prior_d, more = settings.prior_n, info.prior_d, settings.prior_a - 1.0
     K = par.shape[1]
     q = 2 if family <= fam.GAMMA else 1
     mass = 0.0
@@ -36,8 +38,8 @@ def derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prior
         _p, pv, _pvv = fam.penalty(family, par[2, k], prior_n, prior_d)
         m, v = K - 1 + k, 2 * K - 1 + k
         if k < K - 1:
-            g[k] = S[0, k] - mass * par[0, k] + (prior_a - 1.0) * (1.0 - K * par[0, k])
-            full[k] = (mass + (prior_a - 1.0) * K) * par[0, k] * (1.0 - par[0, k])
+            g[k] = S[0, k] - mass * par[0, k] + more * (1.0 - K * par[0, k])
+            full[k] = (mass + more * K) * par[0, k] * (1.0 - par[0, k])
         g[m] = S[0, k] * am + S[1, k] * bm
         if q == 2:
             g[v] = S[0, k] * av + S[1, k] * bv + S[2, k] * cv + pv
@@ -49,7 +51,7 @@ def derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prior
             if k < K - 1:
                 if j < K - 1:
                     spread = (par[0, k] if j == k else 0.0) - par[0, k] * par[0, j]
-                    D[k, j] = h[0] - (mass + (prior_a - 1.0) * K) * spread
+                    D[k, j] = h[0] - (mass + more * K) * spread
                 D[k, jm] = h[0] * dam + h[1] * dbm
                 D[jm, k] = D[k, jm]
                 if q == 2:

@@ -16,7 +16,7 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.mixture.kernels.parts import ranges
+from numbastats.mixture.kernels.records import ranges
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
@@ -114,6 +114,23 @@ def _diagonal(H, K):
 
 
 @_summing
+def _relative(P, C):
+    """Logits in bits, relative to those of the widest component in C[:3] and plain in C[3:]; returns that component.
+
+    Among families of one parameter it is the component of the largest mean.
+    """
+    ref = 0
+    for k in range(1, P.shape[1]):
+        if P[2, k] > P[2, ref] or (P[2, k] == P[2, ref] and P[1, k] > P[1, ref]):
+            ref = k
+    for i in range(3):
+        for k in range(P.shape[1]):
+            C[i, k] = (P[i, k] - P[i, ref]) * LOG2E
+            C[3 + i, k] = P[i, k] * LOG2E
+    return ref
+
+
+@_summing
 def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     """Sums of w r_k (1, t1, t2) into S; returns the log-likelihood.
 
@@ -124,15 +141,8 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)
-    ref = 0  # the widest component; among families of one parameter the one of the largest mean
-    for k in range(1, K):
-        if P[2, k] > P[2, ref] or (P[2, k] == P[2, ref] and P[1, k] > P[1, ref]):
-            ref = k
-    for i in range(3):
-        for k in range(K):
-            C[i, k] = (P[i, k] - P[i, ref]) * LOG2E
-            C[3 + i, k] = P[i, k] * LOG2E
-            S[i, k] = 0.0
+    ref = _relative(P, C)
+    S[:] = 0.0
     last = K - 1 if ref < K - 1 else max(K - 2, 0)  # the component in whose loop the normaliser is complete
     if K == 1:
         C[0, 0] = -1e9
