@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, from_bits, horner, to_bits
+from numbastats.scalar.bits import by_dtype, from_bits, horner, muladd, to_bits
 
 __all__ = [
     "FIXED_GAMMA",
@@ -149,11 +149,11 @@ def first_derivatives(family, shape, m, v, c):
         h = 0.5 / v
         f = (c - m) * (c - m) / (m * m * c)
         b = (c - m) * (c + m) / (m * m * c * c)
-        return -h * 2.0 * (m - c) / (m * m), -0.5 + h * f, h * 2.0 / (m * m), h * b, h
+        return -h * 2.0 * (m - c) / (m * m), muladd(h, f, -0.5), h * 2.0 / (m * m), h * b, h
     if family == GAUSSIAN:
         h = 0.5 / v
         e = c - m
-        return 2.0 * h * e, -0.5 + h * e * e, 2.0 * h, 2.0 * h * e, h
+        return 2.0 * h * e, muladd(h * e, e, -0.5), 2.0 * h, 2.0 * h * e, h
     if family == GAMMA:
         a = 1.0 / v
         d, _e, _g = gamma_terms(a)
