@@ -222,11 +222,11 @@ def begin(n, settings):
 
 def advance(kernel, args, options, cost, most=None):
     """Run a climb kernel on (sets, info, owner, settings, state, points, Hessians); the last three are written."""
-    state, hess = args[4], args[6]
+    *inputs, state, points, hess = args
     n = hess.shape[1]
     blocks = 1 if options.device == "cpu" else min(state.size, 4 if SIMULATED else 4096)
     work = np.zeros((blocks, c.VECTOR_ROWS, n)), np.zeros((blocks, 2, n, n)), np.zeros((blocks, NSUM))
-    run(kernel, [*args, *work], state.size, options, (4, 5, 6), cost=cost, most=most)
+    run(kernel, [*inputs, *work, state, points, hess], state.size, options, (7, 8, 9), cost=cost, most=most)
 
 
 def climb(p, info, owner, points, options):

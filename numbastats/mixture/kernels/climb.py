@@ -260,7 +260,7 @@ def level(state, settings):
 LAST = c.FINAL  # phase that `advance` knows; `ACCELERATE` binds both names anew
 
 
-def climb_cpu(sets, info, owner, settings, state, pars, hess, vec, mat, total):
+def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
     K, n = pars.shape[3], hess.shape[1]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
     C, buf = np.empty((6, K), sets.t1.dtype), np.empty((K + 3, ROW), sets.t1.dtype)[1:]
@@ -276,7 +276,7 @@ def climb_cpu(sets, info, owner, settings, state, pars, hess, vec, mat, total):
             advance(now, ps, vs, ms, hess[item], S, H, ll, row, settings)
 
 
-def climb_cuda(sets, info, owner, settings, state, pars, hess, vec, mat, total):
+def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
     shared = cuda.shared.array((LANES, WIDTH), np.float64)
     P = cuda.shared.array((3, MAX_CUDA_K), np.float64)
     S = cuda.shared.array((3, MAX_CUDA_K), np.float64)
@@ -325,10 +325,8 @@ _f, _i = numba.types.float64, numba.types.int64
 
 
 def _climb_types(T):
-    results = (STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1])
-    return [
-        (series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *results, *(_f[:, :, ::1], _f[:, :, :, ::1], _f[:, ::1]))
-    ]
+    work, results = (_f[:, :, ::1], _f[:, :, :, ::1], _f[:, ::1]), (STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1])
+    return [(series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *work, *results)]
 
 
 _DOUBLE = "parameters, and sums over the observations of a lane, are double"

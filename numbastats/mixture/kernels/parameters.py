@@ -29,18 +29,17 @@ def least_mass(info):
 @_function
 def m_step(S, par, info, settings, least):
     """Replace `par` by the M-step; False when a component is empty or its dispersion is at the floor."""
-    K = par.shape[1]
-    family, more = settings.family, settings.prior_a - 1.0
+    s0, s1, s2, family, more = S[0], S[1], S[2], settings.family, settings.prior_a - 1.0
     total = 0.0
-    for k in range(K):
-        if not S[0, k] > least:
+    for k in range(s0.size):
+        if not s0[k] > least:
             return False
-        total += S[0, k] + more
-    for k in range(K):
-        m, v = fam.maximise(family, S[0, k], S[1, k], S[2, k], info.centre, settings.prior_n, info.prior_d)
+        total += s0[k] + more
+    for k in range(s0.size):
+        m, v = fam.maximise(family, s0[k], s1[k], s2[k], info.centre, settings.prior_n, info.prior_d)
         if not (v > info.floor and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
             return False
-        share = (S[0, k] + more) / total
+        share = (s0[k] + more) / total
         if not share > 0.0:
             return False
         par[0, k], par[1, k], par[2, k] = share, m, v

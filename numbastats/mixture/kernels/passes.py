@@ -93,13 +93,13 @@ def _add_moments(xb, yb, buf, K, H):
                 h3 += ux * x
                 h4 += ux * y
                 h5 += uy * y
-            p = k * (k + 1) // 2 + j
-            H[p, 0] -= h0
-            H[p, 1] -= h1
-            H[p, 2] -= h2
-            H[p, 3] -= h3
-            H[p, 4] -= h4
-            H[p, 5] -= h5
+            h = H[k * (k + 1) // 2 + j]
+            h[0] -= h0
+            h[1] -= h1
+            h[2] -= h2
+            h[3] -= h3
+            h[4] -= h4
+            h[5] -= h5
 
 
 @_function
@@ -107,10 +107,10 @@ def _diagonal(H, K):
     """Complete H: responsibilities add up to 1, so a diagonal block is minus the others of its row."""
     for k in range(1, K):
         for j in range(k):
+            h, hk, hj = H[k * (k + 1) // 2 + j], H[k * (k + 1) // 2 + k], H[j * (j + 1) // 2 + j]
             for i in range(6):
-                h = H[k * (k + 1) // 2 + j, i]
-                H[k * (k + 1) // 2 + k, i] -= h
-                H[j * (j + 1) // 2 + j, i] -= h
+                hk[i] -= h[i]
+                hj[i] -= h[i]
 
 
 @_summing
@@ -119,14 +119,15 @@ def _relative(P, C):
 
     Among families of one parameter it is the component of the largest mean.
     """
-    ref = 0
+    b, c, ref = P[1], P[2], 0
     for k in range(1, P.shape[1]):
-        if P[2, k] > P[2, ref] or (P[2, k] == P[2, ref] and P[1, k] > P[1, ref]):
+        if c[k] > c[ref] or (c[k] == c[ref] and b[k] > b[ref]):
             ref = k
     for i in range(3):
+        row, relative, plain = P[i], C[i], C[3 + i]
         for k in range(P.shape[1]):
-            C[i, k] = (P[i, k] - P[i, ref]) * LOG2E
-            C[3 + i, k] = P[i, k] * LOG2E
+            relative[k] = (row[k] - row[ref]) * LOG2E
+            plain[k] = row[k] * LOG2E
     return ref
 
 
