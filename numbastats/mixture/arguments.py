@@ -220,21 +220,21 @@ def starts_of_one(init_params, family):
 
 def mixture_of(weights, centres, params, family):
     """The family and (3, K) parameters with dispersions."""
-    law = family_of(family)
+    known = family_of(family)
     w, m = (np.atleast_1d(real64(to_host(a, name))) for a, name in ((weights, "weights"), (centres, "centres")))
-    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
-    if law.two and params is None:
-        raise ValueError(f"family={family!r} needs params, its {law.param} per component")
+    v = np.ones(m.shape) if not known.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
+    if known.two and params is None:
+        raise ValueError(f"family={family!r} needs params, its {known.param} per component")
     if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
         raise ValueError(f"weights, centres, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
     total = w.sum()
     if not ((w >= 0).all() and 0 < total < math.inf):
         raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
-    if not (np.isfinite(m).all() and (law.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
+    if not (np.isfinite(m).all() and (known.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
         raise ValueError(
-            f"centres={m!r}, params={v!r} are out of domain; centres of {law.name} and all params must be positive and finite"
+            f"centres={m!r}, params={v!r} are out of domain; centres of {known.name} and all params must be positive and finite"
         )
-    return law, np.stack([w / total, m, law.parameter(v) if law.two else v])
+    return known, np.stack([w / total, m, known.parameter(v) if known.two else v])
 
 
 def values_of(x):

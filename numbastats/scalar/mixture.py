@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, from_bits, horner, muladd, to_bits
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, to_bits
 
 __all__ = [
     "FIXED_GAMMA",
@@ -144,16 +144,19 @@ def with_old_mean(family, m, v, old):
 
 @device_function
 def first_derivatives(family, shape, m, v, c):
-    """(A_m, A_v, B_m, B_v, C_v): derivatives in log m (Gaussian: m) and log v."""
+    """(A_m, A_v, B_m, B_v, C_v): derivatives in log m (Gaussian: m) and log v.
+
+    A_v is written with `fma`, since it cancels near an optimum: LLVM fuses products into sums or not by what stands around them.
+    """
     if family == INVERSE_GAUSSIAN:
         h = 0.5 / v
         f = (c - m) * (c - m) / (m * m * c)
         b = (c - m) * (c + m) / (m * m * c * c)
-        return -h * 2.0 * (m - c) / (m * m), muladd(h, f, -0.5), h * 2.0 / (m * m), h * b, h
+        return -h * 2.0 * (m - c) / (m * m), fma(h, f, -0.5), h * 2.0 / (m * m), h * b, h
     if family == GAUSSIAN:
         h = 0.5 / v
         e = c - m
-        return 2.0 * h * e, muladd(h * e, e, -0.5), 2.0 * h, 2.0 * h * e, h
+        return 2.0 * h * e, fma(h * e, e, -0.5), 2.0 * h, 2.0 * h * e, h
     if family == GAMMA:
         a = 1.0 / v
         d, _e, _g = gamma_terms(a)
