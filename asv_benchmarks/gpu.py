@@ -188,13 +188,33 @@ def arguments(make, dtype_name, signature, n, edges):
         outputs = [np.zeros(n, str(t.dtype)) for t in signature[len(inputs) :]]
     if len(inputs) + len(outputs) != len(signature):
         raise TypeError(f"the inputs in MAKERS give {len(inputs)} + {len(outputs)} arguments, the kernel takes {len(signature)}")
-    cast = []
-    for value, t in zip(inputs, signature, strict=False):
-        if isinstance(t, numba.types.Array):
-            cast.append(np.ascontiguousarray(value, str(t.dtype)))
-        else:
-            cast.append(np.dtype(str(t)).type(value.reshape(-1)[0]))
-    return cast, outputs
+    return [_cast(value, t) for value, t in zip(inputs, signature, strict=False)], outputs
+
+
+def _cast(value, t):
+    """A value as an argument of type t."""
+    if isinstance(t, numba.types.BaseTuple):
+        return type(value)(*map(_cast, value, t.types))
+    if isinstance(t, numba.types.Array):
+        return np.ascontiguousarray(value, None if isinstance(t.dtype, numba.types.Record) else str(t.dtype))
+    return np.dtype(str(t)).type(np.reshape(value, -1)[0])
+
+
+def _mapped(f, a):
+    """An argument with its arrays replaced by f of them."""
+    if isinstance(a, tuple):
+        return type(a)(*(_mapped(f, part) for part in a))
+    return f(a) if isinstance(a, np.ndarray) else a
+
+
+def _flat(arguments):
+    """Arrays among the arguments, those of structures too."""
+    return [array for a in arguments for array in (_flat(a) if isinstance(a, tuple) else [a])]
+
+
+def _numbers(arrays):
+    """Arrays of numbers: of records each field by itself."""
+    return [part for a in arrays for part in ([a] if a.dtype.names is None else [a[name] for name in a.dtype.names])]
 
 
 # --- how far two results may be apart ------------------------------------------------------------------------------------
@@ -265,9 +285,9 @@ def difference(got, want, floor=0.0):
 
 def on_device(kernel, inputs, outputs):
     """Run the CUDA twin on host arguments; fills the outputs."""
-    staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in (*inputs, *outputs)]
+    staged = [_mapped(cuda.to_device, a) for a in (*inputs, *outputs)]
     run(kernel, staged, max(a.size for a in (*inputs, *outputs) if isinstance(a, np.ndarray)))
-    for device_array, host in zip(staged[len(inputs) :], outputs, strict=True):
+    for device_array, host in zip(_flat(staged[len(inputs) :]), _flat(outputs), strict=True):
         device_array.copy_to_host(host)
 
 
@@ -319,7 +339,7 @@ class Report:
 def compare(report, label, name, dtype_name, got, want):
     """Judge the outputs of the two twins, and record the largest difference."""
     b, row = bound(name), report.row(name, dtype_name)
-    for i, (g, w) in enumerate(zip(got, want, strict=True)):
+    for i, (g, w) in enumerate(zip(_numbers(_flat(got)), _numbers(_flat(want)), strict=True)):
         floor = b.second_floor * float(np.finfo(dtype_name).eps) if i == 1 and b.second_floor else b.floor
         apart = difference(g, w, floor)
         limit, flips = b.ulp, b.flips[i] if isinstance(b.flips, tuple) else b.flips
@@ -360,7 +380,7 @@ def check_kernel(report, kernel):
         try:
             edges = not (SIMULATED and dtype_name == "float32")
             inputs, outputs = arguments(make, dtype_name, signature, CHECKED, edges)
-            want = [o.copy() for o in outputs]
+            want = [_mapped(np.copy, o) for o in outputs]
             kernel.serial(*inputs, *want)
             on_device(kernel, inputs, outputs)
         except Exception as error:

@@ -12,7 +12,7 @@ import numbastats as ns
 from numbastats.mixture import engine, kernels
 from numbastats.mixture.arguments import Options, arrange, flatten
 from numbastats.mixture.families import family_of
-from numbastats.mixture.kernels import columns, passes, starts
+from numbastats.mixture.kernels import passes, records, starts
 
 from .common import Case, few, interleave
 
@@ -56,11 +56,10 @@ def prepared(x, family="inverse_gaussian", **changes):
 
 def guess(p, K):
     """One point (3, K) for every data set, in scaled units: quantile segments."""
-    par = np.ones((p.info.shape[0], 1, 3, K))
-    ll, flag = np.zeros(par.shape[:2]), np.zeros(par.shape[:2], np.int64)
+    par = np.ones((p.info.size, 1, 3, K))
     kinds = np.array([starts.SUBSET if K > 1 else starts.QUANTILE_CUTS])
-    args = (p.u1, p.u2, p.uw, p.cell, p.q, p.info, p.ids, kinds, p.family.base, 1.0, 0.0, 1.0, 0)
-    kernels.STARTS.serial(*args, np.uint32(3), np.uint32(4), np.uint32(5), np.uint32(0), par, ll, flag)
+    key = starts.Key(np.uint32(5), np.uint32(3), np.uint32(4))
+    kernels.STARTS.serial(p.cells, p.q, p.info, p.ids, kinds, p.family.base, key, par, np.zeros(par.shape[:2], np.int64))
     return par[:, 0]
 
 
@@ -83,9 +82,9 @@ def estep(K, n=20_000, hessian=0):
     p, _ = prepared(paper_data(1, n))
     par = np.stack([np.full(K, 1 / K), np.linspace(0.3, 1.3, K), np.geomspace(0.05, 5.0, K)])
     P = np.empty((3, K))
-    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info[0, columns.CENTRE])
+    kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info["centre"][0])
     out = np.empty((1, 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
-    return lambda: kernels.SUMS.serial(p.t1, p.t2, p.w, P, 1, hessian, out)
+    return lambda: kernels.SUMS.serial(*p.sets[:3], P, 1, hessian, out)
 
 
 class ManySets:
@@ -229,14 +228,11 @@ def _two_gaussians(n=20_000, iterations=20):
     rng = np.random.default_rng(3)
     x = np.where(rng.random(n) < 0.4, rng.normal(0, 1, n), rng.normal(2.5, 1.5, n))
     p, _ = prepared([x], "gaussian", method="em")
-    opt = options(method="em", tol=1e-300, max_iter=iterations).vector(p.family, p.unit)
+    opt = options(method="em", tol=1e-300, max_iter=iterations)
     start = np.array([[[0.5, 0.5], [-0.5, 0.8], [0.8, 0.8]]])
-    empty, owner = np.zeros((1, 1, 1, 1)), np.zeros(1, np.int64)
 
     def ours():
-        out, hess = np.zeros((1, 6)), np.zeros((1, 5, 5))
-        work = (empty, np.zeros((1, 1, 1)), empty, np.zeros((1, 1)))
-        kernels.CLIMB.serial(p.t1, p.t2, p.w, p.off, p.info, owner, opt, p.family.base, *work, start.copy(), out, hess)
+        engine.climb(p, p.info, np.zeros(1, np.int64), start, opt)
 
     return ours, x
 
@@ -307,34 +303,39 @@ def _one(*values):
 
 def gpu_prepare(rng, dtype, n, edges):
     p, data = prepared(_gpu_sets(n))
-    cells = p.cell[-1]
-    inputs = [data.y, data.w, p.off, p.cell, data.power, engine.cell_sizes(p.lengths, True), *_one(0)]
-    outputs = [np.zeros(data.y.size) for _ in range(2)] + [np.zeros(cells) for _ in range(3)]
-    return inputs, [*outputs, np.zeros((3, cells)), np.zeros((p.info.shape[0], columns.INFO))]
+    cells, empty = p.q.shape[1], np.zeros(data.y.size)
+    inputs = [data.y, data.power, engine.cell_sizes(p.lengths, True), *_one(0)]
+    sets = records.Series(empty, empty.copy(), data.w, p.off)
+    compressed = records.Series(*(np.zeros(cells) for _ in range(3)), p.cells.off)
+    return inputs, [sets, compressed, np.zeros((3, cells)), np.zeros_like(p.info)]
 
 
 def gpu_starts(rng, dtype, n, edges):
     p, _ = prepared(_gpu_sets(n))
-    D, R = p.info.shape[0], 3
-    fixed = [p.u1, p.u2, p.uw, p.cell, p.q, p.info, p.ids, np.array([0, 1, 2]), *_one(0, 1.0, 0.0, 1.0, 3, 7, 8, 9, 0)]
-    return fixed, [np.ones((D, R, 3, 2)), np.zeros((D, R)), np.zeros((D, R), np.int64)]
+    key = starts.Key(*map(np.uint32, (9, 7, 8)))
+    inputs = [p.cells, p.q, p.info, p.ids, np.array([0, 1, 2]), *_one(0), key]
+    return inputs, [np.ones((p.info.size, 3, 3, 2)), np.zeros((p.info.size, 3), np.int64)]
 
 
-def gpu_climb(rng, dtype, n, edges):
+def gpu_climb(rng, dtype, n, edges, **changes):
     p, _ = prepared(_gpu_sets(n))
-    D, m = p.info.shape[0], 5
-    few = dict(method="em", max_iter=3, tol=1e-300) if dtype == np.float32 else {}
-    opt = options(**few).vector(p.family, p.unit)
+    D, m = p.info.size, 5
+    few = dict(tol=1e-2) if dtype == np.float32 else {}
+    settings = options(**few, **changes).settings(p.family, p.unit)
     start = np.array([[0.6, 0.4], [0.5, 1.5], [0.5, 2.0]])
-    work = [np.zeros((D, 4, 3, 2)), np.zeros((D, columns.VECTOR_ROWS, m)), np.zeros((D, 3, m, m)), np.zeros((D, passes.NSUM))]
-    inputs = [p.t1, p.t2, p.w, p.off, p.info, np.arange(D), opt, *_one(0), *work]
-    return inputs, [np.repeat(start[None], D, axis=0), np.zeros((D, 6)), np.zeros((D, m, m))]
+    work = [np.zeros((D, records.VECTOR_ROWS, m)), np.zeros((D, 2, m, m)), np.zeros((D, passes.NSUM))]
+    results = [engine.begin(D, settings), np.tile(start, (D, 4, 1, 1)), np.zeros((D, m, m))]
+    return [p.sets, p.info, np.arange(D), settings, *work], results
+
+
+def gpu_accelerate(rng, dtype, n, edges):
+    return gpu_climb(rng, dtype, n, edges, method="squarem")
 
 
 def gpu_sums(rng, dtype, n, edges):
     p, _ = prepared(paper_data(1, n, 6))
     P = np.array([[0.1, -0.2], [0.5, -0.3], [-1.0, -0.4]])
-    return [p.t1, p.t2, p.w, P, *_one(1, 1)], [np.zeros((-(-n // passes.CHUNK), 25))]
+    return [*p.sets[:3], P, *_one(1, 1)], [np.zeros((-(-n // passes.CHUNK), 25))]
 
 
 def gpu_scores(rng, dtype, n, edges):
@@ -345,9 +346,9 @@ def gpu_scores(rng, dtype, n, edges):
 GPU_MAKERS = {
     "mixture.prepare": gpu_prepare,
     "mixture.starts": gpu_starts,
-    "mixture.starts_single": gpu_starts,
     "mixture.climb": gpu_climb,
     "mixture.climb_single": gpu_climb,
+    "mixture.accelerate": gpu_accelerate,
     "mixture.sums": gpu_sums,
     "mixture.scores": gpu_scores,
 }
@@ -357,7 +358,6 @@ GPU_BOUNDS = {
     "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
     "mixture.climb": dict(ulp=5e6, floor=1.0, flips=5e-2, why=f"{_ORDER}; the last of the climb's passes may be one more"),
-    "mixture.starts_single": _SINGLE,
     "mixture.climb_single": _SINGLE,
     "mixture.sums": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),
     "mixture.scores": dict(ulp=512.0, floor=1.0, why="CUDA fuses products into sums"),

@@ -479,7 +479,7 @@ def scalar_dispatcher(f, options, host):
     Without the compiler's part it is a plain dispatcher.
     """
     if "compiler" not in ACTIVE:
-        plain = njit(f, **options)  # with its flags: formulas count on contraction
+        plain = njit(f, **options)  # with its flags: a function without any takes its caller's
         plain.targetoptions = CudaOptions(plain.targetoptions)
         return plain
     options = CudaOptions({"nopython": True, **options, **_NO_WRAPPERS})

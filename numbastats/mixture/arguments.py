@@ -14,7 +14,7 @@ from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats.mixture.families import family_of
-from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
 from numbastats.scalar import mixture as fam
@@ -84,15 +84,21 @@ class Options:
             return 1
         return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
 
-    def vector(self, family, unit):
-        """Options of the climb kernel, double precision."""
-        opt = np.zeros(c.OPTIONS)
-        opt[c.METHOD], opt[c.TOL], opt[c.MAX_PASSES] = METHODS[self.method], self.tol, self.max_iter
-        opt[c.PRIOR_N], opt[c.PRIOR_A], opt[c.SHAPE], opt[c.UNIT] = self.prior_n, self.prior_a, family.shape, unit
-        opt[c.WARM_PASSES] = 5
-        opt[c.NOISE] = 1e-12
-        opt[c.DECREMENT_TOL] = self.tol if self.method == "newton" else 1e-3
-        return opt
+    def settings(self, family, unit):
+        """Settings of the climb kernels, double precision."""
+        return c.Settings(
+            family=family.base,
+            shape=float(family.shape),
+            method=METHODS[self.method],
+            unit=int(unit),
+            tol=self.tol,
+            decrement_tol=self.tol if self.method == "newton" else 1e-3,
+            noise=1e-12,
+            max_passes=self.max_iter,
+            warm_passes=5,
+            prior_n=self.prior_n,
+            prior_a=self.prior_a,
+        )
 
 
 def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision) -> Options:
@@ -214,21 +220,21 @@ def starts_of_one(init_params, family):
 
 def mixture_of(weights, centres, params, family):
     """The family and (3, K) parameters with dispersions."""
-    law = family_of(family)
+    known = family_of(family)
     w, m = (np.atleast_1d(real64(to_host(a, name))) for a, name in ((weights, "weights"), (centres, "centres")))
-    v = np.ones(m.shape) if not law.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
-    if law.two and params is None:
-        raise ValueError(f"family={family!r} needs params, its {law.param} per component")
+    v = np.ones(m.shape) if not known.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
+    if known.two and params is None:
+        raise ValueError(f"family={family!r} needs params, its {known.param} per component")
     if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
         raise ValueError(f"weights, centres, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
     total = w.sum()
     if not ((w >= 0).all() and 0 < total < math.inf):
         raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
-    if not (np.isfinite(m).all() and (law.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
+    if not (np.isfinite(m).all() and (known.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
         raise ValueError(
-            f"centres={m!r}, params={v!r} are out of domain; centres of {law.name} and all params must be positive and finite"
+            f"centres={m!r}, params={v!r} are out of domain; centres of {known.name} and all params must be positive and finite"
         )
-    return law, np.stack([w / total, m, law.parameter(v) if law.two else v])
+    return known, np.stack([w / total, m, known.parameter(v) if known.two else v])
 
 
 def values_of(x):

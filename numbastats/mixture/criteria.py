@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats.mixture import kernels
-from numbastats.mixture.kernels import columns
 
 __all__ = ["criteria", "free_parameters"]
 
@@ -17,7 +16,7 @@ def free_parameters(family, K):
 
 def criteria(criterion, p, results):
     """The criterion of each data set (rows) for the results of each number of components (columns)."""
-    mass = np.maximum(p.info[:, columns.MASS], 1.0)
+    mass = np.maximum(p.info["mass"], 1.0)
     out = np.full((mass.size, len(results)), np.nan)
     for j, r in enumerate(results):
         free = free_parameters(p.family, r.par.shape[2])
@@ -31,10 +30,10 @@ def _entropy(p, r):
     """Sum over the observations of the entropy of the responsibilities."""
     D, K = r.par.shape[0], r.par.shape[2]
     total = np.full(D, np.nan)
-    host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.t1, p.w)]
+    host = [a if isinstance(a, np.ndarray) else a.copy_to_host() for a in (p.sets.t1, p.sets.w)]
     for d in range(D):
         if np.isfinite(r.loglik[d]):
-            c = p.info[d, columns.CENTRE]
+            c = p.info["centre"][d]
             x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
             P = np.empty((3, K))
             kernels.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)

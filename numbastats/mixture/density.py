@@ -15,44 +15,44 @@ from numbastats.scalar import mixture as fam
 __all__ = ["far_apart", "scores"]
 
 
-def _scale(law, par):
+def _scale(family, par):
     """A power of two that brings the means, or Gaussian deviations, near 1 where third powers of them would not be finite."""
-    size = float(np.sqrt(par[2].max()) if law.base == fam.GAUSSIAN else par[1].max())
-    exponent = 0 if law.discrete else math.frexp(size)[1]
+    size = float(np.sqrt(par[2].max()) if family.base == fam.GAUSSIAN else par[1].max())
+    exponent = 0 if family.discrete else math.frexp(size)[1]
     return math.ldexp(1.0, max(-1022, min(1022, -exponent))) if abs(exponent) > 300 else 1.0
 
 
-def _rescaled(law, v, scale):
+def _rescaled(family, v, scale):
     """Dispersions of values times `scale`."""
-    return v / scale if law.base == fam.INVERSE_GAUSSIAN else v * scale * scale if law.base == fam.GAUSSIAN else v
+    return v / scale if family.base == fam.INVERSE_GAUSSIAN else v * scale * scale if family.base == fam.GAUSSIAN else v
 
 
-def scores(x, law, par, wanted, device, workers, stats=None):
+def scores(x, family, par, wanted, device, workers, stats=None):
     """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
 
     `stats` (1, 2, n) becomes t1 and t2 about the mean of the mixture; (K, 2, n), of components far apart, about their own.
     """
-    if far_apart(law, par):
-        return _scores_apart(x, law, par, device, workers, stats)
+    if far_apart(family, par):
+        return _scores_apart(x, family, par, device, workers, stats)
     flat = x.reshape(-1)
-    outside = law.outside(np.where(np.isnan(flat), max(1.0, law.minimum), flat)) | np.isinf(flat)
+    outside = family.outside(np.where(np.isnan(flat), max(1.0, family.minimum), flat)) | np.isinf(flat)
     bad = outside | np.isnan(flat)
-    inside = np.where(bad, max(1.0, law.minimum) if law.name != "gaussian" else 0.0, flat)
+    inside = np.where(bad, max(1.0, family.minimum) if family.name != "gaussian" else 0.0, flat)
     used = par[:, par[0] > 0]
-    scale = _scale(law, used)
+    scale = _scale(family, used)
     with np.errstate(over="ignore", under="ignore"):
-        y = np.ascontiguousarray(law.forward(inside))
+        y = np.ascontiguousarray(family.forward(inside))
         scaled = y * scale
     K, n = par.shape[1], y.size
-    used = np.stack([used[0], used[1] * scale, _rescaled(law, used[2], scale)])
+    used = np.stack([used[0], used[1] * scale, _rescaled(family, used[2], scale)])
     c = float(used[0] @ used[1])
-    base = law.base
-    if base == fam.FIXED_GAMMA and law.shape > 16.0:  # by the deviance, where large terms would cancel
-        base, used[2] = fam.GAMMA, 1.0 / law.shape
+    base = family.base
+    if base == fam.FIXED_GAMMA and family.shape > 16.0:  # by the deviance, where large terms would cancel
+        base, used[2] = fam.GAMMA, 1.0 / family.shape
     P = np.empty((3, used.shape[1]))
-    kernels.on_host.set_coefficients(P, used, base, float(law.shape), c)
+    kernels.on_host.set_coefficients(P, used, base, float(family.shape), c)
     if base == fam.FIXED_GAMMA:  # the coefficients are relative to the distribution of mean c
-        a = law.shape
+        a = family.shape
         P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     pair = np.empty((0, n)) if stats is None else stats[0]
@@ -62,15 +62,15 @@ def scores(x, law, par, wanted, device, workers, stats=None):
         args = (scaled, c, base, P, out, resp, pair)
         launch(kernels.SCORES, args, n, device=where, workers=workers, cost=5.0 * K, outputs=(4, 5, 6))
     if stats is not None and scale != 1.0:
-        pair *= [[1.0 / scale], [1.0 / _rescaled(law, 1.0, scale)]]
-    power, add = (law.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else fam.log_base(base, float(law.shape))
-    j0, j1, j2 = law.jacobian
+        pair *= [[1.0 / scale], [1.0 / _rescaled(family, 1.0, scale)]]
+    power, add = (family.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else family.log_base
+    j0, j1, j2 = family.jacobian
     with np.errstate(over="ignore", invalid="ignore"):
         out += add + j0 + j2 * y
         if scale != 1.0:
             out += (1.0 + power) * math.log(scale)
         if power + j1 != 0.0:
-            out += (power + j1) * law.log_forward(inside)
+            out += (power + j1) * family.log_forward(inside)
     out[np.isnan(out)] = -math.inf  # so far out that the exponent overflows
     if base == fam.POISSON:
         with np.errstate(over="ignore"):
@@ -84,23 +84,23 @@ def scores(x, law, par, wanted, device, workers, stats=None):
     return out, full
 
 
-def far_apart(law, par):
+def far_apart(family, par):
     """Whether the components lie so far apart that logits about the mean of the mixture lose more than 1e-12."""
     if par.shape[1] == 1:
         return False
     w, m, v = par[:, par[0] > 0]
     c = w @ m
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return not np.maximum(law.logit_size(m, v, c), law.logit_size(c, v, m)).max() < 1e3  # at c and at their own means
+        return not np.maximum(family.logit_size(m, v, c), family.logit_size(c, v, m)).max() < 1e3  # at c and at their own means
 
 
-def _scores_apart(x, law, par, device, workers, stats=None):
+def _scores_apart(x, family, par, device, workers, stats=None):
     """`scores` of each component about its own mean, where nothing cancels."""
     logs = np.full((par.shape[1], x.size), -math.inf)
     for j in np.flatnonzero(par[0] > 0):
         one = np.array([[1.0], par[1:2, j], par[2:, j]])
         pair = None if stats is None else stats[j : j + 1]
-        logs[j] = scores(x, law, one, False, device, workers, pair)[0] + math.log(par[0, j])
+        logs[j] = scores(x, family, one, False, device, workers, pair)[0] + math.log(par[0, j])
     with np.errstate(invalid="ignore"):
         out = np.logaddexp.reduce(logs)
         return out, np.exp(logs - out)  # NaN where all are -inf

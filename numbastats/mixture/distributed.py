@@ -62,12 +62,14 @@ def partial_stats(
     >>> now[1].round(1)
     array([1., 3.])
     """
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     x, w = weighted_values(x, sample_weight)
-    stats = np.zeros((par.shape[1] if far_apart(law, par) else 1, 2, x.size))
-    ll, resp = scores(x, law, par, True, device, workers, stats)
+    stats = np.zeros((par.shape[1] if far_apart(family, par) else 1, 2, x.size))
+    ll, resp = scores(x, family, par, True, device, workers, stats)
     if not np.isfinite(ll).all():
-        raise ValueError(f"{int((~np.isfinite(ll)).sum())} values are infinite or outside the support of {law.name}; remove them")
+        raise ValueError(
+            f"{int((~np.isfinite(ll)).sum())} values are infinite or outside the support of {family.name}; remove them"
+        )
     resp *= w
     sums = [resp.sum(axis=1), (resp * stats[:, 0]).sum(axis=1), (resp * stats[:, 1]).sum(axis=1)]
     return np.concatenate([np.stack(sums, axis=1).reshape(-1), [w @ ll]])
@@ -122,13 +124,15 @@ def em_update(
     ValueError
         Where a component has lost its observations or its spread.
     """
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     K = par.shape[1]
     rows, loglik = sums_of(total, K)
-    centres = par[1] if far_apart(law, par) else np.full(K, par[0] @ par[1])
-    new = np.array([fam.maximise(law.base, *map(float, row), float(c), 0.0, 0.0) for row, c in zip(rows, centres, strict=True)])
+    centres = par[1] if far_apart(family, par) else np.full(K, par[0] @ par[1])
+    new = np.array(
+        [fam.maximise(family.base, *map(float, row), float(c), 0.0, 0.0) for row, c in zip(rows, centres, strict=True)]
+    )
     if not ((rows[:, 0] > 0).all() and (new[:, 1] > 0).all() and np.isfinite(new).all()):
         raise ValueError(
             f"a component has no observations or no spread left: sums of responsibilities {rows[:, 0]}; start elsewhere"
         )
-    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], law.parameter(new[:, 1]) if law.two else None, loglik
+    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], family.parameter(new[:, 1]) if family.two else None, loglik

@@ -20,9 +20,10 @@ from numbastats.mixture.arguments import KINDS, Options, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
 from numbastats.mixture.families import Family
 from numbastats.mixture.information import covariances
-from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, LANES, NSUM
-from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS
+from numbastats.mixture.kernels.records import STATE, STATISTICS, Series
+from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
 from numbastats.mixture.selection import Result, best_few, choose, split_starts
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
@@ -46,14 +47,14 @@ _BEYOND = (
 
 
 def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
-    """Launch over n problems of so many CUDA threads each; arrays in `written` are read and written.
+    """Launch over n problems of so many CUDA threads each; returns the arguments, on CUDA as they are on the device.
 
-    A problem takes `cost` ns of one CPU core, `most` at worst. On the CPU long work is done in pieces, between which Ctrl-C is
-    answered, also where this runs in a thread of the caller's.
+    The host arrays at the places `written` are written. A problem takes `cost` ns of one CPU core, `most` at worst. On the CPU
+    long work is done in pieces, between which Ctrl-C is answered, also where this runs in a thread of the caller's.
     """
     if options.device == "cpu" and n * (most or cost) <= PIECE:
         launch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
-        return
+        return args
     if options.device == "cpu":
 
         def work(*part):
@@ -64,33 +65,35 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
         threads = worker_count(options.workers)
         pieces = max(8 * threads, math.ceil(n * (most or cost) / PIECE))
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
-        return
-    staged = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+        return args
+    staged = [_staged(a) for a in args]
     launch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
     for i in written:
-        if isinstance(args[i], np.ndarray):
-            staged[i].copy_to_host(args[i])
+        staged[i].copy_to_host(args[i])
+    return staged
+
+
+def _staged(a):
+    """The argument with its arrays on the device."""
+    if isinstance(a, tuple):
+        return type(a)(*map(_staged, a))
+    return cuda.to_device(a) if isinstance(a, np.ndarray) else a
 
 
 @dataclasses.dataclass
 class Prepared:
-    """Statistics of a chunk of data sets, on the device that will use them; `info` and `lengths` on the host."""
+    """Statistics of a chunk of data sets, on the device that will use them; `off`, `info` and `ids` on the host."""
 
     family: object
-    t1: object
-    t2: object
-    w: object
-    off: np.ndarray
-    u1: object
-    u2: object
-    uw: object
-    cell: np.ndarray
+    sets: Series
+    cells: Series
     q: object
+    off: np.ndarray
     info: np.ndarray
     ids: np.ndarray
     unit: bool
-    constant: np.ndarray
     factor: np.ndarray
+    constant: np.ndarray | None = None
 
     @property
     def lengths(self):
@@ -119,37 +122,33 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     t1, t2 = spaced(np.empty(n)), spaced(np.empty(n))
     whole = cell[-1] == n  # every cell is an observation
     u1, u2, uw = (t1, t2, w) if whole else (spaced(np.empty(cell[-1])) for _ in range(3))
-    q, info = np.empty((3, max(cell[-1], 64))), np.zeros((D, c.INFO))
-    args = [y, w, off, cell, data.power[lo:hi], m, family.base, t1, t2, u1, u2, uw, q, info]
+    sets, cells = Series(t1, t2, w, off), Series(u1, u2, uw, cell)
+    q, info = np.empty((3, max(cell[-1], 64))), np.zeros(D, STATISTICS)
     if D:
-        cost = 10.0 * n / D
-        run(k.PREPARE, args, D, options, (7, 8, 9, 10, 11, 12, 13), threads=1, cost=cost)
+        args = [y, data.power[lo:hi], m, family.base, sets, cells, q, info]
+        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), threads=1, cost=10.0 * n / D)
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
-        info[:, c.PRIOR_D] = 1e6 * info[:, c.FLOOR]
+        info["prior_d"] = 1e6 * info["floor"]
         if family.base == fam.GAMMA:
-            info[:, c.PRIOR_D] = [fam.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info[:, c.PRIOR_D]]
+            info["prior_d"] = [k.on_host.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info["prior_d"]]
     else:
         scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
-        info[:, c.PRIOR_D] = options.prior_d * (info[:, c.SCALE] / data.factor[lo:hi]) ** scale
-    cells, factor = (u1, u2, uw, cell, q), data.factor[lo:hi]
-    prepared = Prepared(family, t1, t2, w, off, *cells, info, ids[lo:hi].astype(np.uint32), data.unit, np.zeros(D), factor)
+        info["prior_d"] = options.prior_d * (info["scale"] / data.factor[lo:hi]) ** scale
+    prepared = Prepared(family, sets, cells, q, off, info, ids[lo:hi].astype(np.uint32), data.unit, data.factor[lo:hi])
     prepared.constant = loglik_constant(prepared, y, w)
-    if options.device == "cuda":
-        for name in ("t1", "t2", "w", "u1", "u2", "uw", "q"):
-            setattr(prepared, name, cuda.to_device(getattr(prepared, name)))
     return prepared
 
 
 def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     """Best optimum with K components for every data set of a chunk."""
-    D, family = p.info.shape[0], p.family
+    D, family = p.info.size, p.family
     q = 2 if family.two else 1
     newton = options.method == "newton"
     R = options.n_starts(K) if given is None else given.shape[1]
-    enough = p.info[:, c.DISTINCT] >= (q + 1) * K - 1
+    enough = p.info["distinct"] >= (q + 1) * K - 1
     if options.prior_d is None:
         info = p.info.copy()
-        info[:, c.PRIOR_D] /= K * K if family.base != fam.GAMMA else 1.0
+        info["prior_d"] /= K * K if family.base != fam.GAMMA else 1.0
     else:
         info = p.info
     par = np.ones((D, R, 3, K)) if given is None else np.ascontiguousarray(given, np.float64)
@@ -167,7 +166,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
         points, outcome, hess = climb(p, info, owner, par[owner, start], options)
         climbs.append((owner, start, covered, points, outcome, hess))
-        usable[owner[(outcome[:, 4] != c.DEGENERATE) & np.isfinite(outcome[:, 0])]] = False
+        usable[owner[(outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"])]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
     result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
@@ -177,96 +176,113 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
 
 
 def _starts(p, info, K, R, par, ll, flag, options, given):
+    """Start values and a few EM passes on the cells: fills `par`, the objective `ll` before the last pass, and `flag`."""
     kinds = (GIVEN,) if given else (QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
-    row = np.resize(np.array(kinds, np.int64), R)
-    family, shape = p.family.base, float(p.family.shape)
-    stream = stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family)
-    passes = 10 if options.method == "newton" and K > 1 else 0
-
-    def launch(kernel, data, kinds, passes):
-        args = [*data, p.cell, p.q, info, p.ids, kinds, family, shape, options.prior_n, options.prior_a, passes, *options.key]
-        args += [stream, np.uint32(0), par, ll, flag]
-        cost = 1.2 * passes * K * (p.cell[-1] / ll.shape[0]) + 1000.0
-        run(kernel, args, ll.size, options, (17, 18, 19), cost=cost)
-
-    cells = (p.u1, p.u2, p.uw)
-    if options.precision == "double" or not passes:
-        launch(k.STARTS, cells, row, passes)
+    kinds, family = np.resize(np.array(kinds, np.int64), R), p.family.base
+    key = Key(stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family), *options.key)
+    run(k.STARTS, [p.cells, p.q, info, p.ids, kinds, family, key, par, flag], ll.size, options, (7, 8), threads=1, cost=2000.0)
+    if options.method != "newton" or K == 1:
         return
-    launch(k.STARTS_SINGLE, narrow(cells), row, passes)
-    void = flag != 0
-    par[void] = 1.0
-    launch(k.STARTS, cells, np.full(R, GIVEN), 1)  # ranked, and moved once more, in double precision
-    flag[void] = c.DEGENERATE
+    settings = options.settings(p.family, p.unit)
+    few = info["count"] < 512  # too few observations for cells: half as many passes again
+    rounds = [(k.CLIMB, p.cells, np.where(few, 15, 10))]
+    if options.precision != "double":  # ranked, and moved once more, in double precision
+        rounds = [(k.CLIMB_SINGLE, narrow(p.cells), rounds[0][2]), (k.CLIMB, p.cells, 1)]
+    owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, 3, K)
+    for kernel, cells, passes in rounds:
+        state = np.zeros(owner.size, STATE)
+        state["phase"] = np.where(flag.ravel() == c.OK, c.START, c.DONE)
+        state["left"] = np.repeat(np.broadcast_to(passes, info.size), R)
+        state["status"] = flag.ravel()
+        hess = np.zeros((owner.size, 0, 0))
+        cost = 12.0 * K * (p.q.shape[1] / info.size) + 1000.0
+        advance(kernel, (cells, info, owner, settings, state, points, hess), options, cost)
+        flag[:] = state["status"].reshape(flag.shape)
+    ll[:] = np.where(flag == c.OK, state["objective"].reshape(flag.shape), -math.inf)
 
 
-def narrow(arrays):
+def narrow(series):
     """Copies in single precision."""
-    return tuple(np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in arrays)
+    t1, t2, w = (np.asarray(a if isinstance(a, np.ndarray) else a.copy_to_host(), np.float32) for a in series[:3])
+    return Series(t1, t2, w, series.off)
+
+
+def begin(n, settings):
+    """States of n climbs at their start."""
+    state = np.zeros(n, STATE)
+    for name in ("objective", "loglik", "old", "min_eig"):
+        state[name] = -math.inf
+    if settings.method == c.BULKEM:
+        state["old"] = settings.tol + 1.0
+    state["left"], state["step_max"], state["decrement"], state["status"] = settings.warm_passes, 4.0, math.inf, c.MAX_ITER
+    first = c.WARM if settings.warm_passes else c.AT_NEWTON
+    state["phase"] = {c.NEWTON: first, c.SQUAREM: c.SQ_A}.get(settings.method, c.AT_EM)
+    return state
+
+
+def advance(kernel, args, options, cost, most=None):
+    """Run a climb kernel on (sets, info, owner, settings, state, points, Hessians); the last three are written."""
+    *inputs, state, points, hess = args
+    n = hess.shape[1]
+    blocks = 1 if options.device == "cpu" else min(state.size, 4 if SIMULATED else 4096)
+    work = np.zeros((blocks, c.VECTOR_ROWS, n)), np.zeros((blocks, 2, n, n)), np.zeros((blocks, NSUM))
+    run(kernel, [*inputs, *work, state, points, hess], state.size, options, (7, 8, 9), cost=cost, most=most)
 
 
 def climb(p, info, owner, points, options):
-    """Run the climbs of (data set, start) pairs; returns points (M, 3, K), outcome (M, 6) and Hessians."""
+    """Run the climbs of (data set, start) pairs; returns points (M, 3, K), outcomes and Hessians."""
     M, K = owner.size, points.shape[2]
     n = (3 if p.family.two else 2) * K - 1
-    points = np.ascontiguousarray(points, np.float64)
-    outcome, hess = np.zeros((M, 6)), np.zeros((M, n, n))
-    opt = options.vector(p.family, p.unit)
+    settings = options.settings(p.family, p.unit)
+    state, hess = begin(M, settings), np.zeros((M, n, n))
+    pars = np.repeat(np.asarray(points, np.float64)[:, None], 4, axis=1)
     large = p.lengths[owner] >= LARGE
-    small = np.nonzero(~large)[0]
-    if small.size:
-        part, got, h = points[small], np.zeros((small.size, 6)), np.zeros((small.size, n, n))
-        blocks = 1 if options.device == "cpu" else min(small.size, 4 if SIMULATED else 4096)
-        work = (
-            np.zeros((blocks, 4, 3, K)),
-            np.zeros((blocks, c.VECTOR_ROWS, n)),
-            np.zeros((blocks, 3, n, n)),
-            np.zeros((blocks, NSUM)),
-        )
-        size = K * float(p.lengths[owner[small]].mean())
-        cost, most = 15.0 * size, size * (100.0 if options.method == "newton" else 0.8 * options.max_iter)
-
-        def launch(kernel, data, opt, part):
-            args = [*data, p.off, info, owner[small], opt, p.family.base, *work, part, got, h]
-            run(kernel, args, small.size, options, (12, 13, 14), cost=cost, most=most)
-
-        data = (p.t1, p.t2, p.w)
-        if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
-            rough = part.copy()
-            single = opt.copy()
-            single[c.TOL], single[c.NOISE] = max(1e-4, options.tol), 1e-6
-            launch(k.CLIMB_SINGLE, narrow(data), single, rough)
-            part = np.where((got[:, 4] == c.DEGENERATE)[:, None, None], part, rough)
-            opt[c.WARM_PASSES] = 0.0
-            before = got[:, 5].copy()
-        launch(k.CLIMB, data, opt, part)
-        if options.precision == "single":
-            got[:, 5] += before
-        points[small], outcome[small], hess[small] = part, got, h
-        opt = options.vector(p.family, p.unit)
-    for i in np.nonzero(large)[0]:
-        climb_large(p, info, owner[i], opt, points[i], outcome[i], hess[i], options)
-    return points, outcome, hess
+    if not large.all():
+        small = np.flatnonzero(~large)
+        part = state[small], pars[small], hess[small]
+        _climb_small(p, info, owner[small], settings, *part, options)
+        state[small], pars[small], hess[small] = part
+    for i in np.flatnonzero(large):
+        climb_large(p, info, owner[i], settings, state[i], pars[i], hess[i], options)
+    return pars[:, c.CURRENT], state, hess
 
 
-def climb_large(p, info, d, opt, point, outcome, hess, options):
-    """One climb on a large data set: passes in parallel chunks, `advance` here."""
-    K, n = point.shape[1], hess.shape[0]
-    family, row = p.family.base, info[d]
-    a, b = p.off[d], p.off[d + 1]
-    x, y, w = p.t1[a:b], p.t2[a:b], p.w[a:b]
+def _climb_small(p, info, owner, settings, state, pars, hess, options):
+    size = pars.shape[3] * float(p.lengths[owner].mean())
+    cost, most = 15.0 * size, size * (100.0 if options.method == "newton" else 0.8 * options.max_iter)
+    if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
+        single = settings._replace(tol=max(1e-4, options.tol), noise=1e-6)
+        rough, points = state.copy(), pars.copy()
+        advance(k.CLIMB_SINGLE, (narrow(p.sets), info, owner, single, rough, points, hess), options, cost, most)
+        row = np.where(rough["phase"] == c.DONE, c.CURRENT, c.ANCHOR)  # where Newton's method has failed, the EM point
+        points = points[np.arange(owner.size), row][:, None]
+        pars[:] = np.where((rough["status"] == c.DEGENERATE)[:, None, None, None], pars, points)
+        settings = settings._replace(warm_passes=0)
+        state[:] = begin(owner.size, settings)
+    if settings.method == c.NEWTON:
+        advance(k.CLIMB, (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
+    rest = np.flatnonzero(state["phase"] != c.DONE)
+    if rest.size:
+        part = state[rest], pars[rest], hess[rest]
+        advance(k.ACCELERATE, (p.sets, info, owner[rest], settings, *part), options, cost, most)
+        state[rest], pars[rest], hess[rest] = part
+    if options.precision == "single":
+        state["passes"] += rough["passes"]
+
+
+def climb_large(p, info, d, settings, state, pars, hess, options):
+    """One climb on a large data set: passes in parallel chunks, control of the method here."""
+    K, n, family, row = pars.shape[2], hess.shape[0], p.family.base, info[d]
+    x, y, w = (a[p.off[d] : p.off[d + 1]] for a in p.sets[:3])
     P, S, H = np.zeros((3, K)), np.zeros((3, K)), np.zeros((K * (K + 1) // 2, 6))
-    pars, vec, mat, state = np.zeros((4, 3, K)), np.zeros((c.VECTOR_ROWS, n)), np.zeros((3, n, n)), np.zeros(c.STATE)
-    pars[c.TRIAL], pars[c.CURRENT], pars[c.ANCHOR] = point, point, point
-    k.on_host.begin(state, opt)
-    while state[c.PHASE] > c.DONE:
-        hessian = state[c.PHASE] in (c.AT_NEWTON, c.FINAL)
-        level = 0 if state[c.PHASE] == c.WARM else 1 if opt[c.UNIT] else 2
-        k.on_host.set_coefficients(P, pars[c.TRIAL], family, opt[c.SHAPE], row[c.CENTRE])
+    vec, mat = np.zeros((c.VECTOR_ROWS, n)), np.zeros((2, n, n))
+    while state.phase > c.DONE:
+        hessian = state.phase in (c.AT_NEWTON, c.FINAL)
+        level = 0 if state.phase == c.WARM else 1 if settings.unit else 2
+        k.on_host.set_coefficients(P, pars[c.TRIAL], family, settings.shape, row.centre)
         total = chunk_sums(x, y, w, P, level, hessian, options)
         ll = k.on_host.scatter(total, S, H, hessian)
-        k.on_host.advance(state, pars, vec, mat, S, H, ll, family, row, opt)
-    k.on_host.finish(state, pars, mat, point, outcome, hess)
+        k.on_host.accelerate(state, pars, vec, mat, hess, S, H, ll, row, settings)
 
 
 def chunk_sums(x, y, w, P, level, hessian, options):
@@ -330,8 +346,8 @@ class Job:
         for name in ("weights", "centres", "params"):
             out[name][lost] = np.nan
         out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
-        out["n_used"] = np.where(data.status != 0, 0, p.info[:, c.COUNT]).astype(np.int64)
-        out["mass"] = p.info[:, c.MASS]
+        out["n_used"] = np.where(data.status != 0, 0, p.info["count"])
+        out["mass"] = p.info["mass"]
         out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
         return out
 
@@ -389,8 +405,8 @@ def _kept(r, p):
     D, R, _, K = first.shape
     loglik, status = np.full((D, R), np.nan), np.full((D, R), 3, np.int8)
     passes = np.zeros((D, R), np.int64)
-    loglik[owner, start] = outcome[:, 1] + p.constant[owner]
-    status[owner, start], passes[owner, start] = outcome[:, 4], outcome[:, 5]
+    loglik[owner, start] = outcome["loglik"] + p.constant[owner]
+    status[owner, start], passes[owner, start] = outcome["status"], outcome["passes"]
     flat = first.reshape(D * R, 3, K)
     w, m, v = in_units(flat, p, np.repeat(np.arange(D), R))
     return {

@@ -74,11 +74,11 @@ class _Components:
     @property
     def means(self) -> NDArray:
         """The centres, of families where these are the means of x."""
-        law = family_of(self.family)
-        if not law.of_x:
+        family = family_of(self.family)
+        if not family.of_x:
             raise AttributeError(
-                f"the parameter {law.parameters[0]!r} of the family {self.family!r} is not the mean of x; component_means() has "
-                f"the means of x, centres or parameters[{law.parameters[0]!r}] the parameter"
+                f"the parameter {family.parameters[0]!r} of the family {self.family!r} is not the mean of x; component_means() "
+                f"has the means of x, centres or parameters[{family.parameters[0]!r}] the parameter"
             )
         return self.centres
 

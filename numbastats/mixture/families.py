@@ -81,6 +81,15 @@ class Family:
         return self.base <= fam.GAMMA
 
     @property
+    def log_base(self):
+        """(b, k) of h(y) = b log y + k, the part of a component's log density that does not depend on its parameters.
+
+        For gamma distributions of a fixed shape and Poisson distributions h(y) is the log density of the component with the mean
+        c: no terms of the size of the shape or the counts are left to cancel.
+        """
+        return _LOG_BASE.get(self.base, (0.0, 0.0))
+
+    @property
     def discrete(self):
         """Whether the data are counts."""
         return self.base >= fam.POISSON
@@ -176,6 +185,13 @@ class Family:
 
 
 _LOG_2 = math.log(2.0)
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_LOG_BASE = {
+    fam.INVERSE_GAUSSIAN: (-1.5, -_HALF_LOG_2PI),
+    fam.GAUSSIAN: (0.0, -_HALF_LOG_2PI),
+    fam.GAMMA: (-1.0, 0.0),
+    fam.FIXED_GAMMA: (-1.0, 0.0),
+}
 _CENTRES = {
     "identity": "mean",
     "log": "mean_log",

@@ -172,7 +172,7 @@ def fit_many(
     >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist()
     ([0, 0, 0], [0.3, 0.3, 0.3])
     """
-    law = family_of(family)
+    family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
     data, weights, keys = keyed(data, weights)
@@ -181,9 +181,9 @@ def fit_many(
     where = given_device(device, values.count, candidates)
     given = explicit_starts(init_params, values.count, candidates)
     options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), device=where, workers=threads)
-    job = engine.Job(law, candidates, per_set, options, bool(se), bool(cov), keep_starts or method == "bulkem", dataset_index)
+    job = engine.Job(family, candidates, per_set, options, bool(se), bool(cov), keep_starts or method == "bulkem", dataset_index)
     parts, done = engine.run_chunks(job, values, given, pool, callback)
-    return MixtureBatch(**engine.assemble(parts, values, law, candidates, done), keys=keys)
+    return MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)
 
 
 def fit(

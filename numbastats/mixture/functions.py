@@ -19,9 +19,9 @@ __all__ = ["cdf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
 
 def _log_density(x, weights, centres, params, family, device, workers):
     """Logarithms in double precision, of the shape of x, and the float type of the result."""
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     x, dtype = values_of(x)
-    return scores(x, law, par, False, device, workers)[0].reshape(x.shape), dtype
+    return scores(x, family, par, False, device, workers)[0].reshape(x.shape), dtype
 
 
 @of_host
@@ -178,9 +178,9 @@ def responsibilities(
     >>> ns.mixture.responsibilities([0.2, 1.0], [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian").round(3).tolist()
     [[0.0, 1.0], [0.846, 0.154]]
     """
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     x, dtype = values_of(x)
-    _, resp = scores(x, law, par, True, device, workers)
+    _, resp = scores(x, family, par, True, device, workers)
     return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
 
 
@@ -224,9 +224,9 @@ def cdf(
     >>> round(float(ns.mixture.cdf(1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
     0.649145
     """
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     x, dtype = values_of(x)
-    return probability(x, law, par, False).astype(dtype)[()]
+    return probability(x, family, par, False).astype(dtype)[()]
 
 
 @of_host
@@ -263,9 +263,9 @@ def sf(
     a = sqrt(lambda/x) (x/m - 1) is below 1, and below 4e-15 + 2e-16 a^2 further out (2e-13 at 1e-260), as for the normal
     distribution.
     """
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     x, dtype = values_of(x)
-    return probability(x, law, par, True).astype(dtype)[()]
+    return probability(x, family, par, True).astype(dtype)[()]
 
 
 @of_host
@@ -302,9 +302,9 @@ def ppf(
     >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 4)
     1.0
     """
-    law, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, family)
     q, dtype = values_of(q)
-    return quantile(q, law, par, dtype).astype(dtype)[()]
+    return quantile(q, family, par, dtype).astype(dtype)[()]
 
 
 @names_ours
@@ -344,5 +344,5 @@ def rvs(
     >>> bool(abs(x.mean() - 2.4) < 0.2)
     True
     """
-    law, par = mixture_of(weights, centres, params, family)
-    return draws(law, par, size, rng)
+    family, par = mixture_of(weights, centres, params, family)
+    return draws(family, par, size, rng)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats.mixture.kernels import columns as c
 from numbastats.scalar import mixture as fam
 
 __all__ = ["covariances", "reordered"]
@@ -24,7 +23,7 @@ def covariances(cov, se, r, rows, p, mean, second):
         J[:, j, j] += al[:, j]
     k = np.arange(K)
     J[:, K + k, K - 1 + k] = 1.0
-    scale = p.info[at, c.SCALE][:, None] / p.factor[at][:, None]
+    scale = p.info["scale"][at][:, None] / p.factor[at][:, None]
     unit[:, K : 2 * K] = scale if p.family.base == fam.GAUSSIAN else mean[good]
     if p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
         J[:, 2 * K + k, 2 * K - 1 + k] = 1.0 if p.family.base == fam.GAUSSIAN else -1.0

@@ -31,28 +31,28 @@ def poisson_quantile(u, m):
     return first + np.searchsorted(gamma_tail(counts + 1.0, m, True), u)
 
 
-def draws(law, par, size, rng):
+def draws(family, par, size, rng):
     """Components by their weights, then a value of each."""
     seeds = np.random.SeedSequence([int(normalise_rng(rng)), int(Purpose.MIXTURE_SAMPLE)]).spawn(3)
     u = np.asarray(random.uniform(size=size, rng=seeds[0]))
     edges = np.cumsum(par[0])
     which = np.minimum(np.searchsorted(edges, u * edges[-1]), par.shape[1] - 1)
     m, v = par[1][which], par[2][which]
-    if law.base == fam.INVERSE_GAUSSIAN:  # Michael, Schucany and Haas (1976)
+    if family.base == fam.INVERSE_GAUSSIAN:  # Michael, Schucany and Haas (1976)
         z = random.normal(size=u.shape, rng=seeds[1])
         h = 0.5 * m * v * z * z
         root = 1.0 / (1.0 + h + np.sqrt(h) * np.sqrt(2.0 + h))  # the smaller root over m, without cancellation
         y = np.where(random.uniform(size=u.shape, rng=seeds[2]) * (1.0 + root) <= 1.0, m * root, m / root)
-    elif law.base == fam.GAUSSIAN:
+    elif family.base == fam.GAUSSIAN:
         y = random.normal(m, np.sqrt(v), u.shape, rng=seeds[1])
-    elif law.base in (fam.GAMMA, fam.FIXED_GAMMA):
-        a = 1.0 / v if law.base == fam.GAMMA else np.full(u.shape, law.shape)
+    elif family.base in (fam.GAMMA, fam.FIXED_GAMMA):
+        a = 1.0 / v if family.base == fam.GAMMA else np.full(u.shape, family.shape)
         y = random.gamma(a, m / a, u.shape, rng=seeds[1])
-    elif law.base == fam.POISSON:
+    elif family.base == fam.POISSON:
         p, y = np.asarray(random.uniform(size=u.shape, rng=seeds[1])), np.empty(u.shape)
         for k, mean in enumerate(par[1]):
             y[which == k] = poisson_quantile(p[which == k], mean)
     else:
         y = np.floor(random.exponential(size=u.shape, rng=seeds[1]) / np.log1p(1.0 / m))
     with np.errstate(divide="ignore", over="ignore"):
-        return np.asarray(law.backward(y))[()]
+        return np.asarray(family.backward(y))[()]

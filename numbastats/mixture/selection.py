@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from numbastats.mixture.information import reordered
-from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels import records as c
 from numbastats.mixture.units import prior_units
 from numbastats.scalar import mixture as fam
 
@@ -104,15 +104,15 @@ def split_starts(par, family):
 def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
     D, n = p.info.shape[0], (1 + q) * K - 1
-    status = outcome[:, 4].astype(np.int64)
-    objective = np.where(np.isfinite(outcome[:, 0]), outcome[:, 0], -math.inf)
-    status = np.where((status != c.DEGENERATE) & ~np.isfinite(outcome[:, 0]), c.DEGENERATE, status)
+    finite = np.isfinite(outcome["objective"])
+    objective = np.where(finite, outcome["objective"], -math.inf)
+    status = np.where(finite, outcome["status"], c.DEGENERATE)
     info = p.info[owner]
     blurred = ~(blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
     status[(status == 0) & blurred] = c.NOT_CERTIFIED
-    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info[:, c.SPREAD][:, None]).all(axis=1)
+    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info["spread"][:, None]).all(axis=1)
     if K > 1:  # one component has all observations
-        keeps &= (points[:, 0, :] * info[:, c.MASS][:, None] >= options.min_count).all(axis=1)
+        keeps &= (points[:, 0, :] * info["mass"][:, None] >= options.min_count).all(axis=1)
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
     grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
     order = np.lexsort((-objective, -grade, owner))
@@ -121,14 +121,14 @@ def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     best = np.full(D, -1)
     best[owner[order][first]] = order[first]
     r = _none(D, K, n)
-    np.add.at(r.n_passes, owner, outcome[:, 5].astype(np.int64))
+    np.add.at(r.n_passes, owner, outcome["passes"])
     np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]
-    r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome[i, 5]
+    r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome["passes"][i]
     lift = p.constant + prior_units(p, options) * K
-    r.objective[has], r.loglik[has] = outcome[i, 0] + lift[has], outcome[i, 1] + p.constant[has]
-    r.decrement[has], r.min_eig[has] = outcome[i, 2], outcome[i, 3]
+    r.objective[has], r.loglik[has] = outcome["objective"][i] + lift[has], outcome["loglik"][i] + p.constant[has]
+    r.decrement[has], r.min_eig[has] = outcome["decrement"][i], outcome["min_eig"][i]
     r.status[has] = np.where(grade[i] == 2, INADMISSIBLE, status[i])
     if owner.size:
         top = objective[best[owner]]
@@ -164,4 +164,4 @@ def _sd(par, family):
 
 def blur(par, p, info):
     """Error of the log-likelihood by rounding, roughly."""
-    return 2.0**-52 * info[:, c.MASS] * p.family.logit_size(par[:, 1], par[:, 2], info[:, [c.CENTRE]]).max(axis=1)
+    return 2.0**-52 * info["mass"] * p.family.logit_size(par[:, 1], par[:, 2], info["centre"][:, None]).max(axis=1)

@@ -94,16 +94,16 @@ def gamma_tail(a, x, upper):
     return out
 
 
-def tail(y, law, par, upper):
+def tail(y, family, par, upper):
     """Lower or upper tail probability of y."""
     from scipy import special as sp
 
     total = np.zeros(y.shape)
-    below = y < 0 if law.base != fam.GAUSSIAN else np.zeros(y.shape, bool)
+    below = y < 0 if family.base != fam.GAUSSIAN else np.zeros(y.shape, bool)
     z = np.where(below, 1.0, y)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         for w, m, v in par.T:
-            if law.base == fam.INVERSE_GAUSSIAN:
+            if family.base == fam.INVERSE_GAUSSIAN:
                 e = (math.frexp(v)[1] + 1) // 2
                 root = np.ldexp(np.sqrt(1.0 / (math.ldexp(v, -2 * e) * z)), -e)  # v z may be out of range
                 a, b = root * ((z - m) / m), root * (z / m + 1.0)
@@ -119,13 +119,13 @@ def tail(y, law, par, upper):
                 else:
                     part = sp.ndtr(a) + second
                 part = np.where(z == (np.inf if upper else 0.0), 0.0, np.where(z == (0.0 if upper else np.inf), 1.0, part))
-            elif law.base == fam.GAUSSIAN:
+            elif family.base == fam.GAUSSIAN:
                 a = (z - m) / math.sqrt(v)
                 part = sp.ndtr(-a if upper else a)
-            elif law.base in (fam.GAMMA, fam.FIXED_GAMMA):
-                a = 1.0 / v if law.base == fam.GAMMA else law.shape
+            elif family.base in (fam.GAMMA, fam.FIXED_GAMMA):
+                a = 1.0 / v if family.base == fam.GAMMA else family.shape
                 part = gamma_tail(a, a * z / m, upper)
-            elif law.base == fam.POISSON:
+            elif family.base == fam.POISSON:
                 part = gamma_tail(np.minimum(np.floor(z), 1e300) + 1.0, m, not upper)
             else:
                 log_part = (np.floor(z) + 1.0) * -np.log1p(1.0 / m)
@@ -134,12 +134,12 @@ def tail(y, law, par, upper):
     return np.clip(total / sum(par[0]), 0.0, 1.0)  # the weights' sum, by the same additions, may be an ulp beside 1
 
 
-def probability(x, law, par, upper):
+def probability(x, family, par, upper):
     """Probability of values up to x, or above it; NaN for NaN."""
-    positive = law.name != "gaussian" and not law.discrete
-    at = np.maximum(x, law.minimum) if positive else x
+    positive = family.name != "gaussian" and not family.discrete
+    at = np.maximum(x, family.minimum) if positive else x
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        out = tail(np.asarray(law.forward(at)), law, par, upper != law.decreasing)
+        out = tail(np.asarray(family.forward(at)), family, par, upper != family.decreasing)
     return np.where(np.isnan(x), math.nan, out)
 
 
@@ -184,12 +184,12 @@ def _root(f, x, step, lowest, highest):
         t = np.where((level * level < place) & ((1.0 - level) ** 2 < 1.0 - place), t, 0.5)
 
 
-def _count_quantile(p, law, par, dtype):
+def _count_quantile(p, family, par, dtype):
     """The smallest counts whose distribution function, as a number of the results' type, is at least p."""
     lo, hi = np.full(p.shape, -1.0), np.full(p.shape, np.ceil(float(par[0] @ par[1])))
 
     def below(y):
-        return tail(y, law, par, False).astype(dtype) < p
+        return tail(y, family, par, False).astype(dtype) < p
 
     while (more := below(hi) & (p < 1)).any():
         hi = np.where(more, 4.0 * hi, hi)
@@ -199,29 +199,29 @@ def _count_quantile(p, law, par, dtype):
     return hi
 
 
-def quantile(q, law, par, dtype):
+def quantile(q, family, par, dtype):
     """Quantiles, to the last bits of the distribution function; for counts of that in the results' type."""
     from scipy.special import ndtri
 
     good = (q >= 0) & (q <= 1)
     p = np.where(good, q, 0.5)
-    p, rest = (1.0 - p, p) if law.decreasing else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
-    first, last = (rest >= 1, rest <= 0) if law.decreasing else (p <= 0, p >= 1)
-    y = np.where(first, -math.inf if law.base == fam.GAUSSIAN else 0.0, math.inf)
+    p, rest = (1.0 - p, p) if family.decreasing else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
+    first, last = (rest >= 1, rest <= 0) if family.decreasing else (p <= 0, p >= 1)
+    y = np.where(first, -math.inf if family.base == fam.GAUSSIAN else 0.0, math.inf)
     centre = float(par[0] @ par[1])
-    if law.discrete:
-        hi = _count_quantile(p, law, par, dtype)
+    if family.discrete:
+        hi = _count_quantile(p, family, par, dtype)
         y = np.where(first | last, y, hi)
-    for upper in () if law.discrete else (False, True):  # by the smaller tail
+    for upper in () if family.discrete else (False, True):  # by the smaller tail
         which = ((p > 0.5) == upper) & ~first & ~last
         target = (rest if upper else p)[which]
 
         def excess(at, wanted, upper=upper, target=target):
-            ratio = tail(at.view(np.float64), law, par, upper) / target[wanted]
+            ratio = tail(at.view(np.float64), family, par, upper) / target[wanted]
             return (-1.0 if upper else 1.0) * np.log(np.clip(ratio, 1e-300, 1e300))
 
         largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
-        if law.base == fam.GAUSSIAN:  # between the quantiles of the components
+        if family.base == fam.GAUSSIAN:  # between the quantiles of the components
             m, v = par[1:, par[0] > 0, None]
             ends = m + np.sqrt(v) * (-ndtri(target) if upper else ndtri(target))
             low, half = ends.min(axis=0), 0.5 * ends.max(axis=0) - 0.5 * ends.min(axis=0)
@@ -231,5 +231,5 @@ def quantile(q, law, par, dtype):
             guess, step = np.full(target.shape, centre).view(np.int64), np.full(target.shape, 2**54)
             y[which] = _root(excess, guess, step, 0, largest.view(np.int64).item()).view(np.float64)
     with np.errstate(divide="ignore", over="ignore"):
-        out = law.backward(y)
+        out = family.backward(y)
     return np.where(good, out, math.nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats.mixture.families import excess, poisson_base
-from numbastats.mixture.kernels import columns as c
+from numbastats.mixture.kernels import on_host
 from numbastats.scalar import mixture as fam
 
 __all__ = ["in_units", "loglik_constant", "prior_units", "scaled_starts", "unusable"]
@@ -14,7 +14,7 @@ __all__ = ["in_units", "loglik_constant", "prior_units", "scaled_starts", "unusa
 def in_units(par, p, rows):
     """Weights, centres and second parameters in the units of y."""
     family, info, factor = p.family, p.info[rows], p.factor[rows][:, None]
-    scale, shift = info[:, [c.SCALE]], info[:, [c.SHIFT]]
+    scale, shift = info["scale"][:, None], info["shift"][:, None]
     w, m, v = par[:, 0], par[:, 1], par[:, 2]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mean = (m * scale + shift) / factor
@@ -32,7 +32,7 @@ def in_units(par, p, rows):
 def scaled_starts(given, p):
     """Explicit starts (D, R, 3, K) in scaled units and dispersions."""
     factor = p.factor[:, None, None]
-    scale, shift = (p.info[:, column][:, None, None] for column in (c.SCALE, c.SHIFT))
+    scale, shift = (p.info[name][:, None, None] for name in ("scale", "shift"))
     out = np.ones(given.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         out[:, :, 0] = given[:, :, 0] / given[:, :, 0].sum(axis=-1, keepdims=True)
@@ -49,10 +49,10 @@ def scaled_starts(given, p):
 def loglik_constant(p, y, w):
     """What the canonical log-likelihood of the scaled data lacks: sum of w h(x)."""
     family, info = p.family, p.info
-    mass, logs, scale = info[:, c.MASS], info[:, c.LOGS], info[:, c.SCALE]
+    mass, logs, scale = info["mass"], info["logs"], info["scale"]
     if family.closed:  # the sum of logarithms cancels; a zero would make it infinite
         logs = np.zeros(logs.shape)
-    power, add = fam.log_base(family.base, float(family.shape))
+    power, add = family.log_base
     j0, j1, j2 = family.jacobian
     with np.errstate(divide="ignore", invalid="ignore"):
         log_unit = np.log(scale) - np.log(p.factor)
@@ -62,15 +62,15 @@ def loglik_constant(p, y, w):
     if power != 0.0 or j1 != 0.0:
         total = total + (power + j1) * logs + j1 * mass * log_unit
     if j2 != 0.0:
-        total = total + j2 * (mass * info[:, c.SHIFT] + scale * (info[:, c.CENTRE] * mass + info[:, c.SUM1])) / p.factor
+        total = total + j2 * (mass * info["shift"] + scale * (info["centre"] * mass + info["sum1"])) / p.factor
     # the coefficients of these are relative to the distribution of the mean
-    centre = info[:, c.CENTRE]
+    centre = info["centre"]
     if family.base == fam.FIXED_GAMMA:
         a = family.shape
-        total = total + mass * fam.gamma_terms(a)[2]
+        total = total + mass * on_host.gamma_terms(a)[2]
         if a <= 16.0:
             with np.errstate(divide="ignore", invalid="ignore"):
-                return total - a * (info[:, c.SUM1] / centre - (logs - mass * np.log(centre)))
+                return total - a * (info["sum1"] / centre - (logs - mass * np.log(centre)))
         for d in np.flatnonzero(mass > 0.0):
             part, mean = slice(p.off[d], p.off[d + 1]), centre[d] * scale[d] / p.factor[d]
             total[d] -= a * np.dot(w[part], excess(mean, y[part]) / mean)
@@ -89,7 +89,7 @@ def prior_units(p, options):
     degree = {fam.INVERSE_GAUSSIAN: -1.0, fam.GAUSSIAN: 2.0}.get(p.family.base, 0.0)
     if options.prior_n * degree == 0.0:
         return np.zeros(p.factor.shape)
-    return -0.5 * options.prior_n * degree * (np.log(p.info[:, c.SCALE]) - np.log(p.factor))
+    return -0.5 * options.prior_n * degree * (np.log(p.info["scale"]) - np.log(p.factor))
 
 
 def unusable(out, family, dtype):

@@ -8,7 +8,7 @@ so one loop serves all of them. A component has a mean m and a dispersion v: 1/l
 (Gaussian), 1/shape (gamma); families of one parameter have v = 1. Sums of a component's responsibilities times (1, t1, t2)
 are called s0, s1, s2. Newton's method works in log m (Gaussian: m) and log v.
 
-``family`` is one of the codes below; ``shape`` counts only for FIXED_GAMMA, whose shape 1 is the exponential law.
+``family`` is one of the codes below; ``shape`` counts only for FIXED_GAMMA, whose shape 1 is the exponential distribution.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from numbastats._core.kernel import array_function, device_function
-from numbastats.scalar.bits import by_dtype, from_bits, horner, to_bits
+from numbastats._core.kernel import device_function
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, to_bits
 
 __all__ = [
     "FIXED_GAMMA",
@@ -33,7 +33,6 @@ __all__ = [
     "gamma_dispersion",
     "gamma_terms",
     "highest_power",
-    "log_base",
     "maximise",
     "moved",
     "penalty",
@@ -48,7 +47,7 @@ _LOG_2PI = 1.8378770664093453
 _ARTANH = horner(*(1.0 / n for n in range(3, 17, 2)))  # (artanh(v)/v - 1)/v^2 in v^2
 
 
-@array_function
+@device_function(inline=False)
 def gamma_terms(a):
     """``log a - psi(a)``, ``1/a - psi'(a)`` and ``a log a - log Gamma(a) - a`` without cancellation at large a.
 
@@ -69,7 +68,7 @@ def gamma_terms(a):
     return d, e, 0.5 * (math.log(a) - _LOG_2PI) - i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j / 1680)))
 
 
-@array_function
+@device_function(inline=False)
 def gamma_dispersion(d):
     """1/a with ``log a - psi(a) = d`` > 0: Minka's start, then Newton on 1/a to rounding, five steps or so."""
     v = 12.0 * d / (3.0 - d + math.sqrt((d - 3.0) * (d - 3.0) + 24.0 * d))
@@ -98,22 +97,6 @@ def deviance(family, y, m):
             return v * (r - 2.0 * (v * v) * _ARTANH(v * v))
         return r - (math.log1p(r) if r > -0.5 else math.log(y / m))  # 1 + r would lose the digits of a small y
     return 0.0
-
-
-@device_function
-def log_base(family, shape):
-    """h(y) = b log y + k for all but the laws of gamma with a fixed shape and Poisson: (b, k).
-
-    There h(y) is the log density of the component with the mean c (the one of shape a has the part -log y in b): no terms of the
-    size of the shape or the counts are left to cancel.
-    """
-    if family == INVERSE_GAUSSIAN:
-        return -1.5, -0.5 * _LOG_2PI
-    if family == GAUSSIAN:
-        return 0.0, -0.5 * _LOG_2PI
-    if family == GAMMA or family == FIXED_GAMMA:
-        return -1.0, 0.0
-    return 0.0, 0.0
 
 
 @device_function
@@ -161,16 +144,19 @@ def with_old_mean(family, m, v, old):
 
 @device_function
 def first_derivatives(family, shape, m, v, c):
-    """(A_m, A_v, B_m, B_v, C_v): derivatives in log m (Gaussian: m) and log v."""
+    """(A_m, A_v, B_m, B_v, C_v): derivatives in log m (Gaussian: m) and log v.
+
+    A_v is written with `fma`, since it cancels near an optimum: LLVM fuses products into sums or not by what stands around them.
+    """
     if family == INVERSE_GAUSSIAN:
         h = 0.5 / v
         f = (c - m) * (c - m) / (m * m * c)
         b = (c - m) * (c + m) / (m * m * c * c)
-        return -h * 2.0 * (m - c) / (m * m), -0.5 + h * f, h * 2.0 / (m * m), h * b, h
+        return -h * 2.0 * (m - c) / (m * m), fma(h, f, -0.5), h * 2.0 / (m * m), h * b, h
     if family == GAUSSIAN:
         h = 0.5 / v
         e = c - m
-        return 2.0 * h * e, -0.5 + h * e * e, 2.0 * h, 2.0 * h * e, h
+        return 2.0 * h * e, fma(h * e, e, -0.5), 2.0 * h, 2.0 * h * e, h
     if family == GAMMA:
         a = 1.0 / v
         d, _e, _g = gamma_terms(a)

@@ -164,7 +164,7 @@ def test_edited_constants_of_other_files_are_noticed(project):
     for name, old, new in (
         ("bayes/kernels/likelihood.py", "GROUP = 64", "GROUP = 128"),
         ("kde/kernels/geometry.py", "PRODUCT = 8", "PRODUCT = 9"),
-        ("mixture/kernels/columns.py", "CENTRE, MASS, SUM1", "MASS, CENTRE, SUM1"),
+        ("mixture/kernels/records.py", "centre mass sum1", "mass centre sum1"),
         ("scalar/loops.py", "CHUNK = 4096", "CHUNK = 8192"),
         ("stable/kernels/points.py", "TASK = 64", "TASK = 128"),
     ):

@@ -143,7 +143,7 @@ def test_places_in_memory_do_not_matter(n, monkeypatch):
             y[:], w[:] = data.y, data.w
             data.y, data.w = y, w
             p = engine.prepare(data, 0, 1, np.zeros(1, np.int64), law, options, True)
-            bits.append((p.info.tobytes(), p.t1.tobytes(), p.t2.tobytes(), p.constant.tobytes()))
+            bits.append((p.info.tobytes(), p.sets.t1.tobytes(), p.sets.t2.tobytes(), p.constant.tobytes()))
         assert bits[0] == bits[1]
 
 

@@ -113,7 +113,7 @@ def test_quantiles_of_counts_invert_the_distribution_function(family, weights, m
 @pytest.mark.parametrize("means", [[1.0], [1.0, 1.5]])
 @pytest.mark.parametrize("size", [1.0, 17.0, 1e4, 1e10, 1e15])
 def test_densities_of_narrow_laws(means, size):
-    """Poisson laws of large means, gamma laws of large fixed shapes: large terms must not cancel."""
+    """Poisson distributions of large means, gamma distributions of large fixed shapes: large terms must not cancel."""
     rng = np.random.default_rng(6)
     z = rng.uniform(-9, 9, 30)
     worst = [0.0, 0.0]
@@ -185,7 +185,7 @@ def test_quantiles_beyond_the_powers_of_doubles():
 
 
 def test_distribution_functions_beyond_the_powers_of_doubles():
-    """lambda over x beyond 1e308 either way, and counts where SciPy's Poisson law has NaN."""
+    """lambda over x beyond 1e308 either way, and counts where SciPy's Poisson distribution has NaN."""
     for m, v in ((1e-180, 1e250), (1e-60, 1e290), (1e180, 1e250)):
         np.testing.assert_allclose(
             mixture.cdf([0.5 * m, m, 2.0 * m], [1.0], [m], [v], family="inverse_gaussian"), [0.0, 0.5, 1.0], rtol=1e-14
@@ -193,7 +193,7 @@ def test_distribution_functions_beyond_the_powers_of_doubles():
         np.testing.assert_allclose(
             mixture.sf([0.5 * m, m, 2.0 * m], [1.0], [m], [v], family="inverse_gaussian"), [1.0, 0.5, 0.0], rtol=1e-14
         )
-    for x, m, v in ((1e170, 1e160, 1e-200), (1e308, 1e-50, 1e-177)):  # a Levy law but for the last factor
+    for x, m, v in ((1e170, 1e160, 1e-200), (1e308, 1e-50, 1e-177)):  # a Levy distribution but for the last factor
         want = 2.0 * scipy.special.ndtr(-math.sqrt(v / x)) if x < 1e200 else 1.0
         assert mixture.cdf(x, [1.0], [m], [v], family="inverse_gaussian") == pytest.approx(want, rel=1e-14)
     assert mixture.sf(1e170, [1.0], [1e200], [1e-200], family="inverse_gaussian") == pytest.approx(
@@ -218,7 +218,7 @@ def test_quantiles_take_few_steps(family, monkeypatch):
 def test_tails_of_gamma_and_poisson_laws_of_large_shape(a):
     """SciPy's incomplete gamma functions are off by 1e-5 at a = 1e6 and by 10 % at 2e7, from 4.5 deviations on.
 
-    Observed 1.5e-13 for counts, 0.37 of the limit for gamma laws.
+    Observed 1.5e-13 for counts, 0.37 of the limit for gamma distributions.
     """
     z = np.array([-30.0, -8.0, -4.6, -4.4, -1.0, 1e-3, 2.0, 4.6, 9.0, 28.0])
     x = np.append(a + z * math.sqrt(a), a)
@@ -237,7 +237,7 @@ def test_tails_of_gamma_and_poisson_laws_of_large_shape(a):
 
         for k in range(x.size):
             want[:, k] = [float(v) for v in mass(A, x[k])]
-            lower, upper = mass(mpmath.mpf(sums[k]) + 1, a)  # P(X > k) is the lower tail of the gamma law of shape k + 1
+            lower, upper = mass(mpmath.mpf(sums[k]) + 1, a)  # P(X > k) is the lower tail of the gamma distribution of shape k + 1
             law = dict(weights=[1.0], centres=[a], family="poisson")
             assert mixture.cdf(sums[k], **law) == pytest.approx(float(upper), rel=3e-13), z[k % z.size]
             assert mixture.sf(sums[k], **law) == pytest.approx(float(lower), rel=3e-13), z[k % z.size]
@@ -434,7 +434,7 @@ def test_tensors_as_weights():
 
 
 def test_pareto_values_at_the_minimum():
-    """The usual minimum is the least value: its density is finite and positive, as that of the exponential law at 0."""
+    """The usual minimum is the least value: its density is finite and positive, as that of the exponential distribution at 0."""
     x = np.sort(mixture.rvs([1.0], [0.4], size=300, family=("pareto", 3.0), rng=1))
     family = ("pareto", float(x[0]))
     found = mixture.fit(x, 1, family=family, se=True)

@@ -1,8 +1,9 @@
-"""``climb``: from given parameters to an optimum on all observations, one problem per (data set, candidate).
+"""``climb``: from given parameters to an optimum on all observations, one problem per (data set, start).
 
-`advance` turns the sums of a pass into the next parameters and is the whole control flow of EM, SQUAREM and Newton. It is
-called after every pass by the CPU loop, by one lane of a CUDA block, and by the host when a large data set is passed in
-chunks, so the three cannot differ.
+`advance` turns the sums of a pass into the next parameters and is the whole control flow of EM and Newton's method; `accelerate`
+adds SQUAREM. They are called after every pass by the CPU loop, by one lane of a CUDA block, and by the host when a large data
+set is passed in chunks, so the three cannot differ. Few fits need `accelerate`, which has a kernel of its own; it takes
+over climbs that `climb` leaves in a phase it does not know.
 """
 
 from __future__ import annotations
@@ -14,189 +15,212 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.mixture.kernels import columns as c
-from numbastats.mixture.kernels.columns import STATE
+from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue
-from numbastats.mixture.kernels.parameters import above_floor, copy, log_prior, m_step, pack, set_coefficients, stepped, unpack
-from numbastats.mixture.kernels.parts import ranges
+from numbastats.mixture.kernels.parameters import (
+    above_floor,
+    copy,
+    least_mass,
+    log_prior,
+    m_step,
+    pack,
+    set_coefficients,
+    stepped,
+    unpack,
+)
 from numbastats.mixture.kernels.passes import LANES, MAX_CUDA_K, NSUM, PAIRS, ROW, WIDTH, column, cpu_sums, lane_sums, scatter
+from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, ranges, series_type, settings_type
 from numbastats.scalar import mixture as fam
 
-__all__ = ["CLIMB", "CLIMB_SINGLE", "advance", "begin", "finish"]
+__all__ = ["ACCELERATE", "CLIMB", "CLIMB_SINGLE", "accelerate", "advance"]
 
 _function = array_function(fastmath=(), host=False)
 
 
 @_function
-def begin(state, opt):
-    """Reset the state of a climb; the start parameters are in the trial row."""
-    for i in range(state.size):
-        state[i] = 0.0
-    method = int(opt[c.METHOD])
-    state[c.OBJECTIVE] = -math.inf
-    state[c.LOGLIK] = -math.inf
-    state[c.OLD] = -math.inf if method != c.BULKEM else opt[c.TOL] + 1.0
-    state[c.LEFT] = opt[c.WARM_PASSES]
-    state[c.STEP_MAX] = 4.0
-    state[c.DECREMENT] = math.inf
-    state[c.MIN_EIG] = -math.inf
-    state[c.STATUS] = c.MAX_ITER
-    if method == c.NEWTON:
-        state[c.PHASE] = c.WARM if opt[c.WARM_PASSES] > 0.0 else c.AT_NEWTON
-    else:
-        state[c.PHASE] = c.SQ_A if method == c.SQUAREM else c.AT_EM
-
-
-@_function
-def advance(state, pars, vec, mat, S, H, ll, family, info, opt):
+def advance(state, pars, vec, mat, D, S, H, ll, info, settings):
     """Use the sums of a pass at the trial point: sets the next trial point and phase.
 
     Every helper is called from one place: it is compiled again with each caller and each place it is inlined to.
     """
-    objective = ll + log_prior(pars[c.TRIAL], family, opt[c.PRIOR_N], info[c.PRIOR_D], opt[c.PRIOR_A])
-    state[c.PASSES] += 1.0
-    if state[c.PHASE] == c.AT_NEWTON or state[c.PHASE] == c.FINAL:
-        _newton(state, pars, vec, mat, S, H, ll, objective, family, info, opt)
-    elif _converged(state, objective, opt):
-        state[c.PHASE] = c.FINAL
+    objective = ll + log_prior(pars[c.TRIAL], info, settings)
+    state.passes += 1
+    if state.phase == c.AT_NEWTON or state.phase == c.FINAL:
+        _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings)
     else:
-        _em(state, pars, vec, S, objective, family, info, opt)
+        _short_run(state, pars, S, objective, info, settings)
 
 
 @_function
-def _newton(state, pars, vec, mat, S, H, ll, objective, family, info, opt):
-    """Newton's method with a certificate at the end; where it fails, c.SQUAREM from the last EM point."""
-    current, trial, g, step, D = pars[c.CURRENT], pars[c.TRIAL], vec[c.GRADIENT], vec[c.STEP], mat[c.HESSIAN]
-    final, last = state[c.PHASE] == c.FINAL, state[c.PASSES] >= opt[c.MAX_PASSES]
+def accelerate(state, pars, vec, mat, D, S, H, ll, info, settings):
+    """`advance` in any phase."""
+    if state.phase < c.SQ_A:
+        advance(state, pars, vec, mat, D, S, H, ll, info, settings)
+        return
+    objective = ll + log_prior(pars[c.TRIAL], info, settings)
+    state.passes += 1
+    if _converged(state, objective, settings):
+        state.phase = c.FINAL
+    else:
+        _em(state, pars, vec, S, objective, info, settings)
+
+
+@_function
+def _short_run(state, pars, S, objective, info, settings):
+    """A step of EM: one of those that rank the starts, or before Newton's method."""
+    trial, ranking = pars[c.TRIAL], state.phase == c.START
+    least = 1e-8 * info.mass
+    if ranking:
+        least = least_mass(info)
+        state.objective = objective
+    state.left -= 1
+    if not m_step(S, trial, info, settings, least):
+        state.status, state.phase = c.DEGENERATE, c.DONE
+    elif state.left <= 0:
+        if ranking:
+            state.status, state.phase = c.OK, c.DONE
+        else:
+            _begin_newton(state, pars)
+
+
+@_function
+def _begin_newton(state, pars):
+    """Newton's method from the trial point."""
+    copy(pars[c.TRIAL], pars[c.ANCHOR])
+    state.phase = c.AT_NEWTON
+    state.objective = -math.inf
+    state.closing, state.tries, state.steps = 0, 0, 0
+
+
+@_function
+def _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
+    """Newton's method with a certificate at the end; where it fails, SQUAREM from the last EM point."""
+    current, trial, g, step, family = pars[c.CURRENT], pars[c.TRIAL], vec[c.GRADIENT], vec[c.STEP], settings.family
+    final, last = state.phase == c.FINAL, state.passes >= settings.max_passes
     n = (3 if family <= fam.GAMMA else 2) * trial.shape[1] - 1
-    settle, failed, radius, limit = False, False, 0.0, opt[c.TOL]
-    slack = opt[c.NOISE] * abs(state[c.OBJECTIVE]) if state[c.OBJECTIVE] > -math.inf else 0.0
-    better = objective >= state[c.OBJECTIVE] - slack and objective < math.inf and above_floor(trial, info[c.FLOOR], family)
+    settle, failed, radius, limit = False, False, 0.0, settings.tol
+    slack = settings.noise * abs(state.objective) if state.objective > -math.inf else 0.0
+    better = objective >= state.objective - slack and objective < math.inf and above_floor(trial, info.floor, family)
     if final or better:
         copy(trial, current)
-        state[c.OBJECTIVE], state[c.LOGLIK] = objective, ll
-        prior_n, prior_d, prior_a = opt[c.PRIOR_N], info[c.PRIOR_D], opt[c.PRIOR_A]
-        derivatives(S, H, current, g, vec[c.COMPLETE], D, family, opt[c.SHAPE], info[c.CENTRE], prior_n, prior_d, prior_a)
-        state[c.DECREMENT] = newton_step(D, g, step, mat[c.WORK], mat[c.VECTORS], vec[c.EIG], n)
-        state[c.TRIES] = 0.0
-        state[c.STEPS] += 1.0
-        closing = state[c.CLOSING] if state[c.DECREMENT] < opt[c.TOL] else 0.0
+        state.objective, state.loglik = objective, ll
+        derivatives(S, H, current, g, vec[c.COMPLETE], D, info, settings)
+        state.decrement = newton_step(D, g, step, mat[0], mat[1], vec[c.EIG], n)
+        state.tries = 0
+        state.steps += 1
+        closing = state.closing if state.decrement < settings.tol else 0
         if final:
-            settle, limit = True, opt[c.DECREMENT_TOL]
-            state[c.PASSES] -= 1.0  # the certificate is not an iteration
-        elif closing > 1.0 or (closing > 0.0 and state[c.DECREMENT] < 1e-24):  # a step or two beyond the test, to rounding
+            settle, limit = True, settings.decrement_tol
+            state.passes -= 1  # the certificate is not an iteration
+        elif closing > 1 or (closing > 0 and state.decrement < 1e-24):  # a step or two beyond the test, to rounding
             settle = True
         else:
-            state[c.CLOSING] = closing + 1.0 if state[c.DECREMENT] < opt[c.TOL] else 0.0
-            failed = state[c.STEPS] > 60.0 or not state[c.DECREMENT] < math.inf
+            state.closing = closing + 1 if state.decrement < settings.tol else 0
+            failed = state.steps > 60 or not state.decrement < math.inf
             radius = 1.0
-    elif state[c.CLOSING] > 0.0:  # rounding of the last step: the point before it stands, with its derivatives
+    elif state.closing > 0:  # rounding of the last step: the point before it stands, with its derivatives
         settle = True
     else:
-        state[c.TRIES] += 1.0
-        failed = state[c.TRIES] > 8.0 or not state[c.OBJECTIVE] > -math.inf
-        radius = 0.25 * state[c.RADIUS]
+        state.tries += 1
+        failed = state.tries > 8 or not state.objective > -math.inf
+        radius = 0.25 * state.radius
     if settle:
-        _certify(state, current, vec, mat, info[c.MASS], limit, n)
-        failed = not final and state[c.MIN_EIG] < -c.FLAT  # a saddle
+        _certify(state, current, vec, mat, D, info.mass, limit, n)
+        failed = not final and state.min_eig < -c.FLAT  # a saddle
     elif not failed:
-        state[c.RADIUS] = stepped(current, trial, step, family, radius)
+        state.radius = stepped(current, trial, step, family, radius)
         if last:
-            state[c.PHASE] = c.DONE
+            state.phase = c.DONE
     if failed:
-        _fall_back(state, pars, info[c.FLOOR], last)
+        _fall_back(state, pars, info.floor, last)
 
 
 @_function
-def _certify(state, current, vec, mat, mass, limit, n):
+def _certify(state, current, vec, mat, D, mass, limit, n):
     """Certificate of the current point: the decrement and the smallest eigenvalue."""
-    complete = vec[c.COMPLETE]
-    least = smallest_eigenvalue(mat[c.HESSIAN], complete, mat[c.WORK], mat[c.VECTORS], vec[c.EIG], n)
+    g, complete = vec[c.GRADIENT], vec[c.COMPLETE]
+    least = smallest_eigenvalue(D, complete, mat[0], mat[1], vec[c.EIG], n)
     for k in range(current.shape[1]):
         if current[0, k] * mass < 0.01:  # on its way to 0: a redundant component
             least = min(least, 0.0)
-    state[c.MIN_EIG] = least
+    state.min_eig = least
     definite = least > c.FLAT
     for i in range(n):  # what is left to climb, by EM, may yet change the eigenvalue by so much
-        definite = definite and abs(vec[c.GRADIENT, i]) < (least - c.FLAT) * complete[i]
-    state[c.STATUS] = c.NOT_CERTIFIED if not definite else (c.OK if state[c.DECREMENT] <= limit else c.MAX_ITER)
-    state[c.PHASE] = c.DONE
+        definite = definite and abs(g[i]) < (least - c.FLAT) * complete[i]
+    state.status = c.NOT_CERTIFIED if not definite else (c.OK if state.decrement <= limit else c.MAX_ITER)
+    state.phase = c.DONE
 
 
 @_function
 def _fall_back(state, pars, floor, last):
     """SQUAREM from the last EM point, for at most three rounds."""
     current = pars[c.CURRENT]
-    state[c.ROUNDS] += 1.0
-    if state[c.ROUNDS] > 3.0 or last:
-        state[c.PHASE] = c.DONE
+    state.rounds += 1
+    if state.rounds > 3 or last:
+        state.phase = c.DONE
         for k in range(current.shape[1]):
             if not current[2, k] > 2.0 * floor:  # it would climb on, without end, but for the floor
-                state[c.STATUS] = c.DEGENERATE
+                state.status = c.DEGENERATE
     else:
         copy(pars[c.ANCHOR], pars[c.TRIAL])
-        state[c.LEFT] = 30.0 * state[c.ROUNDS] * state[c.ROUNDS]
-        state[c.STEP_MAX] = 4.0
-        state[c.OLD] = -math.inf
-        state[c.PHASE] = c.SQ_A
+        state.left = 30 * state.rounds * state.rounds
+        state.step_max = 4.0
+        state.old = -math.inf
+        state.phase = c.SQ_A
 
 
 @_function
-def _converged(state, objective, opt):
-    """Whether EM, or a cycle of c.SQUAREM, has gained too little to go on; notes the objective."""
-    state[c.LEFT] -= 1.0
-    if state[c.PHASE] == c.AT_EM:
-        change = objective - state[c.OLD]
-        if (abs(change) if opt[c.METHOD] == c.BULKEM else change) < opt[c.TOL]:
+def _converged(state, objective, settings):
+    """Whether EM, or a cycle of SQUAREM, has gained too little to go on; notes the objective."""
+    state.left -= 1
+    if state.phase == c.AT_EM:
+        change = objective - state.old
+        if (abs(change) if settings.method == c.BULKEM else change) < settings.tol:
             return True
-        state[c.OLD] = objective
-    elif state[c.PHASE] == c.SQ_A:
-        if opt[c.METHOD] == c.SQUAREM and objective - state[c.OBJECTIVE] < opt[c.TOL]:
+        state.old = objective
+    elif state.phase == c.SQ_A:
+        if settings.method == c.SQUAREM and objective - state.objective < settings.tol:
             return True
-        state[c.OBJECTIVE] = objective
+        state.objective = objective
     return False
 
 
 @_function
-def _em(state, pars, vec, S, objective, family, info, opt):
-    """A step of EM, or of c.SQUAREM (Varadhan and Roland 2008, scheme SqS3), one pass of its cycle at a time."""
-    phase, method, trial = int(state[c.PHASE]), int(opt[c.METHOD]), pars[c.TRIAL]
-    last, newton = state[c.PASSES] >= opt[c.MAX_PASSES], False  # whether to begin Newton's method from the trial point
+def _em(state, pars, vec, S, objective, info, settings):
+    """A step of EM, or of SQUAREM (Varadhan and Roland 2008, scheme SqS3), one pass of its cycle at a time."""
+    phase, trial, family = state.phase, pars[c.TRIAL], settings.family
+    last = state.passes >= settings.max_passes
     if phase == c.SQ_A:
         pack(trial, vec[c.TH0], family)
-    old_mean, least = 1.0 if method == c.BULKEM else 0.0, 1e-8 * info[c.MASS]
-    moved = m_step(
-        S, trial, family, info[c.CENTRE], info[c.FLOOR], least, opt[c.PRIOR_N], info[c.PRIOR_D], opt[c.PRIOR_A], old_mean
-    )
+    if phase == c.AT_EM:
+        copy(trial, pars[c.SECOND])
+    moved = m_step(S, trial, info, settings, 1e-8 * info.mass)
     if phase == c.SQ_C:
-        if objective >= state[c.OLD] and moved:
-            if state[c.HITMAX] > 0.0:
-                state[c.STEP_MAX] *= 4.0
+        if objective >= state.old and moved:
+            if state.at_limit > 0:
+                state.step_max *= 4.0
         else:
             copy(pars[c.SECOND], trial)
-            state[c.STEP_MAX] = max(0.25 * state[c.STEP_MAX], 4.0)
-        state[c.PHASE] = c.FINAL if last else c.SQ_A
-        newton = method == c.NEWTON and not last and state[c.LEFT] <= 0.0
+            state.step_max = max(0.25 * state.step_max, 4.0)
+        state.phase = c.FINAL if last else c.SQ_A
+        if settings.method == c.NEWTON and not last and state.left <= 0:
+            _begin_newton(state, pars)
     elif not moved:
-        state[c.STATUS], state[c.PHASE] = c.DEGENERATE, c.DONE
-    elif phase == c.WARM:
-        newton = state[c.LEFT] <= 0.0
+        state.status, state.phase = c.DEGENERATE, c.DONE
     elif phase == c.AT_EM:
+        if settings.method == c.BULKEM:
+            for k in range(trial.shape[1]):
+                trial[2, k] = fam.with_old_mean(family, trial[1, k], trial[2, k], pars[c.SECOND, 1, k])
         if last:
-            state[c.PHASE] = c.FINAL
+            state.phase = c.FINAL
     elif phase == c.SQ_A:
         pack(trial, vec[c.TH1], family)
-        state[c.PHASE] = c.SQ_B
+        state.phase = c.SQ_B
     else:
-        state[c.OLD] = objective
+        state.old = objective
         copy(trial, pars[c.SECOND])
-        _extrapolate(state, pars, vec, info[c.FLOOR], family)
-        state[c.PHASE] = c.SQ_C
-    if newton:
-        copy(trial, pars[c.ANCHOR])
-        state[c.PHASE] = c.AT_NEWTON
-        state[c.OBJECTIVE] = -math.inf
-        state[c.CLOSING], state[c.TRIES], state[c.STEPS] = 0.0, 0.0, 0.0
+        _extrapolate(state, pars, vec, info.floor, family)
+        state.phase = c.SQ_C
 
 
 @_function
@@ -212,8 +236,8 @@ def _extrapolate(state, pars, vec, floor, family):
         rr += r * r
         qq += q * q
     a = math.sqrt(rr / qq) if qq > 0.0 else 1.0
-    state[c.HITMAX] = 1.0 if a > state[c.STEP_MAX] else 0.0
-    a = -min(max(a, 1.0), state[c.STEP_MAX])
+    state.at_limit = 1 if a > state.step_max else 0
+    a = -min(max(a, 1.0), state.step_max)
     for i in range(n):
         r = th1[i] - th0[i]
         th0[i] += -2.0 * a * r + a * a * (th2[i] - th1[i] - r)
@@ -223,73 +247,60 @@ def _extrapolate(state, pars, vec, floor, family):
 
 
 @_function
-def finish(state, pars, mat, par, result, hess):
-    """Write a climb's point, outcome and Hessian."""
-    copy(pars[c.CURRENT], par)
-    n = hess.shape[0]
-    for i in range(n):
-        for j in range(n):
-            hess[i, j] = mat[c.HESSIAN, i, j]
-    result[0], result[1], result[2] = state[c.OBJECTIVE], state[c.LOGLIK], state[c.DECREMENT]
-    result[3], result[4], result[5] = state[c.MIN_EIG], state[c.STATUS], state[c.PASSES]
+def level(state, settings):
+    """What `cpu_sums` is to do about the log-likelihood."""
+    if state.phase == c.WARM or (state.phase == c.START and state.left > 1):
+        return 0
+    return 1 if settings.unit > 0 and state.phase != c.START else 2
 
 
 # --- twins -----------------------------------------------------------------------------------------------------------------
+# They take every climb to its end, or to a phase beyond LAST. `vec`, `mat` and `total` are work space of the CUDA twin's blocks.
+
+LAST = c.FINAL  # phase that `advance` knows; `ACCELERATE` binds both names anew
 
 
-def climb_cpu(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, par, result, hess):
-    K = par.shape[2]
-    n = hess.shape[1]
+def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
+    K, n = pars.shape[3], hess.shape[1]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
-    C, buf = np.empty((6, K), t1.dtype), np.empty((K + 3, ROW), t1.dtype)[1:]
-    ps, vs, ms, state = np.empty((4, 3, K)), np.empty((c.VECTOR_ROWS, n)), np.empty((3, n, n)), np.empty(c.STATE)
-    level = 1 if opt[c.UNIT] > 0.0 else 2
+    C, buf = np.empty((6, K), sets.t1.dtype), np.empty((K + 3, ROW), sets.t1.dtype)[1:]
+    vs, ms = np.empty((c.VECTOR_ROWS, n)), np.empty((2, n, n))
     for item in range(owner.size):
         d = owner[item]
-        a, b = off[d], off[d + 1]
-        row, x, y, wt = info[d], t1[a:b], t2[a:b], w[a:b]
-        for row_of in (c.TRIAL, c.CURRENT, c.ANCHOR):
-            copy(par[item], ps[row_of])
-        begin(state, opt)
-        while state[c.PHASE] > c.DONE:
-            set_coefficients(P, ps[c.TRIAL], family, opt[c.SHAPE], row[c.CENTRE])
-            hessian = state[c.PHASE] == c.AT_NEWTON or state[c.PHASE] == c.FINAL
-            ll = cpu_sums(x, y, wt, P, C, S, H, buf, 0 if state[c.PHASE] == c.WARM else level, hessian)
-            advance(state, ps, vs, ms, S, H, ll, family, row, opt)
-        finish(state, ps, ms, par[item], result[item], hess[item])
+        a, b = sets.off[d], sets.off[d + 1]
+        row, x, y, w, now, ps = info[d], sets.t1[a:b], sets.t2[a:b], sets.w[a:b], state[item], pars[item]
+        while c.DONE < now.phase <= LAST:
+            set_coefficients(P, ps[c.TRIAL], settings.family, settings.shape, row.centre)
+            hessian = now.phase == c.AT_NEWTON or now.phase == c.FINAL
+            ll = cpu_sums(x, y, w, P, C, S, H, buf, level(now, settings), hessian)
+            advance(now, ps, vs, ms, hess[item], S, H, ll, row, settings)
 
 
-def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, par, result, hess):
+def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
     shared = cuda.shared.array((LANES, WIDTH), np.float64)
     P = cuda.shared.array((3, MAX_CUDA_K), np.float64)
     S = cuda.shared.array((3, MAX_CUDA_K), np.float64)
     H = cuda.shared.array((PAIRS, 6), np.float64)
-    state = cuda.shared.array(STATE, np.float64)
     acc = cuda.local.array(NSUM, np.float64)
     e = cuda.local.array(MAX_CUDA_K, np.float64)
     lane, block = cuda.threadIdx.x, cuda.blockIdx.x
-    K = par.shape[2]
-    blocks = min(cuda.gridDim.x, pars.shape[0])  # each needs its own work space
+    K = pars.shape[3]
+    blocks = min(cuda.gridDim.x, vec.shape[0])  # each needs its own work space
     if block >= blocks:
         return
-    ps, vs, ms, tot = pars[block], vec[block], mat[block], total[block]
+    vs, ms, tot = vec[block], mat[block], total[block]
     for item in range(block, owner.size, blocks):
         d = owner[item]
-        a, b = off[d], off[d + 1]
-        row = info[d]
-        if lane == 0:
-            for row_of in (c.TRIAL, c.CURRENT, c.ANCHOR):
-                copy(par[item], ps[row_of])
-            begin(state, opt)
-        cuda.syncthreads()
-        while state[c.PHASE] > c.DONE:
-            hessian = state[c.PHASE] == c.AT_NEWTON or state[c.PHASE] == c.FINAL
+        a, b = sets.off[d], sets.off[d + 1]
+        row, now, ps = info[d], state[item], pars[item]
+        while c.DONE < now.phase <= LAST:
+            hessian = now.phase == c.AT_NEWTON or now.phase == c.FINAL
             sums = 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)
             if lane == 0:
-                set_coefficients(P[:, :K], ps[c.TRIAL], family, opt[c.SHAPE], row[c.CENTRE])
+                set_coefficients(P[:, :K], ps[c.TRIAL], settings.family, settings.shape, row.centre)
             cuda.syncthreads()
             if lane < LANES:
-                lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P[:, :K], e, acc[:sums], hessian)
+                lane_sums(sets.t1[a:b], sets.t2[a:b], sets.w[a:b], lane, P[:, :K], e, acc[:sums], hessian)
             for j0 in range(0, sums, WIDTH):
                 m = min(WIDTH, sums - j0)
                 if lane < LANES:
@@ -301,28 +312,35 @@ def climb_cuda(t1, t2, w, off, info, owner, opt, family, pars, vec, mat, total, 
                 cuda.syncthreads()
             if lane == 0:
                 ll = scatter(tot, S[:, :K], H, hessian)
-                advance(state, ps, vs, ms, S[:, :K], H, ll, family, row, opt)
+                advance(now, ps, vs, ms, hess[item], S[:, :K], H, ll, row, settings)
             cuda.syncthreads()
-        if lane == 0:
-            finish(state, ps, ms, par[item], result[item], hess[item])
-        cuda.syncthreads()
 
 
 def _split_climb(args, parts):
-    t1, t2, w, off, info, owner, *middle, par, result, hess = args
-    return [(t1, t2, w, off, info, owner[a:b], *middle, par[a:b], result[a:b], hess[a:b]) for a, b in ranges(owner.size, parts)]
+    sets, info, owner, settings, state, pars, hess, *work = args
+    return [(sets, info, owner[a:b], settings, state[a:b], pars[a:b], hess[a:b], *work) for a, b in ranges(owner.size, parts)]
 
 
 _f, _i = numba.types.float64, numba.types.int64
 
 
 def _climb_types(T):
-    data, work = (T[::1], T[::1], T[::1], _i[::1], _f[:, ::1], _i[::1]), (_f[:, :, :, ::1], _f[:, :, ::1], _f[:, :, :, ::1])
-    return [(*data, _f[::1], _i, *work, _f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, :, ::1])]
+    work, results = (_f[:, :, ::1], _f[:, :, :, ::1], _f[:, ::1]), (STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1])
+    return [(series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *work, *results)]
 
 
 _DOUBLE = "parameters, and sums over the observations of a lane, are double"
-_double = dict(dtypes=("float64",), split=_split_climb)
-_single = dict(dtypes=("float32",), split=_split_climb, f64_ok=_DOUBLE)
-CLIMB = Kernel("mixture.climb", climb_cpu, climb_cuda, _climb_types, **_double)
-CLIMB_SINGLE = Kernel("mixture.climb_single", climb_cpu, climb_cuda, _climb_types, **_single)
+CLIMB = Kernel("mixture.climb", climb_cpu, climb_cuda, _climb_types, dtypes=("float64",), split=_split_climb)
+CLIMB_SINGLE = Kernel(
+    "mixture.climb_single", climb_cpu, climb_cuda, _climb_types, dtypes=("float32",), split=_split_climb, f64_ok=_DOUBLE
+)
+ACCELERATE = Kernel(
+    "mixture.accelerate",
+    climb_cpu,
+    climb_cuda,
+    _climb_types,
+    dtypes=("float64",),
+    split=_split_climb,
+    advance=accelerate,
+    LAST=c.AT_EM,
+)

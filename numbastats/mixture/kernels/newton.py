@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from numbastats._core.kernel import array_function
-from numbastats.mixture.kernels.columns import FLAT
+from numbastats.mixture.kernels.records import FLAT
 from numbastats.scalar import mixture as fam
 
 __all__ = ["derivatives", "newton_step", "smallest_eigenvalue"]
@@ -19,61 +19,66 @@ def _first(family, shape, m, v, c):  # not inlined, for the sake of compile time
 
 
 @_function
-def derivatives(S, H, par, g, full, D, family, shape, c, prior_n, prior_d, prior_a):
+def derivatives(S, H, par, g, full, D, info, settings):
     """Gradient and Hessian in theta = (log al_k/al_K for k < K; log m (Gaussian: m); log v) from the sums of a pass.
 
     The responsibilities of an observation sum to 1, so the moments of a row sum to 0 over the components and the softmax of
     the weights leaves them as they are: only -n (diag(al) - al al') is added to the block of the weights. `full` becomes the
     information that the complete data would have about each coordinate alone.
     """
-    K = par.shape[1]
+    family, shape, c = settings.family, settings.shape, info.centre
+    prior_n, prior_d, more = settings.prior_n, info.prior_d, settings.prior_a - 1.0
+    s0, s1, s2, al, mean, dispersion = S[0], S[1], S[2], par[0], par[1], par[2]
+    K = al.size
     q = 2 if family <= fam.GAMMA else 1
     mass = 0.0
     for k in range(K):
-        mass += S[0, k]
+        mass += s0[k]
     for k in range(K):
-        am, av, bm, bv, cv = _first(family, shape, par[1, k], par[2, k], c)
-        _p, pv, _pvv = fam.penalty(family, par[2, k], prior_n, prior_d)
+        am, av, bm, bv, cv = _first(family, shape, mean[k], dispersion[k], c)
+        _p, pv, _pvv = fam.penalty(family, dispersion[k], prior_n, prior_d)
         m, v = K - 1 + k, 2 * K - 1 + k
+        row_m = D[m]
+        row_v = D[v] if q == 2 else row_m
         if k < K - 1:
-            g[k] = S[0, k] - mass * par[0, k] + (prior_a - 1.0) * (1.0 - K * par[0, k])
-            full[k] = (mass + (prior_a - 1.0) * K) * par[0, k] * (1.0 - par[0, k])
-        g[m] = S[0, k] * am + S[1, k] * bm
+            g[k] = s0[k] - mass * al[k] + more * (1.0 - K * al[k])
+            full[k] = (mass + more * K) * al[k] * (1.0 - al[k])
+        g[m] = s0[k] * am + s1[k] * bm
         if q == 2:
-            g[v] = S[0, k] * av + S[1, k] * bv + S[2, k] * cv + pv
+            g[v] = s0[k] * av + s1[k] * bv + s2[k] * cv + pv
         for j in range(K):
             hi, lo = max(j, k), min(j, k)
             h = H[hi * (hi + 1) // 2 + lo]
             jm, jv = K - 1 + j, 2 * K - 1 + j
-            dam, dav, dbm, dbv, dcv = _first(family, shape, par[1, j], par[2, j], c)
+            dam, dav, dbm, dbv, dcv = _first(family, shape, mean[j], dispersion[j], c)
             if k < K - 1:
                 if j < K - 1:
-                    spread = (par[0, k] if j == k else 0.0) - par[0, k] * par[0, j]
-                    D[k, j] = h[0] - (mass + (prior_a - 1.0) * K) * spread
+                    spread = (al[k] if j == k else 0.0) - al[k] * al[j]
+                    D[k, j] = h[0] - (mass + more * K) * spread
                 D[k, jm] = h[0] * dam + h[1] * dbm
                 D[jm, k] = D[k, jm]
                 if q == 2:
                     D[k, jv] = h[0] * dav + h[1] * dbv + h[2] * dcv
                     D[jv, k] = D[k, jv]
             x0, x1, x2 = h[0] * dam + h[1] * dbm, h[1] * dam + h[3] * dbm, h[2] * dam + h[4] * dbm
-            D[m, jm] = am * x0 + bm * x1
+            row_m[jm] = am * x0 + bm * x1
             if q == 2:
-                D[v, jm] = av * x0 + bv * x1 + cv * x2
-                D[jm, v] = D[v, jm]
+                row_v[jm] = av * x0 + bv * x1 + cv * x2
+                D[jm, v] = row_v[jm]
                 y0 = h[0] * dav + h[1] * dbv + h[2] * dcv
                 y1 = h[1] * dav + h[3] * dbv + h[4] * dcv
                 y2 = h[2] * dav + h[4] * dbv + h[5] * dcv
-                D[v, jv] = av * y0 + bv * y1 + cv * y2
+                row_v[jv] = av * y0 + bv * y1 + cv * y2
     for k in range(K):  # after the products, which pairs of different components write in both orders
-        amm, amv, avv, bmm, bmv, bvv, cvv = fam.second_derivatives(family, shape, par[1, k], par[2, k], c)
-        _p, pv, pvv = fam.penalty(family, par[2, k], prior_n, prior_d)
+        amm, amv, avv, bmm, bmv, bvv, cvv = fam.second_derivatives(family, shape, mean[k], dispersion[k], c)
+        _p, pv, pvv = fam.penalty(family, dispersion[k], prior_n, prior_d)
         m, v = K - 1 + k, 2 * K - 1 + k
-        full[m] = -(S[0, k] * amm + S[1, k] * bmm)
+        full[m] = -(s0[k] * amm + s1[k] * bmm)
         D[m, m] -= full[m]
         if q == 2:
-            D[m, v] += S[0, k] * amv + S[1, k] * bmv
+            D[m, v] += s0[k] * amv + s1[k] * bmv
             D[v, m] = D[m, v]
-            full[v] = -(S[0, k] * avv + S[1, k] * bvv + S[2, k] * cvv + pvv)
+            full[v] = -(s0[k] * avv + s1[k] * bvv + s2[k] * cvv + pvv)
             D[v, v] -= full[v]
 
 

@@ -7,7 +7,7 @@ import math
 from numbastats._core.kernel import array_function
 from numbastats.scalar import mixture as fam
 
-__all__ = ["above_floor", "copy", "log_prior", "m_step", "pack", "set_coefficients", "stepped", "unpack"]
+__all__ = ["above_floor", "copy", "least_mass", "log_prior", "m_step", "pack", "set_coefficients", "stepped", "unpack"]
 
 _function = array_function(fastmath=(), host=False)
 
@@ -21,21 +21,25 @@ def set_coefficients(P, par, family, shape, c):
 
 
 @_function
-def m_step(S, par, family, c, floor, least, prior_n, prior_d, prior_a, old_mean):
+def least_mass(info):
+    """What a start's component must hold: two observations, weights being counts, or two mean weights if these are below 1."""
+    return 2.0 * min(1.0, info.mass / info.count)
+
+
+@_function
+def m_step(S, par, info, settings, least):
     """Replace `par` by the M-step; False when a component is empty or its dispersion is at the floor."""
-    K = par.shape[1]
+    s0, s1, s2, family, more = S[0], S[1], S[2], settings.family, settings.prior_a - 1.0
     total = 0.0
-    for k in range(K):
-        if not S[0, k] > least:
+    for k in range(s0.size):
+        if not s0[k] > least:
             return False
-        total += S[0, k] + (prior_a - 1.0)
-    for k in range(K):
-        m, v = fam.maximise(family, S[0, k], S[1, k], S[2, k], c, prior_n, prior_d)
-        if not (v > floor and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+        total += s0[k] + more
+    for k in range(s0.size):
+        m, v = fam.maximise(family, s0[k], s1[k], s2[k], info.centre, settings.prior_n, info.prior_d)
+        if not (v > info.floor and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
             return False
-        if old_mean > 0.0:
-            v = fam.with_old_mean(family, m, v, par[1, k])
-        share = (S[0, k] + (prior_a - 1.0)) / total
+        share = (s0[k] + more) / total
         if not share > 0.0:
             return False
         par[0, k], par[1, k], par[2, k] = share, m, v
@@ -43,13 +47,13 @@ def m_step(S, par, family, c, floor, least, prior_n, prior_d, prior_a, old_mean)
 
 
 @_function
-def log_prior(par, family, prior_n, prior_d, prior_a):
+def log_prior(par, info, settings):
     """What the prior adds to the log-likelihood."""
     total = 0.0
-    if prior_n > 0.0 or prior_a != 1.0:
+    if settings.prior_n > 0.0 or settings.prior_a != 1.0:
         for k in range(par.shape[1]):
-            p = fam.penalty(family, par[2, k], prior_n, prior_d)[0]
-            total += p + (prior_a - 1.0) * math.log(par[0, k])
+            p = fam.penalty(settings.family, par[2, k], settings.prior_n, info.prior_d)[0]
+            total += p + (settings.prior_a - 1.0) * math.log(par[0, k])
     return total
 
 

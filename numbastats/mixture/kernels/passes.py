@@ -16,7 +16,7 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.mixture.kernels.parts import ranges
+from numbastats.mixture.kernels.records import ranges
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
@@ -93,13 +93,13 @@ def _add_moments(xb, yb, buf, K, H):
                 h3 += ux * x
                 h4 += ux * y
                 h5 += uy * y
-            p = k * (k + 1) // 2 + j
-            H[p, 0] -= h0
-            H[p, 1] -= h1
-            H[p, 2] -= h2
-            H[p, 3] -= h3
-            H[p, 4] -= h4
-            H[p, 5] -= h5
+            h = H[k * (k + 1) // 2 + j]
+            h[0] -= h0
+            h[1] -= h1
+            h[2] -= h2
+            h[3] -= h3
+            h[4] -= h4
+            h[5] -= h5
 
 
 @_function
@@ -107,10 +107,28 @@ def _diagonal(H, K):
     """Complete H: responsibilities add up to 1, so a diagonal block is minus the others of its row."""
     for k in range(1, K):
         for j in range(k):
+            h, hk, hj = H[k * (k + 1) // 2 + j], H[k * (k + 1) // 2 + k], H[j * (j + 1) // 2 + j]
             for i in range(6):
-                h = H[k * (k + 1) // 2 + j, i]
-                H[k * (k + 1) // 2 + k, i] -= h
-                H[j * (j + 1) // 2 + j, i] -= h
+                hk[i] -= h[i]
+                hj[i] -= h[i]
+
+
+@_summing
+def _relative(P, C):
+    """Logits in bits, relative to those of the widest component in C[:3] and plain in C[3:]; returns that component.
+
+    Among families of one parameter it is the component of the largest mean.
+    """
+    b, c, ref = P[1], P[2], 0
+    for k in range(1, P.shape[1]):
+        if c[k] > c[ref] or (c[k] == c[ref] and b[k] > b[ref]):
+            ref = k
+    for i in range(3):
+        row, relative, plain = P[i], C[i], C[3 + i]
+        for k in range(P.shape[1]):
+            relative[k] = (row[k] - row[ref]) * LOG2E
+            plain[k] = row[k] * LOG2E
+    return ref
 
 
 @_summing
@@ -124,15 +142,8 @@ def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
     """
     K, T = P.shape[1], C.dtype.type
     one, zero = T(1.0), T(0.0)
-    ref = 0  # the widest component; among families of one parameter the one of the largest mean
-    for k in range(1, K):
-        if P[2, k] > P[2, ref] or (P[2, k] == P[2, ref] and P[1, k] > P[1, ref]):
-            ref = k
-    for i in range(3):
-        for k in range(K):
-            C[i, k] = (P[i, k] - P[i, ref]) * LOG2E
-            C[3 + i, k] = P[i, k] * LOG2E
-            S[i, k] = 0.0
+    ref = _relative(P, C)
+    S[:] = 0.0
     last = K - 1 if ref < K - 1 else max(K - 2, 0)  # the component in whose loop the normaliser is complete
     if K == 1:
         C[0, 0] = -1e9

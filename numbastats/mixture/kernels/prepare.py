@@ -8,23 +8,8 @@ import numba
 from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.mixture.kernels.cells import Cells
-from numbastats.mixture.kernels.columns import (
-    CENTRE,
-    COUNT,
-    DISTINCT,
-    FLOOR,
-    LOGS,
-    MASS,
-    PRIOR_D,
-    SCALE,
-    SHIFT,
-    SPREAD,
-    SUM1,
-    SUM2,
-)
-from numbastats.mixture.kernels.parts import ranges
 from numbastats.mixture.kernels.passes import FAST
+from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import log
 
@@ -34,12 +19,12 @@ _summing = array_function(fastmath=FAST, host=False)
 
 
 @_summing
-def _prepare(y, w, power, m, family, t1, t2, cells, info):
-    """One data set: y ascending, all in the support, w > 0. `power` is a power of two that brings the largest |y| near 1."""
+def _summarise(y, w, power, family, t1, t2, info):
+    """Statistics t1, t2 of one data set: y ascending, all in the support, w > 0.
+
+    `power` is a power of two that brings the largest |y| near 1.
+    """
     n = y.size
-    if n == 0:
-        info[SCALE] = 1.0
-        return
     mass, total, distinct = 0.0, 0.0, 1
     for i in range(n):
         mass += w[i]
@@ -85,15 +70,19 @@ def _prepare(y, w, power, m, family, t1, t2, cells, info):
         s1 += w[i] * e
         s2 += w[i] * t2[i]
         spread += w[i] * e * e
-    info[CENTRE], info[MASS], info[SUM1], info[SUM2] = c, mass, s1, s2
-    info[SCALE], info[SHIFT], info[LOGS] = scale, shift, logs
     spread = math.sqrt(spread / mass)
     if high > low:  # a heavy tail must not decide what is narrow
         spread = min(spread, (high - low) / 1.349)
-    info[SPREAD], info[DISTINCT], info[COUNT], info[PRIOR_D] = spread, distinct, n, 0.0
     _mean, whole = fam.maximise(family, mass, s1, s2, c, 0.0, 0.0)
-    info[FLOOR] = 1e-6 * whole if family <= fam.GAMMA else 0.0
-    u1, u2, uw, q0, q1, q2 = cells
+    info.centre, info.mass, info.sum1, info.sum2, info.logs = c, mass, s1, s2, logs
+    info.scale, info.shift, info.spread = scale, shift, spread
+    info.floor = 1e-6 * whole if family <= fam.GAMMA else 0.0
+    info.distinct, info.count = distinct, n
+
+
+@_summing
+def _compress(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
+    """Means and weights of cells of m neighbouring observations each, and sums of w (1, t1, t2) up to each cell."""
     c0, c1, c2 = 0.0, 0.0, 0.0
     for j in range(u1.size):
         if m == 1:  # the cells may be the observations themselves
@@ -113,34 +102,43 @@ def _prepare(y, w, power, m, family, t1, t2, cells, info):
         q0[j], q1[j], q2[j] = c0, c1, c2
 
 
-def prepare_cpu(y, w, off, cell, power, m, family, t1, t2, u1, u2, uw, q, info):
-    for d in range(off.size - 1):
-        a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
-        cells = Cells(u1[p:e], u2[p:e], uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e])
-        _prepare(y[a:b], w[a:b], power[d], m[d], family, t1[a:b], t2[a:b], cells, info[d])
+@array_function(fastmath=(), host=False)
+def _prepare(d, y, power, m, family, sets, cells, q, info):
+    """Data set d."""
+    a, b, p, e = sets.off[d], sets.off[d + 1], cells.off[d], cells.off[d + 1]
+    t1, t2, w = sets.t1[a:b], sets.t2[a:b], sets.w[a:b]
+    row = info[d]
+    row.scale = 1.0
+    if b > a:
+        _summarise(y[a:b], w, power[d], family, t1, t2, row)
+        u1, u2, uw, q0, q1, q2 = cells.t1[p:e], cells.t2[p:e], cells.w[p:e], q[0, p:e], q[1, p:e], q[2, p:e]
+        _compress(t1, t2, w, m[d], u1, u2, uw, q0, q1, q2)
 
 
-def prepare_cuda(y, w, off, cell, power, m, family, t1, t2, u1, u2, uw, q, info):
-    for d in range(cuda.grid(1), off.size - 1, cuda.gridsize(1)):
-        a, b, p, e = off[d], off[d + 1], cell[d], cell[d + 1]
-        cells = Cells(u1[p:e], u2[p:e], uw[p:e], q[0, p:e], q[1, p:e], q[2, p:e])
-        _prepare(y[a:b], w[a:b], power[d], m[d], family, t1[a:b], t2[a:b], cells, info[d])
+def prepare_cpu(y, power, m, family, sets, cells, q, info):
+    for d in range(info.size):
+        _prepare(d, y, power, m, family, sets, cells, q, info)
+
+
+def prepare_cuda(y, power, m, family, sets, cells, q, info):
+    for d in range(cuda.grid(1), info.size, cuda.gridsize(1)):
+        _prepare(d, y, power, m, family, sets, cells, q, info)
 
 
 def _split_prepare(args, parts):
-    y, w, off, cell, power, m, *middle, info = args
+    y, power, m, family, sets, cells, q, info = args
     return [
-        (y, w, off[a : b + 1], cell[a : b + 1], power[a:b], m[a:b], *middle, info[a:b]) for a, b in ranges(off.size - 1, parts)
+        (y, power[a:b], m[a:b], family, sets._replace(off=sets.off[a:]), cells._replace(off=cells.off[a:]), q, info[a:b])
+        for a, b in ranges(info.size, parts)
     ]
 
 
 _f, _i = numba.types.float64, numba.types.int64
-_f1, _f2, _i1 = _f[::1], _f[:, ::1], _i[::1]
 PREPARE = Kernel(
     "mixture.prepare",
     prepare_cpu,
     prepare_cuda,
-    lambda T: [(_f1, _f1, _i1, _i1, _f1, _i1, _i, _f1, _f1, _f1, _f1, _f1, _f2, _f2)],
+    lambda T: [(_f[::1], _f[::1], _i[::1], _i, series_type(_f), series_type(_f), _f[:, ::1], STATISTICS_TYPE[::1])],
     dtypes=("float64",),
     split=_split_prepare,
 )

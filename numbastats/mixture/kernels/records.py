@@ -1,0 +1,85 @@
+"""What the kernels of mixtures pass to each other: records, structures of arrays, and the codes that stand in them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+__all__ = ["STATE", "STATE_TYPE", "STATISTICS", "STATISTICS_TYPE", "Series", "Settings", "ranges", "series_type", "settings_type"]
+
+NEWTON, SQUAREM, EM, BULKEM = range(4)  # methods
+DONE, START, WARM, AT_NEWTON, FINAL, SQ_A, SQ_B, SQ_C, AT_EM = range(9)  # phases; from SQ_A on those of `accelerate`
+OK, MAX_ITER, NOT_CERTIFIED, DEGENERATE = range(4)  # statuses (the others are given by the host)
+TRIAL, CURRENT, ANCHOR, SECOND = range(4)  # rows of the parameter store; the EM passes of starts need the first alone
+GRADIENT, STEP, EIG, COMPLETE, TH0, TH1, TH2 = range(7)  # rows of the vector store
+VECTOR_ROWS = 7
+
+FLAT = 1e-8  # the smallest eigenvalue of the scaled -H that counts as positive: one minus the rate of EM
+
+
+def _record(*fields):
+    """Type of the elements of an array, whose attributes are `fields`; NumPy's own structures have no attributes."""
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
+
+
+STATISTICS = _record(
+    *((name, np.float64) for name in "centre mass sum1 sum2 floor scale shift logs spread prior_d".split()),
+    ("distinct", np.int64),
+    ("count", np.int64),
+)
+"""Statistics of a data set. The prior's d0 stands among them, since by default it depends on the data."""
+
+STATE = _record(
+    *((name, np.float64) for name in "objective loglik old radius step_max decrement min_eig".split()),
+    *((name, np.int64) for name in "phase status passes left tries closing rounds steps at_limit".split()),
+)
+"""State of a climb. When it is done, `objective` to `status` and `passes` are its outcome."""
+
+STATISTICS_TYPE, STATE_TYPE = numba.from_dtype(STATISTICS), numba.from_dtype(STATE)
+
+
+class Series(NamedTuple):
+    """Statistics t1, t2 and weights w of data sets in a row; set d is off[d] to off[d + 1].
+
+    Or of their cells: runs of neighbouring observations, by their means, which starts use instead of the observations.
+    """
+
+    t1: Any
+    t2: Any
+    w: Any
+    off: Any
+
+
+class Settings(NamedTuple):
+    """What is fixed during a climb: family, method, prior, stopping rules."""
+
+    family: int
+    shape: float
+    method: int
+    unit: int  # whether all weights are 1
+    tol: float
+    decrement_tol: float
+    noise: float  # relative rounding error of the objective
+    max_passes: int
+    warm_passes: int
+    prior_n: float
+    prior_a: float
+
+
+_f, _i = numba.types.float64, numba.types.int64
+
+
+def series_type(T):
+    """Numba's type of a `Series` of floats T."""
+    return numba.types.NamedTuple([T[::1], T[::1], T[::1], _i[::1]], Series)
+
+
+settings_type = numba.types.NamedTuple([_i, _f, _i, _i, _f, _f, _f, _i, _i, _f, _f], Settings)
+
+
+def ranges(n, parts):
+    """About `parts` pairs (lo, hi) that cover n problems, for threads to share."""
+    step = max(1, -(-n // parts))
+    return [(lo, min(lo + step, n)) for lo in range(0, n, step)]
