@@ -191,7 +191,8 @@ def arguments(make, dtype_name, signature, n, edges):
     cast = []
     for value, t in zip(inputs, signature, strict=False):
         if isinstance(t, numba.types.Array):
-            cast.append(np.ascontiguousarray(value, str(t.dtype)))
+            record = isinstance(t.dtype, numba.types.Record)
+            cast.append(value if record else np.ascontiguousarray(value, str(t.dtype)))
         else:
             cast.append(np.dtype(str(t)).type(value.reshape(-1)[0]))
     return cast, outputs

@@ -89,11 +89,11 @@ def _line(x, w, lam, axes, workers):
     """`cell_list` in one dimension: nothing to sort, and samples that miss the grid stay, just outside."""
     n = len(x)
     chunks = CHUNKS if n >= PARALLEL_FROM else 1
-    u, inside = np.empty((1, n)), np.zeros(chunks, np.int64)
+    u, inside = np.empty(n), np.zeros(chunks, np.int64)
     table = np.zeros((chunks, 4, int(axes["coarse_cells"][0]), 2))
-    run_loop(loops.line_loop, n, workers, x, w, axes, u, inside, table)
+    run_loop(loops.line_loop, n, workers, x.reshape(-1), w, axes, u, inside, table)
     most, count = _largest(table.sum((0, 1)), w)
-    return Sorted(u, w, lam, np.array([0, n]), most, count, int(inside.sum()))
+    return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()))
 
 
 WHITENED = 16384  # samples that are whitened at a time: they stay in the cache

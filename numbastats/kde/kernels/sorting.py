@@ -90,19 +90,19 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
             totals[c, 0, k], totals[c, 1, k], totals[c, 2, k] = weight[k], lost[k], square[k]
 
 
-@host_loop("kde.sort_line", (_f2, _f1, _axes, _f2, _i1, _f4))
+@host_loop("kde.sort_line", (_f1, _f1, _axes, _f1, _i1, _f4))
 def line_loop(x, w, axes, u, inside, coarse):
     """Index coordinates on a line, and the weight in coarse cells."""
     for index in prange(coarse.shape[0]):
         c = np.int64(index)
-        n, axis = x.shape[0], axes[0]
+        n, axis = x.size, axes[0]
         origin, step, low, high, inverse = axis.origin, axis.step, axis.low, axis.high, axis.coarse_inverse
         a, b = c * n // coarse.shape[0], (c + 1) * n // coarse.shape[0]
-        work = np.empty((1, BLOCK), np.int64)
+        work, weight, count = np.empty((1, BLOCK), np.int64), coarse[c], np.int64(0)
         cell, cells = work[0], coarse.shape[2]
         for first in range(a, b, BLOCK):
             m = smaller(BLOCK, b - first)
-            xb, ub = x[first : first + m, 0], u[0, first : first + m]
+            xb, ub = x[first : first + m], u[first : first + m]
             for k in range(m):
                 v = (xb[k] - origin) / step
                 v = larger(low - 2.0, smaller(v, high + 2.0))  # what cannot touch the grid stays just outside
@@ -110,10 +110,11 @@ def line_loop(x, w, axes, u, inside, coarse):
                 cell[k] = kept_in(np.int64((v - low) * inverse), cells)
             for k in range(m):
                 if ub[k] > low and ub[k] < high:
-                    inside[c] += 1
-                    coarse[c, k & 3, cell[k], 1] += 1.0  # four histograms: neighbours rarely wait for each other
+                    count += 1
+                    weight[k & 3, cell[k], 1] += 1.0  # four histograms: neighbours rarely wait for each other
                     if w.size > 1:
-                        coarse[c, k & 3, cell[k], 0] += w[first + k]
+                        weight[k & 3, cell[k], 0] += w[first + k]
+        inside[c] = count
 
 
 @host_loop("kde.count", (_f2, _f1, _axes, _keys, _i2, _f3))
