@@ -367,7 +367,7 @@ def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
         shape = {2: (6, 9) if small else (60, 200), 3: (3, 4, 6) if small else (12, 20, 50)}[dimension]
         axes = parse_axes([(-2.0, 2.0, m) for m in shape], dimension)
         _, _, grid, lists = engine.plan_pass(model, (), method, axes, workers=1)
-        inputs = [lists["u"], lists["w"], lists["lam2"], lists["starts"], grid.geo, grid.ints]
+        inputs = [lists.u, lists.w, lists.lam2, lists.starts, grid.geometry]
         lines, length = grid.lines, grid.row_length
         return inputs, (lines, length, model.power, grid)
 
@@ -391,7 +391,7 @@ def _finished(make, name):
         inputs, (lines, length, power, grid) = make(rng, dtype, n, edges)
         state = np.zeros((lines, grid.state_size(power)), np.int64)
         K.ACCUMULATE[name].serial(*inputs, state)
-        return [inputs[4], inputs[5], state], [np.zeros((lines, length))]
+        return [inputs[4], state], [np.zeros((lines, length))]
 
     return full
 
@@ -405,8 +405,8 @@ def _cells_state(rng, dtype, n, edges):
     _, _, grid, lists = engine.plan_pass(model, (), "cells", axes, workers=1)
     s = grid.footprint
     band, state = engine.scatter_cells(s, lists, "cpu", 1)
-    inputs = [lists["u"], lists["starts"], s.ring, s.offsets, s.inner, s.geo, s.ints(band)]
-    return inputs, state, np.array([grid.geo[G.SCALE]]), (grid.lines, grid.row_length)
+    inputs = [lists.u, lists.starts, s.ring, s.offsets, s.inner, s.record(band)]
+    return inputs, state, grid.geometry["scale"], (grid.lines, grid.row_length)
 
 
 def _cells_scatter(rng, dtype, n, edges):
@@ -419,27 +419,20 @@ def _cells_finish(rng, dtype, n, edges):
     return [inputs[-1], scale, state], [np.zeros(shape)]
 
 
-def _listed(rng, dtype, n, edges):
-    n = min(n, 20_000)
-    x = rng.standard_normal((n, 2))
-    cells = PointList(make_model(x, H=0.3 * np.eye(2)), workers=1)
-    points = rng.standard_normal((max(n // 8, 3), 2))
-    if edges:
-        points[0, 0] = np.nan
-    y = np.ascontiguousarray((points - cells.mean) @ cells.factor.T)
-    options = np.array([cells.number, cells.use_moments], np.int64)
-    return y, cells, options, np.array([cells.constant]), np.array([cells.decay])
+def _listed(kernel, cells):
+    """Arguments of a kernel for listed points, with cells or without, and its output."""
 
+    def make(rng, dtype, n, edges):
+        n = min(n, 20_000)
+        c = PointList(make_model(rng.standard_normal((n, 2)), kernel=kernel, H=0.3 * np.eye(2)), workers=1)
+        points = rng.standard_normal((max(n // 8, 3), 2))
+        if edges:
+            points[0, 0] = np.nan
+        y = np.ascontiguousarray((points - c.mean) @ c.factor.T)
+        lists = [c.sorted.u, c.sorted.w, c.sorted.lam2, *([c.sorted.starts, c.moments] if cells else ())]
+        return [y, *lists, c.ball], [np.zeros(len(y))]
 
-def _points(rng, dtype, n, edges):
-    y, c, options, constant, decay = _listed(rng, dtype, n, edges)
-    inputs = [y, c.y, c.w, c.inverse, c.starts, c.moments, c.grid, c.cells, options, constant, decay]
-    return inputs, [np.zeros(len(y))]
-
-
-def _exhaustive(rng, dtype, n, edges):
-    y, c, options, constant, decay = _listed(rng, dtype, n, edges)
-    return [y, c.y, c.w, c.inverse, options, constant, decay], [np.zeros(len(y))]
+    return make
 
 
 _STATES = {
@@ -455,8 +448,10 @@ GPU_MAKERS = {
     "kde.direct_atomic": _with_buffers(_rows("skde-atomic", "triangular"), "direct"),
     "kde.cells_scatter": _cells_scatter,
     "kde.cells_finish": _cells_finish,
-    "kde.points": _points,
-    "kde.exhaustive": _exhaustive,
+    "kde.points_power": _listed("epanechnikov", True),
+    "kde.points_other": _listed("gaussian", True),
+    "kde.exhaustive_power": _listed("epanechnikov", False),
+    "kde.exhaustive_other": _listed("gaussian", False),
 }
 _SUMS = "another order of summation and fused products; judged by the size of the peak"
 GPU_BOUNDS = {
@@ -467,8 +462,8 @@ GPU_BOUNDS = {
     "kde.direct_atomic": dict(ulp=65536.0, floor=0.1, why=_SUMS),
     "kde.cells_scatter": dict(ulp=0.0, why="integers"),
     "kde.cells_finish": dict(ulp=0.0, why="integers, then the same few operations"),
-    "kde.points": dict(ulp=65536.0, floor=0.1, why=_SUMS),
-    "kde.exhaustive": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.points_*": dict(ulp=65536.0, floor=0.1, why=_SUMS),
+    "kde.exhaustive_*": dict(ulp=65536.0, floor=0.1, why=_SUMS),
 }
 
 

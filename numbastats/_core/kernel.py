@@ -159,8 +159,11 @@ def _plain_globals(code: types.CodeType, glb: dict, done: dict, kernel: dict | N
 def _plain_version(compiled, done: dict, kernel: dict):
     if id(compiled) not in done:
         f = _PLAIN[id(compiled)][1]
-        glb = dict(f.__globals__)
-        done[id(compiled)] = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, f.__closure__)
+        glb, cells = dict(f.__globals__), f.__closure__
+        if cells is not None:
+            held = [c.cell_contents for c in cells]
+            cells = tuple(types.CellType(_plain_version(v, done, kernel) if id(v) in _PLAIN else v) for v in held)
+        done[id(compiled)] = types.FunctionType(f.__code__, glb, f.__name__, f.__defaults__, cells)
         # after the entry in `done`: functions may call each other
         glb.update(_plain_globals(f.__code__, glb, done, kernel))
         if glb.get("cuda") is cuda:

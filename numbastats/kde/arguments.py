@@ -15,7 +15,6 @@ from numbastats._core.checks import choice
 from numbastats._core.kinds import device_kind, numpy_dtype, to_host
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats.kde import bandwidth as rules
-from numbastats.kde.kernels import geometry as G
 from numbastats.kde.moments import moments
 
 __all__ = ["Model", "make_model", "parse_axes"]
@@ -152,8 +151,8 @@ class Model:
 
     @property
     def number(self):
-        """Number of the kernel in the kernels' code, plus G.PRODUCT for the product form."""
-        return rules.KERNELS.index(self.kernel) + (G.PRODUCT if self.product else 0)
+        """Number of the kernel in the kernels' code."""
+        return rules.KERNELS.index(self.kernel)
 
     @property
     def tau2(self):

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 
 from numbastats._core.launch import launch
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import sorting as loops
-from numbastats.kde.kernels.sorting import CHUNKS
+from numbastats.kde.kernels.points import BALL
+from numbastats.kde.kernels.sorting import AXIS, CHUNKS
 from numbastats.kde.slabs import PARALLEL_FROM, in_slabs, run_loop
 
-__all__ = ["PointList", "ball_cells", "cell_list"]
+__all__ = ["PointList", "Sorted", "ball_cells", "ball_of", "cell_list"]
 
 
-def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coarse, workers=None):
+@dataclasses.dataclass(eq=False)
+class Sorted:
+    """Samples of one pass in the order of their cells."""
+
+    u: np.ndarray  # (d, kept) index coordinates, the row axis last
+    w: np.ndarray  # weights, (kept,) or (1,)
+    lam2: np.ndarray  # squared scales, the same
+    starts: np.ndarray  # of the cells
+    weight: float  # bound on the weight that one grid point can see
+    count: float  # the same for the number of samples
+    inside: int  # samples that some grid position may see: all of these, but on a line
+    lost: float = 0.0  # quantum, where weights are below it
+    cells: Any = None  # per axis
+    first: Any = None  # grid position of the first cell, for method "cells"
+    span: tuple = ()  # the open interval of the row axis that touches the grid
+    bands: Any = None  # method "cells": rows of cells per band, and the state of the bands
+
+    @property
+    def kept(self):
+        """Number of samples."""
+        return self.u.shape[1]
+
+
+def cell_list(x, w, lam, axes, workers=None):
     """Sort samples by cell and bound the weight that one grid point can see.
 
     Parameters
@@ -21,62 +48,32 @@ def cell_list(x, w, lam, origin, step, axes, low, high, cell0, width, cells, coa
     x : (n, d) float64
     w, lam : (n,) float64 or (1,)
         Weights and squared scales, sorted along.
-    origin, step : (d,)
-        Of the grid, in the order of the columns of x.
-    axes : (d,)
-        Order of the axes in the result, the row axis last.
-    low, high : (d,)
-        Open interval of index coordinates per ordered axis that can reach the grid; other samples are dropped.
-    cell0, width, cells : (d,)
-        Origin, width and number of cells; one cell along the row axis unless the method wants more.
-    coarse : (d,)
-        Edge of the cells in which the weight is bounded: at least a full box.
+    axes : (d,) of AXIS
+        In the order of the result, the row axis last, with one cell along it unless the method wants more. Samples outside an
+        open interval are dropped. Coarse cells, in which the weight is bounded, are at least a full box long.
     workers : int, optional
-
-    Returns
-    -------
-    dict
-        u (d, kept), w, lam2, starts, weight and count (bounds at one grid point), kept.
     """
+    return (_line if x.shape[1] == 1 else _sorted)(x, w, lam, axes, workers)
+
+
+def _sorted(x, w, lam, axes, workers):
     n, d = x.shape
-    if d == 1:
-        return _line(x, w, lam, origin, step, low, high, coarse, workers)
-    total = int(np.prod(cells))
+    total = int(np.prod(axes["cells"]))
     chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
-    coarse_cells = np.floor((high - low) / coarse).astype(np.int64) + 1
     key = np.empty(n, np.int32 if n < 2**31 else np.int64)
     counts = np.zeros((chunks, total + 1), np.int64)
-    weight = np.zeros((chunks, int(np.prod(coarse_cells)), 2))
-    axes = np.asarray(axes)
-    run_loop(
-        loops.count_loop,
-        n,
-        workers,
-        x,
-        w,
-        origin,
-        step,
-        axes,
-        low,
-        high,
-        cell0,
-        1.0 / np.asarray(width),
-        cells,
-        1.0 / coarse,
-        coarse_cells,
-        key,
-        counts,
-        weight,
-    )
-    most, count = _largest(weight.sum(0).reshape(*coarse_cells, 2), w)
+    weight, most, count = np.zeros((chunks, int(np.prod(axes["coarse_cells"])), 2)), 0.0, 0.0
+    run_loop(loops.count_loop, n, workers, x, w, axes, key, counts, weight)
+    if weight.size:
+        most, count = _largest(weight.sum(0).reshape(*axes["coarse_cells"], 2), w)
     starts = np.cumsum(counts.sum(0))
-    offsets = np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1]
+    offsets = np.ascontiguousarray(np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1])
     kept = int(starts[-1])
     u = np.empty((d, kept))
     w_out = np.empty(kept) if w.size > 1 else w
     lam_out = np.empty(kept) if lam.size > 1 else lam
-    run_loop(loops.place_loop, n, workers, x, w, lam, origin, step, axes, key, np.ascontiguousarray(offsets), u, w_out, lam_out)
-    return dict(u=u, w=w_out, lam2=lam_out, starts=starts, weight=most, count=count, kept=kept)
+    run_loop(loops.place_loop, n, workers, x, w, lam, axes, key, offsets, u, w_out, lam_out)
+    return Sorted(u, w_out, lam_out, starts, most, count, kept)
 
 
 def _largest(bound, w):
@@ -88,64 +85,65 @@ def _largest(bound, w):
     return (float(bound[..., 0].max()) if w.size > 1 else count * float(w[0])), count
 
 
-def _line(x, w, lam, origin, step, low, high, coarse, workers):
+def _line(x, w, lam, axes, workers):
     """`cell_list` in one dimension: nothing to sort, and samples that miss the grid stay, just outside."""
     n = len(x)
     chunks = CHUNKS if n >= PARALLEL_FROM else 1
     u, inside = np.empty(n), np.zeros(chunks, np.int64)
-    table = np.zeros((chunks, 4, int((high[0] - low[0]) / coarse[0]) + 1, 2))
-    run_loop(
-        loops.line_loop, n, workers, x.reshape(-1), w, origin[0], step[0], low[0], high[0], 1.0 / coarse[0], u, inside, table
-    )
+    table = np.zeros((chunks, 4, int(axes["coarse_cells"][0]), 2))
+    run_loop(loops.line_loop, n, workers, x.reshape(-1), w, axes, u, inside, table)
     most, count = _largest(table.sum((0, 1)), w)
-    return dict(
-        u=u[None], w=w, lam2=lam, starts=np.array([0, n]), weight=most, count=count, kept=n, outside=n - int(inside.sum())
-    )
+    return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()))
 
 
-def extent(x, mean, factor, workers=None):
-    """Bounds of the whitened samples: two arrays (d,)."""
-    low, high = np.empty((CHUNKS, x.shape[1])), np.empty((CHUNKS, x.shape[1]))
-    run_loop(loops.extent_loop, len(x), workers, x, mean, factor, low, high)
-    return low.min(0), high.max(0)
+WHITENED = 16384  # samples that are whitened at a time: they stay in the cache
 
 
-def ball_cells(x, w, lam, mean, factor, grid, cells, with_moments, workers=None):
-    """Whiten and sort samples by cells of up to three axes; optionally the moments of every cell.
+def whiten(x, mean, factor):
+    """``factor (x - mean)`` for a lower triangular factor, and the least and largest of it on every axis."""
+    n, d = x.shape
+    y, low, high = np.empty((n, d)), np.full(d, np.inf), np.full(d, -np.inf)
+    for first in range(0, n, WHITENED):
+        z = [x[first : first + WHITENED, i] - mean[i] for i in range(d)]
+        for j in range(d):
+            v = factor[j, 0] * z[0]
+            for i in range(1, j + 1):
+                v += factor[j, i] * z[i]
+            low[j], high[j] = min(low[j], v.min()), max(high[j], v.max())
+            y[first : first + WHITENED, j] = v
+    return y, low, high
+
+
+def ball_cells(y, w, lam, low, width, cells, workers=None):
+    """Whitened samples sorted by cells of the last up to three axes.
 
     Parameters
     ----------
-    x : (n, d) float64
+    y : (n, d) float64
     w, lam : (n,) or (1,) float64
-    mean : (d,)
-    factor : (d, d)
-        Lower triangular: ``y = factor (x - mean)``.
-    grid : (4,)
-        Origin on three axes, edge of a cell.
+    low : (d,)
+        Corner of the first cell.
+    width : float
+        Edge of a cell.
     cells : (3,) int64
-    with_moments : bool
     workers : int, optional
-
-    Returns
-    -------
-    tuple
-        y (d, n), weights, lam, starts, moments.
     """
-    n, d = x.shape
-    total = int(np.prod(cells))
-    chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
-    key, counts = np.empty(n, np.int32 if n < 2**31 else np.int64), np.zeros((chunks, total + 1), np.int64)
-    run_loop(loops.whiten_loop, n, workers, x, mean, factor, grid, cells, key, counts)
-    starts = np.cumsum(counts.sum(0))
-    offsets = np.ascontiguousarray(np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1])
-    y = np.empty((d, n))
-    w_out = np.empty(n) if w.size > 1 else w
-    lam_out = np.empty(n) if lam.size > 1 else lam
-    run_loop(loops.settle_loop, n, workers, x, w, lam, mean, factor, key, offsets, y, w_out, lam_out)
-    table = np.zeros((total if with_moments else 1, 5))
-    if with_moments:
-        run_loop(loops.moments_of_cells_loop, n, workers, y, w_out, starts, grid, cells, table)
-    return y, w_out, lam_out, starts, table
+    d = y.shape[1]
+    axes = np.zeros(d, AXIS)
+    axes["axis"], axes["step"], axes["low"], axes["high"] = range(d), 1.0, -1e300, 1e300
+    axes["inverse"], axes["cells"] = 1.0 / width, 1
+    axes["first"][-3:], axes["cells"][-3:] = low[-3:], cells[-d:]
+    return _sorted(y, w, lam, axes, workers)
+
+
+def ball_of(low, width, cells):
+    """Record of `cells` cells per axis, from the corner `low` on, and their number on three axes."""
+    ball, three = np.zeros(1, BALL), np.ones(3, np.int64)
+    three[3 - len(cells) :] = cells
+    ball["width"], ball["cells0"], ball["cells1"], ball["cells2"] = width, *three
+    for k in range(3 - len(cells), 3):
+        ball[f"origin{k}"] = low[k - 3]
+    return ball, three
 
 
 class PointList:
@@ -168,16 +166,13 @@ class PointList:
         largest = 1.0 if model.scale is None else float(model.scale.max())
         self.mean = model.centre
         self.factor = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(support))) / largest
-        self.number, self.decay, self.constant = model.number, model.decay, model.constant
-        weights = np.ones(1) if model.weights is None else model.weights
-        inverse = np.ones(1)
+        weights, inverse = np.ones(1) if model.weights is None else model.weights, np.ones(1)
         if model.scale is not None:
             inverse = (largest / model.scale) ** 2
             weights = weights * model.scale ** -float(d)
-        self.use_moments = bool(model.scale is None and model.number in (0, 1) and d <= 3)
-        self.plain = (x, weights, inverse)
         axes = min(d, 3)
-        low, high = extent(x, self.mean, self.factor, workers)
+        with np.errstate(all="ignore"):
+            y, low, high = whiten(x, self.mean, self.factor)
         if n and not np.isfinite(high - low).all():
             raise ValueError(
                 "the samples lie more supports apart than double precision counts; take a larger bandwidth, or drop the outliers"
@@ -190,22 +185,24 @@ class PointList:
         most = max(1000.0, min(4.0 * n, 4e6))
         while np.prod(np.floor(span * per_box) + 1) > most:
             per_box /= 1.3
-        self.cells = np.ones(3, np.int64)
-        self.grid = np.zeros(4)
-        self.grid[3] = 1.0 / per_box
-        self.cells[3 - axes :] = np.floor(span * per_box).astype(np.int64) + 1
-        self.grid[3 - axes : 3] = low[-axes:]
-        self.y, self.w, self.inverse, self.starts, self.moments = ball_cells(
-            x, weights, inverse, self.mean, self.factor, self.grid, self.cells, self.use_moments, workers
-        )
-        self.fullest = int(np.diff(self.starts).max(initial=0))  # most samples of a cell
+        width = 1.0 / per_box
+        self.ball, self.cells = ball, cells = ball_of(low, width, np.floor(span * per_box).astype(np.int64) + 1)
+        ball["kind"], ball["separable"] = model.number, model.product
+        ball["decay"], ball["constant"] = model.decay, model.constant
+        radial_power = model.power is not None and not model.product
+        ball["use_moments"] = radial_power and model.scale is None and model.power < 2 and d <= 3
+        self.kernels = "power" if radial_power else "other"
+        self.sorted = s = ball_cells(y, weights, inverse, low, width, cells, workers)
+        self.moments = np.zeros((int(cells.prod()) if ball["use_moments"][0] else 1, 5))
+        if ball["use_moments"][0]:
+            run_loop(loops.moments_of_cells_loop, n, workers, s.u, s.w, s.starts, ball, self.moments)
 
     def evaluate(self, points, *, method="cells", device="cpu", workers=None):
         """Density at points (p, d), float64."""
         out = np.empty(len(points))
         if not len(points):
             return out
-        if not len(self.plain[0]):
+        if not self.sorted.kept:
             out[:] = np.where(np.isnan(points).any(1), np.nan, 0.0)
             return out
         with np.errstate(all="ignore"):
@@ -214,30 +211,27 @@ class PointList:
         lost = ~finite & ~np.isnan(points).any(1)
         y[lost] = self.near[1]  # infinite points have density 0
         y = np.clip(y, *self.near)
-        order = None
+        order, width, (d, n) = None, float(self.ball["width"][0]), self.sorted.u.shape
         if method == "cells" and len(points) > 256:
             key = np.zeros(len(points), np.int64)
-            for axis in range(max(0, y.shape[1] - 3), y.shape[1]):
-                at = np.nan_to_num((y[:, axis] - self.grid[axis - y.shape[1] + 3]) / self.grid[3])
-                cells = self.cells[axis - y.shape[1] + 3]
+            for axis in range(max(0, d - 3), d):
+                at = np.nan_to_num((y[:, axis] - self.ball[f"origin{axis - d + 3}"]) / width)
+                cells = self.cells[axis - d + 3]
                 key = key * cells + np.clip(at, 0, cells - 1).astype(np.int64)
             order = np.argsort(key, kind="stable")
             y = y[order]
-        y = np.ascontiguousarray(y)
-        options = np.array([self.number, self.use_moments], np.int64)
-        d, n = self.y.shape
+        y, lists = np.ascontiguousarray(y), (self.sorted.u, self.sorted.w, self.sorted.lam2)
         if method == "cells":
-            kernel, cost = K.POINTS, 40.0 + 0.5 * n * min(1.0, float(self.grid[3]))
-            lists = (self.y, self.w, self.inverse, self.starts, self.moments, self.grid, self.cells)
-            box = float(np.minimum(self.cells, 2 / self.grid[3] + 2).prod())  # cells that a point sees
-            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, box * self.fullest)
+            kernel, cost = K.POINTS[self.kernels], 40.0 + 0.5 * n * min(1.0, width)
+            lists += (self.sorted.starts, self.moments)
+            box = float(np.minimum(self.cells, 2 / width + 2).prod())  # cells that a point sees
+            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, box * np.diff(self.sorted.starts).max())
         else:
-            kernel, cost, lists = K.EXHAUSTIVE, float(n), (self.y, self.w, self.inverse)
+            kernel, cost = K.EXHAUSTIVE[self.kernels], float(n)
             most = 100 + (2 + 0.5 * d) * n
 
         def slab(a, b):
-            args = (y[a:b], *lists, options, self.constant, self.decay, out[a:b])
-            launch(kernel, args, len(y), device=device, workers=workers, cost=cost, threads=64)
+            launch(kernel, (y[a:b], *lists, self.ball, out[a:b]), len(y), device=device, workers=workers, cost=cost, threads=64)
 
         in_slabs(slab, len(y), most if device == "cpu" else 0, workers)
         if order is not None:

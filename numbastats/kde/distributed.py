@@ -33,7 +33,6 @@ from numbastats.kde.arguments import (
 from numbastats.kde.engine import LONG_ROW, accumulate, allocate
 from numbastats.kde.functions import MATRIX_OPTIONS, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
-from numbastats.kde.kernels import geometry as G
 from numbastats.kde.moments import moments
 from numbastats.kde.slabs import in_slabs
 
@@ -259,7 +258,7 @@ def plan(
         product=product,
     )
     g = make_grid(m, parse_axes(axes, d))
-    g.ints[G.BOUNDS] = product
+    g.geometry["bounds"] = product
     short = not weighted and not product and kernel == "epanechnikov" and g.chord <= LONG_ROW
     g.method = "rows-c" if short else "rows-b"
     quantise(m, g, m.power, s.W, float(s.n), weighted or product)
@@ -318,13 +317,13 @@ def partial(
     if not np.isfinite(x).all() or (w is not None and not (np.isfinite(w) & (w >= 0)).all()):
         raise ValueError("samples must be finite, and weights finite and >= 0")
     model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0)) if len(x) else m
-    g = dataclasses.replace(g, geo=g.geo.copy(), ints=g.ints.copy())
+    g = dataclasses.replace(g, geometry=g.geometry.copy())
     if not len(x):
         return np.zeros((g.lines, g.state_size(m.power)), np.int64)
     lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
-    lists["w"] = np.rint(lists["w"] * g.q)
+    lists.w = np.rint(lists.w * g.q)
     check_workers(workers)
-    return accumulate(g, lists, model.power, g.ints, g.lines, choose_device(device), workers)
+    return accumulate(g, lists, model.power, g.geometry, g.lines, choose_device(device), workers)
 
 
 def combine(*states: Any) -> Any:
@@ -424,16 +423,16 @@ def finalize(
     if not isinstance(state, np.ndarray) or state.shape != wanted or state.dtype != np.int64:
         raise ValueError(f"state must be the int64 array of shape {wanted} that kde.partial gives for this plan")
     out = allocate(natural, np.float64)
-    geo = g.geo.copy()
+    geometry = g.geometry.copy()
     if total_weight is not None:
         if not 0 < total_weight < math.inf:
             raise ValueError(f"total_weight={total_weight!r}; it must be finite and > 0")
-        geo[G.SCALE] *= plan.model.total / float(total_weight)
+        geometry["scale"] *= plan.model.total / float(total_weight)
     kernel = K.FINISH["c" if g.method == "rows-c" else plan.model.power]
     rows, on, cost = out.reshape(-1, natural[-1]), choose_device(device), 2.0 * wanted[1]
 
     def slab(a, b):
-        launch(kernel, (geo, g.ints, state[a:b], rows[a:b]), g.lines, device=on, workers=workers, cost=cost, threads=64)
+        launch(kernel, (geometry, state[a:b], rows[a:b]), g.lines, device=on, workers=workers, cost=cost, threads=64)
 
     in_slabs(slab, g.lines, 2 * cost if on == "cpu" else 0, workers)
     return np.ascontiguousarray(np.moveaxis(out, -1, g.order[-1]))

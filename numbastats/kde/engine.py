@@ -16,7 +16,7 @@ from numbastats.kde import kernels as K
 from numbastats.kde import paper
 from numbastats.kde.arguments import Model, check_adaptive, check_method, check_workers, parse_boundary
 from numbastats.kde.boundaries import inside_mass, moved, passes, wrap
-from numbastats.kde.cell_list import PointList
+from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.kernels import geometry as G
@@ -41,7 +41,7 @@ class Pass(NamedTuple):
     model: Model
     flips: tuple
     grid: Grid
-    lists: dict
+    lists: Sorted
 
 
 class Request(NamedTuple):
@@ -76,60 +76,57 @@ def choose(method, model, grid, length, derivative):
 
 def plan_rows(model, grid, lists, derivative):
     """Quantum of difference rows, and the weights in quanta."""
-    grid.ints[G.BOUNDS] = 1 if model.product else 0  # whose rows are those of the box
+    grid.geometry["bounds"] = model.product  # whose rows are those of the box
     weighted = model.weights is not None and model.weights.size > 1
     weighted = weighted or (model.scale is not None and model.scale.size > 1)
     mode = model.power if derivative is None else model.power + 3
-    quantise(model, grid, mode, lists["weight"], lists["count"], weighted or model.product)
-    lists["w"] = lists["w"] * grid.q
-    small = (lists["w"] > 0) & (lists["w"] < 0.5)
+    quantise(model, grid, mode, lists.weight, lists.count, weighted or model.product)
+    lists.w = lists.w * grid.q
+    small = (lists.w > 0) & (lists.w < 0.5)
     if weighted and small.any():
-        low, high = lists["span"]
-        lists["lost"] = 0.5 / grid.q if np.any(small & (lists["u"][-1] > low) & (lists["u"][-1] < high)) else 0.0
-    np.rint(lists["w"], out=lists["w"])
+        low, high = lists.span
+        lists.lost = 0.5 / grid.q if np.any(small & (lists.u[-1] > low) & (lists.u[-1] < high)) else 0.0
+    np.rint(lists.w, out=lists.w)
 
 
 def run_rows(task, power):
     """Difference rows: whole rows, or by way of a state where there are too few rows for the threads."""
     grid, lists, on_gpu = task.grid, task.lists, task.device == "cuda"
     lines, length = task.out.shape
-    shared = not on_gpu and grid.ints[G.DIM] == 1 and task.kept > max(50_000, 4 * length) and worker_count(task.workers) > 1
+    shared = not on_gpu and len(grid.order) == 1 and task.kept > max(50_000, 4 * length) and worker_count(task.workers) > 1
     if shared or (on_gpu and CUDA_DESIGN == "atomics"):
-        ints = task.ints()
-        state = accumulate(grid, lists, power, ints, lines, task.device, task.workers)
+        state = accumulate(grid, lists, power, task.geometry(), lines, task.device, task.workers)
         finish = K.FINISH["c" if grid.method == "rows-c" else power]
-        launch(finish, (grid.geo, ints, state, task.out), lines, threads=64, **task.options())
+        launch(finish, (task.geometry(), state, task.out), lines, threads=64, **task.options())
         return
     tasks = BLOCKS if on_gpu else G.TASKS if worker_count(task.workers) > 1 else 1
     scratch = _aligned((min(tasks, lines), (length + G.PAD) * K.STRIDE[power]))
     most = (3.0 * length + 4.0 * grid.load(lists)) * (power + 1)
-    task.by_rows(K.ROWS[power], most, scratch, items=lines * (64 if on_gpu else 1))
+    task.by_rows(K.ROWS[power], most, (scratch,), items=lines * (64 if on_gpu else 1))
 
 
-def accumulate(grid, lists, power, ints, lines, device, workers):
+def accumulate(grid, lists, power, geometry, lines, device, workers):
     """Scatter the samples into a state of integers, (lines, cells of a row's buffer)."""
     size, kernel = grid.state_size(power), K.ACCUMULATE["c" if grid.method == "rows-c" else power]
-    arrays = (lists["u"], lists["w"], lists["lam2"])
+    arrays, line = (lists.u, lists.w, lists.lam2), len(grid.order) == 1
     if device == "cuda":
         state = cuda.to_device(np.zeros((lines, size), np.int64))
-        if ints[G.FIRST_ROW]:
+        if geometry["first_row"]:
             raise ValueError("the atomic design has no slabs; use CUDA_DESIGN = 'rows'")
-        args = (*arrays, lists["starts"], grid.geo, ints, state)
-        launch(kernel, args, lists["u"].shape[1], device=device, outputs=(), threads=64)
+        args = (*arrays, lists.starts, geometry, state)
+        launch(kernel, args, lists.u.shape[1], device=device, outputs=(), threads=64)
         return state.copy_to_host()
-    shares = SHARES if grid.ints[G.DIM] == 1 else 1
-    ints = ints.copy()
-    starts = lists["starts"]
-    if grid.ints[G.DIM] == 1:
-        ints[G.LINES + 2] = shares
-        starts = np.linspace(0, lists["kept"], shares + 1).astype(np.int64)
+    shares, starts, geometry = 1, lists.starts, geometry.copy()
+    if line:
+        geometry["lines2"] = shares = SHARES
+        starts = np.linspace(0, lists.kept, shares + 1).astype(np.int64)
     state = np.zeros((lines * shares, size), np.int64)
-    cost = 3.0 * max(lists["kept"], 1) * grid.share
+    cost = 3.0 * max(lists.kept, 1) * grid.share
 
     def slab(a, b):
-        own = ints.copy()
-        own[G.FIRST_ROW] = a
-        args = (*arrays, starts, grid.geo, own, state[a:b])
+        own = geometry.copy()
+        own["first_row"] = a
+        args = (*arrays, starts, own, state[a:b])
         launch(kernel, args, lines * shares, device=device, workers=workers, cost=cost)
 
     in_slabs(slab, lines * shares, 4.0 * (power + 1) * grid.load(lists) + 1, workers)
@@ -138,17 +135,18 @@ def accumulate(grid, lists, power, ints, lines, device, workers):
 
 def plan_cells(model, grid, lists, derivative):
     """Footprint and quantum of the moments of cells."""
-    most = int(np.diff(lists["starts"]).max())
-    grid.footprint = make_footprint(grid.matrix, grid.half, lists["cells"], lists["first"], lists["weight"], most)
-    quantise(model, grid, 1, lists["weight"], lists["count"], False)
+    most = int(np.diff(lists.starts).max())
+    grid.footprint = make_footprint(grid.matrix, grid.half, lists.cells, lists.first, lists.weight, most)
+    quantise(model, grid, 1, lists.weight, lists.count, False)
 
 
 def run_cells(task, power):
     """Moments of cells where the support holds them, single samples in its ring."""
     footprint, lists = task.grid.footprint, task.lists
-    if "state" not in lists:  # all of it, also for slabs: there are more samples than positions
-        lists["band"], lists["state"] = scatter_cells(footprint, lists, task.device, task.workers)
-    args = (footprint.ints(lists["band"], task.first), task.grid.geo[G.SCALE], lists["state"], task.out)
+    if lists.bands is None:  # all of it, also for slabs: there are more samples than positions
+        lists.bands = scatter_cells(footprint, lists, task.device, task.workers)
+    band, state = lists.bands
+    args = (footprint.record(band, task.first), float(task.grid.geometry["scale"][0]), state, task.out)
     launch(K.CELLS_FINISH, args, len(task.out), threads=64, **task.options())
 
 
@@ -158,18 +156,18 @@ def scatter_cells(footprint, lists, device, workers):
     bands = 1 if device == "cuda" or threads == 1 else min(4 * threads, rows // (2 * pad) + 1)
     band = -(-rows // bands)
     state = np.zeros((bands, 2, (band + 2 * pad) * footprint.pitch + 2), np.int64)
-    args = (lists["u"], lists["starts"], footprint.ring, footprint.offsets, footprint.inner, footprint.geo)
+    args = (lists.u, lists.starts, footprint.ring, footprint.offsets, footprint.inner)
     if device == "cuda":
         on_device = cuda.to_device(state)
-        args += (footprint.ints(band), on_device)
-        launch(K.CELLS_SCATTER, args, lists["kept"] * 64, device=device, outputs=(), threads=64)
+        args += (footprint.record(band), on_device)
+        launch(K.CELLS_SCATTER, args, lists.kept * 64, device=device, outputs=(), threads=64)
         return band, on_device.copy_to_host()
     width = int(footprint.cells[1])
-    cost = (20.0 * lists["kept"] + 100.0 * rows * width) / rows
-    most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists["starts"][::width]).max() + 3.0 * footprint.inner.size * width
+    cost = (20.0 * lists.kept + 100.0 * rows * width) / rows
+    most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists.starts[::width]).max() + 3.0 * footprint.inner.size * width
 
     def slab(a, b):  # rows of every band
-        own = footprint.ints(band, 0, (a, b))
+        own = footprint.record(band, 0, (a, b))
         launch(K.CELLS_SCATTER, (*args, own, state), bands, device=device, workers=workers, cost=cost * band)
 
     in_slabs(slab, band, most * bands, workers)
@@ -326,14 +324,14 @@ class Estimate:
 
     def _note(self, plans):
         """Keep what was done: the method of most samples, and the number of samples that no grid position sees."""
-        lost = max((p.lists["lost"] for p in plans if "lost" in p.lists), default=0.0)
+        lost = max((p.lists.lost for p in plans), default=0.0)
         if lost:
             warn(
                 f"some weights are below the quantum {lost:.2g} and vanish; they span too many orders of magnitude",
                 RuntimeWarning,
             )
-        self.outside = sum(p.lists.get("outside", len(p.model.x) - p.lists["kept"]) for p in plans if not p.flips)
-        self.method_used = max(plans, key=lambda p: p.lists["kept"]).grid.method
+        self.outside = sum(len(p.model.x) - p.lists.inside for p in plans if not p.flips)
+        self.method_used = max(plans, key=lambda p: p.lists.kept).grid.method
 
     def _blocks(self, ask, plans, out=None):
         """Yield (first, last, block) along axis 0, the sum over all passes inside the walls; a line is one block."""
@@ -411,14 +409,14 @@ class Estimate:
     def _least_peak(self, axes, plan):
         """Part of the largest density on the grid, from some of the samples that touch it; for derivatives, slope per cell."""
         m, grid, lists = self.model, plan.grid, plan.lists
-        u = lists["u"]
-        near = np.flatnonzero((u[-1] > lists["span"][0]) & (u[-1] < lists["span"][1])) if m.d == 1 else np.arange(u.shape[1])
+        u = lists.u
+        near = np.flatnonzero((u[-1] > lists.span[0]) & (u[-1] < lists.span[1])) if m.d == 1 else np.arange(u.shape[1])
         near = near[:: len(near) // 1000 + 1]
         if not len(near):
             return 0.0
         x = np.empty((len(near), m.d))
         x[:, grid.order] = u[:, near].T
-        few = Estimate(m.subset(grid.origin + grid.step * x, None if m.weights is None else lists["w"][near] / grid.q, None))
+        few = Estimate(m.subset(grid.origin + grid.step * x, None if m.weights is None else lists.w[near] / grid.q, None))
         few.boundary = {a: r for a, r in self.boundary.items() if r[0] != "periodic"}
         slope = max(1.0, 2 * grid.chord) if grid.mode > 3 else 1.0
         return few._peak((axes[0], grid.step, axes[2]), None) / slope
@@ -471,7 +469,7 @@ def _height(block, derivative):
 
 def _boxes(plans):
     """Cells in the boxes of all samples: what direct sums would cost."""
-    return sum(p.lists["kept"] * np.minimum(2 * p.grid.half, p.grid.length[p.grid.order]).prod() for p in plans)
+    return sum(p.lists.kept * np.minimum(2 * p.grid.half, p.grid.length[p.grid.order]).prod() for p in plans)
 
 
 def _unit(ask, plans):
@@ -484,9 +482,7 @@ def _coarse(plans, peak, length):
 
     Their error is estimated from the kernels' peaks. Direct sums have to be worth their time: cheap, or much better.
     """
-    loss = sum(
-        p.grid.typical for p in plans if p.grid.method in ("rows-b", "rows-c") and p.lists["kept"] > p.lists.get("outside", 0)
-    )
+    loss = sum(p.grid.typical for p in plans if p.grid.method in ("rows-b", "rows-c") and p.lists.inside)
     return loss > (10 * LOSS if _boxes(plans) < 30 * length.prod() else LOSS_ASKED) * peak
 
 

@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 
+from numbastats.kde.kernels.cells import PLANE
+
 __all__ = ["Footprint", "make_footprint"]
 
 MARGIN = 1e-9  # of q: positions this near to the edge for a corner of the cell count as reached by some
@@ -30,17 +32,16 @@ class Footprint:
     ring: np.ndarray  # (3, points): c, 2 dy, 2 dx; a multiple of 8 columns
     offsets: np.ndarray  # of the ring in the flat padded array
     inner: np.ndarray  # (rows, 7): row, constant and slope of c, first column, end, dx of the first, dy
-    geo: np.ndarray  # slope of the centre, Schur complement, Q, largest c in the ring
+    beta: float  # slope of the centre
+    schur: float  # Schur complement
+    q: float  # Q
+    largest: float  # largest c in the ring
     error: float  # of one sample at one position, at most
 
-    @property
-    def q(self):
-        """The quantum's inverse."""
-        return float(self.geo[2])
-
-    def ints(self, band, row=0, part=None):
-        """Integers for the kernels: `band` rows of cells per band of which to add `part`, `row` the first row of the output."""
-        return np.array([*self.cells, *self.first, *self.pad, self.pitch, band, row, *(part or (0, band))], np.int64)
+    def record(self, band, row=0, part=None):
+        """What the kernels take: `band` rows of cells per band of which to add `part`, `row` the first row of the output."""
+        numbers = (self.beta, self.schur, self.q, self.largest, *self.cells, *self.first, *self.pad, self.pitch, band, row)
+        return np.array([(*numbers, *(part or (0, band)))], PLANE)
 
 
 def layout(matrix, half):
@@ -107,6 +108,9 @@ def make_footprint(matrix, half, cells, first, weight, most):
         points,
         at_y * pitch + at_x,
         np.ascontiguousarray(table, np.int64),
-        np.array([beta, s, q, largest]),
+        beta,
+        s,
+        q,
+        largest,
         float(1 + 1.5 * reach[1] + reach[0]),
     )

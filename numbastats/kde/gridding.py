@@ -10,6 +10,8 @@ import numpy as np
 from numbastats.kde.cell_list import cell_list
 from numbastats.kde.footprint import Footprint
 from numbastats.kde.kernels import geometry as G
+from numbastats.kde.kernels.sorting import AXIS
+from numbastats.kde.kernels.variants import STATE
 
 __all__ = ["Grid", "collect", "make_grid", "quantise"]
 
@@ -24,8 +26,7 @@ class Grid:
     order: list  # axes, the row axis last
     half: np.ndarray  # half boxes in cells, ordered, adaptive scales included
     matrix: np.ndarray  # of the support in cells, ordered
-    geo: np.ndarray
-    ints: np.ndarray
+    geometry: np.ndarray  # the record that kernels take, `kernels.geometry.GEOMETRY`
     method: str = ""
     mode: int = 1
     q: float = 0.0  # quantum
@@ -59,16 +60,16 @@ class Grid:
     @property
     def chord(self):
         """Half of the longest interval of a row, in cells; the half box where the axes are not correlated."""
-        return math.sqrt(float(self.geo[G.LAMBDA2] / self.geo[G.A]))
+        return math.sqrt(float(self.geometry["lambda2"][0] / self.geometry["a"][0]))
 
     def state_size(self, power):
         """Numbers that the associative form keeps of a row: third differences for "rows-c", else coefficients."""
-        return (self.row_length + G.PAD) * (1 if self.method == "rows-c" else 2 * power + 1)
+        return (self.row_length + G.PAD) * STATE["c" if self.method == "rows-c" else power]
 
     def load(self, lists):
         """Samples that one row sees, at most."""
-        blocks = lists["u"].shape[1] if self.ints[G.DIM] == 1 else self.row_length / (4 * max(self.half[-1], 0.25)) + 1
-        return min(float(lists["u"].shape[1]), lists["count"] * blocks)
+        kept = float(lists.u.shape[1])
+        return kept if len(self.order) == 1 else min(kept, lists.count * (self.row_length / (4 * max(self.half[-1], 0.25)) + 1))
 
 
 def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
@@ -107,34 +108,26 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
     m = (np.linalg.inv(support) * np.outer(step, step))[np.ix_(order, order)]
     m = 0.5 * (m + m.T)
     half = half[order]
-    geo, ints = np.zeros(G.GEO), np.zeros(G.INTS, np.int64)
     a = m[-1, -1]
-    beta, s = m[-1, :-1] / a, m[:-1, :-1] - np.outer(m[:-1, -1], m[-1, :-1]) / a
-    full = np.zeros((3, 3))
-    full[3 - (d - 1) :, 3 - (d - 1) :] = s
-    geo[G.INV_A], geo[G.A], geo[G.LAMBDA2] = 1.0 / a, a, largest**2
-    geo[G.BETA + 3 - (d - 1) : G.BETA + 3] = beta
-    geo[G.S : G.S + 6] = full[np.triu_indices(3)]
+    s, outer = np.zeros((3, 3)), slice(3 - (d - 1), 3)  # the outer axes are padded to three
+    beta, reach, lines = np.zeros(3), np.full(3, 1e300), np.ones(3, np.int64)
+    beta[outer], reach[outer], lines[outer] = m[-1, :-1] / a, half[:-1] * (1 + 1e-9) + 1e-6, length[order[:-1]]
+    s[outer, outer] = m[:-1, :-1] - np.outer(m[:-1, -1], m[-1, :-1]) / a
+    record = dict(lambda2=largest**2, a=a, inv_a=1.0 / a, half_row=half[-1], decay=model.decay)
+    record |= dict(dim=d, length=length[row_axis], kind=model.number, separable=model.product)
+    record |= dict(zip(("s00", "s01", "s02", "s11", "s12", "s22"), s[np.triu_indices(3)], strict=True))
+    for k in range(3):
+        record |= {f"b{k}": beta[k], f"half{k}": reach[k], f"lines{k}": lines[k], f"bins{k}": 1, f"inv_width{k}": 1.0}
     if d > 2:
-        geo[G.SLOPE : G.SLOPE + 2] = -full[:2, 2] / full[2, 2]
-        rest = full[:2, :2] - np.outer(full[:2, 2], full[:2, 2]) / full[2, 2]
-        geo[G.REST : G.REST + 3] = rest[np.triu_indices(2)]
+        rest = s[:2, :2] - np.outer(s[:2, 2], s[:2, 2]) / s[2, 2]
         inverse = np.linalg.inv(m[np.ix_([d - 1, d - 2], [d - 1, d - 2])])
         cross = np.zeros((2, 2))
         cross[:, 2 - (d - 2) :] = -inverse @ m[np.ix_([d - 1, d - 2], range(d - 2))]
-        geo[G.CROP : G.CROP + 2] = np.diag(inverse)
-        geo[G.CROP + 2 : G.CROP + 4], geo[G.CROP + 4 : G.CROP + 6] = cross
-    geo[G.HALF : G.HALF + 3] = 1e300
-    geo[G.HALF + 3 - (d - 1) : G.HALF + 3] = half[:-1] * (1 + 1e-9) + 1e-6
-    geo[G.HALF_ROW] = half[-1]
-    geo[G.DECAY] = model.decay
-    ints[G.DIM] = d
-    ints[G.LINES : G.LINES + 3] = 1
-    ints[G.LINES + 3 - (d - 1) : G.LINES + 3] = length[order[:-1]]
-    ints[G.BINS : G.BINS + 3] = 1
-    geo[G.WIDTH : G.WIDTH + 3] = 1.0
-    ints[G.LENGTH], ints[G.KIND] = length[row_axis], model.number
-    return Grid(origin, step, length, order, half, m, geo, ints)
+        record |= dict(c0=-s[0, 2] / s[2, 2], c1=-s[1, 2] / s[2, 2], r00=rest[0, 0], r01=rest[0, 1], r11=rest[1, 1])
+        record |= dict(crop_x=inverse[0, 0], crop_y=inverse[1, 1])
+        record |= dict(x0=cross[0, 0], x1=cross[0, 1], y0=cross[1, 0], y1=cross[1, 1])
+    geometry = np.array([tuple(record.get(name, 0) for name in G.GEOMETRY.names)], G.GEOMETRY)
+    return Grid(origin, step, length, order, half, m, geometry)
 
 
 def collect(model, grid, lam2, weights, workers=None, *, unit=False):
@@ -163,11 +156,15 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
             count = int(max(1, min(max(wanted, 4), lines[j], b - a + 1)))
         cell0[j], cells[j] = a, count
         width[j] = max((b - a) / count * (1 + 1e-12), 1e-300) if b > a else 1.0
-    lists = cell_list(model.x, weights, lam2, grid.origin, grid.step, order, low, high, cell0, width, cells, coarse, workers)
-    lists["cells"], lists["first"], lists["span"] = cells, np.ceil(cell0), (low[-1], high[-1])
-    first = 3 - (d - 1)
-    grid.geo[G.ORIGIN + first : G.ORIGIN + 3], grid.geo[G.WIDTH + first : G.WIDTH + 3] = cell0[:-1], 1.0 / width[:-1]
-    grid.ints[G.BINS + first : G.BINS + 3] = cells[:-1]
+    axes = np.zeros(d, AXIS)
+    axes["axis"], axes["origin"], axes["step"], axes["low"], axes["high"] = order, grid.origin[order], grid.step[order], low, high
+    axes["first"], axes["inverse"], axes["cells"] = cell0, 1.0 / width, cells
+    axes["coarse_inverse"], axes["coarse_cells"] = 1.0 / coarse, np.floor((high - low) / coarse).astype(np.int64) + 1
+    lists = cell_list(model.x, weights, lam2, axes, workers)
+    lists.cells, lists.first, lists.span = cells, np.ceil(cell0), (low[-1], high[-1])
+    for j in range(d - 1):
+        k, values = j + 4 - d, (cell0[j], 1.0 / width[j], cells[j])
+        grid.geometry[f"origin{k}"], grid.geometry[f"inv_width{k}"], grid.geometry[f"bins{k}"] = values
     return lists
 
 
@@ -176,7 +173,7 @@ def quantise(model, grid, mode, weight, count, weighted):
 
     A sample's error in quanta is divided by its peak in quanta, which is Q/A, or (A B^2)^p for "rows-b".
     """
-    half, a = grid.chord, float(grid.geo[G.A])
+    half, a = grid.chord, float(grid.geometry["a"][0])
     p = mode if mode < 4 else mode - 3
     weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
     largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
@@ -208,9 +205,8 @@ def quantise(model, grid, mode, weight, count, weighted):
         if mode > 3:
             factor /= block
     grid.mode = mode
-    peak = model.constant * (float(grid.geo[G.LAMBDA2]) ** p)
-    grid.geo[G.SCALE] = factor * model.constant
-    grid.geo[G.INV_BLOCK] = 2.0**-grid.log_block
-    grid.ints[G.LOG_BLOCK], grid.ints[G.MODE] = grid.log_block, mode
+    peak = model.constant * float(grid.geometry["lambda2"][0]) ** p
+    grid.geometry["scale"], grid.geometry["inv_block"] = factor * model.constant, 2.0**-grid.log_block
+    grid.geometry["log_block"], grid.geometry["mode"] = grid.log_block, mode
     grid.bound = peak * (count * error + horner + weight * rounding)
     grid.typical = peak * (math.sqrt(count) * error + horner) / (block if mode > 3 else 1.0)

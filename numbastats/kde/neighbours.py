@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats.kde.cell_list import ball_cells
+from numbastats.kde.cell_list import ball_cells, ball_of
 from numbastats.kde.kernels.pairs import TASKS, line_loop, pairs_loop
 from numbastats.kde.slabs import in_slabs, run_loop
 
@@ -60,15 +60,11 @@ class Neighbours:
         span = (high - low)[-axes:]
         while np.prod(np.floor(span / width) + 1) > max(4.0 * n, 64.0):
             width *= 1.3
-        self.grid, self.cells = np.zeros(4), np.ones(3, np.int64)
-        self.grid[3], self.grid[3 - axes : 3] = width, low[-axes:]
-        self.cells[3 - axes :] = np.floor(span / width).astype(np.int64) + 1
+        self.ball, self.cells = ball_of(low, width, np.floor(span / width).astype(np.int64) + 1)
         order = np.arange(n, dtype=np.float64)
-        self.y, order, _, self.starts, _ = ball_cells(
-            np.ascontiguousarray(y), order, np.ones(1), np.zeros(d), np.eye(d), self.grid, self.cells, False, workers
-        )
-        order = order.astype(np.int64) if n > 1 else np.zeros(1, np.int64)
-        self.w, self.v, self.workers = w[order], v[order], workers
+        lists = ball_cells(np.ascontiguousarray(y), order, np.ones(1), low, width, self.cells, workers)
+        order = lists.w.astype(np.int64) if n > 1 else np.zeros(1, np.int64)
+        self.y, self.starts, self.w, self.v, self.workers = lists.u, lists.starts, w[order], v[order], workers
 
     def sums(self, hs, reaches, table, gaussian=False):
         """Sums over pairs of functions of their distance r / h.
@@ -89,33 +85,20 @@ class Neighbours:
         """
         n, tasks = self.y.shape[1], min(TASKS, self.y.shape[1])
         hs, reaches = np.ascontiguousarray(hs), np.ascontiguousarray(reaches)
-        box = np.minimum(self.cells, 2 * reaches.max() / self.grid[3] + 2).prod()
+        box = np.minimum(self.cells, 2 * reaches.max() / self.ball["width"][0] + 2).prod()
         pairs = n * min(n, box * np.diff(self.starts).max())  # near enough, at most
         cost = 1.0 + 2.0 * pairs / tasks  # of a task for one bandwidth
         sums = np.zeros((tasks, len(hs), 2))
 
-        def some(k, m):
+        def for_some(k, m):
             def slab(a, b):
-                part, own = np.zeros((b - a, m - k, 2)), np.array([*self.cells, a, tasks])
-                run_loop(
-                    pairs_loop,
-                    n * 100 * len(hs),
-                    self.workers,
-                    self.y,
-                    self.w,
-                    self.v,
-                    self.starts,
-                    self.grid,
-                    own,
-                    hs[k:m],
-                    reaches[k:m],
-                    table,
-                    gaussian,
-                    part,
-                )
+                part, some = np.zeros((b - a, m - k, 2)), np.array([a, tasks])
+                lists = (self.y, self.w, self.v, self.starts, self.ball)
+                functions = (hs[k:m], reaches[k:m], table, gaussian)
+                run_loop(pairs_loop, n * 100 * len(hs), self.workers, *lists, *functions, some, part)
                 sums[a:b, k:m] = part
 
             in_slabs(slab, tasks, cost * (m - k), self.workers)
 
-        in_slabs(some, len(hs), cost, 1)
+        in_slabs(for_some, len(hs), cost, 1)
         return sums.sum(0)

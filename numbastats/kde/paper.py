@@ -10,7 +10,6 @@ from numba import cuda
 
 from numbastats._core.launch import launch
 from numbastats.kde import kernels as K
-from numbastats.kde.kernels import geometry as G
 from numbastats.kde.slabs import in_slabs
 
 __all__ = ["exhaustive", "plan_direct", "run_atomic", "run_boxes", "run_direct"]
@@ -20,10 +19,10 @@ BOUNDS = {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}  # exact i
 
 def plan_direct(model, grid, lists, derivative):
     """The final factor, what to add and where, and the bound on the error."""
-    grid.geo[G.SCALE] = model.constant
-    grid.ints[G.MODE] = 0 if derivative is None else model.power + 3
-    grid.ints[G.BOUNDS] = 1 if model.product else BOUNDS[grid.method]
-    grid.bound = model.constant * lists["count"] ** 0.5 * 1e-14 * max(1.0, lists["weight"])
+    grid.geometry["scale"] = model.constant
+    grid.geometry["mode"] = 0 if derivative is None else model.power + 3
+    grid.geometry["bounds"] = 1 if model.product else BOUNDS[grid.method]
+    grid.bound = model.constant * lists.count**0.5 * 1e-14 * max(1.0, lists.weight)
 
 
 def run_direct(task, power):
@@ -31,13 +30,13 @@ def run_direct(task, power):
     grid, out = task.grid, task.out
     out[...] = 0.0
     most = 30.0 + 3.0 * min(2 * grid.half[-1], out.shape[1])  # nanoseconds of a sample on a row
-    if grid.ints[G.DIM] > 1 or task.device == "cuda":
+    if len(grid.order) > 1 or task.device == "cuda":
         items = out.size if task.device == "cuda" else len(out)
         task.by_rows(K.DIRECT, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
         return
 
     def share(a, b):  # one row: the same sums in the same order
-        launch(K.DIRECT, (*task.samples, np.array([a, b]), grid.geo, task.ints(), out), 1, device="cpu", workers=1)
+        launch(K.DIRECT, (*task.samples, np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
 
     in_slabs(share, task.kept, most, 1)
 
@@ -49,14 +48,14 @@ def run_boxes(task, power):
 
 def run_atomic(task, power):
     """Thread per sample, with atomic additions."""
-    grid, out, kept, samples, ints = task.grid, task.out, task.kept, task.samples, task.ints()
+    grid, out, kept, samples, geometry = task.grid, task.out, task.kept, task.samples, task.geometry()
     on_gpu = task.device == "cuda"
     out[...] = 0.0
     target = cuda.to_device(out) if on_gpu else out
 
     def slab(a, b):
         some = [v if b - a == kept or v.size == 1 else np.ascontiguousarray(v[..., a:b]) for v in samples]
-        args = (*some, task.lists["starts"], grid.geo, ints, target)
+        args = (*some, task.lists.starts, geometry, target)
         launch(K.DIRECT_ATOMIC, args, kept, device=task.device, workers=task.workers, cost=100.0, outputs=(), threads=64)
 
     boxes = np.minimum(2 * grid.half + 1, grid.length[grid.order])

@@ -10,9 +10,9 @@ import numpy as np
 from numbastats._core.broadcast import lent
 from numbastats._core.launch import launch
 from numbastats._core.parallel import parallel_region, worker_count
-from numbastats.kde.kernels import geometry as G
 
 if TYPE_CHECKING:
+    from numbastats.kde.cell_list import Sorted
     from numbastats.kde.gridding import Grid
 
 __all__ = ["Task", "in_slabs", "run_loop"]
@@ -55,7 +55,7 @@ class Task:
     """Rows of a grid from `first` on, to be filled with the sums over the samples of one pass."""
 
     grid: Grid
-    lists: dict
+    lists: Sorted
     first: int
     out: np.ndarray  # (rows, positions)
     device: str
@@ -64,12 +64,12 @@ class Task:
     @property
     def samples(self):
         """Coordinates, weights, squared scales."""
-        return self.lists["u"], self.lists["w"], self.lists["lam2"]
+        return self.lists.u, self.lists.w, self.lists.lam2
 
     @property
     def kept(self):
         """Number of samples, at least 1."""
-        return max(self.lists["kept"], 1)
+        return max(self.lists.kept, 1)
 
     @property
     def cost(self):
@@ -80,20 +80,20 @@ class Task:
         """Keywords of `launch`."""
         return dict(device=self.device, workers=self.workers, cost=self.cost)
 
-    def ints(self, further=0):
-        """Integers of the grid for a kernel whose first row is `further` rows behind that of the task."""
-        ints = self.grid.ints.copy()
-        ints[G.FIRST_ROW] = self.first + further
-        return ints
+    def geometry(self, further=0):
+        """The grid for a kernel whose first row is `further` rows behind that of the task."""
+        geometry = self.grid.geometry.copy()
+        geometry["first_row"] = self.first + further
+        return geometry
 
-    def by_rows(self, kernel, most, scratch=None, items=None, cost=None):
+    def by_rows(self, kernel, most, scratch=(), items=None, cost=None):
         """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
         lines, host = len(self.out), self.device == "cpu"
         options = dict(device=self.device, workers=self.workers, cost=self.cost if cost is None else cost, threads=64)
 
         def slab(a, b):
-            buffers = () if scratch is None else (scratch[: b - a] if host else scratch,)
-            args = (*self.samples, self.lists["starts"], self.grid.geo, self.ints(a), *buffers, self.out[a:b])
+            own = [v[: b - a] if host else v for v in scratch]
+            args = (*self.samples, self.lists.starts, self.geometry(a), *own, self.out[a:b])
             launch(kernel, args, lines if items is None else items, **options)
 
         in_slabs(slab, lines, most if host else 0, self.workers)

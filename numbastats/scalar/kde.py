@@ -49,6 +49,21 @@ TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
 _MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it leaves no bits behind the point, |x| < 2^51
 
 
+# --- selections: a small function each, where Python's min and max are several for every kernel ---------------------------
+
+
+@device_function
+def smaller(a, b):
+    """The smaller of two numbers."""
+    return a if a < b else b
+
+
+@device_function
+def larger(a, b):
+    """The larger of two numbers."""
+    return a if a > b else b
+
+
 # --- rounding ------------------------------------------------------------------------------------------------------
 
 

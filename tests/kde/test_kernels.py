@@ -49,6 +49,6 @@ def test_kernels_registered():
     from numbastats._core.kernel import REGISTRY
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
-    assert names == {k.name for k in (*K.ROWS.values(), *K.ACCUMULATE.values(), *K.FINISH.values())} | {
-        k.name for k in (K.DIRECT, K.DIRECT_ATOMIC, K.POINTS, K.EXHAUSTIVE, K.CELLS_SCATTER, K.CELLS_FINISH)
-    }
+    tables = (K.ROWS, K.ACCUMULATE, K.FINISH, K.POINTS, K.EXHAUSTIVE)
+    kernels = [k for table in tables for k in table.values()] + [K.DIRECT, K.DIRECT_ATOMIC, K.CELLS_SCATTER, K.CELLS_FINISH]
+    assert names == {k.name for k in kernels}

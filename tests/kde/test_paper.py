@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from numbastats import kde
-from numbastats.kde.kernels import geometry as G
 from tests.kde.naive import WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
@@ -40,7 +39,7 @@ def test_crop_equals_the_corrected_appendix():
         g = rng.standard_normal((3, 3))
         H = g @ g.T + 0.1 * np.eye(3)
         model = make_model(rng.standard_normal((9, 3)), H=H)
-        geo = make_grid(model, parse_axes([(0, 9, 10)] * 3, 3), row_axis=2).geo
+        g = make_grid(model, parse_axes([(0, 9, 10)] * 3, 3), row_axis=2).geometry[0]
         m = np.linalg.inv(H)[::-1, ::-1]  # x, y, z: the row axis first
         z = rng.uniform(-1, 1) * math.sqrt(H[0, 0])
         a, b, c = m[0, 0], 2 * m[0, 1], m[1, 1]
@@ -50,11 +49,11 @@ def test_crop_equals_the_corrected_appendix():
         a1, c1 = a * co * co + b * co * si + c * si * si, a * si * si - b * co * si + c * co * co
         d1, e1 = d * co + e * si, -d * si + e * co
         n = -4 * f * a1 * c1 + c1 * d1 * d1 + a1 * e1 * e1
-        size = geo[G.LAMBDA2] - geo[G.REST + 2] * z * z
+        size = g["lambda2"] - g["r11"] * z * z
         assert (n > 0) == (size > 0)
         long, short = math.sqrt(n / (4 * a1 * a1 * c1)), math.sqrt(n / (4 * a1 * c1 * c1))
         x, y = -d1 / (2 * a1), -e1 / (2 * c1)
         centre = x * co - y * si, x * si + y * co
         bounds = math.hypot(long * co, short * si), math.hypot(long * si, short * co)
-        np.testing.assert_allclose(bounds, [math.sqrt(size * geo[G.CROP]), math.sqrt(size * geo[G.CROP + 1])], rtol=1e-9)
-        np.testing.assert_allclose(centre, [geo[G.CROP + 3] * z, geo[G.CROP + 5] * z], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(bounds, [math.sqrt(size * g["crop_x"]), math.sqrt(size * g["crop_y"])], rtol=1e-9)
+        np.testing.assert_allclose(centre, [g["x1"] * z, g["y1"] * z], rtol=1e-9, atol=1e-12)

@@ -8,27 +8,32 @@ sample brings. All numbers are integers, so no order of samples, threads or devi
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import cuda, from_dtype, prange, types
 
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar.kde import cell_sample, cell_value, fused, third_difference
 
-__all__ = ["CELLS_FINISH", "CELLS_SCATTER"]
+__all__ = ["CELLS_FINISH", "CELLS_SCATTER", "PLANE"]
 
 BLOCK = 256  # samples per pass
 GROUP = 4  # samples that share the loads of the ring
 
-# entries of geo and ints, see `footprint.Footprint`
-BETA, S, Q, LARGEST = 0, 1, 2, 3
-CELLS, FIRST, PAD, PITCH, BAND, ROW, PART = 0, 2, 4, 6, 7, 8, 9  # BAND: rows of cells per band; ROW: first row of the output;
-# PART: first row and end of the rows of every band that a call adds
+PLANE = np.dtype(
+    [(name, "f8") for name in ("beta", "schur", "q", "largest")]
+    + [(name, "i8") for name in "rows columns first_y first_x pad_y pad_x pitch band row part end".split()],
+    align=True,
+)
+"""What the kernels know of `footprint.Footprint`: slope of the centre, Schur complement, quantum's inverse, largest c in the
+ring; cells and grid position of the first per axis, padding, pitch of the padded array; rows of cells per band, first row of the
+output, and the rows of every band [part, end) that a call adds."""
+
 VALUES, DIFFERENCES = 0, 1  # of the state
 
 
 @array_function
-def _samples(y, x, y0, x0, geo, gy, gx, s):
+def _samples(y, x, y0, x0, g, gy, gx, s):
     """Integers of the samples of a cell, filled up to whole groups with samples that add nothing; their number and sums."""
-    beta, schur, q = geo[BETA], geo[S], geo[Q]
+    beta, schur, q = g.beta, g.schur, g.q
     m = y.size
     for i in range(m):
         gy[i], gx[i], s[i] = cell_sample(y[i] - y0, x[i] - x0, beta, schur, q)
@@ -39,7 +44,7 @@ def _samples(y, x, y0, x0, geo, gy, gx, s):
         total += s[i]
     full = (m + GROUP - 1) // GROUP * GROUP
     for i in range(m, full):
-        gy[i], gx[i], s[i] = 0.0, 0.0, geo[LARGEST]
+        gy[i], gx[i], s[i] = 0.0, 0.0, g.largest
     return full, total_y, total_x, total
 
 
@@ -86,36 +91,36 @@ def _add_line(f, g, h, line):
         line[k] += f[k] + g[k] + h[k]
 
 
-def scatter_cpu(u, starts, ring, offsets, inner, geo, ints, state):
+def scatter_cpu(u, starts, ring, offsets, inner, plane, state):
     bands = state.shape[0]
     for index in prange(bands):
-        band = np.int64(index)
-        width, pitch = ints[CELLS + 1], ints[PITCH]
+        band, p = np.int64(index), plane[0]
+        width, pitch = p.columns, p.pitch
         acc, moments = np.empty(ring.shape[1]), np.empty((4, width), np.int64)
         gy, gx, s = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
         f, g, h = np.zeros(width + 4, np.int64), np.zeros(width + 4, np.int64), np.zeros(width + 4, np.int64)
-        values, differences, q = state[band, VALUES], state[band, DIFFERENCES], np.int64(geo[Q])
-        for j in range(band * ints[BAND] + ints[PART], min(ints[CELLS], band * ints[BAND] + ints[PART + 1])):
-            corner = (j - band * ints[BAND]) * pitch
-            y0 = np.float64(ints[FIRST] + j)
+        values, differences, q = state[band, VALUES], state[band, DIFFERENCES], np.int64(p.q)
+        for j in range(band * p.band + p.part, min(p.rows, band * p.band + p.end)):
+            corner = (j - band * p.band) * pitch
+            y0 = np.float64(p.first_y + j)
             for k in range(width):
                 a, b = starts[j * width + k], starts[j * width + k + 1]
-                x0 = np.float64(ints[FIRST + 1] + k)
+                x0 = np.float64(p.first_x + k)
                 total_y, total_x, total, extra = 0.0, 0.0, 0.0, 0.0
                 if b > a:
                     acc[:] = 0.0
                     for first in range(a, b, BLOCK):
                         last = min(first + BLOCK, b)
-                        full, t0, t1, t2 = _samples(u[0, first:last], u[1, first:last], y0, x0, geo, gy, gx, s)
+                        full, t0, t1, t2 = _samples(u[0, first:last], u[1, first:last], y0, x0, p, gy, gx, s)
                         _ring(ring, gy, gx, s, full, acc)
                         total_y += t0
                         total_x += t1
                         total += t2
-                        extra += np.float64(full - (last - first)) * geo[LARGEST]
+                        extra += np.float64(full - (last - first)) * p.largest
                     block = values[corner + k :]
                     extra += total
-                    for p in range(offsets.size):
-                        block[offsets[p]] += np.int64(acc[p] - extra)
+                    for i in range(offsets.size):
+                        block[offsets[i]] += np.int64(acc[i] - extra)
                 moments[0, k], moments[1, k] = b - a, np.int64(total_y)
                 moments[2, k], moments[3, k] = np.int64(total_x), np.int64(total)
             if starts[(j + 1) * width] > starts[j * width]:
@@ -129,29 +134,30 @@ def scatter_cpu(u, starts, ring, offsets, inner, geo, ints, state):
                         _add_line(f, g, h, differences[first : first + width + 2])
 
 
-def scatter_cuda(u, starts, ring, offsets, inner, geo, ints, state):
+def scatter_cuda(u, starts, ring, offsets, inner, plane, state):
     """Thread per cell and position of the ring, then per cell and row of the footprint; one band."""
-    width, pitch, cells = ints[CELLS + 1], ints[PITCH], ints[CELLS] * ints[CELLS + 1]
-    points, q = offsets.size, np.int64(geo[Q])
+    p = plane[0]
+    width, pitch, cells = p.columns, p.pitch, p.rows * p.columns
+    points, q = offsets.size, np.int64(p.q)
     values, differences = state[0, VALUES], state[0, DIFFERENCES]
     for item in range(cuda.grid(1), cells * points, cuda.gridsize(1)):
-        cell, p = item // points, item % points
+        cell, at = item // points, item % points
         j, k = cell // width, cell % width
-        y0, x0 = float(ints[FIRST] + j), float(ints[FIRST + 1] + k)
+        y0, x0 = float(p.first_y + j), float(p.first_x + k)
         total = 0.0
         for i in range(starts[cell], starts[cell + 1]):
-            total += cell_value(u[0, i] - y0, u[1, i] - x0, geo[BETA], geo[S], geo[Q], ring[0, p], ring[1, p], ring[2, p])
+            total += cell_value(u[0, i] - y0, u[1, i] - x0, p.beta, p.schur, p.q, ring[0, at], ring[1, at], ring[2, at])
         if total > 0.0:
-            cuda.atomic.add(values, j * pitch + k + offsets[p], np.int64(total))
+            cuda.atomic.add(values, j * pitch + k + offsets[at], np.int64(total))
     for item in range(cuda.grid(1), cells * inner.shape[0], cuda.gridsize(1)):
         cell, t = item // inner.shape[0], item % inner.shape[0]
         a, b = starts[cell], starts[cell + 1]
         if b > a:
             j, k = cell // width, cell % width
-            y0, x0 = float(ints[FIRST] + j), float(ints[FIRST + 1] + k)
+            y0, x0 = float(p.first_y + j), float(p.first_x + k)
             total_y, total_x, total = 0.0, 0.0, 0.0
             for i in range(a, b):
-                gy, gx, s = cell_sample(u[0, i] - y0, u[1, i] - x0, geo[BETA], geo[S], geo[Q])
+                gy, gx, s = cell_sample(u[0, i] - y0, u[1, i] - x0, p.beta, p.schur, p.q)
                 total_y += gy
                 total_x += gx
                 total += s
@@ -188,32 +194,33 @@ def write_row(values, differences, before, scale, out):
         out[k] = scale * (v if v > 0 else 0)
 
 
-def finish_cpu(ints, scale, state, out):
+def finish_cpu(plane, scale, state, out):
     tasks = min(64, out.shape[0])
     for index in prange(tasks):
-        task = np.int64(index)
-        pitch = ints[PITCH]
+        task, p = np.int64(index), plane[0]
+        pitch = p.pitch
         deep = state.shape[2] // pitch
         lines = np.empty((2, pitch), np.int64)
         for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
-            line = row + ints[ROW] - ints[FIRST] + ints[PAD]
+            line = row + p.row - p.first_y + p.pad_y
             lines[:] = 0
             for band in range(state.shape[0]):
-                inside = line - band * ints[BAND]
+                inside = line - band * p.band
                 if inside >= 0 and inside < deep:
                     for part in range(2):
                         add = state[band, part, inside * pitch : (inside + 1) * pitch]
                         total = lines[part]
                         for k in range(pitch):
                             total[k] += add[k]
-            write_row(lines[VALUES], lines[DIFFERENCES], ints[PAD + 1] - ints[FIRST + 1], scale, out[row])
+            write_row(lines[VALUES], lines[DIFFERENCES], p.pad_x - p.first_x, scale, out[row])
 
 
-def finish_cuda(ints, scale, state, out):
+def finish_cuda(plane, scale, state, out):
     """Thread per row; one band."""
-    pitch, before = ints[PITCH], ints[PAD + 1] - ints[FIRST + 1]
+    p = plane[0]
+    pitch, before = p.pitch, p.pad_x - p.first_x
     for row in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
-        line = row + ints[ROW] - ints[FIRST] + ints[PAD]
+        line = row + p.row - p.first_y + p.pad_y
         if line >= 0 and line < state.shape[2] // pitch:
             begin, end = line * pitch, (line + 1) * pitch
             write_row(state[0, VALUES, begin:end], state[0, DIFFERENCES, begin:end], before, scale, out[row])
@@ -223,13 +230,13 @@ def finish_cuda(ints, scale, state, out):
 
 
 _I = types.int64[::1]
-_STATE = types.int64[:, :, ::1]
+_STATE, _PLANE = types.int64[:, :, ::1], types.Array(from_dtype(PLANE), 1, "C")
 _DOUBLE = ("float64",)
 CELLS_SCATTER = Kernel(
     "kde.cells_scatter",
     scatter_cpu,
     scatter_cuda,
-    lambda T: [(T[:, ::1], _I, T[:, ::1], _I, types.int64[:, ::1], T[::1], _I, _STATE)],
+    lambda T: [(T[:, ::1], _I, T[:, ::1], _I, types.int64[:, ::1], _PLANE, _STATE)],
     dtypes=_DOUBLE,
 )
-CELLS_FINISH = Kernel("kde.cells_finish", finish_cpu, finish_cuda, lambda T: [(_I, T, _STATE, T[:, ::1])], dtypes=_DOUBLE)
+CELLS_FINISH = Kernel("kde.cells_finish", finish_cpu, finish_cuda, lambda T: [(_PLANE, T, _STATE, T[:, ::1])], dtypes=_DOUBLE)

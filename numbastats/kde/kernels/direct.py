@@ -8,32 +8,9 @@ import numpy as np
 from numba import cuda, prange
 
 from numbastats._core.kernel import Kernel, array_function, device_function
-from numbastats.kde.kernels.geometry import (
-    BOUNDS,
-    CROP,
-    DECAY,
-    DIM,
-    FIRST_ROW,
-    HALF,
-    HALF_ROW,
-    KIND,
-    LENGTH,
-    MODE,
-    PRODUCT,
-    REST,
-    SCALE,
-    TASKS,
-    A,
-    any_factor,
-    bins_near,
-    place_of,
-    position,
-    row_rest,
-    run_near,
-    sorted_samples,
-)
+from numbastats.kde.kernels.geometry import TASKS, any_factor, bins_near, position, row_of, row_rest, run_near, sorted_samples
 from numbastats.scalar import kde as forms
-from numbastats.scalar.kde import ceiling, floor, kernel_value, row_interval_strict
+from numbastats.scalar.kde import ceiling, floor, kernel_value, larger, row_interval_strict, smaller
 
 __all__ = ["DIRECT", "direct_bounds"]
 
@@ -41,7 +18,7 @@ __all__ = ["DIRECT", "direct_bounds"]
 
 
 @array_function
-def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
+def direct_bounds(u, i, l2, row, g):
     """First cell and end that the sample visits on the row; q is A (x - centre)^2 + rest.
 
     The box of the reference, equations (6)-(8), has half widths sqrt(H_aa) (row norms, not column norms; lower bounds rounded
@@ -53,33 +30,38 @@ def direct_bounds(u, i, l2, k0, k1, k2, geo, ints):
     x sin + y cos); bounds hypot(a cos, b sin) and hypot(a sin, b cos) about that centre. Both ways agree; the printed (15) has a
     and b interchanged, (18) the wrong sign, and (19) lacks the centre.
     """
-    dim, length = ints[DIM], ints[LENGTH]
-    t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-    rest = 0.0 if ints[KIND] >= PRODUCT else row_rest(u, i, k0, k1, k2, dim, geo)
-    if ints[BOUNDS] == 0:
+    t, centre = position(u, i, l2, row, g)
+    rest, dim, length = row_rest(u, i, row, g), g.dim, g.length
+    if g.bounds == 0:
         lo, hi = row_interval_strict(t, centre, length)
         return lo, hi, centre, rest
-    x, half = u[dim - 1, i], geo[HALF_ROW]
-    inside = dim == 1 or abs(k2 - u[dim - 2, i]) <= geo[HALF + 2]
+    x, half = u[dim - 1, i], g.half_row
+    inside = dim == 1 or abs(row[2] - u[dim - 2, i]) <= g.half2
     if dim > 2:
-        inside = inside and abs(k1 - u[dim - 3, i]) <= geo[HALF + 1]
+        inside = inside and abs(row[1] - u[dim - 3, i]) <= g.half1
     if dim > 3:
-        inside = inside and abs(k0 - u[dim - 4, i]) <= geo[HALF]
-    if ints[BOUNDS] == 2 and dim > 2:
-        d0 = k0 - u[0, i] if dim > 3 else 0.0
-        d1 = k1 - u[dim - 3, i]
-        size = l2 - ((geo[REST] * d0 + 2.0 * geo[REST + 1] * d1) * d0 + geo[REST + 2] * d1 * d1)
+        inside = inside and abs(row[0] - u[dim - 4, i]) <= g.half0
+    if g.bounds == 2 and dim > 2:
+        d0 = row[0] - u[0, i] if dim > 3 else 0.0
+        d1 = row[1] - u[dim - 3, i]
+        size = l2 - ((g.r00 * d0 + 2.0 * g.r01 * d1) * d0 + g.r11 * d1 * d1)
         inside = inside and size > 0.0
-        size = max(size, 0.0)
-        x += geo[CROP + 2] * d0 + geo[CROP + 3] * d1
-        y = u[dim - 2, i] + geo[CROP + 4] * d0 + geo[CROP + 5] * d1
-        inside = inside and abs(k2 - y) <= math.sqrt(size * geo[CROP + 1])
-        half = math.sqrt(size * geo[CROP])
-    lo = max(ceiling(x - half), 0.0)
+        size = larger(size, 0.0)
+        x += g.x0 * d0 + g.x1 * d1
+        y = u[dim - 2, i] + g.y0 * d0 + g.y1 * d1
+        inside = inside and abs(row[2] - y) <= math.sqrt(size * g.crop_y)
+        half = math.sqrt(size * g.crop_x)
     last = np.float64(length)
-    hi = min(floor(x + half) + 1.0, last)
-    lo = min(lo, last)
+    lo, hi = larger(ceiling(x - half), 0.0), smaller(floor(x + half) + 1.0, last)
+    lo = smaller(lo, last)
     return np.int64(lo), np.int64(hi if inside and hi > lo else lo), centre, rest
+
+
+@array_function(host=False)
+def on_row(u, i, q, lam2, row, g):
+    """Squared scale of sample i, and what its kernel is multiplied by on a row."""
+    l2 = lam2[i] if lam2.size > 1 else lam2[0]
+    return l2, (q[i] if q.size > 1 else q[0]) * g.scale * any_factor(u, i, 1.0 / l2, row, g)
 
 
 @array_function
@@ -102,15 +84,15 @@ def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
     elif kind == forms.TRIANGULAR:
         for i in range(r.size):
             x = x0 + np.float64(i)
-            r[i] += w * kernel_value(forms.TRIANGULAR, max(a * x * x + rest, 0.0), decay)
+            r[i] += w * kernel_value(forms.TRIANGULAR, larger(a * x * x + rest, 0.0), decay)
     elif kind == forms.COSINE:
         for i in range(r.size):
             x = x0 + np.float64(i)
-            r[i] += w * kernel_value(forms.COSINE, max(a * x * x + rest, 0.0), decay)
+            r[i] += w * kernel_value(forms.COSINE, larger(a * x * x + rest, 0.0), decay)
     else:
         for i in range(r.size):
             x = x0 + np.float64(i)
-            r[i] += w * kernel_value(forms.GAUSSIAN, max(a * x * x + rest, 0.0), decay)
+            r[i] += w * kernel_value(forms.GAUSSIAN, larger(a * x * x + rest, 0.0), decay)
 
 
 @device_function
@@ -132,51 +114,41 @@ def add_slope(row, lo, hi, centre, a, rest, inv_l2, w, p):
         r[i] += w * power_slope(p, a * x * x + rest, a * x)
 
 
-def direct_cpu(u, q, lam2, starts, geo, ints, out):
+def direct_cpu(u, q, lam2, starts, grid, out):
     tasks = min(TASKS, out.shape[0])
     for index in prange(tasks):
-        task = np.int64(index)
+        task, g = np.int64(index), grid[0]
         share = (task * 37) % tasks if tasks % 37 else task
-        separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
-        for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
-            k0, k1, k2 = place_of(row + ints[FIRST_ROW], ints)
-            near, r = bins_near(geo, ints, k0, k1), out[row]
+        for line in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
+            row = row_of(line + g.first_row, g)
+            near = bins_near(row, g)
             for b in range(near[3]):
-                first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+                first, last = run_near(starts, row, near, b, g)
                 for i in range(first, last):
-                    l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                    lo, hi, centre, rest = direct_bounds(u, i, l2, k0, k1, k2, geo, ints)
-                    w = (q[i] if q.size > 1 else q[0]) * geo[SCALE]
-                    if separable:
-                        w *= any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                    if ints[MODE] > 3:
-                        add_slope(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, ints[MODE] - 3)
+                    l2, w = on_row(u, i, q, lam2, row, g)
+                    lo, hi, centre, rest = direct_bounds(u, i, l2, row, g)
+                    if g.mode > 3:
+                        add_slope(out[line], lo, hi, centre, g.a, rest, 1.0 / l2, w, g.mode - 3)
                     else:
-                        add_direct(r, lo, hi, centre, geo[A], rest, 1.0 / l2, w, kind, geo[DECAY])
+                        add_direct(out[line], lo, hi, centre, g.a, rest, 1.0 / l2, w, g.kind, g.decay)
 
 
-def direct_cuda(u, q, lam2, starts, geo, ints, out):
+def direct_cuda(u, q, lam2, starts, grid, out):
     """Gather, thread per grid point: any kernel and form, no atomics."""
-    length, dim = ints[LENGTH], ints[DIM]
-    separable, kind = ints[KIND] >= PRODUCT, ints[KIND] % PRODUCT
-    for point in range(cuda.grid(1), out.shape[0] * length, cuda.gridsize(1)):
-        row, cell = point // length, point % length
-        k0, k1, k2 = place_of(row + ints[FIRST_ROW], ints)
-        near, total = bins_near(geo, ints, k0, k1), 0.0
+    g = grid[0]
+    for point in range(cuda.grid(1), out.shape[0] * g.length, cuda.gridsize(1)):
+        line, cell = point // g.length, point % g.length
+        row = row_of(line + g.first_row, g)
+        near, total = bins_near(row, g), 0.0
         for b in range(near[3]):
-            first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+            first, last = run_near(starts, row, near, b, g)
             for i in range(first, last):
-                l2 = lam2[i] if lam2.size > 1 else lam2[0]
-                t, centre = position(u, i, l2, k0, k1, k2, dim, geo)
-                x = float(cell) - (u[dim - 1, i] if separable else centre)
-                rest = 0.0 if separable else row_rest(u, i, k0, k1, k2, dim, geo)
-                q1 = max(geo[A] * x * x + rest, 0.0) / l2
-                if ints[MODE] > 3:
-                    v = power_slope(ints[MODE] - 3, q1, geo[A] * x / l2)
-                else:
-                    v = kernel_value(kind, q1, geo[DECAY]) * any_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)
-                total += (q[i] if q.size > 1 else q[0]) * v
-        out[row, cell] = total * geo[SCALE]
+                l2, w = on_row(u, i, q, lam2, row, g)
+                t, centre = position(u, i, l2, row, g)
+                x = float(cell) - centre
+                q1 = larger(g.a * x * x + row_rest(u, i, row, g), 0.0) / l2
+                total += w * (power_slope(g.mode - 3, q1, g.a * x / l2) if g.mode > 3 else kernel_value(g.kind, q1, g.decay))
+        out[line, cell] = total
 
 
 DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, lambda T: [(*sorted_samples(T), T[:, ::1])], dtypes=("float64",))

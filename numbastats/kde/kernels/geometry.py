@@ -1,8 +1,7 @@
-"""What all kernels on a grid know: one sample on one row, which samples can touch a row, the entries of `geo` and `ints`.
+"""What all kernels on a grid know: the record of a grid, one sample on one row, which samples can touch a row.
 
 Samples come in index units of a grid, one array per axis, the row axis last; `starts` is their cell list over the other axes,
-which are padded to three. What a row needs to know stands in two short arrays, `geo` (floats) and `ints`; the positions below
-name their entries.
+which are padded to three. A row is the tuple of its three coordinates on these.
 """
 
 from __future__ import annotations
@@ -10,36 +9,40 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
+from numba import from_dtype, types
 
 from numbastats._core.kernel import array_function, device_function
 from numbastats.scalar.bits import fma
-from numbastats.scalar.kde import ceiling, floor, fused, kernel_value, power_value, product, rint_i64
+from numbastats.scalar.kde import ceiling, floor, fused, kernel_value, larger, power_value, product, rint_i64, smaller
 
 CHUNK = 128  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; both stay in the cache
 TASKS = 64  # tasks that share the rows
 PAD = 3  # cells of a row's buffer behind its end
 THREADS = 64  # most threads of a block that share one row
 
-# entries of geo
-INV_A, BETA, S = 0, 1, 4  # 1/A; 3 slopes of the row's centre; Schur complement 00 01 02 11 12 22
-SLOPE, REST = 10, 12  # the same one axis further: slope of the sorted axis, 2; Schur complement of the bin axes 00 01 11
-LAMBDA2, ORIGIN, WIDTH, HALF = 15, 16, 19, 22  # largest squared scale; cell list: origin, 1/width; half boxes of the 3 axes
-INV_BLOCK, SCALE = 25, 26
-A, HALF_ROW, CROP, DECAY = 27, 28, 29, 36  # crop: (P^-1)xx, (P^-1)yy, slopes of x, slopes of y
-GEO = 40
-# entries of ints
-DIM, LINES, BINS, LOG_BLOCK, MODE, LENGTH, KIND, BOUNDS, FIRST_ROW = 0, 1, 4, 7, 8, 9, 10, 11, 12
-INTS = 13
-PRODUCT = 8  # added to a kernel's number: the product of one-dimensional kernels along the axes
+_FLOATS = (
+    "lambda2 a inv_a "  # largest squared scale; q grows by A x^2 along a row
+    "b0 b1 b2 s00 s01 s02 s11 s12 s22 "  # slopes of the row's centre; Schur complement
+    "c0 c1 r00 r01 r11 "  # the same one axis further: slopes of the sorted axis, Schur complement of the bin axes
+    "origin0 origin1 origin2 inv_width0 inv_width1 inv_width2 "  # of the cell list
+    "half0 half1 half2 half_row "  # half boxes
+    "crop_x crop_y x0 x1 y0 y1 "  # crop of the row axis and the next: (P^-1)xx, (P^-1)yy, slopes of its centre (x, y)
+    "inv_block scale decay"
+)
+_INTEGERS = (
+    "dim lines0 lines1 lines2 bins0 bins1 bins2 "  # of the outer axes: positions, cells of the list
+    "length kind separable "  # positions of a row; number of the kernel, and whether it is a product along the axes
+    "log_block mode bounds first_row"  # mode: power, or power + 3 for its derivative
+)
+GEOMETRY = np.dtype([(name, "f8") for name in _FLOATS.split()] + [(name, "i8") for name in _INTEGERS.split()], align=True)
+"""What a kernel knows of a grid, in an array of one record."""
 
-
-_I = types.int64[::1]
+GRID = types.Array(from_dtype(GEOMETRY), 1, "C")
 
 
 def sorted_samples(T):
-    """Numba types of u, q, lam2, starts, geo, ints."""
-    return (T[:, ::1], T[::1], T[::1], _I, T[::1], _I)
+    """Numba types of u, q, lam2, starts, grid."""
+    return (T[:, ::1], T[::1], T[::1], types.int64[::1], GRID)
 
 
 # --- one sample on one row -------------------------------------------------------------------------------------------
@@ -52,95 +55,80 @@ def position1(x, l2, inv_a):
 
 
 @device_function
-def position2(dy, x, l2, inv_a, b2, s22):
+def position2(dy, x, l2, inv_a, slopes, schur):
     """The same in 2-D; dy is the row's distance from the sample."""
-    return fma(-product(s22, dy), dy, l2) * inv_a, fma(-b2, dy, x)
+    return fma(-product(schur[5], dy), dy, l2) * inv_a, fma(-slopes[2], dy, x)
 
 
 @device_function
-def position3(dz, dy, x, l2, inv_a, b1, b2, s11, s12, s22):
+def position3(dz, dy, x, l2, inv_a, slopes, schur):
     """The same in 3-D."""
-    rest = fma(-product(s11, dz), dz, l2)
-    s = fma(s22, dy, product(2.0 * s12, dz))
-    return fma(-s, dy, rest) * inv_a, fma(-b2, dy, fma(-b1, dz, x))
+    rest = fma(-product(schur[3], dz), dz, l2)
+    s = fma(schur[5], dy, product(2.0 * schur[4], dz))
+    return fma(-s, dy, rest) * inv_a, fma(-slopes[2], dy, fma(-slopes[1], dz, x))
 
 
 @device_function
-def position4(dw, dz, dy, x, l2, inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22):
+def position4(dw, dz, dy, x, l2, inv_a, slopes, schur):
     """The same in 4-D."""
+    s00, s01, s02, s11, s12, s22 = schur
     rest = fma(-product(s00, dw), dw, l2)
     rest = fma(-fma(s11, dz, product(2.0 * s01, dw)), dz, rest)
     s = fma(s22, dy, fma(2.0 * s12, dz, product(2.0 * s02, dw)))
-    return fma(-s, dy, rest) * inv_a, fma(-b2, dy, fma(-b1, dz, fma(-b0, dw, x)))
+    return fma(-s, dy, rest) * inv_a, fma(-slopes[2], dy, fma(-slopes[1], dz, fma(-slopes[0], dw, x)))
 
 
 @array_function(host=False)
-def position(u, i, l2, r0, r1, r2, dim, geo):
-    """(t, centre) of sample i on row (r0, r1, r2), any dimension."""
-    if dim == 1:
-        return position1(u[u.shape[0] - 1, i], l2, geo[INV_A])
+def position(u, i, l2, row, g):
+    """(t, centre) of sample i on a row, any dimension."""
+    slopes, schur = (g.b0, g.b1, g.b2), (g.s00, g.s01, g.s02, g.s11, g.s12, g.s22)
+    dim = g.dim
+    if dim == 1 or g.separable:
+        return position1(u[dim - 1, i], l2, g.inv_a)
     if dim == 2:
-        return position2(r2 - u[0, i], u[1, i], l2, geo[INV_A], geo[BETA + 2], geo[S + 5])
+        return position2(row[2] - u[0, i], u[1, i], l2, g.inv_a, slopes, schur)
     if dim == 3:
-        return position3(
-            r1 - u[0, i], r2 - u[1, i], u[2, i], l2, geo[INV_A], geo[BETA + 1], geo[BETA + 2], geo[S + 3], geo[S + 4], geo[S + 5]
-        )
-    return position4(
-        r0 - u[0, i],
-        r1 - u[1, i],
-        r2 - u[2, i],
-        u[3, i],
-        l2,
-        geo[INV_A],
-        geo[BETA],
-        geo[BETA + 1],
-        geo[BETA + 2],
-        geo[S],
-        geo[S + 1],
-        geo[S + 2],
-        geo[S + 3],
-        geo[S + 4],
-        geo[S + 5],
-    )
+        return position3(row[1] - u[0, i], row[2] - u[1, i], u[2, i], l2, g.inv_a, slopes, schur)
+    return position4(row[0] - u[0, i], row[1] - u[1, i], row[2] - u[2, i], u[3, i], l2, g.inv_a, slopes, schur)
 
 
 @array_function(host=False)
-def row_rest(u, i, r0, r1, r2, dim, geo):
-    """Least q (times lambda^2) of sample i on row (r0, r1, r2): l2 - A t, exactly 0 where the row goes through the sample."""
-    if dim == 1:
+def row_rest(u, i, row, g):
+    """Least q (times lambda^2) of sample i on a row: l2 - A t, exactly 0 where the row goes through the sample."""
+    dim = g.dim
+    if dim == 1 or g.separable:
         return 0.0
-    dy = r2 - u[dim - 2, i]
-    dz = r1 - u[dim - 3, i] if dim > 2 else 0.0
-    dw = r0 - u[dim - 4, i] if dim > 3 else 0.0
-    a = fused(geo[S + 5], dy, product(2.0 * geo[S + 4], dz))
-    b = fused(geo[S + 3], dz, product(2.0 * geo[S + 1], dw))
-    c = fused(geo[S], dw, product(2.0 * geo[S + 2], dy))
+    dy = row[2] - u[dim - 2, i]
+    dz = row[1] - u[dim - 3, i] if dim > 2 else 0.0
+    dw = row[0] - u[dim - 4, i] if dim > 3 else 0.0
+    a = fused(g.s22, dy, product(2.0 * g.s12, dz))
+    b = fused(g.s11, dz, product(2.0 * g.s01, dw))
+    c = fused(g.s00, dw, product(2.0 * g.s02, dy))
     return fused(a, dy, fused(b, dz, product(c, dw)))
 
 
 @device_function
-def positions(u, first, m, l2, at, r0, r1, r2, dim, geo, t, centre):
+def positions(u, first, m, l2, at, row, g, t, centre):
     """`position` of m samples from `first` on, put from place `at` on, where l2 stands: a loop per dimension vectorises."""
-    inv_a, b0, b1, b2 = geo[INV_A], geo[BETA], geo[BETA + 1], geo[BETA + 2]
-    s00, s01, s02, s11, s12, s22 = geo[S], geo[S + 1], geo[S + 2], geo[S + 3], geo[S + 4], geo[S + 5]
+    inv_a, slopes, schur = g.inv_a, (g.b0, g.b1, g.b2), (g.s00, g.s01, g.s02, g.s11, g.s12, g.s22)
+    dim = np.int64(1) if g.separable else g.dim
     i, k, x, one = np.uint64(first), np.uint64(at), np.uint64(u.shape[0] - 1), np.uint64(1)
     y, z = x - one, x - one - one
+    r0, r1, r2 = row
     if dim == 1:
         for j in range(np.uint64(m)):
             t[k + j], centre[k + j] = position1(u[x, i + j], l2[k + j], inv_a)
     elif dim == 2:
         for j in range(np.uint64(m)):
-            t[k + j], centre[k + j] = position2(r2 - u[y, i + j], u[x, i + j], l2[k + j], inv_a, b2, s22)
+            t[k + j], centre[k + j] = position2(r2 - u[y, i + j], u[x, i + j], l2[k + j], inv_a, slopes, schur)
     elif dim == 3:
         for j in range(np.uint64(m)):
             dz, dy = r1 - u[z, i + j], r2 - u[y, i + j]
-            t[k + j], centre[k + j] = position3(dz, dy, u[x, i + j], l2[k + j], inv_a, b1, b2, s11, s12, s22)
+            t[k + j], centre[k + j] = position3(dz, dy, u[x, i + j], l2[k + j], inv_a, slopes, schur)
     else:
         for j in range(np.uint64(m)):
             dw, dz, dy = r0 - u[z - one, i + j], r1 - u[z, i + j], r2 - u[y, i + j]
-            t[k + j], centre[k + j] = position4(
-                dw, dz, dy, u[x, i + j], l2[k + j], inv_a, b0, b1, b2, s00, s01, s02, s11, s12, s22
-            )
+            t[k + j], centre[k + j] = position4(dw, dz, dy, u[x, i + j], l2[k + j], inv_a, slopes, schur)
 
 
 # --- which samples can touch a row -----------------------------------------------------------------------------------
@@ -159,88 +147,65 @@ def least_on_box(lo0, hi0, lo1, hi1, r00, r01, r11):
     """Least value of a positive quadratic form on a rectangle."""
     if lo0 <= 0.0 and hi0 >= 0.0 and lo1 <= 0.0 and hi1 >= 0.0:
         return 0.0
-    return min(
-        min(_least(lo0, lo1, hi1, r00, r01, r11), _least(hi0, lo1, hi1, r00, r01, r11)),
-        min(_least(lo1, lo0, hi0, r11, r01, r00), _least(hi1, lo0, hi0, r11, r01, r00)),
+    return smaller(
+        smaller(_least(lo0, lo1, hi1, r00, r01, r11), _least(hi0, lo1, hi1, r00, r01, r11)),
+        smaller(_least(lo1, lo0, hi0, r11, r01, r00), _least(hi1, lo0, hi0, r11, r01, r00)),
     )
 
 
 @device_function
-def cell_of(x, origin, inv_width, cells):
-    """Cell of a coordinate, clipped to the list."""
-    c = floor((x - origin) * inv_width)
-    c = 0.0 if c < 0.0 else c
-    last = cells - 1.0
-    return np.int64(last if c > last else c)
-
-
-@array_function(host=False)
-def run_of(starts, geo, ints, r0, r1, r2, c0, c1):
-    """Samples [a, b) of bin (c0, c1) that can touch row (r0, r1, r2)."""
-    bin_start = (c0 * ints[BINS + 1] + c1) * ints[BINS + 2]
-    if ints[DIM] == 1:
-        row = np.int64(r2)  # rows of a line are shares of its samples
-        return starts[row], starts[row + 1]
-    lo0, hi0, lo1, hi1 = 0.0, 0.0, 0.0, 0.0
-    if ints[DIM] > 3:
-        hi0 = r0 - (geo[ORIGIN] + c0 / geo[WIDTH])
-        lo0 = r0 - (geo[ORIGIN] + (c0 + 1) / geo[WIDTH])
-    if ints[DIM] > 2:
-        hi1 = r1 - (geo[ORIGIN + 1] + c1 / geo[WIDTH + 1])
-        lo1 = r1 - (geo[ORIGIN + 1] + (c1 + 1) / geo[WIDTH + 1])
-    if ints[BOUNDS]:  # the whole box
-        lo, hi = r2 - geo[HALF + 2], r2 + geo[HALF + 2]
-    else:
-        near = geo[LAMBDA2] - least_on_box(lo0, hi0, lo1, hi1, geo[REST], geo[REST + 1], geo[REST + 2])
-        if near <= -1e-9:
-            return np.int64(0), np.int64(0)
-        half = math.sqrt(max(near, 0.0) / geo[S + 5]) * (1.0 + 1e-9) + 1e-6
-        p0, q0, p1, q1 = geo[SLOPE] * lo0, geo[SLOPE] * hi0, geo[SLOPE + 1] * lo1, geo[SLOPE + 1] * hi1
-        lo = r2 - (max(p0, q0) + max(p1, q1) + half)
-        hi = r2 - (min(p0, q0) + min(p1, q1) - half)
-    cells = ints[BINS + 2]
-    end = geo[ORIGIN + 2] + cells / geo[WIDTH + 2]
-    if lo > end or hi < geo[ORIGIN + 2]:
+def cells_between(lo, hi, origin, inv_width, cells):
+    """First cell and end of the cells that meet [lo, hi]; (0, 0) if none does."""
+    if lo > origin + cells / inv_width or hi < origin:
         return np.int64(0), np.int64(0)
-    first = cell_of(lo, geo[ORIGIN + 2], geo[WIDTH + 2], cells)
-    last = cell_of(hi, geo[ORIGIN + 2], geo[WIDTH + 2], cells)
-    return starts[bin_start + first], starts[bin_start + last + 1]
+    last = cells - 1.0
+    first, end = floor((lo - origin) * inv_width), floor((hi - origin) * inv_width)
+    first, end = larger(first, 0.0), larger(end, 0.0)
+    return np.int64(smaller(first, last)), np.int64(smaller(end, last)) + 1
 
 
 @array_function(host=False)
-def bins_of(geo, ints, axis, r):
-    """First bin and end of a bin axis that row coordinate r can touch."""
-    cells = ints[BINS + axis]
-    if ints[DIM] < 4 - axis:
-        return 0, 1
-    lo, hi = r - geo[HALF + axis], r + geo[HALF + axis]
-    if lo > geo[ORIGIN + axis] + cells / geo[WIDTH + axis] or hi < geo[ORIGIN + axis]:
-        return 0, 0
-    return (
-        cell_of(lo, geo[ORIGIN + axis], geo[WIDTH + axis], cells),
-        cell_of(hi, geo[ORIGIN + axis], geo[WIDTH + axis], cells) + 1,
-    )
-
-
-@array_function(host=False)
-def place_of(line, ints):
-    """Coordinates of a row on the outer axes, from its number."""
-    n1, n2 = ints[LINES + 1], ints[LINES + 2]
-    return np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
-
-
-@array_function(host=False)
-def bins_near(geo, ints, k0, k1):
+def bins_near(row, g):
     """Bins that a row can touch: the first on both axes, their number on the second axis, and on both."""
-    a0, e0 = bins_of(geo, ints, 0, k0)
-    a1, e1 = bins_of(geo, ints, 1, k1)
+    a0, e0 = cells_between(row[0] - g.half0, row[0] + g.half0, g.origin0, g.inv_width0, g.bins0)
+    a1, e1 = cells_between(row[1] - g.half1, row[1] + g.half1, g.origin1, g.inv_width1, g.bins1)
     return a0, a1, e1 - a1, (e0 - a0) * (e1 - a1)
 
 
 @array_function(host=False)
-def run_near(starts, geo, ints, k0, k1, k2, near, b):
-    """Samples [first, last) of the b-th of `bins_near` that can touch a row."""
-    return run_of(starts, geo, ints, k0, k1, k2, near[0] + b // near[2], near[1] + b % near[2])
+def run_near(starts, row, near, b, g):
+    """Samples [first, end) of the b-th of `bins_near` that can touch a row."""
+    if g.dim == 1:
+        share = np.int64(row[2])  # rows of a line are shares of its samples
+        return starts[share], starts[share + 1]
+    c0, c1 = near[0] + b // near[2], near[1] + b % near[2]
+    lo0, hi0, lo1, hi1 = 0.0, 0.0, 0.0, 0.0
+    if g.dim > 3:
+        hi0 = row[0] - (g.origin0 + c0 / g.inv_width0)
+        lo0 = row[0] - (g.origin0 + (c0 + 1) / g.inv_width0)
+    if g.dim > 2:
+        hi1 = row[1] - (g.origin1 + c1 / g.inv_width1)
+        lo1 = row[1] - (g.origin1 + (c1 + 1) / g.inv_width1)
+    if g.bounds:  # the whole box
+        lo, hi = row[2] - g.half2, row[2] + g.half2
+    else:
+        near2 = g.lambda2 - least_on_box(lo0, hi0, lo1, hi1, g.r00, g.r01, g.r11)
+        if near2 <= -1e-9:
+            return np.int64(0), np.int64(0)
+        half = math.sqrt(larger(near2, 0.0) / g.s22) * (1.0 + 1e-9) + 1e-6
+        p0, q0, p1, q1 = g.c0 * lo0, g.c0 * hi0, g.c1 * lo1, g.c1 * hi1
+        lo = row[2] - (larger(p0, q0) + larger(p1, q1) + half)
+        hi = row[2] - (smaller(p0, q0) + smaller(p1, q1) - half)
+    first, end = cells_between(lo, hi, g.origin2, g.inv_width2, g.bins2)
+    bin_start = (c0 * g.bins1 + c1) * g.bins2
+    return starts[bin_start + first], starts[bin_start + end]
+
+
+@array_function(host=False)
+def row_of(line, g):
+    """Coordinates of a row on the outer axes, from its number."""
+    n1, n2 = g.lines1, g.lines2
+    return np.float64(line // n2 // n1), np.float64(line // n2 % n1), np.float64(line % n2)
 
 
 # --- the product form: what a sample weighs on a row ------------------------------------------------------------------
@@ -255,15 +220,15 @@ def _squared(z, s, inv_l2):
 def outer_factor(value):
     """A function for the product of the kernels `value` along the outer axes; 1 for a radial kernel."""
 
-    def factor(u, i, inv_l2, k0, k1, k2, geo, ints):
-        kind, dim, f = ints[KIND] - PRODUCT, ints[DIM], 1.0
-        if kind >= 0:
+    def factor(u, i, inv_l2, row, g):
+        kind, dim, f = g.kind, g.dim, 1.0
+        if g.separable:
             if dim > 1:
-                f *= value(kind, _squared(k2 - u[dim - 2, i], geo[S + 5], inv_l2), geo[DECAY])
+                f *= value(kind, _squared(row[2] - u[dim - 2, i], g.s22, inv_l2), g.decay)
             if dim > 2:
-                f *= value(kind, _squared(k1 - u[dim - 3, i], geo[S + 3], inv_l2), geo[DECAY])
+                f *= value(kind, _squared(row[1] - u[dim - 3, i], g.s11, inv_l2), g.decay)
             if dim > 3:
-                f *= value(kind, _squared(k0 - u[0, i], geo[S], inv_l2), geo[DECAY])
+                f *= value(kind, _squared(row[0] - u[0, i], g.s00, inv_l2), g.decay)
         return f
 
     factor.__name__ = factor.__qualname__ = f"factor_{value.__name__}"  # the disk cache knows functions by their names
@@ -274,34 +239,33 @@ power_factor, any_factor = outer_factor(power_value), outer_factor(kernel_value)
 
 
 @array_function(host=False)
-def product_weight(w, u, i, l2, k0, k1, k2, geo, ints):
+def product_weight(w, u, i, l2, row, g):
     """Weight in quanta of sample i on a row, the power kernels along the outer axes included; a whole number."""
-    return np.float64(rint_i64(w * power_factor(u, i, 1.0 / l2, k0, k1, k2, geo, ints)))
+    return np.float64(rint_i64(w * power_factor(u, i, 1.0 / l2, row, g)))
+
+
+# --- which rows a sample can touch ------------------------------------------------------------------------------------
+
+
+@device_function
+def rows_between(x, half, lines):
+    """First row of an outer axis that the box of a sample at x touches, and the number of such rows."""
+    first, end = larger(ceiling(x - half), 0.0), smaller(floor(x + half) + 1.0, np.float64(lines))
+    return np.int64(first), np.int64(larger(end - first, 0.0))
 
 
 @array_function(host=False)
-def row_range(u, i, axis, dim, lines, geo):
-    """First row and end of one outer axis that the box of sample i touches."""
-    if dim < 4 - axis:
-        return 0, 1
-    x = u[dim - 4 + axis, i]
-    lo, hi = ceiling(x - geo[HALF + axis]), floor(x + geo[HALF + axis]) + 1.0
-    return np.int64(max(lo, 0.0)), np.int64(min(hi, np.float64(lines)))
-
-
-@array_function(host=False)
-def rows_near(u, i, geo, ints):
+def rows_near(u, i, g):
     """Rows that the box of sample i touches: the first on every outer axis, their number on the last two axes, and on all."""
-    dim = ints[DIM]
-    a0, e0 = row_range(u, i, 0, dim, ints[LINES], geo)
-    a1, e1 = row_range(u, i, 1, dim, ints[LINES + 1], geo)
-    a2, e2 = row_range(u, i, 2, dim, ints[LINES + 2], geo)
-    n1, n2 = max(e1 - a1, 0), max(e2 - a2, 0)
-    return a0, a1, a2, n1, n2, max(e0 - a0, 0) * n1 * n2
+    dim = g.dim
+    a0, n0 = rows_between(u[0, i], g.half0, g.lines0) if dim > 3 else (np.int64(0), np.int64(1))
+    a1, n1 = rows_between(u[dim - 3, i], g.half1, g.lines1) if dim > 2 else (np.int64(0), np.int64(1))
+    a2, n2 = rows_between(u[dim - 2, i], g.half2, g.lines2) if dim > 1 else (np.int64(0), np.int64(1))
+    return a0, a1, a2, n1, n2, n0 * n1 * n2
 
 
 @array_function(host=False)
-def row_near(near, r, ints):
+def row_near(near, r, g):
     """Number of the r-th of `rows_near`."""
     r0, r1, r2 = near[0] + r // (near[3] * near[4]), near[1] + r // near[4] % near[3], near[2] + r % near[4]
-    return (r0 * ints[LINES + 1] + r1) * ints[LINES + 2] + r2
+    return (r0 * g.lines1 + r1) * g.lines2 + r2

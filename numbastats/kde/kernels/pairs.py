@@ -6,6 +6,7 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core.kernel import array_function, host_loop
+from numbastats.kde.kernels.points import BALL_TYPE
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.kde import add_powers, fused, taylor5
 
@@ -141,35 +142,36 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
         vb[j] = fused(wi, vj[j], vi * wj[j])
 
 
-@host_loop("kde.pairs", (_f2, _f1, _f1, _i1, _f1, _i1, _f1, _f1, _f1, types.boolean, _f3))
-def pairs_loop(y, w, v, starts, grid, cells, hs, reaches, table, gaussian, sums):
-    """Sums of a task's samples for every bandwidth."""
+@host_loop("kde.pairs", (_f2, _f1, _f1, _i1, BALL_TYPE, _f1, _f1, _f1, types.boolean, _i1, _f3))
+def pairs_loop(y, w, v, starts, ball, hs, reaches, table, gaussian, tasks, sums):
+    """Sums for every bandwidth over the samples of tasks from the first of `tasks` on, of as many as the second says."""
     for index in prange(sums.shape[0]):
-        task = np.int64(index) + cells[3]
+        task, g = np.int64(index) + tasks[0], ball[0]
         d, n = y.shape
-        r2, wb, vb, x, s, b = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+        work = np.empty((6, LANES))
+        r2, wb, vb, x, s, b = work[0], work[1], work[2], work[3], work[4], work[5]
         acc = np.zeros((hs.size, 2, LANES))
-        inv_width, width = 1.0 / grid[3], grid[3]
-        for i in range(task, n, cells[4]):
+        inv_width, width = 1.0 / g.width, g.width
+        for i in range(task, n, tasks[1]):
             x0 = y[d - 3, i] if d > 2 else 0.0
             x1, x2 = y[d - 2, i], y[d - 1, i]
-            own0 = min(max(np.int64((x0 - grid[0]) * inv_width), 0), cells[0] - 1) if d > 2 else 0
-            own1 = min(max(np.int64((x1 - grid[1]) * inv_width), 0), cells[1] - 1)
+            own0 = min(max(np.int64((x0 - g.origin0) * inv_width), 0), g.cells0 - 1) if d > 2 else 0
+            own1 = min(max(np.int64((x1 - g.origin1) * inv_width), 0), g.cells1 - 1)
             for k in range(hs.size):
                 inverse, reach, held = 1.0 / hs[k], reaches[k], 0
-                for c0 in range(own0, min(cells[0], np.int64((x0 + reach - grid[0]) * inv_width) + 1) if d > 2 else 1):
-                    lo = max(grid[0] + c0 * width - x0, 0.0) if d > 2 else 0.0
-                    first1 = own1 if c0 == own0 else max(np.int64(0), np.int64((x1 - reach - grid[1]) * inv_width))
-                    for c1 in range(first1, min(cells[1], np.int64((x1 + reach - grid[1]) * inv_width) + 1)):
-                        lo1 = grid[1] + c1 * width - x1
+                for c0 in range(own0, min(g.cells0, np.int64((x0 + reach - g.origin0) * inv_width) + 1) if d > 2 else 1):
+                    lo = max(g.origin0 + c0 * width - x0, 0.0) if d > 2 else 0.0
+                    first1 = own1 if c0 == own0 else max(np.int64(0), np.int64((x1 - reach - g.origin1) * inv_width))
+                    for c1 in range(first1, min(g.cells1, np.int64((x1 + reach - g.origin1) * inv_width) + 1)):
+                        lo1 = g.origin1 + c1 * width - x1
                         lo1 = max(max(lo1, -lo1 - width), 0.0)
                         t = reach * reach - lo * lo - lo1 * lo1
                         if t < -1e-9 * reach * reach:
                             continue
                         half = np.sqrt(max(t, 0.0)) + 1e-6 * reach
-                        row = (c0 * cells[1] + c1) * cells[2]
-                        begin = min(max(np.int64((x2 - half - grid[2]) * inv_width), 0), cells[2] - 1)
-                        end = min(max(np.int64((x2 + half - grid[2]) * inv_width), 0), cells[2] - 1)
+                        row = (c0 * g.cells1 + c1) * g.cells2
+                        begin = min(max(np.int64((x2 - half - g.origin2) * inv_width), 0), g.cells2 - 1)
+                        end = min(max(np.int64((x2 + half - g.origin2) * inv_width), 0), g.cells2 - 1)
                         j, last = max(starts[row + begin], i + 1), starts[row + end + 1]
                         while j < last:
                             m = min(LANES - held, last - j)

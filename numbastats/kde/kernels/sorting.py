@@ -1,31 +1,41 @@
-"""Loops over the samples before those of the densities: moments, counts by cell, sorting by cell. On the host on every device."""
+"""Loops over the samples before those of the densities: moments, counts by cell, sorting by cell. On the host on every device.
+
+Scratch comes from one kind of `np.empty` each for floats and integers: Numba compiles the others once more for every loop.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from numba import prange, types
+from numba import from_dtype, prange, types
 
-from numbastats._core.kernel import array_function, host_loop
+from numbastats._core.kernel import array_function, device_function, host_loop
+from numbastats.kde.kernels.points import BALL_TYPE
+from numbastats.scalar.kde import larger, smaller
 
-__all__ = [
-    "BLOCK",
-    "CHUNKS",
-    "count_loop",
-    "extent_loop",
-    "line_loop",
-    "moments_loop",
-    "moments_of_cells_loop",
-    "place_loop",
-    "settle_loop",
-    "whiten_loop",
-]
+__all__ = ["AXIS", "BLOCK", "CHUNKS", "count_loop", "line_loop", "moments_loop", "moments_of_cells_loop", "place_loop"]
 
 CHUNKS = 8  # fixed, so that nothing depends on the number of threads
 BLOCK = 256
 
+AXIS = np.dtype(
+    [(name, "f8") for name in ("origin", "step", "low", "high", "first", "inverse", "coarse_inverse")]
+    + [(name, "i8") for name in ("axis", "cells", "coarse_cells")],
+    align=True,
+)
+"""How samples are sorted along one axis: column of the samples; origin and step of the index coordinates; the open interval
+of these that counts; origin, 1/width and number of the cells; 1/width and number of the coarse cells, which begin at `low`."""
 
-_f, _f1, _f2, _f3, _f4 = types.float64, *(types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
-_i1, _i2, _keys = types.int64[::1], types.int64[:, ::1], types.int32[::1]
+_f1, _f2, _f3, _f4 = (types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
+_i1, _i2, _keys, _axes = types.int64[::1], types.int64[:, ::1], types.int32[::1], types.Array(from_dtype(AXIS), 1, "C")
+
+
+@device_function
+def kept_in(cell, cells):
+    """A cell, or the nearest one of the list."""
+    cell = cell if cell > 0 else 0
+    return cell if cell < cells else cells - 1
 
 
 @host_loop("kde.moments", (_f2, _f1, _f1, _f2, _f3, _f2, _f2, _f3))
@@ -35,12 +45,13 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
         c = np.int64(index)
         n, d = x.shape
         a, b = c * n // sums.shape[0], (c + 1) * n // sums.shape[0]
-        column, lanes = np.zeros((d, BLOCK)), np.zeros((d, BLOCK))
-        least, most = np.full((d, BLOCK), np.inf), np.full((d, BLOCK), -np.inf)
-        crossed = np.zeros((d, d, BLOCK))
-        v, weight, lost, square = np.ones(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK)
+        column, lanes, crossed = np.empty((d, BLOCK)), np.empty((d, BLOCK)), np.empty((d * d, BLOCK))
+        least, most, weights = np.empty((d, BLOCK)), np.empty((d, BLOCK)), np.empty((4, BLOCK))
+        column[:], lanes[:], crossed[:], least[:], most[:], weights[:] = 0.0, 0.0, 0.0, math.inf, -math.inf, 0.0
+        v, weight, lost, square = weights[0], weights[1], weights[2], weights[3]
+        v[:] = 1.0
         for first in range(a, b, BLOCK):
-            m = min(BLOCK, b - first)
+            m = smaller(BLOCK, b - first)
             if w.size > 1:
                 wb = w[first : first + m]
                 for k in range(m):
@@ -56,89 +67,100 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
                 for k in range(m):
                     z[k] = xb[k, i]
                 for k in range(m):
-                    lo[k] = min(z[k], lo[k])
-                    hi[k] = max(z[k], hi[k])
+                    lo[k] = smaller(z[k], lo[k])
+                    hi[k] = larger(z[k], hi[k])
                     z[k] -= si
                     t[k] += v[k] * z[k]
                 for j in range(i + 1):
-                    other, cross = column[j], crossed[i, j]
+                    other, cross = column[j], crossed[i * d + j]
                     for k in range(m):
                         cross[k] += v[k] * z[k] * other[k]
         for i in range(d):
-            low[c, i] = least[i].min()
-            high[c, i] = most[i].max()
-            sums[c, i] = lanes[i].sum()
+            lowest, highest, total = math.inf, -math.inf, 0.0
+            for k in range(BLOCK):
+                lowest, highest = smaller(lowest, least[i, k]), larger(highest, most[i, k])
+                total += lanes[i, k]
+            low[c, i], high[c, i], sums[c, i] = lowest, highest, total
             for j in range(i + 1):
-                products[c, i, j] = crossed[i, j].sum()
+                total = 0.0
+                for k in range(BLOCK):
+                    total += crossed[i * d + j, k]
+                products[c, i, j] = total
         for k in range(BLOCK):
-            totals[c, 0, k] = weight[k]
-            totals[c, 1, k] = lost[k]
-            totals[c, 2, k] = square[k]
+            totals[c, 0, k], totals[c, 1, k], totals[c, 2, k] = weight[k], lost[k], square[k]
 
 
-@host_loop("kde.sort_line", (_f1, _f1, _f, _f, _f, _f, _f, _f1, _i1, _f4))
-def line_loop(x, w, origin, step, low, high, inverse, u, inside, coarse):
+@host_loop("kde.sort_line", (_f1, _f1, _axes, _f1, _i1, _f4))
+def line_loop(x, w, axes, u, inside, coarse):
     """Index coordinates on a line, and the weight in coarse cells."""
     for index in prange(coarse.shape[0]):
         c = np.int64(index)
-        n = x.size
+        n, axis = x.size, axes[0]
+        origin, step, low, high, inverse = axis.origin, axis.step, axis.low, axis.high, axis.coarse_inverse
         a, b = c * n // coarse.shape[0], (c + 1) * n // coarse.shape[0]
-        cell = np.empty(BLOCK, np.int64)
-        last = coarse.shape[2] - 1
+        work, weight, count = np.empty((1, BLOCK), np.int64), coarse[c], np.int64(0)
+        cell, cells = work[0], coarse.shape[2]
         for first in range(a, b, BLOCK):
-            m = min(BLOCK, b - first)
+            m = smaller(BLOCK, b - first)
             xb, ub = x[first : first + m], u[first : first + m]
             for k in range(m):
                 v = (xb[k] - origin) / step
-                v = max(low - 2.0, min(v, high + 2.0))  # what cannot touch the grid stays just outside
+                v = larger(low - 2.0, smaller(v, high + 2.0))  # what cannot touch the grid stays just outside
                 ub[k] = v
-                cell[k] = min(max(np.int64((v - low) * inverse), 0), last)
+                cell[k] = kept_in(np.int64((v - low) * inverse), cells)
             for k in range(m):
                 if ub[k] > low and ub[k] < high:
-                    inside[c] += 1
-                    coarse[c, k & 3, cell[k], 1] += 1.0  # four histograms: neighbours rarely wait for each other
+                    count += 1
+                    weight[k & 3, cell[k], 1] += 1.0  # four histograms: neighbours rarely wait for each other
                     if w.size > 1:
-                        coarse[c, k & 3, cell[k], 0] += w[first + k]
+                        weight[k & 3, cell[k], 0] += w[first + k]
+        inside[c] = count
 
 
-@host_loop("kde.count", (_f2, _f1, _f1, _f1, _i1, _f1, _f1, _f1, _f1, _i1, _f1, _i1, _keys, _i2, _f3))
-def count_loop(x, w, origin, step, axes, low, high, cell0, inverse, cells, coarse_inverse, coarse_cells, key, counts, coarse):
-    """Cell of every sample, samples per cell, weight per coarse cell."""
+@host_loop("kde.count", (_f2, _f1, _axes, _keys, _i2, _f3))
+def count_loop(x, w, axes, key, counts, coarse):
+    """Cell of every sample, samples per cell; number and weight per coarse cell, if there are any."""
     for index in prange(counts.shape[0]):
         c = np.int64(index)
         n, d = x.shape
         a, b = c * n // counts.shape[0], (c + 1) * n // counts.shape[0]
-        mine, weight = counts[c], coarse[c]
-        cell, block, inside = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+        mine, weight, column, work = counts[c], coarse[c], np.empty((1, BLOCK)), np.empty((3, BLOCK), np.int64)
+        u, cell, block, inside = column[0], work[0], work[1], work[2]
         for first in range(a, b, BLOCK):
-            m = min(BLOCK, b - first)
+            m = smaller(BLOCK, b - first)
             xb = x[first : first + m]
             for k in range(m):
                 cell[k] = 0
                 block[k] = 0
                 inside[k] = 1
             for j in range(d):
-                axis = axes[j]
-                g, s, lo, hi, ci, bc = origin[axis], step[axis], low[j], high[j], coarse_inverse[j], coarse_cells[j]
-                o, inv, size = cell0[j], inverse[j], cells[j]
+                r = axes[j]
+                axis, g, s, lo, hi, ci, bc = r.axis, r.origin, r.step, r.low, r.high, r.coarse_inverse, r.coarse_cells
+                o, inv, size = r.first, r.inverse, r.cells
                 for k in range(m):
-                    u = (xb[k, axis] - g) / s
-                    inside[k] = inside[k] if (u > lo and u < hi) else 0
-                    u = min(max(u, lo), hi)
-                    block[k] = block[k] * bc + min(np.int64((u - lo) * ci), bc - 1)
-                    cell[k] = cell[k] * size + min(max(np.int64((u - o) * inv), 0), size - 1)
+                    u[k] = (xb[k, axis] - g) / s
+                for k in range(m):
+                    inside[k] = inside[k] if (u[k] > lo and u[k] < hi) else 0
+                    u[k] = smaller(larger(u[k], lo), hi)
+                if bc > 1:
+                    for k in range(m):
+                        block[k] = block[k] * bc + smaller(np.int64((u[k] - lo) * ci), bc - 1)
+                if size > 1:
+                    for k in range(m):
+                        cell[k] = cell[k] * size + kept_in(np.int64((u[k] - o) * inv), size)
             for k in range(m):
                 if inside[k]:
                     key[first + k] = cell[k]
                     mine[cell[k] + 1] += 1
-                    weight[block[k], 1] += 1.0
-                    if w.size > 1:
-                        weight[block[k], 0] += w[first + k]
+                    if weight.size > 0:
+                        weight[block[k], 1] += 1.0
+                        if w.size > 1:
+                            weight[block[k], 0] += w[first + k]
                 else:
                     key[first + k] = -1
 
 
-@array_function
+@array_function(host=False)
 def _positions(key, at):
     """Turn cells into positions in the sorted order; -1 stays."""
     for k in range(key.size):
@@ -149,7 +171,7 @@ def _positions(key, at):
             key[k] = p
 
 
-@array_function
+@array_function(host=False)
 def _move(values, key, out):
     """Copy values to their positions."""
     for k in range(key.size):
@@ -157,8 +179,8 @@ def _move(values, key, out):
             out[key[k]] = values[k]
 
 
-@host_loop("kde.place", (_f2, _f1, _f1, _f1, _f1, _i1, _keys, _i2, _f2, _f1, _f1))
-def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
+@host_loop("kde.place", (_f2, _f1, _f1, _axes, _keys, _i2, _f2, _f1, _f1))
+def place_loop(x, w, lam, axes, key, offsets, u, w_out, lam_out):
     """Index coordinates, weights and scales in the order of the cells."""
     for index in prange(offsets.shape[0]):
         c = np.int64(index)
@@ -167,8 +189,7 @@ def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
         to = key[a:b]
         _positions(to, offsets[c])
         for j in range(d):  # an axis at a time: fewer streams to write
-            axis = axes[j]
-            g, s, out, xb = origin[axis], step[axis], u[j], x[a:b]
+            axis, g, s, out, xb = axes[j].axis, axes[j].origin, axes[j].step, u[j], x[a:b]
             for k in range(b - a):
                 if to[k] >= 0:
                     out[to[k]] = (xb[k, axis] - g) / s
@@ -178,97 +199,17 @@ def place_loop(x, w, lam, origin, step, axes, key, offsets, u, w_out, lam_out):
             _move(lam[a:b], to, lam_out)
 
 
-# --- listed points --------------------------------------------------------------------------------------------------------
-
-
-@host_loop("kde.extent", (_f2, _f1, _f2, _f2, _f2))
-def extent_loop(x, mean, factor, low, high):
-    """Least and largest whitened coordinates of a chunk."""
-    for index in prange(low.shape[0]):
-        c = np.int64(index)
-        n, d = x.shape
-        a, b = c * n // low.shape[0], (c + 1) * n // low.shape[0]
-        least, most = np.full((d, BLOCK), np.inf), np.full((d, BLOCK), -np.inf)
-        y = np.empty(BLOCK)
-        for first in range(a, b, BLOCK):
-            m = min(BLOCK, b - first)
-            xb = x[first : first + m]
-            for j in range(d):
-                y[:] = 0.0
-                for i in range(j + 1):
-                    f, z = factor[j, i], mean[i]
-                    for k in range(m):
-                        y[k] += f * (xb[k, i] - z)
-                lo, hi = least[j], most[j]
-                for k in range(m):
-                    lo[k] = min(lo[k], y[k])
-                    hi[k] = max(hi[k], y[k])
-        for j in range(d):
-            low[c, j] = least[j].min()
-            high[c, j] = most[j].max()
-
-
-@host_loop("kde.whiten", (_f2, _f1, _f2, _f1, _i1, _keys, _i2))
-def whiten_loop(x, mean, factor, grid, cells, key, counts):
-    """Cell of every whitened sample, samples per cell."""
-    for index in prange(counts.shape[0]):
-        c = np.int64(index)
-        n, d = x.shape
-        a, b = c * n // counts.shape[0], (c + 1) * n // counts.shape[0]
-        mine, inverse = counts[c], 1.0 / grid[3]
-        y, cell = np.empty(BLOCK), np.empty(BLOCK, np.int64)
-        for first in range(a, b, BLOCK):
-            m = min(BLOCK, b - first)
-            xb = x[first : first + m]
-            cell[:] = 0
-            for j in range(max(d - 3, 0), d):
-                y[:] = 0.0
-                for i in range(j + 1):
-                    f, z = factor[j, i], mean[i]
-                    for k in range(m):
-                        y[k] += f * (xb[k, i] - z)
-                o, size = grid[j - d + 3], cells[j - d + 3]
-                for k in range(m):
-                    cell[k] = cell[k] * size + min(max(np.int64((y[k] - o) * inverse), 0), size - 1)
-            for k in range(m):
-                key[first + k] = cell[k]
-                mine[cell[k] + 1] += 1
-
-
-@host_loop("kde.settle", (_f2, _f1, _f1, _f1, _f2, _keys, _i2, _f2, _f1, _f1))
-def settle_loop(x, w, lam, mean, factor, key, offsets, y, w_out, lam_out):
-    """Whitened coordinates, weights and scales in the order of the cells."""
-    for index in prange(offsets.shape[0]):
-        c = np.int64(index)
-        n, d = x.shape
-        a, b = c * n // offsets.shape[0], (c + 1) * n // offsets.shape[0]
-        to, xb = key[a:b], x[a:b]
-        _positions(to, offsets[c])
-        for j in range(d):
-            out = y[j]
-            for k in range(b - a):
-                v = 0.0
-                for i in range(j + 1):
-                    v += factor[j, i] * (xb[k, i] - mean[i])
-                out[to[k]] = v
-        if w.size > 1:
-            _move(w[a:b], to, w_out)
-        if lam.size > 1:
-            _move(lam[a:b], to, lam_out)
-
-
-@host_loop("kde.moments_of_cells", (_f2, _f1, _i1, _f1, _i1, _f2))
-def moments_of_cells_loop(y, w, starts, grid, cells, table):
+@host_loop("kde.moments_of_cells", (_f2, _f1, _i1, BALL_TYPE, _f2))
+def moments_of_cells_loop(y, w, starts, ball, table):
     """Weight, first and second moments of the samples of every cell about its centre."""
-    for index in prange(cells[0] * cells[1]):
-        c0 = np.int64(index)
-        d = y.shape[0]
-        for c2 in range(cells[2]):
-            cell = c0 * cells[2] + c2
+    for index in prange(ball[0].cells0 * ball[0].cells1):
+        c, g, d = np.int64(index), ball[0], y.shape[0]
+        m0 = g.origin0 + (c // g.cells1 + 0.5) * g.width
+        m1 = g.origin1 + (c % g.cells1 + 0.5) * g.width
+        for c2 in range(g.cells2):
+            cell = c * g.cells2 + c2
             s0, s1, s2, s3, s4 = 0.0, 0.0, 0.0, 0.0, 0.0
-            m0 = grid[0] + (c0 // cells[1] + 0.5) * grid[3]
-            m1 = grid[1] + (c0 % cells[1] + 0.5) * grid[3]
-            m2 = grid[2] + (c2 + 0.5) * grid[3]
+            m2 = g.origin2 + (c2 + 0.5) * g.width
             for k in range(starts[cell], starts[cell + 1]):
                 v = w[k] if w.size > 1 else w[0]
                 e0 = y[d - 3, k] - m0 if d > 2 else 0.0
@@ -279,8 +220,4 @@ def moments_of_cells_loop(y, w, starts, grid, cells, table):
                 s2 += v * e1
                 s3 += v * e2
                 s4 += v * (e0 * e0 + e1 * e1 + e2 * e2)
-            table[cell, 0] = s0
-            table[cell, 1] = s1
-            table[cell, 2] = s2
-            table[cell, 3] = s3
-            table[cell, 4] = s4
+            table[cell, 0], table[cell, 1], table[cell, 2], table[cell, 3], table[cell, 4] = s0, s1, s2, s3, s4

@@ -9,28 +9,12 @@ third difference of every row, 8 bytes a cell; longer blocks are variant b.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from numbastats._core.kernel import array_function, device_function
-from numbastats.kde.kernels.geometry import (
-    CHUNK,
-    DIM,
-    INV_A,
-    INV_BLOCK,
-    KIND,
-    LENGTH,
-    LOG_BLOCK,
-    MODE,
-    PRODUCT,
-    SCALE,
-    bins_near,
-    place_of,
-    position,
-    position1,
-    positions,
-    product_weight,
-    run_near,
-)
+from numbastats.kde.kernels.geometry import CHUNK, bins_near, position, positions, product_weight, row_of, run_near
 from numbastats.scalar import kde as forms
 from numbastats.scalar.bits import add_ends
 from numbastats.scalar.kde import (
@@ -42,10 +26,12 @@ from numbastats.scalar.kde import (
     shift2,
     shift4,
     shift6,
+    smaller,
     third_difference,
 )
 
 STRIDE = (1, 4, 5, 7)  # int64 per cell of a row's buffer, by the kernel's power: 2p + 1 coefficients, one vector for p = 1
+STATE = {"c": 1, 0: 1, 1: 3, 2: 5, 3: 7}  # the same of a state, where "c" keeps third differences
 
 # --- one sample on one row: interval, and coefficients about cell 0 ------------------------------------------------------
 
@@ -115,14 +101,50 @@ def quantise3(t, centre, q, length, inv_block, derivative):
 
 
 # --- many samples on one row, CPU: a vectorised pass computes, a second adds ------------------------------------------------
-# t, centre, weights hold CHUNK samples of which the first m count; `stride` numbers of `acc` belong to a cell; lo, hi, top, pairs
-# are scratch. All arrays are whole: a slice in these loops would cost more than their work.
+# The first m of CHUNK samples count; `stride` numbers of `acc` belong to a cell. All arrays are whole: a slice in these loops
+# would cost more than their work.
+
+
+class Work(NamedTuple):
+    """Scratch of a task: arrays for a chunk of samples, seven numbers for each in `pairs`; first and end of every run."""
+
+    t: Any
+    centre: Any
+    weights: Any
+    scales: Any
+    lo: Any
+    hi: Any
+    top: Any
+    pairs: Any
+    runs: Any
+
+
+@array_function(host=False, allocates=True)
+def work_for(q, lam2, g):
+    """`Work` for the samples and the cells of a grid, and 8 integers for running sums."""
+    n = CHUNK + 24  # neighbours must not lie a page apart
+    f, i = np.empty(4 * n + 8), np.empty(10 * n + 16, np.int64)
+    f, i = f[-(f.ctypes.data >> 3) & 7 :], i[-(i.ctypes.data >> 3) & 7 :]  # vectors must not lie across cache lines
+    f[:], i[:] = 0.0, 0
+    f[2 * n : 3 * n] = q[0]
+    f[3 * n :] = lam2[0]
+    runs = np.empty((2, g.bins0 * g.bins1), np.int64)
+    t, centre, weights, scales, lo, hi, top = (
+        f[:n],
+        f[n : 2 * n],
+        f[2 * n : 3 * n],
+        f[3 * n :],
+        i[:n],
+        i[n : 2 * n],
+        i[2 * n : 3 * n],
+    )
+    return Work(t, centre, weights, scales, lo, hi, top, i[3 * n : 10 * n], runs), i[10 * n : 10 * n + 8]
 
 
 @device_function
-def add0(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+def add0(work, m, stride, g, acc):
     """Power 0: counts."""
-    length = ints[LENGTH]
+    t, centre, weights, lo, hi, length = work.t, work.centre, work.weights, work.lo, work.hi, g.length
     for j in range(CHUNK):
         lo[j], hi[j] = row_interval_strict(t[j], centre[j], length)
     for j in range(m):
@@ -131,9 +153,10 @@ def add0(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
 
 
 @device_function
-def _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs):
-    length, inv_block = ints[LENGTH], geo[INV_BLOCK]
-    if ints[MODE] == 1:
+def _pairs1(work, stride, g):
+    t, centre, weights, lo, hi, top, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.top, work.pairs
+    length, inv_block = g.length, g.inv_block
+    if g.mode == 1:
         for j in range(CHUNK):
             a, b, pairs[2 * j], pairs[2 * j + 1] = density1(t[j], centre[j], weights[j], length, inv_block)
             lo[j], hi[j], top[j] = stride * a, stride * b, -np.int64(weights[j])
@@ -144,17 +167,19 @@ def _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs):
 
 
 @device_function
-def add1(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+def add1(work, m, stride, g, acc):
     """Power 1, and the derivative."""
-    _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs)
+    _pairs1(work, stride, g)
+    lo, hi, pairs, top = work.lo, work.hi, work.pairs, work.top
     for j in range(m):
         add_ends(acc, lo[j], hi[j], pairs, 2 * j, top[j])
 
 
 @device_function
-def add_third(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+def add_third(work, m, stride, g, acc):
     """`add1` for blocks of one cell and a buffer of third differences."""
-    _pairs1(t, centre, weights, stride, geo, ints, lo, hi, top, pairs)
+    _pairs1(work, stride, g)
+    weights, lo, hi, pairs = work.weights, work.lo, work.hi, work.pairs
     one, two = np.uint64(1), np.uint64(2)
     for j in range(m):
         q = np.int64(weights[j])
@@ -170,7 +195,8 @@ def add_third(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc)
 
 
 @device_function
-def _add_channels(lo, hi, pairs, channels, m, acc):
+def _add_channels(work, channels, m, acc):
+    lo, hi, pairs = work.lo, work.hi, work.pairs
     for j in range(m):
         i, e = np.uint64(lo[j]), np.uint64(hi[j])
         for c in range(channels):
@@ -180,21 +206,23 @@ def _add_channels(lo, hi, pairs, channels, m, acc):
 
 
 @device_function
-def add2(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+def add2(work, m, stride, g, acc):
     """Power 2, and the derivative."""
-    length, inv_block, derivative = ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3
+    t, centre, weights, lo, hi, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.pairs
+    length, inv_block, derivative = g.length, g.inv_block, g.mode > 3
     for j in range(CHUNK):
         a, b, pairs[j], pairs[CHUNK + j], pairs[2 * CHUNK + j], pairs[3 * CHUNK + j], pairs[4 * CHUNK + j] = quantise2(
             t[j], centre[j], weights[j], length, inv_block, derivative
         )
         lo[j], hi[j] = stride * a, stride * b
-    _add_channels(lo, hi, pairs, 5, m, acc)
+    _add_channels(work, 5, m, acc)
 
 
 @device_function
-def add3(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
+def add3(work, m, stride, g, acc):
     """Power 3, and the derivative."""
-    length, inv_block, derivative = ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3
+    t, centre, weights, lo, hi, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.pairs
+    length, inv_block, derivative = g.length, g.inv_block, g.mode > 3
     for j in range(CHUNK):
         (
             a,
@@ -208,16 +236,16 @@ def add3(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc):
             pairs[6 * CHUNK + j],
         ) = quantise3(t[j], centre[j], weights[j], length, inv_block, derivative)
         lo[j], hi[j] = stride * a, stride * b
-    _add_channels(lo, hi, pairs, 7, m, acc)
+    _add_channels(work, 7, m, acc)
 
 
 @array_function(host=False)
-def runs_of(starts, geo, ints, k0, k1, k2, runs):
+def runs_of(starts, row, g, runs):
     """Runs of samples that can touch a row, first and end; their number."""
     count = 0
-    near = bins_near(geo, ints, k0, k1)
+    near = bins_near(row, g)
     for b in range(near[3]):
-        first, last = run_near(starts, geo, ints, k0, k1, k2, near, b)
+        first, last = run_near(starts, row, near, b, g)
         if first < last:
             runs[0, count], runs[1, count] = first, last
             count += 1
@@ -232,38 +260,36 @@ def _copy(source, first, target, at, m):
 
 
 @array_function(host=False)
-def _weigh(u, q, first, m, l2, at, k0, k1, k2, geo, ints, weights):
+def _weigh(u, q, first, m, at, row, g, work):
     """Weights of the product form on a row."""
+    l2, weights = work.scales, work.weights
     for j in range(m):
         w = q[first + j] if q.size > 1 else q[0]
-        weights[at + j] = product_weight(w, u, first + j, l2[at + j], k0, k1, k2, geo, ints)
+        weights[at + j] = product_weight(w, u, first + j, l2[at + j], row, g)
 
 
 def row_scatter(add):
     """A function that adds, by `add`, all samples that touch a row to its buffer, and says whether there were any."""
 
-    def scatter(u, q, lam2, starts, geo, ints, line, stride, work, acc):
-        t, centre, weights, scales, lo, hi, top, pairs, runs = work  # `rows.buffers`
-        k0, k1, k2 = place_of(line, ints)
-        separable = ints[KIND] >= PRODUCT
-        dim = np.int64(1) if separable else ints[DIM]
-        count, run = runs_of(starts, geo, ints, k0, k1, k2, runs), 0
+    def scatter(u, q, lam2, starts, g, line, stride, work, acc):
+        row, runs = row_of(line, g), work.runs
+        count, run = runs_of(starts, row, g, runs), 0
         while run < count:
-            m = 0
+            m = np.int64(0)  # not a literal, for which what takes it would be compiled once more
             while m < CHUNK and run < count:  # short runs share a chunk
-                first = runs[0, run]
-                take = min(CHUNK - m, runs[1, run] - first)
+                first, end = runs[0, run], runs[1, run]
+                take = smaller(CHUNK - m, end - first)
                 if lam2.size > 1:
-                    _copy(lam2, first, scales, m, take)
-                if separable:
-                    _weigh(u, q, first, take, scales, m, k0, k1, k2, geo, ints, weights)
+                    _copy(lam2, first, work.scales, m, take)
+                if g.separable:
+                    _weigh(u, q, first, take, m, row, g, work)
                 elif q.size > 1:
-                    _copy(q, first, weights, m, take)
-                positions(u, first, take, scales, m, k0, k1, k2, dim, geo, t, centre)
+                    _copy(q, first, work.weights, m, take)
+                positions(u, first, take, work.scales, m, row, g, work.t, work.centre)
                 m += take
-                runs[0, run] += take
-                run += 1 if runs[0, run] == runs[1, run] else 0
-            add(t, centre, weights, m, stride, geo, ints, lo, hi, top, pairs, acc)
+                runs[0, run] = first + take
+                run += 1 if first + take == end else 0
+            add(work, m, stride, g, acc)
         return count > 0
 
     scatter.__name__ = scatter.__qualname__ = f"scatter_{add.__name__}"  # the disk cache knows functions by their names
@@ -290,20 +316,20 @@ def _place(k, log_block, inv_block):
 
 
 @array_function(host=False)
-def emit0(acc, lo, hi, stride, ints, geo, s, row):
+def emit0(acc, lo, hi, stride, g, s, row):
     """Counts."""
     total, r, a = s[0], row[lo:hi], acc[lo:hi]
     for i in range(r.size):
         total += a[i]
-        r[i] = geo[SCALE] * np.float64(total)
+        r[i] = g.scale * np.float64(total)
     s[0] = total
 
 
 @array_function(host=False)
-def emit1(acc, lo, hi, stride, ints, geo, s, row):
+def emit1(acc, lo, hi, stride, g, s, row):
     """Degree 2."""
     s0, s1, s2 = s[0], s[1], s[2]
-    log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
+    log_block, inv_block, scale, clamp = g.log_block, g.inv_block, g.scale, g.mode < 4
     r, a = row[lo:hi], acc[stride * lo : stride * hi]
     for i in range(r.size):
         s0 += a[stride * i]
@@ -317,10 +343,10 @@ def emit1(acc, lo, hi, stride, ints, geo, s, row):
 
 
 @array_function(host=False)
-def emit_third(acc, lo, hi, stride, ints, geo, s, row):
+def emit_third(acc, lo, hi, stride, g, s, row):
     """From third differences."""
     s1, s2, s3 = s[0], s[1], s[2]
-    scale, r, a = geo[SCALE], row[lo:hi], acc[lo:hi]
+    scale, r, a = g.scale, row[lo:hi], acc[lo:hi]
     for i in range(r.size):
         s1 += a[i]
         s2 += s1
@@ -330,9 +356,9 @@ def emit_third(acc, lo, hi, stride, ints, geo, s, row):
 
 
 @array_function(host=False)
-def emit2(acc, lo, hi, stride, ints, geo, s, row):
+def emit2(acc, lo, hi, stride, g, s, row):
     """Degree 4."""
-    log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
+    log_block, inv_block, scale, clamp = g.log_block, g.inv_block, g.scale, g.mode < 4
     for k in range(lo, hi):
         for c in range(5):
             s[c] += acc[k * stride + c]
@@ -344,9 +370,9 @@ def emit2(acc, lo, hi, stride, ints, geo, s, row):
 
 
 @array_function(host=False)
-def emit3(acc, lo, hi, stride, ints, geo, s, row):
+def emit3(acc, lo, hi, stride, g, s, row):
     """Degree 6."""
-    log_block, inv_block, scale, clamp = ints[LOG_BLOCK], geo[INV_BLOCK], geo[SCALE], ints[MODE] < 4
+    log_block, inv_block, scale, clamp = g.log_block, g.inv_block, g.scale, g.mode < 4
     for k in range(lo, hi):
         for c in range(7):
             s[c] += acc[k * stride + c]
@@ -364,49 +390,46 @@ def emit3(acc, lo, hi, stride, ints, geo, s, row):
 @device_function
 def pick(numbers, j):
     """The j-th of seven numbers."""
-    a, b, c, d, e, f, g = numbers
-    return a if j == 0 else b if j == 1 else c if j == 2 else d if j == 3 else e if j == 4 else f if j == 5 else g
+    a, b, c, d, e, f, h = numbers
+    return a if j == 0 else b if j == 1 else c if j == 2 else d if j == 3 else e if j == 4 else f if j == 5 else h
 
 
 @array_function(host=False)
-def sample_on_row(u, i, q, lam2, k0, k1, k2, geo, ints):
+def sample_on_row(u, i, q, lam2, row, g):
     """(t, centre), weight in quanta of sample i on a row."""
     l2 = lam2[i] if lam2.size > 1 else lam2[0]
     w = q[i] if q.size > 1 else q[0]
-    if ints[KIND] < PRODUCT:
-        t, centre = position(u, i, l2, k0, k1, k2, ints[DIM], geo)
-        return t, centre, w
-    t, centre = position1(u[u.shape[0] - 1, i], l2, geo[INV_A])
-    return t, centre, product_weight(w, u, i, l2, k0, k1, k2, geo, ints)
+    t, centre = position(u, i, l2, row, g)
+    return t, centre, product_weight(w, u, i, l2, row, g) if g.separable else w
 
 
 @array_function(host=False)
-def update0(t, centre, w, geo, ints):
+def update0(t, centre, w, g):
     """Power 0."""
     zero = np.int64(0)
-    lo, hi = row_interval_strict(t, centre, ints[LENGTH])
+    lo, hi = row_interval_strict(t, centre, g.length)
     numbers = np.int64(w), zero, zero, zero, zero, zero, zero
     return lo, hi, 1, numbers, numbers
 
 
 @array_function(host=False)
-def update1(t, centre, w, geo, ints):
+def update1(t, centre, w, g):
     """Power 1, and the derivative."""
     zero = np.int64(0)
-    if ints[MODE] == 1:
-        lo, hi, a, b = density1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
+    if g.mode == 1:
+        lo, hi, a, b = density1(t, centre, w, g.length, g.inv_block)
         c = -np.int64(w)
     else:
-        lo, hi, a, b = slope1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
+        lo, hi, a, b = slope1(t, centre, w, g.length, g.inv_block)
         c = zero
     numbers = a, b, c, zero, zero, zero, zero
     return lo, hi, 3, numbers, numbers
 
 
 @array_function(host=False)
-def update_third(t, centre, w, geo, ints):
+def update_third(t, centre, w, g):
     """Power 1, third differences."""
-    lo, hi, value, rise = density1(t, centre, w, ints[LENGTH], geo[INV_BLOCK])
+    lo, hi, value, rise = density1(t, centre, w, g.length, g.inv_block)
     q, zero = np.int64(w), np.int64(0)
     a, b, c = third_difference(value, rise, q, lo)
     d, e, f = third_difference(value, rise, q, hi)
@@ -414,18 +437,18 @@ def update_third(t, centre, w, geo, ints):
 
 
 @array_function(host=False)
-def update2(t, centre, w, geo, ints):
+def update2(t, centre, w, g):
     """Power 2, and the derivative."""
     zero = np.int64(0)
-    lo, hi, a, b, c, d, e = quantise2(t, centre, w, ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3)
+    lo, hi, a, b, c, d, e = quantise2(t, centre, w, g.length, g.inv_block, g.mode > 3)
     numbers = a, b, c, d, e, zero, zero
     return lo, hi, 5, numbers, numbers
 
 
 @array_function(host=False)
-def update3(t, centre, w, geo, ints):
+def update3(t, centre, w, g):
     """Power 3, and the derivative."""
-    lo, hi, a, b, c, d, e, f, g = quantise3(t, centre, w, ints[LENGTH], geo[INV_BLOCK], ints[MODE] > 3)
+    lo, hi, a, b, c, d, e, f, g = quantise3(t, centre, w, g.length, g.inv_block, g.mode > 3)
     numbers = a, b, c, d, e, f, g
     return lo, hi, 7, numbers, numbers
 
