@@ -204,7 +204,7 @@ class BayesProbit(Estimator):
         standardize: bool = False,
         quantize: bool = False,
         callback_every: int | None = None,
-        dtype: Storage | DTypeLike = None,
+        dtype: Storage | DTypeLike | None = None,
         device: Device | None = None,
         workers: int | None = None,
         rng: RNG = None,
@@ -607,7 +607,9 @@ class BayesProbit(Estimator):
         self._fitted()
         params = {f.name: getattr(self._options, f.name) for f in dataclasses.fields(self._options)}
         params = {n: v for n, v in params.items() if n not in ("rng", "callback", "workers", "device")}
-        arrays = {f"draws_{n}": v for n, v in self.draws_.items()} | {f"moments_{n}": v for n, v in self.moments_.items()}
+        arrays: dict[str, Any] = {f"draws_{n}": v for n, v in self.draws_.items()} | {
+            f"moments_{n}": v for n, v in self.moments_.items()
+        }
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
@@ -705,7 +707,7 @@ class HorseshoeProbit(BayesProbit):
         standardize: bool = False,
         quantize: bool = False,
         callback_every: int | None = None,
-        dtype: Storage | DTypeLike = None,
+        dtype: Storage | DTypeLike | None = None,
         device: Device | None = None,
         workers: int | None = None,
         rng: RNG = None,

@@ -168,7 +168,7 @@ def near_one(w):
     return w / top if np.isfinite(top) and top > 0 and not 1e-100 < top < 1e100 else w
 
 
-def _prepare(samples, weights):
+def _prepare(samples, weights) -> tuple[np.ndarray, np.ndarray | None, float]:
     """Samples of positive weight, their weights or None, and the effective number."""
     x = real64(unmasked(samples))
     x = x[:, None] if x.ndim == 1 else x
@@ -427,7 +427,8 @@ def plugin(
     True
     """
     if np.ndim(samples) == 2 and np.shape(samples)[1] > 1:
-        return _plugin_whitened(*_prepare(samples, weights), workers) * canonical_ratio(kernel, np.shape(samples)[1])
+        x, w, n = _prepare(samples, weights)
+        return _plugin_whitened(x, w, n, workers) * canonical_ratio(kernel, np.shape(samples)[1])
     x, w, n, sd = _one_dimension("plugin", samples, weights)
     share = np.arange(len(x)) if w is None else np.concatenate([[0.0], np.cumsum(w[1:] + w[:-1])])
     quartiles = np.interp([0.25 * share[-1], 0.75 * share[-1]], share, x)  # for equal weights those of NumPy
@@ -625,7 +626,7 @@ def lscv(
     h = grid[best]
     if best in (0, len(grid) - 1):
         if not tied:
-            warn(f"the cross-validation score is least at the end of its bracket, h = {h:.3g}", ConvergenceWarning, stacklevel=2)
+            warn(f"the cross-validation score is least at the end of its bracket, h = {h:.3g}", ConvergenceWarning)
     else:
         from scipy.optimize import minimize_scalar
 

@@ -140,7 +140,9 @@ def ball_of(low, width, cells):
     """Record of `cells` cells per axis, from the corner `low` on, and their number on three axes."""
     ball, three = np.zeros(1, BALL), np.ones(3, np.int64)
     three[3 - len(cells) :] = cells
-    ball["width"], ball["cells0"], ball["cells1"], ball["cells2"] = width, *three
+    ball["width"] = width
+    for k in range(3):
+        ball[f"cells{k}"] = three[k]
     for k in range(3 - len(cells), 3):
         ball[f"origin{k}"] = low[k - 3]
     return ball, three

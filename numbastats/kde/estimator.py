@@ -126,7 +126,8 @@ class KDE(Estimator):
         self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
         self.n_features_in_ = model.d
-        self.method_used_ = self.error_bound_ = self.n_outside_ = self.quadrature_error_ = None
+        self.method_used_ = self.error_bound_ = self.n_outside_ = None
+        self.quadrature_error_: float | None = None
         return self
 
     def _fitted(self):

@@ -157,7 +157,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
-    climbs = []
+    climbs: list = []
     while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
         if newton:
             owner, start, covered = best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,10 @@ STATUS = {
 
 class _Components:
     """What fits and batches of fits report of their components besides their fields."""
+
+    family: Any
+    centres: NDArray
+    params: NDArray
 
     @property
     def parameters(self) -> dict[str, NDArray]:
@@ -370,7 +374,7 @@ class MixtureBatch(_Components):
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self))
-        values = {}
+        values: dict[str, Any] = {}
         K = int(self.n_components[i])
         for field in dataclasses.fields(MixtureFit):
             if field.name == "family":

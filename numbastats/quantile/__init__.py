@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numbastats
 from numbastats.quantile.estimator import Certificate, Recycler
@@ -11,7 +11,8 @@ from numbastats.quantile.functions import antithetic, ndtri, norm_from_exponenti
 from numbastats.quantile.paper import StudentSeries, recycle_ode
 
 if TYPE_CHECKING:
-    from numbastats.distributions import FrozenLaw, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+    from numbastats.distributions import FrozenLaw, generalized_hyperbolic, nig, student_t, variance_gamma
+    from numbastats.distributions import hyperbolic as hyperbolic  # type: ignore[no-redef]
 
 __all__ = [
     "Certificate",
@@ -35,7 +36,7 @@ __all__ = [
 _DISTRIBUTIONS = ("FrozenLaw", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma")
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _DISTRIBUTIONS:
         with numbastats._importing():
             found = getattr(importlib.import_module("numbastats.distributions"), name)
@@ -44,5 +45,5 @@ def __getattr__(name):
     raise AttributeError(f"module 'numbastats.quantile' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

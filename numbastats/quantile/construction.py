@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -47,8 +48,8 @@ class Loaded:
 class One:
     """Masses and errors of one set of parameters."""
 
-    masses: Masses | Loaded | None = None
-    base: Masses | Loaded | None = None
+    masses: Any = None  # Masses, or Loaded, or None where there is no table
+    base: Any = None
     norm: float = math.nan
     error: float = math.nan
     coarse: float = 0.0  # error of the rows by probability, which narrower ones would lower

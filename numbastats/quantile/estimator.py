@@ -69,7 +69,7 @@ class Certificate:
         pairs = ((getattr(c, f.name) for c in (self, other)) for f in dataclasses.fields(self))
         return all(np.array_equal(*pair, equal_nan=True) for pair in map(tuple, pairs))
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Recycler:
@@ -223,7 +223,7 @@ class Recycler:
 
     def _hold(self, table: QuantileTable):
         self._table, self.base, self.degree, self.shape = table, table.base, table.degree, table.shape
-        self._maps = {}  # made from this table, by what they are made for
+        self._maps: dict = {}  # made from this table, by what they are made for
 
     def _certify(self, quiet=False):
         found, worst = engine.quality(self._table)
@@ -489,7 +489,7 @@ class Recycler:
             For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
         """
         if hasattr(rng, "fast_forward"):
-            if np.ndim(size):
+            if isinstance(size, tuple) or np.ndim(size or 0):
                 raise ValueError(f"size={size!r}: an engine takes a number of points, and gives their shape (size, d)")
             u = np.clip(rng.random(1 if size is None else size), 2.0**-54, 1.0 - 2.0**-53)
             if dtype is None or check_dtype(dtype) == np.float64:

@@ -8,6 +8,7 @@ not built this way: it is here for theory, start values and comparison.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
@@ -182,10 +183,10 @@ class StudentSeries:
         whole = isinstance(self.terms, (int, np.integer)) and 1 <= self.terms <= _TERMS
         if not (self.nu > 0 and math.isfinite(self.nu)) or not whole:
             raise ValueError(f"nu={self.nu!r} must be finite and > 0, terms={self.terms!r} an integer from 1 to {_TERMS}")
-        object.__setattr__(self, "coefficients", self._centre())
-        object.__setattr__(self, "tail_coefficients", self._tail())
 
-    def _centre(self):
+    @functools.cached_property
+    def coefficients(self) -> tuple[float, ...]:
+        """Coefficients of the central series."""
         from numbastats.scalar.special import gamma_half_ratio
 
         n = self.nu
@@ -202,8 +203,12 @@ class StudentSeries:
             c.append(total / ((2 * i + 3) * (2 * i + 2)))
         return tuple(c)
 
-    def _tail(self):
-        """With y = nu/Q^2: w = y^(nu/2) S(y), so r = y S(y)^(2/nu); reverted term by term."""
+    @functools.cached_property
+    def tail_coefficients(self) -> tuple[float, ...]:
+        """Coefficients of the tail series.
+
+        With y = nu/Q^2: w = y^(nu/2) S(y), so r = y S(y)^(2/nu); reverted term by term.
+        """
         n, k = self.nu, self.terms
         s = np.empty(k)
         binomial = 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class QuantileTable:
     shift: np.ndarray  # location of each set
     index: np.ndarray
     param_dtype: np.dtype | None
-    uniform: Rows | None = None  # by probability
+    uniform: Any = None  # Rows by probability
     signed: Rows | None = None  # by values of the base; None where there are none
     indirect: bool = False  # whether values of the base go through their probabilities
     _headers: dict = dataclasses.field(default_factory=dict, init=False, repr=False)
