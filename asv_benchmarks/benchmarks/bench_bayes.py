@@ -280,7 +280,12 @@ def gpu_conditionals(rng, dtype, n, edges):
 
 def gpu_draws(rng, dtype, n, edges):
     chains, p, random = _chains(n)
-    return [*random, *_one(500.0)], [np.zeros((chains, p)), np.zeros((chains, 3))]
+    return [*random], [np.zeros((chains, p)), np.zeros((chains, 2))]
+
+
+def gpu_gamma(rng, dtype, n, edges):
+    chains, _, random = _chains(n)
+    return [*random, *_one(500.0)], [np.zeros(chains)]
 
 
 def gpu_map(low, high):
@@ -295,6 +300,7 @@ GPU_MAKERS = {
     "bayes.scales_*": gpu_scales,
     "bayes.conditionals": gpu_conditionals,
     "bayes.draws": gpu_draws,
+    "bayes.gamma": gpu_gamma,
     "bayes.log_exe1": gpu_map(1.0, 30.0),
     "bayes.*": gpu_map(-30.0, 9.0),
 }
@@ -304,8 +310,8 @@ GPU_BOUNDS = {
     "bayes.latent*": _PASS,
     "bayes.loglik*": _PASS,
     "bayes.scales_*": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the density of tau, on which all scales depend"),
-    "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the law of tau"),
-    "bayes.draws": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),
+    "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the distribution of tau"),
+    "bayes.gamma": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),
 }
 
 

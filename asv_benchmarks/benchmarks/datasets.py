@@ -17,7 +17,7 @@ from numba import cuda, njit
 from numbastats._core.kernel import REGISTRY, Kernel, build
 from numbastats.scalar import elementary, loops, special
 from numbastats.scalar.bits import in_step
-from numbastats.scalar.philox import philox4x32, philox4x32_by4
+from numbastats.scalar.philox import philox4x32, philox4x32_words
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
 
@@ -88,15 +88,12 @@ def pair_cuda(x, a, b):
 
 
 def philox_cpu(k0, k1, out):
-    """64-bit words w0:w1 of all counters, then w2:w3; the size is a multiple of 16."""
-    n, zero = out.size // 4, np.uint32(0)
-    m, pairs = n // 4, out.view(np.uint64)
-    a, b, c, d = pairs[:m], pairs[m : 2 * m], pairs[2 * m : 3 * m], pairs[3 * m : n]
-    e, f, g, h = pairs[n : n + m], pairs[n + m : n + 2 * m], pairs[n + 2 * m : n + 3 * m], pairs[n + 3 * m : 2 * n]
-    for i in range(m):
-        (a[i], e[i]), (b[i], f[i]), (c[i], g[i]), (d[i], h[i]) = philox4x32_by4(
-            i, i + m, i + 2 * m, i + 3 * m, zero, zero, zero, k0, k1
-        )
+    """64-bit words w0:w1 of all counters, then w2:w3; the size is a multiple of 4."""
+    n, zero, pairs = out.size // 4, np.uint32(0), out.view(np.uint64)
+    a, b = pairs[:n], pairs[n : 2 * n]
+    for i in range(n):
+        in_step()
+        a[i], b[i] = philox4x32_words(i, zero, zero, zero, k0, k1)
 
 
 def philox_cuda(k0, k1, out):

@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda, prange
 
 from numbastats.scalar.bits import at, buffer, in_step, reread
-from numbastats.scalar.philox import philox4x32, philox4x32_by4, word_bits
+from numbastats.scalar.philox import philox4x32, philox4x32_words, word_bits
 
 CHUNK = 4096  # elements per task
 BLOCK = 64  # elements per pass of a blocked map: its buffers stay in the first-level cache
@@ -91,7 +91,7 @@ _PER = 2  # items of a counter: 2 in float64, 4 in float32
 
 
 def words_cpu(k0, k1, stream, first, a, b, out):
-    group, m = COUNTERS * _PER, COUNTERS // 4
+    group = COUNTERS * _PER
     for k in prange((out.size + CHUNK - 1) // CHUNK):
         words = buffer(WORDS, np.uint64)
         bits = reread(words, out.dtype)
@@ -100,13 +100,9 @@ def words_cpu(k0, k1, stream, first, a, b, out):
         for lo in range(start, start + out[start : start + CHUNK].size, group):
             counter = (np.int64(first) + lo) // group * COUNTERS
             low, high = np.uint32(counter), np.uint32(counter >> 32)  # a group never crosses a multiple of 2^32
-            for i in range(m):  # stores at constant distances in one array: no alias check
-                c = low + np.uint32(i)
-                e, f, g, h = philox4x32_by4(
-                    c, c + np.uint32(m), c + np.uint32(2 * m), c + np.uint32(3 * m), high, np.uint32(0), stream, k0, k1
-                )
-                words[i], words[i + m], words[i + 2 * m], words[i + 3 * m] = e[0], f[0], g[0], h[0]
-                words[i + 4 * m], words[i + 5 * m], words[i + 6 * m], words[i + 7 * m] = e[1], f[1], g[1], h[1]
+            for i in range(COUNTERS):  # a round waits for the one before: four vectors of counters keep the units busy
+                in_step()
+                words[i], words[i + COUNTERS] = philox4x32_words(low + np.uint32(i), high, np.uint32(0), stream, k0, k1)
             o = out[lo : lo + group]
             for i in range(o.size):  # `group` is a constant: LLVM would unroll the whole loop, which is slower
                 in_step()
@@ -149,6 +145,7 @@ def items_cpu(k0, k1, stream, first, a, b, c, d, out):
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
+                in_step()
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
                 u[i], v[i] = word_bits(r0, r1, u[i]), word_bits(r2, r3, v[i])
             for i in range(o.size):

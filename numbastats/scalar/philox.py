@@ -14,7 +14,7 @@ import numpy as np
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, from_bits, muladd, to_bits
 
-__all__ = ["philox4x32", "philox4x32_by4", "uniform52", "unit", "unit_and_rest31", "unit_and_rest32", "word_bits"]
+__all__ = ["philox4x32", "philox4x32_words", "uniform52", "unit", "unit_and_rest31", "unit_and_rest32", "word_bits"]
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)  # the multipliers of the paper
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)  # the key increments: golden ratio and sqrt(3) - 1
@@ -46,40 +46,16 @@ def philox4x32(c0, c1, c2, c3, k0, k1):
 
 
 @device_function
-def _round_of_four(x, k0, k1, number):
-    a, b, c, d = x
-    k0, k1 = np.uint32(k0 + number * _W0), np.uint32(k1 + number * _W1)
-    return _round(*a, k0, k1), _round(*b, k0, k1), _round(*c, k0, k1), _round(*d, k0, k1)
-
-
-@device_function
-def _last_round(x0, x1, x2, x3, k0, k1):
-    # w0:w1 and w2:w3. The words with a key lie in the upper halves, where the products have them: no shift down and up.
+def philox4x32_words(c0, c1, c2, c3, k0, k1):
+    """The words w0:w1 and w2:w3 of `philox4x32` as two 64-bit words."""
+    x0, x1, x2, x3 = _state(c0, c1, c2, c3)
+    k0, k1 = np.uint32(k0), np.uint32(k1)
+    for _ in range(9):
+        x0, x1, x2, x3 = _round(x0, x1, x2, x3, k0, k1)
+        k0, k1 = np.uint32(k0 + _W0), np.uint32(k1 + _W1)
+    # In the last round the words with a key go to the upper halves, where the products have them: no shift down and up.
     p0, p1 = _M0 * (x0 & _LOW), _M1 * (x2 & _LOW)
     return p1 ^ ((x1 ^ np.uint64(k0)) << _32), p0 ^ ((x3 ^ np.uint64(k1)) << _32)
-
-
-@device_function
-def philox4x32_by4(a, b, c, d, c1, c2, c3, k0, k1):
-    """The words w0:w1 and w2:w3 of the counters (a, c1, c2, c3) ... (d, c1, c2, c3), as four pairs of 64-bit words.
-
-    A round waits for the one before; four counters side by side (in a vectorised loop four vectors of them) keep the
-    processor's units busy meanwhile, which saves a quarter of the time.
-    """
-    x = _state(a, c1, c2, c3), _state(b, c1, c2, c3), _state(c, c1, c2, c3), _state(d, c1, c2, c3)
-    k0, k1 = np.uint32(k0), np.uint32(k1)
-    # No loop: LLVM would not unroll so large a one, and a loop inside the caller's is not vectorised.
-    x = _round_of_four(x, k0, k1, np.uint32(0))
-    x = _round_of_four(x, k0, k1, np.uint32(1))
-    x = _round_of_four(x, k0, k1, np.uint32(2))
-    x = _round_of_four(x, k0, k1, np.uint32(3))
-    x = _round_of_four(x, k0, k1, np.uint32(4))
-    x = _round_of_four(x, k0, k1, np.uint32(5))
-    x = _round_of_four(x, k0, k1, np.uint32(6))
-    x = _round_of_four(x, k0, k1, np.uint32(7))
-    a, b, c, d = _round_of_four(x, k0, k1, np.uint32(8))
-    k0, k1 = np.uint32(k0 + np.uint32(9) * _W0), np.uint32(k1 + np.uint32(9) * _W1)
-    return _last_round(*a, k0, k1), _last_round(*b, k0, k1), _last_round(*c, k0, k1), _last_round(*d, k0, k1)
 
 
 # --- from words to floats --------------------------------------------------------------------------------------

@@ -58,30 +58,20 @@ def test_random_counters_agree_with_integer_arithmetic():
     assert np.array_equal(out, np.array([naive_philox(c, key) for c in counters], np.uint32))
 
 
-def philox_fours(low, rest, k0, k1, out):
-    # out[i] = the two 64-bit words of counter low + i, then of low + m + i, low + 2 m + i, low + 3 m + i
-    m = out.shape[0]
-    for i in range(m):
-        c = np.uint32(low + np.uint32(i))
-        four = philox.philox4x32_by4(
-            c, c + np.uint32(m), c + np.uint32(2 * m), c + np.uint32(3 * m), rest[0], rest[1], rest[2], k0, k1
-        )
-        out[i, 0], out[i, 1] = four[0]
-        out[i, 2], out[i, 3] = four[1]
-        out[i, 4], out[i, 5] = four[2]
-        out[i, 6], out[i, 7] = four[3]
+def philox_pairs(low, rest, k0, k1, out):
+    for i in range(out.shape[0]):
+        out[i, 0], out[i, 1] = philox.philox4x32_words(low + np.uint32(i), rest[0], rest[1], rest[2], k0, k1)
 
 
 @pytest.mark.parametrize("low", [0, 2**32 - 50])
-def test_four_counters_at_a_time(low):
+def test_words_of_64_bits(low):
     rng = np.random.default_rng(4)
-    rest, key, m = rng.integers(0, 2**32, 3, dtype=np.uint32), rng.integers(0, 2**32, 2, dtype=np.uint32), 19
-    out = np.zeros((m, 8), np.uint64)
-    build(philox_fours, "serial")(np.uint32(low), rest, key[0], key[1], out)
-    for i in range(m):
-        for q in range(4):
-            w = naive_philox([(low + i + q * m) % 2**32, *rest], key)
-            assert [int(x) for x in out[i, 2 * q : 2 * q + 2]] == [w[0] << 32 | w[1], w[2] << 32 | w[3]]
+    rest, key = rng.integers(0, 2**32, 3, dtype=np.uint32), rng.integers(0, 2**32, 2, dtype=np.uint32)
+    out = np.zeros((76, 2), np.uint64)
+    build(philox_pairs, "serial")(np.uint32(low), rest, key[0], key[1], out)
+    for i, pair in enumerate(out):
+        w = naive_philox([(low + i) % 2**32, *rest], key)
+        assert [int(x) for x in pair] == [w[0] << 32 | w[1], w[2] << 32 | w[3]]
 
 
 def words(n):
