@@ -398,12 +398,17 @@ class HostLoop:
         Types of the arguments it is used with.
     parallel : bool
         Whether there is a parallel twin.
+    split : callable, optional
+        As in `Kernel`.
+    **scalars
+        Values for the template's free names.
     """
 
-    def __init__(self, name, template, signatures, *, parallel=True):
+    def __init__(self, name, template, signatures, *, parallel=True, split=None, **scalars):
         if name in HOST_LOOPS:
             raise ValueError(f"loop {name!r} is already registered")
-        self.name, self.template, self.signatures, self.threaded = name, template, signatures, parallel
+        self.name, self.template, self.signatures = name, template, signatures
+        self._split, self._scalars, self.threaded = split, scalars, parallel and split is None
         HOST_LOOPS[name] = self
 
     def __repr__(self):
@@ -415,14 +420,16 @@ class HostLoop:
     @functools.cached_property
     def serial(self):
         """The loop on one thread."""
-        return (
-            build(self.template, "serial") if inspect.isfunction(self.template) else getattr(self.template, "host", self.template)
-        )
+        if not inspect.isfunction(self.template):
+            return getattr(self.template, "host", self.template)
+        return build(self.template, "serial", **self._scalars)
 
     @functools.cached_property
     def parallel(self):
         """The loop on several threads, if it has such a twin."""
-        return build(self.template, "parallel") if self.threaded else self.serial
+        if self._split is not None:
+            return InThreads(self.serial, self._split)
+        return build(self.template, "parallel", **self._scalars) if self.threaded else self.serial
 
 
 def host_loop(name, *signatures):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import fma, horner, muladd
@@ -121,6 +122,38 @@ def centre(z, b, th, tl, s1):
 # --- geometry of Zolotarev's integral ---------------------------------------------------------------------------------
 
 
+class Geometry(NamedTuple):
+    """A point on the side x1 > 0; m = b T."""
+
+    b: float
+    x0: float
+    x1: float
+    m: float
+    h0: float
+    k1: float
+    L: float
+    eta: float
+
+
+class Integrand(NamedTuple):
+    """Zolotarev's integral of a point: its length L, the log of the minimum of g, and what log g is computed from."""
+
+    L: float
+    lowest: float
+    a: float
+    p: float  # a - 1
+    h0: float
+    k1: float
+    log_c: float
+    x1c: float
+    ratio: float  # a/(a - 1)
+    b: float
+    x0: float
+    end: float  # angle at the upper end
+    excess: float
+    mode: float  # 2 at a = 1, 1 next to it, else 0
+
+
 @device_function
 def angles(a, b, m):
     """(h0, k1, L, eta) for the side x1 > 0; m = b T."""
@@ -131,12 +164,12 @@ def angles(a, b, m):
     eta = abs(p) * (0.5 * _PI) if abs(b) == 1.0 else (math.atan(1.0 / m) if m > 0.0 else 0.0)
     if a < 1.0:
         h0 = math.atan2(t * (1.0 - b), 1.0 + b * t * t) / a
-        k1 = a * h0 - p * _PI
+        k1 = muladd(a, h0, -(p * _PI))
         L = _PI - h0 if b >= 0.0 else math.atan2(t * (1.0 + b), 1.0 - b * t * t) / a  # atan t - atan |b| t
     else:
         k1 = math.atan2(-t * (1.0 + b), 1.0 - b * t * t)
         L = math.atan2(-t * (1.0 + b), b * t * t - 1.0) / a if b > 0.0 else (_PI - k1) / a
-        h0 = (p * _PI + k1) / a
+        h0 = muladd(p, _PI, k1) / a  # rounded once, wherever the compiler moves p pi
     return h0, k1, L, eta
 
 
@@ -166,7 +199,7 @@ def _three_sines(d0, d1, a, p, h0, k1):
 @device_function
 def log_g(d0, d1, w, q):
     """log g at a point of the range of integration, from its distances to both ends. a != 1, away from a = 1."""
-    a, p, h0, k1, log_c, x1c, ratio = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
+    a, p, h0, k1, log_c, x1c, ratio = q.a, q.p, q.h0, q.k1, q.log_c, q.x1c, q.ratio
     sd, cc, sa = _three_sines(d0, d1, a, p, h0, k1)
     return ratio * log(x1c * sd / sa) + (log(cc / sd) - log_c)
 
@@ -174,11 +207,11 @@ def log_g(d0, d1, w, q):
 @device_function
 def log_g_near_one(d0, d1, w, q):
     """log g for a next to 1 and b T > 0: the logarithm that 1/(a - 1) multiplies is formed term by term."""
-    a, p, h0, k1, log_c, x1c, ratio = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
+    a, p, h0, k1, log_c, x1c, ratio = q.a, q.p, q.h0, q.k1, q.log_c, q.x1c, q.ratio
     sd, cc, sa = _three_sines(d0, d1, a, p, h0, k1)
-    e = p * d1 + q[9] if w >= 0.0 else h0 - p * d0
+    e = p * d1 + q.end if w >= 0.0 else h0 - p * d0
     half, whole = sincos(0.5 * e), sincos(d1 + 0.5 * e)
-    n = sd * q[10] - 2.0 * whole[1] * half[0]
+    n = sd * q.excess - 2.0 * whole[1] * half[0]
     r = x1c * sd / sa
     return ratio * log1p(n / sa if r > 0.5 and r < 2.0 else r - 1.0) + (log(cc / sd) - log_c)
 
@@ -186,7 +219,7 @@ def log_g_near_one(d0, d1, w, q):
 @device_function
 def log_g_one(d0, d1, w, q):
     """log g at a = 1, b > 0."""
-    b, x0 = q[7], q[8]
+    b, x0 = q.b, q.x0
     right = w >= 0.0
     s, c = sincos(d1 if right else d0)
     c = c if right else -c
@@ -195,12 +228,12 @@ def log_g_one(d0, d1, w, q):
 
 
 @device_function
-def log_g_any(w, L, q):
+def log_g_any(w, q):
     """(d0, d theta/d w, log g) at w, whatever alpha."""
-    d0, d1, jac = lengths(w, L)
-    if q[11] == 2.0:
+    d0, d1, jac = lengths(w, q.L)
+    if q.mode == 2.0:
         return d0, jac, log_g_one(d0, d1, w, q)
-    if q[11] == 1.0:
+    if q.mode == 1.0:
         return d0, jac, log_g_near_one(d0, d1, w, q)
     return d0, jac, log_g(d0, d1, w, q)
 
@@ -224,10 +257,13 @@ def _cot_rest(x):
     return x * _COT_REST(x * x)
 
 
+NEAR_ONE, LIGHT_NEAR_ONE = 0.05, 0.08
+
+
 @device_function
 def next_to_one(a, b):
     """Whether log g at x1 = 1 is ill-conditioned."""
-    return abs(a - 1.0) < (0.08 if abs(b) == 1.0 else 0.05)
+    return abs(a - 1.0) < (LIGHT_NEAR_ONE if abs(b) == 1.0 else NEAR_ONE)
 
 
 @device_function
@@ -281,12 +317,12 @@ def log_scale(x0, a, b, m):
 @device_function
 def _slope_near_one(d0, d1, q):
     """|d log g/d theta| next to a = 1: sin(y2)/(|p| s1 s3) +- (a + 1) cot y3 + |p| cot y2, where the poles are 1/p times less."""
-    a, p, h0, k1 = q[0], q[1], q[2], q[3]
+    a, p, h0, k1 = q.a, q.p, q.h0, q.k1
     y1, y2, y3, z1, z2, z3 = _three_angles(d0, d1, a, p, h0, k1)
     s1, s3, c3 = sin(min(y1, z1)), sin(min(y3, z3)), math.cos(min(y3, z3))
     c3 = -c3 if (z3 < y3) != (p > 0.0) else c3
     s2, c2 = sincos(min(y2, z2))
-    r = q[9] / q[7] + d0 if p == 0.0 else s2 / abs(p)
+    r = q.end / q.b + d0 if p == 0.0 else s2 / abs(p)
     return r / (s1 * s3) + (c2 if z2 > y2 else -c2) / r - (a + 1.0) * c3 / s3
 
 
@@ -321,12 +357,12 @@ def near_one_step(t, w, right, left, p):
 
 
 @device_function
-def near_one_node(w, L, q):
+def near_one_node(w, q):
     """(log g, d theta/d w, the same times |d log g/d theta| and the distance to either end); log g rises with w."""
-    w = w if q[0] <= 1.0 else -w
-    d0, d1, jac = lengths(w, L)
+    w = w if q.a <= 1.0 else -w
+    d0, d1, jac = lengths(w, q.L)
     slope = jac * _slope_near_one(d0, d1, q)
-    return log_g_any(w, L, q)[2], jac, d0 * slope, d1 * slope
+    return log_g_any(w, q)[2], jac, d0 * slope, d1 * slope
 
 
 @device_function
@@ -369,13 +405,13 @@ def integrands(lg, u, low):
 
 
 @device_function
-def kronrod_node(d, L, q, low, turned):
+def kronrod_node(d, q, low, turned):
     """The three integrands in theta, at the distance d from its lower end, or its upper end if turned > 0."""
-    d0, d1 = L - d if turned > 0.0 else d, d if turned > 0.0 else L - d
-    if q[11] == 2.0:
+    d0, d1 = q.L - d if turned > 0.0 else d, d if turned > 0.0 else q.L - d
+    if q.mode == 2.0:
         lg = log_g_one(d0, d1, d0 - d1, q)
     else:
-        lg = log_g_near_one(d0, d1, d0 - d1, q) if q[11] == 1.0 else log_g(d0, d1, d0 - d1, q)
+        lg = log_g_near_one(d0, d1, d0 - d1, q) if q.mode == 1.0 else log_g(d0, d1, d0 - d1, q)
     return integrands(lg, 1.0, low)
 
 
@@ -459,7 +495,7 @@ def fourier_node(u, log_u, w, a):
 @device_function
 def fourier_phase(a, geometry):
     """(factor of t, factor of a node's second number) in the phase."""
-    b, x0, x1, m, h0, k1, L, eta = geometry
+    b, x0, x1, m = geometry.b, geometry.x0, geometry.x1, geometry.m
     p = a - 1.0
     if p > -0.1 and p < 0.1:
         return x0, b * (2.0 / _PI if p == 0.0 else p / math.tan(0.5 * _PI * p))
@@ -677,43 +713,54 @@ def reflect(flip, v):
     return (p, s, c, gp, gs, gc) if flip else v
 
 
+@device_function
+def has_closed_form(a, b):
+    """Whether `closed_form` holds."""
+    return (a == 2.0) | ((a == 1.0) & (b == 0.0)) | ((a == 0.5) & (abs(b) == 1.0))
+
+
+@device_function
+def closed_form(a, x0, x1):
+    """The six numbers of a Gaussian, Cauchy or Lévy variable on the side x1 > 0."""
+    if a == 2.0:
+        return gauss(x0)
+    return cauchy(x0) if a == 1.0 else levy(x1)
+
+
 _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
 @device_function
 def start(z, a, b, s1, th, tl):
-    """Closed forms: (done, six numbers, flip, (b, x0, x1, b T)); (th, tl) is `tangent(a)`.
+    """(whether the point is at an end, six numbers, flip, (b, x0, x1, b T)); (th, tl) is `tangent(a)`.
 
-    `flip` says that b, x0 and x1 > 0 are those of the reflected law; at a = 1, where there is no zeta, x1 = 1 and b > 0.
+    Ends are infinity, the end of the support and what is outside, and zeta. `flip` says that b, x0 and x1 > 0 are those of the
+    reflected distribution; at a = 1, where there is no zeta, x1 = 1 and b >= 0.
     """
     none = (_NAN, _NAN, _NAN, 0.0, 0.0, 0.0)
     if not (z > -_INF and z < _INF):
         if z == _INF:
-            return 1, (0.0, 1.0, 0.0, _INF, 0.0, _INF), False, _NOTHING
+            return True, (0.0, 1.0, 0.0, _INF, 0.0, _INF), False, _NOTHING
         if z == -_INF:
-            return 1, (0.0, 0.0, 1.0, _INF, _INF, 0.0), False, _NOTHING
-        return 1, none, False, _NOTHING
+            return True, (0.0, 0.0, 1.0, _INF, _INF, 0.0), False, _NOTHING
+        return True, none, False, _NOTHING
     if a == 2.0:
-        return 1, gauss(z), False, _NOTHING
+        return False, none, False, (b, z, z, 0.0)
     if a == 1.0:
-        if b == 0.0:
-            return 1, cauchy(z), False, _NOTHING
         flip = b < 0.0
-        return 0, none, flip, (abs(b), -z if flip else z, 1.0, 0.0)
+        return False, none, flip, (abs(b), -z if flip else z, 1.0, 0.0)
     x0, x1, m = centre(z, b, th, tl, s1)
     flip = x1 < 0.0
     if flip:
         b, x0, x1, m = -b, -x0, -x1, -m
     if a < 1.0 and (b == -1.0 or (b == 1.0 and x1 == 0.0)):  # outside the support, and its end
         v = (0.0, 1.0, 0.0, _INF, 0.0, _INF) if b == -1.0 else (0.0, 0.0, 1.0, _INF, _INF, 0.0)
-        return 1, reflect(flip, v), flip, _NOTHING
-    if a == 0.5 and b == 1.0:
-        return 1, reflect(flip, levy(x1)), flip, _NOTHING
+        return True, reflect(flip, v), flip, _NOTHING
     if x1 == 0.0:
         h0, k1, L, eta = angles(a, b, m)
         density = exp(gammaln(1.0 / a) - 0.5 * log1p(m * m) / a) * sin(min(h0, L)) / (a * _PI)
-        return 1, reflect(flip, (density, h0 / _PI, L / _PI, 0.0, 0.0, 0.0)), flip, _NOTHING
-    return 0, none, flip, (b, x0, x1, m)
+        return True, reflect(flip, (density, h0 / _PI, L / _PI, 0.0, 0.0, 0.0)), flip, _NOTHING
+    return False, none, flip, (b, x0, x1, m)
 
 
 @device_function
@@ -721,17 +768,17 @@ def geometry(a, side):
     """(b, x0, x1, b T, h0, k1, L, eta) of a point."""
     b, x0, x1, m = side
     h0, k1, L, eta = angles(a, b, m)
-    return b, x0, x1, m, h0, k1, L, eta
+    return Geometry(b, x0, x1, m, h0, k1, L, eta)
 
 
 @device_function
 def zolotarev(a, geometry):
-    """(L, log of the minimum of g, parameters q of log g) of a point that needs the integral."""
+    """The `Integrand` of a point."""
     b, x0, x1, m, h0, k1, L, eta = geometry
     p = a - 1.0
     if a == 1.0:
         lowest = log(2.0 / _PI) - 1.0 - (0.5 * _PI) * x0 if b == 1.0 else -_INF
-        return L, lowest, (a, p, 0.0, 0.0, 0.0, 0.0, 0.0, b, x0, (0.5 * _PI) * (1.0 - b), 0.0, 2.0)
+        return Integrand(L, lowest, a, p, 0.0, 0.0, 0.0, 0.0, 0.0, b, x0, (0.5 * _PI) * (1.0 - b), 0.0, 2.0)
     log_c = -0.5 * log1p(m * m)
     x1c = x1 * exp(log_c)
     n, mode = 0.0, 0.0
@@ -741,16 +788,17 @@ def zolotarev(a, geometry):
     light = (a < 1.0 and b == 1.0) or (a > 1.0 and b == -1.0)
     r = log1p((n - p) / a) if mode > 0.0 else log(x1c / a)
     lowest = a / p * r + log(abs(p)) - log_c if light else -_INF
-    return L, lowest, (a, p, h0, k1, log_c, x1c, a / p, b, x0, k1 if a > 1.0 else eta - p * (0.5 * _PI), n, mode)
+    end = k1 if a > 1.0 else eta - p * (0.5 * _PI)
+    return Integrand(L, lowest, a, p, h0, k1, log_c, x1c, a / p, b, x0, end, n, mode)
 
 
 @device_function
-def exactly(v, done):
-    """A point that took no integral, with the errors that rounding leaves. done: 2 by the Fourier rule, else 1."""
-    if done == 2:
-        return v, (2e-14, 7e-15, 7e-15)
-    e = 5e-14
-    return v, (e * v[0] * exp(-v[3]), e * v[1] * exp(-v[4]), e * v[2] * exp(-v[5]))
+def rounding_errors(v, by_fourier):
+    """Errors of pdf, cdf and sf that rounding leaves in a point without an integral."""
+    p, c, s, gp, gc, gs = v
+    if by_fourier:
+        return 2e-14, 7e-15, 7e-15
+    return 5e-14 * p * exp(-gp), 5e-14 * c * exp(-gc), 5e-14 * s * exp(-gs)
 
 
 @device_function
@@ -764,14 +812,15 @@ def _estimate(value, difference, noise):
 
 
 @device_function
-def from_sums(total, tail, rest, total_error, tail_error, rest_error, lowest, q, L, flip):
-    """A point from the integrals of g e^-g and e^-g, both times e^low, and of 1 - e^-g, with low = e^lowest; and its errors."""
-    a, p, h0, k1 = q[0], q[1], q[2], q[3]
-    low = exp(lowest)
+def from_sums(sums, q, flip):
+    """A point and its errors, from the integrals of g e^-g and e^-g, both times e^low, and of 1 - e^-g, and their errors."""
+    total, tail, rest, total_error, tail_error, rest_error = sums
+    a, p, h0, k1 = q.a, q.p, q.h0, q.k1
+    low = exp(q.lowest)
     lost = 1.0 / abs(p) if p != 0.0 else _INF  # roundings of log g, fewer where it is formed term by term
-    noise = 1e-14 + 1e-16 * (min(lost, abs(q[8] / q[7])) if q[11] > 0.0 else lost)
+    noise = 1e-14 + 1e-16 * (min(lost, abs(q.x0 / q.b)) if q.mode > 0.0 else lost)
     steep = noise + 2e-15 * min(low, 1e4)  # of what goes with e^-g; e^-low is 0 long before the bound
-    factor = 0.5 / q[7] if a == 1.0 else min(a * exp(q[4]) / (_PI * q[5] * abs(p)), 1e300)  # next to zeta low is infinite
+    factor = 0.5 / q.b if a == 1.0 else min(a * exp(q.log_c) / (_PI * q.x1c * abs(p)), 1e300)  # next to zeta low is infinite
     density, density_error = factor * total, factor * _estimate(total, total_error, steep)
     tail, tail_error = tail / _PI, _estimate(tail, tail_error, steep) / _PI
     rest, rest_error = rest / _PI, _estimate(rest, rest_error, noise) / _PI
@@ -831,15 +880,27 @@ def from_centre(x, loc, scale, high, low, turn):
     return s if scale > 0.0 else _NAN
 
 
+class Half(NamedTuple):
+    """One side of a table: first u, end of u (inf for a heavy tail), cells per unit, then its cells and its panels."""
+
+    begin: float
+    end: float
+    per_unit: float
+    first_cell: float
+    cells: float
+    first_panel: float
+    panels: float
+
+
 @device_function
-def cell(d, u, first1, end1, per1, start1, count1, first2, end2, per2, start2, count2):
-    """Cell of u = log(|d|/delta + shift), d > 0 on side 1; -1 beyond the end, -2 before the start, -3 for NaN."""
-    right = d >= 0.0
-    v = u - (first1 if right else first2)
-    c = v / (v + 8.0) * (per1 if right else per2)
-    c = min(c, (count1 if right else count2) - 1.0) + (start1 if right else start2)
+def cell(d, u, right, left):
+    """Cell of u = log(|d|/delta + shift), d > 0 on the right; -1 beyond the end, -2 before the start, -3 for NaN."""
+    on_right = d >= 0.0
+    v = u - (right.begin if on_right else left.begin)
+    c = v / (v + 8.0) * (right.per_unit if on_right else left.per_unit)
+    c = min(c, (right.cells if on_right else left.cells) - 1.0) + (right.first_cell if on_right else left.first_cell)
     c = c if v >= 0.0 else -2.0
-    c = c if u < (end1 if right else end2) else -1.0
+    c = c if u < (right.end if on_right else left.end) else -1.0
     return c if d == d else -3.0
 
 

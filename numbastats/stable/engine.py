@@ -6,12 +6,10 @@ import dataclasses
 import math
 
 import numpy as np
-from numba import cuda
 
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import check_dtype, refuse_mask
 from numbastats._core.elementwise import elementwise
-from numbastats._core.kernel import SIMULATED, InThreads
 from numbastats._core.kinds import copied, numpy_dtype, to_host
 from numbastats.scalar import stable as law
 from numbastats.stable import kernels, table_cache
@@ -21,45 +19,17 @@ _CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
 
 
 @dataclasses.dataclass(frozen=True)
-class Bound:
-    """A kernel with its tables as the arguments before the last one; on a GPU it may take a block per item, not a thread."""
+class OnHost:
+    """A loop of the host, by its name in `kernels`, in the place of POINTS, which a GPU runs."""
 
-    kernel: object
-    tables: tuple = ()
-    per_block: bool = False
+    name: str
 
-    def _all(self, args):
-        return (*args[:-1], *self.tables, args[-1])
-
-    def serial(self, *args):
-        """The twin for one thread."""
-        self.kernel.serial(*self._all(args))
-
-    @property
-    def parallel(self):
-        """The twin for several threads."""
-        twin = self.kernel.parallel
-        if isinstance(twin, InThreads):
-            return InThreads(twin.serial, lambda args, parts: twin.split(self._all(args), parts))
-        return lambda *args: twin(*self._all(args))
-
-    @property
-    def cuda(self):
-        """The twin for a GPU."""
-        return _BoundOnCuda(self)
+    serial = property(lambda self: getattr(kernels, self.name).serial)
+    parallel = property(lambda self: getattr(kernels, self.name).parallel)
+    cuda = property(lambda self: kernels.POINTS.cuda)
 
 
-@dataclasses.dataclass(frozen=True)
-class _BoundOnCuda:
-    bound: Bound
-
-    def __getitem__(self, configuration):
-        if self.bound.per_block and not SIMULATED:  # blocks for as many threads as there are items
-            blocks, threads, *rest = configuration
-            configuration = blocks * threads, threads, *rest
-        kernel = self.bound.kernel.cuda[configuration]
-        staged = [cuda.to_device(t) if isinstance(t, np.ndarray) else t for t in self.bound.tables]
-        return lambda *args: kernel(*args[:-1], *staged, args[-1])
+_SERIES, _INTEGRAL = OnHost("SERIES"), OnHost("INTEGRAL")
 
 
 def on_device(values):
@@ -122,53 +92,92 @@ def table_pays(ab, *values):
     return max(map(_size, values)) >= (400 if ab[0] >= 0.5 else 1500)
 
 
-def _points(dtype):
-    return Bound(kernels.POINTS, (np.empty(0, dtype),) * 5, per_block=True)  # one value per point and no estimates
-
-
-_LOOPS = {
-    "gauss-kronrod": (lambda dtype: kernels.GAUSS_KRONROD, 20_000.0, 256),
-    "fourier": (lambda dtype: kernels.FOURIER, 500.0, 256),
-}
+_LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernels.FOURIER, 500.0)}
 
 
 def point_values(name, x, alpha, beta, loc, scale, param, method, error, options):
     """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
     s1 = is_s1(param)
-    code = float(_CODES[name])
+    code = _CODES[name]
     if error:
         return values_with_errors(name, x, alpha, beta, loc, scale, s1, options)
     ab, dtype = one_law(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
     ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
     if ends and on_device((x, loc, scale)):
         ab = None
-    elif ends and options["out"] is not None:
-        x, loc, scale = map(copied, (x, loc, scale))  # read again after the result is written, which may share their memory
     if method == "table" and ab is None:
         refuse_table(alpha, beta)
-    if ab is not None and (method == "table" or table_pays(ab, x, loc, scale)):
-        t = table_cache.table(*ab)
-        x = _with_axes(x, alpha, beta)
-        kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, int(code) // 2
-        bound = Bound(kernel, (*_origin(t, ab, s1), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]]))
-        values = elementwise(
-            lambda d: bound, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), cost=12.0, **{**options, "dtype": dtype}
-        )
-        return _beyond_the_table(values, name, x, *ab, loc, scale, param, options) if ends else values
-    kernel, cost, threads = _LOOPS.get(method, (_points, 3_000.0, kernels.LANES))
+    if ab is None or not (method == "table" or table_pays(ab, x, loc, scale)):
+        want = code + s1 * kernels.S1
+        if method not in _LOOPS:
+            return _by_points(want, (x, alpha, beta, loc, scale), options)
+        kernel, cost = _LOOPS[method]
+        return elementwise(lambda d: kernel, ARGUMENTS, (x, alpha, beta, loc, scale), lambda d: (want,), cost=cost, **options)
+    if ends and options["out"] is not None:
+        x, loc, scale = map(copied, (x, loc, scale))  # read again after the result is written, which may share their memory
+    t = table_cache.table(*ab)
+    x = _with_axes(x, alpha, beta)
+    kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, code // 2
+    tables = (*_origin(t, ab, s1), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]])
+    values = elementwise(
+        lambda d: kernel,
+        ("x", "loc", "scale"),
+        (x, loc, scale),
+        lambda d: (code,),
+        extras=lambda where, d: tables,
+        cost=12.0,
+        **{**options, "dtype": dtype},
+    )
+    if not ends:
+        return values
+    again = lambda x, loc, scale: point_values(  # noqa: E731
+        name, x, *ab, loc, scale, param, "quadrature", False, {**options, "out": None}
+    )
+    return _completed(values, (x, loc, scale), lambda values, x: np.isneginf(values) & np.isfinite(x), again)
+
+
+def _points(pick, want, values, options):
     return elementwise(
-        kernel, ARGUMENTS, (x, alpha, beta, loc, scale), lambda d: (code, float(s1)), cost=cost, threads=threads, **options
+        pick,
+        ARGUMENTS,
+        values,
+        lambda d: (want,),
+        extras=lambda where, d: (np.empty(0, d),) * 5,  # one value and no estimates
+        cost=3_000.0,
+        threads=kernels.LANES,
+        per_block=True,
+        **options,
     )
 
 
-def _beyond_the_table(values, name, x, alpha, beta, loc, scale, param, options):
-    """Point by point what lies beyond the end of a light tail's table; the rest of the values as they are."""
+def _by_points(want, values, options):
+    """Every point by itself: what the series and the Fourier rule leave goes to the integral and the closed forms."""
+    if on_device(values):
+        return _points(lambda d: kernels.POINTS, want, values, options)
+    if options["out"] is not None:
+        values = list(map(copied, values))  # read again after the result is written, which may share their memory
+    first = _INTEGRAL if _has_closed_form(*values[1:3]) else _SERIES
+    result = _points(lambda d: first, want, values, options)
+    if first is _INTEGRAL:
+        return result
+    if isinstance(result, np.floating):
+        return result if result == result else _points(lambda d: _INTEGRAL, want, values, options)
+    rest = {**options, "out": None, "dtype": np.asarray(result).dtype}
+    return _completed(result, values, lambda result, x: np.isnan(result), lambda *v: _points(lambda d: _INTEGRAL, want, v, rest))
+
+
+def _has_closed_form(alpha, beta):
+    a, b = one_number(alpha), one_number(beta)
+    return a == 2.0 or (a == 1.0 and b == 0.0) or (a == 0.5 and b in (-1.0, 1.0))
+
+
+def _completed(values, arguments, left, again):
+    """The values, with those that are left computed again."""
     host = np.array(values, ndmin=1) if isinstance(values, np.generic) else np.asarray(values)
-    places = [np.broadcast_to(as_host(v), host.shape) for v in (x, loc, scale)]
-    lost = np.isneginf(host) & np.isfinite(places[0])
+    places = [np.broadcast_to(as_host(v), host.shape) for v in arguments]
+    lost = left(host, places[0])
     if lost.any():
-        x, loc, scale = (v[lost] for v in places)
-        host[lost] = point_values(name, x, alpha, beta, loc, scale, param, "quadrature", False, {**options, "out": None})
+        host[lost] = again(*(v[lost] for v in places))
     return host[0] if isinstance(values, np.generic) else values
 
 
@@ -182,12 +191,13 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
         shape = np.broadcast_shapes(*map(np.shape, host))
         values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
     c, s, pe, ce, se, p = elementwise(
-        lambda dtype: Bound(kernels.POINTS, per_block=True),
+        lambda dtype: kernels.POINTS,
         ARGUMENTS,
         values,
-        lambda dtype: (-2.0, float(s1)),
+        lambda dtype: (kernels.THREE + s1 * kernels.S1,),
         outputs=6,
         threads=kernels.LANES,
+        per_block=True,
         cost=3500.0,
         **{k: v for k, v in options.items() if k != "out"},
     )
@@ -224,24 +234,26 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
     if ab is not None:
         t = table_cache.table(*ab)
         p = _with_axes(p, alpha, beta)
-        bound = Bound(kernels.QUANTILE, (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2]))
+        tables = (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2])
         x = elementwise(
-            lambda d: bound,
+            lambda d: kernels.QUANTILE,
             ("p", "loc", "scale"),
             (p, loc, scale),
             lambda d: (float(upper),),
+            extras=lambda where, d: tables,
             cost=100.0,
             **{**options, "dtype": dtype},
         )
         certificate = t.certificate
     else:
         x = elementwise(
-            lambda d: Bound(kernels.NEWTON, per_block=True),
+            lambda d: kernels.NEWTON,
             ("p", *ARGUMENTS[1:]),
             (p, alpha, beta, loc, scale),
             lambda d: (float(upper), float(s1)),
             cost=30000.0,
             threads=kernels.LANES,
+            per_block=True,
             **options,
         )
         certificate = 1e-13

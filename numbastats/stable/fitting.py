@@ -34,7 +34,7 @@ NanPolicy = Literal["raise", "omit"]
 
 
 @names_ours
-def fit(
+def fit(  # noqa: PLR0913
     x: ArrayLike,
     method: FitMethod = "ml",
     *,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +27,33 @@ Param = Literal["S0", "S1"]
 Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
 
 
-def pdf(
+def _sections(text: str) -> dict[str, str]:
+    """The sections of a docstring by their headings; the first has none."""
+    parts = re.split(r"\n+(\w+)\n-+\n", inspect.cleandoc(text))
+    return dict(zip(["", *parts[1::2]], parts[::2], strict=True))
+
+
+def _entries(section: str) -> dict[str, str]:
+    """The entries of a section by the names they begin with."""
+    return {e.partition(" : ")[0].partition("\n")[0]: e for e in re.split(r"\n(?=\S)", section) if e}
+
+
+def as_pdf(function: Any) -> Any:
+    """Complete a docstring: parameters, results and errors that it leaves out are those of `pdf`, in the same words."""
+    if function.__doc__ is None:  # python -OO
+        return function
+    model, own = _sections(pdf.__doc__), _sections(function.__doc__)
+    entries = {**_entries(model["Parameters"]), **_entries(own.get("Parameters", ""))}
+    where = {name: key for key in entries for name in key.split(", ")}
+    wanted = dict.fromkeys(where[name] for name in inspect.signature(function).parameters)
+    own["Parameters"] = "\n".join(entries[key] for key in wanted)
+    sections = {**{name: model[name] for name in ("Returns", "Raises")}, **own}
+    order = [name for name in model if name in sections]
+    function.__doc__ = "\n\n".join(f"{name}\n{'-' * len(name)}\n{sections[name]}" if name else sections[name] for name in order)
+    return function
+
+
+def pdf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
     beta: ArrayLike,
@@ -118,6 +146,7 @@ def pdf(
     return point_values("pdf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@as_pdf
 def logpdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -135,37 +164,15 @@ def logpdf(
 ) -> Any:
     """Logarithm of the density of stable distributions.
 
-    Parameters
-    ----------
-    x : array_like
-        Points, any shape.
-    alpha, beta, loc, scale : array_like
-        Index of stability in (0, 2], skewness in [-1, 1], location, scale > 0. All five broadcast against each other.
-    param : {"S0", "S1"}
-        Parameterisation of `loc`.
-    method : {"auto", "table", "quadrature", "fourier", "gauss-kronrod"}
-        See the notes of `pdf`.
-    out, dtype, device, workers, stream
-        As in `pdf`.
-
     Returns
     -------
     array or scalar
         Of the inputs' kind and broadcast shape; NaN where a parameter is outside its domain.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
-
     Notes
     -----
     Finite far below the underflow of the density. The errors of `pdf` hold for the density relative to itself, so for its
     logarithm absolutely.
-
-    References
-    ----------
-    As for `pdf`.
 
     Examples
     --------
@@ -178,7 +185,8 @@ def logpdf(
     return point_values("logpdf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
-def cdf(
+@as_pdf
+def cdf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
     beta: ArrayLike,
@@ -196,39 +204,9 @@ def cdf(
 ) -> Any:
     """Distribution function P(X <= x) of stable distributions.
 
-    Parameters
-    ----------
-    x : array_like
-        Points, any shape.
-    alpha, beta, loc, scale : array_like
-        Index of stability in (0, 2], skewness in [-1, 1], location, scale > 0. All five broadcast against each other.
-    param : {"S0", "S1"}
-        Parameterisation of `loc`.
-    method : {"auto", "table", "quadrature", "fourier", "gauss-kronrod"}
-        See the notes of `pdf`.
-    error : bool
-        Also return an estimate of the absolute error.
-    out, dtype, device, workers, stream
-        As in `pdf`.
-
-    Returns
-    -------
-    array or scalar
-        Of the inputs' kind and broadcast shape, or a pair (value, error estimate) with ``error=True``; NaN where a parameter is
-        outside its domain.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
-
     Notes
     -----
     The smaller tail keeps its relative accuracy: errors below 3e-14 on the reference points, see `pdf`.
-
-    References
-    ----------
-    As for `pdf`.
 
     Examples
     --------
@@ -241,6 +219,7 @@ def cdf(
     return point_values("cdf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@as_pdf
 def logcdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -258,36 +237,14 @@ def logcdf(
 ) -> Any:
     """Logarithm of the distribution function of stable distributions.
 
-    Parameters
-    ----------
-    x : array_like
-        Points, any shape.
-    alpha, beta, loc, scale : array_like
-        Index of stability in (0, 2], skewness in [-1, 1], location, scale > 0. All five broadcast against each other.
-    param : {"S0", "S1"}
-        Parameterisation of `loc`.
-    method : {"auto", "table", "quadrature", "fourier", "gauss-kronrod"}
-        See the notes of `pdf`.
-    out, dtype, device, workers, stream
-        As in `pdf`.
-
     Returns
     -------
     array or scalar
         Of the inputs' kind and broadcast shape; NaN where a parameter is outside its domain.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
-
     Notes
     -----
     Finite far below the underflow of the left tail; next to 0 it is formed from the right tail.
-
-    References
-    ----------
-    As for `pdf`.
 
     Examples
     --------
@@ -300,7 +257,8 @@ def logcdf(
     return point_values("logcdf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
-def sf(
+@as_pdf
+def sf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
     beta: ArrayLike,
@@ -318,39 +276,9 @@ def sf(
 ) -> Any:
     """Survival function P(X > x) of stable distributions.
 
-    Parameters
-    ----------
-    x : array_like
-        Points, any shape.
-    alpha, beta, loc, scale : array_like
-        Index of stability in (0, 2], skewness in [-1, 1], location, scale > 0. All five broadcast against each other.
-    param : {"S0", "S1"}
-        Parameterisation of `loc`.
-    method : {"auto", "table", "quadrature", "fourier", "gauss-kronrod"}
-        See the notes of `pdf`.
-    error : bool
-        Also return an estimate of the absolute error.
-    out, dtype, device, workers, stream
-        As in `pdf`.
-
-    Returns
-    -------
-    array or scalar
-        Of the inputs' kind and broadcast shape, or a pair (value, error estimate) with ``error=True``; NaN where a parameter is
-        outside its domain.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
-
     Notes
     -----
     Never formed as 1 - cdf: relative errors below 6e-14 on the reference points, see `pdf`.
-
-    References
-    ----------
-    As for `pdf`.
 
     Examples
     --------
@@ -363,6 +291,7 @@ def sf(
     return point_values("sf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@as_pdf
 def logsf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -380,36 +309,14 @@ def logsf(
 ) -> Any:
     """Logarithm of the survival function of stable distributions.
 
-    Parameters
-    ----------
-    x : array_like
-        Points, any shape.
-    alpha, beta, loc, scale : array_like
-        Index of stability in (0, 2], skewness in [-1, 1], location, scale > 0. All five broadcast against each other.
-    param : {"S0", "S1"}
-        Parameterisation of `loc`.
-    method : {"auto", "table", "quadrature", "fourier", "gauss-kronrod"}
-        See the notes of `pdf`.
-    out, dtype, device, workers, stream
-        As in `pdf`.
-
     Returns
     -------
     array or scalar
         Of the inputs' kind and broadcast shape; NaN where a parameter is outside its domain.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
-
     Notes
     -----
     Finite far below the underflow of the right tail; next to 0 it is formed from the left tail.
-
-    References
-    ----------
-    As for `pdf`.
 
     Examples
     --------
@@ -422,6 +329,7 @@ def logsf(
     return point_values("logsf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
+@as_pdf
 def pdf_cdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -441,8 +349,6 @@ def pdf_cdf(
 
     Parameters
     ----------
-    x, alpha, beta, loc, scale, param, method, dtype, device, workers, stream
-        As in `pdf`.
     error : bool
         Also return estimates of the absolute errors.
 
@@ -450,11 +356,6 @@ def pdf_cdf(
     -------
     tuple of three arrays or scalars
         (pdf, cdf, sf); six with ``error=True``, the last three being the error estimates.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
 
     Examples
     --------
@@ -467,6 +368,7 @@ def pdf_cdf(
     return three_values(x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@as_pdf
 def ppf(
     p: ArrayLike,
     alpha: ArrayLike,
@@ -488,21 +390,12 @@ def ppf(
     ----------
     p : array_like
         Probabilities in [0, 1], any shape.
-    alpha, beta, loc, scale, param, out, dtype, device, workers, stream
-        As in `pdf`.
-    error : bool
-        Also return an estimate of the absolute error.
 
     Returns
     -------
     array or scalar
         The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
         estimate a NumPy array.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
 
     Notes
     -----
@@ -523,6 +416,7 @@ def ppf(
     return quantiles(p, alpha, beta, loc, scale, False, param, error, options)
 
 
+@as_pdf
 def isf(
     q: ArrayLike,
     alpha: ArrayLike,
@@ -544,18 +438,12 @@ def isf(
     ----------
     q : array_like
         Upper tail probabilities in [0, 1], any shape.
-    alpha, beta, loc, scale, param, error, out, dtype, device, workers, stream
-        As in `ppf`.
 
     Returns
     -------
     array or scalar
-        As `ppf`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
+        The ends of the support at q = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
+        estimate a NumPy array.
 
     Examples
     --------
@@ -567,6 +455,7 @@ def isf(
     return quantiles(q, alpha, beta, loc, scale, True, param, error, options)
 
 
+@as_pdf
 @names_ours
 def rvs(
     alpha: ArrayLike,
@@ -587,15 +476,10 @@ def rvs(
 
     Parameters
     ----------
-    alpha, beta, loc, scale : array_like of float
-        As in `pdf`; they broadcast against each other.
     size : int or tuple of int, optional
         Shape of the result; by default that of the parameters.
     rng : None, int, numpy.random.SeedSequence or numpy.random.Generator
         Source of the key; see `numbastats.random`.
-    param : {"S0", "S1"}
-    dtype, out, device, workers, stream
-        As in `numbastats.random.normal`.
 
     Returns
     -------
@@ -667,6 +551,7 @@ def convert(
     return tuple(np.array(v)[()] for v in (a, b, relocated(a, b, m, s, to), s))
 
 
+@as_pdf
 def score(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -680,24 +565,12 @@ def score(
 ) -> Any:
     """Derivatives of the log density with respect to alpha, beta, loc and scale.
 
-    Parameters
-    ----------
-    x : array_like
-        Points, any shape.
-    alpha, beta, loc, scale, param, device, workers
-        As in `pdf`.
-
     Returns
     -------
     numpy.ndarray
         Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
         are; of the kind of the arrays where some are on a device. NaN where the density is 0; for alpha = 2 and beta = +-1 the
         derivatives from inside the domain.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
 
     Notes
     -----
@@ -728,6 +601,7 @@ def score(
     return scores(x, a, b, m, s, param, one, options, dtype)
 
 
+@as_pdf
 def loglik(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -741,19 +615,9 @@ def loglik(
 ) -> float:
     """Log-likelihood: the sum of `logpdf` over all points.
 
-    Parameters
-    ----------
-    x, alpha, beta, loc, scale, param, device, workers
-        As in `pdf`.
-
     Returns
     -------
     float
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pdf`.
 
     Examples
     --------

@@ -56,21 +56,17 @@ class Table:
 def table(a, b):
     """The `Table` of the standard law (alpha, beta)."""
     x, f = np.empty((building.MARCHES, building.PLACES)), np.empty((building.MARCHES, 3, building.PLACES))
-    marches, spans, rows = (
-        np.empty((building.MARCHES, 5)),
-        np.empty((building.MOST, 3)),
-        np.empty((building.MOST, 3, 2 + building.PLACES)),
-    )
+    spans, rows = np.empty((building.MOST, 3)), np.empty((building.MOST, 3, building.PLACES))
     info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)
     panels = np.empty((3, 2 * building.MOST, 3 + building.COEFFICIENTS))
-    state = np.zeros(6)
-    centred = a < 0.9
+    marches, progress = np.zeros(building.MARCHES, building.MARCH), np.zeros(1, building.PROGRESS)
+    centred, make = a < 0.9, building.maker(a, b)
     while True:
-        building.MAKE_TABLE(a, b, x, f, marches, spans, rows, state, info, cells, panels)
-        _, _, _, certificate, count, size = state
-        if count:
-            return Table(info, cells[: int(size)].copy(), panels[:, : int(count)].copy(), float(certificate), centred)
-        _fill(a, b, centred, x[: int(state[0])], f)
+        make(a, b, x, f, marches, spans, rows, progress, info, cells, panels)
+        count, _, _, certificate, size, places = progress[0].item()
+        if size:
+            return Table(info, cells[: int(places)].copy(), panels[:, : int(size)].copy(), certificate, centred)
+        _fill(a, b, centred, x[: int(count)], f)
 
 
 def _fill(a, b, centred, x, f):
@@ -78,5 +74,5 @@ def _fill(a, b, centred, x, f):
     rows, places = np.nonzero(np.isnan(f[: len(x), 0]))
     x, none = x[rows, places], np.empty(0)
     p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-    kernels.POINTS.serial(x, a, b, 0.0, 1.0, -1.0, float(centred), c, s, none, none, none, p)
+    kernels.POINTS.serial(x, a, b, 0.0, 1.0, kernels.THREE_LOGS + kernels.S1 * float(centred), c, s, none, none, none, p)
     f[rows, 0, places], f[rows, 1, places], f[rows, 2, places] = p, c, s

@@ -81,24 +81,25 @@ def test_masked_parameters_of_one_element(function):
 
 def test_a_block_for_every_point_on_a_gpu(monkeypatch):
     """The kernels work with a block per point, and were launched with a thread per point."""
-    launched = []
-
-    class Kernel:
-        cuda = type(
-            "Cuda", (), {"__getitem__": lambda self, configuration: launched.append(configuration) or (lambda *a: None)}
-        )()
-
-    monkeypatch.setattr(stable.engine, "SIMULATED", False)
-    stable.engine.Bound(Kernel, per_block=True).cuda[7, 64]
-    stable.engine.Bound(Kernel, per_block=True).cuda[7, 64, "stream"]
-    stable.engine.Bound(Kernel).cuda[7, 64]
-    assert launched == [(448, 64), (448, 64, "stream"), (7, 64)]
-    picked = []
-    monkeypatch.setattr(stable.engine, "elementwise", lambda pick, *a, **k: picked.append(pick(np.dtype(float))) or np.zeros(6))
+    asked = []
+    monkeypatch.setattr(stable.engine, "elementwise", lambda *a, **k: asked.append(k.get("per_block")) or np.zeros(6))
     stable.pdf(0.1, 1.5, 0.2, method="quadrature")
     stable.cdf(0.1, 1.5, 0.2, error=True)
     stable.ppf([0.1, 0.2], [1.5, 1.6], 0.2)
-    assert all(kernel.per_block for kernel in picked) and len(picked) == 3
+    assert asked == [True, True, True]
+
+
+def test_what_the_series_leave_goes_to_the_integral():
+    """Points of all kinds in one call, each as by itself; what is no number stays so."""
+    a = np.array([2.0, 1.0, 0.5, 0.5, 1.01, 0.3, 1.7, 1.7, 1.5, 2.5])
+    b = np.array([0.0, 0.0, 1.0, -1.0, 0.4, 0.5, 0.2, 0.2, -1.0, 0.0])
+    x = np.array([0.7, -2.0, 1.3, 0.4, 9.0, 0.3, 0.4, np.nan, 4.0, 0.0])
+    for name in ("pdf", "logcdf", "sf"):
+        f = getattr(stable, name)
+        want = [f(float(p), float(q), float(r)) for p, q, r in zip(x, a, b, strict=True)]
+        shared = a.copy()
+        assert same(f(x, a, b, **SERIAL), want) and same(f(x, shared, b, out=shared), want)
+        assert np.isnan(want).tolist() == [False] * 7 + [True, False, True]
 
 
 def test_one_alpha_on_the_device_shares_a_table():

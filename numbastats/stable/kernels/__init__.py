@@ -1,9 +1,24 @@
 """Kernels of the stable laws, by subject."""
 
 from numbastats.stable.kernels.paper import FOURIER, GAUSS_KRONROD
-from numbastats.stable.kernels.points import LANES, POINTS
+from numbastats.stable.kernels.points import INTEGRAL, LANES, POINTS, S1, SERIES, THREE, THREE_LOGS
 from numbastats.stable.kernels.quantiles import NEWTON
 from numbastats.stable.kernels.sampling import RVS
 from numbastats.stable.kernels.tables import QUANTILE, TABLE, TABLE_OF_LOGS
 
-__all__ = ["FOURIER", "GAUSS_KRONROD", "LANES", "NEWTON", "POINTS", "QUANTILE", "RVS", "TABLE", "TABLE_OF_LOGS"]
+__all__ = [
+    "FOURIER",
+    "GAUSS_KRONROD",
+    "INTEGRAL",
+    "LANES",
+    "NEWTON",
+    "POINTS",
+    "QUANTILE",
+    "RVS",
+    "S1",
+    "SERIES",
+    "TABLE",
+    "TABLE_OF_LOGS",
+    "THREE",
+    "THREE_LOGS",
+]

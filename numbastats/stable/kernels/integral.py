@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,55 +28,63 @@ _LEVELS = np.array(
 )
 _SHIFTS = np.array([0.003, 0.02, 0.08, 0.2, 0.5, 1.0, 2.0, 3.5, 5.5, 8.0, 11.0, 15.0, 20.0, 27.0, 40.0])
 _LOG_SHIFTS = np.log(_SHIFTS)
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-NONE = np.empty(0)
-KRONROD, KRONROD_WEIGHTS, KRONROD_LOWER = kronrod(7)
+
+
+class Rule(NamedTuple):
+    """A rule for the panels: nodes and weights on [-1, 1], and the weights of a lower rule on the same nodes, if there is one."""
+
+    nodes: np.ndarray
+    weights: np.ndarray
+    lower: np.ndarray
+
+
+GAUSS, KRONROD = Rule(*np.polynomial.legendre.leggauss(12), np.empty(0)), Rule(*kronrod(7))
 SAMPLES = 32  # places at which log g is looked at to find its level sets
 ROOM = SAMPLES + _LEVELS.size + _SHIFTS.size  # and one more for each level
 PANELS = 60  # at most
 
 
 @_shared
-def fill_log_g(w, n, L, q, d0, jac, lg):
+def fill_log_g(w, n, q, d0, jac, lg):
     """log g, d0 and d theta/d w at n places w."""
-    if q[11] == 2.0:
+    if q.mode == 2.0:
         for i in range(n):
             in_step()
-            u, v, j = law.lengths(w[i], L)
+            u, v, j = law.lengths(w[i], q.L)
             d0[i], jac[i], lg[i] = u, j, law.log_g_one(u, v, w[i], q)
-    elif q[11] == 1.0:
+    elif q.mode == 1.0:
         for i in range(n):
             in_step()
-            u, v, j = law.lengths(w[i], L)
+            u, v, j = law.lengths(w[i], q.L)
             d0[i], jac[i], lg[i] = u, j, law.log_g_near_one(u, v, w[i], q)
     else:
         for i in range(n):
             in_step()
-            u, v, j = law.lengths(w[i], L)
+            u, v, j = law.lengths(w[i], q.L)
             d0[i], jac[i], lg[i] = u, j, law.log_g(u, v, w[i], q)
 
 
 @_shared
 def bend(q):
     """Distance to one end at which the log g of an almost light law leaves a level stretch; 0 where it has none."""
-    small = q[9] if q[0] == 1.0 else (q[3] if q[0] > 1.0 else q[2]) * max(abs(q[6]), 1.0)
+    small = q.end if q.a == 1.0 else (q.k1 if q.a > 1.0 else q.h0) * max(abs(q.ratio), 1.0)
     return small if small < 0.7 else 0.0
 
 
 @_shared
 def level_stretch(q):
     """Height of that stretch."""
-    if q[0] == 1.0:
-        return log(q[7] / (0.5 * math.pi)) - (1.0 + 0.5 * math.pi * q[8] / q[7])
-    r = log1p((q[10] - q[1]) / q[0]) if q[11] > 0.0 else log(q[5] / q[0])
-    return q[6] * r + log(abs(q[1])) - q[4]
+    if q.a == 1.0:
+        return log(q.b / (0.5 * math.pi)) - (1.0 + 0.5 * math.pi * q.x0 / q.b)
+    r = log1p((q.excess - q.p) / q.a) if q.mode > 0.0 else log(q.x1c / q.a)
+    return q.ratio * r + log(abs(q.p)) - q.log_c
 
 
 @_shared
-def grid_with_bend(q, L, grid):
+def grid_with_bend(q, grid):
     """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
     small = bend(q)
-    where = log(small / L) if small > 0.0 else np.inf
+    where = log(small / q.L) if small > 0.0 else np.inf
     n, extra = 0, 0
     for k in range(_GRID.size):
         while extra < _BEND_GRID.size and where + _BEND_GRID[extra] < _GRID[k]:
@@ -99,18 +108,18 @@ def log_above(lg, low):
 
 
 @_shared
-def level_sets(q, lowest):
+def level_sets(q):
     """(number of levels, first one that goes by log(g - low), low, whether that is the minimum).
 
     Else low is the height of the level stretch of an almost light law.
     """
-    low = exp(lowest)
+    low = exp(q.lowest)
     if low >= 0.05:
         return _SHIFTS.size, 0, low, True
     # For small alpha the integrands are e^(v - g) with g = e^(r v), r = a/(1 - a): the peak is at g = 1/r.
     levels = _SHIFTS.size
-    if q[0] < 0.5:
-        r = q[0] / (1.0 - q[0])
+    if q.a < 0.5:
+        r = q.a / (1.0 - q.a)
         peak = -log(r) / r - 1.0 / r
         while levels < _LEVELS.size and _LEVELS[levels - 1] / r - exp(_LEVELS[levels - 1]) > peak - 42.0:
             levels += 1
@@ -124,16 +133,17 @@ def level_sets(q, lowest):
 
 
 @_shared
-def sample(bottom, top, L, q, w, d0, jac, lg):
+def sample(bottom, top, q, work):
     """Log g at SAMPLES places that bracket all levels, by bisection."""
-    sign = 1.0 if q[0] <= 1.0 else -1.0
+    w, d0, jac, lg = work[0], work[1], work[2], work[3]
+    sign = 1.0 if q.a <= 1.0 else -1.0
     left, right = -WIDEST, WIDEST
     for turn in range(8):
         for i in range(SAMPLES):
             t = 2.0 * i / (SAMPLES - 1.0) - 1.0
             v = WIDEST * t * abs(t) if turn == 0 else 0.5 * ((right + left) + (right - left) * t)
             w[i] = sign * v
-        fill_log_g(w, SAMPLES, L, q, d0, jac, lg)
+        fill_log_g(w, SAMPLES, q, d0, jac, lg)
         i, j = 0, SAMPLES - 1
         while i + 1 < SAMPLES and lg[i + 1] < bottom:
             i += 1
@@ -149,12 +159,13 @@ def sample(bottom, top, L, q, w, d0, jac, lg):
 
 
 @_shared
-def cross(levels, split, low, L, q, w, above, jac, lg):
+def cross(levels, split, low, q, work):
     """Where straight lines between the samples cross the levels, and log g or log(g - low) there, behind the samples.
 
     Where log g bends between two samples lines are levels off, and what lies beyond the last one would be lost: a look at where
     they cross makes them parabolas. Above a minimum or a level stretch log(g - low) is nearly straight where log g bends.
     """
+    w, above, jac, lg = work[0], work[1], work[2], work[3]
     i, crossed, there = 0, w[SAMPLES:], lg[SAMPLES:]
     for j in range(SAMPLES if split < levels else 0):
         above[j] = log_above(lg[j], low)
@@ -166,25 +177,26 @@ def cross(levels, split, low, L, q, w, above, jac, lg):
             crossed[k] = law.crossing(height, w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
         else:
             crossed[k] = law.crossing(_LOG_SHIFTS[k - split], w[i], above[i], w[i], above[i], w[i + 1], above[i + 1])
-    fill_log_g(crossed, levels, L, q, above[SAMPLES:], jac[SAMPLES:], there)
+    fill_log_g(crossed, levels, q, above[SAMPLES:], jac[SAMPLES:], there)
     for k in range(split, levels):
         above[SAMPLES + k] = log_above(there[k], low)
 
 
 @_shared
-def crossings(L, lowest, q, w, d0, jac, lg, ends):
+def crossings(q, work, ends):
     """Ends of the panels, in v = +-w such that log g rises with v; returns their number."""
-    if lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
+    w, above, grid, lg = work[0], work[1], work[2], work[3]
+    if q.lowest > 27.0:  # e^-g is beyond all doubles, and a factor does not count in its logarithm
         return 0
-    sign = 1.0 if q[0] <= 1.0 else -1.0
-    levels, split, low, shifted = level_sets(q, lowest)
+    sign = 1.0 if q.a <= 1.0 else -1.0
+    levels, split, low, shifted = level_sets(q)
     top = level(levels - 1, split, low)
-    bottom = level(0, split, low) if shifted else max(_LEVELS[0], lowest + 0.02)
-    sample(bottom, top, L, q, w, d0, jac, lg)
-    above, crossed, there = d0, w[SAMPLES:], lg[SAMPLES:]
-    cross(levels, split, low, L, q, w, above, jac, lg)
+    bottom = level(0, split, low) if shifted else max(_LEVELS[0], q.lowest + 0.02)
+    sample(bottom, top, q, work)
+    cross(levels, split, low, q, work)
+    crossed, there = w[SAMPLES:], lg[SAMPLES:]
     # merge the crossings with the fixed grid
-    grid, places = jac, grid_with_bend(q, L, jac)  # no longer needed for the samples
+    places = grid_with_bend(q, grid)  # in memory that the samples no longer need
     n, g, i = 0, 0, 0
     while i + 1 < SAMPLES and lg[i + 1] < bottom:
         i += 1
@@ -204,7 +216,7 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
                 _LOG_SHIFTS[k - split], w[i], above[i], crossed[k], above[SAMPLES + k], w[i + 1], above[i + 1]
             )
         v = max(v, ends[n - 1]) if n > 0 else v
-        if n == 0 and k == 0 and v < -4.0 and not shifted and abs(q[1]) < 0.1:  # log g falls so fast that g is 0 before
+        if n == 0 and k == 0 and v < -4.0 and not shifted and abs(q.p) < 0.1:  # log g falls so fast that g is 0 before
             while g < places and grid[g] < v:
                 g += 1
         while g < places and grid[g] < v:
@@ -222,10 +234,12 @@ def crossings(L, lowest, q, w, d0, jac, lg, ends):
 
 
 @_shared
-def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out):
+def integrate(n, q, ends, rule, work, out):
     """The three integrals into out[:3], and into out[3:] the sums over the panels of |rule - lower rule|."""
-    sign = 1.0 if q[0] <= 1.0 else -1.0
-    low = exp(lowest)
+    w, d0, jac, lg = work[0], work[1], work[2], work[3]
+    nodes, weights, lower = rule
+    sign = 1.0 if q.a <= 1.0 else -1.0
+    low = exp(q.lowest)
     per = nodes.size
     m = per * (n - 1)
     for k in range(n - 1):
@@ -233,7 +247,7 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
         part = w[k * per : (k + 1) * per]
         for j in range(per):
             part[j] = sign * (mid + half * nodes[j])
-    fill_log_g(w, m, L, q, d0, jac, lg)
+    fill_log_g(w, m, q, d0, jac, lg)
     for i in range(m):
         in_step()
         lg[i], jac[i], d0[i] = law.integrands(lg[i], jac[i], low)
@@ -254,17 +268,17 @@ def integrate(n, L, lowest, q, ends, nodes, weights, lower, w, d0, jac, lg, out)
             out[3] += half * abs(p - pl)
             out[4] += half * abs(c - cl)
             out[5] += half * abs(s - sl)
-    if n > 0:
-        before, after = outside(n, L, q, ends)
-        out[1] += before
-        out[2] += after
-    else:
-        out[0], out[1], out[2] = 1.0, 1.0, L
+    add_outside(n, q, ends, out)
 
 
 @_shared
-def outside(n, L, q, ends):
-    """Lengths of theta before the first panel, where e^-g is 1, and after the last, where it is 0."""
-    sign = 1.0 if q[0] <= 1.0 else -1.0
-    first, last = law.lengths(sign * ends[0], L), law.lengths(sign * ends[n - 1], L)
-    return (first[0], last[1]) if sign > 0.0 else (first[1], last[0])
+def add_outside(n, q, ends, out):
+    """Add the lengths of theta before the first panel, where e^-g is 1, and after the last, where it is 0."""
+    if n == 0:
+        out[0], out[1], out[2] = 1.0, 1.0, q.L
+        return
+    sign = 1.0 if q.a <= 1.0 else -1.0
+    first, last = law.lengths(sign * ends[0], q.L), law.lengths(sign * ends[n - 1], q.L)
+    before, after = (first[0], last[1]) if sign > 0.0 else (first[1], last[0])
+    out[1] += before
+    out[2] += after

@@ -3,78 +3,72 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange
+from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as law
-from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp
 from numbastats.stable.kernels.kronrod import kronrod
 from numbastats.stable.kernels.points import (
     DOUBLE,
-    TASK,
+    S1,
+    by_series,
+    ended,
     fourier_holds,
     fourier_share,
     fourier_sums,
     geometry_of,
-    scratch,
-    series_at_infinity,
+    memory_of_points,
+    point_of,
     split_points,
-    tangent,
 )
 
 _shared = array_function(host=False)
+_uncontracted = array_function(host=False, fastmath=())
+
+
+def _signatures(T):
+    return [(T[::1], T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T[::1])]
 
 
 # --- the Fourier rule by itself ----------------------------------------------------------------------------------------
 
 
-def fourier_cpu(x, a, b, loc, scale, code, s1, out):
-    for k in prange((out.size + TASK - 1) // TASK):
-        series, nodes, kept = scratch()
-        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
-            al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
-            z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
-            th, tl = tangent(al, kept)
-            done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
-            if done == 0:
-                geometry, reach = geometry_of(al, flip, side, series, kept)
-                if fourier_holds(al, geometry, reach):
-                    density, half = fourier_sums(al, geometry, nodes, not (kept[2, 3] == al))
-                    kept[2, 3] = al
-                    v = law.reflect(flip, law.from_fourier(density, half))
-                else:
-                    ok = law.fourier_band(al) == 0 or law.fourier_band(al) == 2
-                    if ok:
-                        ok, v = series_at_infinity(al, geometry, series[1 if flip else 0, 0])
-                    v = law.reflect(flip, v if ok else law.beyond_fourier(al, geometry))
-            out[i] = law.pick(int(code), v, sc)
-
-
-def fourier_cuda(x, a, b, loc, scale, code, s1, out):
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
-        z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
-        th, tl = law.tangent(al)
-        done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
-        if done == 0:
-            geometry = law.geometry(al, side)
-            if fourier_holds(al, geometry, law.fourier_reach(al, side[3])):
-                density, half = fourier_share(0, 1, al, geometry)
-                v = law.reflect(flip, law.from_fourier(density, half))
+def fourier_cpu(x, a, b, loc, scale, want, out):
+    memory = memory_of_points()
+    for i in range(out.size):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        done, v, flip, side = ended(point)
+        if not done:
+            geometry, reach = geometry_of(point.alpha, flip, side, memory)
+            if fourier_holds(point.alpha, geometry, reach):
+                density, half = fourier_sums(point.alpha, geometry, memory)
+                v = law.from_fourier(density, half)
             else:
-                v = law.reflect(flip, law.beyond_fourier(al, geometry))
-        out[i] = law.pick(int(code), v, sc)
+                ok = law.fourier_band(point.alpha) == 0 or law.fourier_band(point.alpha) == 2
+                if ok:
+                    ok, v = by_series(point.alpha, geometry, False, memory.terms[2 if flip else 0])
+                v = v if ok else law.beyond_fourier(point.alpha, geometry)
+            v = law.reflect(flip, v)
+        out[i] = law.pick(int(want) % S1, v, point.scale)
 
 
-FOURIER = Kernel(
-    "stable.fourier",
-    fourier_cpu,
-    fourier_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])],
-    f64_ok=DOUBLE,
-    split=split_points,
-)
+def fourier_cuda(x, a, b, loc, scale, want, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        done, v, flip, side = ended(point)
+        if not done:
+            geometry = law.geometry(point.alpha, side)
+            if fourier_holds(point.alpha, geometry, law.fourier_reach(point.alpha, geometry.m)):
+                density, half = fourier_share(0, 1, point.alpha, geometry)
+                v = law.from_fourier(density, half)
+            else:
+                v = law.beyond_fourier(point.alpha, geometry)
+            v = law.reflect(flip, v)
+        out[i] = law.pick(int(want) % S1, v, point.scale)
+
+
+FOURIER = Kernel("stable.fourier", fourier_cpu, fourier_cuda, _signatures, f64_ok=DOUBLE, split=split_points)
 
 
 # --- the reference's method: fixed subintervals of theta -----------------------------------------------------------------
@@ -125,35 +119,43 @@ def contributing(parts, range_, a, length, sums):
     return done
 
 
-def kronrod_cpu(x, a, b, loc, scale, code, s1, out):
-    for k in prange((out.size + TASK - 1) // TASK):
-        parts, span, sums = np.empty((3, SUBINTERVALS)), np.empty(3), np.empty(3)
-        for i in range(k * TASK, min(k * TASK + TASK, out.size)):
-            al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
-            z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
-            th, tl = law.tangent(al)
-            done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
-            if done == 0:
-                geometry = law.geometry(al, side)
-                L, lowest, q = law.zolotarev(al, geometry)
-                low = exp(lowest)
-                span[0], span[1], span[2] = 0.0, L, 0.0
-                sums[:] = 0.0
-                for turn in range(_ROUNDS):
-                    half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
-                    for m in range(SUBINTERVALS):
-                        p, c, s = 0.0, 0.0, 0.0
-                        for j in range(RULE - 1):
-                            u, w, y = law.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), L, q, low, span[2])
-                            p, c, s = p + _GK_WEIGHTS[j] * u, c + _GK_WEIGHTS[j] * w, s + _GK_WEIGHTS[j] * y
-                        parts[0, m], parts[1, m], parts[2, m] = half * p, half * c, half * s
-                    if contributing(parts, span, al, L, sums) or turn == _ROUNDS - 1:
-                        break
-                v, e = law.from_sums(sums[0], sums[1], sums[2], 0.0, 0.0, 0.0, lowest, q, L, flip)
-            out[i] = law.pick(int(code), v, sc)
+@_shared
+def begin(q, span, sums):
+    """The whole range, and nothing added up."""
+    span[0], span[1], span[2] = 0.0, q.L, 0.0
+    sums[0], sums[1], sums[2] = 0.0, 0.0, 0.0
 
 
-def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
+@_uncontracted
+def node(m, j, half, q, span):
+    """Weight of a node of subinterval m, and the three integrands there."""
+    u, w, y = law.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), q, exp(q.lowest), span[2])
+    return _GK_WEIGHTS[j], u, w, y
+
+
+def kronrod_cpu(x, a, b, loc, scale, want, out):
+    parts, span, sums = np.empty((3, SUBINTERVALS)), np.empty(3), np.empty(3)
+    for i in range(out.size):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        done, v, flip, side = ended(point)
+        if not done:
+            q = law.zolotarev(point.alpha, law.geometry(point.alpha, side))
+            begin(q, span, sums)
+            for turn in range(_ROUNDS):
+                half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
+                for m in range(SUBINTERVALS):
+                    p, c, s = 0.0, 0.0, 0.0
+                    for j in range(RULE - 1):
+                        weight, u, w, y = node(m, j, half, q, span)
+                        p, c, s = p + weight * u, c + weight * w, s + weight * y
+                    parts[0, m], parts[1, m], parts[2, m] = half * p, half * c, half * s
+                if contributing(parts, span, point.alpha, q.L, sums) or turn == _ROUNDS - 1:
+                    break
+            v, e = law.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
+        out[i] = law.pick(int(want) % S1, v, point.scale)
+
+
+def kronrod_cuda(x, a, b, loc, scale, want, out):
     nodes = cuda.shared.array((3, SUBINTERVALS, RULE), np.float64)
     parts = cuda.shared.array((3, SUBINTERVALS), np.float64)
     span = cuda.shared.array(3, np.float64)
@@ -161,17 +163,13 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
     over = cuda.shared.array(1, np.int64)
     t, threads = cuda.threadIdx.x, cuda.blockDim.x
     for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
-        al, be, sc = np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(scale, i))
-        z = law.standardise(np.float64(x[i]), al, be, np.float64(at(loc, i)), sc, s1 > 0)
-        th, tl = law.tangent(al)
-        done, v, flip, side = law.start(z, al, be, s1 > 0, th, tl)
-        if done == 0:
-            geometry = law.geometry(al, side)
-            L, lowest, q = law.zolotarev(al, geometry)
-            low = exp(lowest)
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        done, v, flip, side = ended(point)
+        if not done:
+            q = law.zolotarev(point.alpha, law.geometry(point.alpha, side))
             if t == 0:
-                span[0], span[1], span[2], over[0] = 0.0, L, 0.0, 0
-                sums[0], sums[1], sums[2] = 0.0, 0.0, 0.0
+                begin(q, span, sums)
+                over[0] = 0
             cuda.syncthreads()
             for turn in range(_ROUNDS):
                 if over[0] > 0:
@@ -179,8 +177,8 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
                 half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
                 for n in range(t, SUBINTERVALS * RULE, threads):
                     m, j = n // RULE, n % RULE
-                    u, w, y = law.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), L, q, low, span[2])
-                    weight = half * _GK_WEIGHTS[j]
+                    weight, u, w, y = node(m, j, half, q, span)
+                    weight *= half
                     nodes[0, m, j], nodes[1, m, j], nodes[2, m, j] = weight * u, weight * w, weight * y
                 cuda.syncthreads()
                 width = RULE // 2
@@ -195,20 +193,13 @@ def kronrod_cuda(x, a, b, loc, scale, code, s1, out):
                     for m in range(SUBINTERVALS):
                         for r in range(3):
                             parts[r, m] = nodes[r, m, 0]
-                    over[0] = 1 if contributing(parts, span, al, L, sums) or turn == _ROUNDS - 1 else 0
+                    over[0] = 1 if contributing(parts, span, point.alpha, q.L, sums) or turn == _ROUNDS - 1 else 0
                 cuda.syncthreads()
             if t == 0:
-                v, e = law.from_sums(sums[0], sums[1], sums[2], 0.0, 0.0, 0.0, lowest, q, L, flip)
+                v, e = law.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
             cuda.syncthreads()
         if t == 0:
-            out[i] = law.pick(int(code), v, sc)
+            out[i] = law.pick(int(want) % S1, v, point.scale)
 
 
-GAUSS_KRONROD = Kernel(
-    "stable.gauss_kronrod",
-    kronrod_cpu,
-    kronrod_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, T[::1]), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, T[::1])],
-    f64_ok=DOUBLE,
-    split=split_points,
-)
+GAUSS_KRONROD = Kernel("stable.gauss_kronrod", kronrod_cpu, kronrod_cuda, _signatures, f64_ok=DOUBLE, split=split_points)

@@ -1,43 +1,54 @@
-"""One point: closed forms, series, rays next to the Cauchy law and far out, the Fourier rule, Zolotarev's integral."""
+"""One point: its closed form, one of two series, a ray, the Fourier rule, Zolotarev's integral; the first that is accurate.
+
+On the host SERIES takes what the series and the Fourier rule give, and INTEGRAL what is left; on a GPU POINTS takes all.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, prange
+from numba import cuda, types
 
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import HostLoop, Kernel, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar import stable_nodes
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, log, sincos
-from numbastats.stable.kernels.integral import (
-    KRONROD,
-    KRONROD_LOWER,
-    KRONROD_WEIGHTS,
-    NODES,
-    NONE,
-    PANELS,
-    ROOM,
-    WEIGHTS,
-    crossings,
-    integrate,
-    outside,
-)
+from numbastats.stable.kernels.integral import GAUSS, KRONROD, PANELS, ROOM, add_outside, crossings, integrate
 
 # Only jitted code calls these functions of arrays; those that sum may do so in any order.
 _shared = array_function(host=False)
+_making = array_function(host=False, allocates=True)
 _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
-TASK = 64  # points per task
+TASK = 64  # points that stay together where a call is divided
 LANES = 64  # threads of a CUDA block that share a point
 
 
-# Closed forms, series, a ray next to the Cauchy law, the Fourier rule, Zolotarev's integral: the first that is accurate.
-# What depends on alpha and beta alone is kept for the next point: the terms of both series, and the nodes of the rule.
+class Point(NamedTuple):
+    """A point and its parameters; `s1` says in which form."""
 
-TERMS = 91  # of a series; number 0 counts those at hand
+    x: float
+    alpha: float
+    beta: float
+    loc: float
+    scale: float
+    s1: bool
+
+
+@_shared
+def point_of(i, x, a, b, loc, scale, s1):
+    """Point number i, in double precision."""
+    return Point(
+        np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), np.float64(at(scale, i)), s1
+    )
+
+
+# --- what points of one distribution share -----------------------------------------------------------------------------
+
+TERMS = 91  # of a series, the first of which counts those at hand
 SLOW = 0.85  # ratio of the fifth term to the fourth that would take too many
 _LOG_FACTORIAL = np.array([math.lgamma(k + 1.0) for k in range(TERMS)])
 _BANDS = [np.array(band).reshape(-1, 2) for band in (stable_nodes.LOW, stable_nodes.MIDDLE, stable_nodes.HIGH)]
@@ -53,90 +64,129 @@ _RAY_V, _RAY_STEP = _RAY * np.arange(-36, 20) - _RAY_BEND, _RAY * (1.0 + _RAY_BE
 _RAY_S = np.exp(_RAY_V)
 
 
+_OF_ALPHA = np.dtype([("alpha", "f8"), ("tangent", "f8"), ("tangent_low", "f8"), ("nodes", "f8")])  # nodes: the alpha of those
+_OF_SIDE = np.dtype([(name, "f8") for name in ("alpha", "beta", "h0", "k1", "L", "eta", "reach")])
+
+
+class Memory(NamedTuple):
+    """What depends on alpha and beta alone, kept for the next point."""
+
+    terms: np.ndarray  # of the series at infinity and at zeta, of two sides
+    nodes: np.ndarray  # of the Fourier rule
+    sides: np.ndarray
+    alphas: np.ndarray
+
+
+@_making
+def memory_of_points():
+    """A `Memory` of nothing."""
+    sides, alphas = np.empty(2, _OF_SIDE), np.empty(1, _OF_ALPHA)
+    sides[0].alpha, sides[1].alpha = np.nan, np.nan
+    alphas[0].alpha, alphas[0].nodes = np.nan, np.nan
+    return Memory(np.empty((4, 2, TERMS)), np.empty((4, MOST_NODES)), sides, alphas)
+
+
+@_shared
+def begun(point, memory):
+    """`law.start` of a point, with the tangent kept."""
+    of_alpha, a = memory.alphas[0], point.alpha
+    if not (of_alpha.alpha == a):
+        of_alpha.alpha = a
+        of_alpha.tangent, of_alpha.tangent_low = law.tangent(a)
+    z = law.standardise(point.x, a, point.beta, point.loc, point.scale, point.s1)
+    return law.start(z, a, point.beta, point.s1, of_alpha.tangent, of_alpha.tangent_low)
+
+
+@_shared
+def geometry_of(a, flip, side, memory):
+    """The geometry of a point, kept with the terms for one distribution on each side, and the reach of the Fourier rule."""
+    b, x0, x1, m = side
+    k = 1 if flip else 0
+    own = memory.sides[k]
+    if not (own.alpha == a and own.beta == b):
+        own.alpha, own.beta, own.reach = a, b, law.fourier_reach(a, m)
+        own.h0, own.k1, own.L, own.eta = law.angles(a, b, m)
+        memory.terms[2 * k, 0, 0], memory.terms[2 * k + 1, 0, 0] = 0.0, 0.0
+    return law.Geometry(b, x0, x1, m, own.h0, own.k1, own.L, own.eta), own.reach
+
+
+# --- series ------------------------------------------------------------------------------------------------------------
+
+
 @_shared
 def more_terms(a, angle, at_zeta, terms):
     """The next 16 terms of a series, into terms (2, TERMS)."""
     first = int(terms[0, 0]) + 1
-    size, value, logs = terms[0, first : first + 16], terms[1, first : first + 16], _LOG_FACTORIAL[first - at_zeta :]
+    size, value = terms[0, first : first + 16], terms[1, first : first + 16]
+    logs = _LOG_FACTORIAL[first - (1 if at_zeta else 0) :]
     for i in range(size.size):
-        size[i], value[i] = law.series_term(float(first + i), logs[i], a, angle, at_zeta > 0)
+        size[i], value[i] = law.series_term(float(first + i), logs[i], a, angle, at_zeta)
     terms[0, 0] += size.size
 
 
 @_shared
-def gives_up(k, size, factor, bound, before, asymptotic):
-    """Whether a series ends at term k without a result: beyond the doubles, past its smallest term, or too slow."""
-    return not (size < 1e200 and factor < 1e100) or (asymptotic and bound > before) or (k == 5 and bound > SLOW * before)
+def twisted(h0, k1, L, at_zeta):
+    """Whether a series has the angle of the other end, so that every second term changes its sign."""
+    return L < h0 if at_zeta else k1 > 0.5 * math.pi
 
 
 @_shared
-def settled(k, bound, least, at_zeta):
-    """Whether the terms after k no longer count; `least` is the smallest of the sums."""
-    return bound * (1.0 if at_zeta else k) < 2e-17 * least
+def add_terms(a, h0, k1, L, at_zeta, power, step, terms):
+    """(number of terms, sum, sum of the terms over a k or, at zeta, k) of a series, from its power of x1 and the next.
 
-
-@_shared
-def accurate(top, least, at_zeta):
-    """Whether no term was so much larger than the sums that its digits are lost."""
-    return top < (12.0 if at_zeta else 40.0) * least
-
-
-@_shared
-def series_at_infinity(a, geometry, terms):
-    """(whether they are accurate, six numbers) for x1 > 0 by the expansion in x1^-a."""
-    b, x0, x1, m, h0, k1, L, eta = geometry
-    y, g, fine = law.power_at_infinity(x1, a, m)
-    small = k1 > 0.5 * math.pi
-    angle = a * L if small else k1
-    p, s, top, before, ok = 0.0, 0.0, 0.0, np.inf, False
-    power, step = exp(y + g), exp(y)
-    for k in range(1, TERMS if fine else 1):
+    The number is 0 where it is not accurate: beyond the doubles, past its smallest term, too slow, or where a term was so much
+    larger than the sums that its digits are lost.
+    """
+    twist = twisted(h0, k1, L, at_zeta)
+    angle = min(h0, L) if at_zeta else (a * L if twist else k1)  # h0 = pi - L at zeta
+    asymptotic = a < 1.0 if at_zeta else a > 1.0
+    over, most = 1.0 if at_zeta else a, 12.0 if at_zeta else 40.0
+    p, s, top, before = 0.0, 0.0, 0.0, np.inf
+    for k in range(1, TERMS):
         if k > terms[0, 0]:
-            more_terms(a, angle, 0, terms)
-        bound = terms[0, k] * power
-        if gives_up(k, terms[0, k], power, bound, before, a > 1.0):
+            more_terms(a, angle, at_zeta, terms)
+        size = terms[0, k]
+        bound = size * power
+        if not (size < 1e200 and power < 1e100) or (asymptotic and bound > before) or (k == 5 and bound > SLOW * before):
             break
         t = terms[1, k] * power
-        t = -t if small and k % 2 == 0 else t
+        t = -t if twist and k % 2 == 0 else t
         p += t
-        s += t / (a * k)
+        s += t / (over * k)
         top = max(top, bound * min(1.0, k * angle))
-        if settled(k, bound, min(p, s * a), False):
-            ok = accurate(top, min(p, s * a), False)
-            break
+        least = p if at_zeta else min(p, s * a)
+        if bound * (1.0 if at_zeta else k) < 2e-17 * least:
+            return k if top < most * least else 0, p, s
         before = bound
         power *= step
+    return 0, p, s
+
+
+@_shared
+def by_series(a, geometry, at_zeta, terms):
+    """(whether they are accurate, six numbers) for x1 > 0 by the expansion in x1^-a or, at zeta, in x1."""
+    x1, h0, L = geometry.x1, geometry.h0, geometry.L
+    y, g, factor = 0.0, 0.0, 0.0
+    if at_zeta:
+        step, factor, fine = law.power_at_zeta(x1, a, geometry.m)
+        power = 1.0
+        fine = fine and factor < 1e100
+    else:
+        y, g, fine = law.power_at_infinity(x1, a, geometry.m)
+        power, step = exp(y + g), exp(y)
+    if not fine:
+        return False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    count, p, s = add_terms(a, h0, geometry.k1, L, at_zeta, power, step, terms)
+    if at_zeta:
+        d = s * (factor * x1)
+        return count > 0 and d < 0.3 * L / math.pi, (p * factor, h0 / math.pi + d, L / math.pi - d, 0.0, 0.0, 0.0)
     p, s = p / math.pi, s / math.pi
     if g > 0.0:
-        return ok, (p, 1.0 - s * exp(-g), s, g + log(x1), 0.0, g)
-    return ok, (p / x1, 1.0 - s, s, 0.0, 0.0, 0.0)
+        return count > 0, (p, 1.0 - s * exp(-g), s, g + log(x1), 0.0, g)
+    return count > 0, (p / x1, 1.0 - s, s, 0.0, 0.0, 0.0)
 
 
-@_shared
-def series_at_zeta(a, geometry, terms):
-    """The same by the expansion in x1."""
-    b, x0, x1, m, h0, k1, L, eta = geometry
-    step, factor, fine = law.power_at_zeta(x1, a, m)
-    small, angle = L < h0, min(h0, L)  # h0 = pi - L
-    p, d, top, before, power, ok = 0.0, 0.0, 0.0, np.inf, 1.0, False
-    for k in range(1, TERMS if fine else 1):
-        if k > terms[0, 0]:
-            more_terms(a, angle, 1, terms)
-        bound = terms[0, k] * power
-        if gives_up(k, terms[0, k], power, bound, before, a < 1.0):
-            break
-        t = terms[1, k] * power
-        t = -t if small and k % 2 == 0 else t
-        p += t
-        d += t / k
-        top = max(top, bound * min(1.0, k * angle))
-        if settled(k, bound, p, True):
-            ok = accurate(top, p, True)
-            break
-        before = bound
-        power *= step
-    d *= factor * x1
-    return ok and d < 0.3 * L / math.pi, (p * factor, h0 / math.pi + d, L / math.pi - d, 0.0, 0.0, 0.0)
+# --- rays and the Fourier rule -----------------------------------------------------------------------------------------
 
 
 @_summing
@@ -164,33 +214,20 @@ def ray(x, a, b):
 
 
 @_shared
-def without_integral(a, geometry, terms):
-    """(number for `law.exactly`, 0 if none holds; six numbers) by a series or the ray; terms (2, 2, TERMS)."""
-    b, x0 = geometry[0], geometry[1]
-    if a != 1.0:
-        ok, v = series_at_infinity(a, geometry, terms[0])
-        if not ok:
-            ok, v = series_at_zeta(a, geometry, terms[1])
-        if ok:
-            return 1, v
-    if law.by_the_ray(x0, a - 1.0, b):
-        return 1, ray(x0, a, b)
-    return 0, (np.nan, np.nan, np.nan, 0.0, 0.0, 0.0)
-
-
-@_shared
 def fourier_holds(a, geometry, reach):
     """Whether the rule is good for the point."""
-    return law.fourier_band(a) >= 0 and abs(geometry[1] if a > 0.9 and a < 1.1 else geometry[2]) <= reach
+    return law.fourier_band(a) >= 0 and abs(geometry.x0 if a > 0.9 and a < 1.1 else geometry.x1) <= reach
 
 
 @_summing
-def fourier_sums(a, geometry, nodes, fresh):
-    """The two sums of the rule; nodes (4, MOST_NODES) are those of alpha already unless fresh."""
+def fourier_sums(a, geometry, memory):
+    """The two sums of the rule, by the nodes of alpha, which the next point may need."""
+    of_alpha, nodes = memory.alphas[0], memory.nodes
     band = law.fourier_band(a)
     first, n = _FIRST[band], _FIRST[band + 1] - _FIRST[band]
     t, bent, f, g = nodes[0, :n], nodes[1, :n], nodes[2, :n], nodes[3, :n]
-    if fresh:
+    if not (of_alpha.nodes == a):
+        of_alpha.nodes = a
         u, log_u, w = _U[first : first + n], _LOG_U[first : first + n], _W[first : first + n]
         for j in range(n):
             t[j], bent[j], f[j], g[j] = law.fourier_node(u[j], log_u[j], w[j], a)
@@ -201,74 +238,6 @@ def fourier_sums(a, geometry, nodes, fresh):
         density += f[j] * cosine
         half += g[j] * sine
     return density, half
-
-
-@array_function(host=False, allocates=True)
-def scratch():
-    """Memory of a task: terms of the series on both sides, nodes of the rule, and what `tangent` and `geometry_of` keep.
-
-    In the third, kept[2, 3] is the alpha of the nodes.
-    """
-    return np.empty((2, 2, 2, TERMS)), np.empty((4, MOST_NODES)), np.full((3, 8), np.nan)
-
-
-@_shared
-def tangent(a, kept):
-    """`law.tangent`, kept in kept[2, :3]."""
-    if not (kept[2, 0] == a):
-        kept[2, 1], kept[2, 2] = law.tangent(a)
-        kept[2, 0] = a
-    return kept[2, 1], kept[2, 2]
-
-
-@_shared
-def geometry_of(a, flip, side, series, kept):
-    """The geometry of a point, kept with the terms for one law on each side, and the reach of the Fourier rule."""
-    b, x0, x1, m = side
-    own = kept[1 if flip else 0]
-    if not (own[0] == a and own[1] == b):
-        own[2], own[3], own[4], own[5] = law.angles(a, b, m)
-        own[0], own[1], own[6] = a, b, law.fourier_reach(a, m)
-        terms = series[1 if flip else 0]
-        terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
-    return (b, x0, x1, m, own[2], own[3], own[4], own[5]), own[6]
-
-
-@_shared
-def point(x, a, b, loc, scale, s1, rule, weights, lower, work, ends, sums, series, nodes, kept):
-    """Six numbers of one point and three error estimates; work is a 4 x (PANELS nodes) scratch array."""
-    th, tl = tangent(a, kept)
-    done, v, flip, side = law.start(law.standardise(x, a, b, loc, scale, s1), a, b, s1, th, tl)
-    if done > 0:
-        return law.exactly(v, done)
-    geometry, reach = geometry_of(a, flip, side, series, kept)
-    done, v = without_integral(a, geometry, series[1 if flip else 0])
-    if done == 0 and fourier_holds(a, geometry, reach):
-        density, half = fourier_sums(a, geometry, nodes, not (kept[2, 3] == a))
-        kept[2, 3] = a
-        if law.fourier_accurate(a, density, half):
-            done, v = 2, law.from_fourier(density, half)
-    if done > 0:
-        v = law.reflect(flip, v)
-        return law.exactly(v, done) if lower.size > 0 else (v, (0.0, 0.0, 0.0))
-    L, lowest, q = law.zolotarev(a, geometry)
-    n = crossings(L, lowest, q, work[0], work[1], work[2], work[3], ends)
-    integrate(n, L, lowest, q, ends, rule, weights, lower, work[0], work[1], work[2], work[3], sums)
-    return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
-
-
-@_shared
-def deal_terms(lane, lanes, a, geometry, terms, acc):
-    """One lane's share of the terms of both series and of the sums of the Fourier rule."""
-    b, x0, x1, m, h0, k1, L, eta = geometry
-    for k in range(1 + lane, TERMS, lanes):
-        angle = a * L if k1 > 0.5 * math.pi else k1
-        terms[0, 0, k], terms[0, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
-        terms[1, 0, k], terms[1, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k - 1], a, min(h0, L), True)
-    if lane == 0:
-        terms[0, 0, 0], terms[1, 0, 0] = TERMS - 1.0, TERMS - 1.0
-    holds = fourier_holds(a, geometry, law.fourier_reach(a, m))
-    acc[0], acc[1] = fourier_share(lane, lanes, a, geometry) if holds else (0.0, 0.5)
 
 
 @_shared
@@ -285,38 +254,124 @@ def fourier_share(lane, lanes, a, geometry):
     return density, half
 
 
+# --- one point ---------------------------------------------------------------------------------------------------------
+
+LEFT, EXACT, FOURIER = 0, 1, 2  # how a point was found, if it was
+
+
+@_shared
+def without_integral(point, memory):
+    """(LEFT, EXACT or FOURIER, six numbers, flip, geometry): a point by one of the series or the Fourier rule."""
+    a = point.alpha
+    at_end, v, flip, side = begun(point, memory)
+    if at_end or law.has_closed_form(a, point.beta):
+        return EXACT if at_end else LEFT, v, flip, law.Geometry(side[0], side[1], side[2], side[3], 0.0, 0.0, 0.0, 0.0)
+    geometry, reach = geometry_of(a, flip, side, memory)
+    if a != 1.0:
+        for k in range(2):
+            ok, found = by_series(a, geometry, k == 1, memory.terms[2 * (1 if flip else 0) + k])
+            if ok:
+                return EXACT, law.reflect(flip, found), flip, geometry
+    if not law.by_the_ray(geometry.x0, a - 1.0, geometry.b) and fourier_holds(a, geometry, reach):
+        density, half = fourier_sums(a, geometry, memory)
+        if law.fourier_accurate(a, density, half):
+            return FOURIER, law.reflect(flip, law.from_fourier(density, half)), flip, geometry
+    return LEFT, v, flip, geometry
+
+
+class Panels(NamedTuple):
+    """Memory of Zolotarev's integral."""
+
+    work: np.ndarray
+    ends: np.ndarray
+    sums: np.ndarray
+
+
+@_making
+def memory_of_panels(most):
+    """For rules of at most so many nodes."""
+    return Panels(np.empty((4, PANELS * most)), np.empty(PANELS), np.empty(6))
+
+
+@_shared
+def with_integral(point, flip, geometry, rule, panels):
+    """The six numbers and the errors of a point by its closed form, a ray or Zolotarev's integral."""
+    a = point.alpha
+    closed = law.has_closed_form(a, point.beta)
+    if closed or law.by_the_ray(geometry.x0, a - 1.0, geometry.b):
+        v = law.closed_form(a, geometry.x0, geometry.x1) if closed else ray(geometry.x0, a, geometry.b)
+        v = law.reflect(flip, v)
+        return v, law.rounding_errors(v, False)
+    q = law.zolotarev(a, geometry)
+    n = crossings(q, panels.work, panels.ends)
+    integrate(n, q, panels.ends, rule, panels.work, panels.sums)
+    s = panels.sums
+    return law.from_sums((s[0], s[1], s[2], s[3], s[4], s[5]), q, flip)
+
+
+@_shared
+def point_value(point, rule, memory, panels):
+    """Six numbers of one point and three error estimates."""
+    how, v, flip, geometry = without_integral(point, memory)
+    if how == LEFT:
+        return with_integral(point, flip, geometry, rule, panels)
+    return v, law.rounding_errors(v, how == FOURIER)
+
+
+# --- one point by a CUDA block -----------------------------------------------------------------------------------------
+
+
+@_shared
+def deal_terms(lane, lanes, a, geometry, terms, acc):
+    """One lane's share of the terms of both series and of the sums of the Fourier rule."""
+    h0, k1, L = geometry.h0, geometry.k1, geometry.L
+    for k in range(1 + lane, TERMS, lanes):
+        angle = a * L if k1 > 0.5 * math.pi else k1
+        terms[0, 0, k], terms[0, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
+        terms[1, 0, k], terms[1, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k - 1], a, min(h0, L), True)
+    if lane == 0:
+        terms[0, 0, 0], terms[1, 0, 0] = TERMS - 1.0, TERMS - 1.0
+    holds = fourier_holds(a, geometry, law.fourier_reach(a, geometry.m))
+    acc[0], acc[1] = fourier_share(lane, lanes, a, geometry) if holds else (0.0, 0.5)
+
+
 @_shared
 def settle(lanes, a, geometry, terms, acc, samples, ends):
-    """Number of the ends of Zolotarev's panels; or minus the number for `law.exactly`, with the point in acc[0]."""
-    done, v = without_integral(a, geometry, terms)
-    if done == 0:
+    """Number of the ends of Zolotarev's panels; or -EXACT or -FOURIER, with the point in acc[0]."""
+    how, v = LEFT, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for k in range(2 if a != 1.0 else 0):
+        if how == LEFT:
+            ok, v = by_series(a, geometry, k == 1, terms[k])
+            how = EXACT if ok else LEFT
+    if how == LEFT and law.by_the_ray(geometry.x0, a - 1.0, geometry.b):
+        how, v = EXACT, ray(geometry.x0, a, geometry.b)
+    if how == LEFT:
         for lane in range(1, lanes):
             acc[0, 0] += acc[lane, 0]
             acc[0, 1] += acc[lane, 1]
         if law.fourier_accurate(a, acc[0, 0], acc[0, 1]):
-            done, v = 2, law.from_fourier(acc[0, 0], acc[0, 1])
-    if done == 0:
-        L, lowest, q = law.zolotarev(a, geometry)
-        return crossings(L, lowest, q, samples[0], samples[1], samples[2], samples[3], ends)
+            how, v = FOURIER, law.from_fourier(acc[0, 0], acc[0, 1])
+    if how == LEFT:
+        return crossings(law.zolotarev(a, geometry), samples, ends)
     acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3], acc[0, 4], acc[0, 5] = v
-    return -done
+    return -how
 
 
 @_shared
-def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
+def deal(lane, lanes, n, q, ends, rule, acc):
     """One lane's share of the three integrals, panel by panel, and of the differences of the two rules."""
     if n < 0:
         return
-    sign = 1.0 if q[0] <= 1.0 else -1.0
-    low = exp(lowest)
-    per = nodes.size
+    nodes, weights, lower = rule
+    sign = 1.0 if q.a <= 1.0 else -1.0
+    low = exp(q.lowest)
     for j in range(6):
         acc[j] = 0.0
     for k in range(lane, n - 1, lanes):
         half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
         pd, cd, sd = 0.0, 0.0, 0.0
-        for j in range(per):
-            d0, jac, lg = law.log_g_any(sign * (mid + half * nodes[j]), L, q)
+        for j in range(nodes.size):
+            d0, jac, lg = law.log_g_any(sign * (mid + half * nodes[j]), q)
             p, c, s = law.integrands(lg, half * jac, low)
             acc[0] += weights[j] * p
             acc[1] += weights[j] * c
@@ -330,26 +385,34 @@ def deal(lane, lanes, n, L, lowest, q, ends, nodes, weights, lower, acc):
 
 
 @_shared
-def gather(lanes, acc, n, L, lowest, q, flip, ends):
+def gather(lanes, acc, n, q, flip, ends):
     """A point from the shares of all lanes, or from what `settle` left."""
+    sums = acc[0]
     if n < 0:
-        return law.exactly(law.reflect(flip, (acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3], acc[0, 4], acc[0, 5])), -n)
+        v = law.reflect(flip, (sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]))
+        return v, law.rounding_errors(v, n == -FOURIER)
     for lane in range(1, lanes):
         for j in range(6):
-            acc[0, j] += acc[lane, j]
-    sums = acc[0]
-    if n > 0:
-        before, after = outside(n, L, q, ends)
-        sums[1] += before
-        sums[2] += after
-    else:
-        sums[0], sums[1], sums[2] = 1.0, 1.0, L
-    return law.from_sums(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], lowest, q, L, flip)
+            sums[j] += acc[lane, j]
+    add_outside(n, q, ends, sums)
+    return law.from_sums((sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]), q, flip)
 
 
 @_shared
-def block_value(x, a, b, loc, scale, s1, rule, weights, lower):
-    """`point` by all threads of a block: the terms of the series and the nodes of the rules are dealt to them.
+def ended(point):
+    """(whether a point is at an end or has a closed form, six numbers, flip, (b, x0, x1, b T)), without a `Memory`."""
+    a, b = point.alpha, point.beta
+    th, tl = law.tangent(a)
+    z = law.standardise(point.x, a, b, point.loc, point.scale, point.s1)
+    at_end, v, flip, side = law.start(z, a, b, point.s1, th, tl)
+    if not at_end and law.has_closed_form(a, b):
+        return True, law.reflect(flip, law.closed_form(a, side[1], side[2])), flip, side
+    return at_end, v, flip, side
+
+
+@_shared
+def block_value(point, rule):
+    """`point_value` by all threads of a block: the terms of the series and the nodes of the rules are dealt to them.
 
     All of them call; thread 0 has the result.
     """
@@ -360,10 +423,10 @@ def block_value(x, a, b, loc, scale, s1, rule, weights, lower):
     acc = cuda.shared.array((LANES, 6), np.float64)
     t = cuda.threadIdx.x
     lanes = min(cuda.blockDim.x, LANES)
-    th, tl = law.tangent(a)
-    done, v, flip, side = law.start(law.standardise(x, a, b, loc, scale, s1), a, b, s1, th, tl)
-    v, e = law.exactly(v, done)
-    if done == 0:
+    a = point.alpha
+    done, v, flip, side = ended(point)
+    e = law.rounding_errors(v, False)
+    if not done:
         geometry = law.geometry(a, side)
         if t < lanes:
             deal_terms(t, lanes, a, geometry, terms, acc[t])
@@ -371,70 +434,85 @@ def block_value(x, a, b, loc, scale, s1, rule, weights, lower):
         if t == 0:
             count[0] = settle(lanes, a, geometry, terms, acc, samples, ends)
         cuda.syncthreads()
-        L, lowest, q = law.zolotarev(a, geometry)
+        q = law.zolotarev(a, geometry)
         if t < lanes:
-            deal(t, lanes, count[0], L, lowest, q, ends, rule, weights, lower, acc[t])
+            deal(t, lanes, count[0], q, ends, rule, acc[t])
         cuda.syncthreads()
         if t == 0:
-            v, e = gather(lanes, acc, count[0], L, lowest, q, flip, ends)
+            v, e = gather(lanes, acc, count[0], q, flip, ends)
     cuda.syncthreads()
     return v, e
 
 
+# --- loops -------------------------------------------------------------------------------------------------------------
+# `want`: the number of a value, see `law.pick`, or THREE or THREE_LOGS for the values or the logarithms of pdf, cdf and sf;
+# S1 more where the parameters are in that form. One value goes to p, and the other arrays are empty.
+
+THREE, THREE_LOGS, S1 = 6, 7, 8
+
+
 @_shared
-def store(i, code, scale, v, e, p, c, s, pe, ce, se):
-    """Value number `code` of a point, see `law.pick`; or with code -2 and -1 the values and the logarithms of pdf, cdf and sf."""
-    first = int(code) if code >= 0 else int(code) + 2
-    for r in range(1 if code >= 0 else 3):
-        value = law.pick(first + 2 * r, v, scale)
+def store(i, want, v, scale, p, c, s):
+    """What is wanted of a point."""
+    code = int(want) % S1
+    for r in range(3 if code >= THREE else 1):
+        value = law.pick(code - THREE + 2 * r if code >= THREE else code, v, scale)
         if r == 0:
             p[i] = value
         elif r == 1:
             c[i] = value
         else:
             s[i] = value
+
+
+@_shared
+def store_errors(i, e, scale, pe, ce, se):
+    """The error estimates, where there is room for them."""
     if pe.size > 0:
         pe[i], ce[i], se[i] = e[0] / scale, e[1], e[2]
 
 
-def points_cpu(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
-    for k in prange((p.size + TASK - 1) // TASK):
-        work, ends, sums = np.empty((4, PANELS * KRONROD.size)), np.empty(PANELS), np.empty(6)
-        series, nodes, kept = scratch()
-        rough = pe.size == 0
-        for i in range(k * TASK, min(k * TASK + TASK, p.size)):
-            sc = np.float64(at(scale, i))
-            v, e = point(
-                np.float64(x[i]),
-                np.float64(at(a, i)),
-                np.float64(at(b, i)),
-                np.float64(at(loc, i)),
-                sc,
-                s1 > 0,
-                NODES if rough else KRONROD,
-                WEIGHTS if rough else KRONROD_WEIGHTS,
-                NONE if rough else KRONROD_LOWER,
-                work,
-                ends,
-                sums,
-                series,
-                nodes,
-                kept,
-            )
-            store(i, code, sc, v, e, p, c, s, pe, ce, se)
+def points_cpu(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
+    rule = GAUSS if pe.size == 0 else KRONROD
+    memory, panels = memory_of_points(), memory_of_panels(rule.nodes.size)
+    for i in range(p.size):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        v, e = point_value(point, rule, memory, panels)
+        store(i, want, v, point.scale, p, c, s)
+        store_errors(i, e, point.scale, pe, ce, se)
 
 
-def points_cuda(x, a, b, loc, scale, code, s1, c, s, pe, ce, se, p):
+def points_cuda(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
     # One block per point.
-    rough = pe.size == 0
-    rule, weights, lower = NODES if rough else KRONROD, WEIGHTS if rough else KRONROD_WEIGHTS, NONE if rough else KRONROD_LOWER
+    rule = GAUSS if pe.size == 0 else KRONROD
     for i in range(cuda.blockIdx.x, p.size, cuda.gridDim.x):
-        sc = np.float64(at(scale, i))
-        v, e = block_value(
-            np.float64(x[i]), np.float64(at(a, i)), np.float64(at(b, i)), np.float64(at(loc, i)), sc, s1 > 0, rule, weights, lower
-        )
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        v, e = block_value(point, rule)
         if cuda.threadIdx.x == 0:
-            store(i, code, sc, v, e, p, c, s, pe, ce, se)
+            store(i, want, v, point.scale, p, c, s)
+            store_errors(i, e, point.scale, pe, ce, se)
+
+
+def series(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
+    """One value of the points that need no integral; NaN for the others."""
+    memory = memory_of_points()
+    for i in range(p.size):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        how, v, flip, geometry = without_integral(point, memory)
+        p[i] = law.pick(int(want) % S1, v, point.scale)
+
+
+def integral(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
+    """One value of the points that `series` leaves."""
+    rule = GAUSS if pe.size == 0 else KRONROD
+    memory, panels = memory_of_points(), memory_of_panels(rule.nodes.size)
+    for i in range(p.size):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        at_end, v, flip, side = begun(point, memory)
+        if not at_end:
+            geometry, reach = geometry_of(point.alpha, flip, side, memory)
+            v, e = with_integral(point, flip, geometry, rule, panels)
+        p[i] = law.pick(int(want) % S1, v, point.scale)
 
 
 def split_points(args, parts):
@@ -445,11 +523,13 @@ def split_points(args, parts):
 
 
 DOUBLE = "points are evaluated in double precision and rounded once"
-POINTS = Kernel(
-    "stable.points",
-    points_cpu,
-    points_cuda,
-    lambda T: [(T[::1], T, T, T, T, T, T, *[T[::1]] * 6), (T[::1], T[::1], T[::1], T[::1], T[::1], T, T, *[T[::1]] * 6)],
-    f64_ok=DOUBLE,
-    split=split_points,
-)
+
+
+def _signatures(T):
+    return [(T[::1], T, T, T, T, T, *[T[::1]] * 6), (T[::1], T[::1], T[::1], T[::1], T[::1], T, *[T[::1]] * 6)]
+
+
+_BOTH = _signatures(types.float64) + _signatures(types.float32)
+POINTS = Kernel("stable.points", points_cpu, points_cuda, _signatures, f64_ok=DOUBLE, split=split_points)
+SERIES = HostLoop("stable.series", series, _BOTH, split=split_points)
+INTEGRAL = HostLoop("stable.integral", integral, _BOTH, split=split_points)

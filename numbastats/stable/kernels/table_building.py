@@ -9,7 +9,9 @@ of a side share. Where none holds the caller fills in.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+import numba
 import numpy as np
 from numba import types
 from numpy.polynomial import chebyshev
@@ -18,13 +20,14 @@ from numbastats._core.kernel import HostLoop, array_function
 from numbastats.scalar import stable as law
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
-from numbastats.stable.kernels.points import TERMS, accurate, gives_up, more_terms, ray, settled
+from numbastats.stable.kernels.points import TERMS, add_terms, ray, twisted
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
 
-__all__ = ["COEFFICIENTS", "DEGREE", "MAKE_TABLE", "MARCHES", "MOST", "MOST_CELLS", "PLACES"]
+__all__ = ["COEFFICIENTS", "DEGREE", "MARCH", "MARCHES", "MOST", "MOST_CELLS", "PLACES", "PROGRESS", "maker"]
 
 _shared = array_function(host=False)
 _making = array_function(host=False, allocates=True)
+_uncontracted = array_function(host=False, fastmath=())
 _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 DEGREE = COEFFICIENTS - 1
@@ -58,7 +61,38 @@ def _matrices():
 
 
 _PLACES, _FIT, _TO_ROW = _matrices()
-_OVER = 1.0 / np.maximum(np.arange(TERMS), 1)
+
+
+class Half(NamedTuple):
+    """The side x1 > 0 of a distribution: b T, angles, -log(1 + m^2)/2, where the series end, memory for their terms."""
+
+    b: float
+    m: float
+    h0: float
+    k1: float
+    L: float
+    eta: float
+    log_c: float
+    infinity_end: float  # log x1 from which on the series at infinity is accurate
+    zeta_end: float  # up to which that at zeta is
+    terms: np.ndarray
+
+
+class Nodes(NamedTuple):
+    """Nodes of Zolotarev's integral for the points of a side, where scale = (x1/at)^(a/(a - 1)) is between low and high.
+
+    `top`: the largest g that counts; for the light tail of a distribution with beta = +-1 the least g, where scale is 1.
+    """
+
+    light: bool
+    low: float
+    high: float
+    top: float
+    at: float  # 0 next to alpha = 1, where scale goes with x0
+    g: np.ndarray
+    weights: np.ndarray
+    moments: np.ndarray
+
 
 # --- series at all places of a panel ----------------------------------------------------------------------------------
 
@@ -67,53 +101,29 @@ _POWER, _STEP, _P, _Q, _R, _LIVE, _LX, _X1, _X0, _WANTED, _U = (PLACES * k for k
 
 
 @_shared
-def twisted(own, at_zeta):
-    """Whether a series has the angle of the other end, so that every second term changes its sign."""
-    return own[4] < own[2] if at_zeta else own[3] > 0.5 * math.pi
-
-
-@_shared
-def terms_needed(a, own, at_zeta, log_x1, terms):
+def terms_needed(a, half, at_zeta, log_x1, terms):
     """Number of terms after which a series is accurate at x1, 0 if it is not."""
-    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
-    twist = twisted(own, at_zeta)
-    angle = min(h0, L) if at_zeta else (a * L if twist else k1)
-    asymptotic = a < 1.0 if at_zeta else a > 1.0
+    log_c = half.log_c
     step = exp(log_x1 + log_c / a if at_zeta else -log_c - a * log_x1)
     power = 1.0 if at_zeta else (exp(-log_c) if log_x1 > _FAR else step)
-    rest = step / (0.3 * a * L) if at_zeta else step / (power * (0.7 * a * math.pi))
-    p, q, top, before = 0.0, 0.0, 0.0, np.inf
-    for k in range(1, TERMS):
-        if k > terms[0, 0]:
-            more_terms(a, angle, 1 if at_zeta else 0, terms)
-        bound = terms[0, k] * power
-        if gives_up(k, terms[0, k], bound, bound, before, asymptotic):
-            return 0
-        t = terms[1, k] * power
-        t = -t if twist and k % 2 == 0 else t
-        p += t
-        q += t * _OVER[k]
-        top = max(top, bound * min(1.0, k * angle))
-        least = p if at_zeta else min(p, q)
-        if settled(k, bound, least, at_zeta):
-            return k if accurate(top, least, at_zeta) and q * rest < 1.0 else 0
-        before = bound
-        power *= step
-    return 0
+    rest = step / (0.3 * a * half.L) if at_zeta else step / (power * (0.7 * math.pi))
+    count, p, s = add_terms(a, half.h0, half.k1, half.L, at_zeta, power, step, terms)
+    return count if s * rest < 1.0 else 0
 
 
 @_shared
-def series_end(a, own, at_zeta, terms):
+def series_end(a, half, at_zeta):
     """log x1 from which on the series at infinity is accurate, or up to which that at zeta."""
-    bound, middle = law.series_ends(a, own[5])[1 if at_zeta else 0], math.log(max(abs(own[1]), 1.0))
+    bound, middle = law.series_ends(a, half.log_c)[1 if at_zeta else 0], math.log(max(abs(half.m), 1.0))
     reach = (-4.0 if at_zeta else 4.0) / min(a, 1.0)
     near, far = middle + reach, middle - reach
     far = min(far, bound) if at_zeta else max(far, bound)
-    if terms_needed(a, own, at_zeta, near, terms) == 0:
+    terms = half.terms[1 if at_zeta else 0]
+    if terms_needed(a, half, at_zeta, near, terms) == 0:
         return -np.inf if at_zeta else np.inf
     for _ in range(5):
         middle = 0.5 * (near + far)
-        if terms_needed(a, own, at_zeta, middle, terms) > 0:
+        if terms_needed(a, half, at_zeta, middle, terms) > 0:
             near = middle
         else:
             far = middle
@@ -127,7 +137,7 @@ def sum_series(count, twist, terms, w):
     for i in range(n):
         w[_P + i], w[_Q + i] = 0.0, 0.0
     for k in range(1, count + 1):
-        value, over = -terms[1, k] if twist and k % 2 == 0 else terms[1, k], _OVER[k]
+        value, over = -terms[1, k] if twist and k % 2 == 0 else terms[1, k], 1.0 / k
         for i in range(n):
             t = value * w[_POWER + i]
             w[_P + i] += t
@@ -138,9 +148,10 @@ def sum_series(count, twist, terms, w):
 
 
 @_shared
-def by_series(a, own, at_zeta, sign, terms, w, f):
+def by_series(a, half, at_zeta, sign, w, f):
     """Logarithms of pdf, cdf, sf by one series into f (3, PLACES) at the wanted places; those leave row _WANTED."""
-    h0, L, log_c, end = own[2], own[4], own[5], own[_ZETA_END if at_zeta else _INFINITY_END]
+    h0, L, log_c = half.h0, half.L, half.log_c
+    end, terms = half.zeta_end if at_zeta else half.infinity_end, half.terms[1 if at_zeta else 0]
     scale = math.exp(log_c / a)
     up, down = (1, 2) if sign > 0.0 else (2, 1)
     worst = -1
@@ -149,7 +160,7 @@ def by_series(a, own, at_zeta, sign, terms, w, f):
         w[_LIVE + i] = 1.0 if live else 0.0
         if live and (worst < 0 or (w[_LX + i] > w[_LX + worst]) == at_zeta):
             worst = i
-    count = terms_needed(a, own, at_zeta, w[_LX + worst], terms) if worst >= 0 else 0
+    count = terms_needed(a, half, at_zeta, w[_LX + worst], terms) if worst >= 0 else 0
     if count == 0:
         return
     if at_zeta:
@@ -160,7 +171,7 @@ def by_series(a, own, at_zeta, sign, terms, w, f):
             y = -log_c - a * w[_LX + i]
             w[_STEP + i] = exp(y)
             w[_POWER + i] = w[_LIVE + i] * exp(-log_c if w[_LX + i] > _FAR else y)
-    sum_series(count, twisted(own, at_zeta), terms, w)
+    sum_series(count, twisted(h0, half.k1, L, at_zeta), terms, w)
     if at_zeta:
         for i in range(PLACES):
             d = w[_Q + i] * (scale / (a * math.pi)) * w[_X1 + i]
@@ -192,40 +203,44 @@ def by_series(a, own, at_zeta, sign, terms, w, f):
 MOMENTS = 8  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
 EARLY = 0.06
 _SERIES = -1.0 / np.arange(1, MOMENTS + 1)
-_OWN = 14  # numbers of a side: b, m, h0, k1, L, log_c, and
-_ETA, _KIND, _LOW, _HIGH, _TOP_G, _AT, _INFINITY_END, _ZETA_END = range(6, _OWN)
 _MOST_NODES, _BLOCK = 1024, 32  # next to alpha = 1, where 736 is the most seen
 
 
 @_making
-def sweep_nodes(a, own):
-    """(g at x1 = own[_AT], three rows of weights, their moments) of the nodes for all x1 > 0; into own what `by_sweep` needs."""
-    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
+def no_nodes():
+    """Where a side has none."""
+    return Nodes(False, 0.0, 0.0, 0.0, 0.0, np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1)))
+
+
+@_making
+def sweep_nodes(a, half):
+    """The nodes for all x1 > 0: g at x1 = at, three rows of weights, their moments."""
+    h0, k1, L, log_c = half.h0, half.k1, half.L, half.log_c
     p = a - 1.0
     steep, flat = max(a, 1.0) / abs(p), min(a, 1.0) / abs(p)  # slopes of log g at the two ends
     step = 0.25 / steep
     ratio = a / p
-    own[_AT] = max(abs(own[1]), 1.0)  # next to alpha = 1 g at x1 = 1 is beyond all doubles
-    constant = (log_c + a * math.log(own[_AT])) / p
+    at = max(abs(half.m), 1.0)  # next to alpha = 1 g at x1 = 1 is beyond all doubles
+    constant = (log_c + a * math.log(at)) / p
     level = max(-math.log(h0 if a < 1.0 else k1), 0.0)  # where log g is nearly level in between: almost light tails
     top = math.log(50.0 + level)
     if a < 0.5:  # the integrands are e^(v - g) with g = e^(flat v): their peak is at g = 1/flat
         while top / flat - math.exp(top) > -math.log(flat) / flat - 1.0 / flat - 42.0 - level:
             top += 0.1
     # equal steps in t; wider ones in w where log g has the smaller slope and d theta/d w is all but e^w
-    half, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
-    most = math.ceil((8.0 + (half + level) / wide) / step)
-    # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1/own[_AT]
+    reach, wide = min(600.0, 130.0 / flat + 8.0), (steep if a >= 0.5 else min(0.8 * steep, 5.0 * flat)) / flat
+    most = math.ceil((8.0 + (reach + level) / wide) / step)
+    # log g is about steep t right of the middle and flat wide t left of it; the series are as fast outside these log x1/at
     lowest, highest = (-10.0 / a, 5.0 / a) if a < 0.5 else (-10.0, 4.0)
     if a >= 0.5:  # and next to alpha = 1 the powers of g, those in the moments too, are doubles inside these
         lowest, highest = (
             max(lowest, (75.0 if a > 1.0 else 110.0) / -abs(ratio)),
             min(highest, (110.0 if a > 1.0 else 75.0) / abs(ratio)),
         )
-    lowest = max(lowest, own[_ZETA_END] - math.log(own[_AT]) - 0.1)
-    highest = min(highest, own[_INFINITY_END] - math.log(own[_AT]) + 0.1)
+    lowest = max(lowest, half.zeta_end - math.log(at) - 0.1)
+    highest = min(highest, half.infinity_end - math.log(at) + 0.1)
     if highest <= lowest:
-        return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
+        return no_nodes()
     largest, least = -min(ratio * lowest, ratio * highest), -max(ratio * lowest, ratio * highest)  # log g where g scale = 1
     # on a level stretch, which ends where d theta/d w is flat e^-level, nothing else changes; observed: with a length of 2 more
     # tables agree with points as before, with 3 more they are off by 3e-12; twice as sharp costs 1.5e-13
@@ -246,12 +261,11 @@ def sweep_nodes(a, own):
         g[i], near[i], early[i], late[i] = law.sweep_node(
             step * (i - left), step, sharp, first, coarse, second, wide, a, h0, k1, L, constant
         )
-    # log x1/own[_AT] for which the window lies inside the nodes
+    # log x1/at for which the window lies inside the nodes
     u, v = (top - math.log(g[n - 1]) + 1.0) / ratio, (-42.0 - math.log(g[0])) / ratio
-    own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
     u, v = ratio * max(min(u, v), lowest), ratio * min(max(u, v), highest)
-    own[_LOW], own[_HIGH] = math.exp(min(u, v)), math.exp(max(u, v))
-    return g, weights, moments_of(g, weights)
+    low, high = math.exp(min(u, v)), math.exp(max(u, v))
+    return Nodes(False, low, high, math.exp(top), at, g, weights, moments_of(g, weights))
 
 
 @_making
@@ -273,33 +287,34 @@ def moments_of(g, weights):
 
 
 @_shared
-def near_one_block(L, q, lowest, places, g, weights):
+def near_one_block(q, lowest, places, g, weights):
     """Nodes at places[0], where d w/d t is places[1]: g, or g/low - 1 where log low is given, and the three weights."""
     for i in range(g.size):
-        lg, jac, near, far = law.near_one_node(places[0, i], L, q)
+        lg, jac, near, far = law.near_one_node(places[0, i], q)
         g[i] = exp(lg) if lowest == -np.inf else expm1(max(lg - lowest, 0.0))
         weights[0, i], weights[1, i], weights[2, i] = places[1, i] * jac, places[1, i] * near, places[1, i] * far
 
 
 @_making
-def near_one_nodes(a, own):
+def near_one_nodes(a, half):
     """As `sweep_nodes` or, for light laws, `light_nodes`, next to alpha = 1: for all x0 where no ray holds, and those near.
 
     Equal steps in what `law.near_one_place` inverts, whose slope is about that of log g, and where that is level 2.
     """
-    b, m, eta = own[0], own[1], own[_ETA]
+    b, m = half.b, half.m
     skew = abs(b)
     reach = law.rays_from(b)
     if reach <= 0.0 or (a != 1.0 and reach >= m):
-        return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
-    L, lowest, q = law.zolotarev(a, (b, 0.0, 1.0 if a == 1.0 else m, m, own[2], own[3], own[4], eta))
+        return no_nodes()
+    x1 = 1.0 if a == 1.0 else m
+    q = law.zolotarev(a, law.Geometry(b, 0.0, x1, m, half.h0, half.k1, half.L, half.eta))
     light = skew == 1.0
     right, left, step = 0.5 * (1.0 + skew) / skew, 0.5 * (1.0 - skew) / skew, 0.25
     span = 0.1 + max(abs(law.log_scale(reach, a, b, m)), abs(law.log_scale(-reach, a, b, m)))
     least = math.exp(-42.0 - span)
     top = math.log(50.0 - (0.0 if light else min(math.log(left), 0.0)))
     w = 0.0
-    while law.near_one_node(w, L, q)[0] < top + span:
+    while law.near_one_node(w, q)[0] < top + span:
         w += 0.125
     g, weights, places = np.empty(_MOST_NODES), np.empty((3, _MOST_NODES)), np.empty((2, _BLOCK))
     t, first = law.near_one_place(w, right, left, a - 1.0)[0], _MOST_NODES
@@ -310,62 +325,61 @@ def near_one_nodes(a, own):
             w -= step * slope
             t -= step
         first -= _BLOCK
-        near_one_block(L, q, lowest if light else -np.inf, places, g[first : first + _BLOCK], weights[:, first : first + _BLOCK])
-    own[_LOW], own[_HIGH] = math.exp(-span), np.inf if light else math.exp(span)
+        near_one_block(q, q.lowest if light else -np.inf, places, g[first : first + _BLOCK], weights[:, first : first + _BLOCK])
+    low, high = math.exp(-span), np.inf if light else math.exp(span)
     if not light:
-        own[_KIND], own[_TOP_G] = 1.0, math.exp(top)
         g, weights = g[first:].copy(), weights[:, first:].copy()
-        return g, weights, moments_of(g, weights)
-    own[_KIND], own[_TOP_G] = 2.0, math.exp(lowest)
+        return Nodes(False, low, high, math.exp(top), 0.0, g, weights, moments_of(g, weights))
     g, weights = g[first:].copy(), weights[:1, first:].copy()
-    rest = L
+    rest = q.L
     for i in range(g.size):
         rest -= weights[0, i]
-    return g, weights, sums_from(weights[0], rest)
+    return Nodes(True, low, high, math.exp(q.lowest), 0.0, g, weights, sums_from(weights[0], rest))
 
 
 @_shared
-def fill_scales(a, own, w):
+def fill_scales(a, half, at, w):
     """The scales of all places into row _STEP."""
     n = w.size // _ROWS  # see sum_series
-    if own[_AT] == 0.0:
+    if at == 0.0:
         for i in range(n):
-            w[_STEP + i] = exp(law.log_scale(w[_X0 + i], a, own[0], own[1]))
+            w[_STEP + i] = exp(law.log_scale(w[_X0 + i], a, half.b, half.m))
     else:
         ratio = a / (a - 1.0)
         for i in range(n):
-            w[_STEP + i] = pow(w[_X1 + i] / own[_AT], ratio)
+            w[_STEP + i] = pow(w[_X1 + i] / at, ratio)
 
 
 @_shared
-def density_factor(a, own):
+def density_factor(a, b):
     """What, over x1, the integral of g e^-g is multiplied with; at a = 1, where there is no x1, the whole factor."""
-    return 0.5 / own[0] if a == 1.0 else a / (math.pi * abs(a - 1.0))
+    return 0.5 / b if a == 1.0 else a / (math.pi * abs(a - 1.0))
 
 
 @_summing
-def by_sweep(a, own, sign, g, weights, moments, w, f):
+def by_sweep(a, half, sign, nodes, w, f):
     """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places in reach; those leave row _WANTED.
 
     They are sums over the nodes of t e^-t times each row of weights, t = g scale.
     """
-    factor, share = density_factor(a, own), own[2] / math.pi
+    g, weights, moments, low, high, top = nodes.g, nodes.weights, nodes.moments, nodes.low, nodes.high, nodes.top
+    factor, share = density_factor(a, half.b), half.h0 / math.pi
     end, n = -1, w.size // _ROWS  # see sum_series
-    fill_scales(a, own, w)
+    fill_scales(a, half, nodes.at, w)
     for i in range(PLACES):
         scale = w[_STEP + i]
-        mine = w[_WANTED + i] > 0.0 and scale > own[_LOW] and scale < own[_HIGH]
+        mine = w[_WANTED + i] > 0.0 and scale > low and scale < high
         w[_LIVE + i] = 1.0 if mine else 0.0
         w[_P + i], w[_Q + i], w[_R + i] = 1.0, 1.0, 1.0
         if not mine:
             continue
         if end < 0:
-            end = lower_bound(g, 0, g.size, own[_TOP_G] / scale)
+            end = lower_bound(g, 0, g.size, top / scale)
             start = lower_bound(g, 0, end, EARLY / scale)
         else:  # the places follow each other
-            while end < g.size and g[end] * scale < own[_TOP_G]:
+            while end < g.size and g[end] * scale < top:
                 end += 1
-            while end > 0 and not g[end - 1] * scale < own[_TOP_G]:
+            while end > 0 and not g[end - 1] * scale < top:
                 end -= 1
             while start < end and g[start] * scale < EARLY:
                 start += 1
@@ -393,14 +407,14 @@ def by_sweep(a, own, sign, g, weights, moments, w, f):
             w[_WANTED + i] = 0.0
 
 
-# Light laws: g falls to a minimum at one end of theta, own[_TOP_G] and low = that times scale. The nodes rise with g: they hold
-# excess = g/low - 1, whatever x1, the weights, and in `moments` the sums of all weights from a node on.
+# Light tails: g falls to a minimum at one end of theta, `top` of the nodes, and low = that times scale. The nodes rise with g:
+# they hold excess = g/low - 1, whatever x1, the weights, and in `moments` the sums of all weights from a node on.
 
 
 @_making
-def light_nodes(a, own):
-    """(excess, one row of weights, their sums) for all x1 > 0; into own what `by_light` needs."""
-    h0, k1, L, log_c = own[2], own[3], own[4], own[5]
+def light_nodes(a, half):
+    """The nodes for all x1 > 0 in a light tail: the excess, one row of weights, their sums."""
+    h0, k1, L, log_c = half.h0, half.k1, half.L, half.log_c
     p = a - 1.0
     step = 0.25 / max(max(a, 1.0) / abs(p), 2.0)
     first, last = math.floor(-8.0 / step), math.ceil(45.0 / step)
@@ -410,10 +424,8 @@ def light_nodes(a, own):
     lowest = a / p * (log_c - math.log(a)) + math.log(abs(p)) - log_c
     for i in range(n):
         g[i], w[i] = law.light_node(step * (first + i), step, a, h0, k1, L, log_c, lowest)
-    own[_KIND], own[_TOP_G], own[_AT] = 2.0, math.exp(lowest), 1.0
-    # the series are as fast outside
-    own[_LOW] = math.exp(a / p * ((3.0 if a >= 0.5 else 5.0 / a) if a < 1.0 else -20.0))
-    return g, weights, sums_from(w, 0.0)
+    low = math.exp(a / p * ((3.0 if a >= 0.5 else 5.0 / a) if a < 1.0 else -20.0))  # the series are as fast outside
+    return Nodes(True, low, np.inf, math.exp(lowest), 1.0, g, weights, sums_from(w, 0.0))
 
 
 @_making
@@ -428,15 +440,16 @@ def sums_from(w, last):
 
 
 @_summing
-def by_light(a, own, sign, excess, weights, moments, w, f):
+def by_light(a, half, sign, nodes, w, f):
     """As `by_sweep` for a light law: sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g)."""
-    factor, share = density_factor(a, own), own[2] / math.pi
+    excess, weights, moments = nodes.g, nodes.weights, nodes.moments
+    factor, share = density_factor(a, half.b), half.h0 / math.pi
     up, down = (1, 2) if sign > 0.0 else (2, 1)
-    fill_scales(a, own, w)
+    fill_scales(a, half, nodes.at, w)
     for i in range(PLACES):
-        if not (w[_WANTED + i] > 0.0 and w[_STEP + i] > own[_LOW]):
+        if not (w[_WANTED + i] > 0.0 and w[_STEP + i] > nodes.low):
             continue
-        low = min(own[_TOP_G] * w[_STEP + i], 1e9)  # beyond, all is below the smallest double
+        low = min(nodes.top * w[_STEP + i], 1e9)  # beyond, all is below the smallest double
         end = lower_bound(excess, 0, excess.size, 42.0 / low)
         density, tail, rest = 0.0, 0.0, 0.0
         if low < 1.0:  # and the last is needed
@@ -463,7 +476,8 @@ def by_ray(a, b, places, w, f):
     for i in range(PLACES):
         if w[_WANTED + i] > 0.0 and law.by_the_ray(places[i], a - 1.0, b):
             v = ray(places[i], a, b)
-            f[0, i], f[1, i], f[2, i] = law.pick(1, v, 1.0), law.pick(3, v, 1.0), law.pick(5, v, 1.0)
+            for r in range(3):
+                f[r, i] = law.pick(2 * r + 1, v, 1.0)
             w[_WANTED + i] = 0.0
 
 
@@ -471,26 +485,61 @@ def by_ray(a, b, places, w, f):
 
 
 @_making
-def side_of(a, b, m, wanted, own, infinity, at_zeta):
-    """The side x1 > 0 of a law: its angles and the ends of its series into own, and the nodes of its sweep if wanted. m = b T.
-
-    `infinity` and `at_zeta` are for the terms of the two series.
-    """
+def half_of(a, b, m, wanted):
+    """The side x1 > 0, with the ends of its series if they are wanted; m = b T."""
     h0, k1, L, eta = law.angles(a, b, m)
-    own[0], own[1], own[2], own[3], own[4], own[5] = b, m, h0, k1, L, -0.5 * math.log1p(m * m)
-    own[_ETA], own[_KIND], own[_AT] = eta, 0.0, 0.0
-    own[_INFINITY_END], own[_ZETA_END] = np.inf, -np.inf
-    infinity[0, 0], at_zeta[0, 0] = 0.0, 0.0
-    if wanted and a != 1.0 and not (b == -1.0 and a < 1.0):  # the last is outside the support
-        own[_INFINITY_END] = series_end(a, own, False, infinity)
-        own[_ZETA_END] = series_end(a, own, True, at_zeta)
-    if law.next_to_one(a, b) and (m > 0.0 or (a == 1.0 and b > 0.0)):
-        return near_one_nodes(a, own)
-    if not wanted or law.next_to_one(a, b) or (b == -1.0 and a < 1.0):
-        return np.empty(0), np.empty((1, 0)), np.empty((1, 1, 1))
-    if abs(b) == 1.0 and (b < 0.0) == (a > 1.0):
-        return light_nodes(a, own)
-    return sweep_nodes(a, own)
+    log_c, terms = -0.5 * math.log1p(m * m), np.empty((2, 2, TERMS))
+    terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
+    half = Half(b, m, h0, k1, L, eta, log_c, np.inf, -np.inf, terms)
+    if not wanted or a == 1.0 or (b == -1.0 and a < 1.0):  # the last is outside the support
+        return half
+    ends = np.empty(2)
+    for k in range(2):
+        ends[k] = series_end(a, half, k == 1)
+    return Half(b, m, h0, k1, L, eta, log_c, ends[0], ends[1], terms)
+
+
+@_making
+def heavy_nodes(a, half, wanted):
+    """Nodes of a side where |beta| < 1, alpha not next to 1."""
+    return sweep_nodes(a, half) if wanted else no_nodes()
+
+
+@_making
+def one_sided_nodes(a, half, wanted):
+    """The same where beta = +-1."""
+    if not wanted or (half.b == -1.0 and a < 1.0):
+        return no_nodes()
+    return light_nodes(a, half) if (half.b < 0.0) == (a > 1.0) else sweep_nodes(a, half)
+
+
+@_making
+def nodes_next_to_one(a, half, wanted):
+    """The same with alpha next to 1."""
+    return near_one_nodes(a, half) if half.m > 0.0 or (a == 1.0 and half.b > 0.0) else no_nodes()
+
+
+@_shared
+def by_nodes(frame, half, sign, nodes, places, w, f):
+    """Logarithms of pdf, cdf and sf at the wanted places by the nodes of a side where |beta| < 1."""
+    if nodes.g.size > 0:
+        by_sweep(frame.a, half, sign, nodes, w, f)
+
+
+@_shared
+def by_one_sided_nodes(frame, half, sign, nodes, places, w, f):
+    """The same where beta = +-1."""
+    if nodes.light:
+        by_light(frame.a, half, sign, nodes, w, f)
+    elif nodes.g.size > 0:
+        by_sweep(frame.a, half, sign, nodes, w, f)
+
+
+@_shared
+def by_nodes_next_to_one(frame, half, sign, nodes, places, w, f):
+    """The same with alpha next to 1."""
+    by_one_sided_nodes(frame, half, sign, nodes, places, w, f)
+    by_ray(frame.a, frame.b, places, w, f)
 
 
 @_shared
@@ -505,11 +554,68 @@ def light_end(a, m):
     return abs(a * math.expm1(r) + p + 2.0 * half * half) / math.sin(0.5 * math.pi * abs(p)), r + math.log(a) - log_c
 
 
+MARCH = np.dtype([(name, "f8") for name in ("side", "reached", "end", "width", "right_width")])
+"""The panels of a side, made one after the other: the place reached, the last, the width of the next panel, what would have been
+the right width of the one before."""
+PROGRESS = np.dtype([(name, "f8") for name in ("marches", "kept", "full", "certificate", "panels", "cells")])
+"""Number of marches, panels kept, whether all values are there, and at the end the certificate and the size of the table."""
+
+
+class Frame(NamedTuple):
+    """A distribution and the variable of its table, u = log(|x - centre|/delta + shift)."""
+
+    a: float
+    b: float
+    m: float  # b T
+    centred: bool
+    light: bool  # one tail is
+    zeta: float
+    delta: float
+    log_delta: float
+    shift: float
+    tolerance: float
+
+
+@_uncontracted
+def frame_of(a, b):
+    """Of a table."""
+    centred, light, m = a < 0.9, abs(b) == 1.0, b * law.tangent(a)[0]
+    delta = cusp_width(a, b, m)
+    zeta = 0.0 if centred else -m
+    if a == 1.0:  # no side but one
+        zeta = -np.inf if b > 0.0 else np.inf
+    tolerance = 4e-14 if light or law.next_to_one(a, b) else 1e-14  # light tails and integrals next to 1 have more noise
+    return Frame(a, b, m, centred, light, zeta, delta, log(delta), 0.0 if centred and light else 1.0, tolerance)
+
+
+@_uncontracted
+def open_marches(frame, marches):
+    """Begin the marches of a table; returns their number."""
+    count = 0
+    for s in range(2):
+        side = 1.0 - 2.0 * s
+        if (side < 0.0 and frame.b == 0.0) or (frame.centred and side * frame.b == -1.0):  # the mirror image, or nothing there
+            continue
+        march = marches[count]
+        march.side, march.reached, march.end = side, 0.0, _LOG_LARGEST - frame.log_delta
+        march.width, march.right_width = _FIRST_WIDTH, 0.0
+        if frame.light:
+            far, near = light_end(frame.a, frame.m)
+            if frame.centred:
+                march.reached = near
+            elif side * frame.b == -1.0:
+                march.end = math.log1p(far)
+        count += 1
+    return count
+
+
 @_shared
 def next_end(march):
     """End of a march's next panel, so that no narrow one is left over."""
-    rest = march[2] - march[1]
-    return march[2] if march[3] >= rest else march[1] + (0.5 * rest if 2.0 * march[3] > rest else march[3])
+    rest = march.end - march.reached
+    if march.width >= rest:
+        return march.end
+    return march.reached + (0.5 * rest if 2.0 * march.width > rest else march.width)
 
 
 @_shared
@@ -551,12 +657,24 @@ def right_width(width, fine, last, middle, tolerance):
     return width * min(max((0.3 * tolerance / max(size, 1e-30)) ** (1.0 / DEGREE), 0.1), 4.0)
 
 
+@_uncontracted
+def set_places(frame, march, places, w):
+    """Where the values of a march's next panel are taken: u into row _U, and x."""
+    end = next_end(march)
+    mid, half = 0.5 * (march.reached + end), 0.5 * (end - march.reached)
+    for i in range(PLACES):
+        u = mid + half * _PLACES[i]
+        w[_U + i], small = u, min(u, 40.0)
+        t = frame.delta * (expm1(small) if frame.shift > 0.0 else exp(small))
+        places[i] = march.side * (t if u < 40.0 else exp(u + frame.log_delta))
+
+
 @_shared
-def fill_side(a, b, sign, zeta, delta, shift, own, infinity, at_zeta, g, weights, moments, places, w, f):
-    """Logarithms of pdf, cdf, sf into f (3, PLACES) at the places right (sign 1) or left of zeta; whether one is missing, NaN."""
+def want(frame, sign, places, w):
+    """Set the rows for the places right (sign 1) or left of zeta."""
     n = w.size // _ROWS  # see sum_series
     for i in range(n):
-        x1 = sign * (places[i] - zeta)
+        x1 = sign * (places[i] - frame.zeta)
         w[_WANTED + i] = 1.0 if x1 > 0.0 else 0.0
         w[_X1 + i] = x1 if x1 > 0.0 and x1 < np.inf else 1.0
         w[_X0 + i] = sign * places[i]
@@ -564,129 +682,105 @@ def fill_side(a, b, sign, zeta, delta, shift, own, infinity, at_zeta, g, weights
         for i in range(n):
             w[_LX + i] = log(w[_X1 + i])
     else:  # without the rounding of x
-        log_delta, rest = log(delta), -(sign * zeta / delta) - shift
+        rest = -(sign * frame.zeta / frame.delta) - frame.shift
         for i in range(n):
-            w[_LX + i] = w[_U + i] + log_delta + log1p(max(rest * exp(-w[_U + i]), -0.9))
-    by_series(a, own, False, sign, infinity, w, f)
-    by_series(a, own, True, sign, at_zeta, w, f)
-    if own[_KIND] == 1.0:
-        by_sweep(a, own, sign, g, weights, moments, w, f)
-    elif own[_KIND] == 2.0:
-        by_light(a, own, sign, g, weights, moments, w, f)
-    if law.next_to_one(a, b):
-        by_ray(a, b, places, w, f)
-    missing = False
+            w[_LX + i] = w[_U + i] + frame.log_delta + log1p(max(rest * exp(-w[_U + i]), -0.9))
+
+
+@_shared
+def missing(w, f):
+    """Whether a wanted value is missing: it is NaN in f."""
+    found = False
     for i in range(PLACES):
         if w[_WANTED + i] > 0.0:
-            f[0, i], missing = np.nan, True
-    return missing
+            f[0, i], found = np.nan, True
+    return found
 
 
-def make_table(a, b, x, f, marches, spans, rows, state, info, cells, panels):
+@_uncontracted
+def bound_below(values):
+    """Put a large negative number in the place of the logarithms of 0; whether there were none."""
+    finite = True
+    for r in range(3):
+        for i in range(PLACES):
+            finite = finite and values[r, i] > -np.inf
+            values[r, i] = values[r, i] if values[r, i] > -np.inf else _LOWEST
+    return finite
+
+
+@_uncontracted
+def advance(march, values, c, tolerance, spans, rows, progress):
+    """Keep a march's next panel or narrow it, by its Chebyshev coefficients; they go to c."""
+    end, finite = next_end(march), bound_below(values)
+    width = end - march.reached
+    combine(values, _FIT, c)
+    last, middle = largest(c, DEGREE - 1, 0.03), largest(c, DEGREE // 2, 0.03)
+    fine = finite and (last < tolerance or middle < 5.0 * tolerance)  # the latter where there is noise
+    kept = int(progress.kept)
+    if fine or width <= _FINEST or kept >= _CROWDED:
+        combine(c, _TO_ROW, rows[kept])
+        spans[kept, 0], spans[kept, 1], spans[kept, 2] = march.side, march.reached, end
+        progress.kept, march.reached = kept + 1.0, end
+        if finite:
+            progress.certificate = max(progress.certificate, largest(c, COEFFICIENTS, 0.01))
+    right = 0.5 * width
+    if kept >= _CROWDED:
+        right *= 4.0
+    elif finite:
+        right = right_width(width, fine, last, middle, tolerance)
+    # where widths shrink, the next one will have to shrink as much again
+    trend = min(max(right / march.right_width, 0.7), 1.0) if fine and march.right_width > 0.0 else 1.0
+    march.width, march.right_width = max(right * trend, _FINEST), right if fine else march.right_width
+
+
+_nodes = _by_nodes = None  # bound by HostLoop
+
+
+def make_table(a, b, x, f, marches, spans, rows, progress, info, cells, panels):
     """Write the info, cells and panels of `table_cache.Table`, the last two from the start of arrays that are long enough.
 
-    A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then state[4] stays 0, and the caller
-    fills in and calls again. The rest is memory that calls share; spans: side, begin and end of every panel, rows: its
-    coefficients; state, of zeros at first: number of marches, panels kept, whether f is full, certificate, then the number of
-    panels and of cells written. Nothing is returned: Numba makes an array that it returns by running Python, where a pending
-    KeyboardInterrupt would end as a SystemError.
+    A value that is missing is NaN in f (MARCHES, 3, PLACES), and its place stands in x: then the number of panels stays 0, and
+    the caller fills in and calls again. The rest is memory that calls share; spans: side, begin and end of every panel, rows: its
+    coefficients; marches and progress, of zeros at first: see MARCH and PROGRESS. Nothing is returned: Numba makes an array that
+    it returns by running Python, where a pending KeyboardInterrupt would end as a SystemError.
     """
-    centred = a < 0.9
-    light = abs(b) == 1.0
-    m = b * law.tangent(a)[0]
-    delta = cusp_width(a, b, m)
-    log_delta = log(delta)
-    from_zero = not (centred and light)
-    shift = 1.0 if from_zero else 0.0
-    top = _LOG_LARGEST - log_delta
-    if state[0] == 0.0:
-        # a march: side, place reached, end, width of its next panel, what would have been the right width of the one before
-        count = 0
-        for s in range(2):
-            side = 1.0 - 2.0 * s
-            if (side < 0.0 and b == 0.0) or (centred and side * b == -1.0):  # the mirror image, or outside the support
-                continue
-            begin, end = 0.0, top
-            if light:
-                far, near = light_end(a, m)
-                if centred:
-                    begin = near
-                elif side * b == -1.0:
-                    end = math.log1p(far)
-            marches[count, 0], marches[count, 1], marches[count, 2] = side, begin, end
-            marches[count, 3], marches[count, 4] = _FIRST_WIDTH, 0.0
-            count += 1
-        state[0] = count
-    own0, infinity0, at_zeta0 = np.empty(_OWN), np.empty((2, TERMS)), np.empty((2, TERMS))
-    own1, infinity1, at_zeta1 = np.empty(_OWN), np.empty((2, TERMS)), np.empty((2, TERMS))
-    g0, weights0, moments0 = side_of(a, b, m, True, own0, infinity0, at_zeta0)
-    g1, weights1, moments1 = side_of(a, -b, -m, b != 0.0, own1, infinity1, at_zeta1)  # if b = 0 its mirror image will do
+    frame, state = frame_of(a, b), progress[0]
+    if state.marches == 0.0:
+        state.marches = open_marches(frame, marches)
+    both, always = b != 0.0, a > 0.0  # if b = 0 the mirror image will do
+    halves = half_of(a, b, frame.m, always), half_of(a, -b, -frame.m, both)
+    nodes = _nodes(a, halves[0], always), _nodes(a, halves[1], both)
     w, c = np.empty(_ROWS * PLACES), np.empty((3, PLACES))
-    zeta = 0.0 if centred else -m
-    if a == 1.0:  # no side but one
-        zeta = -np.inf if b > 0.0 else np.inf
-    tolerance = 4e-14 if light or law.next_to_one(a, b) else 1e-14  # light tails and integrals next to 1 have more noise
-    count = int(state[0])
+    count = int(state.marches)
     while True:
-        if state[2] == 0.0:
-            missing = False
+        if state.full == 0.0:
+            lacking = False
             for k in range(count):
-                side, begin, end, values, places = marches[k, 0], marches[k, 1], next_end(marches[k]), f[k], x[k]
-                if begin == end:  # it has arrived
+                values, places = f[k], x[k]
+                if marches[k].reached == next_end(marches[k]):  # it has arrived
                     values[0, :] = 0.0
                     continue
-                mid, half = 0.5 * (begin + end), 0.5 * (end - begin)
-                for i in range(PLACES):
-                    u = mid + half * _PLACES[i]
-                    w[_U + i], small = u, min(u, 40.0)
-                    t = delta * (expm1(small) if from_zero else exp(small))
-                    places[i] = side * (t if u < 40.0 else exp(u + log_delta))
-                if max(places[0], places[COEFFICIENTS - 1]) > zeta:
-                    missing |= fill_side(
-                        a, b, 1.0, zeta, delta, shift, own0, infinity0, at_zeta0, g0, weights0, moments0, places, w, values
-                    )
-                if min(places[0], places[COEFFICIENTS - 1]) < zeta:
-                    missing |= fill_side(
-                        a, b, -1.0, zeta, delta, shift, own1, infinity1, at_zeta1, g1, weights1, moments1, places, w, values
-                    )
-            if missing:
-                state[2] = 1.0
+                set_places(frame, marches[k], places, w)
+                for s in range(2):
+                    sign = 1.0 - 2.0 * s
+                    if max(sign * places[0], sign * places[COEFFICIENTS - 1]) > sign * frame.zeta:
+                        want(frame, sign, places, w)
+                        for series in range(2):
+                            by_series(a, halves[s], series == 1, sign, w, values)
+                        _by_nodes(frame, halves[s], sign, nodes[s], places, w, values)
+                        lacking |= missing(w, values)
+            if lacking:
+                state.full = 1.0
                 return
-        state[2] = 0.0
+        state.full = 0.0
         under_way = False
         for k in range(count):
-            begin, end, values = marches[k, 1], next_end(marches[k]), f[k]
-            if begin == end:
-                continue
-            finite = True
-            for r in range(3):
-                for i in range(PLACES):
-                    finite = finite and values[r, i] > -np.inf
-                    values[r, i] = values[r, i] if values[r, i] > -np.inf else _LOWEST
-            combine(values, _FIT, c)
-            last, middle = largest(c, DEGREE - 1, 0.03), largest(c, DEGREE // 2, 0.03)
-            fine = finite and (last < tolerance or middle < 5.0 * tolerance)  # the latter where there is noise
-            kept = int(state[1])
-            if fine or end - begin <= _FINEST or kept >= _CROWDED:
-                row = rows[kept]
-                row[:, 0], row[:, 1] = 0.5 * (begin + end), 2.0 / (end - begin)
-                combine(c, _TO_ROW, row[:, 2:])
-                spans[kept, 0], spans[kept, 1], spans[kept, 2] = marches[k, 0], begin, end
-                state[1], marches[k, 1] = kept + 1.0, end
-                if finite:
-                    state[3] = max(state[3], largest(c, COEFFICIENTS, 0.01))
-            width = 0.5 * (end - begin)
-            if kept >= _CROWDED:
-                width *= 4.0
-            elif finite:
-                width = right_width(end - begin, fine, last, middle, tolerance)
-            # where widths shrink, the next one will have to shrink as much again
-            trend = min(max(width / marches[k, 4], 0.7), 1.0) if fine and marches[k, 4] > 0.0 else 1.0
-            marches[k, 3], marches[k, 4] = max(width * trend, _FINEST), width if fine else marches[k, 4]
-            under_way |= marches[k, 1] < marches[k, 2]
+            if marches[k].reached != next_end(marches[k]):
+                advance(marches[k], f[k], c, frame.tolerance, spans, rows, state)
+                under_way |= marches[k].reached < marches[k].end
         if not under_way:
-            state[4], state[5] = finish(b, not centred, spans[: int(state[1])], rows, info, cells, panels)
-            info[0, 0], info[0, 1], info[0, 2] = 1.0 / delta, shift, 1.0 if b == 0.0 else 0.0
+            state.panels, state.cells = finish(b, not frame.centred, spans[: int(state.kept)], rows, info, cells, panels)
+            info[0, 0], info[0, 1], info[0, 2] = 1.0 / frame.delta, frame.shift, 1.0 if b == 0.0 else 0.0
             return
 
 
@@ -709,11 +803,13 @@ def finish(b, heavy, spans, rows, info, cells, panels):
     count = 2 * kept if mirrored else kept
     for i in range(kept):
         k = order[i]
+        begin, end = spans[k, 1], spans[k, 2]
         for r in range(3):
             for j in range(panels.shape[2]):
-                panels[r, i, j] = rows[k, r, j]
+                v = rows[k, r, j - 2] if j > 1 else (2.0 / (end - begin) if j > 0 else 0.5 * (begin + end))
+                panels[r, i, j] = v
                 if mirrored:
-                    panels[(3 - r) % 3, kept + i, j] = rows[k, r, j]
+                    panels[(3 - r) % 3, kept + i, j] = v
     info[:] = 0.0
     info[1, 1], info[2, 1] = -np.inf, -np.inf
     size = 0
@@ -750,9 +846,27 @@ def finish(b, heavy, spans, rows, info, cells, panels):
     return count, size
 
 
-_F1, _F2, _F3, _I2 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[:, ::1]
-MAKE_TABLE = HostLoop(
-    "stable.make_table", make_table, [(types.float64, types.float64, _F2, _F3, _F2, _F2, _F3, _F1, _F2, _I2, _F3)], parallel=False
-)
+_F2, _F3, _I2 = types.float64[:, ::1], types.float64[:, :, ::1], types.int64[:, ::1]
+_MARCHES, _PROGRESS = (types.Array(numba.from_dtype(dtype), 1, "C") for dtype in (MARCH, PROGRESS))
+_ARGUMENTS = [(types.float64, types.float64, _F2, _F3, _MARCHES, _F2, _F3, _PROGRESS, _F2, _I2, _F3)]
+
+
+def _maker(name, nodes, by):
+    return HostLoop(f"stable.{name}", make_table, _ARGUMENTS, parallel=False, _nodes=nodes, _by_nodes=by)
+
+
+# what few distributions need is compiled with their first table
+_HEAVY = _maker("table_of_heavy_tails", heavy_nodes, by_nodes)
+_ONE_SIDED = _maker("table_of_a_light_tail", one_sided_nodes, by_one_sided_nodes)
+_NEXT_TO_ONE = _maker("table_next_to_one", nodes_next_to_one, by_nodes_next_to_one)
+
+
+def maker(a, b):
+    """The loop that makes the table of a distribution."""
+    if abs(a - 1.0) < (law.LIGHT_NEAR_ONE if abs(b) == 1.0 else law.NEAR_ONE):
+        return _NEXT_TO_ONE
+    return _ONE_SIDED if abs(b) == 1.0 else _HEAVY
+
+
 HostLoop("stable.zeta", law.zeta, [(types.float64, types.float64)], parallel=False)
 HostLoop("stable.tan_half_pi", law.tan_half_pi, [(types.float64,)], parallel=False)

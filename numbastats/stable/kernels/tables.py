@@ -25,10 +25,10 @@ _found = None  # `as_it_is` or `of_a_tail`, bound by build
 
 
 @_shared
-def cell_of(d, u, info):
-    """The cell of u on the side of d, as a float; negative beyond the table, see `law.cell`."""
-    right, left = info[1], info[2]
-    return law.cell(d, u, right[0], right[1], right[2], right[3], right[4], left[0], left[1], left[2], left[3], left[4])
+def half_of(info, side):
+    """What the table says of its right side, 1, or its left side, 2."""
+    h = info[side]
+    return law.Half(h[0], h[1], h[2], h[3], h[4], h[5], h[6])
 
 
 @_shared
@@ -65,10 +65,10 @@ def beyond(code, cell, d, info, cells, rows):
     """The logarithm where `law.cell` finds no panel: the density and one tail are 0, but where |d|/delta has overflowed."""
     if cell == -3:
         return np.nan
-    side = 1 if d >= 0.0 else 2
+    half = half_of(info, 1 if d >= 0.0 else 2)
     u = log(abs(d)) + log(info[0, 0])
-    if cell == -1 and u > 709.0 and u < info[side, 1]:
-        return polynomial(cells, rows, int(info[side, 3] + info[side, 4]) - 1, u)
+    if cell == -1 and u > 709.0 and u < half.end:
+        return polynomial(cells, rows, int(half.first_cell + half.cells) - 1, u)
     right = (d >= 0.0) == (cell == -1)  # towards +inf; 0 is on side 1, as in `law.cell`
     zero = code < 2 or (code < 4) != right
     return -np.inf if zero else 0.0
@@ -79,6 +79,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
         u, d, where = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
         first = np.int64(k) * CHUNK
         what = int(code)
+        right, left = half_of(info, 1), half_of(info, 2)
         for lo in range(first, min(first + CHUNK, out.size), BLOCK):
             xb = x[lo : lo + BLOCK]
             o = out[lo : lo + BLOCK]
@@ -90,7 +91,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
                 in_step()
                 u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
             for i in range(o.size):
-                where[i] = cell_of(d[i], u[i], info)
+                where[i] = law.cell(d[i], u[i], right, left)
             for i in range(o.size):
                 c = int(where[i])
                 u[i] = _found(c, u[i], cells, rows, others) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
@@ -106,11 +107,12 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
 
 def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, others, out):
     what = int(code)
+    right, left = half_of(info, 1), half_of(info, 2)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         sc = np.float64(at(scale, i))
         d = law.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
         u = log(abs(d) * info[0, 0] + info[0, 1])
-        c = int(cell_of(d, u, info))
+        c = int(law.cell(d, u, right, left))
         v = _found(c, u, cells, rows, others) if c >= 0 else beyond(what, c, d, info, cells, rows)
         out[i] = law.from_log(what, v, sc)
 
@@ -118,26 +120,27 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
 @_shared
 def quantile(p, upper, info, lower_tail, upper_tail):
     """(side, u): where the tail probability is p, as a place in the table. u is NaN or +-inf at the ends."""
+    right, left = half_of(info, 1), half_of(info, 2)
     if not (p >= 0.0 and p <= 1.0):
         return 1, np.nan
     if p == 0.0 or p == 1.0:
-        right = (p == 1.0) != upper  # the right end of the support
-        if right:
-            return (1, np.inf) if info[1, 6] > 0.0 else (2, -np.inf)
-        return (2, np.inf) if info[2, 6] > 0.0 else (1, -np.inf)
-    if p == 0.5 and info[0, 2] > 0.0:  # the centre of a symmetric law
+        if (p == 1.0) != upper:  # the right end of the support
+            return (1, np.inf) if right.panels > 0.0 else (2, -np.inf)
+        return (2, np.inf) if left.panels > 0.0 else (1, -np.inf)
+    if p == 0.5 and info[0, 2] > 0.0:  # the centre of a symmetric distribution
         return 1, -np.inf
     from_left = (p <= 0.5) != upper
     rows = lower_tail if from_left else upper_tail
     target = log(p) if p <= 0.5 else log(1.0 - p)
     side = 1
-    if info[1, 6] == 0.0:
+    if right.panels == 0.0:
         side = 2
-    elif info[2, 6] > 0.0 and (rows[int(info[1, 5]), 2] > target) == from_left:
+    elif left.panels > 0.0 and (rows[int(right.first_panel), 2] > target) == from_left:
         side = 2
+    half = right if side == 1 else left
     sign = 1.0 if from_left == (side == 1) else -1.0  # the logarithm rises with u
     target *= sign
-    first, count = int(info[side, 5]), int(info[side, 6])
+    first, count = int(half.first_panel), int(half.panels)
     lo, hi = 0, count  # the last panel whose start does not lie beyond
     while hi - lo > 1:
         middle = (lo + hi) // 2
@@ -146,7 +149,7 @@ def quantile(p, upper, info, lower_tail, upper_tail):
         else:
             hi = middle
     row = rows[first + lo]
-    left, right = -1.0, 1.0 if lo + 1 < count else 1e3
+    least, most = -1.0, 1.0 if lo + 1 < count else 1e3
     low = sign * row[2]
     y = 0.0
     if lo + 1 < count:
@@ -159,16 +162,16 @@ def quantile(p, upper, info, lower_tail, upper_tail):
             f = f * y + row[j]
         f, d = sign * f - target, sign * d
         if f > 0.0:
-            right = y
+            most = y
         else:
-            left = y
-        step = f / d if d > 0.0 else 2.0 * (right - left)
-        done = abs(step) <= 3e-16 * (1.0 + abs(y)) or right - left <= 3e-16
+            least = y
+        step = f / d if d > 0.0 else 2.0 * (most - least)
+        done = abs(step) <= 3e-16 * (1.0 + abs(y)) or most - least <= 3e-16
         y -= step
         if done:
             break
-        if not (y > left and y < right):
-            y = 0.5 * (left + right)
+        if not (y > least and y < most):
+            y = 0.5 * (least + most)
     return side, row[0] + y / row[1]
 
 
