@@ -119,7 +119,7 @@ class Map(NamedTuple):
     per_block: bool
 
 
-def elementwise(
+def elementwise(  # noqa: PLR0913
     pick,
     names,
     values,

@@ -332,7 +332,7 @@ class Kernel:
         split=None,
         **scalars,
     ):
-        if name in REGISTRY:
+        if name in REGISTRY or name in HOST_LOOPS:
             raise ValueError(f"kernel {name!r} is already registered")
         self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
         self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
@@ -405,7 +405,7 @@ class HostLoop:
     """
 
     def __init__(self, name, template, signatures, *, parallel=True, split=None, **scalars):
-        if name in HOST_LOOPS:
+        if name in REGISTRY or name in HOST_LOOPS:
             raise ValueError(f"loop {name!r} is already registered")
         self.name, self.template, self.signatures = name, template, signatures
         self._split, self._scalars, self.threaded = split, scalars, parallel and split is None

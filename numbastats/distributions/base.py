@@ -6,6 +6,7 @@ import functools
 import inspect
 import math
 import threading
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -69,6 +70,8 @@ class Law:
     names: tuple[str, ...] = ()
     defaults: tuple[float, ...] = ()  # of the last parameters
     base = "uniform"  # default of the tables with fixed parameters
+
+    _density_values: Callable[..., Any]
 
     def __init_subclass__(cls):
         cls.__doc__ = cls.__doc__ and inspect.cleandoc(cls.__doc__).replace("{common}", _COMMON)
@@ -501,7 +504,7 @@ class Law:
         """
         return np.sqrt(self.var(*params, **named))
 
-    def median(self, *params: ArrayLike, **named: ArrayLike):
+    def median(self, *params: ArrayLike, **named: Any):
         """The quantile at 1/2.
 
         Parameters

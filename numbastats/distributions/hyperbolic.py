@@ -159,7 +159,8 @@ class GeneralizedHyperbolic(Law):
     3.768718
     """
 
-    name, names, defaults = "generalized_hyperbolic", ("lam", "alpha", "beta", "delta", "mu"), (0.0,)
+    name, defaults = "generalized_hyperbolic", (0.0,)
+    names: tuple[str, ...] = ("lam", "alpha", "beta", "delta", "mu")
 
     def _problem(self, lam, alpha, beta, delta, mu):
         """What is wrong with the parameters."""

@@ -75,7 +75,7 @@ class KDE(Estimator):
 
     _estimator_type = "density_estimator"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         kernel: KernelName = "epanechnikov",
         h: float | None = None,

@@ -73,7 +73,7 @@ def hand_over(result, out, kind, like):
 
 
 @names_ours
-def grid(
+def grid(  # noqa: PLR0913
     samples: ArrayLike,
     axes: Axes,
     *,
@@ -237,7 +237,7 @@ def grid_of(e, axes, method, derivative, out, device, like):
 
 
 @names_ours
-def points(
+def points(  # noqa: PLR0913
     samples: ArrayLike,
     points: ArrayLike,
     *,

@@ -32,7 +32,7 @@ __all__ = ["fit", "fit_many"]
 
 
 @names_ours
-def fit_many(
+def fit_many(  # noqa: PLR0913
     data: Iterable | Mapping | ArrayLike,
     n_components: int | Sequence[int] | NDArray = 2,
     *,

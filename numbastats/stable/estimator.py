@@ -230,13 +230,14 @@ class StableFit:
     converged: bool
     message: str
     method: str
-    param: str
+    param: functions.Param
     start: NDArray[np.float64]
 
     @property
     def law(self) -> Stable:
         """The distribution `Stable` with these parameters."""
-        return Stable(*self.params, param=self.param)
+        alpha, beta, loc, scale = self.params
+        return Stable(alpha, beta, loc, scale, param=self.param)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -255,7 +256,7 @@ class StableFits:
     converged: NDArray[np.bool_]
     message: list[str]
     method: str
-    param: str
+    param: functions.Param
     start: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -264,4 +265,5 @@ class StableFits:
     def __getitem__(self, i: int) -> StableFit:
         i = index_of(i, len(self))
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
-        return StableFit(**{n: v if isinstance(v, str) else v[i] for n, v in values.items()})
+        one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
+        return StableFit(**one)

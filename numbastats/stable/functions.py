@@ -40,7 +40,7 @@ def _entries(section: str) -> dict[str, str]:
 
 def as_pdf(function: Any) -> Any:
     """Complete a docstring: parameters, results and errors that it leaves out are those of `pdf`, in the same words."""
-    if function.__doc__ is None:  # python -OO
+    if pdf.__doc__ is None or function.__doc__ is None:  # python -OO
         return function
     model, own = _sections(pdf.__doc__), _sections(function.__doc__)
     entries = {**_entries(model["Parameters"]), **_entries(own.get("Parameters", ""))}
@@ -548,7 +548,7 @@ def convert(
     """
     choice("to", to, ("S0", "S1"))
     a, b, m, s = np.broadcast_arrays(*map(real64, (alpha, beta, loc, scale)))
-    return tuple(np.array(v)[()] for v in (a, b, relocated(a, b, m, s, to), s))
+    return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, to))[()], np.array(s)[()]
 
 
 @as_pdf

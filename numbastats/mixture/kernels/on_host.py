@@ -15,11 +15,12 @@ _f, _i, _b = numba.types.float64, numba.types.int64, numba.types.boolean
 _f1, _f2, _f3 = _f[::1], _f[:, ::1], _f[:, :, ::1]
 
 
-def _loop(function, *signature):
-    return HostLoop(f"mixture.{function.__name__}", function.py_func, [signature], parallel=False)
+def _loop(function, *signature, name=None):
+    return HostLoop(f"mixture.{name or function.__name__}", function.py_func, [signature], parallel=False)
 
 
-accelerate = _loop(climb.accelerate, STATE_TYPE, _f3, _f2, _f3, _f2, _f2, _f2, _f, STATISTICS_TYPE, settings_type)
+_types = STATE_TYPE, _f3, _f2, _f3, _f2, _f2, _f2, _f, STATISTICS_TYPE, settings_type
+accelerate = _loop(climb.accelerate, *_types, name="accelerate_one")  # the kernel's body, for one data set
 scatter = _loop(passes.scatter, _f1, _f2, _f2, _b)
 set_coefficients = _loop(parameters.set_coefficients, _f2, _f2, _i, _f, _f)
 gamma_terms = HostLoop("mixture.gamma_terms", fam.gamma_terms, [(_f,)], parallel=False)

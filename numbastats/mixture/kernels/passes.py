@@ -132,7 +132,7 @@ def _relative(P, C):
 
 
 @_summing
-def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):
+def cpu_sums(t1, t2, w, P, C, S, H, buf, level, hessian):  # noqa: PLR0915  one loop over the data in registers
     """Sums of w r_k (1, t1, t2) into S; returns the log-likelihood.
 
     With `hessian` the sums of +-w r_k r_l (1, t1, t2, t1^2, t1 t2, t2^2) go into row k(k+1)/2 + l of H. Level 0: no
