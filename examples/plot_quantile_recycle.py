@@ -1,11 +1,11 @@
-"""Recycling normals, exponentials and quasi-random points into other laws: figure 14 of the paper and what follows from it.
+"""Recycling normals, exponentials and quasi-random points into other distributions: figure 14 of the paper and what follows.
 
 W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011). Prints
 
 * the time of one million to one hundred million values, streamed, which grows in proportion;
 * the error of the Cornish-Fisher expansion of Student's t against the table;
 * correlation-preserving marginals: a Gaussian and a t copula folded into variance gamma marginals in one step;
-* an option price under a normal inverse Gaussian law by Sobol points, against plain Monte Carlo;
+* an option price under a normal inverse Gaussian distribution by Sobol points, against plain Monte Carlo;
 
 and saves quantile_recycle.png. ``python examples/plot_quantile_recycle.py --output FOLDER``
 """
@@ -28,17 +28,17 @@ quantile = ns.quantile
 
 def growth():
     """Seconds of recycling n normals into t(4), in slabs of a million."""
-    law = quantile.student_t(4.0, base="normal")
+    dist = quantile.student_t(4.0, base="normal")
     slab = np.empty(10_000 if SMOKE else 1_000_000)
     slab[:] = 0.5
-    law.transform(slab, out=slab, workers=1)
+    dist.transform(slab, out=slab, workers=1)
     rows = []
     for n in (10_000, 100_000) if SMOKE else (10_000, 1_000_000, 100_000_000):
         sizes = [min(slab.size, n - first) for first in range(0, n, slab.size)]
         z = ns.random.normal(size=sizes[0], rng=1)
         start = time.perf_counter()
         for size in sizes:
-            law.transform(z[:size], out=slab[:size], workers=1)
+            dist.transform(z[:size], out=slab[:size], workers=1)
         rows.append((n, time.perf_counter() - start))
     return rows
 
@@ -70,11 +70,11 @@ def copulas():
 
 def option_price():
     """Call option on S = exp(X), X normal inverse Gaussian over ten days: errors of Sobol points and of pseudo-random numbers."""
-    laws = [quantile.nig(50.0, -5.0, 0.01)] * 10
+    dists = [quantile.nig(50.0, -5.0, 0.01)] * 10
     strike = 1.0
 
     def price(u):
-        x = quantile.recycle(u, "uniform", laws).sum(axis=1)
+        x = quantile.recycle(u, "uniform", dists).sum(axis=1)
         return np.mean(np.maximum(np.exp(x) - strike, 0.0))
 
     sizes = [2**k for k in ((6, 8) if SMOKE else (8, 10, 12, 14, 16))]
@@ -126,9 +126,9 @@ def main():
 
     figure, axes = plt.subplots(2, 2, figsize=(10, 8), constrained_layout=True)
     axis = axes[0, 0]  # figure 14
-    law = quantile.hyperbolic(1.0, 0.0, 1.0)
+    dist = quantile.hyperbolic(1.0, 0.0, 1.0)
     v = np.linspace(0, 15, 400)
-    axis.plot(v, law.isf(0.5 * np.exp(-v)), label="hyperbolic, alpha = delta = 1, beta = 0")
+    axis.plot(v, dist.isf(0.5 * np.exp(-v)), label="hyperbolic, alpha = delta = 1, beta = 0")
     axis.plot(v, v, "k:", lw=0.8, label="v")
     axis.set(xlabel="exponential v", ylabel="Q(v)", title="figure 14: exponential to hyperbolic")
     axis.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""The reference's experiments on the evaluation of stable laws, our figures beside its own.
+"""The reference's experiments on the evaluation of stable distributions, our figures beside its own.
 
 Tables 2 to 8 and figures 7 to 12 of Julian-Moreno et al., "Fast parallel alpha-stable distribution function evaluation and
 parameter estimation using OpenCL in GPGPUs" (2016), with alpha = 0.1 and 0.4 added: median relative errors and their estimates
@@ -47,7 +47,7 @@ PAPER_TIMES = {"pdf": (2.8, 31.1), "cdf": (2.4, 52.5), "pdf_cdf": (2.6, 82.9), "
 
 
 def accuracy(n):
-    """Tables 2, 4 and 7: one line a law."""
+    """Tables 2, 4 and 7: one line a distribution."""
     x = np.random.default_rng(1).uniform(-100.0, 100.0, n)
     print("the paper's differences from libstable, and ours of tables from single points (ppf: of x from ppf(cdf(x)))")
     print(
@@ -78,12 +78,12 @@ def true_errors():
     with open(REFERENCE) as f:
         rows = [r for r in csv.DictReader(f) if float(r["logpdf"]) > -230.0]
     a, b, x = (np.array([float(r[k]) for r in rows]) for k in ("alpha", "beta", "x"))
-    laws = sorted({(p, q) for p, q in zip(a, b, strict=True) if 0.1 <= p < 2.0})[:: 10 if SMOKE else 1]
+    dists = sorted({(p, q) for p, q in zip(a, b, strict=True) if 0.1 <= p < 2.0})[:: 10 if SMOKE else 1]
     print(f"true relative errors at {len(rows)} points:  point by point: median, largest | tables: median, largest")
     for name in ("pdf", "cdf", "sf"):
         function, want = getattr(ns.stable, name), np.array([float(r[name]) for r in rows])
         single, tabled = abs(function(x, a, b, method="quadrature") - want) / want, []
-        for p, q in laws:
+        for p, q in dists:
             mine = (a == p) & (b == q)
             tabled += list(abs(function(x[mine], p, q, method="table") - want[mine]) / want[mine])
         line = " | ".join(f"{np.median(e):.1e} {max(e):.1e}" for e in (single, tabled))
@@ -91,18 +91,18 @@ def true_errors():
 
 
 def speed(n=1000):
-    """Tables 3, 5, 6 and 8, on one core: means over the reference's laws."""
+    """Tables 3, 5, 6 and 8, on one core: means over the reference's distributions."""
     print(f"us a point, {n} points   reference: GPU   libstable, 1 thread   ours, point by point   ours, table included")
     rng = np.random.default_rng(2)
     x, p = rng.uniform(-100.0, 100.0, n), rng.uniform(0.1, 0.9, n)
-    laws = list(PAPER)[:: 5 if SMOKE else 1]
+    dists = list(PAPER)[:: 5 if SMOKE else 1]
     for name, (gpu, libstable) in PAPER_TIMES.items():
         function, points = getattr(ns.stable, name), p if name == "ppf" else x
         varying = {} if name == "ppf" else {"method": "quadrature"}
         shared = {} if name == "ppf" else {"method": "table"}
-        times = np.empty((len(laws), 2))
-        for k, (a, b) in enumerate(laws):
-            alpha = np.full(n, a) if name == "ppf" else a  # laws that differ take Newton's method
+        times = np.empty((len(dists), 2))
+        for k, (a, b) in enumerate(dists):
+            alpha = np.full(n, a) if name == "ppf" else a  # distributions that differ take Newton's method
 
             def with_table(function=function, points=points, a=a, b=b, shared=shared):
                 table_cache.table.cache_clear()

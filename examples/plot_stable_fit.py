@@ -1,4 +1,4 @@
-"""Estimation of stable laws: table 9 and figures 13 and 14 of Julian-Moreno and others, at a smaller scale.
+"""Estimation of stable distributions: table 9 and figures 13 and 14 of Julian-Moreno and others, at a smaller scale.
 
     python examples/plot_stable_fit.py --output FOLDER
 

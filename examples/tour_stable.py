@@ -24,29 +24,29 @@ def run(rows, folder):
     found, seconds = best_of(lambda: ns.stable.fit(returns), 1 if SMOKE else 3)
     alpha, beta = found.params[:2]
     error = found.se
-    law = found.law
+    dist = found.distribution
     result = f"alpha {alpha:.3f} +- {error[0]:.3f}, beta {beta:+.2f} +- {error[1]:.2f}"
     rows.append((f"{returns.size:,} daily returns, stable fit (ML)", result, seconds, None, None))
     others = fitted_distributions()
-    likelihood = {"stable": (law.loglik(returns), 4)} | {name: (d.loglik, d.parameters) for name, d in others.items()}
+    likelihood = {"stable": (dist.loglik(returns), 4)} | {name: (d.loglik, d.parameters) for name, d in others.items()}
     information = {name: 2 * k - 2 * value for name, (value, k) in likelihood.items()}
     ranked = sorted(information, key=information.get)
     above = likelihood["stable"][0] - likelihood["normal"][0]
     rows.append(("  log-likelihood above the fitted normal's", f"{above:+.0f}", None, None, None))
     text = ", ".join(f"{name} {information[name] - information[ranked[0]]:+.0f}" for name in ranked)
     rows.append((f"  AIC above the best, {ranked[0]}", text, None, None, None))
-    test = scipy.stats.kstest(returns, law.cdf)
+    test = scipy.stats.kstest(returns, dist.cdf)
     text = f"distance {test.statistic:.3f}, p at most {test.pvalue:.2g}"  # at most, for the parameters are estimated
     rows.append(("  Kolmogorov-Smirnov test of the stable fit", text, None, None, None))
     seen = int(np.sum(returns < -LOSS))
-    tails = {"stable": law.cdf} | {name: d.cdf for name, d in others.items()}
+    tails = {"stable": dist.cdf} | {name: d.cdf for name, d in others.items()}
     expected = ", ".join(f"{name} {returns.size * float(tails[name](-LOSS)):.2g}" for name in ranked)
     rows.append((f"  days with a loss above {LOSS:.0f} %: {seen} seen; expected", expected, None, None, None))
 
-    density, seconds = best_of(lambda: law.pdf(returns, workers=1), 5)
+    density, seconds = best_of(lambda: dist.pdf(returns, workers=1), 5)
     few = returns[: 5 if SMOKE else 40]
-    scipy_density(few[:1], law)
-    peer, peer_seconds = timed(lambda: scipy_density(few, law))
+    scipy_density(few[:1], dist)
+    peer, peer_seconds = timed(lambda: scipy_density(few, dist))
     difference = np.max(np.abs(density[: few.size] - peer) / peer)
     ratio = peer_seconds / few.size / (seconds / returns.size)
     what = f"stable density at {returns.size:,} returns, one core"
@@ -57,7 +57,7 @@ def run(rows, folder):
     grid = np.linspace(-6, 6, 601)
     best = ranked[0]
     axes[0].hist(returns, bins=np.linspace(-6, 6, 121), density=True, color="0.85")
-    axes[0].plot(grid, law.pdf(grid), label=f"stable, alpha = {alpha:.2f}")
+    axes[0].plot(grid, dist.pdf(grid), label=f"stable, alpha = {alpha:.2f}")
     for name, style in ((best, "-."), ("normal", "--")):
         if name in others:
             axes[0].plot(grid, np.gradient(others[name].cdf(grid), grid), style, label=f"{name}, maximum likelihood")
@@ -74,7 +74,7 @@ def run(rows, folder):
     plt.close(figure)
 
 
-def scipy_density(x, law):
+def scipy_density(x, dist):
     """SciPy's density, which takes the S1 location."""
-    s1 = law.convert("S1")
+    s1 = dist.convert("S1")
     return scipy.stats.levy_stable.pdf(x, s1.alpha, s1.beta, s1.loc, s1.scale)

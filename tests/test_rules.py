@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,19 @@ def test_private_names_stay_in_their_file(path):
             assert not last.startswith("_") or last == "_core", f"{relative(path)} imports {name}"
 
 
+WORDS = re.compile(
+    r"(?<!power )(?<!power-)\b_?[Ll]aws?\b|[a-z]Law\b|of each value|cannot be meant|had better|manners? of\b|\b_lent\b|\b_one\b"
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_words_are_those_of_the_field(path):
+    """A distribution is not called a law, and what was once written in place of English does not come back."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = WORDS.search(line)
+        assert not found, f"{relative(path)}:{number}: {found.group()!r}"
+
+
 def test_twins_stand_side_by_side():
     """Every loop of `scalar.loops` exists for both devices."""
     names = [n.name for n in tree(ROOT / "scalar" / "loops.py").body if isinstance(n, ast.FunctionDef)]
@@ -191,3 +205,11 @@ def test_public_names_exist_and_are_documented():
             missing = [p for p in inspect.signature(thing).parameters if not re.search(rf"\b{p}\b", text)]
             assert not missing, f"the docstring of {module.__name__}.{name} says nothing of {missing}"
             assert "Raises" in text, f"the docstring of {module.__name__}.{name} has no section Raises"
+
+
+def test_mutants_name_one_place_each():
+    """The changes that `mutate.py` makes are still possible."""
+    for path in sorted((Path(__file__).parent / "mutants").glob("*.py")):
+        for file, old, *_ in runpy.run_path(str(path))["MUTANTS"]:
+            found = (ROOT.parent / file).read_text(encoding="utf-8").count(old)
+            assert found == 1, f"{path.name}: {old!r} occurs {found} times in {file}"

@@ -5,11 +5,11 @@ A family is an object: ``student_t.pdf(x, *params)`` and the like broadcast over
 rest, and raises ValueError.
 """
 
-from numbastats.distributions.base import FrozenLaw, Law
+from numbastats.distributions.base import Family, FrozenDistribution
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.student import student_t
 
-__all__ = ["FrozenLaw", "Law", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma"]
+__all__ = ["Family", "FrozenDistribution", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma"]
 
 
 def __dir__():

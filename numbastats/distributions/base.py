@@ -23,14 +23,14 @@ from numbastats.distributions import kernels
 from numbastats.quantile import Recycler, arguments, panels, quantile_table
 from numbastats.scalar.tables import SIDE_COLUMNS
 
-__all__ = ["FrozenLaw", "Law", "as_float", "named_error", "panels_of", "times_exp"]
+__all__ = ["Family", "FrozenDistribution", "as_float", "named_error", "panels_of", "times_exp"]
 
 Device = arguments.Device
 _MEMORY = 1 << 26  # bytes of tables that a family keeps: 240 of 270 KiB, fewer of steep distributions
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
 
-_COMMON = """Call it with its parameters for a `FrozenLaw`; its methods `pdf logpdf cdf sf ppf isf` take data first, then the
-parameters, which broadcast; `rvs mean var std median` the parameters; out of the domain they give NaN.
+_COMMON = """Call it with its parameters for a `FrozenDistribution`; its methods `pdf logpdf cdf sf ppf isf` take data first,
+then the parameters, which broadcast; `rvs mean var std median` the parameters; out of the domain they give NaN.
 
 Raises
 ------
@@ -48,8 +48,8 @@ def times_exp(body, exponent, lift):
     return product
 
 
-class Law:
-    """A family of distributions: functions of data and parameters, and ``law(*params)`` for fixed ones.
+class Family:
+    """A family of distributions: functions of data and parameters, and ``distribution(*params)`` for fixed ones.
 
     A subclass states `name`, `names` and `defaults` of its parameters, and defines four methods. The first takes parameters that
     broadcast, the others one set in the general form that `_general` gives.
@@ -123,7 +123,7 @@ class Law:
 
         Returns
         -------
-        FrozenLaw
+        FrozenDistribution
 
         Raises
         ------
@@ -131,7 +131,7 @@ class Law:
             For parameters out of the domain; in a batch such a set is NaN and ``certificate.ok`` is False there.
         """
         base = self.base if base is None else base
-        return FrozenLaw(self, self._bind(params, named), base, accuracy, degree, tail, device, workers)
+        return FrozenDistribution(self, self._bind(params, named), base, accuracy, degree, tail, device, workers)
 
     def _bind(self, params, named):
         """All parameters by position, defaults filled in."""
@@ -308,10 +308,10 @@ class Law:
 
     def _build(self, sets):
         """One batch of tables."""
-        made = FrozenLaw(self, tuple(np.array(c) for c in zip(*sets, strict=True)), quiet=True)
+        made = FrozenDistribution(self, tuple(np.array(c) for c in zip(*sets, strict=True)), quiet=True)
         for values, ok in zip(sets, made.certificate.ok, strict=True):
             if not ok and not self._problem(*self._general(*values)):
-                FrozenLaw(self, values)  # raises with the reason
+                FrozenDistribution(self, values)  # raises with the reason
         return made
 
     def _tables(self, sets):
@@ -519,62 +519,62 @@ class Law:
         return self.ppf(0.5, *params, **named)
 
 
-class FrozenLaw(Recycler):
+class FrozenDistribution(Recycler):
     """A distribution with its parameters fixed: `Recycler` with exact densities and distribution functions.
 
     Made by calling a family with its parameters, for example ``student_t(4.0)``.
     """
 
     def __init__(
-        self, law, params, base="uniform", accuracy="double", degree=7, tail=None, device=None, workers=None, quiet=False
+        self, family, params, base="uniform", accuracy="double", degree=7, tail=None, device=None, workers=None, quiet=False
     ):
-        if not isinstance(law, Law):
-            raise TypeError(f"law is a {type(law).__name__}; call a distribution with its parameters, such as student_t(4.0)")
-        self.law = law
-        shift = params[law.names.index("mu")] if "mu" in law.names else 0.0
+        if not isinstance(family, Family):
+            raise TypeError(f"family is a {type(family).__name__}; call a family with its parameters, such as student_t(4.0)")
+        self.family = family
+        shift = params[family.names.index("mu")] if "mu" in family.names else 0.0
         order = arguments.check_order(base, accuracy, degree, tail)
         parameters = arguments.check_parameters(params)
-        density = arguments.Density(law._describe, scan=False, named=functools.partial(named_error, law))
+        density = arguments.Density(family._describe, scan=False, named=functools.partial(named_error, family))
         self._build(density, parameters, order, device, workers, shift, quiet)
         self.norm_const = np.where(self.certificate.ok, 1.0, math.nan)[()]  # the table's own density has a factor
 
     def __repr__(self):
-        values = ", ".join(f"{n}={p}" for n, p in zip(self.law.names, self.params, strict=True))
-        return f"{self.law.__name__}({values})"
+        values = ", ".join(f"{n}={p}" for n, p in zip(self.family.names, self.params, strict=True))
+        return f"{self.family.__name__}({values})"
 
     def pdf(self, x: ArrayLike, **options: Any):
-        """Density at x; `options` are those of `Law.pdf`: out, dtype, device, workers, stream."""
-        return self._of_law(self.law.pdf, x, options)
+        """Density at x; `options` are those of `Family.pdf`: out, dtype, device, workers, stream."""
+        return self._of_family(self.family.pdf, x, options)
 
     def logpdf(self, x: ArrayLike, **options):
-        """Logarithm of the density at x; see `Law.logpdf`."""
-        return self._of_law(self.law.logpdf, x, options)
+        """Logarithm of the density at x; see `Family.logpdf`."""
+        return self._of_family(self.family.logpdf, x, options)
 
     def cdf(self, x: ArrayLike, **options):
-        """Distribution function at x; see `Law.cdf`."""
-        return self._of_law(self.law.cdf, x, options)
+        """Distribution function at x; see `Family.cdf`."""
+        return self._of_family(self.family.cdf, x, options)
 
     def sf(self, x: ArrayLike, **options):
-        """Upper tail probability at x; see `Law.sf`."""
-        return self._of_law(self.law.sf, x, options)
+        """Upper tail probability at x; see `Family.sf`."""
+        return self._of_family(self.family.sf, x, options)
 
     def mean(self):
-        """Mean; see `Law.mean`."""
-        return self.law.mean(*self.params)
+        """Mean; see `Family.mean`."""
+        return self.family.mean(*self.params)
 
     def var(self):
-        """Variance; see `Law.var`."""
-        return self.law.var(*self.params)
+        """Variance; see `Family.var`."""
+        return self.family.var(*self.params)
 
     def std(self):
         """Standard deviation."""
-        return self.law.std(*self.params)
+        return self.family.std(*self.params)
 
     def median(self):
         """The quantile at 1/2."""
         return self.ppf(0.5)
 
-    def _of_law(self, function, x, options):
+    def _of_family(self, function, x, options):
         values = tuple(float(p) if p.ndim == 0 else p for p in self.params)
         kept = {name: getattr(self, name) for name in ("device", "workers") if options.get(name) is None}
         dtype = arguments.float_type((x,), options.get("dtype"), self._table.param_dtype)
@@ -604,23 +604,23 @@ def as_float(p):
     return p if hasattr(p, "dtype") else np.asarray(p, dtype=np.float64)[()]
 
 
-def named_error(law, values, error):
+def named_error(family, values, error):
     """The error with the parameters named in its message."""
-    listed = ", ".join(f"{n}={float(v)!r}" for n, v in zip(law.names, values, strict=True))
-    return ValueError(f"{law.name}({listed}): {error}")
+    listed = ", ".join(f"{n}={float(v)!r}" for n, v in zip(family.names, values, strict=True))
+    return ValueError(f"{family.name}({listed}): {error}")
 
 
 @functools.lru_cache(maxsize=256)
-def panels_of(law, values):
+def panels_of(family, values):
     """Panels of one set of parameters for `tail_probability`, and its numbers: mu, anchor, rows on the left and on the right."""
-    if law._problem(*law._general(*values)):
+    if family._problem(*family._general(*values)):
         return np.full((1, SIDE_COLUMNS), math.nan), (math.nan, 0.0, 1, 1, 0, 0)
-    mu = values[law.names.index("mu")] if "mu" in law.names else 0.0
+    mu = values[family.names.index("mu")] if "mu" in family.names else 0.0
     try:
-        density, options = law._describe(*values)
+        density, options = family._describe(*values)
         masses = panels.Masses(density, depth="tail", **options)
     except ValueError as error:
-        raise named_error(law, values, error) from None
+        raise named_error(family, values, error) from None
     pairs = list(zip(masses.sides, masses.p[::-1], strict=True))[1 if masses.symmetric else 0 :]
     sides = [_NO_SIDE if side is None else panels.side_rows(side, masses.norm, p) for side, p in pairs]
     counts = len(sides[0]), len(sides[-1])

@@ -9,7 +9,7 @@ import numpy as np
 from numbastats._core.elementwise import elementwise
 from numbastats._core.kinds import to_host
 from numbastats.distributions import kernels, moments
-from numbastats.distributions.base import Law, as_float, times_exp
+from numbastats.distributions.base import Family, as_float, times_exp
 from numbastats.quantile import arguments
 
 __all__ = ["generalized_hyperbolic", "hyperbolic", "nig", "variance_gamma"]
@@ -135,7 +135,7 @@ def _described(lam, alpha, beta, delta):
     )
 
 
-class GeneralizedHyperbolic(Law):
+class GeneralizedHyperbolic(Family):
     """Generalised hyperbolic distribution: density like g^v K_v(alpha g) exp(beta (x - mu)).
 
     Here g^2 = delta^2 + (x - mu)^2 and v = lam - 1/2.

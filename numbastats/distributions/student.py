@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats._core.elementwise import elementwise
 from numbastats.distributions import kernels, moments
-from numbastats.distributions.base import Law, named_error, times_exp
+from numbastats.distributions.base import Family, named_error, times_exp
 
 __all__ = ["student_t"]
 
@@ -44,7 +44,7 @@ class _Density:
         return self.root * body
 
 
-class StudentT(Law):
+class StudentT(Family):
     """Student's t distribution.
 
     Parameters

@@ -15,7 +15,7 @@ __all__ = ["levy_stable"]
 class _LevyStable:
     """Stands in for `scipy.stats.levy_stable`: same names, argument order and default parameterisation ("S1").
 
-    Set ``parameterization`` to "S0" as in SciPy. ``levy_stable(alpha, beta, loc, scale)`` freezes the law. Of SciPy's methods
+    Set ``parameterization`` to "S0" as in SciPy. ``levy_stable(alpha, beta, loc, scale)`` freezes them. Of SciPy's methods
     `fit_loc_scale` is missing.
 
     Examples
@@ -46,7 +46,9 @@ class _LevyStable:
     def _parameters(self, args, kwds):
         if self._fixed is not None:
             if args or kwds:
-                raise TypeError("the parameters of a frozen law are fixed; call the methods of levy_stable to give others")
+                raise TypeError(
+                    "the parameters of a frozen distribution are fixed; call the methods of levy_stable to give others"
+                )
             return self._fixed
         names = ("alpha", "beta", "loc", "scale")
         if len(args) > 4 or set(kwds) - set(names[len(args) :]):
@@ -94,13 +96,13 @@ class _LevyStable:
     def rvs(self, *args, size=None, random_state=None, **kwds):
         """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. Without `size` they have the parameters' shape."""
         known = 0 if self._fixed is not None else 4
-        if len(args) > known:  # as in SciPy, size may follow the parameters, and random_state the size of a frozen law
+        if len(args) > known:  # as in SciPy, size may follow the parameters, and random_state the size of a frozen distribution
             args, size, *rest = args[:known], *args[known:]  # type: ignore[misc]
             random_state = rest[0] if rest else random_state
         return stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
 
     def fit(self, data, *start, **kwds):
-        """(alpha, beta, loc, scale) by maximum likelihood, with the keywords of SciPy's continuous laws.
+        """(alpha, beta, loc, scale) by maximum likelihood, with the keywords of SciPy's continuous distributions.
 
         ``falpha f0 fix_alpha``, ``fbeta f1 fix_beta``, `floc` and `fscale` hold values that are known. Start values (alpha and
         beta by position, loc, scale) are not needed, and not used.
@@ -125,11 +127,11 @@ class _LevyStable:
             )
         return tuple(stable.fit(data, fixed=known, param=self.parameterization).params)
 
-    def _law(self, args, kwds):
+    def _dist(self, args, kwds):
         return stable.Stable(*self._parameters(args, kwds), param=self.parameterization)
 
     def _of_laws(self, function, args, kwds):
-        """A number for every law of the parameters' shape; NaN out of the domain."""
+        """A number for every distribution of the parameters' shape; NaN out of the domain."""
 
         def one(*parameters):
             try:
@@ -142,7 +144,7 @@ class _LevyStable:
 
     def support(self, *args, **kwds):
         """Ends of the support."""
-        return self._law(args, kwds).support()
+        return self._dist(args, kwds).support()
 
     def median(self, *args, **kwds):
         """Quantile at 1/2."""
@@ -164,7 +166,7 @@ class _LevyStable:
         """Moment about 0 of a whole order; infinite or NaN from 2 on, but for alpha = 2."""
         if order != int(order) or order < 0:
             raise ValueError(f"order={order!r} must be a whole number >= 0")
-        return self._of_laws(lambda law: _moment(law, int(order)), args, kwds)
+        return self._of_laws(lambda dist: _moment(dist, int(order)), args, kwds)
 
     def entropy(self, *args, **kwds):
         """Differential entropy, to 1e-12, 3e-11 at alpha = 0.1."""
@@ -173,26 +175,26 @@ class _LevyStable:
     def expect(self, func=None, *args, **kwds):
         """Integral of ``func(x) pdf(x)`` from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
 
-        Without `func` that of x. It is followed by ``args=(alpha, beta), loc=0, scale=1``, which a frozen law does without, and
+        Without `func` that of x. It is followed by ``args=(alpha, beta), loc=0, scale=1``, which a frozen one does without, and
         ``lb=None, ub=None, conditional=False``. ``conditional=True`` divides by the probability of the interval.
         """
         return (self._expect if self._fixed is None else self._expect_fixed)(func, *args, **kwds)
 
     def _expect(self, func, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
-        return expectation(self._law((*args, loc, scale), {}), func, lb, ub, conditional, kwds)
+        return expectation(self._dist((*args, loc, scale), {}), func, lb, ub, conditional, kwds)
 
     def _expect_fixed(self, func, lb=None, ub=None, conditional=False, **kwds):
-        return expectation(self._law((), {}), func, lb, ub, conditional, kwds)
+        return expectation(self._dist((), {}), func, lb, ub, conditional, kwds)
 
     def stats(self, *args, moments="mv", **kwds):
         """Mean, variance, skewness and excess kurtosis, as asked for; the last two are 0 for alpha = 2, else NaN."""
-        if self._fixed is not None and args:  # of a frozen law `moments` comes first, as in SciPy
+        if self._fixed is not None and args:  # of a frozen distribution `moments` comes first, as in SciPy
             moments, *args = args
         found = {
             "m": stable.Stable.mean,
             "v": stable.Stable.var,
-            "s": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
-            "k": lambda law: 0.0 if law.alpha == 2.0 else math.nan,
+            "s": lambda dist: 0.0 if dist.alpha == 2.0 else math.nan,
+            "k": lambda dist: 0.0 if dist.alpha == 2.0 else math.nan,
         }
         result = tuple(self._of_laws(found[choice("moments", m, tuple(found))], args, kwds) for m in moments)
         return result if len(result) > 1 else result[0]
@@ -210,50 +212,50 @@ class _LevyStable:
         return -stable.loglik(x, *theta, param=self.parameterization)
 
 
-def _moment(law, order):
+def _moment(dist, order):
     if order == 1:
-        return law.mean()
-    if order == 0 or law.alpha == 2.0:  # a sum over the even powers of the normal variable
+        return dist.mean()
+    if order == 0 or dist.alpha == 2.0:  # a sum over the even powers of the normal variable
         return sum(
-            math.comb(order, k) * law.loc ** (order - k) * law.scale**k * 2 ** (k // 2) * math.prod(range(1, k, 2))
+            math.comb(order, k) * dist.loc ** (order - k) * dist.scale**k * 2 ** (k // 2) * math.prod(range(1, k, 2))
             for k in range(0, order + 1, 2)
         )
     if order % 2 == 0:
         return math.inf
-    return math.copysign(math.inf, law.beta) if abs(law.beta) == 1.0 else math.nan
+    return math.copysign(math.inf, dist.beta) if abs(dist.beta) == 1.0 else math.nan
 
 
-def _entropy(law):
+def _entropy(dist):
     """Equal steps in the logarithm of the distance to where the density has its cusp, or to the middle."""
-    a = law.alpha
+    a = dist.alpha
     param = "S1" if a < 0.9 else "S0"
     log_x = np.arange(-40.0 / min(a, 1.0), 45.0 / a + 40.0, 0.02)
     total = 0.0
     for x in (np.exp(log_x), -np.exp(log_x)):
-        logs = stable.logpdf(x, a, law.beta, param=param)
+        logs = stable.logpdf(x, a, dist.beta, param=param)
         use = logs > -700.0
         total -= 0.02 * float(np.sum(np.exp(logs[use] + log_x[use]) * logs[use]))
-    return total + math.log(law.scale)
+    return total + math.log(dist.scale)
 
 
-def expectation(law, func, lb, ub, conditional, options):
-    """Integral of a function times the density of a law with `ppf`, `isf`, `pdf` and `support`, piece by piece between quantiles.
+def expectation(dist, func, lb, ub, conditional, options):
+    """Integral of a function times a density, piece by piece between quantiles, by `ppf`, `isf`, `pdf` and `support`.
 
     x is middle + unit sinh s, so that `quad` sees the power laws of tails and functions.
     """
     from scipy.integrate import quad
 
-    low, high = law.support()
+    low, high = dist.support()
     low, high = float(low if lb is None else max(low, lb)), float(high if ub is None else min(high, ub))
     if not low < high:
         return math.nan if conditional else 0.0
     tails = np.array([1e-18, 1e-12, 1e-8, 1e-5, 1e-3, 0.03, 0.25])
-    quantiles = [*law.ppf(tails), law.ppf(0.5), *law.isf(tails)[::-1]]
+    quantiles = [*dist.ppf(tails), dist.ppf(0.5), *dist.isf(tails)[::-1]]
     middle, unit = float(quantiles[tails.size]), float(quantiles[tails.size + 1] - quantiles[tails.size - 1])  # the quartiles'
 
     def integrand(s):
         x = np.float64(middle + unit * math.sinh(s))
-        density = float(law.pdf(x))
+        density = float(dist.pdf(x))
         return (x if func is None else func(x)) * density * (unit * math.cosh(s)) if density > 0.0 else 0.0
 
     inside = [(float(x) - middle) / unit for x in (low, *(q for q in quantiles if low < q < high), high)]
@@ -261,7 +263,7 @@ def expectation(law, func, lb, ub, conditional, options):
     value = sum(quad(integrand, *piece, **options)[0] for piece in zip(edges, edges[1:], strict=False))
     if not conditional:
         return value
-    return value / float(law.sf(low) - law.sf(high) if low > middle else law.cdf(high) - law.cdf(low))
+    return value / float(dist.sf(low) - dist.sf(high) if low > middle else dist.cdf(high) - dist.cdf(low))
 
 
 levy_stable = _LevyStable()

@@ -101,9 +101,9 @@ def to_scipy(table):
     --------
     >>> import numbastats as ns
     >>> from numbastats.interop import to_scipy
-    >>> law = to_scipy(ns.quantile.hyperbolic(1.5, 0.0, 1.0))
-    >>> low, high = law.interval(0.9)
-    >>> bool(abs(low + high) < 1e-14), law.rvs(size=3, random_state=1).shape
+    >>> distribution = to_scipy(ns.quantile.hyperbolic(1.5, 0.0, 1.0))
+    >>> low, high = distribution.interval(0.9)
+    >>> bool(abs(low + high) < 1e-14), distribution.rvs(size=3, random_state=1).shape
     (True, (3,))
     """
     if not (hasattr(table, "ppf") and hasattr(table, "isf") and hasattr(table, "rvs")):

@@ -452,7 +452,7 @@ def plugin(
 
 
 def _plugin_whitened(x, w, n, workers):
-    """Gaussian bandwidth from psi_s = integral of f (Laplacian)^s f: s = 4 of the normal law, 3 and 2 from sums over pairs."""
+    """Gaussian bandwidth from psi_s = integral of f (Laplacian)^s f: s = 4 of a normal density, 3 and 2 from sums over pairs."""
     from numbastats.kde.neighbours import Neighbours
 
     y, d = _whiten(x, w), x.shape[1]

@@ -341,7 +341,7 @@ class Estimate:
             last = min(first + step, count)
             total = None
             for p in plans:
-                block = self._one(ask, p, first, last, out if ask.rows is None and total is None else None)
+                block = self._block(ask, p, first, last, out if ask.rows is None and total is None else None)
                 total = block if total is None else total.__iadd__(block)
             if self.boundary:
                 total = np.ascontiguousarray(total)
@@ -351,7 +351,7 @@ class Estimate:
                     total *= factor.reshape([-1 if a == axis else 1 for a in range(len(ask.shape))])
             yield first, last, total
 
-    def _one(self, ask, plan, first, last, out):
+    def _block(self, ask, plan, first, last, out):
         """The sums of one pass for positions [first, last) of axis 0, in `out` where that suits."""
         grid, d = plan.grid, len(ask.shape)
         shape = (last - first, *ask.shape[1:])

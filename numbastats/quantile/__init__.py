@@ -11,12 +11,12 @@ from numbastats.quantile.functions import antithetic, ndtri, norm_from_exponenti
 from numbastats.quantile.paper import StudentSeries, recycle_ode
 
 if TYPE_CHECKING:
-    from numbastats.distributions import FrozenLaw, generalized_hyperbolic, nig, student_t, variance_gamma
+    from numbastats.distributions import FrozenDistribution, generalized_hyperbolic, nig, student_t, variance_gamma
     from numbastats.distributions import hyperbolic as hyperbolic  # type: ignore[no-redef]
 
 __all__ = [
     "Certificate",
-    "FrozenLaw",
+    "FrozenDistribution",
     "Recycler",
     "StudentSeries",
     "antithetic",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 # these live in `numbastats.distributions`, which needs this package
-_DISTRIBUTIONS = ("FrozenLaw", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma")
+_DISTRIBUTIONS = ("FrozenDistribution", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
-"""Alpha-stable laws: the formulas, one point at a time, in double precision.
+"""Alpha-stable distributions: the formulas, one point at a time, in double precision.
 
-Standard law in Nolan's S0 form, characteristic function exp(-|t|^a [1 + i b T sgn t (|t|^(1-a) - 1)]) with T = tan(pi a/2);
+The standard distribution in Nolan's S0 form has the characteristic function
+exp(-|t|^a [1 + i b T sgn t (|t|^(1-a) - 1)]) with T = tan(pi a/2);
 at a = 1: exp(-|t| [1 + i b (2/pi) sgn t log|t|]). With zeta = -b T, x1 = x - zeta is the S1 variable. Everything is computed for
 x1 >= 0; the other half line is that of -x under (a, -b).
 
@@ -34,7 +35,7 @@ _LOG_DEPTH = math.log(-math.log(1e-16))
 
 
 # --- the tangent and zeta to twice the working precision -----------------------------------------------------------
-# x - zeta loses digits next to zeta, where laws of small alpha have their spike.
+# x - zeta loses digits next to zeta, where distributions of small alpha have their spike.
 
 
 def _double_double(n):
@@ -282,7 +283,7 @@ def sweep_node(t, step, sharp, first, coarse, second, wide, a, h0, k1, L, consta
     By parts, the integrals of e^-g and 1 - e^-g are those of g e^-g |d log g| times the distance to one end or the other: all
     three integrands vanish at both ends, so equal steps in w converge geometrically; here they are equal in t, and in w `coarse`
     times as wide between t = `first` and the lower `second`, `wide` times below; they change over a width of some 1/`sharp`,
-    many steps. Not for light laws: see `light_node`.
+    many steps. Not for light distributions: see `light_node`.
     """
     p = a - 1.0
     u, du = _bend(t - first, sharp)
@@ -367,7 +368,7 @@ def near_one_node(w, q):
 
 @device_function
 def light_node(t, step, a, h0, k1, L, log_c, lowest):
-    """(g/low - 1, weight) for a light law, g >= low; `lowest` is log low at x1 = 1.
+    """(g/low - 1, weight) for a light distribution, g >= low; `lowest` is log low at x1 = 1.
 
     Where log g is at its minimum only d theta/d w is left, which equal steps in t make fall twice exponentially.
     """
@@ -416,7 +417,7 @@ def kronrod_node(d, q, low, turned):
 
 
 # --- series ---------------------------------------------------------------------------------------------------------------
-# Kernels keep the terms of a law: see `series_term`.
+# Kernels keep the terms of a distribution: see `series_term`.
 
 
 @device_function
@@ -536,7 +537,7 @@ def from_fourier(density, half):
 
 _INVERSE = tuple(1.0 / max(k, 1) for k in range(16))
 
-# --- next to the Cauchy law -------------------------------------------------------------------------------------------------
+# --- next to the Cauchy distribution ------------------------------------------------------------------------------------
 # With z = 1 + i x and E(t) = (1 - i b T)(t^a - t), f = Re[(1 + I)/z]/pi with I = int e^-s (e^-E(s/z) - 1) ds: a correction of
 # the Cauchy density on the ray where e^(-z t) decays fastest. Zolotarev's integrand is a spike of width max(|a - 1|, |b|) there.
 
@@ -610,7 +611,7 @@ def far_node(v, xs, step, constants):
 
 @device_function
 def far_cauchy(x, b):
-    """The law of alpha = 1 for huge |x|: the correction is what is left of the law of large numbers, a factor 1 +- beta."""
+    """The distribution of alpha = 1 for huge |x|, where the correction has become a factor 1 +- beta."""
     up = (1.0 + (b if x > 0.0 else -b)) / _PI
     lx = log(abs(x))
     return (up, 1.0, up, 2.0 * lx, 0.0, lx) if x > 0.0 else (up, up, 1.0, 2.0 * lx, lx, 0.0)
@@ -626,7 +627,7 @@ def from_ray(x, fr, fi, si):
 
 @device_function
 def rays_from(b):
-    """|x| beyond which a ray holds: where the correction leaves digits of the Cauchy law, or the tail has a weight.
+    """|x| beyond which a ray holds: where the correction leaves digits of the Cauchy distribution, or the tail has a weight.
 
     Both rays are within 2e-14 of Zolotarev's integral there, and within 1e-14 of 60-digit values where that is farther off.
     """
@@ -652,7 +653,7 @@ def _half_erfc(t):
 
 @device_function
 def gauss(x):
-    """The law of alpha = 2: normal with variance 2."""
+    """The distribution of alpha = 2: normal with variance 2."""
     c, gc = _half_erfc(-0.5 * x)
     s, gs = _half_erfc(0.5 * x)
     return 0.28209479177387814, c, s, 0.25 * x * x, gc, gs
@@ -660,7 +661,7 @@ def gauss(x):
 
 @device_function
 def cauchy(x):
-    """The law of alpha = 1, beta = 0."""
+    """The distribution of alpha = 1, beta = 0."""
     big = abs(x) > 1e100
     p = 1.0 / (_PI * (1.0 + x * x)) if not big else 1.0 / _PI
     return p, math.atan2(1.0, -x) / _PI, math.atan2(1.0, x) / _PI, 2.0 * log(abs(x)) if big else 0.0, 0.0, 0.0
@@ -668,7 +669,7 @@ def cauchy(x):
 
 @device_function
 def levy(x1):
-    """The law of alpha = 1/2, beta = 1 in the S1 variable, x1 > 0."""
+    """The distribution of alpha = 1/2, beta = 1 in the S1 variable, x1 > 0."""
     r = 1.0 / x1
     t = math.sqrt(0.5 * r)
     g = 0.5 * r
@@ -1010,7 +1011,7 @@ def from_sweep(total, near, far, factor, share):
 
 @device_function
 def from_light_sweep(excess, tail, rest, low, length, beyond, factor, share, rising):
-    """Logarithms of pdf, cdf and sf for x1 > 0 in a light law, where g >= low.
+    """Logarithms of pdf, cdf and sf for x1 > 0 in a light distribution, where g >= low.
 
     From the integrals of (g/low - 1) e^(low - g), e^(low - g) and, if low < 1, 1 - e^(low - g) up to where e^(low - g) is gone;
     `length` is that of the whole range and `beyond` that of the rest. The tail is that of the light side: the cdf for

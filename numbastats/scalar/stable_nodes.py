@@ -1,4 +1,4 @@
-"""Quadrature nodes and weights (u, w) on (0, 1) for the Fourier integrals of stable laws; see `numbastats.scalar.stable`.
+"""Quadrature nodes and weights (u, w) on (0, 1) for Fourier integrals of stable distributions; see `numbastats.scalar.stable`.
 
 tests/reference/make_stable.py makes them from the integrands alone.
 """

@@ -28,7 +28,7 @@ def scores(x, a, b, m, s, param, one, options, dtype):
 
 
 def score_in_s0(x, a, b, m, s, param, one, options):
-    """By differences in S0, in which the law is continuous; then by the chain rule."""
+    """By differences in S0, in which the distribution is continuous; then by the chain rule."""
     z = (x - m) / s
     t = -1.0 / np.tan(0.5 * np.pi * (a - 1.0))  # tan(pi a/2), to rounding also next to alpha = 1
     bent = a == 1.0

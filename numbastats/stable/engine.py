@@ -11,7 +11,7 @@ from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import check_dtype, refuse_mask
 from numbastats._core.elementwise import elementwise
 from numbastats._core.kinds import copied, numpy_dtype, to_host
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_out, refuse_table
 
@@ -53,8 +53,8 @@ def one_number(value, beside=()):
     return float(value.reshape(-1)[0]) if value.size == 1 and value.dtype.kind in "fiub" else None
 
 
-def one_law(alpha, beta, values, dtype):
-    """(alpha, beta) when all points share one law that has a table, else None; and the float type of the result.
+def one_distribution(alpha, beta, values, dtype):
+    """(alpha, beta) when all points share one distribution that has a table, else None; and the float type of the result.
 
     Float32 data take their parameters rounded to float32, as the kernels without a table do.
     """
@@ -83,12 +83,12 @@ def _origin(table, ab, s1):
         return 0.0, 0.0, b * (2.0 / math.pi) if s1 else 0.0
     if table.centred == s1:
         return 0.0, 0.0, 0.0
-    high, low = law.zeta(a, b)
+    high, low = dist.zeta(a, b)
     return (high, low, 0.0) if table.centred else (-high, -low, 0.0)
 
 
 def table_pays(ab, *values):
-    """Whether there are enough points for a table of the law: where the integral has to fill in, making one takes longer."""
+    """Whether there are enough points for a table of the distribution: it takes longer where the integral fills in."""
     return max(map(_size, values)) >= (400 if ab[0] >= 0.5 else 1500)
 
 
@@ -101,7 +101,7 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
     code = _CODES[name]
     if error:
         return values_with_errors(name, x, alpha, beta, loc, scale, s1, options)
-    ab, dtype = one_law(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
+    ab, dtype = one_distribution(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
     ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
     if ends and on_device((x, loc, scale)):
         ab = None
@@ -210,7 +210,7 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
 
 def three_values(x, alpha, beta, loc, scale, param, method, error, options):
     """(pdf, cdf, sf) of the points, with their errors if `error`."""
-    ab = one_law(alpha, beta, (x, loc, scale), options["dtype"])[0]
+    ab = one_distribution(alpha, beta, (x, loc, scale), options["dtype"])[0]
     table = method == "table" or (method == "auto" and ab is not None and table_pays(ab, x, loc, scale))
     if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS):
         names = ("pdf", "cdf", "sf")
@@ -230,7 +230,7 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
     s1 = is_s1(param)
     if error and options["out"] is not None:
         p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result
-    ab, dtype = one_law(alpha, beta, (p, loc, scale), options["dtype"])
+    ab, dtype = one_distribution(alpha, beta, (p, loc, scale), options["dtype"])
     if ab is not None:
         t = table_cache.table(*ab)
         p = _with_axes(p, alpha, beta)

@@ -234,7 +234,7 @@ class StableFit:
     start: NDArray[np.float64]
 
     @property
-    def law(self) -> Stable:
+    def distribution(self) -> Stable:
         """The distribution `Stable` with these parameters."""
         alpha, beta, loc, scale = self.params
         return Stable(alpha, beta, loc, scale, param=self.param)

@@ -428,7 +428,7 @@ def _search_judged(found, likelihood, tied):
         note = "the likelihood is infinite: some values coincide with a peak narrower than doubles can tell"
         warned(f"{note}; raise the lower bound of alpha", ConvergenceWarning)
     elif not math.isfinite(found.total):
-        note = "the likelihood is 0: some values are impossible under the law found"
+        note = "the likelihood is 0: some values are impossible under the distribution found"
         warned(f"{note}; fix fewer parameters", ConvergenceWarning)
     elif not converged:
         note = f"not converged after {found.iterations} iterations: a step would still gain about {found.gain:.1e}"

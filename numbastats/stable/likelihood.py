@@ -31,7 +31,7 @@ class Likelihood:
     def __init__(self, x, w, share, options):
         self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
         self.stopped = self.between = False  # by the callback; whether the mode of the result is held between observations
-        self.known = False  # whether loc is, in S1: next to alpha = 1 a small change of beta moves the law far
+        self.known = False  # whether loc is, in S1: next to alpha = 1 a small change of beta moves the distribution far
 
     def standardised(self, p):
         """Arguments of the standard density, in S0 for the form "S0", else in S1."""

@@ -98,12 +98,12 @@ def best_of_spikes(likelihood, starts, free, limits, callback):
     return other if likelihood.between else found
 
 
-def _compared(likelihood, laws, near, scale, limits):
-    """Laws, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
+def _compared(likelihood, dists, near, scale, limits):
+    """Distributions, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
 
     For narrow peaks the neighbours of the likeliest place are compared too.
     """
-    totals = [finite_total(likelihood, p) for p in laws]
+    totals = [finite_total(likelihood, p) for p in dists]
     values, counts, k = near
     done = np.array([], np.int64)
     for _ in range(4):
@@ -112,36 +112,36 @@ def _compared(likelihood, laws, near, scale, limits):
             break
         done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
-        laws = laws + [inward(by_moments_about(m, likelihood.x, likelihood.w, *limits, scale), limits) for m in places]
-        totals += [finite_total(likelihood, p) for p in laws[len(totals) :]]
-        likeliest = laws[int(np.argmax(totals))]
+        dists = dists + [inward(by_moments_about(m, likelihood.x, likelihood.w, *limits, scale), limits) for m in places]
+        totals += [finite_total(likelihood, p) for p in dists[len(totals) :]]
+        likeliest = dists[int(np.argmax(totals))]
         if likeliest[0] > CUSP_TELLS:
             break
         k = np.clip(np.searchsorted(values, likeliest[2]) + NEIGHBOURS, 0, values.size - 1)
-    return laws, totals, np.sort(done)
+    return dists, totals, np.sort(done)
 
 
 def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
     """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
 
-    The three likeliest of the laws compared climb with loc held, which is smooth, the best of them with all parameters. Where
-    the moments are not free, the places are compared again under the law found.
+    The three likeliest compared climb with loc held, which is smooth, the best of them with all parameters. Where
+    the moments are not free, the places are compared again under the distribution found.
     """
     likelihood.form = form
-    laws, totals, k = _compared(likelihood, [converted(inward(p, limits), form) for p in starts], near, scale, limits)
+    dists, totals, k = _compared(likelihood, [converted(inward(p, limits), form) for p in starts], near, scale, limits)
     best, iterations, held = None, 0, [i for i in free if i != 2]
     for count in (3, 1, 1, 1, 1):
         before = best
         for j in np.argsort([-total for total in totals], kind="stable")[:count]:
-            p, total, steps, gain = climb(likelihood, laws[j], held, limits, callback)
+            p, total, steps, gain = climb(likelihood, dists[j], held, limits, callback)
             iterations += steps
             if best is None or total > best[1]:
-                best = p, total, laws[j], gain
+                best = p, total, dists[j], gain
         a, b, _, s = best[0]
         if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
-        laws = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form == "S1")]
-        totals = [finite_total(likelihood, p) for p in laws]
+        dists = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form == "S1")]
+        totals = [finite_total(likelihood, p) for p in dists]
     p, total, begin, gain = best
     if form == "peak":
         p, total, steps, last = climb(likelihood, p, free, limits, callback)

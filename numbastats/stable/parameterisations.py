@@ -38,7 +38,7 @@ def relocated(a, b, m, s, to):
 
 
 def peak_place(a, b):
-    """A place near the mode of the standard law with alpha < 1 in S1, within a factor of 2 or where the density is flat.
+    """A place near the mode of the standard distribution with alpha < 1 in S1, within a factor of 2 or where the density is flat.
 
     For small alpha |z|^-alpha is nearly exponential, and the density of z > 0 proportional to that of its power.
     """

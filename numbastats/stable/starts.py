@@ -29,7 +29,7 @@ def starting_points(x, w, known, given, form):
 
 
 def within_reach(likelihood, p, free, bounds):
-    """The start, or one with another scale and loc where the data are far less likely than under a Cauchy law, or impossible."""
+    """The start, or one with another scale and loc where a Cauchy distribution makes the data far likelier."""
     x, p = likelihood.x, p.copy()
     total = likelihood(p)
     if total >= likelihood.total(-math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, x))) - 3.0 * x.size:
@@ -42,9 +42,9 @@ def within_reach(likelihood, p, free, bounds):
     at = ppf([0.5 / x.size, 0.5, 1.0 - 0.5 / x.size], p[0], p[1], workers=1)
     scales = [p[3], *np.geomspace(0.1, 100.0 * min(1.0 + abs(x).max(), 1e300), 40)] if 3 in free else [p[3]]
     with np.errstate(over="ignore", invalid="ignore"):
-        laws = [np.array([*p[:2], m, s]) for s in scales for m in ([p[2], *(ends - s * at)] if 2 in free else [p[2]])]
-        totals = [likelihood(q) if np.isfinite(q).all() else -math.inf for q in laws]
-    return laws[int(np.argmax(np.nan_to_num(totals, nan=-math.inf)))]
+        dists = [np.array([*p[:2], m, s]) for s in scales for m in ([p[2], *(ends - s * at)] if 2 in free else [p[2]])]
+        totals = [likelihood(q) if np.isfinite(q).all() else -math.inf for q in dists]
+    return dists[int(np.argmax(np.nan_to_num(totals, nan=-math.inf)))]
 
 
 def near_the_bulk(p, free, limits):

@@ -28,7 +28,7 @@ class Table:
     Attributes
     ----------
     info : array (3, 7)
-        1/delta, shift, whether the law is symmetric; then for the right and the left side: first u, end of u (inf for a heavy
+        1/delta, shift, whether it is symmetric; then for the right and the left side: first u, end of u (inf for a heavy
         tail), cells per unit, first cell, number of cells, first panel, number of panels.
     cells : int64 array (cells, 1)
         Panel at the start of every cell.
@@ -54,7 +54,7 @@ class Table:
 
 @functools.lru_cache(maxsize=16)
 def table(a, b):
-    """The `Table` of the standard law (alpha, beta)."""
+    """The `Table` of the standard distribution (alpha, beta)."""
     x, f = np.empty((building.MARCHES, building.PLACES)), np.empty((building.MARCHES, 3, building.PLACES))
     spans, rows = np.empty((building.MOST, 3)), np.empty((building.MOST, 3, building.PLACES))
     info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)

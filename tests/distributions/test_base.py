@@ -14,7 +14,7 @@ import pytest
 import scipy.stats
 
 import numbastats as ns
-from numbastats.quantile import FrozenLaw, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+from numbastats.quantile import FrozenDistribution, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, log_kve
 from tests.contract import same
 from tests.distributions.naive import CASES, LAWS, X, exact_pdf
@@ -54,7 +54,7 @@ def test_density(law, p, device):
 def test_distribution(law, p):
     """Round trip through independent code: quad of the exact density on each side of a quantile."""
     frozen = law(*p)
-    assert isinstance(frozen, FrozenLaw) and frozen.certificate.ok
+    assert isinstance(frozen, FrozenDistribution) and frozen.certificate.ok
     u = np.array([1e-12, 0.01, 0.3, 0.6, 0.99])
     x = frozen.ppf(u)
     np.testing.assert_allclose(frozen.cdf(x), u, rtol=3e-13)

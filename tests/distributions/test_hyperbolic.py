@@ -224,4 +224,4 @@ def test_parameters_beyond_the_doubles():
             ns.quantile.nig.mean(*params)
     assert ns.quantile.nig.mean(1e150, 0.5e150, 1e-150, 3.0) == pytest.approx(3.0, rel=1e-14)
     with pytest.raises(TypeError, match="call a distribution with its parameters"):
-        ns.quantile.FrozenLaw(None, ())
+        ns.quantile.FrozenDistribution(None, ())

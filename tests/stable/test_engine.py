@@ -103,7 +103,7 @@ def test_what_the_series_leave_goes_to_the_integral():
 
 
 def test_one_alpha_on_the_device_shares_a_table():
-    shared, x = ns.stable.engine.one_law, OnDevice(np.zeros(3))
+    shared, x = ns.stable.engine.one_distribution, OnDevice(np.zeros(3))
     assert shared(OnDevice([1.5]), OnDevice(0.3), (x, 0.0, 1.0), None)[0] == (1.5, 0.3)
     assert shared(OnDevice([1.5, 1.6]), 0.3, (x, 0.0, 1.0), None)[0] is None
     assert shared(OnDevice([1.5]), 0.3, (np.zeros(3), 0.0, 1.0), None)[0] is None  # the result has to be on the device

@@ -48,7 +48,7 @@ class TestFrozen:
         with pytest.raises(ValueError, match="is outside"):
             stable.Stable(*bad)
 
-    def test_one_law(self):
+    def test_one_distribution(self):
         with pytest.raises(TypeError, match="not a number"):
             stable.Stable([1.5, 1.6], 0.0)
 

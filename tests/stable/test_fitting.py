@@ -50,7 +50,7 @@ def test_equivariance_and_parameterisations():
             scaled = fit(x * scale, param=param)
             np.testing.assert_allclose(scaled.se, found.se * [1, 1, scale, scale], rtol=1e-8)
     np.testing.assert_allclose(s1.params, [float(v) for v in ns.stable.convert(*a.params, to="S1")], rtol=1e-9)
-    assert s1.law.pdf(1.0) == pytest.approx(a.law.pdf(1.0), rel=1e-9)
+    assert s1.distribution.pdf(1.0) == pytest.approx(a.distribution.pdf(1.0), rel=1e-9)
     assert s1.se[2] > a.se[2] and s1.se[0] == pytest.approx(a.se[0])
     restarted = fit(x, param="S1", start=s1.params)
     np.testing.assert_allclose(restarted.params, s1.params, rtol=1e-4)

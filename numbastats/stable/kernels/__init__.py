@@ -1,4 +1,4 @@
-"""Kernels of the stable laws, by subject."""
+"""Kernels of the stable distributions, by subject."""
 
 from numbastats.stable.kernels.paper import FOURIER, GAUSS_KRONROD
 from numbastats.stable.kernels.points import INTEGRAL, LANES, POINTS, S1, SERIES, THREE, THREE_LOGS

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numbastats._core.kernel import array_function
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.kernels.kronrod import kronrod
@@ -50,23 +50,23 @@ def fill_log_g(w, n, q, d0, jac, lg):
     if q.mode == 2.0:
         for i in range(n):
             in_step()
-            u, v, j = law.lengths(w[i], q.L)
-            d0[i], jac[i], lg[i] = u, j, law.log_g_one(u, v, w[i], q)
+            u, v, j = dist.lengths(w[i], q.L)
+            d0[i], jac[i], lg[i] = u, j, dist.log_g_one(u, v, w[i], q)
     elif q.mode == 1.0:
         for i in range(n):
             in_step()
-            u, v, j = law.lengths(w[i], q.L)
-            d0[i], jac[i], lg[i] = u, j, law.log_g_near_one(u, v, w[i], q)
+            u, v, j = dist.lengths(w[i], q.L)
+            d0[i], jac[i], lg[i] = u, j, dist.log_g_near_one(u, v, w[i], q)
     else:
         for i in range(n):
             in_step()
-            u, v, j = law.lengths(w[i], q.L)
-            d0[i], jac[i], lg[i] = u, j, law.log_g(u, v, w[i], q)
+            u, v, j = dist.lengths(w[i], q.L)
+            d0[i], jac[i], lg[i] = u, j, dist.log_g(u, v, w[i], q)
 
 
 @_shared
 def bend(q):
-    """Distance to one end at which the log g of an almost light law leaves a level stretch; 0 where it has none."""
+    """Distance to one end at which the log g of an almost light tail leaves a level stretch; 0 where it has none."""
     small = q.end if q.a == 1.0 else (q.k1 if q.a > 1.0 else q.h0) * max(abs(q.ratio), 1.0)
     return small if small < 0.7 else 0.0
 
@@ -82,7 +82,7 @@ def level_stretch(q):
 
 @_shared
 def grid_with_bend(q, grid):
-    """The fixed grid, denser where log g of an almost light law leaves its level stretch; returns the number of places."""
+    """The fixed grid, denser where log g of an almost light tail leaves its level stretch; returns the number of places."""
     small = bend(q)
     where = log(small / q.L) if small > 0.0 else np.inf
     n, extra = 0, 0
@@ -111,7 +111,7 @@ def log_above(lg, low):
 def level_sets(q):
     """(number of levels, first one that goes by log(g - low), low, whether that is the minimum).
 
-    Else low is the height of the level stretch of an almost light law.
+    Else low is the height of the level stretch of an almost light distribution.
     """
     low = exp(q.lowest)
     if low >= 0.05:
@@ -174,9 +174,9 @@ def cross(levels, split, low, q, work):
         while i + 2 < SAMPLES and lg[i + 1] < height:
             i += 1
         if k < split:
-            crossed[k] = law.crossing(height, w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
+            crossed[k] = dist.crossing(height, w[i], lg[i], w[i], lg[i], w[i + 1], lg[i + 1])
         else:
-            crossed[k] = law.crossing(_LOG_SHIFTS[k - split], w[i], above[i], w[i], above[i], w[i + 1], above[i + 1])
+            crossed[k] = dist.crossing(_LOG_SHIFTS[k - split], w[i], above[i], w[i], above[i], w[i + 1], above[i + 1])
     fill_log_g(crossed, levels, q, above[SAMPLES:], jac[SAMPLES:], there)
     for k in range(split, levels):
         above[SAMPLES + k] = log_above(there[k], low)
@@ -210,9 +210,9 @@ def crossings(q, work, ends):
         if i + 1 == SAMPLES or not (lg[i] < height):
             continue
         if k < split:
-            v = sign * law.crossing(height, w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
+            v = sign * dist.crossing(height, w[i], lg[i], crossed[k], there[k], w[i + 1], lg[i + 1])
         else:
-            v = sign * law.crossing(
+            v = sign * dist.crossing(
                 _LOG_SHIFTS[k - split], w[i], above[i], crossed[k], above[SAMPLES + k], w[i + 1], above[i + 1]
             )
         v = max(v, ends[n - 1]) if n > 0 else v
@@ -250,7 +250,7 @@ def integrate(n, q, ends, rule, work, out):
     fill_log_g(w, m, q, d0, jac, lg)
     for i in range(m):
         in_step()
-        lg[i], jac[i], d0[i] = law.integrands(lg[i], jac[i], low)
+        lg[i], jac[i], d0[i] = dist.integrands(lg[i], jac[i], low)
     for j in range(6):
         out[j] = 0.0
     for k in range(n - 1):
@@ -278,7 +278,7 @@ def add_outside(n, q, ends, out):
         out[0], out[1], out[2] = 1.0, 1.0, q.L
         return
     sign = 1.0 if q.a <= 1.0 else -1.0
-    first, last = law.lengths(sign * ends[0], q.L), law.lengths(sign * ends[n - 1], q.L)
+    first, last = dist.lengths(sign * ends[0], q.L), dist.lengths(sign * ends[n - 1], q.L)
     before, after = (first[0], last[1]) if sign > 0.0 else (first[1], last[0])
     out[1] += before
     out[2] += after

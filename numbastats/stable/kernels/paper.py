@@ -6,7 +6,7 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar.elementary import exp
 from numbastats.stable.kernels.kronrod import kronrod
 from numbastats.stable.kernels.points import (
@@ -43,14 +43,14 @@ def fourier_cpu(x, a, b, loc, scale, want, out):
             geometry, reach = geometry_of(point.alpha, flip, side, memory)
             if fourier_holds(point.alpha, geometry, reach):
                 density, half = fourier_sums(point.alpha, geometry, memory)
-                v = law.from_fourier(density, half)
+                v = dist.from_fourier(density, half)
             else:
-                ok = law.fourier_band(point.alpha) == 0 or law.fourier_band(point.alpha) == 2
+                ok = dist.fourier_band(point.alpha) == 0 or dist.fourier_band(point.alpha) == 2
                 if ok:
                     ok, v = by_series(point.alpha, geometry, False, memory.terms[2 if flip else 0])
-                v = v if ok else law.beyond_fourier(point.alpha, geometry)
-            v = law.reflect(flip, v)
-        out[i] = law.pick(int(want) % S1, v, point.scale)
+                v = v if ok else dist.beyond_fourier(point.alpha, geometry)
+            v = dist.reflect(flip, v)
+        out[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 def fourier_cuda(x, a, b, loc, scale, want, out):
@@ -58,14 +58,14 @@ def fourier_cuda(x, a, b, loc, scale, want, out):
         point = point_of(i, x, a, b, loc, scale, want >= S1)
         done, v, flip, side = ended(point)
         if not done:
-            geometry = law.geometry(point.alpha, side)
-            if fourier_holds(point.alpha, geometry, law.fourier_reach(point.alpha, geometry.m)):
+            geometry = dist.geometry(point.alpha, side)
+            if fourier_holds(point.alpha, geometry, dist.fourier_reach(point.alpha, geometry.m)):
                 density, half = fourier_share(0, 1, point.alpha, geometry)
-                v = law.from_fourier(density, half)
+                v = dist.from_fourier(density, half)
             else:
-                v = law.beyond_fourier(point.alpha, geometry)
-            v = law.reflect(flip, v)
-        out[i] = law.pick(int(want) % S1, v, point.scale)
+                v = dist.beyond_fourier(point.alpha, geometry)
+            v = dist.reflect(flip, v)
+        out[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 FOURIER = Kernel("stable.fourier", fourier_cpu, fourier_cuda, _signatures, f64_ok=DOUBLE, split=split_points)
@@ -129,7 +129,7 @@ def begin(q, span, sums):
 @_uncontracted
 def node(m, j, half, q, span):
     """Weight of a node of subinterval m, and the three integrands there."""
-    u, w, y = law.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), q, exp(q.lowest), span[2])
+    u, w, y = dist.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), q, exp(q.lowest), span[2])
     return _GK_WEIGHTS[j], u, w, y
 
 
@@ -139,7 +139,7 @@ def kronrod_cpu(x, a, b, loc, scale, want, out):
         point = point_of(i, x, a, b, loc, scale, want >= S1)
         done, v, flip, side = ended(point)
         if not done:
-            q = law.zolotarev(point.alpha, law.geometry(point.alpha, side))
+            q = dist.zolotarev(point.alpha, dist.geometry(point.alpha, side))
             begin(q, span, sums)
             for turn in range(_ROUNDS):
                 half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
@@ -151,8 +151,8 @@ def kronrod_cpu(x, a, b, loc, scale, want, out):
                     parts[0, m], parts[1, m], parts[2, m] = half * p, half * c, half * s
                 if contributing(parts, span, point.alpha, q.L, sums) or turn == _ROUNDS - 1:
                     break
-            v, e = law.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
-        out[i] = law.pick(int(want) % S1, v, point.scale)
+            v, e = dist.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
+        out[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 def kronrod_cuda(x, a, b, loc, scale, want, out):
@@ -166,7 +166,7 @@ def kronrod_cuda(x, a, b, loc, scale, want, out):
         point = point_of(i, x, a, b, loc, scale, want >= S1)
         done, v, flip, side = ended(point)
         if not done:
-            q = law.zolotarev(point.alpha, law.geometry(point.alpha, side))
+            q = dist.zolotarev(point.alpha, dist.geometry(point.alpha, side))
             if t == 0:
                 begin(q, span, sums)
                 over[0] = 0
@@ -196,10 +196,10 @@ def kronrod_cuda(x, a, b, loc, scale, want, out):
                     over[0] = 1 if contributing(parts, span, point.alpha, q.L, sums) or turn == _ROUNDS - 1 else 0
                 cuda.syncthreads()
             if t == 0:
-                v, e = law.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
+                v, e = dist.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
             cuda.syncthreads()
         if t == 0:
-            out[i] = law.pick(int(want) % S1, v, point.scale)
+            out[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 GAUSS_KRONROD = Kernel("stable.gauss_kronrod", kronrod_cpu, kronrod_cuda, _signatures, f64_ok=DOUBLE, split=split_points)

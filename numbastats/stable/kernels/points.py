@@ -12,7 +12,7 @@ import numpy as np
 from numba import cuda, types
 
 from numbastats._core.kernel import HostLoop, Kernel, array_function
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar import stable_nodes
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, log, sincos
@@ -88,13 +88,13 @@ def memory_of_points():
 
 @_shared
 def begun(point, memory):
-    """`law.start` of a point, with the tangent kept."""
+    """`dist.start` of a point, with the tangent kept."""
     of_alpha, a = memory.alphas[0], point.alpha
     if not (of_alpha.alpha == a):
         of_alpha.alpha = a
-        of_alpha.tangent, of_alpha.tangent_low = law.tangent(a)
-    z = law.standardise(point.x, a, point.beta, point.loc, point.scale, point.s1)
-    return law.start(z, a, point.beta, point.s1, of_alpha.tangent, of_alpha.tangent_low)
+        of_alpha.tangent, of_alpha.tangent_low = dist.tangent(a)
+    z = dist.standardise(point.x, a, point.beta, point.loc, point.scale, point.s1)
+    return dist.start(z, a, point.beta, point.s1, of_alpha.tangent, of_alpha.tangent_low)
 
 
 @_shared
@@ -104,10 +104,10 @@ def geometry_of(a, flip, side, memory):
     k = 1 if flip else 0
     own = memory.sides[k]
     if not (own.alpha == a and own.beta == b):
-        own.alpha, own.beta, own.reach = a, b, law.fourier_reach(a, m)
-        own.h0, own.k1, own.L, own.eta = law.angles(a, b, m)
+        own.alpha, own.beta, own.reach = a, b, dist.fourier_reach(a, m)
+        own.h0, own.k1, own.L, own.eta = dist.angles(a, b, m)
         memory.terms[2 * k, 0, 0], memory.terms[2 * k + 1, 0, 0] = 0.0, 0.0
-    return law.Geometry(b, x0, x1, m, own.h0, own.k1, own.L, own.eta), own.reach
+    return dist.Geometry(b, x0, x1, m, own.h0, own.k1, own.L, own.eta), own.reach
 
 
 # --- series ------------------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def more_terms(a, angle, at_zeta, terms):
     size, value = terms[0, first : first + 16], terms[1, first : first + 16]
     logs = _LOG_FACTORIAL[first - (1 if at_zeta else 0) :]
     for i in range(size.size):
-        size[i], value[i] = law.series_term(float(first + i), logs[i], a, angle, at_zeta)
+        size[i], value[i] = dist.series_term(float(first + i), logs[i], a, angle, at_zeta)
     terms[0, 0] += size.size
 
 
@@ -168,11 +168,11 @@ def by_series(a, geometry, at_zeta, terms):
     x1, h0, L = geometry.x1, geometry.h0, geometry.L
     y, g, factor = 0.0, 0.0, 0.0
     if at_zeta:
-        step, factor, fine = law.power_at_zeta(x1, a, geometry.m)
+        step, factor, fine = dist.power_at_zeta(x1, a, geometry.m)
         power = 1.0
         fine = fine and factor < 1e100
     else:
-        y, g, fine = law.power_at_infinity(x1, a, geometry.m)
+        y, g, fine = dist.power_at_infinity(x1, a, geometry.m)
         power, step = exp(y + g), exp(y)
     if not fine:
         return False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -191,50 +191,50 @@ def by_series(a, geometry, at_zeta, terms):
 
 @_summing
 def ray(x, a, b):
-    """Six numbers next to the Cauchy law or far out next to alpha = 1, where `law.by_the_ray` says so."""
+    """Six numbers next to the Cauchy distribution or far out next to alpha = 1, where `dist.by_the_ray` says so."""
     if abs(x) > 1e100:
-        return law.far_cauchy(x, b)
-    if abs(x) > law.FAR:
-        constants = law.far_constants(abs(x), a, b if x > 0.0 else -b)
+        return dist.far_cauchy(x, b)
+    if abs(x) > dist.FAR:
+        constants = dist.far_constants(abs(x), a, b if x > 0.0 else -b)
         density, tail = 0.0, 0.0
         for j in range(_RAY_V.size):
-            d, s = law.far_node(_RAY_V[j], _RAY_S[j], _RAY_STEP[j], constants)
+            d, s = dist.far_node(_RAY_V[j], _RAY_S[j], _RAY_STEP[j], constants)
             density += d
             tail += s
         density, tail = density / (math.pi * abs(x)), tail / math.pi
         return density, 1.0 - tail if x > 0.0 else tail, tail if x > 0.0 else 1.0 - tail, 0.0, 0.0, 0.0
-    constants = law.ray_constants(x, a, b)
+    constants = dist.ray_constants(x, a, b)
     fr, fi, si = 0.0, 0.0, 0.0
     for j in range(_RAY_V.size):
-        r, i, s = law.ray_node(_RAY_V[j], _RAY_S[j], _RAY_STEP[j], constants)
+        r, i, s = dist.ray_node(_RAY_V[j], _RAY_S[j], _RAY_STEP[j], constants)
         fr += r
         fi += i
         si += s
-    return law.from_ray(x, fr, fi, si)
+    return dist.from_ray(x, fr, fi, si)
 
 
 @_shared
 def fourier_holds(a, geometry, reach):
     """Whether the rule is good for the point."""
-    return law.fourier_band(a) >= 0 and abs(geometry.x0 if a > 0.9 and a < 1.1 else geometry.x1) <= reach
+    return dist.fourier_band(a) >= 0 and abs(geometry.x0 if a > 0.9 and a < 1.1 else geometry.x1) <= reach
 
 
 @_summing
 def fourier_sums(a, geometry, memory):
     """The two sums of the rule, by the nodes of alpha, which the next point may need."""
     of_alpha, nodes = memory.alphas[0], memory.nodes
-    band = law.fourier_band(a)
+    band = dist.fourier_band(a)
     first, n = _FIRST[band], _FIRST[band + 1] - _FIRST[band]
     t, bent, f, g = nodes[0, :n], nodes[1, :n], nodes[2, :n], nodes[3, :n]
     if not (of_alpha.nodes == a):
         of_alpha.nodes = a
         u, log_u, w = _U[first : first + n], _LOG_U[first : first + n], _W[first : first + n]
         for j in range(n):
-            t[j], bent[j], f[j], g[j] = law.fourier_node(u[j], log_u[j], w[j], a)
-    x, skew = law.fourier_phase(a, geometry)
+            t[j], bent[j], f[j], g[j] = dist.fourier_node(u[j], log_u[j], w[j], a)
+    x, skew = dist.fourier_phase(a, geometry)
     density, half = 0.0, 0.0
     for j in range(n):
-        sine, cosine = sincos(law.mul_add(skew, bent[j], x * t[j]))
+        sine, cosine = sincos(dist.mul_add(skew, bent[j], x * t[j]))
         density += f[j] * cosine
         half += g[j] * sine
     return density, half
@@ -243,12 +243,12 @@ def fourier_sums(a, geometry, memory):
 @_shared
 def fourier_share(lane, lanes, a, geometry):
     """One lane's share of the two sums of the rule."""
-    band = law.fourier_band(a)
-    x, skew = law.fourier_phase(a, geometry)
+    band = dist.fourier_band(a)
+    x, skew = dist.fourier_phase(a, geometry)
     density, half = 0.0, 0.0
     for j in range(_FIRST[band] + lane, _FIRST[band + 1], lanes):
-        t, bent, f, g = law.fourier_node(_U[j], _LOG_U[j], _W[j], a)
-        sine, cosine = sincos(law.mul_add(skew, bent, x * t))
+        t, bent, f, g = dist.fourier_node(_U[j], _LOG_U[j], _W[j], a)
+        sine, cosine = sincos(dist.mul_add(skew, bent, x * t))
         density += f * cosine
         half += g * sine
     return density, half
@@ -264,18 +264,18 @@ def without_integral(point, memory):
     """(LEFT, EXACT or FOURIER, six numbers, flip, geometry): a point by one of the series or the Fourier rule."""
     a = point.alpha
     at_end, v, flip, side = begun(point, memory)
-    if at_end or law.has_closed_form(a, point.beta):
-        return EXACT if at_end else LEFT, v, flip, law.Geometry(side[0], side[1], side[2], side[3], 0.0, 0.0, 0.0, 0.0)
+    if at_end or dist.has_closed_form(a, point.beta):
+        return EXACT if at_end else LEFT, v, flip, dist.Geometry(side[0], side[1], side[2], side[3], 0.0, 0.0, 0.0, 0.0)
     geometry, reach = geometry_of(a, flip, side, memory)
     if a != 1.0:
         for k in range(2):
             ok, found = by_series(a, geometry, k == 1, memory.terms[2 * (1 if flip else 0) + k])
             if ok:
-                return EXACT, law.reflect(flip, found), flip, geometry
-    if not law.by_the_ray(geometry.x0, a - 1.0, geometry.b) and fourier_holds(a, geometry, reach):
+                return EXACT, dist.reflect(flip, found), flip, geometry
+    if not dist.by_the_ray(geometry.x0, a - 1.0, geometry.b) and fourier_holds(a, geometry, reach):
         density, half = fourier_sums(a, geometry, memory)
-        if law.fourier_accurate(a, density, half):
-            return FOURIER, law.reflect(flip, law.from_fourier(density, half)), flip, geometry
+        if dist.fourier_accurate(a, density, half):
+            return FOURIER, dist.reflect(flip, dist.from_fourier(density, half)), flip, geometry
     return LEFT, v, flip, geometry
 
 
@@ -297,16 +297,16 @@ def memory_of_panels(most):
 def with_integral(point, flip, geometry, rule, panels):
     """The six numbers and the errors of a point by its closed form, a ray or Zolotarev's integral."""
     a = point.alpha
-    closed = law.has_closed_form(a, point.beta)
-    if closed or law.by_the_ray(geometry.x0, a - 1.0, geometry.b):
-        v = law.closed_form(a, geometry.x0, geometry.x1) if closed else ray(geometry.x0, a, geometry.b)
-        v = law.reflect(flip, v)
-        return v, law.rounding_errors(v, False)
-    q = law.zolotarev(a, geometry)
+    closed = dist.has_closed_form(a, point.beta)
+    if closed or dist.by_the_ray(geometry.x0, a - 1.0, geometry.b):
+        v = dist.closed_form(a, geometry.x0, geometry.x1) if closed else ray(geometry.x0, a, geometry.b)
+        v = dist.reflect(flip, v)
+        return v, dist.rounding_errors(v, False)
+    q = dist.zolotarev(a, geometry)
     n = crossings(q, panels.work, panels.ends)
     integrate(n, q, panels.ends, rule, panels.work, panels.sums)
     s = panels.sums
-    return law.from_sums((s[0], s[1], s[2], s[3], s[4], s[5]), q, flip)
+    return dist.from_sums((s[0], s[1], s[2], s[3], s[4], s[5]), q, flip)
 
 
 @_shared
@@ -315,7 +315,7 @@ def point_value(point, rule, memory, panels):
     how, v, flip, geometry = without_integral(point, memory)
     if how == LEFT:
         return with_integral(point, flip, geometry, rule, panels)
-    return v, law.rounding_errors(v, how == FOURIER)
+    return v, dist.rounding_errors(v, how == FOURIER)
 
 
 # --- one point by a CUDA block -----------------------------------------------------------------------------------------
@@ -327,11 +327,11 @@ def deal_terms(lane, lanes, a, geometry, terms, acc):
     h0, k1, L = geometry.h0, geometry.k1, geometry.L
     for k in range(1 + lane, TERMS, lanes):
         angle = a * L if k1 > 0.5 * math.pi else k1
-        terms[0, 0, k], terms[0, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
-        terms[1, 0, k], terms[1, 1, k] = law.series_term(float(k), _LOG_FACTORIAL[k - 1], a, min(h0, L), True)
+        terms[0, 0, k], terms[0, 1, k] = dist.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
+        terms[1, 0, k], terms[1, 1, k] = dist.series_term(float(k), _LOG_FACTORIAL[k - 1], a, min(h0, L), True)
     if lane == 0:
         terms[0, 0, 0], terms[1, 0, 0] = TERMS - 1.0, TERMS - 1.0
-    holds = fourier_holds(a, geometry, law.fourier_reach(a, geometry.m))
+    holds = fourier_holds(a, geometry, dist.fourier_reach(a, geometry.m))
     acc[0], acc[1] = fourier_share(lane, lanes, a, geometry) if holds else (0.0, 0.5)
 
 
@@ -343,16 +343,16 @@ def settle(lanes, a, geometry, terms, acc, samples, ends):
         if how == LEFT:
             ok, v = by_series(a, geometry, k == 1, terms[k])
             how = EXACT if ok else LEFT
-    if how == LEFT and law.by_the_ray(geometry.x0, a - 1.0, geometry.b):
+    if how == LEFT and dist.by_the_ray(geometry.x0, a - 1.0, geometry.b):
         how, v = EXACT, ray(geometry.x0, a, geometry.b)
     if how == LEFT:
         for lane in range(1, lanes):
             acc[0, 0] += acc[lane, 0]
             acc[0, 1] += acc[lane, 1]
-        if law.fourier_accurate(a, acc[0, 0], acc[0, 1]):
-            how, v = FOURIER, law.from_fourier(acc[0, 0], acc[0, 1])
+        if dist.fourier_accurate(a, acc[0, 0], acc[0, 1]):
+            how, v = FOURIER, dist.from_fourier(acc[0, 0], acc[0, 1])
     if how == LEFT:
-        return crossings(law.zolotarev(a, geometry), samples, ends)
+        return crossings(dist.zolotarev(a, geometry), samples, ends)
     acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3], acc[0, 4], acc[0, 5] = v
     return -how
 
@@ -371,8 +371,8 @@ def deal(lane, lanes, n, q, ends, rule, acc):
         half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
         pd, cd, sd = 0.0, 0.0, 0.0
         for j in range(nodes.size):
-            d0, jac, lg = law.log_g_any(sign * (mid + half * nodes[j]), q)
-            p, c, s = law.integrands(lg, half * jac, low)
+            d0, jac, lg = dist.log_g_any(sign * (mid + half * nodes[j]), q)
+            p, c, s = dist.integrands(lg, half * jac, low)
             acc[0] += weights[j] * p
             acc[1] += weights[j] * c
             acc[2] += weights[j] * s
@@ -389,24 +389,24 @@ def gather(lanes, acc, n, q, flip, ends):
     """A point from the shares of all lanes, or from what `settle` left."""
     sums = acc[0]
     if n < 0:
-        v = law.reflect(flip, (sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]))
-        return v, law.rounding_errors(v, n == -FOURIER)
+        v = dist.reflect(flip, (sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]))
+        return v, dist.rounding_errors(v, n == -FOURIER)
     for lane in range(1, lanes):
         for j in range(6):
             sums[j] += acc[lane, j]
     add_outside(n, q, ends, sums)
-    return law.from_sums((sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]), q, flip)
+    return dist.from_sums((sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]), q, flip)
 
 
 @_shared
 def ended(point):
     """(whether a point is at an end or has a closed form, six numbers, flip, (b, x0, x1, b T)), without a `Memory`."""
     a, b = point.alpha, point.beta
-    th, tl = law.tangent(a)
-    z = law.standardise(point.x, a, b, point.loc, point.scale, point.s1)
-    at_end, v, flip, side = law.start(z, a, b, point.s1, th, tl)
-    if not at_end and law.has_closed_form(a, b):
-        return True, law.reflect(flip, law.closed_form(a, side[1], side[2])), flip, side
+    th, tl = dist.tangent(a)
+    z = dist.standardise(point.x, a, b, point.loc, point.scale, point.s1)
+    at_end, v, flip, side = dist.start(z, a, b, point.s1, th, tl)
+    if not at_end and dist.has_closed_form(a, b):
+        return True, dist.reflect(flip, dist.closed_form(a, side[1], side[2])), flip, side
     return at_end, v, flip, side
 
 
@@ -425,16 +425,16 @@ def block_value(point, rule):
     lanes = min(cuda.blockDim.x, LANES)
     a = point.alpha
     done, v, flip, side = ended(point)
-    e = law.rounding_errors(v, False)
+    e = dist.rounding_errors(v, False)
     if not done:
-        geometry = law.geometry(a, side)
+        geometry = dist.geometry(a, side)
         if t < lanes:
             deal_terms(t, lanes, a, geometry, terms, acc[t])
         cuda.syncthreads()
         if t == 0:
             count[0] = settle(lanes, a, geometry, terms, acc, samples, ends)
         cuda.syncthreads()
-        q = law.zolotarev(a, geometry)
+        q = dist.zolotarev(a, geometry)
         if t < lanes:
             deal(t, lanes, count[0], q, ends, rule, acc[t])
         cuda.syncthreads()
@@ -445,7 +445,7 @@ def block_value(point, rule):
 
 
 # --- loops -------------------------------------------------------------------------------------------------------------
-# `want`: the number of a value, see `law.pick`, or THREE or THREE_LOGS for the values or the logarithms of pdf, cdf and sf;
+# `want`: the number of a value, see `dist.pick`, or THREE or THREE_LOGS for the values or the logarithms of pdf, cdf and sf;
 # S1 more where the parameters are in that form. One value goes to p, and the other arrays are empty.
 
 THREE, THREE_LOGS, S1 = 6, 7, 8
@@ -456,7 +456,7 @@ def store(i, want, v, scale, p, c, s):
     """What is wanted of a point."""
     code = int(want) % S1
     for r in range(3 if code >= THREE else 1):
-        value = law.pick(code - THREE + 2 * r if code >= THREE else code, v, scale)
+        value = dist.pick(code - THREE + 2 * r if code >= THREE else code, v, scale)
         if r == 0:
             p[i] = value
         elif r == 1:
@@ -499,7 +499,7 @@ def series(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
     for i in range(p.size):
         point = point_of(i, x, a, b, loc, scale, want >= S1)
         how, v, flip, geometry = without_integral(point, memory)
-        p[i] = law.pick(int(want) % S1, v, point.scale)
+        p[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 def integral(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
@@ -512,7 +512,7 @@ def integral(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
         if not at_end:
             geometry, reach = geometry_of(point.alpha, flip, side, memory)
             v, e = with_integral(point, flip, geometry, rule, panels)
-        p[i] = law.pick(int(want) % S1, v, point.scale)
+        p[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 def split_points(args, parts):

@@ -12,7 +12,7 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar.elementary import exp, expm1, log
 from numbastats.stable.kernels.integral import GAUSS
 from numbastats.stable.kernels.points import (
@@ -39,7 +39,7 @@ class Search(NamedTuple):
     right: float
     over: bool
     steps: float
-    code: int  # of the tail, see `law.pick`
+    code: int  # of the tail, see `dist.pick`
     target: float  # logarithm of its probability
 
 
@@ -63,7 +63,7 @@ def newton_start(p, upper):
 def newton_step(search, value):
     """One step from the six numbers of the point where the iteration is."""
     v, left, right, target = search.v, search.left, search.right, search.target
-    p_log, v_log = law.pick(1, value, 1.0), law.pick(search.code, value, 1.0)
+    p_log, v_log = dist.pick(1, value, 1.0), dist.pick(search.code, value, 1.0)
     rising = search.code == 3
     f = (v_log - target) if rising else (target - v_log)
     if f > 0.0:
@@ -93,7 +93,7 @@ def newton_cpu(p, a, b, loc, scale, upper, s1, out):
                 break
             value, e = point_value(standard_point(search.v, point), GAUSS, memory, panels)
             search = newton_step(search, value)
-        out[i] = law.newton_place(search.v, point.alpha, point.beta, point.loc, point.scale, point.s1)
+        out[i] = dist.newton_place(search.v, point.alpha, point.beta, point.loc, point.scale, point.s1)
 
 
 def newton_cuda(p, a, b, loc, scale, upper, s1, out):
@@ -112,7 +112,7 @@ def newton_cuda(p, a, b, loc, scale, upper, s1, out):
             cuda.syncthreads()
             search = Search(told[0], search.left, search.right, told[1] > 0.0, search.steps, search.code, search.target)
         if cuda.threadIdx.x == 0:
-            out[i] = law.newton_place(search.v, point.alpha, point.beta, point.loc, point.scale, point.s1)
+            out[i] = dist.newton_place(search.v, point.alpha, point.beta, point.loc, point.scale, point.s1)
 
 
 NEWTON = Kernel(

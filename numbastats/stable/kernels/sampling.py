@@ -6,7 +6,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.kernel import Kernel
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.philox import philox4x32
 from numbastats.stable.kernels.points import DOUBLE
@@ -20,32 +20,32 @@ def rvs_cpu(k0, k1, stream, first, a, b, loc, scale, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
         u, w = np.empty(BLOCK), np.empty(BLOCK)
         start = np.int64(k) * CHUNK
-        e, recip, power, bte = law.variate_constants(np.float64(at(a, start)), np.float64(at(b, start)))
+        e, recip, power, bte = dist.variate_constants(np.float64(at(a, start)), np.float64(at(b, start)))
         for lo in range(start, min(start + CHUNK, out.size), BLOCK):
             item = np.int64(first) + lo
             low, high = np.uint32(item), np.uint32(item >> 32)  # a block never crosses a multiple of 2^32
             for i in range(BLOCK):
                 in_step()
                 r0, r1, r2, r3 = philox4x32(np.uint32(low + np.uint32(i)), high, np.uint32(0), stream, k0, k1)
-                u[i], w[i] = law.uniform_and_exponential(r0, r1, r2, r3)
+                u[i], w[i] = dist.uniform_and_exponential(r0, r1, r2, r3)
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
                 in_step()
                 j = lo + i
                 if _ARRAYS:
-                    e, recip, power, bte = law.variate_constants(np.float64(at(a, j)), np.float64(at(b, j)))
-                z = law.variate(u[i], w[i], e, recip, power, bte, _S1)
-                o[i] = law.scaled(z, e, bte, np.float64(at(loc, j)), np.float64(at(scale, j)), _S1)
+                    e, recip, power, bte = dist.variate_constants(np.float64(at(a, j)), np.float64(at(b, j)))
+                z = dist.variate(u[i], w[i], e, recip, power, bte, _S1)
+                o[i] = dist.scaled(z, e, bte, np.float64(at(loc, j)), np.float64(at(scale, j)), _S1)
 
 
 def rvs_cuda(k0, k1, stream, first, a, b, loc, scale, out):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         item = first + i
         r0, r1, r2, r3 = philox4x32(np.uint32(item), np.uint32(item >> 32), np.uint32(0), stream, k0, k1)
-        e, recip, power, bte = law.variate_constants(np.float64(at(a, i)), np.float64(at(b, i)))
-        u, w = law.uniform_and_exponential(r0, r1, r2, r3)
-        z = law.variate(u, w, e, recip, power, bte, _S1)
-        out[i] = law.scaled(z, e, bte, np.float64(at(loc, i)), np.float64(at(scale, i)), _S1)
+        e, recip, power, bte = dist.variate_constants(np.float64(at(a, i)), np.float64(at(b, i)))
+        u, w = dist.uniform_and_exponential(r0, r1, r2, r3)
+        z = dist.variate(u, w, e, recip, power, bte, _S1)
+        out[i] = dist.scaled(z, e, bte, np.float64(at(loc, i)), np.float64(at(scale, i)), _S1)
 
 
 _KEY = (types.uint32, types.uint32, types.uint32, types.int64)

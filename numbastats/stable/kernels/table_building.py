@@ -1,4 +1,4 @@
-"""The table of one law, made in one compiled call.
+"""The table of one distribution, made in one compiled call.
 
 Panels follow each other in u, each as wide as the Chebyshev coefficients of the one before let expect; one whose last are not
 negligible is tried again, narrower. The values at the nodes of a panel come from the first of these that is accurate: the series
@@ -17,7 +17,7 @@ from numba import types
 from numpy.polynomial import chebyshev
 
 from numbastats._core.kernel import HostLoop, array_function
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import TERMS, add_terms, ray, twisted
@@ -37,7 +37,7 @@ MARCHES = 2  # one per side, whose panels are made at once
 MOST_CELLS = 512  # of a side
 _FINEST = 1 / 16384
 _LOWEST = -1e3  # instead of the logarithm of 0
-_LIGHT_END = 850.0  # where a light law's density e^-g has underflowed
+_LIGHT_END = 850.0  # where a light distribution's density e^-g has underflowed
 _FIRST_WIDTH = 0.4
 _CROWDED = 256  # panels from which on even bad ones are kept
 _FAR = 3.0  # log x1 from which the power of x1 stays outside the sums, so that no digits of the logarithm are lost
@@ -114,7 +114,7 @@ def terms_needed(a, half, at_zeta, log_x1, terms):
 @_shared
 def series_end(a, half, at_zeta):
     """log x1 from which on the series at infinity is accurate, or up to which that at zeta."""
-    bound, middle = law.series_ends(a, half.log_c)[1 if at_zeta else 0], math.log(max(abs(half.m), 1.0))
+    bound, middle = dist.series_ends(a, half.log_c)[1 if at_zeta else 0], math.log(max(abs(half.m), 1.0))
     reach = (-4.0 if at_zeta else 4.0) / min(a, 1.0)
     near, far = middle + reach, middle - reach
     far = min(far, bound) if at_zeta else max(far, bound)
@@ -197,8 +197,8 @@ def by_series(a, half, at_zeta, sign, w, f):
 
 
 # --- equal steps in w, nodes shared ----------------------------------------------------------------------------------------
-# With one (alpha, beta) g(w; x1) = g(w; 1) x1^(a/(a - 1)): see `law.sweep_node`, for light laws `law.light_node`, and next to
-# alpha = 1, where that is exp(`law.log_scale`) times g at x0 = 0, `law.near_one_node`. The factor is called scale here.
+# With one (alpha, beta) g(w; x1) = g(w; 1) x1^(a/(a - 1)): see `dist.sweep_node`, for light tails `dist.light_node`, and next to
+# alpha = 1, where that is exp(`dist.log_scale`) times g at x0 = 0, `dist.near_one_node`. The factor is called scale here.
 
 MOMENTS = 8  # t e^-t is as good as its Taylor polynomial of that many terms for t < EARLY
 EARLY = 0.06
@@ -249,7 +249,7 @@ def sweep_nodes(a, half):
     sharp = max(0.5 * steep, 1.0)
     first = math.log(steep) - 2.5 if a >= 0.5 and length > 3.0 else -8.0
     second = first - max((length + first) / coarse, 0.0)
-    middle = math.log(law.sweep_node(0.0, step, sharp, first, coarse, second, wide, a, h0, k1, L, constant)[0])
+    middle = math.log(dist.sweep_node(0.0, step, sharp, first, coarse, second, wide, a, h0, k1, L, constant)[0])
     slope = min(steep, flat * wide)
     beyond = max(middle + 42.0 - least, 42.0 * max(a, 1.0 / a))
     right = int(min(most, math.ceil((max(top + largest - middle, 0.0) / slope + 4.0) / step)))
@@ -258,7 +258,7 @@ def sweep_nodes(a, half):
     g, weights = np.empty(n), np.empty((3, n))
     near, early, late = weights[0], weights[1], weights[2]
     for i in range(n):
-        g[i], near[i], early[i], late[i] = law.sweep_node(
+        g[i], near[i], early[i], late[i] = dist.sweep_node(
             step * (i - left), step, sharp, first, coarse, second, wide, a, h0, k1, L, constant
         )
     # log x1/at for which the window lies inside the nodes
@@ -290,37 +290,37 @@ def moments_of(g, weights):
 def near_one_block(q, lowest, places, g, weights):
     """Nodes at places[0], where d w/d t is places[1]: g, or g/low - 1 where log low is given, and the three weights."""
     for i in range(g.size):
-        lg, jac, near, far = law.near_one_node(places[0, i], q)
+        lg, jac, near, far = dist.near_one_node(places[0, i], q)
         g[i] = exp(lg) if lowest == -np.inf else expm1(max(lg - lowest, 0.0))
         weights[0, i], weights[1, i], weights[2, i] = places[1, i] * jac, places[1, i] * near, places[1, i] * far
 
 
 @_making
 def near_one_nodes(a, half):
-    """As `sweep_nodes` or, for light laws, `light_nodes`, next to alpha = 1: for all x0 where no ray holds, and those near.
+    """As `sweep_nodes` or, for light tails, `light_nodes`, next to alpha = 1: for all x0 where no ray holds, and those near.
 
-    Equal steps in what `law.near_one_place` inverts, whose slope is about that of log g, and where that is level 2.
+    Equal steps in what `dist.near_one_place` inverts, whose slope is about that of log g, and where that is level 2.
     """
     b, m = half.b, half.m
     skew = abs(b)
-    reach = law.rays_from(b)
+    reach = dist.rays_from(b)
     if reach <= 0.0 or (a != 1.0 and reach >= m):
         return no_nodes()
     x1 = 1.0 if a == 1.0 else m
-    q = law.zolotarev(a, law.Geometry(b, 0.0, x1, m, half.h0, half.k1, half.L, half.eta))
+    q = dist.zolotarev(a, dist.Geometry(b, 0.0, x1, m, half.h0, half.k1, half.L, half.eta))
     light = skew == 1.0
     right, left, step = 0.5 * (1.0 + skew) / skew, 0.5 * (1.0 - skew) / skew, 0.25
-    span = 0.1 + max(abs(law.log_scale(reach, a, b, m)), abs(law.log_scale(-reach, a, b, m)))
+    span = 0.1 + max(abs(dist.log_scale(reach, a, b, m)), abs(dist.log_scale(-reach, a, b, m)))
     least = math.exp(-42.0 - span)
     top = math.log(50.0 - (0.0 if light else min(math.log(left), 0.0)))
     w = 0.0
-    while law.near_one_node(w, q)[0] < top + span:
+    while dist.near_one_node(w, q)[0] < top + span:
         w += 0.125
     g, weights, places = np.empty(_MOST_NODES), np.empty((3, _MOST_NODES)), np.empty((2, _BLOCK))
-    t, first = law.near_one_place(w, right, left, a - 1.0)[0], _MOST_NODES
+    t, first = dist.near_one_place(w, right, left, a - 1.0)[0], _MOST_NODES
     while first > 0 and (w > -42.0 if light else first == _MOST_NODES or g[first] > least):
         for i in range(_BLOCK - 1, -1, -1):
-            w, slope = law.near_one_step(t, w, right, left, a - 1.0)
+            w, slope = dist.near_one_step(t, w, right, left, a - 1.0)
             places[0, i], places[1, i] = w, step * slope
             w -= step * slope
             t -= step
@@ -343,7 +343,7 @@ def fill_scales(a, half, at, w):
     n = w.size // _ROWS  # see sum_series
     if at == 0.0:
         for i in range(n):
-            w[_STEP + i] = exp(law.log_scale(w[_X0 + i], a, half.b, half.m))
+            w[_STEP + i] = exp(dist.log_scale(w[_X0 + i], a, half.b, half.m))
     else:
         ratio = a / (a - 1.0)
         for i in range(n):
@@ -401,7 +401,7 @@ def by_sweep(a, half, sign, nodes, w, f):
         return
     up, down = (1, 2) if sign > 0.0 else (2, 1)
     for i in range(n):
-        log_p, log_c, log_s = law.from_sweep(w[_P + i], w[_Q + i], w[_R + i], factor / w[_X1 + i], share)
+        log_p, log_c, log_s = dist.from_sweep(w[_P + i], w[_Q + i], w[_R + i], factor / w[_X1 + i], share)
         if w[_LIVE + i] > 0.0:
             f[0, i], f[up, i], f[down, i] = log_p, log_c, log_s
             w[_WANTED + i] = 0.0
@@ -423,7 +423,7 @@ def light_nodes(a, half):
     w = weights[0]
     lowest = a / p * (log_c - math.log(a)) + math.log(abs(p)) - log_c
     for i in range(n):
-        g[i], w[i] = law.light_node(step * (first + i), step, a, h0, k1, L, log_c, lowest)
+        g[i], w[i] = dist.light_node(step * (first + i), step, a, h0, k1, L, log_c, lowest)
     low = math.exp(a / p * ((3.0 if a >= 0.5 else 5.0 / a) if a < 1.0 else -20.0))  # the series are as fast outside
     return Nodes(True, low, np.inf, math.exp(lowest), 1.0, g, weights, sums_from(w, 0.0))
 
@@ -441,7 +441,7 @@ def sums_from(w, last):
 
 @_summing
 def by_light(a, half, sign, nodes, w, f):
-    """As `by_sweep` for a light law: sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g)."""
+    """As `by_sweep` for a light tail: sums of the weights times (g/low - 1) e^(low - g), e^(low - g) and 1 - e^(low - g)."""
     excess, weights, moments = nodes.g, nodes.weights, nodes.moments
     factor, share = density_factor(a, half.b), half.h0 / math.pi
     up, down = (1, 2) if sign > 0.0 else (2, 1)
@@ -464,7 +464,7 @@ def by_light(a, half, sign, nodes, w, f):
                 t = weights[0, j] * exp_neg(-low * excess[j])
                 tail += t
                 density += t * excess[j]
-        f[0, i], f[up, i], f[down, i] = law.from_light_sweep(
+        f[0, i], f[up, i], f[down, i] = dist.from_light_sweep(
             density, tail, rest, low, moments[0, 0, 0], moments[end, 0, 0], factor / w[_X1 + i], share, a <= 1.0
         )
         w[_WANTED + i] = 0.0
@@ -474,10 +474,10 @@ def by_light(a, half, sign, nodes, w, f):
 def by_ray(a, b, places, w, f):
     """Logarithms of pdf, cdf, sf into f (3, PLACES) at the wanted places where a ray holds; those leave row _WANTED."""
     for i in range(PLACES):
-        if w[_WANTED + i] > 0.0 and law.by_the_ray(places[i], a - 1.0, b):
+        if w[_WANTED + i] > 0.0 and dist.by_the_ray(places[i], a - 1.0, b):
             v = ray(places[i], a, b)
             for r in range(3):
-                f[r, i] = law.pick(2 * r + 1, v, 1.0)
+                f[r, i] = dist.pick(2 * r + 1, v, 1.0)
             w[_WANTED + i] = 0.0
 
 
@@ -487,7 +487,7 @@ def by_ray(a, b, places, w, f):
 @_making
 def half_of(a, b, m, wanted):
     """The side x1 > 0, with the ends of its series if they are wanted; m = b T."""
-    h0, k1, L, eta = law.angles(a, b, m)
+    h0, k1, L, eta = dist.angles(a, b, m)
     log_c, terms = -0.5 * math.log1p(m * m), np.empty((2, 2, TERMS))
     terms[0, 0, 0], terms[1, 0, 0] = 0.0, 0.0
     half = Half(b, m, h0, k1, L, eta, log_c, np.inf, -np.inf, terms)
@@ -544,7 +544,7 @@ def by_nodes_next_to_one(frame, half, sign, nodes, places, w, f):
 
 @_shared
 def light_end(a, m):
-    """Where a light law's density has underflowed: (|x0| of the light tail, log x1)."""
+    """Where a light distribution's density has underflowed: (|x0| of the light tail, log x1)."""
     if a == 1.0:
         return (2.0 / math.pi) * (math.log(_LIGHT_END * 0.5 * math.pi) + 1.0), 0.0
     p = a - 1.0
@@ -579,12 +579,12 @@ class Frame(NamedTuple):
 @_uncontracted
 def frame_of(a, b):
     """Of a table."""
-    centred, light, m = a < 0.9, abs(b) == 1.0, b * law.tangent(a)[0]
+    centred, light, m = a < 0.9, abs(b) == 1.0, b * dist.tangent(a)[0]
     delta = cusp_width(a, b, m)
     zeta = 0.0 if centred else -m
     if a == 1.0:  # no side but one
         zeta = -np.inf if b > 0.0 else np.inf
-    tolerance = 4e-14 if light or law.next_to_one(a, b) else 1e-14  # light tails and integrals next to 1 have more noise
+    tolerance = 4e-14 if light or dist.next_to_one(a, b) else 1e-14  # light tails and integrals next to 1 have more noise
     return Frame(a, b, m, centred, light, zeta, delta, log(delta), 0.0 if centred and light else 1.0, tolerance)
 
 
@@ -652,7 +652,7 @@ def largest(c, k, share):
 
 @_shared
 def right_width(width, fine, last, middle, tolerance):
-    """How wide a panel had better been, by its last coefficients, or by those before where the last are rounding."""
+    """The best width of a panel, by its last coefficients, or by those before where the last are rounding."""
     size = last if not fine or (last > 0.5 * tolerance and middle > 3e-9) else middle * middle
     return width * min(max((0.3 * tolerance / max(size, 1e-30)) ** (1.0 / DEGREE), 0.1), 4.0)
 
@@ -863,10 +863,10 @@ _NEXT_TO_ONE = _maker("table_next_to_one", nodes_next_to_one, by_nodes_next_to_o
 
 def maker(a, b):
     """The loop that makes the table of a distribution."""
-    if abs(a - 1.0) < (law.LIGHT_NEAR_ONE if abs(b) == 1.0 else law.NEAR_ONE):
+    if abs(a - 1.0) < (dist.LIGHT_NEAR_ONE if abs(b) == 1.0 else dist.NEAR_ONE):
         return _NEXT_TO_ONE
     return _ONE_SIDED if abs(b) == 1.0 else _HEAVY
 
 
-HostLoop("stable.zeta", law.zeta, [(types.float64, types.float64)], parallel=False)
-HostLoop("stable.tan_half_pi", law.tan_half_pi, [(types.float64,)], parallel=False)
+HostLoop("stable.zeta", dist.zeta, [(types.float64, types.float64)], parallel=False)
+HostLoop("stable.tan_half_pi", dist.tan_half_pi, [(types.float64,)], parallel=False)

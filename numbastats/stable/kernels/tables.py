@@ -1,4 +1,4 @@
-"""Look-ups in a law's table, see table_cache.py one level up: values, and quantiles by inversion.
+"""Look-ups in a distribution's table, see table_cache.py one level up: values, and quantiles by inversion.
 
 `centre` (two doubles) and `turn` (times log scale) lead from the standardised x to the variable of the table.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.scalar import stable as law
+from numbastats.scalar import stable as dist
 from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.kernels.points import DOUBLE, TASK
@@ -28,7 +28,7 @@ _found = None  # `as_it_is` or `of_a_tail`, bound by build
 def half_of(info, side):
     """What the table says of its right side, 1, or its left side, 2."""
     h = info[side]
-    return law.Half(h[0], h[1], h[2], h[3], h[4], h[5], h[6])
+    return dist.Half(h[0], h[1], h[2], h[3], h[4], h[5], h[6])
 
 
 @_shared
@@ -43,8 +43,8 @@ def polynomial(cells, rows, cell, u):
     z = y * y
     even, odd = row[COEFFICIENTS + 1], row[COEFFICIENTS + 2]
     for j in range(COEFFICIENTS - 1, 2, -2):
-        even, odd = law.mul_add(even, z, row[j]), law.mul_add(odd, z, row[j + 1])
-    return law.mul_add(y, odd, even)
+        even, odd = dist.mul_add(even, z, row[j]), dist.mul_add(odd, z, row[j + 1])
+    return dist.mul_add(y, odd, even)
 
 
 @_shared
@@ -62,14 +62,14 @@ def of_a_tail(cell, u, cells, rows, others):
 
 @_shared
 def beyond(code, cell, d, info, cells, rows):
-    """The logarithm where `law.cell` finds no panel: the density and one tail are 0, but where |d|/delta has overflowed."""
+    """The logarithm where `dist.cell` finds no panel: density and one tail are 0 unless |d|/delta overflows."""
     if cell == -3:
         return np.nan
     half = half_of(info, 1 if d >= 0.0 else 2)
     u = log(abs(d)) + log(info[0, 0])
     if cell == -1 and u > 709.0 and u < half.end:
         return polynomial(cells, rows, int(half.first_cell + half.cells) - 1, u)
-    right = (d >= 0.0) == (cell == -1)  # towards +inf; 0 is on side 1, as in `law.cell`
+    right = (d >= 0.0) == (cell == -1)  # towards +inf; 0 is on side 1, as in `dist.cell`
     zero = code < 2 or (code < 4) != right
     return -np.inf if zero else 0.0
 
@@ -84,14 +84,14 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
             xb = x[lo : lo + BLOCK]
             o = out[lo : lo + BLOCK]
             for i in range(o.size):
-                d[i] = law.from_centre(
+                d[i] = dist.from_centre(
                     np.float64(xb[i]), np.float64(at(loc, lo + i)), np.float64(at(scale, lo + i)), centre, centre_lo, turn
                 )
             for i in range(o.size):
                 in_step()
                 u[i] = log(abs(d[i]) * info[0, 0] + info[0, 1])
             for i in range(o.size):
-                where[i] = law.cell(d[i], u[i], right, left)
+                where[i] = dist.cell(d[i], u[i], right, left)
             for i in range(o.size):
                 c = int(where[i])
                 u[i] = _found(c, u[i], cells, rows, others) if c >= 0 else beyond(what, c, d[i], info, cells, rows)
@@ -102,7 +102,7 @@ def table_cpu(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, o
             else:
                 for i in range(o.size):
                     in_step()
-                    o[i] = law.from_log(what, u[i], np.float64(at(scale, lo + i)))
+                    o[i] = dist.from_log(what, u[i], np.float64(at(scale, lo + i)))
 
 
 def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, others, out):
@@ -110,11 +110,11 @@ def table_cuda(x, loc, scale, code, centre, centre_lo, turn, info, cells, rows, 
     right, left = half_of(info, 1), half_of(info, 2)
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         sc = np.float64(at(scale, i))
-        d = law.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
+        d = dist.from_centre(np.float64(x[i]), np.float64(at(loc, i)), sc, centre, centre_lo, turn)
         u = log(abs(d) * info[0, 0] + info[0, 1])
-        c = int(law.cell(d, u, right, left))
+        c = int(dist.cell(d, u, right, left))
         v = _found(c, u, cells, rows, others) if c >= 0 else beyond(what, c, d, info, cells, rows)
-        out[i] = law.from_log(what, v, sc)
+        out[i] = dist.from_log(what, v, sc)
 
 
 @_shared
@@ -179,7 +179,7 @@ def quantile_cpu(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail
     for k in prange((out.size + TASK - 1) // TASK):
         for i in range(k * TASK, min(k * TASK + TASK, out.size)):
             side, u = quantile(np.float64(p[i]), upper > 0, info, lower_tail, upper_tail)
-            out[i] = law.place(
+            out[i] = dist.place(
                 u, side, info[0, 0], info[0, 1], centre, centre_lo, turn, np.float64(at(loc, i)), np.float64(at(scale, i))
             )
 
@@ -187,7 +187,7 @@ def quantile_cpu(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail
 def quantile_cuda(p, loc, scale, upper, centre, centre_lo, turn, info, lower_tail, upper_tail, out):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         side, u = quantile(np.float64(p[i]), upper > 0, info, lower_tail, upper_tail)
-        out[i] = law.place(
+        out[i] = dist.place(
             u, side, info[0, 0], info[0, 1], centre, centre_lo, turn, np.float64(at(loc, i)), np.float64(at(scale, i))
         )
 
