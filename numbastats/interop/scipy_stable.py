@@ -130,7 +130,7 @@ class _LevyStable:
     def _dist(self, args, kwds):
         return stable.Stable(*self._parameters(args, kwds), param=self.parameterization)
 
-    def _of_laws(self, function, args, kwds):
+    def _of_frozen(self, function, args, kwds):
         """A number for every distribution of the parameters' shape; NaN out of the domain."""
 
         def one(*parameters):
@@ -152,25 +152,25 @@ class _LevyStable:
 
     def mean(self, *args, **kwds):
         """Mean; as `var`, `std` and `entropy` for parameters of any shape, NaN out of the domain."""
-        return self._of_laws(stable.Stable.mean, args, kwds)
+        return self._of_frozen(stable.Stable.mean, args, kwds)
 
     def var(self, *args, **kwds):
         """Variance."""
-        return self._of_laws(stable.Stable.var, args, kwds)
+        return self._of_frozen(stable.Stable.var, args, kwds)
 
     def std(self, *args, **kwds):
         """Standard deviation."""
-        return self._of_laws(stable.Stable.std, args, kwds)
+        return self._of_frozen(stable.Stable.std, args, kwds)
 
     def moment(self, order, *args, **kwds):
         """Moment about 0 of a whole order; infinite or NaN from 2 on, but for alpha = 2."""
         if order != int(order) or order < 0:
             raise ValueError(f"order={order!r} must be a whole number >= 0")
-        return self._of_laws(lambda dist: _moment(dist, int(order)), args, kwds)
+        return self._of_frozen(lambda dist: _moment(dist, int(order)), args, kwds)
 
     def entropy(self, *args, **kwds):
         """Differential entropy, to 1e-12, 3e-11 at alpha = 0.1."""
-        return self._of_laws(_entropy, args, kwds)
+        return self._of_frozen(_entropy, args, kwds)
 
     def expect(self, func=None, *args, **kwds):
         """Integral of ``func(x) pdf(x)`` from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
@@ -196,7 +196,7 @@ class _LevyStable:
             "s": lambda dist: 0.0 if dist.alpha == 2.0 else math.nan,
             "k": lambda dist: 0.0 if dist.alpha == 2.0 else math.nan,
         }
-        result = tuple(self._of_laws(found[choice("moments", m, tuple(found))], args, kwds) for m in moments)
+        result = tuple(self._of_frozen(found[choice("moments", m, tuple(found))], args, kwds) for m in moments)
         return result if len(result) > 1 else result[0]
 
     def interval(self, confidence, *args, **kwds):
