@@ -1,13 +1,20 @@
-"""A user's script that mypy must accept: the annotated public surface in use. No test: it is checked, not run."""
+"""A user's script that mypy must accept: the annotated public surface in use. A test runs it as well."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+import numbastats as ns
 import numbastats.bayes as bayes
 import numbastats.config as config
+import numbastats.distributions as distributions
+import numbastats.interop as interop
+import numbastats.kde as kde
+import numbastats.mixture as mixture
+import numbastats.quantile as quantile
 import numbastats.random as random
+import numbastats.stable as stable
 
 
 def draws() -> tuple[np.uint32, np.uint32]:
@@ -49,3 +56,49 @@ def functions(x: NDArray[np.float64]) -> None:
     bayes.log_exe1(1.0)
     bayes.truncnorm_rvs(x, rng=1, size=(3, *x.shape))
     print(bayes.rhat(x), bayes.ess_bulk(x), bayes.ess_tail(x), bayes.mcse(x))
+
+
+def stable_distributions(x: NDArray[np.float64]) -> float:
+    """Functions, fits and their results."""
+    density = stable.pdf(x, 1.7, np.full(x.shape, 0.1), scale=2.0, param="S1", method="quadrature")
+    stable.pdf_cdf(0.3, 1.5, 0.0, dtype="float64", device="cpu", workers=2)
+    stable.rvs(1.7, 0.0, size=(3, 4), rng=1, dtype="float32")
+    a, b, loc, scale = stable.convert(1.5, 0.5, to="S1")
+    dist = stable.Stable(1.7, -0.2, loc=0.05, scale=0.6)
+    found: stable.StableFit = stable.fit(x, fixed={"beta": 0.0})
+    again: stable.Stable = found.distribution
+    many: stable.StableFits = stable.fit_many([x, x[:100]], method="ecf", workers=2)
+    information = stable.fisher_information(1.7, 0.2)
+    print(density, a, b, loc, scale, dist.ppf(0.01), again.cdf(0.0), information, many[0].params + many.params[0])
+    return found.loglik + found.se[0] + stable.loglik(x, 1.5, 0.0)
+
+
+def densities(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kernel densities on grids, at points, from parts."""
+    axes = kde.regular_axes(x, 64)
+    values = kde.grid(x, axes, bandwidth="silverman", kernel="epanechnikov", weights=None, boundary=None)
+    at = kde.points(x, x[:10], h=0.3, kernel="gaussian", bw_convention="std")
+    model = kde.KDE(kernel="biweight", bandwidth="scott").fit(x)
+    print(model.n_eff_, model.score_samples(x), at, kde.bandwidth.silverman(x))
+    return np.asarray(values)
+
+
+def mixtures(x: NDArray[np.float64]) -> float:
+    """Fits of one data set and of many."""
+    found: mixture.MixtureFit = mixture.fit(x, 2, family="gamma")
+    many = mixture.fit_many([x, x[:50]], 1, family="inverse_gaussian", workers=1)
+    model = mixture.Mixture(2, family="gaussian").fit(x[:, None])
+    print(many.loglik, found.pdf(x), found.predict_proba(x), model.predict(x[:, None]))
+    return found.loglik + found.bic
+
+
+def quantiles(u: NDArray[np.float64]) -> None:
+    """The normal quantile, tables of densities and families of distributions."""
+    quantile.ndtri(u, out=np.empty_like(u), dtype="float64", device="auto", workers=1)
+    table = quantile.Recycler(lambda x: np.exp(-np.abs(x)) / 2, accuracy="double")
+    t = distributions.student_t
+    print(t.pdf(u, 4.0), t(4.0).ppf(u), distributions.nig(1.5, 0.3, 1.0).cdf(0.2), table.ppf(u), table.certificate.ok)
+    quantile.antithetic(u)
+    interop.levy_stable.pdf(u, 1.7, 0.0)
+    ns.warmup("quantile", workers=2)
+    print(ns.has_gpu(), ns.__version__)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import cuda
@@ -40,6 +41,8 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
 __all__ = ["Draws", "as_double", "deliver", "draw", "elementwise", "in_float32", "of_host", "place_out"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
 
@@ -353,7 +356,7 @@ def in_float32(result, out, stream):
     return deliver(kind_of(result).as_float32(result), out, FLOAT32)
 
 
-def of_host(function):
+def of_host(function: F) -> F:
     """Let a function of values on the host take arrays of every kind, its first argument, and give back the same kind.
 
     Where it has a `device`, values on the GPU are worked on there.
@@ -371,7 +374,7 @@ def of_host(function):
             values["device"] = choose_device(values.get("device"), on_device=True)
         return in_kind_of(function(**values), given)
 
-    return any_kind
+    return cast(F, any_kind)
 
 
 # --- random draws ---------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class Stable:
         choice("table", self.table, ("auto", True, False))
 
     @property
-    def _parameters(self):
+    def _parameters(self) -> tuple[float, float, float, float]:
         return self.alpha, self.beta, self.loc, self.scale
 
     def _at(self, name, x, options):

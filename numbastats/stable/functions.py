@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -23,6 +24,7 @@ from numbastats.stable.parameterisations import relocated
 
 __all__ = ["cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 Param = Literal["S0", "S1"]
 Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
 
@@ -38,7 +40,7 @@ def _entries(section: str) -> dict[str, str]:
     return {e.partition(" : ")[0].partition("\n")[0]: e for e in re.split(r"\n(?=\S)", section) if e}
 
 
-def as_pdf(function: Any) -> Any:
+def as_pdf(function: F) -> F:
     """Complete a docstring: parameters, results and errors that it leaves out are those of `pdf`, in the same words."""
     if pdf.__doc__ is None or function.__doc__ is None:  # python -OO
         return function
