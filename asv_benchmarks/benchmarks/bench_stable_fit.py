@@ -97,3 +97,28 @@ PEER_CASES = {
     "stable.fit, 1000 values, maximum likelihood": Case(1, _one_likelihood, {"one SciPy log-likelihood": None}),
     "stable.fit_quantile, 1000 values": Case(1, _quantiles, {"SciPy's starting values": None}),
 }
+
+
+class Inference:
+    """What follows a fit: an interval by the profile of the likelihood, a parametric bootstrap."""
+
+    params = [few([200, 1000, 5000])]
+    param_names = ["values"]
+    number = 1
+
+    def setup(self, n):
+        self.x = ns.stable.rvs(1.5, 0.3, size=n, rng=1)
+        self.found = ns.stable.fit(self.x)
+        self.time_profile(n)
+        ns.stable.goodness(self.x, method="quantile", draws=19, rng=1)
+
+    def time_profile(self, n):
+        ns.stable.profile(self.x, "alpha", found=self.found, workers=1)
+
+    def time_goodness(self, n):
+        ns.stable.goodness(self.x, draws=19, rng=1)
+
+    def track_fits_of_a_profile(self, n):
+        return ns.stable.profile(self.x, "alpha", found=self.found, workers=1).values.size - 1
+
+    track_fits_of_a_profile.unit = "fits"

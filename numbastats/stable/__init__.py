@@ -3,8 +3,11 @@
 from numbastats.stable.estimator import Stable, StableFit, StableFits
 from numbastats.stable.fitting import fisher_information, fit, fit_ecf, fit_many, fit_quantile, fit_small_alpha
 from numbastats.stable.functions import cdf, convert, isf, logcdf, loglik, logpdf, logsf, pdf, pdf_cdf, ppf, rvs, score, sf
+from numbastats.stable.inference import GoodnessOfFit, ProfileInterval, goodness, profile
 
 __all__ = [
+    "GoodnessOfFit",
+    "ProfileInterval",
     "Stable",
     "StableFit",
     "StableFits",
@@ -16,6 +19,7 @@ __all__ = [
     "fit_many",
     "fit_quantile",
     "fit_small_alpha",
+    "goodness",
     "isf",
     "logcdf",
     "loglik",
@@ -24,6 +28,7 @@ __all__ = [
     "pdf",
     "pdf_cdf",
     "ppf",
+    "profile",
     "rvs",
     "score",
     "sf",

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.checks import choice
+from numbastats._core.checks import choice, is_integer
 from numbastats._core.kinds import to_host
 from numbastats.stable.parameterisations import LOWEST, NEAR_1, converted
 
@@ -52,6 +52,48 @@ def check_regular(alpha, beta, scale):
         raise ValueError(
             f"alpha={alpha!r}, beta={beta!r}, scale={scale!r}: use alpha in [{LOWEST}, 2), beta in (-1, 1) and a positive scale"
         )
+
+
+# --- inference ---------------------------------------------------------------------------------------------------------
+
+PROFILE_OPTIONS = ("fixed", "bounds", "weights", "param", "nan_policy", "device", "workers")
+
+
+def profile_options(name, options):
+    """Index of a parameter, what else is fixed, and the other options of `fit`."""
+    choice("name", name, NAMES)
+    if unknown := [key for key in options if key not in PROFILE_OPTIONS]:
+        raise TypeError(f"profile does not take {unknown[0]}=; of the options of fit it takes {', '.join(PROFILE_OPTIONS)}")
+    fixed = dict(options.get("fixed") or {})
+    if name in fixed:
+        raise ValueError(f"{name} is fixed; leave it out of fixed= to get an interval")
+    return NAMES.index(name), fixed, {key: value for key, value in options.items() if key != "fixed"}
+
+
+def range_of(name, bounds):
+    """The range in which a fit may find a parameter."""
+    if name in ("alpha", "beta"):
+        return tuple(map(float, shape_bounds(bounds, {})[NAMES.index(name)]))
+    return (-math.inf if name == "loc" else 0.0), math.inf
+
+
+def check_level(level):
+    """ValueError unless it is a level of confidence."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
+
+
+def check_likeliest(found):
+    """The fit, if it is one of maximum likelihood."""
+    if found.method != "ml":
+        raise ValueError(f"found is a fit by method={found.method!r}; pass one by maximum likelihood, or found=None")
+    return found
+
+
+def check_draws(draws):
+    """ValueError for too few simulations to tell anything."""
+    if not is_integer(draws) or draws < 19:
+        raise ValueError(f"draws={draws!r} must be an integer, at least 19: p-values are multiples of 1/(draws + 1)")
 
 
 # --- fits --------------------------------------------------------------------------------------------------------------
