@@ -144,7 +144,7 @@ ROOMS_PROBE = """
 import importlib, json
 from numbastats._core.kernel import REGISTRY
 found = {}
-for name in ("bayes.draws", "kde.exhaustive", "mixture.prepare", "quantile.antithetic", "stable.quantile"):
+for name in ("bayes.draws", "kde.exhaustive_power", "mixture.prepare", "quantile.antithetic", "stable.quantile"):
     importlib.import_module("numbastats." + name.split(".")[0])
     kernel = REGISTRY[name]
     kernel.serial.compile(kernel.numba_signatures()[0][1])
@@ -163,7 +163,7 @@ def test_edited_constants_of_other_files_are_noticed(project):
     keys = [project("-P", "-c", key)]
     for name, old, new in (
         ("bayes/kernels/likelihood.py", "GROUP = 64", "GROUP = 128"),
-        ("kde/kernels/geometry.py", "PRODUCT = 8", "PRODUCT = 9"),
+        ("kde/kernels/pairs.py", "NEWTON = 6", "NEWTON = 7"),
         ("mixture/kernels/records.py", "centre mass sum1", "mass centre sum1"),
         ("scalar/loops.py", "CHUNK = 4096", "CHUNK = 8192"),
         ("stable/kernels/points.py", "TASK = 64", "TASK = 128"),
