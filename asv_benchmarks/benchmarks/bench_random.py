@@ -57,6 +57,22 @@ class Draws:
         self.draw(*datasets.LAWS[law], LARGE, out=self.out, **self.options)
 
 
+class Blocks:
+    """A block that begins within a group of the stream: what ``offset`` costs."""
+
+    params = [list(datasets.LAWS), [0, 1001]]
+    param_names = ["law", "offset"]
+
+    def setup(self, law, offset):
+        self.out = np.empty(SMALL)
+        self.draw = getattr(ns.random, law)
+        self.options = dict(rng=1, device="cpu", workers=1, offset=offset)
+        self.time_16384_values(law, offset)
+
+    def time_16384_values(self, law, offset):
+        self.draw(*datasets.LAWS[law], out=self.out, **self.options)
+
+
 class Memory:
     def setup(self):
         self.out = np.empty(LARGE)
