@@ -15,7 +15,7 @@ import scipy.special
 from numba import cuda, njit
 
 from numbastats._core.kernel import REGISTRY, Kernel, build
-from numbastats.scalar import elementary, loops, special
+from numbastats.scalar import bessel, elementary, incomplete, loops, special
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.philox import philox4x32, philox4x32_words
 
@@ -338,6 +338,31 @@ for _arguments in (
     ("hazard", _z64, _z32, lambda mp, t: mp.npdf(t) / mp.ncdf(-t)),
 ):
     _add(special, *_arguments)
+_add(special, "digamma", spread(1e-3, 1e6), spread(1e-3, 1e6), lambda mp, x: mp.digamma(x), None, scipy.special.digamma)
+_add(special, "gammaln1p", uniform(0.0, 0.5), uniform(0.0, 0.5), lambda mp, x: mp.loggamma(1 + x))
+_add(special, "stirling_rest", spread(8.0, 1e6), spread(8.0, 1e6), None)
+_ratio, _scaled_order = spread(1e-3, 80.0), spread(1e-3, 1e5)
+for _name, _range, _exact, _peer in (
+    ("i0", _ratio, lambda mp, x: mp.besseli(0, x), scipy.special.i0),
+    ("i1", _ratio, lambda mp, x: mp.besseli(1, x), scipy.special.i1),
+    ("i0e", _scaled_order, lambda mp, x: mp.besseli(0, x) * mp.exp(-x), scipy.special.i0e),
+    ("i1e", _scaled_order, lambda mp, x: mp.besseli(1, x) * mp.exp(-x), scipy.special.i1e),
+    ("k0", _ratio, lambda mp, x: mp.besselk(0, x), scipy.special.k0),
+    ("k1", _ratio, lambda mp, x: mp.besselk(1, x), scipy.special.k1),
+    ("k0e", _scaled_order, lambda mp, x: mp.besselk(0, x) * mp.exp(x), scipy.special.k0e),
+    ("k1e", _scaled_order, lambda mp, x: mp.besselk(1, x) * mp.exp(x), scipy.special.k1e),
+    ("exp1", _ratio, lambda mp, x: mp.e1(x), scipy.special.exp1),
+    ("expi", _ratio, lambda mp, x: mp.ei(x), scipy.special.expi),
+):
+    _add(bessel, _name, _range, _range, _exact, None, _peer)
+_shape, _chance = spread(0.1, 1e3), uniform(0.01, 0.99)
+for _name, _second, _exact, _peer in (
+    ("gammainc", spread(0.1, 1e3), lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True), scipy.special.gammainc),
+    ("gammaincc", spread(0.1, 1e3), None, scipy.special.gammaincc),
+    ("gammaincinv", _chance, None, scipy.special.gammaincinv),
+    ("gammainccinv", _chance, None, scipy.special.gammainccinv),
+):
+    _add(incomplete, _name, (_shape, _second), (_shape, _second), _exact, None, _peer)
 _add(special, "ndtr_pair", _z64, _z32, lambda mp, x: (mp.ncdf(x), mp.ncdf(-x)), pair=True)
 _add(special, "log_ndtr_ratio", _z64, _z32, lambda mp, x: (_log_ndtr_exact(mp, x), mp.npdf(x) / mp.ncdf(x)), pair=True)
 
