@@ -111,3 +111,23 @@ class Mean:
         return abs(x.mean(dtype=np.float64) - mean) / (deviation / math.sqrt(n))
 
     track_mean.unit = "standard errors"
+
+
+class ScalarDraws:
+    """Draws of `numbastats.scalar` in a loop of the user's own, and the distance of their mean from the exact one."""
+
+    params = [list(datasets.SCALAR_DRAWS)]
+    param_names = ["distribution"]
+
+    def setup(self, name):
+        self.fill = datasets.scalar_draws(name, SMALL)
+        self.fill()
+
+    def time_16384_values(self, name):
+        self.fill()
+
+    def track_mean(self, name):
+        _, _, mean, deviation = datasets.SCALAR_DRAWS[name]
+        return abs(self.fill().mean() - mean) / (deviation / math.sqrt(SMALL))
+
+    track_mean.unit = "standard errors"

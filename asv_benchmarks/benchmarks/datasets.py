@@ -14,8 +14,8 @@ import numpy as np
 import scipy.special
 from numba import cuda, njit
 
-from numbastats._core.kernel import REGISTRY, Kernel, build
-from numbastats.scalar import bessel, elementary, incomplete, loops, special
+from numbastats._core.kernel import REGISTRY, Kernel, build, device_function
+from numbastats.scalar import bessel, counts, elementary, incomplete, loops, samplers, special
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.philox import philox4x32, philox4x32_words
 
@@ -396,6 +396,39 @@ def random_kernel(law, dtype_name):
     import numbastats.random  # noqa: F401  (registers the kernels)
 
     return next(k for name, k in REGISTRY.items() if name.startswith(f"random.{law}") and dtype_name in k.dtypes)
+
+
+_draw = None  # bound by build
+
+
+def counts_cpu(out, k0, k1, stream, a, b):
+    for i in range(out.size):
+        out[i] = _draw(k0, k1, i, stream, a, b)
+
+
+@device_function
+def _poisson(k0, k1, item, stream, mean, unused):
+    return counts.poisson1(k0, k1, item, stream, mean)
+
+
+SCALAR_DRAWS = {  # by distribution: scalar draw, parameters, mean and standard deviation
+    "poisson 3": (_poisson, (3.0, 0.0), 3.0, 3.0**0.5),
+    "poisson 100": (_poisson, (100.0, 0.0), 100.0, 10.0),
+    "binomial 10": (counts.binomial1, (10.0, 0.3), 3.0, 2.1**0.5),
+    "binomial 1000": (counts.binomial1, (1000.0, 0.3), 300.0, 210.0**0.5),
+    "beta": (samplers.beta1, (2.0, 3.0), 0.4, 0.2),
+}
+
+
+def scalar_draws(name, n):
+    """n draws by a loop of the user's own, as a function without arguments."""
+    loop, out = build(counts_cpu, "serial", _draw=SCALAR_DRAWS[name][0]), np.empty(n)
+
+    def fill():
+        loop(out, np.uint32(1), np.uint32(2), np.uint32(128 << 24), *SCALAR_DRAWS[name][1])
+        return out
+
+    return fill
 
 
 def random_arguments(kernel, out, parameters):

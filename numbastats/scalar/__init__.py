@@ -17,6 +17,8 @@ and `in_step`, which makes loops over them faster:
 ``samplers``, ``philox``
     Draws in your own loops, such as ``normal1(k0, k1, item, stream, loc, scale)``: the same for the same key words, item and
     stream, whichever thread asks.
+``counts``
+    poisson1 and binomial1 in the same manner; beta1 is in ``samplers``.
 ``hyperbolic``
     Bessel functions K, densities of Student's t and the generalised hyperbolic family.
 
