@@ -241,6 +241,40 @@ def accurate32_fused(u, loc, scale, sign, edge):
     return np.float32(x)
 
 
+# Correct rounding to float32. Of all float32 t in (0, 1/2], these 14 have a quantile within 4 ulp of double precision of the
+# middle between two float32; found by trying all of them, judged in 50 digits. For all others a double within 4 ulp of the
+# quantile rounds to the right float32.
+
+
+@device_function
+def _rounded_right(t, q):
+    """The right float32 |quantile| at these t, else q."""
+    q = np.float32(12.973003387451172) if t == np.float32(8.703726804734268e-39) else q
+    q = np.float32(12.909832954406738) if t == np.float32(1.980809928401431e-38) else q
+    q = np.float32(10.996400833129883) if t == np.float32(1.9884594730035208e-28) else q
+    q = np.float32(10.901533126831055) if t == np.float32(5.666540415854123e-28) else q
+    q = np.float32(10.426857948303223) if t == np.float32(9.348398622511929e-26) else q
+    q = np.float32(9.155525207519531) if t == np.float32(2.7047133897800426e-20) else q
+    q = np.float32(8.99023723602295) if t == np.float32(1.233481389681418e-19) else q
+    q = np.float32(8.246694564819336) if t == np.float32(8.141828258029614e-17) else q
+    q = np.float32(7.632514476776123) if t == np.float32(1.1510908396708715e-14) else q
+    q = np.float32(7.539302825927734) if t == np.float32(2.3624487511652442e-14) else q
+    q = np.float32(7.471955299377441) if t == np.float32(3.95058538291658e-14) else q
+    q = np.float32(5.098809242248535) if t == np.float32(1.7089817561100062e-07) else q
+    q = np.float32(5.050321578979492) if t == np.float32(2.2053318105008657e-07) else q
+    q = np.float32(2.874859094619751) if t == np.float32(0.0020210384391248226) else q
+    return q
+
+
+@device_function
+def correct32_fused(u, loc, scale, sign, edge):
+    """The quantile rounded correctly to float32 for loc = 0 and scale = 1; for others as `accurate32_fused`."""
+    x = accurate32_fused(u, loc, scale, sign, edge)
+    q = _rounded_right(tail_of(u), abs(x))
+    standard = (loc == np.float32(0.0)) & (scale == np.float32(1.0))
+    return np.float32(math.copysign(q, x)) if standard else x
+
+
 # --- quantile of exp(lp) ---------------------------------------------------------------------------------------
 
 _far_from = by_dtype(device_function(lambda x: 700.0), device_function(lambda x: np.float32(100.0)))
