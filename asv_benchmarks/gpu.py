@@ -415,6 +415,7 @@ QUANTILE_LIMITS = {
     ("fast", "float32"): 3.5,
     ("accurate", "float64"): 1.5,
     ("accurate", "float32"): 0.52,
+    ("correct", "float32"): 0.5,
     ("exp1313", "float64"): 6.0,
     ("t2", "float64"): 6.0,
     ("exp56", "float32"): 4.0,

@@ -36,7 +36,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     data = load_diabetes(scaled=False)
     x = data.data[:, data.feature_names.index("bmi")]
-    families = ("inverse_gaussian", "lognormal", "gamma", "gaussian")
+    families = ("inverse_gaussian", "lognormal", "gamma", "normal")
     candidates = range(1, 3 if SMOKE else 5)
     print(f"{x.size} body-mass indices; BIC by number of components (* = chosen)")
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), constrained_layout=True)

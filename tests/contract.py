@@ -240,6 +240,43 @@ class RandomContract:
                 want[:100], self.draw(100, dtype=dtype, device="cpu")
             )  # an item's draw does not depend on how many follow
 
+    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
+    def test_offset(self, dtype, device):
+        """Blocks of any length, with numbers or arrays as parameters, are the parts of one call."""
+        on_gpu = device["device"] == "cuda"
+        cuts = [0, 1, 5, 130, 131, 300] if on_gpu else [0, 1, 5, 127, 128, 131, 4096, 4300, 10_007]
+        n = cuts[-1]
+        whole = self.draw(n, dtype=dtype, **device)
+        columns = [np.full(n, p) for p in self.parameters]
+        of_arrays = self.function(*columns, rng=7, dtype=dtype, **device)
+        for lo, hi in zip(cuts[:-1], cuts[1:], strict=True):
+            options = dict(rng=7, dtype=dtype, offset=lo, **device)
+            assert same(self.draw(hi - lo, **options), whole[lo:hi])
+            assert same(self.function(*(c[lo:hi] for c in columns), **options), of_arrays[lo:hi])
+            out = cuda.device_array(hi - lo, dtype) if on_gpu else np.empty(hi - lo, dtype)
+            assert self.draw(None, out=out, **options) is out
+            assert same(out.copy_to_host() if on_gpu else out, whole[lo:hi])
+        assert self.draw(None, offset=5, dtype=dtype, **device) == whole[5]
+        assert self.draw(0, offset=5, **device).shape == (0,)
+
+    def test_offset_far_out(self, monkeypatch):
+        """Beyond 2^32, in slabs for an executor; and what is refused."""
+        monkeypatch.setattr(launch, "SLAB", 4096)
+        far = 2**32 - 5000
+        whole = self.draw(10_007, offset=far, device="cpu", workers=1)
+        with ThreadPoolExecutor(2) as pool:
+            for lo in (0, 3, 4990, 5000, 5003):
+                assert same(self.draw(5000, offset=far + lo, workers=pool, device="cpu"), whole[lo : lo + 5000])
+        assert np.isfinite(self.draw(3, offset=2**63 - 4)).all()
+        generator = np.random.default_rng(3)
+        before = generator.bit_generator.state
+        for bad, error in ((-1, ValueError), (2**63 - 3, ValueError), (1.0, TypeError), ("3", TypeError), (None, TypeError)):
+            with pytest.raises(error, match="offset"):
+                self.draw(3, offset=bad, rng=generator)
+        assert generator.bit_generator.state == before
+        with pytest.raises(ValueError, match="offset=3 continues a stream, but rng=None"):
+            self.draw(3, offset=np.int64(3), rng=None)
+
     def test_rng(self):
         a = self.draw(100, rng=1)
         assert same(a, self.draw(100, rng=1))

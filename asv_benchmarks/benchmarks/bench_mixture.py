@@ -171,6 +171,16 @@ class Distribution:
     def time_ppf(self, family):
         ns.mixture.ppf(self.q, **self.law)
 
+    def time_isf(self, family):
+        ns.mixture.isf(self.q, **self.law)
+
+    def track_error_of_isf(self, family):
+        """Largest error of the upper tail at upper quantiles down to 1e-200."""
+        q = 10.0 ** np.linspace(-200.0, -1.0, 200)
+        return float(np.max(np.abs(ns.mixture.sf(ns.mixture.isf(q, **self.law), **self.law) / q - 1.0)))
+
+    track_error_of_isf.unit = "relative error"
+
     def track_times_faster(self, family):
         from scipy import stats
 

@@ -12,13 +12,15 @@ from .common import FLOATS, LARGE, SMALL, few
 
 # Smallest tail probability on which the reference's kernels are meant to hold (see `ndtri`).
 FROM_TAIL = {"exp56": 7e-12, "exp1313": 2.9e-19, "exp1313_printed": 2.9e-19, "t2": 2.9e-19}
-METHODS = ("fast", "accurate", "log", "exp56", "exp1313", "exp1313_printed", "t2")
+METHODS = ("fast", "accurate", "correct", "log", "exp56", "exp1313", "exp1313_printed", "t2")
 
 
 def options(method, dtype):
-    """Keyword arguments of `ndtri`; methods that do not exist in float32 are skipped."""
+    """Keyword arguments of `ndtri`; methods that do not exist in a float type are skipped."""
     if dtype == "float32" and method in ("exp1313", "exp1313_printed", "t2"):
         raise NotImplementedError("a double-precision method")
+    if dtype == "float64" and method == "correct":
+        raise NotImplementedError("it rounds to float32")
     return {"log": True} if method == "log" else {"method": method}
 
 

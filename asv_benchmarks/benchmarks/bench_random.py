@@ -57,6 +57,22 @@ class Draws:
         self.draw(*datasets.LAWS[law], LARGE, out=self.out, **self.options)
 
 
+class Blocks:
+    """A block that begins within a group of the stream: what ``offset`` costs."""
+
+    params = [list(datasets.LAWS), [0, 1001]]
+    param_names = ["law", "offset"]
+
+    def setup(self, law, offset):
+        self.out = np.empty(SMALL)
+        self.draw = getattr(ns.random, law)
+        self.options = dict(rng=1, device="cpu", workers=1, offset=offset)
+        self.time_16384_values(law, offset)
+
+    def time_16384_values(self, law, offset):
+        self.draw(*datasets.LAWS[law], out=self.out, **self.options)
+
+
 class Memory:
     def setup(self):
         self.out = np.empty(LARGE)
@@ -93,5 +109,25 @@ class Mean:
         x = getattr(ns.random, law)(*datasets.LAWS[law], n, rng=1, dtype=dtype, device="cpu")
         mean, deviation = _MOMENTS[law](*datasets.LAWS[law])
         return abs(x.mean(dtype=np.float64) - mean) / (deviation / math.sqrt(n))
+
+    track_mean.unit = "standard errors"
+
+
+class ScalarDraws:
+    """Draws of `numbastats.scalar` in a loop of the user's own, and the distance of their mean from the exact one."""
+
+    params = [list(datasets.SCALAR_DRAWS)]
+    param_names = ["distribution"]
+
+    def setup(self, name):
+        self.fill = datasets.scalar_draws(name, SMALL)
+        self.fill()
+
+    def time_16384_values(self, name):
+        self.fill()
+
+    def track_mean(self, name):
+        _, _, mean, deviation = datasets.SCALAR_DRAWS[name]
+        return abs(self.fill().mean() - mean) / (deviation / math.sqrt(SMALL))
 
     track_mean.unit = "standard errors"

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.special
 from numba import cuda, njit
 
-from numbastats._core.kernel import REGISTRY, Kernel, build
-from numbastats.scalar import elementary, loops, special
+from numbastats._core.kernel import REGISTRY, Kernel, build, device_function
+from numbastats.scalar import bessel, counts, elementary, incomplete, loops, samplers, special
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.philox import philox4x32, philox4x32_words
 
@@ -338,6 +338,31 @@ for _arguments in (
     ("hazard", _z64, _z32, lambda mp, t: mp.npdf(t) / mp.ncdf(-t)),
 ):
     _add(special, *_arguments)
+_add(special, "digamma", spread(1e-3, 1e6), spread(1e-3, 1e6), lambda mp, x: mp.digamma(x), None, scipy.special.digamma)
+_add(special, "gammaln1p", uniform(0.0, 0.5), uniform(0.0, 0.5), lambda mp, x: mp.loggamma(1 + x))
+_add(special, "stirling_rest", spread(8.0, 1e6), spread(8.0, 1e6), None)
+_ratio, _scaled_order = spread(1e-3, 80.0), spread(1e-3, 1e5)
+for _name, _range, _exact, _peer in (
+    ("i0", _ratio, lambda mp, x: mp.besseli(0, x), scipy.special.i0),
+    ("i1", _ratio, lambda mp, x: mp.besseli(1, x), scipy.special.i1),
+    ("i0e", _scaled_order, lambda mp, x: mp.besseli(0, x) * mp.exp(-x), scipy.special.i0e),
+    ("i1e", _scaled_order, lambda mp, x: mp.besseli(1, x) * mp.exp(-x), scipy.special.i1e),
+    ("k0", _ratio, lambda mp, x: mp.besselk(0, x), scipy.special.k0),
+    ("k1", _ratio, lambda mp, x: mp.besselk(1, x), scipy.special.k1),
+    ("k0e", _scaled_order, lambda mp, x: mp.besselk(0, x) * mp.exp(x), scipy.special.k0e),
+    ("k1e", _scaled_order, lambda mp, x: mp.besselk(1, x) * mp.exp(x), scipy.special.k1e),
+    ("exp1", _ratio, lambda mp, x: mp.e1(x), scipy.special.exp1),
+    ("expi", _ratio, lambda mp, x: mp.ei(x), scipy.special.expi),
+):
+    _add(bessel, _name, _range, _range, _exact, None, _peer)
+_shape, _chance = spread(0.1, 1e3), uniform(0.01, 0.99)
+for _name, _second, _exact, _peer in (
+    ("gammainc", spread(0.1, 1e3), lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True), scipy.special.gammainc),
+    ("gammaincc", spread(0.1, 1e3), None, scipy.special.gammaincc),
+    ("gammaincinv", _chance, None, scipy.special.gammaincinv),
+    ("gammainccinv", _chance, None, scipy.special.gammainccinv),
+):
+    _add(incomplete, _name, (_shape, _second), (_shape, _second), _exact, None, _peer)
 _add(special, "ndtr_pair", _z64, _z32, lambda mp, x: (mp.ncdf(x), mp.ncdf(-x)), pair=True)
 _add(special, "log_ndtr_ratio", _z64, _z32, lambda mp, x: (_log_ndtr_exact(mp, x), mp.npdf(x) / mp.ncdf(x)), pair=True)
 
@@ -371,6 +396,39 @@ def random_kernel(law, dtype_name):
     import numbastats.random  # noqa: F401  (registers the kernels)
 
     return next(k for name, k in REGISTRY.items() if name.startswith(f"random.{law}") and dtype_name in k.dtypes)
+
+
+_draw = None  # bound by build
+
+
+def counts_cpu(out, k0, k1, stream, a, b):
+    for i in range(out.size):
+        out[i] = _draw(k0, k1, i, stream, a, b)
+
+
+@device_function
+def _poisson(k0, k1, item, stream, mean, unused):
+    return counts.poisson1(k0, k1, item, stream, mean)
+
+
+SCALAR_DRAWS = {  # by distribution: scalar draw, parameters, mean and standard deviation
+    "poisson 3": (_poisson, (3.0, 0.0), 3.0, 3.0**0.5),
+    "poisson 100": (_poisson, (100.0, 0.0), 100.0, 10.0),
+    "binomial 10": (counts.binomial1, (10.0, 0.3), 3.0, 2.1**0.5),
+    "binomial 1000": (counts.binomial1, (1000.0, 0.3), 300.0, 210.0**0.5),
+    "beta": (samplers.beta1, (2.0, 3.0), 0.4, 0.2),
+}
+
+
+def scalar_draws(name, n):
+    """n draws by a loop of the user's own, as a function without arguments."""
+    loop, out = build(counts_cpu, "serial", _draw=SCALAR_DRAWS[name][0]), np.empty(n)
+
+    def fill():
+        loop(out, np.uint32(1), np.uint32(2), np.uint32(128 << 24), *SCALAR_DRAWS[name][1])
+        return out
+
+    return fill
 
 
 def random_arguments(kernel, out, parameters):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -21,7 +22,7 @@ from numbastats._core.broadcast import (
     size_to_shape,
     total,
 )
-from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, is_integer
 from numbastats._core.kinds import (
     NUMPY,
     check_current,
@@ -36,7 +37,7 @@ from numbastats._core.kinds import (
     to_host,
     torch_to_numpy,
 )
-from numbastats._core.launch import CUDA_COST, CUDA_FROM, choose_device, launch_all
+from numbastats._core.launch import CUDA_COST, CUDA_FROM, GROUP, choose_device, launch, launch_all
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
@@ -391,18 +392,20 @@ class Draws(NamedTuple):
     refuse: Any = None  # raises for parameters without a distribution
 
 
-def draw(job, parameters, size, rng, dtype, out, device, workers, stream):
-    """Broadcast, key, launch: the common body of every random function, a `Draws`."""
+def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset=0):
+    """Broadcast, key, launch: the common body of every random function, a `Draws`; `offset` is the item of the first value."""
     like = first_array(parameters)
     parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, job.names, strict=True)]
     result_dtype(job.names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
     shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
+    n = total(shape)
+    if type(offset) is not int or offset:
+        offset = _check_offset(offset, n, rng)
     if job.refuse is not None:
         job.refuse(*parameters)
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
-    n = total(shape)
     where = choose_device(device, on_device=on_device or kind_of(like).on_device)
     check_workers(workers)
     if n:
@@ -412,13 +415,47 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream):
             args = _copies_where_overlapping(args, flat)
         fixed = (*key, stream_word(job.purpose, 0 if dtype == np.float64 else 1))
 
-        def slab(lo, hi):
-            return (*fixed, np.int64(lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
-
         kinds = [kind_of(out)]
         settle(kinds)
-        launch_all(kernel, slab, (flat,), n, device=where, workers=workers, cost=job.cost, stream=stream)
+        before = -offset % GROUP and min(n, -offset % GROUP)  # values before the first group of items that is drawn whole
+        if before:
+            _draw_head(kernel, fixed, offset, args, flat, before, where, stream)
+
+        def slab(lo, hi):
+            lo, hi = lo + before, hi + before
+            return (*fixed, np.int64(offset + lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
+
+        if n > before:
+            rest = flat[before:] if before else flat
+            launch_all(kernel, slab, (rest,), n - before, device=where, workers=workers, cost=job.cost, stream=stream)
         settle(kinds)
     if out is None and like is not None:
         return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result
+
+
+def _check_offset(offset, n, rng):
+    """The item of the first value as an int."""
+    if not is_integer(offset):
+        raise TypeError(f"offset is a {type(offset).__name__}; use an integer, the index of the first value in the stream")
+    offset = operator.index(offset)
+    if not 0 <= offset <= 2**63 - 1 - n:
+        raise ValueError(f"offset={offset} is out of range; use an integer from 0 to 2**63 - 1 less the number of draws")
+    if offset and rng is None:
+        raise ValueError(
+            f"offset={offset} continues a stream, but rng=None starts one that nobody knows; pass the integer or SeedSequence "
+            "of the other blocks as rng"
+        )
+    return offset
+
+
+def _draw_head(kernel, fixed, offset, args, flat, count, where, stream):
+    """The first values of a call that begins within a group: from the group's beginning, of which the last are kept."""
+    skip = offset % GROUP
+    args = [np.concatenate([np.repeat(a[:1], skip), a[:count]]) if isinstance(a, np.ndarray) else a for a in args]
+    head = np.empty(skip + count, flat.dtype)
+    launch(kernel, (*fixed, np.int64(offset - skip), *args, head), head.size, device=where, workers=1, stream=stream)
+    if isinstance(flat, np.ndarray):
+        flat[:count] = head[skip:]
+    else:
+        flat[:count].copy_to_device(head[skip:])

@@ -17,6 +17,7 @@ PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh start
 CUDA_COST = 1000.0  # nanoseconds per element of one core from which a host array's way to the GPU and back may pay: stable
 CUDA_FROM = 4_194_304  # densities and quantiles point by point; and nanoseconds of one core for all elements
 CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where results may be cut without changing a bit
+GROUP = 128  # a multiple of the groups and blocks of items that kernels of random numbers draw together
 SLAB = 64 * CHUNK  # elements per task handed to an executor
 SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
 LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once

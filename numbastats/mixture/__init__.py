@@ -11,7 +11,7 @@
 from numbastats.mixture.distributed import combine, em_update, partial_stats
 from numbastats.mixture.estimator import Mixture, MixtureBatch, MixtureFit
 from numbastats.mixture.fitting import fit, fit_many
-from numbastats.mixture.functions import cdf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
 from numbastats.mixture.paper import bulkem
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "em_update",
     "fit",
     "fit_many",
+    "isf",
     "logpdf",
     "partial_stats",
     "pdf",

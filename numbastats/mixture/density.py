@@ -37,7 +37,7 @@ def scores(x, family, par, wanted, device, workers, stats=None):
     flat = x.reshape(-1)
     outside = family.outside(np.where(np.isnan(flat), max(1.0, family.minimum), flat)) | np.isinf(flat)
     bad = outside | np.isnan(flat)
-    inside = np.where(bad, max(1.0, family.minimum) if family.name != "gaussian" else 0.0, flat)
+    inside = np.where(bad, max(1.0, family.minimum) if family.name != "normal" else 0.0, flat)
     used = par[:, par[0] > 0]
     scale = _scale(family, used)
     with np.errstate(over="ignore", under="ignore"):

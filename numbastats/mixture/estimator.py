@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal, Self, TypeAlias
@@ -87,8 +88,229 @@ class _Components:
         return self.centres
 
 
+class _Distribution:
+    """The fitted mixture as a distribution."""
+
+    def _distribution(self) -> dict[str, Any]:
+        """The arguments of the functions of `mixture`."""
+        raise NotImplementedError
+
+    def _place(self, device, workers):
+        """Where and by how many threads a density is computed."""
+        return dict(device=device, workers=workers)
+
+    def pdf(self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None) -> NDArray:
+        """Density of the fitted mixture, as `mixture.pdf`; for counts the probability.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.pdf`.
+
+        Returns
+        -------
+        array or scalar
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
+        (0.122626, 0.632121, 2.079442)
+        """
+        return functions.pdf(x, **self._distribution(), **self._place(device, workers))
+
+    def logpdf(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Logarithm of the density, as `mixture.logpdf`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers
+            As in `mixture.logpdf`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.logpdf(x, **self._distribution(), **self._place(device, workers))
+
+    def cdf(self, x: ArrayLike) -> NDArray:
+        """Distribution function of the fitted mixture, as `mixture.cdf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.cdf(x, **self._distribution())
+
+    def sf(self, x: ArrayLike) -> NDArray:
+        """Upper tail probability of the fitted mixture, as `mixture.sf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.sf(x, **self._distribution())
+
+    def ppf(self, q: ArrayLike) -> NDArray:
+        """Quantile function of the fitted mixture, as `mixture.ppf`.
+
+        Parameters
+        ----------
+        q : array_like
+            Probabilities.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.ppf(q, **self._distribution())
+
+    def isf(self, q: ArrayLike) -> NDArray:
+        """Quantile from an upper tail probability, as `mixture.isf`: accurate for small q.
+
+        Parameters
+        ----------
+        q : array_like
+            Probabilities.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.isf(q, **self._distribution())
+
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
+        """Draws from the fitted mixture, as `mixture.rvs`.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.rvs(**self._distribution(), size=size, rng=rng)
+
+    def mean(self) -> float:
+        """Mean of x under the fitted mixture, the weighted mean of `MixtureFit.component_means`.
+
+        Returns
+        -------
+        float
+            inf where a component has none (Pareto and inverse gamma distributions with heavy tails).
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> round(fit.mean(), 6), round(fit.std(), 6), round(fit.median(), 6), fit.interval(0.5)[1].round(6).item()
+        (3.0, 3.0, 2.079442, 4.158883)
+        """
+        return self._moments()[0]
+
+    def var(self) -> float:
+        """Variance of x under the fitted mixture: that within the components and that between their means.
+
+        Returns
+        -------
+        float
+            inf where a component has none. Relative error of a component's part up to 1e-13 (Weibull distributions; the others
+            1e-15).
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        References
+        ----------
+        G. McLachlan, D. Peel, "Finite Mixture Models" (2000), section 1.4.
+        """
+        return self._moments()[1]
+
+    def std(self) -> float:
+        """Standard deviation of x under the fitted mixture, the square root of `var`.
+
+        Returns
+        -------
+        float
+        """
+        return math.sqrt(self.var())
+
+    def median(self) -> float:
+        """The quantile at 1/2.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.ppf(0.5))
+
+    def interval(self, confidence: ArrayLike) -> tuple[NDArray, NDArray]:
+        """The interval with the probability `confidence` and equal tails.
+
+        Parameters
+        ----------
+        confidence : array_like
+            Probabilities of the interval, between 0 and 1.
+
+        Returns
+        -------
+        tuple of two arrays or scalars
+            `ppf` and `isf` at (1 - confidence)/2.
+
+        Raises
+        ------
+        ValueError
+            For values outside of [0, 1].
+        """
+        outside = 0.5 * (1.0 - np.asarray(confidence, np.float64))
+        if not ((outside >= 0.0) & (outside <= 0.5)).all():
+            raise ValueError(f"confidence={confidence!r} is no probability; use numbers from 0 to 1, such as 0.95")
+        return self.ppf(outside), self.isf(outside)
+
+    def _moments(self):
+        """Mean and variance of x."""
+        model = self._distribution()
+        family, w = family_of(model["family"]), model["weights"] / model["weights"].sum()
+        used = w > 0.0
+        w, m = w[used], model["centres"][used]
+        p = model["params"][used] if family.two else np.full(m.size, np.nan)
+        means, variances = family.component_means(m, p), family.component_variances(m, p)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(w @ means)
+            if not np.isfinite(means).all() or np.isinf(variances).any():
+                return mean, math.inf
+            return mean, float(w @ (variances + (means - mean) ** 2))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class MixtureFit(_Components):
+class MixtureFit(_Distribution, _Components):
     """Mixture fitted to one data set.
 
     Attributes
@@ -159,103 +381,33 @@ class MixtureFit(_Components):
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
-    def pdf(self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None) -> NDArray:
-        """Density of the fitted mixture, as `mixture.pdf`.
-
-        Parameters
-        ----------
-        x : array_like
-        device, workers
-            As in `mixture.pdf`.
+    def to_frame(self) -> Any:
+        """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
 
         Returns
         -------
-        array or scalar
-
-        Raises
-        ------
-        ValueError
-            Where the fit has no parameters.
+        pandas.DataFrame, or dict of numpy.ndarray where pandas is not installed
+            A row for each component, in the order of the fit; columns "weight", the names of `parameters`, "mean_of_x" and
+            "sd_of_x", then "se_weight" and "se_" before the names of the parameters. Copies: changes do not reach the fit.
 
         Examples
         --------
-        >>> import numbastats as ns
-        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
-        >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
-        (0.122626, 0.632121, 2.079442)
+        >>> import numpy as np, numbastats as ns
+        >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
+        >>> list(ns.mixture.fit(x, 1, family="lognormal").to_frame())
+        ['weight', 'mean_log', 'variance_log', 'mean_of_x', 'sd_of_x']
         """
-        return functions.pdf(x, **self._distribution(), device=device, workers=workers)
-
-    def logpdf(
-        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
-    ) -> NDArray:
-        """Logarithm of the density, as `mixture.logpdf`.
-
-        Parameters
-        ----------
-        x : array_like
-        device, workers
-            As in `mixture.logpdf`.
-
-        Returns
-        -------
-        array or scalar
-        """
-        return functions.logpdf(x, **self._distribution(), device=device, workers=workers)
-
-    def cdf(self, x: ArrayLike) -> NDArray:
-        """Distribution function of the fitted mixture, as `mixture.cdf`.
-
-        Parameters
-        ----------
-        x : array_like
-
-        Returns
-        -------
-        array or scalar
-        """
-        return functions.cdf(x, **self._distribution())
-
-    def sf(self, x: ArrayLike) -> NDArray:
-        """Upper tail probability of the fitted mixture, as `mixture.sf`.
-
-        Parameters
-        ----------
-        x : array_like
-
-        Returns
-        -------
-        array or scalar
-        """
-        return functions.sf(x, **self._distribution())
-
-    def ppf(self, q: ArrayLike) -> NDArray:
-        """Quantile function of the fitted mixture, as `mixture.ppf`.
-
-        Parameters
-        ----------
-        q : array_like
-            Probabilities.
-
-        Returns
-        -------
-        array or scalar
-        """
-        return functions.ppf(q, **self._distribution())
-
-    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
-        """Draws from the fitted mixture, as `mixture.rvs`.
-
-        Parameters
-        ----------
-        size : int or tuple of int, optional
-        rng : None, int, SeedSequence or Generator
-
-        Returns
-        -------
-        array or scalar
-        """
-        return functions.rvs(**self._distribution(), size=size, rng=rng)
+        family = family_of(self.family)
+        columns = {"weight": self.weights} | self.parameters
+        columns["mean_of_x"] = family.component_means(self.centres, self.params)
+        columns["sd_of_x"] = np.sqrt(family.component_variances(self.centres, self.params))
+        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
+        columns = {name: np.array(values) for name, values in columns.items()}
+        try:
+            import pandas
+        except ImportError:
+            return columns
+        return pandas.DataFrame(columns)
 
     def predict_proba(
         self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
@@ -393,7 +545,7 @@ class MixtureBatch(_Components):
         return MixtureFit(**values)
 
 
-class Mixture(Estimator):
+class Mixture(_Distribution, Estimator):
     """One-dimensional mixture model.
 
     Parameters
@@ -423,7 +575,7 @@ class Mixture(Estimator):
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])[:, None]
-    >>> model = ns.mixture.Mixture(2, family="gaussian", rng=0).fit(X)
+    >>> model = ns.mixture.Mixture(2, family="normal", rng=0).fit(X)
     >>> model.means_.round().tolist(), model.predict([[-2.0], [3.0]]).tolist()
     ([-2.0, 3.0], [0, 1])
     """
@@ -498,6 +650,12 @@ class Mixture(Estimator):
     def means_(self):
         """Means of the components, of families whose centres are the means of x."""
         return self._fitted().means
+
+    def _distribution(self):
+        return self._fitted()._distribution()
+
+    def _place(self, device, workers):
+        return dict(device=device or self.device, workers=self.workers if workers is None else workers)
 
     def _fitted(self):
         if not hasattr(self, "result_"):

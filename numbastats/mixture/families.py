@@ -75,6 +75,33 @@ class Family:
         size = m / self.shape * (2.0 if self.transform == "half_square" else 1.0)
         return size**power * math.exp(math.lgamma(self.shape + power) - math.lgamma(self.shape))
 
+    def component_variances(self, m, p):
+        """Variances of x from the parameters, infinite where the variance or the mean is."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            mean = self.component_means(m, p)
+            if self.transform == "identity":
+                return p.copy() if self.base == fam.GAUSSIAN else m * self._variance_over_mean(m, p)
+            if self.transform == "log":
+                return mean * mean * np.expm1(p)
+            if self.transform == "reciprocal":
+                if self.base == fam.INVERSE_GAUSSIAN:
+                    return (1.0 / m + 2.0 / p) / p
+                return np.where(p > 2.0, mean * mean / (p - 2.0), np.where(np.isnan(p), p, math.inf))
+            if self.transform == "log_ratio":
+                return np.where(m < 0.5, mean * mean * (m * m) / (1.0 - 2.0 * m), np.where(np.isnan(m), m, math.inf))
+        power = 1.0 / (self.constant if self.transform == "power" else 2.0)
+        return mean * mean * math.expm1(_second_difference(self.shape, power))
+
+    def _variance_over_mean(self, m, p):
+        """Of a base family of positive numbers or counts."""
+        if self.base == fam.INVERSE_GAUSSIAN:
+            return m / p * m
+        if self.base == fam.GAMMA:
+            return m / p
+        if self.base == fam.FIXED_GAMMA:
+            return m / self.shape
+        return np.ones_like(m) if self.base == fam.POISSON else 1.0 + m
+
     @property
     def two(self):
         """Whether a component has a dispersion besides its mean."""
@@ -97,7 +124,7 @@ class Family:
     @property
     def minimum(self):
         """Largest lower bound of the support, -inf for the real line."""
-        if self.name == "gaussian":
+        if self.name == "normal":
             return -math.inf
         return self.constant if self.transform == "log_ratio" else 0.0
 
@@ -205,7 +232,7 @@ FAMILIES = {
     f.name: f
     for f in (
         Family("inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda"),
-        Family("gaussian", fam.GAUSSIAN, "variance"),
+        Family("normal", fam.GAUSSIAN, "variance"),
         Family("gamma", fam.GAMMA, "shape"),
         Family("lognormal", fam.GAUSSIAN, "variance_log", "log", (0.0, 0.0, -1.0)),
         Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal", (0.0, 2.0, 0.0)),
@@ -223,15 +250,15 @@ FAMILIES = {
 def family_of(family) -> Family:
     """Family by name, or ``("weibull", k)``, ``("pareto", minimum)``, ``("gamma", shape)`` with a fixed constant."""
     known = (
-        f"one of {', '.join(map(repr, FAMILIES))} ('normal' is 'gaussian'), or ('weibull', shape), ('pareto', minimum), "
+        f"one of {', '.join(map(repr, FAMILIES))} ('gaussian' is 'normal'), or ('weibull', shape), ('pareto', minimum), "
         "('gamma', shape) with a positive constant"
     )
     if family is None:
-        raise TypeError(f"family is missing: name the distribution of the components, as in family='gaussian'. Use {known}")
+        raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")
     if isinstance(family, Family):
         return family
-    if isinstance(family, str) and family == "normal":
-        family = "gaussian"
+    if isinstance(family, str) and family == "gaussian":
+        family = "normal"
     if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):
         name, value = family[0], float(family[1])
         if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
@@ -243,6 +270,15 @@ def family_of(family) -> Family:
     elif isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
     raise ValueError(f"family={family!r} is not known; use {known}")
+
+
+def _second_difference(a, h):
+    """log Gamma(a + 2 h) - 2 log Gamma(a + h) + log Gamma(a), also where h is small: 1e-13 relative."""
+    from scipy.special import polygamma
+
+    if h > 0.05 * (a + h):
+        return math.lgamma(a + 2.0 * h) - 2.0 * math.lgamma(a + h) + math.lgamma(a)
+    return float(sum(2.0 * h**n / math.factorial(n) * polygamma(n - 1, a + h) for n in (2, 4, 6, 8, 10, 12)))
 
 
 def log_ratio(y, m):

@@ -72,7 +72,7 @@ def fit_many(  # noqa: PLR0913
         With candidates every one is fitted and `criterion` chooses per data set, among certified fits. Where K components do
         worse than K - 1, starts that split a component are added.
     family : str or tuple
-        Required: a name in the table of families below, or a tuple of a name and a fixed constant; "normal" is "gaussian".
+        Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal".
         Poisson and geometric counts start at 0; NumPy's geometric draws start at 1. Distributions on (0, inf) refuse zeros,
         except those whose density at 0 is finite and positive, such as the exponential and the half-normal.
     offsets : array of int, shape (D + 1,), optional
@@ -142,7 +142,7 @@ def fit_many(  # noqa: PLR0913
     ============================= ================ ============ ==============================================
     family                        centres          params       in other words
     ============================= ================ ============ ==============================================
-    "gaussian"                    mean             variance
+    "normal"                      mean             variance
     "inverse_gaussian"            mean             lambda
     "gamma"                       mean             shape        scale = mean/shape
     "lognormal"                   mean_log         variance_log mean and variance of log x
@@ -224,7 +224,7 @@ def fit(
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(1)
     >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
-    >>> result = ns.mixture.fit(x, range(1, 4), family="gaussian", rng=0)
+    >>> result = ns.mixture.fit(x, range(1, 4), family="normal", rng=0)
     >>> result.n_components, result.means.round().tolist()
     (2, [-2.0, 3.0])
     """

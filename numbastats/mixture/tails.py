@@ -136,7 +136,7 @@ def tail(y, family, par, upper):
 
 def probability(x, family, par, upper):
     """Probability of values up to x, or above it; NaN for NaN."""
-    positive = family.name != "gaussian" and not family.discrete
+    positive = family.name != "normal" and not family.discrete
     at = np.maximum(x, family.minimum) if positive else x
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         out = tail(np.asarray(family.forward(at)), family, par, upper != family.decreasing)
@@ -184,14 +184,15 @@ def _root(f, x, step, lowest, highest):
         t = np.where((level * level < place) & ((1.0 - level) ** 2 < 1.0 - place), t, 0.5)
 
 
-def _count_quantile(p, family, par, dtype):
-    """The smallest counts whose distribution function, as a number of the results' type, is at least p."""
+def _count_quantile(p, family, par, dtype, upper):
+    """The smallest counts whose lower tail, as a number of the results' type, is at least p, or whose upper is at most p."""
     lo, hi = np.full(p.shape, -1.0), np.full(p.shape, np.ceil(float(par[0] @ par[1])))
 
     def below(y):
-        return tail(y, family, par, False).astype(dtype) < p
+        part = tail(y, family, par, upper).astype(dtype)
+        return part > p if upper else part < p
 
-    while (more := below(hi) & (p < 1)).any():
+    while (more := below(hi) & (p > 0 if upper else p < 1)).any():
         hi = np.where(more, 4.0 * hi, hi)
     while not (((middle := np.floor(0.5 * (lo + hi))) <= lo) | (middle >= hi)).all():
         under = below(middle)
@@ -199,18 +200,22 @@ def _count_quantile(p, family, par, dtype):
     return hi
 
 
-def quantile(q, family, par, dtype):
-    """Quantiles, to the last bits of the distribution function; for counts of that in the results' type."""
+def quantile(q, family, par, dtype, of_upper=False):
+    """Quantiles, to the last bits of the distribution function; for counts of that in the results' type.
+
+    q are lower tail probabilities of x, or upper ones.
+    """
     from scipy.special import ndtri
 
     good = (q >= 0) & (q <= 1)
     p = np.where(good, q, 0.5)
-    p, rest = (1.0 - p, p) if family.decreasing else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
-    first, last = (rest >= 1, rest <= 0) if family.decreasing else (p <= 0, p >= 1)
+    swap = family.decreasing != of_upper
+    p, rest = (1.0 - p, p) if swap else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
+    first, last = (rest >= 1, rest <= 0) if swap else (p <= 0, p >= 1)
     y = np.where(first, -math.inf if family.base == fam.GAUSSIAN else 0.0, math.inf)
     centre = float(par[0] @ par[1])
     if family.discrete:
-        hi = _count_quantile(p, family, par, dtype)
+        hi = _count_quantile(rest if of_upper else p, family, par, dtype, of_upper)
         y = np.where(first | last, y, hi)
     for upper in () if family.discrete else (False, True):  # by the smaller tail
         which = ((p > 0.5) == upper) & ~first & ~last

@@ -7,10 +7,18 @@ and `in_step`, which makes loops over them faster:
 ``elementary``
     exp, log, pow, sin, cos, tanh and others that vectorise.
 ``special``
-    erf, erfc, erfcx, gammaln, ndtr, log_ndtr, hazard.
+    erf, erfc, erfcx, gammaln, digamma, ndtr, log_ndtr, hazard.
+``normal``
+    erfinv, erfcinv and the quantiles.
+``incomplete``
+    gammainc, gammaincc, betainc, betaincc, their inverses, logarithms of Poisson and binomial probabilities.
+``bessel``
+    i0, i1, k0, k1, each also scaled; the exponential integrals exp1 and expi.
 ``samplers``, ``philox``
     Draws in your own loops, such as ``normal1(k0, k1, item, stream, loc, scale)``: the same for the same key words, item and
     stream, whichever thread asks.
+``counts``
+    poisson1 and binomial1 in the same manner; beta1 is in ``samplers``.
 ``hyperbolic``
     Bessel functions K, densities of Student's t and the generalised hyperbolic family.
 
@@ -46,6 +54,12 @@ Examples
 ...     return total / n
 >>> bool(abs(mean_lognormal(1, 2, 100_000) - np.exp(0.5)) < 0.03)
 True
+>>> from numbastats.scalar.incomplete import gammaincc
+>>> @numba.njit
+... def chi_square_sf(x, df):
+...     return gammaincc(0.5 * df, 0.5 * x)
+>>> round(chi_square_sf(3.84, 1.0), 4)
+0.05
 """
 
 from numbastats.scalar.bits import in_step

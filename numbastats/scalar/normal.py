@@ -21,7 +21,7 @@ from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, real, to_bits
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
-__all__ = ["ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
+__all__ = ["erfcinv", "erfinv", "ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
 
 _C = 1.1875  # three significant bits: sums with it lose nothing that matters
 LN2, LN2_LO = 0.6931471805599453, 2.3190468138462996e-17
@@ -241,6 +241,40 @@ def accurate32_fused(u, loc, scale, sign, edge):
     return np.float32(x)
 
 
+# Correct rounding to float32. Of all float32 t in (0, 1/2], these 14 have a quantile within 4 ulp of double precision of the
+# middle between two float32; found by trying all of them, judged in 50 digits. For all others a double within 4 ulp of the
+# quantile rounds to the right float32.
+
+
+@device_function
+def _rounded_right(t, q):
+    """The right float32 |quantile| at these t, else q."""
+    q = np.float32(12.973003387451172) if t == np.float32(8.703726804734268e-39) else q
+    q = np.float32(12.909832954406738) if t == np.float32(1.980809928401431e-38) else q
+    q = np.float32(10.996400833129883) if t == np.float32(1.9884594730035208e-28) else q
+    q = np.float32(10.901533126831055) if t == np.float32(5.666540415854123e-28) else q
+    q = np.float32(10.426857948303223) if t == np.float32(9.348398622511929e-26) else q
+    q = np.float32(9.155525207519531) if t == np.float32(2.7047133897800426e-20) else q
+    q = np.float32(8.99023723602295) if t == np.float32(1.233481389681418e-19) else q
+    q = np.float32(8.246694564819336) if t == np.float32(8.141828258029614e-17) else q
+    q = np.float32(7.632514476776123) if t == np.float32(1.1510908396708715e-14) else q
+    q = np.float32(7.539302825927734) if t == np.float32(2.3624487511652442e-14) else q
+    q = np.float32(7.471955299377441) if t == np.float32(3.95058538291658e-14) else q
+    q = np.float32(5.098809242248535) if t == np.float32(1.7089817561100062e-07) else q
+    q = np.float32(5.050321578979492) if t == np.float32(2.2053318105008657e-07) else q
+    q = np.float32(2.874859094619751) if t == np.float32(0.0020210384391248226) else q
+    return q
+
+
+@device_function
+def correct32_fused(u, loc, scale, sign, edge):
+    """The quantile rounded correctly to float32 for loc = 0 and scale = 1; for others as `accurate32_fused`."""
+    x = accurate32_fused(u, loc, scale, sign, edge)
+    q = _rounded_right(tail_of(u), abs(x))
+    standard = (loc == np.float32(0.0)) & (scale == np.float32(1.0))
+    return np.float32(math.copysign(q, x)) if standard else x
+
+
 # --- quantile of exp(lp) ---------------------------------------------------------------------------------------
 
 _far_from = by_dtype(device_function(lambda x: 700.0), device_function(lambda x: np.float32(100.0)))
@@ -438,3 +472,33 @@ def ndtri_log1(lp):
     lp = real(lp)
     T = type(lp)
     return log_fused(lp, T(0.0), T(1.0), T(1.0), T(0.0))
+
+
+@device_function
+def erfinv(x):
+    """The inverse error function, -1 <= x <= 1; relative error at most 6e-16 (float32 3e-7), next to 0 and to 1 as well."""
+    x = real(x)
+    T = type(x)
+    t = abs(x)
+    v = -log1p(-t)
+    z = r_form(v if t < T(1.0) else T(1.0), T(math.sqrt((v if t < T(1.0) else T(1.0)) + T(LN2))))
+    z = T(_SQRT_HALF) * z if t < T(1.0) else (T(np.inf) if t == T(1.0) else T(np.nan))
+    return T(math.copysign(z, x))
+
+
+@device_function
+def erfcinv(y):
+    """The inverse of erfc, 0 <= y <= 2; relative error at most 6e-16 (float32 3e-7), subnormal y and the zero at 1 included."""
+    y = real(y)
+    T = type(y)
+    rest = T(2.0) - y
+    t = y if y < rest else rest
+    v = -log(t)
+    proper = (t > T(0.0)) & (t <= T(1.0))
+    v = v if proper else T(1.0)
+    z = T(_SQRT_HALF) * r_form(v, T(math.sqrt(v + T(LN2))))
+    z = z if proper else (T(np.inf) if t == T(0.0) else T(np.nan))
+    return z if y < rest else -z
+
+
+_SQRT_HALF = 0.7071067811865476

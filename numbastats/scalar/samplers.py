@@ -23,6 +23,7 @@ from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and
 from numbastats.scalar.special import mills_right, ndtr_pair
 
 __all__ = [
+    "beta1",
     "exponential1",
     "exponential_from_words",
     "gamma1",
@@ -378,13 +379,14 @@ def gamma_from_words(w0, w1, w2, w3, shape):
 
 
 _BOOST = np.uint32(0xFFFFFFFF)  # the draw number of the uniform number that a shape below 1 needs besides its tries
+_SECOND, _SECOND_BOOST = np.uint32(0x80000000), np.uint32(0xFFFFFFFE)  # draw numbers of a second gamma draw of the item
 
 
 @device_function
-def _gamma_parts(k0, k1, item, stream, shape, first, draw):
+def _gamma_parts(k0, k1, item, stream, shape, first, draw, boost):
     """g, e with g exp(-e) a Gamma(shape) draw: for shape < 1, g is Gamma(shape + 1) and e an exponential over shape.
 
-    `first` is the result of the tries before number `draw`, -1 if there is none.
+    `first` is the result of the tries before number `draw`, -1 if there is none; `boost` the number of the exponential's draw.
     """
     T = type(shape)
     low, high = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32))
@@ -397,7 +399,7 @@ def _gamma_parts(k0, k1, item, stream, shape, first, draw):
         draw = np.uint32(draw + np.uint32(1))
     e = T(0.0)
     if shape < T(1.0):
-        w0, w1, w2, w3 = philox4x32(low, high, _BOOST, stream, k0, k1)
+        w0, w1, w2, w3 = philox4x32(low, high, boost, stream, k0, k1)
         e = _neg_log(word_bits(w0, w1, shape)) / shape
         e = _huge(shape) if e > _huge(shape) else e
     return g, e
@@ -415,7 +417,7 @@ def gamma1(k0, k1, item, stream, shape, scale):
     """The Gamma(shape, scale) draw of an item; 0 for shape 0, inf for shape inf, NaN for a negative shape or scale."""
     shape = real(shape)
     T = type(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0, _BOOST)
     return _gamma_value(g, e, scale)
 
 
@@ -423,7 +425,7 @@ def gamma1(k0, k1, item, stream, shape, scale):
 def gamma_resume1(k0, k1, item, stream, shape, scale, first):
     """`gamma1` after `first`, what `gamma_from_words` made of the block of draw 0, -1 included: the same number."""
     shape = real(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape, first, 1)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, first, 1, _BOOST)
     return _gamma_value(g, e, scale)
 
 
@@ -432,8 +434,24 @@ def log_gamma1(k0, k1, item, stream, shape):
     """The logarithm of `gamma1` at scale 1: finite also where the draw itself underflows (small shapes)."""
     shape = real(shape)
     T = type(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0, _BOOST)
     return log(g) - e
+
+
+@device_function
+def beta1(k0, k1, item, stream, a, b):
+    """The Beta(a, b) draw of an item, from two gamma draws; NaN unless a and b are positive and finite.
+
+    The odds are formed in logarithms, so that small draws keep their relative precision; for small a and b it may be 0 or 1.
+    """
+    a, b = real(a), real(b)
+    T = type(a)
+    g, e = _gamma_parts(k0, k1, item, stream, a, T(-1.0), 0, _BOOST)
+    h, f = _gamma_parts(k0, k1, item, stream, b, T(-1.0), _SECOND, _SECOND_BOOST)
+    odds = h / g
+    odds = odds if e == T(0.0) and f == T(0.0) else exp(log(odds) + (e - f))
+    x = T(1.0) / (T(1.0) + odds)
+    return x if a > T(0.0) and b > T(0.0) and a < T(np.inf) and b < T(np.inf) else T(np.nan)
 
 
 # --- items for blocked loops: two numbers from the block of draw 0, one vectorised try, and the rest in scalar code --

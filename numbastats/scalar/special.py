@@ -1,4 +1,4 @@
-"""Error functions, the normal distribution function and its logarithm, the Mills ratio, log-gamma.
+"""Error functions, the normal distribution function and its logarithm, the Mills ratio, log-gamma, digamma.
 
 Everything about the normal tail comes from one polynomial, that of the Mills ratio M(t) = Phi(-t)/phi(t): with
 r = 1/(t + c) and u = (t - c)/(t + c),
@@ -20,14 +20,16 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, horner, muladd, real
-from numbastats.scalar.elementary import exp, log, log1p
+from numbastats.scalar.elementary import exp, log, log1p, sincospi
 
 __all__ = [
+    "digamma",
     "erf",
     "erfc",
     "erfcx",
     "gamma_half_ratio",
     "gammaln",
+    "gammaln1p",
     "hazard",
     "log_ndtr",
     "log_ndtr_ratio",
@@ -35,6 +37,7 @@ __all__ = [
     "mills_right",
     "ndtr",
     "ndtr_pair",
+    "stirling_rest",
 ]
 
 _LOG_SQRT_2PI = 0.9189385332046727
@@ -414,3 +417,87 @@ def gamma_half_ratio(x):
     w = T(1.0) / (y * y)
     large = muladd(w, _half_polynomial(w), T(1.0)) / T(math.sqrt(y))
     return T(np.nan) if x < T(0.0) else (large * a / b if small else large)
+
+
+@device_function
+def stirling_rest(x):
+    """Log Gamma(x) - (x - 1/2) log x + x - log(2 pi)/2 for x >= 8, the logarithm of Gamma* in DLMF 5.11.3; 3e-17 absolute."""
+    x = real(x)
+    r = type(x)(1.0) / x
+    return r * _stirling_polynomial(r * r)
+
+
+@device_function
+def gammaln1p(x):
+    """Log Gamma(1 + x) for 0 <= x <= 1; relative error at most 7e-16 (float32 4e-7) up to x = 1/2, absolute beyond."""
+    x = real(x)
+    T = type(x)
+    near = muladd(x, _lgamma_polynomial(x), -log1p(x))
+    return near if x <= T(0.5) else gammaln(T(1.0) + x)
+
+
+# psi(x)/(x - x0) in x - 3/2 on [1, 2], x0 its zero: 2.7e-18 relative, rounded 4.9e-17.
+_DIGAMMA = horner(
+    0.9510558760318328,
+    -0.4236274212814606,
+    0.24054248424078697,
+    -0.14840492305388092,
+    0.09498872445289039,
+    -0.06192213327548831,
+    0.040760833940846085,
+    -0.026975796659787055,
+    0.017907248317313294,
+    -0.011908220105959716,
+    0.007927021796868154,
+    -0.005279937255532708,
+    0.003518106563802472,
+    -0.0023454947397380833,
+    0.0015633696313653504,
+    -0.0010364584817312839,
+    0.0006909255761282986,
+    -0.00048595039220036254,
+    0.00032395945401345196,
+    -0.00014480643368061614,
+    9.653646261410062e-05,
+    -0.0001782188548855923,
+    0.00011881232908510335,
+)
+_PSI_ZERO, _PSI_ZERO_LO = 1.4616321449683622, 9.549995429965697e-17
+_psi_zero_rest = by_dtype(
+    device_function(lambda x: _PSI_ZERO_LO), device_function(lambda x: np.float32(_PSI_ZERO - float(np.float32(_PSI_ZERO))))
+)
+# -(psi(x) - log x + 1/(2 x)) x^2 in 1/x^2: B(2 k)/(2 k), DLMF 5.11.2; for x >= 8 the first term left out is below 1e-17.
+_PSI_FAR = horner(
+    1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364, -174611 / 6600, 77683 / 276
+)
+
+
+@device_function
+def digamma(x):
+    """The digamma function, the derivative of `gammaln`; NaN at the negative integers, -inf at 0.
+
+    Relative error at most 5e-16 for x > 0, the zero at 1.46 included (float32 3e-7); for x < 0 5e-16 of the larger of psi(1 - x)
+    and pi cot(pi x). Recurrence to [1, 2), the series of DLMF 5.11.2 from 8 on, reflection (DLMF 5.5.4) below 0.
+    """
+    x = real(x)
+    T = type(x)
+    left = x < T(0.0)
+    z = T(1.0) - x if left else x
+    # z < 8: steps down to y in [1, 2), or one up from below 1
+    y, total = z, T(0.0)
+    for _ in range(6):
+        step = (y >= T(2.0)) & (z < T(8.0))
+        y = y - T(1.0) if step else y
+        total = total + T(1.0) / y if step else total
+    low = z < T(1.0)
+    y = z + T(1.0) if low else (y if z < T(8.0) else T(1.5))
+    total = -T(1.0) / z if low else total
+    near = muladd((y - T(_PSI_ZERO)) - _psi_zero_rest(x), _DIGAMMA(y - T(1.5)), total)
+    r = T(1.0) / z
+    w = r * r
+    far = log(z) - muladd(T(0.5), r, w * _PSI_FAR(w))
+    value = far if z >= T(8.0) else near
+    s, c = sincospi(x)
+    other = value - T(math.pi) * (c / s)
+    other = other if s != T(0.0) else T(np.nan)
+    return other if left else (value if z < T(np.inf) else z)

@@ -459,7 +459,7 @@ def isf(
 
 @as_pdf
 @names_ours
-def rvs(
+def rvs(  # noqa: PLR0913
     alpha: ArrayLike,
     beta: ArrayLike,
     loc: ArrayLike = 0.0,
@@ -467,6 +467,7 @@ def rvs(
     size: int | tuple[int, ...] | None = None,
     *,
     rng: Any = None,
+    offset: int = 0,
     param: Param = "S0",
     dtype: DTypeLike | None = None,
     out: Any = None,
@@ -482,6 +483,8 @@ def rvs(
         Shape of the result; by default that of the parameters.
     rng : None, int, numpy.random.SeedSequence or numpy.random.Generator
         Source of the key; see `numbastats.random`.
+    offset : int, optional
+        Index of the first value in the stream of the key, for blocks of one array; see `numbastats.random`.
 
     Returns
     -------
@@ -492,7 +495,7 @@ def rvs(
     Raises
     ------
     TypeError, ValueError
-        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `dtype`, `out` or `device`.
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `offset`, `dtype`, `out` or `device`.
 
     Notes
     -----
@@ -514,7 +517,7 @@ def rvs(
     is_s1(param)
     arrays = any(np.size(v) != 1 for v in (alpha, beta, loc, scale))
     job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
-    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream)
+    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream, offset)
 
 
 def convert(

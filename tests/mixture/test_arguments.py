@@ -255,17 +255,19 @@ def test_masked_weights_count_as_none():
 )
 def test_a_family_is_required(call):
     """An inverse Gaussian mixture was taken for whatever had been fitted."""
-    with pytest.raises(TypeError, match=r"family is missing.*family='gaussian'.*'lognormal'.*\('weibull', shape\)"):
+    with pytest.raises(TypeError, match=r"family is missing.*family='normal'.*'lognormal'.*\('weibull', shape\)"):
         call()
 
 
-def test_normal_is_gaussian():
+def test_gaussian_is_normal():
+    """All rooms say "normal", and understand "gaussian"."""
     x = np.random.default_rng(1).normal(size=100)
-    fit, batch = mixture.fit(x, 1, family="normal"), mixture.fit_many([x], 1, family="normal")
-    assert (
-        fit.family == batch.family == batch[0].family == mixture.Mixture(1, family="normal").fit(x).result_.family == "gaussian"
-    )
-    assert mixture.pdf(0.3, [1.0], [0.0], [1.0], family="normal") == pytest.approx(scipy.stats.norm.pdf(0.3), rel=1e-15)
+    for name in ("normal", "gaussian"):
+        fit, batch = mixture.fit(x, 1, family=name), mixture.fit_many([x], 1, family=name)
+        model = mixture.Mixture(1, family=name).fit(x)
+        assert fit.family == batch.family == batch[0].family == model.result_.family == "normal" and model.family == name
+        assert mixture.pdf(-0.3, [1.0], [0.0], [1.0], family=name) == pytest.approx(scipy.stats.norm.pdf(0.3), rel=1e-15)
+        assert mixture.cdf(-0.3, [1.0], [0.0], [1.0], family=name) == pytest.approx(scipy.stats.norm.cdf(-0.3), rel=1e-15)
     assert mixture.fit(x**2, 1, family=("weibull", 2)).family == ("weibull", 2.0)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -14,6 +16,7 @@ import scipy.stats
 
 from numbastats import mixture
 from numbastats._core.errors import ConvergenceWarning, NotFittedError
+from numbastats.mixture.families import family_of
 from tests.mixture.naive import WALD, log_density, scipy_law, small_data
 
 METHODS = ["gaussian", "gamma", "lognormal", "poisson", ("weibull", 1.5)]
@@ -266,3 +269,103 @@ def test_criteria_of_the_estimator(family):
     free = 5 if family == "gaussian" else 3
     assert model.bic(x) == pytest.approx(free * math.log(x.size) - 2.0 * model.loglik_, rel=1e-12)
     assert model.aic(x) == pytest.approx(2.0 * free - 2.0 * model.loglik_, rel=1e-12)
+
+
+@pytest.mark.parametrize("family", NAMES, ids=str)
+def test_moments_and_quantiles_of_components(family):
+    """Mean, variance, median, upper quantiles and intervals of one component; the judge is scipy.stats."""
+    rng = np.random.default_rng(2)
+    x = (
+        np.floor(small_data())
+        if family in ("poisson", "geometric")
+        else small_data() + (0.5 if family == ("pareto", 0.5) else 0.0)
+    )
+    fit = mixture.fit(x, 1, family=family, rng=rng)
+    law = scipy_law(family, fit.centres[0], fit.params[0])
+    rel = 1e-6 if family == "reciprocal_inverse_gaussian" else 1e-12  # there SciPy integrates
+    assert fit.mean() == pytest.approx(law.mean(), rel=rel) and isinstance(fit.mean(), float)
+    if np.isfinite(law.var()):
+        assert fit.var() == pytest.approx(law.var(), rel=rel) and fit.std() == pytest.approx(law.std(), rel=rel)
+    else:
+        assert fit.var() == fit.std() == np.inf
+    q = np.array([1e-9, 0.01, 0.3, 0.5, 0.9])
+    np.testing.assert_allclose(fit.isf(q), law.isf(q), rtol=max(rel, 1e-9))  # SciPy searches
+    np.testing.assert_allclose(fit.median(), law.median(), rtol=max(rel, 1e-9))
+    np.testing.assert_allclose(fit.interval([0.5, 0.95]), law.interval([0.5, 0.95]), rtol=max(rel, 1e-9))
+    model = mixture.Mixture(1, family=family, rng=rng).fit(x)
+    assert model.mean() == pytest.approx(fit.mean(), rel=1e-9) and model.interval(0.5)[0] == model.ppf(0.25)
+
+
+def test_moments_of_mixtures():
+    """Against those of SciPy's components, and of many draws."""
+    for family, args in (
+        ("normal", ([-3.0, 2.0], [1.0, 4.0])),
+        ("gamma", ([1.0, 5.0], [3.0, 0.5])),
+        ("poisson", ([1.0, 9.0], None)),
+    ):
+        x = mixture.rvs([0.3, 0.7], *args, 400, family=family, rng=3)
+        model = mixture.Mixture(2, family=family, rng=0).fit(x)
+        fit = model.result_
+        laws = [
+            scipy_law("gaussian" if family == "normal" else family, m, p) for m, p in zip(fit.centres, fit.params, strict=True)
+        ]
+        mean = sum(w * law.mean() for w, law in zip(fit.weights, laws, strict=True))
+        second = sum(w * (law.var() + law.mean() ** 2) for w, law in zip(fit.weights, laws, strict=True))
+        assert model.mean() == fit.mean() == pytest.approx(mean, rel=1e-13)
+        assert model.var() == fit.var() == pytest.approx(second - mean**2, rel=1e-12)
+        assert model.std() == math.sqrt(fit.var()) and model.median() == fit.ppf(0.5)
+        lower, upper = model.interval(0.8)
+        if family != "poisson":
+            assert fit.cdf([lower, upper]) == pytest.approx([0.1, 0.9], rel=1e-12)
+        at = np.array([[1.0], [4.0]])
+        for name in ("pdf", "logpdf", "cdf", "sf"):
+            got = getattr(model, name)(at)
+            assert got.shape == (2, 1) and (got == getattr(fit, name)(at)).all()
+        assert (model.rvs(5, rng=1) == fit.rvs(5, rng=1)).all() and (model.isf([0.1]) == fit.isf([0.1])).all()
+        with pytest.raises(ValueError, match="confidence=95"):
+            fit.interval(95)
+    with pytest.raises(NotFittedError):
+        mixture.Mixture(2, family="gamma").pdf(1.0)
+    with pytest.raises(ValueError, match="status 5: too few"):
+        mixture.fit([1.0, 1.0, 1.0], 2, family="normal", errors="status").mean()
+
+
+@pytest.mark.parametrize("k", [0.3, 1.0, 3.0, 19.0, 21.0, 1e3, 1e6])
+def test_variance_of_weibull_components(k):
+    """Gamma(1 + 2/k)/Gamma(1 + 1/k)^2 - 1 cancels for large k."""
+    with mpmath.workdps(50):
+        a, b = mpmath.gamma(1 + 2 / mpmath.mpf(k)), mpmath.gamma(1 + 1 / mpmath.mpf(k))
+        want = mpmath.mpf(3.0) ** (2 / mpmath.mpf(k)) * (a - b * b)
+    got = family_of(("weibull", k)).component_variances(np.array([3.0]), np.array([np.nan]))
+    assert got == pytest.approx(float(want), rel=2e-13)
+
+
+def test_infinite_variances():
+    for family, m, p in (
+        (("pareto", 1.0), 0.6, None),
+        (("pareto", 1.0), 1.2, None),
+        ("inverse_gamma", 1.0, 1.9),
+        ("inverse_gamma", 1.0, 0.9),
+    ):
+        x = mixture.rvs([1.0], [m], None if p is None else [p], 2000, family=family, rng=1)
+        fit = mixture.fit(x, 1, family=family)
+        assert fit.var() == fit.std() == np.inf and np.isfinite(fit.mean()) == (m < 1.0 or p == 1.9)
+
+
+def test_table_of_components(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    x = np.concatenate([WALD, 5.0 + WALD])
+    fit = mixture.fit(x, 2, family="lognormal", se=True, rng=1)
+    table = fit.to_frame()
+    assert isinstance(table, pandas.DataFrame) and table.index.tolist() == [0, 1]
+    names = ["weight", "mean_log", "variance_log", "mean_of_x", "sd_of_x", "se_weight", "se_mean_log", "se_variance_log"]
+    assert list(table) == names
+    assert (table["mean_log"] == fit.centres).all() and (table["se_weight"] == fit.se["weights"]).all()
+    assert (table["mean_of_x"] == fit.component_means()).all()
+    assert table["sd_of_x"][1] == pytest.approx(scipy_law("lognormal", fit.centres[1], fit.params[1]).std(), rel=1e-13)
+    table.loc[0, "weight"] = 7.0
+    assert fit.weights[0] < 1.0
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    columns = fit.to_frame()
+    assert list(columns) == names and columns["weight"] is not fit.weights and (columns["weight"] == fit.weights).all()
+    assert list(mixture.fit(x, 1, family="exponential").to_frame()) == ["weight", "mean", "mean_of_x", "sd_of_x"]

@@ -272,6 +272,27 @@ def test_quantiles_against_closed_forms():
     ).shape == (1, 1)
 
 
+def test_upper_quantiles_against_closed_forms():
+    """Tails from 1e-300 on, where ``ppf(1 - q)`` is infinite; counts by a plain search."""
+    q = np.concatenate([10.0 ** -np.arange(1.0, 300.0, 7.0), np.linspace(0.01, 0.99, 50)])
+    for scale in (1e-100, 1.0, 1e100):
+        np.testing.assert_allclose(mixture.isf(q, [1.0], [scale], family="exponential"), -np.log(q) * scale, rtol=5e-14)
+        got = mixture.isf(q, [0.2, 0.8], [scale, scale], [scale * scale] * 2, family="normal")
+        np.testing.assert_allclose(got, scale * (1.0 - scipy.special.ndtri(q)), rtol=4e-16, atol=2e-14 * scale)
+    got = mixture.isf(q, [1.0], [2.0], [1.5], family="inverse_gamma")  # the upper tail of x is the lower tail of 1/x
+    np.testing.assert_allclose(got, 1.0 / (scipy.special.gammaincinv(1.5, q) * 2.0 / 1.5), rtol=3e-13)
+    for family in ("poisson", "geometric"):
+        law = dict(weights=[0.4, 0.6], centres=[2.0, 7.0], family=family)
+        k = mixture.isf([1e-200, 1e-3, 0.2, 0.999], **law)
+        assert (mixture.sf(k, **law) <= [1e-200, 1e-3, 0.2, 0.999]).all()
+        assert (mixture.sf(k - 1, **law) > [1e-200, 1e-3, 0.2, 0.999]).all()
+    for family, params in (("gamma", [[2.0]]), ("poisson", []), ("inverse_gamma", [[2.0]])):
+        first, last, nan = mixture.isf([1.0, 0.0, 1.5], [1.0], [1.0], *params, family=family)
+        assert (first, last) == (mixture.ppf(0.0, [1.0], [1.0], *params, family=family), np.inf) and np.isnan(nan)
+    assert mixture.isf(np.array([[0.1]], np.float32), [1.0], [1.0], family="exponential").dtype == np.float32
+    assert mixture.isf([], [1.0], [1.0], family="exponential").shape == (0,)
+
+
 def test_gamma_values_far_below_the_mean():
     """Shape 0.05: values of 1e-70 beside a mean of 1. Their logarithms used to be NaN, the log-likelihood infinite."""
     x = np.maximum(scipy.stats.gamma(0.05, scale=20.0).ppf(np.linspace(1e-4, 0.999, 300)), 1e-60)

@@ -98,6 +98,72 @@ class TestAccurate(Ndtri):
     limit = {F64: 1.5, F32: 0.52}  # observed 1.01; float32 is rounded from double: 0.501
 
 
+HARD = [0x5EC673, 0xD7B0EC, 0x117C1133, 0x12339470, 0x15E77484, 0x1EFF73F5, 0x20119FB0]
+HARD += [0x24BBBCDF, 0x284F5CB2, 0x28D4CA5C, 0x2931EB26, 0x34378022, 0x346CCBB3, 0x3B047366]  # t by their bits
+
+
+def rounded(x):
+    """The float32 next to a number of many digits; none of those here is in the middle of two."""
+    near = F32(float(x))
+    return min((np.nextafter(near, F32(-99)), near, np.nextafter(near, F32(99))), key=lambda v: abs(mpmath.mpf(float(v)) - x))
+
+
+class TestCorrect:
+    """method="correct": in float32, the float next to the quantile."""
+
+    def test_reference(self, device):
+        u, exact = table_for(F32)
+        assert_matches(ns.quantile.ndtri(u, method="correct", **device), exact, ulp=0.5 if device["device"] == "cpu" else 0.51)
+
+    def test_the_hardest_arguments(self, device):
+        """Within 4 ulp of double precision of the middle of two float32, the first within 0.42."""
+        t = np.array(HARD, np.uint32).view(F32)
+        want = np.array([rounded(exact_quantile(mpmath.log(mpmath.mpf(float(v))))) for v in t])
+        got = ns.quantile.ndtri(t, method="correct", **device)
+        assert same(got, -np.abs(want)) and same(ns.quantile.ndtri(t, method="correct", tail="upper", **device), -got)
+        one = F32(1) - t[-1:]
+        assert F32(1) - one != t[-1:] or same(ns.quantile.ndtri(one, method="correct", **device), -got[-1:])
+
+    def test_any_arguments(self):
+        """2000 floats of all sizes, against 40 digits."""
+        bits = np.random.default_rng(4).integers(1, 0x3F000000, 2000).astype(np.uint32)
+        t = bits.view(F32)
+        want = [rounded(exact_quantile(mpmath.log(mpmath.mpf(float(v))))) for v in t]
+        assert same(np.abs(ns.quantile.ndtri(t, method="correct")), np.abs(np.array(want)))
+
+    def test_ends_options_and_types(self, device):
+        u = np.array([0.0, 1.0, 0.5, -0.1, 1.1, NAN, 0.25], F32)
+        z = F32(-0.6744897501960817)
+        got = ns.quantile.ndtri(u, method="correct", **device)
+        np.testing.assert_array_equal(got, np.array([-INF, INF, 0, NAN, NAN, NAN, z], F32))
+        for options in ({"loc": F32(1.0)}, {"scale": F32(2.0)}, {"loc": F32(-3.0), "scale": F32(0.5)}):
+            got = ns.quantile.ndtri(u, method="correct", **options, **device)
+            assert same(got, ns.quantile.ndtri(u, method="accurate", **options, **device))
+        assert ns.quantile.ndtri(0.25, method="correct", dtype=F32) == z
+        assert ns.quantile.ndtri(np.empty((0, 2), F32), method="correct", **device).shape == (0, 2)
+        out = np.empty(7, F32)
+        assert ns.quantile.ndtri(u, method="correct", out=out, **device) is out and out[6] == z
+        with pytest.raises(ValueError, match="use dtype='float32', or method='accurate'"):
+            ns.quantile.ndtri(0.25, method="correct")
+
+    @pytest.mark.slow
+    def test_every_argument(self):
+        """All 1,056,964,608 t in (0, 1/2]: the double results near the middle of two float32 are judged in 40 digits."""
+        near, step = [], 1 << 24
+        for first in range(1, 0x3F000000, step):
+            bits = np.arange(first, min(first + step, 0x3F000000), dtype=np.uint32)
+            z = ns.quantile.ndtri(bits.view(F32).astype(F64), workers=-1)
+            gap = np.abs((z.view(np.int64) & 0x1FFFFFFF) - 0x10000000)
+            near += bits[gap <= 8].tolist()
+        for b in near:
+            t = np.array([b], np.uint32).view(F32)
+            exact = exact_quantile(mpmath.log(mpmath.mpf(float(t[0]))))
+            assert abs(ns.quantile.ndtri(t, method="correct")[0]) == abs(rounded(exact)), hex(b)
+            z = F64(float(abs(exact)))
+            middle = mpmath.mpf(float((z.view(np.int64) & ~0x1FFFFFFF | 0x10000000).view(F64)))
+            assert (abs(abs(exact) - middle) < 4 * np.spacing(z)) == (b in HARD), hex(b)
+
+
 class PaperMethod(Ndtri):
     dtypes = (F64,)
 

@@ -1,4 +1,6 @@
-"""Make the polynomials of numbastats/scalar/special.py: Chebyshev interpolation in 60-digit arithmetic (needs mpmath).
+"""Make the polynomials of numbastats/scalar/special.py, bessel.py and incomplete.py (needs mpmath).
+
+Chebyshev interpolation in 60-digit arithmetic.
 
 Run ``python make_special.py [name]``. It prints ascending coefficients, the largest error of the polynomial before
 rounding and of the rounded coefficients in exact arithmetic. The error is relative to the fitted function.
@@ -110,6 +112,58 @@ def half_ratio(w):
         return (mp.sqrt(y) * mp.exp(mp.loggamma(y + mp.mpf("0.25")) - mp.loggamma(y + mp.mpf("0.75"))) - 1) / w
 
 
+PSI_ZERO = mp.findroot(mp.digamma, 1.4616)
+
+
+def digamma_share(s):
+    """psi(x)/(x - x0) at x = 3/2 + s, x0 the zero of psi."""
+    x = mp.mpf("1.5") + s
+    return mp.digamma(x) / (x - PSI_ZERO)
+
+
+def beyond_1(function, c):
+    """A function of x >= 1 as one of u = (x - 1 - c)/(x - 1 + c)."""
+    return lambda u: function(1 + c * (1 + u) / (1 - u))
+
+
+def k_share(order):
+    """sqrt(2 x/pi) exp(x) K(x)."""
+    return lambda x: mp.sqrt(2 * x / mp.pi) * mp.exp(x) * mp.besselk(order, x)
+
+
+def i_share(order):
+    """sqrt(2 pi x) exp(-x) I(x) at u = 16/x - 1."""
+
+    def f(u):
+        x = 16 / (1 + u)
+        return mp.sqrt(2 * mp.pi * x) * mp.exp(-x) * mp.besseli(order, x)
+
+    return f
+
+
+def temme(highest, terms):
+    """The coefficients c(k) of DLMF 8.12.8 as power series in eta, by 8.12.10 from those of 1/mu, eta^2/2 = mu - log(1 + mu)."""
+    logs = [mp.mpf(0)] * (highest + 1)  # of Gamma*, DLMF 5.11.1, whose exponential has the coefficients g of 5.11.3
+    for k in range(1, highest // 2 + 1):
+        logs[2 * k - 1] = mp.bernoulli(2 * k) / (2 * k * (2 * k - 1))
+    g = [mp.mpf(1)]
+    for n in range(1, highest + 1):
+        g.append(mp.fsum(j * logs[j] * g[n - j] for j in range(1, n + 1)) / n)
+    count = terms + 2 * highest + 2
+    mu = [mp.mpf(0), mp.mpf(1)]  # from mu mu' = eta (1 + mu)
+    for n in range(2, count + 2):
+        rest = mp.fsum(mu[j] * (n + 1 - j) * mu[n + 1 - j] for j in range(2, n))
+        mu.append((mu[n - 1] - rest) / (n + 1))
+    inverse = [mp.mpf(1)]  # of eta/mu
+    for n in range(1, count + 1):
+        inverse.append(-mp.fsum(mu[j + 1] * inverse[n - j] for j in range(1, n + 1)))
+    rows = [inverse[1:]]
+    for k in range(1, highest + 1):
+        before = rows[-1]
+        rows.append([(n + 2) * before[n + 2] + (-1) ** k * g[k] * inverse[n + 1] for n in range(len(before) - 2)])
+    return [row[:terms] for row in rows]
+
+
 half = mp.mpf("0.5")
 erf_end, stirling_end, ratio_end = mp.mpf("0.5625"), mp.mpf(1) / 64, 1 / mp.mpf("3.75") ** 2
 FITS = {  # name: function, interval, degree, dtype, weight of the error
@@ -121,6 +175,12 @@ FITS = {  # name: function, interval, degree, dtype, weight of the error
     "LGAMMA32": (log_gamma_at_2, -half, half, 8, np.float32, None),
     "STIRLING64": (stirling, 0, stirling_end, 6, np.float64, None),
     "STIRLING32": (stirling, 0, stirling_end, 2, np.float32, None),
+    "DIGAMMA": (digamma_share, -half, half, 22, np.float64, None),
+    "K0_FAR": (beyond_1(k_share(0), 2), -1, 1, 22, np.float64, None),
+    "K1_FAR": (beyond_1(k_share(1), 2), -1, 1, 22, np.float64, None),
+    "I0_FAR": (i_share(0), -1, 1, 23, np.float64, None),
+    "I1_FAR": (i_share(1), -1, 1, 23, np.float64, None),
+    "E1_FAR": (beyond_1(lambda x: x * mp.exp(x) * mp.e1(x), 3), -1, 1, 28, np.float64, None),
     "HALF64": (half_ratio, 0, ratio_end, 8, np.float64, lambda w: w / 64),
     "HALF32": (half_ratio, 0, ratio_end, 2, np.float32, lambda w: w / 64),
 }
@@ -128,6 +188,11 @@ FITS = {  # name: function, interval, degree, dtype, weight of the error
 
 def main(names):
     for name in names:
+        if name == "TEMME":
+            print("TEMME: the rows _C0, _C1 ... of numbastats/scalar/incomplete.py")
+            for row, length in zip(temme(8, 19), range(19, 2, -2), strict=True):
+                print("    " + ", ".join(repr(float(c)) for c in row[:length]))
+            continue
         f, a, b, degree, dtype, weight = FITS[name]
         a, b, weight = mp.mpf(a), mp.mpf(b), weight or (lambda x: 1)
         exact = chebyshev_fit(f, a, b, degree)
@@ -138,4 +203,4 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or FITS)
+    main(sys.argv[1:] or [*FITS, "TEMME"])

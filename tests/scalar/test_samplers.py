@@ -55,6 +55,11 @@ def gamma(k0, k1, item, stream, p):
 
 
 @device_function
+def beta(k0, k1, item, stream, p):
+    return samplers.beta1(k0, k1, item, stream, p[0], p[1])
+
+
+@device_function
 def log_gamma(k0, k1, item, stream, p):
     return samplers.log_gamma1(k0, k1, item, stream, p[0])
 
@@ -115,6 +120,7 @@ def some_words(n=40):
         (truncnorm, (3.0, 2.0, -1.0, 1.0), ss.truncnorm(-2, -1, 3, 2)),
         (truncnorm, (0.0, 1.0, 3.0, INF), ss.truncnorm(3, INF)),
         *((gamma, (a, 2.0), ss.gamma(a, scale=2)) for a in (0.1, 0.5, 0.999, 1.0, 1.5, 3.0, 50.0, 1e4)),
+        *((beta, (a, b), ss.beta(a, b)) for a, b in ((0.5, 0.5), (1.0, 1.0), (0.2, 3.0), (2.0, 5.0), (300.0, 0.7), (1e4, 2e4))),
     ],
     ids=lambda v: str(v) if isinstance(v, tuple) else None,
 )
@@ -168,6 +174,19 @@ def test_gamma_with_a_large_shape(shape):
 def test_gamma_in_two_steps_is_the_same_number(dtype):
     for shape in (0.3, 1.0, 2.5, 40.0):
         assert np.array_equal(draw(gamma, dtype, shape, 2.0), draw(gamma_in_two_steps, dtype, shape, 2.0))
+
+
+def test_beta_with_small_parameters():
+    """P(B < x) is x^a/(a Beta(a, b)) for small x: log B is an exponential there. The second gamma draw has words of its own."""
+    a = 0.03
+    t = -a * np.log(draw(beta, np.float64, a, 2.0))
+    far = t[t > 40 * a]
+    share = np.exp(-40 * a) / (a * float(mp.beta(a, 2)))
+    assert abs(far.size / t.size - share) < 4 * np.sqrt(share * (1 - share) / t.size)
+    assert ss.kstest(far - 40 * a, ss.expon.cdf).pvalue > 1e-3
+    x, g = draw(beta, np.float64, 0.5, 0.5), draw(gamma, np.float64, 0.5, 1.0)  # the first gamma draw is that of the item
+    total = g / x  # independent of x, Gamma(1)
+    assert ss.kstest(total, ss.expon.cdf).pvalue > 1e-3 and abs(np.corrcoef(total, x)[0, 1]) < 4 / np.sqrt(N)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -329,6 +348,11 @@ def test_truncated_normal_increases_in_the_uniform_number(dtype):
         (gamma, (2, -1), NAN),
         (gamma, (2, NAN), NAN),
         (log_gamma, (0,), -INF),
+        (beta, (0, 1), NAN),
+        (beta, (1, 0), NAN),
+        (beta, (-1, 1), NAN),
+        (beta, (1, INF), NAN),
+        (beta, (NAN, 1), NAN),
         (exponential, (0,), 0),
         (exponential, (-1,), NAN),
         (exponential, (NAN,), NAN),

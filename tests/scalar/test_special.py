@@ -49,6 +49,10 @@ def ref_half_ratio(x):
     return mp.exp(mp.loggamma(x) - mp.loggamma(x + mp.mpf("0.5")))
 
 
+def ref_stirling(x):
+    return mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2
+
+
 # function, reference, intervals, tolerance float64, float32; intervals end where the result over- or underflows
 CASES = {
     "erf": (special.erf, mp.erf, [(-7, 7), (-1, 1), (-1e-3, 1e-3)], 3e-16, 1.2e-7),  # 1.8e-16, 7.6e-8
@@ -64,6 +68,11 @@ CASES = {
     "mills_right": (special.mills_right, ref_mills, [(0, 3), (0, 1e6)], 6e-16, 3e-7),
     "hazard": (special.hazard, lambda t: 1 / ref_mills(t), [(-37, 50), (-3, 3)], 1e-15, 3e-7),  # 7.7e-16, 2.0e-7
     "gammaln": (special.gammaln, mp.loggamma, [(0.01, 3), (0.9, 1.1), (1.9, 2.1), (2, 10), (8, 1e4)], 7e-16, 4e-7),
+    "digamma": (special.digamma, mp.digamma, [(0.01, 3), (1.4616, 1.4617), (2, 10), (8, 1e4)], 5e-16, 3e-7),  # 2.5e-16, 1.5e-7
+    "gammaln1p": (special.gammaln1p, lambda x: mp.loggamma(1 + x), [(1e-9, 1e-3), (0, 0.5)], 7e-16, 4e-7),
+    "stirling_rest": (special.stirling_rest, ref_stirling, [(8, 30), (8, 1e5)], 4e-16, 3e-7),
+    "erfinv": (normal.erfinv, mp.erfinv, [(-1, 1), (0.99, 0.9999999), (-1e-3, 1e-3)], 6e-16, 3e-7),  # 3.6e-16, 1.6e-7
+    "erfcinv": (normal.erfcinv, lambda y: mp.erfinv(1 - y), [(1e-9, 1.9999999), (1e-20, 1e-9)], 6e-16, 3e-7),  # 3.5e-16, 1.8e-7
     "gamma_half_ratio": (special.gamma_half_ratio, ref_half_ratio, [(0.01, 5), (0.1, 100)], 7e-16, 4e-7),  # 4.6e-16
 }
 
@@ -132,6 +141,10 @@ EDGES = {
     special.log_ndtr: {INF: 0, -INF: -INF, 1e30: 0, NAN: NAN},
     special.hazard: {INF: INF, -INF: 0, 1e30: 1e30, NAN: NAN},
     special.mills: {INF: 0, -INF: INF, -1e30: INF, NAN: NAN},
+    special.digamma: {INF: INF, 0.0: -INF, -1.0: NAN, -7.0: NAN, NAN: NAN, -0.5: 0.036489973978576520559, 1e-30: -1e30},
+    special.gammaln1p: {0.0: 0, 1.0: 0, NAN: NAN},
+    normal.erfinv: {0.0: 0, 1.0: INF, -1.0: -INF, 1.5: NAN, -1.5: NAN, NAN: NAN},
+    normal.erfcinv: {0.0: INF, 1.0: 0, 2.0: -INF, -0.5: NAN, 2.5: NAN, NAN: NAN, 1e-37: 9.078074884576119},
     special.gammaln: {INF: INF, 0.0: INF, -1.0: NAN, -INF: NAN, NAN: NAN},
     special.gamma_half_ratio: {INF: 0, 0.0: INF, -1.0: NAN, NAN: NAN},
 }
@@ -192,3 +205,29 @@ def test_integers_become_float64():
     ]
     np.testing.assert_allclose(out.T, want, rtol=1e-14)  # observed 7.5e-15, of SciPy's ndtr(-9)
     assert special.gamma_half_ratio(1) == special.gamma_half_ratio(True) == special.gamma_half_ratio(1.0)
+
+
+def test_digamma_of_negative_numbers():
+    """Near its zeros the error is that of the larger part."""
+    x = -np.random.default_rng(4).uniform(0, 30, 300)
+    for xi, yi in zip(x, apply(special.digamma, x), strict=True):
+        size = abs(mp.digamma(1 - mp.mpf(xi))) + abs(mp.pi * mp.cot(mp.pi * mp.mpf(xi)))
+        assert abs(mp.mpf(yi) - mp.digamma(mp.mpf(xi))) < 5e-16 * size
+
+
+def test_smallest_tails_of_erfcinv():
+    """Subnormal numbers included; by Newton's method on log erfc."""
+    y = np.array([5e-324, 1e-310, 1e-300, 1e-100])
+    for yi, zi in zip(y, apply(normal.erfcinv, y), strict=True):
+        z = mp.mpf(zi)
+        for _ in range(4):
+            z += (mp.erfc(z) - mp.mpf(yi)) * mp.exp(z * z) * mp.sqrt(mp.pi) / 2
+        assert abs(mp.mpf(zi) / z - 1) < 6e-16
+
+
+@pytest.mark.parametrize("f", [special.digamma, special.gammaln1p, normal.erfinv, normal.erfcinv], ids=lambda f: f.__name__)
+def test_twins_agree(f):
+    x = np.linspace(0.01, 0.99, 70)
+    out = np.empty_like(x)
+    build(loops.map1_cuda, "cuda", _f=f)[2, 32](x, out)
+    np.testing.assert_allclose(out, apply(f, x), rtol=5e-16)

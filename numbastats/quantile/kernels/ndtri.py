@@ -66,6 +66,7 @@ NDTRI = {
         "ndtri_accurate", normal.accurate_head, normal.accurate_tail, normal.accurate_fused, "float64"
     ),
     ("accurate", "float32"): map_kernel("ndtri_accurate32", normal.accurate32_fused, "float32", f64_ok=_DOUBLE),
+    ("correct", "float32"): map_kernel("ndtri_correct32", normal.correct32_fused, "float32", f64_ok=_DOUBLE),
 }
 LOG = {dtype: map_kernel(f"ndtri_log_{dtype}", normal.log_fused, dtype) for dtype in ("float64", "float32")}
 
