@@ -14,6 +14,7 @@ import numpy as np
 
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
+from numbastats.bayes.responses import BINARY
 
 __all__ = ["Moments", "Posterior", "Run", "agree", "bytes_of_draws", "free_memory", "goals"]
 
@@ -109,7 +110,7 @@ def agree(x, moments):
 
 @dataclasses.dataclass(frozen=True)
 class Posterior:
-    """Result of a run; the fields are the attributes of `BayesProbit`."""
+    """Result of a run; the fields are attributes of the estimators."""
 
     draws: dict
     moments: dict
@@ -203,7 +204,8 @@ class Run:
 
     def _stored(self):
         """Parts of the state that every draw keeps."""
-        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
+        names = {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
+        return (*names, "S") if names and "S" in self.chains.state else names
 
     def _original(self, B):
         """Coefficients of the sampler's columns as those of the columns of X."""
@@ -256,6 +258,8 @@ class Run:
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
             "log_tau": T + math.log(self.scaling.unit),
         }
+        if "S" in self._kept:
+            draws["log_sigma"] = self._kept["S"] + math.log(self.scaling.size)
         if "D" in self._kept:
             draws["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - T[:, :, None]
         return draws
@@ -271,9 +275,10 @@ class Run:
     def complaint(self):
         """Text of the warning of a run that has not converged."""
         if self._light_tails():
+            other = " or 'px-gibbs'" if self.options.response == "probit" else ""
             return (
                 "the draws miss the tails, which are heavier than the surrogate's (Pareto k = "
-                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler='split-hmc' or 'px-gibbs', or a "
+                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler='split-hmc'{other}, or a "
                 "slab, for example slab=3.0 with standardize=True"
             )
         measures = None  # R-hat and bulk ESS of all columns, with their names
@@ -303,7 +308,7 @@ class Run:
         tips = [f"draws={more} (or continue_({more - n}))"]
         if not self.options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
-        if self.options.slab is None:
+        if self.options.slab is None and self.options.response in BINARY:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
         return f"Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
 
