@@ -152,7 +152,7 @@ class Sampling:
 class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
-    params = ["logit"]
+    params = ["logit", "poisson", "gaussian"]
     param_names = ["response"]
     number = 1
 
@@ -168,7 +168,10 @@ class Responses:
             "gaussian": m + rng.normal(size=500),
         }
         self.X, self.y = X, y[response]
-        self.model = ns.bayes.HorseshoeClassifier(rng=1, workers=1, warmup=300, draws=300)
+        if response == "logit":
+            self.model = ns.bayes.HorseshoeClassifier(rng=1, workers=1, warmup=300, draws=300)
+        else:
+            self.model = ns.bayes.HorseshoeRegression(response=response, rng=1, workers=1, warmup=300, draws=300)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.model.fit(self.X, self.y)

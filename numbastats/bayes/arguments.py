@@ -30,6 +30,7 @@ __all__ = [
     "column",
     "count",
     "finite",
+    "level_and_size",
     "matrix",
     "numbers",
     "outcomes_as_numbers",
@@ -325,3 +326,22 @@ def outcomes_as_numbers(y, n, options):
                 "all counts are 0: with intercept_scale=inf the posterior is improper; use a finite scale, such as 10"
             )
     return y
+
+
+def level_and_size(y, weights, options):
+    """Mean, 0 without an intercept, and root mean square around it, of outcomes; raises where they leave sigma undetermined."""
+    w = np.ones(y.size) if weights is None else weights
+    top = max(abs(y).max(), np.finfo(float).tiny)
+    level = float(np.average(y / top, weights=w) * top) if options.fit_intercept else 0.0
+    size = float(np.sqrt(np.average(((y - level) / top) ** 2, weights=w)) * top)
+    if not size > 4.0 * np.finfo(float).eps * abs(level):
+        raise ValueError(
+            f"y, less an offset, has one value only, {float(y[0])!r} (n_samples={y.size}): sigma is not determined; pass "
+            "outcomes that differ"
+        )
+    flat = options.fit_intercept and math.isinf(options.intercept_scale)
+    if w.sum() <= flat:
+        raise ValueError(
+            f"sample_weight has the sum {w.sum():.3g}: sigma is not determined; weights count rows, and have to exceed 1"
+        )
+    return level, size

@@ -136,6 +136,48 @@ def plain_logit(X, y, draws, seed, weights=None, offset=0.0, intercept_scale=10.
     return np.array(out)[draws // 10 :]
 
 
+def plain_gaussian(X, y, draws, seed, weights=None):
+    """Gibbs sampling, sigma given the coefficients; draws of intercept, coefficients, log tau, log sigma. Flat intercept."""
+    rng = np.random.default_rng(seed)
+    if weights is not None:
+        X, y = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    n, p = X.shape
+    Z = np.column_stack([np.ones(n), X])
+    state, b, d, out = start_of_scales(p), np.zeros(p + 1), np.ones(p + 1), []
+    d[0] = 0.0
+    for _ in range(draws):
+        rest = y - Z @ b
+        sigma2 = 0.5 * (rest @ rest + (d * b) @ b) / rng.standard_gamma(0.5 * (n + p))
+        d[1:] = horseshoe_scales(rng, b[1:] / math.sqrt(sigma2), state)
+        b = normal_draw(rng, (Z.T @ Z + np.diag(d)) / sigma2, Z.T @ y / sigma2)
+        out.append([*b, 0.5 * math.log(state["t2"]), 0.5 * math.log(sigma2)])
+    return np.array(out)[draws // 10 :]
+
+
+def plain_poisson(X, y, draws, seed, weights=1.0, offset=0.0):
+    """Random-walk Metropolis steps of the coefficients, Gibbs steps of the scales; intercept, coefficients, log tau."""
+    rng = np.random.default_rng(seed)
+    Z = np.column_stack([np.ones(len(X)), X])
+    state, b, out = start_of_scales(X.shape[1]), np.zeros(Z.shape[1]), []
+    b[0] = math.log(y.mean() + 0.1)
+    d = np.zeros(b.size)
+
+    def density(b):
+        m = Z @ b + offset
+        return (weights * (y * m - np.exp(m))).sum() - 0.5 * (d * b) @ b
+
+    mean = np.exp(Z @ b + offset) * weights
+    step = np.linalg.cholesky(np.linalg.inv((Z.T * mean) @ Z + 0.1 * np.eye(b.size))) * 1.2 / math.sqrt(b.size)
+    for _ in range(draws):
+        d[1:] = horseshoe_scales(rng, b[1:], state)
+        for _ in range(6):
+            new = b + step @ rng.standard_normal(b.size)
+            if math.log(rng.random()) < density(new) - density(b):
+                b = new
+        out.append([*b, 0.5 * math.log(state["t2"])])
+    return np.array(out)[draws // 10 :]
+
+
 def check_against_plain(model, plain, names=("log_tau",)):
     """Means within 4 standard errors, standard deviations and quantiles close; `plain` has shape (draws, k) of one chain."""
     x = np.concatenate([model.draws_["intercept"][:, :, None], model.draws_["beta"]], axis=2)

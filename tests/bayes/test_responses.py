@@ -211,6 +211,193 @@ def test_files(tmp_path):
         ns.bayes.HorseshoeProbit.load(tmp_path / "model")
 
 
+# --- numbers and counts --------------------------------------------------------------------------------------------------
+
+
+def numbers(n=30, seed=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    return X, 1.5 * X[:, 0] + 5.0 + 2.0 * rng.standard_normal(n)
+
+
+def counts(n=30, seed=3):
+    rng = np.random.default_rng(seed)
+    X, offset = rng.standard_normal((n, 3)), rng.uniform(-1.0, 1.0, n)
+    return X, rng.poisson(np.exp(0.8 * X[:, 0] + 0.5 + offset)), offset
+
+
+def regression(response="gaussian", **options):
+    settings = dict(response=response, standardize=False, chains=4, warmup=300, draws=4000, rng=3)
+    return ns.bayes.HorseshoeRegression(**(settings | options))
+
+
+@pytest.mark.slow
+def test_gaussian_posterior():
+    """Against a Gibbs sampler that draws sigma given the coefficients, with weights; an offset is taken from y."""
+    X, y = numbers()
+    rng = np.random.default_rng(2)
+    weights, offset = rng.integers(0, 3, len(y)), 10.0 * rng.standard_normal(len(y))
+    plain = naive.plain_gaussian(X, y, 30_000, 1, weights)
+    model = regression().fit(X, y + offset, weights, offset=offset)
+    naive.check_against_plain(model, plain, ("log_tau", "log_sigma"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["split-hmc", "surrogate"])
+def test_poisson_posterior(sampler):
+    """Against random-walk Metropolis steps, with weights and an offset."""
+    X, y, offset = counts()
+    weights = np.random.default_rng(2).uniform(0.2, 2.0, len(y))
+    plain = naive.plain_poisson(X, y, 40_000, 1, weights, offset)
+    model = regression("poisson", sampler=sampler, warmup=500).fit(X, y, weights, offset=offset)
+    naive.check_against_plain(model, plain)
+
+
+def test_gaussian_against_its_closed_form():
+    """A ridge-like limit: tau fixed so that the prior of b/sigma is all but flat leaves Student's t around least squares."""
+    X, y = numbers(40)
+    model = regression(tau=1e4, draws=3000).fit(X, y)
+    Z = np.column_stack([np.ones(40), X])
+    b, rest = np.linalg.lstsq(Z, y)[:2]
+    # the prior of a coefficient near 0 is log(1/|b|), not flat, but far from 0 on the scale of its posterior where it matters
+    draws = np.exp(2.0 * model.draws_["log_sigma"])
+    assert model.coef_[0] == pytest.approx(b[1], rel=0.1)
+    assert draws.mean() == pytest.approx(rest[0] / (40 - 3), rel=0.12)
+    assert model.intercept_ == pytest.approx(b[0], rel=0.1)
+
+
+def test_gaussian_results_do_not_depend_on_units():
+    X, y = numbers()
+    a = regression(draws=200).fit(X, y)
+    b = regression(draws=200).fit(X, 1e30 * y)
+    c = regression(draws=200, standardize=True).fit(X * [1e-6, 1.0, 1e6] + [0.0, 1e3, 0.0], y)
+    d = regression(draws=200, standardize=True).fit(X, y)
+    np.testing.assert_allclose(b.coef_, 1e30 * a.coef_, rtol=1e-9)
+    np.testing.assert_allclose(b.draws_["log_sigma"] - 30 * np.log(10.0), a.draws_["log_sigma"], atol=1e-9)
+    np.testing.assert_allclose(c.coef_ * [1e-6, 1.0, 1e6], d.coef_, rtol=1e-6)
+    np.testing.assert_allclose(c.predict(X * [1e-6, 1.0, 1e6] + [0.0, 1e3, 0.0]), d.predict(X), rtol=1e-6)
+
+
+def test_gaussian_without_noise():
+    """Residuals of rounding errors only: sigma is tiny, coefficients are exact."""
+    X, y = numbers()
+    model = regression(draws=300).fit(X, 2.0 * X[:, 0] - X[:, 2] + 7.0)
+    np.testing.assert_allclose([*model.coef_, model.intercept_], [2.0, 0.0, -1.0, 7.0], atol=1e-5)
+    assert model.draws_["log_sigma"].max() < -10.0 and model.score(X, 2.0 * X[:, 0] - X[:, 2] + 7.0) > 1.0 - 1e-9
+
+
+def test_gaussian_with_more_columns_than_rows():
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((50, 120))
+    y = 3.0 * X[:, 0] - 3.0 * X[:, 1] + 0.5 * rng.standard_normal(50)
+    model = ns.bayes.HorseshoeRegression(chains=2, warmup=300, draws=500, rng=1).fit(X, y)
+    np.testing.assert_allclose(model.coef_[:2], [3.0, -3.0], atol=0.5)
+    assert abs(model.coef_[2:]).max() < 0.3
+    assert 0.2 < np.exp(model.draws_["log_sigma"]).mean() < 1.0
+
+
+def test_large_counts_and_offsets():
+    """Newton's method from far away; means of 10^5 and exposures of e^50."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 2))
+    y = rng.poisson(np.exp(10.0 + 1.5 * X[:, 0]))
+    for offset in (0.0, 50.0, -50.0):
+        model = regression("poisson", draws=300, chains=2).fit(X, y, offset=np.full(100, offset))
+        np.testing.assert_allclose(model.coef_, [1.5, 0.0], atol=0.005)
+        assert model.intercept_ == pytest.approx(10.0 - offset, abs=0.01)
+
+
+def test_predictions_of_numbers_and_counts():
+    X, y = numbers()
+    model = regression(draws=500).fit(X, y)
+    m = model.draws_["beta"].reshape(-1, 3) @ X[:4].T + model.draws_["intercept"].reshape(-1, 1)
+    mean, low, high = model.predict(X[:4], interval=0.8, offset=np.arange(4.0))
+    np.testing.assert_allclose(mean, m.mean(axis=0) + np.arange(4.0), rtol=1e-12)
+    np.testing.assert_allclose([low, high], np.quantile(m, [0.1, 0.9], axis=0) + np.arange(4.0), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X[:4]), m.mean(axis=0), rtol=1e-12)
+    s = np.exp(model.draws_["log_sigma"].reshape(-1, 1))
+    pointwise = -0.5 * ((y[:4] - m) / s) ** 2 - np.log(s * np.sqrt(2 * np.pi))
+    want = np.logaddexp.reduce(pointwise, axis=0) - np.log(len(m)) - pointwise.var(axis=0, ddof=1)
+    np.testing.assert_allclose(model.waic(X[:4], y[:4])["pointwise"], want, rtol=1e-10)
+    assert model.loo(X, y)["bad"] == 0 and "log_sigma" in model.summary()["name"]
+    w, found = np.arange(30.0), model.predict(X)
+    r2 = 1.0 - w @ (y - found) ** 2 / (w @ (y - w @ y / w.sum()) ** 2)
+    assert model.score(X, y, w) == pytest.approx(r2, rel=1e-12)
+    moments = regression(draws=500, keep="moments").fit(X, y)
+    np.testing.assert_allclose(moments.predict(X), found, rtol=1e-12)
+
+    X, y, offset = counts()
+    model = regression("poisson", draws=500).fit(X, y, offset=offset)
+    m = model.draws_["beta"].reshape(-1, 3) @ X.T + model.draws_["intercept"].reshape(-1, 1) + offset
+    np.testing.assert_allclose(model.predict(X, offset=offset), np.exp(m).mean(axis=0), rtol=1e-12)
+    pointwise = y * m - np.exp(m) - scipy.special.gammaln(y + 1.0)
+    want = np.logaddexp.reduce(pointwise, axis=0) - np.log(len(m)) - pointwise.var(axis=0, ddof=1)
+    np.testing.assert_allclose(model.waic(X, y, offset=offset)["pointwise"], want, rtol=1e-10)
+    assert -1.0 < model.score(X, y, offset=offset) < 1.0
+    with pytest.raises(ValueError, match="mean of counts"):
+        regression("poisson", draws=50, keep="moments").fit(X, y).predict(X)
+
+
+def test_regressions_of_blocks_threads_and_float32():
+    for response in ("gaussian", "poisson"):
+        X, y = counts(200)[:2]
+        quick = dict(draws=60, warmup=60, sampler="auto" if response == "gaussian" else "split-hmc")
+        want = regression(response, **quick).fit(X, y).draws_["beta"]
+        blocks = lambda: ((X[i : i + 50], y[i : i + 50]) for i in range(0, 200, 50))  # noqa: B023, E731
+        assert same(regression(response, **quick).fit(blocks).draws_["beta"], want)
+        assert same(regression(response, workers=2, **quick).fit(X, y).draws_["beta"], want)
+        narrow = regression(response, dtype="float32", **quick).fit(X, y).draws_["beta"]
+        assert abs(narrow.mean(axis=(0, 1)) - want.mean(axis=(0, 1))).max() < 0.05
+        more = regression(response, **(quick | dict(draws=40))).fit(X, y).continue_(20)
+        assert same(more.draws_["beta"], want)
+        turns = iter([y, y + 1])
+        with pytest.raises(ValueError, match="another outcome for row 0"):
+            regression(response, **quick).fit(lambda: iter([(X, next(turns))]))  # noqa: B023
+
+
+BAD_NUMBERS = [
+    (dict(response="poisson"), dict(y=np.full(30, 0.5)), "takes counts"),
+    (dict(response="poisson"), dict(y=-np.ones(30)), "takes counts"),
+    (dict(response="poisson"), dict(y=np.zeros(30)), "improper"),
+    (dict(response="poisson", sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
+    (dict(sampler="split-hmc"), {}, "'gibbs'"),
+    (dict(response="logit"), {}, "'gaussian', 'poisson'"),
+    ({}, dict(y=np.ones(30)), "one value only"),
+    ({}, dict(y=np.full(30, np.nan)), r"y\[0\] is NaN"),
+    ({}, dict(sample_weight=np.full(30, 0.01)), "sum 0.3"),
+    ({}, dict(y=None), "the target y is None"),
+]
+
+
+@pytest.mark.parametrize(("options", "data", "message"), BAD_NUMBERS)
+def test_bad_numbers(options, data, message):
+    X, y, _ = counts()
+    with pytest.raises(ValueError, match=message):
+        regression(**(dict(draws=10) | options)).fit(X, **(dict(y=y) | data))
+
+
+def test_files_of_regressions(tmp_path):
+    X, y, offset = counts()
+    for response in ("gaussian", "poisson"):
+        model = regression(response, draws=50).fit(X, y, offset=offset)
+        model.save(tmp_path / "model")
+        loaded = ns.bayes.HorseshoeRegression.load(tmp_path / "model")
+        assert loaded.response == response and same(loaded.predict(X), model.predict(X)) and loaded.intercept_ == model.intercept_
+        assert repr(loaded).startswith(f"HorseshoeRegression({'' if response == 'gaussian' else 'response='}")
+    with pytest.raises(ValueError, match="response='poisson'"):
+        ns.bayes.HorseshoeClassifier.load(tmp_path / "model")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::numbastats.ConvergenceWarning")
+def test_diabetes_by_default():
+    """442 x 10, strongly correlated columns."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, y = datasets.load_diabetes(return_X_y=True)
+    model = ns.bayes.HorseshoeRegression(rng=1).fit(X, y)
+    assert model.converged_ and 0.49 < model.score(X, y) < 0.52  # least squares: 0.518
+
+
 EXPECTED_FAILURES = {
     "check_complex_data": "complex numbers are a TypeError, as for every function of the library",
     "check_dtype_object": "arrays of objects are refused: astype('float64') is the user's to choose",
@@ -220,11 +407,12 @@ EXPECTED_FAILURES = {
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_scikit_learn_estimator_checks():
+@pytest.mark.parametrize("kind", [ns.bayes.HorseshoeClassifier, ns.bayes.HorseshoeRegression], ids=["classifier", "regression"])
+def test_scikit_learn_estimator_checks(kind):
     pytest.importorskip("sklearn", minversion="1.6")
     from sklearn.utils import estimator_checks as checks
 
-    model = ns.bayes.HorseshoeClassifier(chains=2, warmup=100, draws=100, rng=1)
+    model = kind(chains=2, warmup=100, draws=100, rng=1)
     found = checks.check_estimator(model, expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in found if r["status"] == "failed"}
     assert not failed
