@@ -39,7 +39,7 @@ __all__ = [
     "weights_of_rows",
 ]
 
-_PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "all")
+_PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
 _SAMPLERS = {  # by response
     "probit": SAMPLERS,
     "logit": ("split-hmc", "surrogate"),
@@ -90,11 +90,11 @@ def check_probability(name, value, text="a probability between 0 and 1"):
         raise ValueError(f"{name}={value!r} is out of range; use {text}")
 
 
-def checked_options(params, responses=("probit",)):
-    """Options of a fit from the estimator's parameters by name; raises for invalid ones."""
+def checked_options(params, responses=("probit",), priors=_PRIORS):
+    """Options of a fit from the estimator's parameters by name; raises for invalid ones, and for others than these."""
     options = Options(**params)
     choice("response", options.response, responses)
-    choice("prior", options.prior, _PRIORS)
+    choice("prior", options.prior, priors)
     choice("sampler", options.sampler, ("auto", *SAMPLERS))
     if options.sampler not in ("auto", *_SAMPLERS[options.response]):
         raise ValueError(

@@ -72,6 +72,12 @@ def _solve(L, v, transposed=False):
     return blas.dtrsv(L, v, lower=1, trans=int(transposed))
 
 
+def _streams(first, chains):
+    """Stream words, shape (stages, chains), of chains from this number on."""
+    numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(first, first + chains)
+    return np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
+
+
 class Chains:
     """A number of chains of one sampler on one data set.
 
@@ -80,7 +86,7 @@ class Chains:
     rows : Rows
     skip : int
         Number of leading columns that are not shrunk: 1 with an intercept.
-    prior : {"horseshoe", "ridge", "lasso"}
+    prior : {"horseshoe", "horseshoe+", "ridge", "lasso"}
     kind : str
         One of `SAMPLERS`, or "auto".
     chains, warmup : int
@@ -110,8 +116,7 @@ class Chains:
         if self.normal:
             self.kind, self.choosing = "gibbs", False
         self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
-        numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(chains)
-        self.streams = np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
+        self.streams = _streams(0, chains)
         shape = (chains, self.p)
         D = np.ones(shape)
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
@@ -126,6 +131,9 @@ class Chains:
             "offered": 0,
             "nonfinite": 0,
         }
+        if prior == "horseshoe+":
+            s["N"] = np.ones(shape)  # eta^-2, of the second half-Cauchy factor
+            self._more_streams = _streams(chains, chains), _streams(2 * chains, chains)  # of chains that there are not
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 2))
         if self.normal:
@@ -154,11 +162,25 @@ class Chains:
         k.DRAWS.serial(*self.key, self.streams, self._step(part), self._Z, self._U)
         return self._Z, self._U
 
-    def _scales(self, B, T, D, part=0):
-        """Draw log tau and the local scales given B, in place of T and D."""
+    def _scales(self, B, T, D, N, part=0, *, reversible=False):
+        """Draw log tau and the local scales given B, in place of T, D and, for the horseshoe+, N; else N is None."""
+        if N is None:
+            self._draw_scales(self.prior, B, self.fixed, self.streams, part, T, D)
+            return
+        # b ~ N(0, lambda^2 eta^2 tau^2): lambda and tau from b/eta, then eta from b/(lambda tau)
+        shrunk = slice(self.skip, None)
+        self._draw_scales("horseshoe", B * np.sqrt(N), self.fixed, self.streams, part, T, D)
+        rest, none = B.copy(), np.zeros_like(T)
+        rest[:, shrunk] *= np.sqrt(D[:, shrunk])
+        self._draw_scales("horseshoe", rest, True, self._more_streams[0], part, none, N)
+        if reversible:  # the same steps back and forth
+            self._draw_scales("horseshoe", B * np.sqrt(N), self.fixed, self._more_streams[1], part, T, D)
+        D[:, shrunk] = np.clip(D[:, shrunk] * N[:, shrunk], 1e-12, 1e300)
+
+    def _draw_scales(self, prior, B, fixed, streams, part, T, D):
         cost = 40.0 * max(self.p - self.skip, 1) + 1000.0
-        options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, self._step(part))
-        launch(k.SCALES[self.prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
+        options = (np.int64(self.skip), self.scale, fixed, *self.key, streams, self._step(part))
+        launch(k.SCALES[prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
 
     def _start(self):
         """Newton's method to the mode under a standard normal prior, chains drawn from its normal approximation."""
@@ -234,7 +256,7 @@ class Chains:
             options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, step)
             k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
         elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
-            self._scales(B, T, D)
+            self._scales(B, T, D, s.get("N"))
         Z, _ = self._draws()
         expanded, rounding = self.kind == "px-gibbs", 64.0 * np.finfo(self.rows.dtype).eps
         gammas = np.empty(B.shape[0])
@@ -282,7 +304,7 @@ class Chains:
 
     def _normal(self):
         s = self.state
-        self._scales(s["B"] * np.exp(-s["S"])[:, None], s["T"], s["D"])
+        self._scales(s["B"] * np.exp(-s["S"])[:, None], s["T"], s["D"], s.get("N"))
         self._draw_normal()
         return np.ones(len(s["B"]))
 
@@ -305,7 +327,7 @@ class Chains:
     def _rotate(self):
         s = self.state
         B = s["B"]
-        self._scales(B, s["T"], s["D"])
+        self._scales(B, s["T"], s["D"], s.get("N"))
         P = s["D"] + self.slab
         Z, U = self._draws()
         chains = B.shape[0]
@@ -350,15 +372,17 @@ class Chains:
         return B @ self.state["h"] - 0.5 * np.einsum("cp,cp->c", B @ self.state["H"], B)
 
     def _propose(self):
+        """Scales, coefficients, scales and so on to scales: a chain that is reversible, or the acceptance would be wrong."""
         s = self.state
         B, T, D = s["B"].copy(), s["T"].copy(), s["D"].copy()
+        N = s["N"].copy() if "N" in s else None
         for sweep in range(self.sweeps):
-            self._scales(B, T, D, sweep)
+            self._scales(B, T, D, N, sweep, reversible=True)
             Z, _ = self._draws(sweep)
             for c in range(B.shape[0]):
                 L, _ = _factor(s["H"], D[c] + self.slab)
                 B[c] = _solve(L, _solve(L, s["h"]) + Z[c], True)
-        self._scales(B, T, D, self.sweeps)
+        self._scales(B, T, D, N, self.sweeps, reversible=True)
         U = self._draws(self.sweeps)[1]
         loglik, gradient = self.rows.loglik(B)
         ratios = loglik - self._surrogate_loglik(B)
@@ -369,6 +393,8 @@ class Chains:
         chance = np.empty(B.shape[0])
         for c in range(B.shape[0]):
             new = {"B": B[c], "T": T[c], "D": D[c], "loglik": loglik[c], "gradient": gradient[c]}
+            if N is not None:
+                new["N"] = N[c]
             chance[c] = self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
         return chance
 

@@ -100,17 +100,24 @@ def polya_gamma(rng, c, terms=200):
 
 
 def horseshoe_scales(rng, b, state, scale=1.0):
-    """Makalic and Schmidt (2016): lambda^2, nu, tau^2, xi given coefficients b, in place; prior precisions of b."""
+    """Makalic and Schmidt (2016): lambda^2, nu, tau^2, xi given coefficients b, in place; prior precisions of b.
+
+    Of the horseshoe+, with phi^2 and zeta: lambda is half-Cauchy of scale phi, phi half-Cauchy of scale 1.
+    """
     p = b.size
     state["l2"] = (1.0 / state["nu"] + 0.5 * b * b / state["t2"]) / rng.standard_exponential(p)
-    state["nu"] = (1.0 + 1.0 / state["l2"]) / rng.standard_exponential(p)
+    state["nu"] = (1.0 / state.get("phi2", 1.0) + 1.0 / state["l2"]) / rng.standard_exponential(p)
+    if "phi2" in state:
+        state["phi2"] = (1.0 / state["zeta"] + 1.0 / state["nu"]) / rng.standard_exponential(p)
+        state["zeta"] = (1.0 + 1.0 / state["phi2"]) / rng.standard_exponential(p)
     state["t2"] = (1.0 / state["xi"] + 0.5 * (b * b / state["l2"]).sum()) / rng.standard_gamma(0.5 * (p + 1))
     state["xi"] = (1.0 / scale**2 + 1.0 / state["t2"]) / rng.standard_exponential()
     return 1.0 / (state["l2"] * state["t2"])
 
 
-def start_of_scales(p):
-    return {"l2": np.ones(p), "nu": np.ones(p), "t2": 1.0, "xi": 1.0}
+def start_of_scales(p, plus=False):
+    second = {"phi2": np.ones(p), "zeta": np.ones(p)} if plus else {}
+    return {"l2": np.ones(p), "nu": np.ones(p), "t2": 1.0, "xi": 1.0} | second
 
 
 def normal_draw(rng, H, h):
@@ -136,14 +143,14 @@ def plain_logit(X, y, draws, seed, weights=None, offset=0.0, intercept_scale=10.
     return np.array(out)[draws // 10 :]
 
 
-def plain_gaussian(X, y, draws, seed, weights=None):
+def plain_gaussian(X, y, draws, seed, weights=None, plus=False):
     """Gibbs sampling, sigma given the coefficients; draws of intercept, coefficients, log tau, log sigma. Flat intercept."""
     rng = np.random.default_rng(seed)
     if weights is not None:
         X, y = np.repeat(X, weights, axis=0), np.repeat(y, weights)
     n, p = X.shape
     Z = np.column_stack([np.ones(n), X])
-    state, b, d, out = start_of_scales(p), np.zeros(p + 1), np.ones(p + 1), []
+    state, b, d, out = start_of_scales(p, plus), np.zeros(p + 1), np.ones(p + 1), []
     d[0] = 0.0
     for _ in range(draws):
         rest = y - Z @ b

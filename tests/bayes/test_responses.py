@@ -91,18 +91,30 @@ def test_logit_posterior(sampler):
     naive.check_against_plain(model, plain)
 
 
-def test_logit_against_quadrature():
+def prior_density(prior, b, tau):
+    """Log density of a coefficient: an exponential integral, or a normal one mixed over a product of half-Cauchy scales."""
+    if prior == "horseshoe":
+        x = 0.5 * (b / tau) ** 2
+        return x + np.log(scipy.special.exp1(x))
+    t = np.linspace(-12.0, 12.0, 4000)  # log of the product s, whose density is 4 log(s)/(pi^2 (s^2 - 1))
+    weight = t / np.sinh(t)
+    sd = tau * np.exp(t)
+    return np.log((weight / sd * np.exp(-0.5 * (b[:, None] / sd) ** 2)).sum(axis=1))
+
+
+@pytest.mark.parametrize(("prior", "sampler"), [("horseshoe", "auto"), ("horseshoe+", "split-hmc"), ("horseshoe+", "surrogate")])
+def test_logit_against_quadrature(prior, sampler):
     """A fixed tau: the posterior of one coefficient on a grid, with the local scale integrated out."""
     rng = np.random.default_rng(4)
     X = rng.standard_normal((40, 1))
     y = X[:, 0] + rng.logistic(size=40) > 0
     w, offset = rng.uniform(0.0, 2.0, 40), rng.standard_normal(40)
-    model = classifier(tau=0.7, fit_intercept=False, draws=3000).fit(X, y, w, offset=offset)
-    b = np.linspace(-4.0, 8.0, 6000)
+    model = classifier(prior=prior, sampler=sampler, tau=0.7, fit_intercept=False, draws=3000).fit(X, y, w, offset=offset)
+    u = np.linspace(-2.0, 2.0, 4000)  # not at 0, where the prior's density is infinite
+    b = u**3
     m = np.where(y, 1.0, -1.0)[:, None] * (X * b + offset[:, None])
-    prior = np.array([float(naive.exact_log_exe1(0.5 * (v / 0.7) ** 2)) for v in b[::20]])
-    log = w @ scipy.special.log_expit(m) + np.interp(b, b[::20], prior)
-    p = np.exp(log - log.max())
+    log = w @ scipy.special.log_expit(m) + prior_density(prior, b, 0.7)
+    p = np.exp(log - log.max()) * u**2
     p /= p.sum()
     draws = model.draws_["beta"][:, :, 0]
     assert abs(draws.mean() - p @ b) < 4.0 * ns.bayes.mcse(draws)
@@ -152,6 +164,19 @@ def test_more_columns_than_rows():
     y = 4.0 * X[:, 0] + rng.logistic(size=30) > 0
     model = ns.bayes.HorseshoeClassifier(chains=2, warmup=300, draws=500, rng=1).fit(X, y)
     assert model.sampler_ == "split-hmc" and model.coef_[0].argmax() == 0 and model.draws_["log_tau"].min() > -8.0
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "px-gibbs"])
+def test_horseshoe_plus_of_a_probit_model(sampler):
+    """The samplers with latent variables give the posterior that split-hmc gives."""
+    X, y = classes(40)
+    options = dict(fit_intercept=False, tau=0.7, chains=4, warmup=300, draws=3000, rng=2)
+    a, b = (
+        ns.bayes.BayesProbit("horseshoe+", sampler=kind, **options).fit(X, y).draws_["beta"] for kind in (sampler, "split-hmc")
+    )
+    error = np.sqrt(ns.bayes.mcse(a) ** 2 + ns.bayes.mcse(b) ** 2)
+    assert (abs(a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))) < 4.0 * error).all()
+    np.testing.assert_allclose(a.std(axis=(0, 1)), b.std(axis=(0, 1)), rtol=0.08)
 
 
 def test_separable_classes_with_the_default_slab():
@@ -232,13 +257,14 @@ def regression(response="gaussian", **options):
 
 
 @pytest.mark.slow
-def test_gaussian_posterior():
+@pytest.mark.parametrize("prior", ["horseshoe", "horseshoe+"])
+def test_gaussian_posterior(prior):
     """Against a Gibbs sampler that draws sigma given the coefficients, with weights; an offset is taken from y."""
     X, y = numbers()
     rng = np.random.default_rng(2)
     weights, offset = rng.integers(0, 3, len(y)), 10.0 * rng.standard_normal(len(y))
-    plain = naive.plain_gaussian(X, y, 30_000, 1, weights)
-    model = regression().fit(X, y + offset, weights, offset=offset)
+    plain = naive.plain_gaussian(X, y, 40_000, 1, weights, prior == "horseshoe+")
+    model = regression(prior=prior, draws=8000).fit(X, y + offset, weights, offset=offset)
     naive.check_against_plain(model, plain, ("log_tau", "log_sigma"))
 
 
@@ -361,6 +387,7 @@ BAD_NUMBERS = [
     (dict(response="poisson"), dict(y=np.zeros(30)), "improper"),
     (dict(response="poisson", sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
     (dict(sampler="split-hmc"), {}, "'gibbs'"),
+    (dict(prior="lasso"), {}, "'horseshoe', 'horseshoe\\+'"),
     (dict(response="logit"), {}, "'gaussian', 'poisson'"),
     ({}, dict(y=np.ones(30)), "one value only"),
     ({}, dict(y=np.full(30, np.nan)), r"y\[0\] is NaN"),
