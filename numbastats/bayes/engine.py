@@ -113,6 +113,7 @@ class Posterior:
     """Result of a run; the fields are attributes of the estimators."""
 
     draws: dict
+    sample_stats: dict
     moments: dict
     stats: dict
     n_iter: int
@@ -205,7 +206,7 @@ class Run:
     def _stored(self):
         """Parts of the state that every draw keeps."""
         names = {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
-        return (*names, "S") if names and "S" in self.chains.state else names
+        return (*names, *(n for n in ("S", "accepted", "loglik") if n in self.chains.state)) if names else names
 
     def _original(self, B):
         """Coefficients of the sampler's columns as those of the columns of X."""
@@ -246,7 +247,7 @@ class Run:
         draws = self._draws()
         x = self._side_by_side(draws)[0] if draws else None
         converged = not self.stopped and not _light(stats) and agree(x, self.moments)
-        return Posterior(draws, self.moments.pooled(), stats, int(s["iteration"]), converged)
+        return Posterior(draws, self._sample_stats(), self.moments.pooled(), stats, int(s["iteration"]), converged)
 
     def _draws(self):
         """The stored draws by name, in the units of X."""
@@ -263,6 +264,16 @@ class Run:
         if "D" in self._kept:
             draws["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - T[:, :, None]
         return draws
+
+    def _sample_stats(self):
+        """Of every stored draw: rate of acceptance since the one before, and the log-likelihood where the sampler knows it."""
+        if "accepted" not in self._kept:
+            return {}
+        total = self._kept["accepted"]
+        found = {"acceptance_rate": np.diff(total, axis=1, prepend=0.0) / self.options.thin}
+        if "loglik" in self._kept:
+            found["log_likelihood"] = self._kept["loglik"]
+        return found
 
     def _side_by_side(self, draws):
         return side_by_side(draws, self.names, intercept=self.options.fit_intercept, tau=self.options.tau is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import math
 from collections.abc import Callable, Iterable
@@ -91,6 +92,7 @@ class _Regression(Estimator):
     feature_names_in_: NDArray[Any]
     converged_: bool
     draws_: dict[str, NDArray[np.float64]]
+    sample_stats_: dict[str, NDArray[np.float64]]
     moments_: dict[str, NDArray[np.float64]]
     stats_: dict[str, Any]
     sampler_: str
@@ -209,6 +211,7 @@ class _Regression(Estimator):
         """Sample up to a goal, and take over what was found."""
         found = self._run.until(goals, self.callback, self.callback_every)
         self.draws_, self.moments_, self.stats_ = found.draws, found.moments, found.stats
+        self.sample_stats_ = found.sample_stats
         self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
         self._point_estimates()
         if not (self._run.stopped or self.converged_):
@@ -372,6 +375,7 @@ class _Regression(Estimator):
         arrays: dict[str, Any] = {f"draws_{n}": v for n, v in self.draws_.items()} | {
             f"moments_{n}": v for n, v in self.moments_.items()
         }
+        arrays |= {f"stats_{n}": v for n, v in self.sample_stats_.items()}
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
@@ -414,6 +418,7 @@ class _Regression(Estimator):
         if "classes" in file:
             model.classes_ = file["classes"]
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
+        model.sample_stats_ = {n[6:]: v for n, v in file.items() if n.startswith("stats_")}
         model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
         if "feature_names" in file:
             model.feature_names_in_ = file["feature_names"].astype(object)
@@ -422,24 +427,50 @@ class _Regression(Estimator):
         model._point_estimates()
         return model
 
-    def to_inference_data(self) -> Any:
+    def to_inference_data(self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None) -> Any:
         """The draws as an ArviZ object; needs the package arviz.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p), optional
+            The rows of the fit, for the groups "log_likelihood" and "observed_data".
+        y : array_like, shape (n,), optional
+            Their outcomes.
+        offset : array_like, shape (n,), optional
+            What `fit` got, if it got one.
 
         Returns
         -------
         arviz.InferenceData
+            With the groups "posterior", whose dimension "feature" has the names of the columns, and "sample_stats"; with X and y
+            also log-likelihoods and outcomes named "y".
 
         Raises
         ------
         ImportError
             Without the package.
+        ValueError
+            Without draws, for X without y, and as `loo`.
         """
         self._need_draws("to_inference_data")
+        if (X is None) != (y is None):
+            raise ValueError("X and y come together: pass both, or neither")
         try:
             import arviz
         except ImportError as error:
             raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
-        return arviz.from_dict(posterior=dict(self.draws_))
+        groups: dict[str, Any] = {"posterior": dict(self.draws_), "sample_stats": dict(self.sample_stats_)}
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        coords: dict[str, list[Any]]
+        coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}
+        if X is not None:
+            shape = self.draws_["log_tau"].shape
+            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset)]
+            groups |= {"log_likelihood": {"y": np.concatenate(parts, axis=2)}, "observed_data": {"y": arguments.column(y)}}
+            dims["y"], coords["row"] = ["row"], np.arange(len(groups["observed_data"]["y"])).tolist()
+        if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1.0
+            return arviz.from_dict(**groups, coords=coords, dims=dims)
+        return arviz.from_dict(groups, coords=coords, dims=dims)
 
 
 class _Classifier(_Regression):
@@ -636,7 +667,8 @@ class HorseshoeClassifier(_Classifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_, n_iter_, feature_names_in_, converged_, draws_, moments_, stats_, sampler_
+    coef_, intercept_, classes_, n_features_in_, n_iter_, feature_names_in_, converged_, draws_, sample_stats_, moments_, stats_,
+    sampler_
         As for `BayesProbit`.
 
     Notes
@@ -781,7 +813,7 @@ class HorseshoeRegression(_Regression):
     intercept_ : float
     draws_ : dict
         As for `BayesProbit`, and "log_sigma", shape (chains, draws), for "gaussian".
-    n_features_in_, n_iter_, feature_names_in_, converged_, moments_, stats_, sampler_
+    n_features_in_, n_iter_, feature_names_in_, converged_, sample_stats_, moments_, stats_, sampler_
         As for `BayesProbit`.
 
     Notes
@@ -1084,6 +1116,9 @@ class BayesProbit(_Classifier):
         of the means. For "surrogate" the ratios of exact to approximate likelihood must also have a Pareto shape below 0.6.
     draws_ : dict
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_lambda" with keep="all".
+    sample_stats_ : dict
+        "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
+        "gibbs" and "px-gibbs".
     moments_ : dict
         "mean", "variance" and "positive", P(b_j > 0), shape (p,), with the intercept first if there is one; for keep="cov" also
         "covariance", shape (p, p). Available for every `keep`.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import numpy as np
 import pytest
 import scipy.special
@@ -423,6 +426,46 @@ def test_diabetes_by_default():
     X, y = datasets.load_diabetes(return_X_y=True)
     model = ns.bayes.HorseshoeRegression(rng=1).fit(X, y)
     assert model.converged_ and 0.49 < model.score(X, y) < 0.52  # least squares: 0.518
+
+
+def _before_1(*, posterior=None, sample_stats=None, log_likelihood=None, observed_data=None, coords=None, dims=None):
+    groups = dict(posterior=posterior, sample_stats=sample_stats, log_likelihood=log_likelihood, observed_data=observed_data)
+    return {name: group for name, group in groups.items() if group is not None}, coords, dims
+
+
+def _from_1(data, *, coords=None, dims=None):
+    return data, coords, dims
+
+
+@pytest.mark.parametrize("from_dict", [_before_1, _from_1])
+def test_inference_data(from_dict, monkeypatch, tmp_path):
+    """What ArviZ's `from_dict` gets, in both of its signatures."""
+    monkeypatch.setitem(sys.modules, "arviz", types.SimpleNamespace(from_dict=from_dict))
+    X, y, offset = counts()
+    model = regression("poisson", sampler="split-hmc", draws=50, thin=2).fit(X, y, offset=offset)
+    model.save(tmp_path / "model")
+    for m in (model, ns.bayes.HorseshoeRegression.load(tmp_path / "model")):
+        groups, coords, dims = m.to_inference_data(X, y, offset)
+        assert same(groups["posterior"]["beta"], model.draws_["beta"]) and coords["feature"] == ["x0", "x1", "x2"]
+        assert dims["beta"] == ["feature"] and dims["y"] == ["row"] and len(coords["row"]) == 30
+        eta = model.draws_["beta"][2, 7] @ X.T + model.draws_["intercept"][2, 7] + offset
+        want = y * eta - np.exp(eta) - scipy.special.gammaln(y + 1.0)
+        np.testing.assert_allclose(groups["log_likelihood"]["y"][2, 7], want, rtol=1e-10)
+        stats = groups["sample_stats"]
+        np.testing.assert_allclose(stats["log_likelihood"][2, 7], y @ eta - np.exp(eta).sum(), rtol=1e-10)
+        assert stats["acceptance_rate"].mean() == pytest.approx(model.stats_["acceptance"], rel=1e-12)
+        assert (stats["acceptance_rate"] >= 0.0).all() and (stats["acceptance_rate"] <= 1.0 + 1e-9).all()
+        assert same(groups["observed_data"]["y"], y)
+    groups, _, _ = regression(draws=20).fit(X, y).to_inference_data()
+    assert set(groups) == {"posterior", "sample_stats"} and set(groups["sample_stats"]) == {"acceptance_rate"}
+    with pytest.raises(ValueError, match="come together"):
+        model.to_inference_data(X)
+
+
+def test_inference_data_without_arviz(monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ImportError, match="pip install arviz"):
+        regression(draws=20).fit(*numbers()).to_inference_data()
 
 
 EXPECTED_FAILURES = {
