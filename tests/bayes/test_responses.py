@@ -64,8 +64,16 @@ def test_log_expit_ratio():
     np.testing.assert_allclose(value, scipy.special.log_expit(x), rtol=1e-15, atol=1e-305)
     np.testing.assert_allclose(slope, scipy.special.expit(-x), rtol=1e-15, atol=1e-305)
     assert np.isnan(shrinkage.log_expit_ratio(np.nan)).all()
-    narrow = shrinkage.log_expit_ratio(np.float32(0.3))
-    assert all(type(v) is np.float32 for v in narrow) or all(abs(np.float32(v) - v) == 0.0 for v in narrow)
+    x = np.linspace(-80.0, 80.0, 801, dtype=np.float32)
+    value, slope = np.array([shrinkage.log_expit_ratio(v) for v in x]).T
+    np.testing.assert_allclose(value, scipy.special.log_expit(x.astype(float)), rtol=4e-7)
+    np.testing.assert_allclose(slope, scipy.special.expit(-x.astype(float)), rtol=4e-7)
+
+
+def test_poisson_ratio():
+    for y, x in ((0.0, -800.0), (3.0, 1.2), (1e5, 11.0), (2.0, np.inf), (1.0, np.nan)):
+        value, slope = shrinkage.poisson_ratio(y, x)
+        np.testing.assert_allclose([value, slope], [y * x - np.exp(x) if x < np.inf else np.nan, y - np.exp(x)], rtol=1e-14)
 
 
 # --- classes -------------------------------------------------------------------------------------------------------------
@@ -283,12 +291,11 @@ def test_poisson_posterior(sampler):
 
 
 def test_gaussian_against_its_closed_form():
-    """A ridge-like limit: tau fixed so that the prior of b/sigma is all but flat leaves Student's t around least squares."""
+    """A tau so large that the prior of b/sigma is all but flat: Student's t around least squares."""
     X, y = numbers(40)
     model = regression(tau=1e4, draws=3000).fit(X, y)
     Z = np.column_stack([np.ones(40), X])
     b, rest = np.linalg.lstsq(Z, y)[:2]
-    # the prior of a coefficient near 0 is log(1/|b|), not flat, but far from 0 on the scale of its posterior where it matters
     draws = np.exp(2.0 * model.draws_["log_sigma"])
     assert model.coef_[0] == pytest.approx(b[1], rel=0.1)
     assert draws.mean() == pytest.approx(rest[0] / (40 - 3), rel=0.12)
