@@ -142,6 +142,8 @@ CALLS = {
     "student_t.rvs": (lambda **o: ns.quantile.student_t(4.0).rvs(**o), "random_state", "rng"),
     "HorseshoeProbit": (lambda **o: ns.bayes.HorseshoeProbit(**o), "n_draws", "draws"),
     "BayesProbit": (lambda **o: ns.bayes.BayesProbit(**o), "num_chains", "chains"),
+    "HorseshoeClassifier": (lambda **o: ns.bayes.HorseshoeClassifier(**o), "n_draws", "draws"),
+    "HorseshoeRegression": (lambda **o: ns.bayes.HorseshoeRegression(**o), "random_state", "rng"),
     "truncnorm_rvs": (lambda **o: ns.bayes.truncnorm_rvs(X, **o), "seed", "rng"),
 }
 

@@ -36,7 +36,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "mixture": "criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "base hyperbolic student",
-    "bayes": "chains design diagnostics predictions",
+    "bayes": "chains design diagnostics predictions responses",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}
 FURNISHED = tuple(FIELD_WORDS)

@@ -49,6 +49,15 @@ def probit(X: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
     return model.score(X, y)
 
 
+def other_responses(X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+    """Weights, offsets and both kinds of prediction."""
+    classes = bayes.HorseshoeClassifier(response="logit", prior="horseshoe+", rng=1).fit(X, y > 0, w, offset=w)
+    model = bayes.HorseshoeRegression(response="poisson", sampler="split-hmc").fit(X, y, sample_weight=w)
+    mean, lower, upper = model.predict(X, interval=0.9, offset=w)
+    print(classes.predict_proba(X, offset=w)[:, 1], mean, upper - lower, model.predict(X).mean(), model.intercept_ + 1.0)
+    return model.score(X, y, w, offset=w)
+
+
 def functions(x: NDArray[np.float64]) -> None:
     """Elementwise functions and diagnostics."""
     bayes.log_ndtr(x)

@@ -1,4 +1,4 @@
-"""Speed and mixing of the probit samplers."""
+"""Speed and mixing of the samplers of regressions with two classes and other responses."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import scipy.special
 import numbastats as ns
 from numbastats.bayes import kernels as k
 from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.responses import facts_of_rows
 
 from .common import SMOKE, Case, few
 
@@ -148,6 +149,50 @@ class Sampling:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+class Responses:
+    """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
+
+    params = ["logit", "poisson", "gaussian"]
+    param_names = ["response"]
+    number = 1
+
+    def setup(self, response):
+        X, _, b = synthetic(10_000, 100)
+        rng, outcomes = np.random.default_rng(3), facts_of_rows(None, None, np.ones(10_000))
+        self.rows = None if response == "gaussian" else Rows(X, "cpu", 1, response=response, facts=outcomes)
+        self.B = 0.1 * b[None]
+        X, m = X[:500, :30], 0.3 * X[:500] @ b
+        y = {
+            "logit": m + rng.logistic(size=500) > 0,
+            "poisson": rng.poisson(np.exp(0.3 * m)),
+            "gaussian": m + rng.normal(size=500),
+        }
+        self.X, self.y = X, y[response]
+        if response == "logit":
+            self.model = ns.bayes.HorseshoeClassifier(rng=1, workers=1, warmup=300, draws=300)
+        else:
+            self.model = ns.bayes.HorseshoeRegression(response=response, rng=1, workers=1, warmup=300, draws=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit(self.X, self.y)
+            self.time_pass(response)
+
+    def time_pass(self, response):
+        if self.rows is not None:
+            self.rows.loglik(self.B)
+
+    def time_fit(self, response):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit(self.X, self.y)
+
+    def track_effective_draws_per_second(self, response):
+        share = ns.bayes.ess_bulk(self.model.draws_["beta"]).min() / self.model.draws_["log_tau"].size
+        return 4e3 * share / self.model.stats_["ms_per_iteration"]
+
+    track_effective_draws_per_second.unit = "effective draws / s"
+
+
 class Callback:
     """What the callback is handed after 1000 draws of four chains."""
 
@@ -247,6 +292,7 @@ def gpu_pass(rng, dtype, n, edges):
     chunk = 64 if n < 1000 else 1024
     chunks = -(-rows // chunk)
     inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), 128, chunk, 64)]
+    inputs.append(np.stack([rng.uniform(0.5, 2.0, 128 + rows), rng.standard_normal(128 + rows), rng.poisson(2.0, 128 + rows)]))
     return inputs, [np.zeros((chunks, 2, columns), dtype), np.zeros((chunks, 2))]
 
 
@@ -297,6 +343,8 @@ GPU_MAKERS = {
     "bayes.*_bfloat16": gpu_bfloat16,
     "bayes.latent": gpu_pass,
     "bayes.loglik": gpu_pass,
+    "bayes.logit": gpu_pass,
+    "bayes.poisson": gpu_pass,
     "bayes.scales_*": gpu_scales,
     "bayes.conditionals": gpu_conditionals,
     "bayes.draws": gpu_draws,
@@ -309,6 +357,8 @@ _PASS = dict(ulp=65536.0, floor=100.0, single=2e9, why=f"{_ORDER}; sums of rows 
 GPU_BOUNDS = {
     "bayes.latent*": _PASS,
     "bayes.loglik*": _PASS,
+    "bayes.logit": _PASS,
+    "bayes.poisson": _PASS,
     "bayes.scales_*": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the density of tau, on which all scales depend"),
     "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the distribution of tau"),
     "bayes.gamma": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),

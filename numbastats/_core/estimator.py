@@ -84,8 +84,13 @@ class Estimator:
         return self
 
     def __sklearn_tags__(self):
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        classifier = ClassifierTags(multi_class=False) if self._estimator_type == "classifier" else None
-        target = TargetTags(required=self._estimator_type == "classifier")
-        return Tags(estimator_type=self._estimator_type, target_tags=target, classifier_tags=classifier, input_tags=InputTags())
+        kind = self._estimator_type
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=kind in ("classifier", "regressor")),
+            classifier_tags=ClassifierTags(multi_class=False) if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            input_tags=InputTags(),
+        )

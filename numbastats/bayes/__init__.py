@@ -1,12 +1,14 @@
-"""Bayesian probit regression with shrinkage priors: Gibbs sampling and faster samplers of the same posterior."""
+"""Bayesian regression with shrinkage priors: Gibbs sampling and faster samplers of the same posterior."""
 
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, rhat
-from numbastats.bayes.estimator import BayesProbit, HorseshoeProbit
+from numbastats.bayes.estimator import BayesProbit, HorseshoeClassifier, HorseshoeProbit, HorseshoeRegression
 from numbastats.bayes.functions import inv_mills, log_exe1, log_ndtr, truncnorm_rvs
 
 __all__ = [
     "BayesProbit",
+    "HorseshoeClassifier",
     "HorseshoeProbit",
+    "HorseshoeRegression",
     "ess_bulk",
     "ess_tail",
     "inv_mills",

@@ -30,18 +30,28 @@ __all__ = [
     "column",
     "count",
     "finite",
+    "level_and_size",
     "matrix",
+    "numbers",
+    "outcomes_as_numbers",
     "outcomes_of_rows",
     "storage_type",
+    "weights_of_rows",
 ]
 
-_PRIORS, _KEEP = ("horseshoe", "ridge", "lasso"), ("moments", "cov", "draws", "all")
+_PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
+_SAMPLERS = {  # by response
+    "probit": SAMPLERS,
+    "logit": ("split-hmc", "surrogate"),
+    "poisson": ("split-hmc", "surrogate"),
+    "gaussian": ("gibbs",),
+}
 _STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Parameters of `BayesProbit` when `fit` was called; later changes take effect at the next fit."""
+    """Parameters of an estimator when `fit` was called; later changes take effect at the next fit."""
 
     prior: str
     tau_scale: float
@@ -57,13 +67,14 @@ class Options:
     keep: str
     inner_sweeps: int | None
     standardize: bool
-    quantize: bool
     callback_every: int | None
     dtype: Any
     device: str | None
     workers: int | None
     rng: Any
     callback: Callable | None
+    quantize: bool = False
+    response: str = "probit"
 
 
 def count(name, value, least=1):
@@ -79,18 +90,24 @@ def check_probability(name, value, text="a probability between 0 and 1"):
         raise ValueError(f"{name}={value!r} is out of range; use {text}")
 
 
-def checked_options(params):
-    """Options of a fit from the estimator's parameters by name; raises for invalid ones."""
+def checked_options(params, responses=("probit",), priors=_PRIORS):
+    """Options of a fit from the estimator's parameters by name; raises for invalid ones, and for others than these."""
     options = Options(**params)
-    choice("prior", options.prior, _PRIORS)
+    choice("response", options.response, responses)
+    choice("prior", options.prior, priors)
     choice("sampler", options.sampler, ("auto", *SAMPLERS))
+    if options.sampler not in ("auto", *_SAMPLERS[options.response]):
+        raise ValueError(
+            f"sampler={options.sampler!r} is not one of response={options.response!r}; use 'auto' or one of "
+            f"{', '.join(map(repr, _SAMPLERS[options.response]))}"
+        )
     choice("keep", options.keep, _KEEP)
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
         value = getattr(options, name)
         if value is not None or name not in ("draws", "inner_sweeps"):
             count(name, value, least)
     worker_count(options.workers)
-    if options.sampler not in ("gibbs", "px-gibbs") and options.warmup < 50:
+    if options.sampler not in ("gibbs", "px-gibbs") and options.response != "gaussian" and options.warmup < 50:
         raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
     for name in ("tau_scale", "tau", "slab", "intercept_scale"):
         value = getattr(options, name)
@@ -101,7 +118,7 @@ def checked_options(params):
     return options
 
 
-def storage_type(dtype, quantize):
+def storage_type(dtype, quantize, response="probit"):
     """Name of the storage type of X; None where its size decides."""
     try:
         name = dtype if dtype is None or str(dtype) == "bfloat16" else np.dtype(dtype).name
@@ -109,6 +126,8 @@ def storage_type(dtype, quantize):
         name = ""
     if name not in (None, *_STORAGE_TYPES):
         raise TypeError(f"dtype={dtype!r} is not supported; use one of {', '.join(map(repr, _STORAGE_TYPES))}")
+    if response != "probit" and name not in (None, "float64", "float32"):
+        raise ValueError(f"dtype={dtype!r} is for response='probit'; use 'float64' or 'float32'")
     if quantize and name not in (None, "int8"):
         raise ValueError(f"quantize=True stores 8-bit integers, but dtype={dtype!r}; leave dtype=None")
     return "int8" if quantize else name
@@ -260,3 +279,69 @@ def classes_and_signs(y, n, options):
     if classes.size == 1:
         classes = _with_the_other(classes, math.isinf(options.intercept_scale) and options.fit_intercept)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
+
+
+def numbers(name, v, n):
+    """A finite number for each of n rows, or None."""
+    if v is None:
+        return None
+    v = column(v)
+    if v.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {v.dtype}; it must be real numbers, {name}.astype('float64')")
+    if v.shape != (n,):
+        raise ValueError(f"{name} has shape {v.shape}, but X has {n} rows; pass one number per row")
+    v = v.astype(np.float64)
+    bad = ~np.isfinite(v)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name}[{i}] is {'NaN' if np.isnan(v[i]) else 'infinite'}; drop or fill such rows first")
+    return v
+
+
+def weights_of_rows(v, n):
+    """Weights of n rows, or None; raises for negative ones, and where all are 0."""
+    v = numbers("sample_weight", v, n)
+    if v is not None and ((v < 0.0).any() or not (v > 0.0).any()):
+        raise ValueError("sample_weight must be 0 or more, and not zero for every row: rows of weight 0 are no data")
+    return v
+
+
+def outcomes_as_numbers(y, n, options):
+    """Outcomes of a regression: finite, counts for response="poisson"."""
+    shape = np.asarray(to_host(y, "y")).shape
+    if len(shape) == 2 and shape[1] == 1:
+        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+        warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
+    y = numbers("y", outcomes_of_rows(y, n), n)
+    if options.response == "poisson":
+        bad = (y < 0.0) | (y != np.rint(y))
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise ValueError(
+                f"y[{i}] is {y[i]!r}, but response='poisson' takes counts, 0, 1, 2 and so on; for rates pass the counts, and "
+                "offset=np.log(exposure)"
+            )
+        if options.fit_intercept and math.isinf(options.intercept_scale) and not y.any():
+            raise ValueError(
+                "all counts are 0: with intercept_scale=inf the posterior is improper; use a finite scale, such as 10"
+            )
+    return y
+
+
+def level_and_size(y, weights, options):
+    """Mean, 0 without an intercept, and root mean square around it, of outcomes; raises where they leave sigma undetermined."""
+    w = np.ones(y.size) if weights is None else weights
+    top = max(abs(y).max(), np.finfo(float).tiny)
+    level = float(np.average(y / top, weights=w) * top) if options.fit_intercept else 0.0
+    size = float(np.sqrt(np.average(((y - level) / top) ** 2, weights=w)) * top)
+    if not size > 4.0 * np.finfo(float).eps * abs(level):
+        raise ValueError(
+            f"y, less an offset, has one value only, {float(y[0])!r} (n_samples={y.size}): sigma is not determined; pass "
+            "outcomes that differ"
+        )
+    flat = options.fit_intercept and math.isinf(options.intercept_scale)
+    if w.sum() <= flat:
+        raise ValueError(
+            f"sample_weight has the sum {w.sum():.3g}: sigma is not determined; weights count rows, and have to exceed 1"
+        )
+    return level, size

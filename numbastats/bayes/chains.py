@@ -1,5 +1,8 @@
 """Markov chains: the paper's Gibbs sampler, the same with parameter expansion, split Hamiltonian steps, a Gaussian surrogate.
 
+The samplers of a probit model are the first two, and the others, which know of the likelihood its sum and gradient only; a logit
+or Poisson model has the others. The normal distribution has a Gibbs sampler of its own.
+
 All chains advance together: a pass over X serves them all. The state is a dictionary of arrays, so that it can be saved and
 resumed exactly: what an iteration draws depends on the key, the chain and the iteration alone.
 """
@@ -16,12 +19,15 @@ from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
 from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.responses import BINARY
 
 __all__ = ["SAMPLERS", "Chains", "surrogate_sweeps"]
 
 SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
+_NEWTON_STEPS = 100  # at most: the first ones may be short where counts are large
 _TRIES = 50  # surrogate proposals by which "auto" decides
+_LIGHT = 0.5  # Pareto shape of these from which on their tails are too light; of few proposals, so below the limit of a fit
 
 
 def surrogate_sweeps(n, p):
@@ -55,8 +61,21 @@ def _summed(sums, *args):
     return found
 
 
+def _shape_of_tail(ratios):
+    """Pareto shape of importance ratios from a list of their logarithms; None for fewer than 100 of them."""
+    ratios = np.concatenate(ratios) if ratios else np.empty(0)
+    ratios = ratios[np.isfinite(ratios)]
+    return float(psis(ratios[None])[1][0]) if ratios.size >= 100 else None
+
+
 def _solve(L, v, transposed=False):
     return blas.dtrsv(L, v, lower=1, trans=int(transposed))
+
+
+def _streams(first, chains):
+    """Stream words, shape (stages, chains), of chains from this number on."""
+    numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(first, first + chains)
+    return np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
 
 
 class Chains:
@@ -67,7 +86,7 @@ class Chains:
     rows : Rows
     skip : int
         Number of leading columns that are not shrunk: 1 with an intercept.
-    prior : {"horseshoe", "ridge", "lasso"}
+    prior : {"horseshoe", "horseshoe+", "ridge", "lasso"}
     kind : str
         One of `SAMPLERS`, or "auto".
     chains, warmup : int
@@ -90,12 +109,14 @@ class Chains:
         self.slab = np.zeros(self.p)  # its share of the prior precision
         self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2  # finite
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
-        more_columns = self.p > self.n
+        more_columns = self.p > self.n and rows.response == "probit"
         self.kind = ("px-gibbs" if more_columns else "split-hmc") if kind == "auto" else kind
         self.choosing = kind == "auto" and not more_columns
+        self.normal = rows.response == "gaussian"
+        if self.normal:
+            self.kind, self.choosing = "gibbs", False
         self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
-        numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(chains)
-        self.streams = np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
+        self.streams = _streams(0, chains)
         shape = (chains, self.p)
         D = np.ones(shape)
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
@@ -110,9 +131,14 @@ class Chains:
             "offered": 0,
             "nonfinite": 0,
         }
+        if prior == "horseshoe+":
+            s["N"] = np.ones(shape)  # eta^-2, of the second half-Cauchy factor
+            self._more_streams = _streams(chains, chains), _streams(2 * chains, chains)  # of chains that there are not
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 2))
-        if self.kind in ("gibbs", "px-gibbs"):
+        if self.normal:
+            self._start_normal(improper=intercept_precision == 0.0)
+        elif self.kind in ("gibbs", "px-gibbs"):
             s["T"][:] = 0.0 if tau is None else math.log(tau)
             s["V"] = np.ones((chains, 2, self.p))
             s["W"] = np.column_stack([np.exp(-2.0 * s["T"]), np.ones(chains)])
@@ -136,11 +162,25 @@ class Chains:
         k.DRAWS.serial(*self.key, self.streams, self._step(part), self._Z, self._U)
         return self._Z, self._U
 
-    def _scales(self, B, T, D, part=0):
-        """Draw log tau and the local scales given B, in place of T and D."""
+    def _scales(self, B, T, D, N, part=0, *, reversible=False):
+        """Draw log tau and the local scales given B, in place of T, D and, for the horseshoe+, N; else N is None."""
+        if N is None:
+            self._draw_scales(self.prior, B, self.fixed, self.streams, part, T, D)
+            return
+        # b ~ N(0, lambda^2 eta^2 tau^2): lambda and tau from b/eta, then eta from b/(lambda tau)
+        shrunk = slice(self.skip, None)
+        self._draw_scales("horseshoe", B * np.sqrt(N), self.fixed, self.streams, part, T, D)
+        rest, none = B.copy(), np.zeros_like(T)
+        rest[:, shrunk] *= np.sqrt(D[:, shrunk])
+        self._draw_scales("horseshoe", rest, True, self._more_streams[0], part, none, N)
+        if reversible:  # the same steps back and forth
+            self._draw_scales("horseshoe", B * np.sqrt(N), self.fixed, self._more_streams[1], part, T, D)
+        D[:, shrunk] = np.clip(D[:, shrunk] * N[:, shrunk], 1e-12, 1e300)
+
+    def _draw_scales(self, prior, B, fixed, streams, part, T, D):
         cost = 40.0 * max(self.p - self.skip, 1) + 1000.0
-        options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, self._step(part))
-        launch(k.SCALES[self.prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
+        options = (np.int64(self.skip), self.scale, fixed, *self.key, streams, self._step(part))
+        launch(k.SCALES[prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
 
     def _start(self):
         """Newton's method to the mode under a standard normal prior, chains drawn from its normal approximation."""
@@ -148,15 +188,40 @@ class Chains:
         b = np.zeros(self.p)
         d = np.ones(self.p)
         d[: self.skip] = s["D"][0, : self.skip]
-        for _ in range(6):
-            H, h = _summed(self.rows.curvature, b)
-            L, _ = _factor(H, d)
-            b = _solve(L, _solve(L, h), True)
+        if self.rows.response == "probit":
+            for _ in range(6):
+                H, h = _summed(self.rows.curvature, b)
+                L, _ = _factor(H, d)
+                b = _solve(L, _solve(L, h), True)
+        else:
+            b, L = self._mode(d)
         z = self._draws()[0]
         s["B"] = np.array([b + _solve(L, v, True) for v in z])
         s["H"], s["h"] = _summed(self.rows.curvature, b)
         s["mean"], s["count"] = b.copy(), 0
         self._restart()
+
+    def _mode(self, d):
+        """Newton's method with steps halved where they lead down; the mode and the Cholesky factor there."""
+        b = np.zeros(self.p)
+        b[: self.skip] = self.rows.level()
+        value = self.rows.loglik(b[None])[0][0] - 0.5 * (d * b) @ b
+        for _ in range(_NEWTON_STEPS):
+            H, h = _summed(self.rows.curvature, b)
+            L, _ = _factor(H, d)
+            step = _solve(L, _solve(L, h), True) - b
+            for _ in range(60):
+                new = b + step
+                found = self.rows.loglik(new[None])[0][0] - 0.5 * (d * new) @ new
+                if found >= value:  # false for NaN
+                    break
+                step = 0.5 * step
+            else:
+                break
+            gain, b, value = found - value, new, found
+            if gain < 1e-3:
+                break
+        return b, L
 
     def _restart(self):
         s = self.state
@@ -165,7 +230,7 @@ class Chains:
     def advance(self):
         """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""
         step = {"gibbs": self._gibbs, "px-gibbs": self._gibbs, "split-hmc": self._rotate, "surrogate": self._propose}
-        chance = step[self.kind]()
+        chance = self._normal() if self.normal else step[self.kind]()
         s = self.state
         i = s["iteration"]
         if i == self.warmup:
@@ -191,7 +256,7 @@ class Chains:
             options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, step)
             k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
         elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
-            self._scales(B, T, D)
+            self._scales(B, T, D, s.get("N"))
         Z, _ = self._draws()
         expanded, rounding = self.kind == "px-gibbs", 64.0 * np.finfo(self.rows.dtype).eps
         gammas = np.empty(B.shape[0])
@@ -225,12 +290,44 @@ class Chains:
         rest = g * z - X @ u - normals[self.p :]
         return u + (X.T @ _solve(L, _solve(L, rest), True)) / d
 
+    # --- Gibbs sampling of a normal response: sigma with the coefficients integrated out, then these ----------------------
+
+    def _start_normal(self, improper):
+        """Sums over the data: all that the chains need of it. `improper`: the prior of the intercept is flat."""
+        s, rows = self.state, self.rows
+        s["H"], *self._least = _summed(rows.least_squares)
+        self._shape = 0.5 * (rows.facts[k.WEIGHT].sum() - (self.skip if improper else 0))
+        s["S"] = np.zeros(len(s["B"]))  # log sigma
+        if not self.fixed:
+            s["T"][:] = 0.0
+        self._draw_normal()
+
+    def _normal(self):
+        s = self.state
+        self._scales(s["B"] * np.exp(-s["S"])[:, None], s["T"], s["D"], s.get("N"))
+        self._draw_normal()
+        return np.ones(len(s["B"]))
+
+    def _draw_normal(self):
+        """Sigma given the scales, then the coefficients given both."""
+        s, (b, g, squares) = self.state, self._least
+        Z, _ = self._draws()
+        gammas = np.empty(len(Z))
+        k.GAMMA.serial(*self.key, self.streams, self._step(), self._shape, gammas)
+        for c in range(len(Z)):
+            L, d = _factor(s["H"], s["D"][c] + self.slab)
+            v = _solve(L, g - d * b)  # of coefficients less b: y itself would cancel
+            rest = squares + (d * b) @ b - v @ v
+            sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
+            s["B"][c] = b + _solve(L, v + sigma * Z[c], True)
+            s["S"][c] = math.log(sigma)
+
     # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by the remainder --------
 
     def _rotate(self):
         s = self.state
         B = s["B"]
-        self._scales(B, s["T"], s["D"])
+        self._scales(B, s["T"], s["D"], s.get("N"))
         P = s["D"] + self.slab
         Z, U = self._draws()
         chains = B.shape[0]
@@ -275,32 +372,35 @@ class Chains:
         return B @ self.state["h"] - 0.5 * np.einsum("cp,cp->c", B @ self.state["H"], B)
 
     def _propose(self):
+        """Scales, coefficients, scales and so on to scales: a chain that is reversible, or the acceptance would be wrong."""
         s = self.state
         B, T, D = s["B"].copy(), s["T"].copy(), s["D"].copy()
+        N = s["N"].copy() if "N" in s else None
         for sweep in range(self.sweeps):
-            self._scales(B, T, D, sweep)
+            self._scales(B, T, D, N, sweep, reversible=True)
             Z, _ = self._draws(sweep)
             for c in range(B.shape[0]):
                 L, _ = _factor(s["H"], D[c] + self.slab)
                 B[c] = _solve(L, _solve(L, s["h"]) + Z[c], True)
-        self._scales(B, T, D, self.sweeps)
+        self._scales(B, T, D, N, self.sweeps, reversible=True)
         U = self._draws(self.sweeps)[1]
         loglik, gradient = self.rows.loglik(B)
         ratios = loglik - self._surrogate_loglik(B)
+        self._latest = ratios
         if s["iteration"] >= self.warmup:
             self.ratios.append(ratios)
         gains = ratios - (s["loglik"] - self._surrogate_loglik(s["B"]))
         chance = np.empty(B.shape[0])
         for c in range(B.shape[0]):
             new = {"B": B[c], "T": T[c], "D": D[c], "loglik": loglik[c], "gradient": gradient[c]}
+            if N is not None:
+                new["N"] = N[c]
             chance[c] = self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
         return chance
 
     def tail_shape(self):
         """Pareto shape of the surrogate's importance ratios; None for other samplers and fewer than 100 proposals."""
-        ratios = np.concatenate(self.ratios) if self.ratios else np.empty(0)
-        ratios = ratios[np.isfinite(ratios)]
-        return float(psis(ratios[None])[1][0]) if ratios.size >= 100 else None
+        return _shape_of_tail(self.ratios)
 
     # --- warmup ---
 
@@ -320,11 +420,15 @@ class Chains:
     def _choose(self):
         """Try surrogate proposals; the state they leave belongs to the posterior as well."""
         self.choosing = False
-        total, best = 0.0, -math.inf
+        total, best, tried = 0.0, -math.inf, []
         for _ in range(_TRIES):
             total += self._propose().mean()
+            tried.append(self._latest)
             best = max(best, self.state["loglik"].max())
             self.state["clock"] += 1
-        separable = best > -math.log(2.0)  # all rows on the side of their outcomes: the posterior has the prior's tails
-        if total / _TRIES > 0.6 and not separable:
+        separable = self.rows.response in BINARY and best > -math.log(
+            2.0
+        )  # all rows on the side of their outcomes: the posterior has the prior's tails
+        light = self.rows.response != "probit" and (_shape_of_tail(tried) or 0.0) > _LIGHT
+        if total / _TRIES > 0.6 and not separable and not light:
             self.kind = "surrogate"

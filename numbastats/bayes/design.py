@@ -179,14 +179,20 @@ class Scaling(NamedTuple):
     scale: np.ndarray
     unit: float
     trivial: bool  # shift 0 and scale 1
+    level: float = 0.0  # the sampler's outcomes are (y - level)/size
+    size: float = 1.0
 
     def original(self, B, skip):
-        """Coefficients on the scale of X from those of the sampler's columns; the first `skip` belong to the intercept."""
+        """Coefficients on the scale of X and y from those of the sampler's columns; the first `skip` belong to the intercept."""
         if self.trivial:
-            return B.copy()
-        B = B / np.concatenate([np.ones(skip), self.scale])
-        if skip:
-            B[..., 0] -= B[..., 1:] @ self.shift
+            B = B.copy()
+        else:
+            B = B / np.concatenate([np.ones(skip), self.scale])
+            if skip:
+                B[..., 0] -= B[..., 1:] @ self.shift
+        if self.level != 0.0 or self.size != 1.0:
+            B *= self.size
+            B[..., :skip] += self.level
         return B
 
 
@@ -264,6 +270,8 @@ class Source:
         The rows are (x - shift)/scale.
     rounded : bool
         Round to 8 bits.
+    outcomes : numpy.ndarray, shape (n,), optional
+        What a callable has to repeat where outcomes are numbers and not classes.
 
     Attributes
     ----------
@@ -271,8 +279,9 @@ class Source:
         Scale and shift by which stored integers become the rows, the shift times the stored signs; None for floats.
     """
 
-    def __init__(self, reader, facts, signs, event, *, storage, intercept, shift, scale, rounded=False):
+    def __init__(self, reader, facts, signs, event, *, storage, intercept, shift, scale, rounded=False, outcomes=None):
         self.reader, self.signs, self.event, self.storage = reader, signs, event, storage
+        self.outcomes = outcomes
         self.shift, self.scale, self.columns = shift, scale, facts.p
         self.moved = bool((shift != 0).any() or (scale != 1).any())
         self.lead, self.code, self._seen = int(intercept), (None, None), {}
@@ -305,7 +314,8 @@ class Source:
             raise ValueError(f"X() gave more than the {self.shape[0]} rows of its first reading; {again}")
         if x.shape[1] != self.columns:
             raise ValueError(f"X() gave {x.shape[1]} columns, {self.columns} in its first reading; {again}")
-        other = (y == self.event) != (self.signs[lo : lo + len(x)] > 0)
+        rows = slice(lo, lo + len(x))
+        other = (y == self.event) != (self.signs[rows] > 0) if self.outcomes is None else y != self.outcomes[rows]
         if other.any():
             raise ValueError(f"X() gave another outcome for row {lo + int(np.argmax(other))} than in its first reading; {again}")
         if place == 0 and not np.array_equal(self._seen.setdefault(lo, x[0].copy()), x[0]):

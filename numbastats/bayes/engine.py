@@ -14,6 +14,7 @@ import numpy as np
 
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
+from numbastats.bayes.responses import BINARY
 
 __all__ = ["Moments", "Posterior", "Run", "agree", "bytes_of_draws", "free_memory", "goals"]
 
@@ -109,9 +110,10 @@ def agree(x, moments):
 
 @dataclasses.dataclass(frozen=True)
 class Posterior:
-    """Result of a run; the fields are the attributes of `BayesProbit`."""
+    """Result of a run; the fields are attributes of the estimators."""
 
     draws: dict
+    sample_stats: dict
     moments: dict
     stats: dict
     n_iter: int
@@ -203,7 +205,8 @@ class Run:
 
     def _stored(self):
         """Parts of the state that every draw keeps."""
-        return {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
+        names = {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
+        return (*names, *(n for n in ("S", "accepted", "loglik") if n in self.chains.state)) if names else names
 
     def _original(self, B):
         """Coefficients of the sampler's columns as those of the columns of X."""
@@ -244,7 +247,7 @@ class Run:
         draws = self._draws()
         x = self._side_by_side(draws)[0] if draws else None
         converged = not self.stopped and not _light(stats) and agree(x, self.moments)
-        return Posterior(draws, self.moments.pooled(), stats, int(s["iteration"]), converged)
+        return Posterior(draws, self._sample_stats(), self.moments.pooled(), stats, int(s["iteration"]), converged)
 
     def _draws(self):
         """The stored draws by name, in the units of X."""
@@ -256,9 +259,21 @@ class Run:
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
             "log_tau": T + math.log(self.scaling.unit),
         }
+        if "S" in self._kept:
+            draws["log_sigma"] = self._kept["S"] + math.log(self.scaling.size)
         if "D" in self._kept:
             draws["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - T[:, :, None]
         return draws
+
+    def _sample_stats(self):
+        """Of every stored draw: rate of acceptance since the one before, and the log-likelihood where the sampler knows it."""
+        if "accepted" not in self._kept:
+            return {}
+        total = self._kept["accepted"]
+        found = {"acceptance_rate": np.diff(total, axis=1, prepend=0.0) / self.options.thin}
+        if "loglik" in self._kept:
+            found["log_likelihood"] = self._kept["loglik"]
+        return found
 
     def _side_by_side(self, draws):
         return side_by_side(draws, self.names, intercept=self.options.fit_intercept, tau=self.options.tau is None)
@@ -271,9 +286,10 @@ class Run:
     def complaint(self):
         """Text of the warning of a run that has not converged."""
         if self._light_tails():
+            other = " or 'px-gibbs'" if self.options.response == "probit" else ""
             return (
                 "the draws miss the tails, which are heavier than the surrogate's (Pareto k = "
-                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler='split-hmc' or 'px-gibbs', or a "
+                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler='split-hmc'{other}, or a "
                 "slab, for example slab=3.0 with standardize=True"
             )
         measures = None  # R-hat and bulk ESS of all columns, with their names
@@ -303,7 +319,7 @@ class Run:
         tips = [f"draws={more} (or continue_({more - n}))"]
         if not self.options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
-        if self.options.slab is None:
+        if self.options.slab is None and self.options.response in BINARY:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
         return f"Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
 

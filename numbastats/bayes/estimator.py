@@ -1,12 +1,13 @@
-"""Bayesian probit regression with shrinkage priors; scikit-learn-compatible, without needing scikit-learn."""
+"""Bayesian regression with shrinkage priors; scikit-learn-compatible, without needing scikit-learn."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -22,32 +23,1013 @@ from numbastats.bayes.chains import Chains
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, goals
 from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.responses import BINARY, facts_of_rows
 from numbastats.random import RNG, Device
 
-__all__ = ["BayesProbit", "HorseshoeProbit"]
+__all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
 _FITTED = ("_options", "_run")
 _CUDA_FROM = 1e8  # entries of X from which "auto" takes a real GPU
 
-Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso"]
+Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
+Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
 Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"]
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
 
 
-class BayesProbit(Estimator):
+class Outcomes(NamedTuple):
+    """Outcomes of a fit: signs by which the rows are multiplied, the class of sign 1; facts of the rows for the kernels.
+
+    `outcomes` are those of a regression as they came, which the sampler sees as (y - level)/size.
+    """
+
+    signs: NDArray[np.int8]
+    event: Any = None
+    facts: NDArray[np.float64] | None = None
+    classes: NDArray[Any] | None = None
+    outcomes: NDArray[np.float64] | None = None
+    level: float = 0.0
+    size: float = 1.0
+
+
+class _Regression(Estimator):
+    """What the estimators have in common: the run of a fit, draws, reports and files."""
+
+    response: Any = "probit"
+    prior: Any = "horseshoe"
+    _responses: tuple[str, ...] = ("probit",)
+    _priors: tuple[str, ...] = ("horseshoe", "horseshoe+")
+
+    # parameters
+    tau_scale: float
+    tau: float | None
+    slab: float | None
+    fit_intercept: bool
+    intercept_scale: float
+    sampler: Any
+    chains: int
+    warmup: int
+    draws: int | None
+    thin: int
+    keep: Any
+    inner_sweeps: int | None
+    standardize: bool
+    quantize: bool = False
+    callback_every: int | None
+    dtype: Any
+    device: Device | None
+    workers: int | None
+    rng: RNG
+    callback: Callable[[dict[str, Any]], Any] | None
+
+    # attributes of a fit
+    coef_: NDArray[np.float64]
+    intercept_: Any
+    n_features_in_: int
+    n_iter_: int
+    feature_names_in_: NDArray[Any]
+    converged_: bool
+    draws_: dict[str, NDArray[np.float64]]
+    sample_stats_: dict[str, NDArray[np.float64]]
+    moments_: dict[str, NDArray[np.float64]]
+    stats_: dict[str, Any]
+    sampler_: str
+
+    # --- sampling ---
+
+    def _fit(self, X, y, sample_weight=None, offset=None):
+        """Sample the posterior; the text of `fit` says what may come."""
+        params = self.get_params() | {"prior": self.prior, "response": self.response}
+        options = arguments.checked_options(params, self._responses, self._priors)
+        reader, names = Reader(X), getattr(X, "columns", None)
+        arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
+        storage = arguments.storage_type(self.dtype, self.quantize, self.response)
+        facts = survey(reader, whole=storage == "int8")
+        if facts.p == 0:
+            raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
+        found = self._outcomes(facts.y if y is None else y, facts.n, options, sample_weight, offset)
+        arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
+        storage = storage_by_size(facts) if storage is None else storage
+        scales = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
+        scales = scales._replace(level=found.level, size=found.size)
+        rows = self._rows(reader, facts, found, storage, scales)
+        chains = self._chains(rows, scales.unit)
+        self._forget()
+        labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
+        self._options, self._run = options, Run(chains, options, scales, labels)
+        self.n_features_in_ = facts.p
+        if found.classes is not None:
+            self.classes_ = found.classes
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        try:
+            self._sample(goals(options, *rows.shape))
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _outcomes(self, y, n, options, sample_weight, offset):
+        """The outcomes in the form that the sampler needs."""
+        raise NotImplementedError
+
+    def _rows(self, reader, facts, found, storage, scales):
+        """The rows that the sampler passes over: in memory, or read again at every pass."""
+        source = Source(
+            reader,
+            facts,
+            found.signs,
+            found.event,
+            storage=storage,
+            intercept=self.fit_intercept,
+            shift=scales.shift,
+            scale=scales.scale,
+            rounded=self.quantize,
+            outcomes=found.outcomes,
+        )
+        device = choose_device(self.device, pays=facts.n * source.shape[1] >= _CUDA_FROM)
+        tall = facts.p + self.fit_intercept <= facts.n or self.response != "probit"
+        again = reader.streamed and storage in ("float64", "float32") and tall
+        X = source if again else source.load()
+        device = "cpu" if self.response == "gaussian" else device  # whose sums are made once
+        return Rows(X, device, self.workers, *source.code, response=self.response, facts=found.facts)
+
+    def _chains(self, rows, unit):
+        """The chains at their start; scales of the prior are in this unit."""
+        return Chains(
+            rows,
+            skip=int(self.fit_intercept),
+            prior=self.prior,
+            kind=self.sampler,
+            chains=self.chains,
+            warmup=self.warmup,
+            key=key_words(normalise_rng(self.rng)),
+            tau_scale=self.tau_scale / unit,
+            tau=None if self.tau is None else self.tau / unit,
+            slab=None if self.slab is None else self.slab / unit,
+            intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
+            sweeps=self.inner_sweeps,
+        )
+
+    def _forget(self):
+        """Drop all that a fit has left; scikit-learn has attributes of its own here."""
+        for name in list(vars(self)):
+            if name in _FITTED or (name[0] != "_" and name[-1] == "_"):
+                delattr(self, name)
+
+    def continue_(self, draws: int) -> Self:
+        """Sample more draws: the result is that of a longer `fit`.
+
+        Parameters
+        ----------
+        draws : int
+            Number of further draws per chain.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        AttributeError
+            Before `fit`, and for a loaded model, which has no data.
+        """
+        self._fitted()
+        run = getattr(self, "_run", None)
+        if run is None:
+            raise AttributeError("a loaded model has no data to continue on; fit it again, or continue before saving")
+        arguments.count("draws", draws)
+        options = self._options
+        arguments.check_memory(run.moments.n + draws, self.n_features_in_, options.keep, options.chains)
+        self._sample([run.chains.state["iteration"] + draws * options.thin])
+        return self
+
+    def _sample(self, goals):
+        """Sample up to a goal, and take over what was found."""
+        found = self._run.until(goals, self.callback, self.callback_every)
+        self.draws_, self.moments_, self.stats_ = found.draws, found.moments, found.stats
+        self.sample_stats_ = found.sample_stats
+        self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
+        self._point_estimates()
+        if not (self._run.stopped or self.converged_):
+            warn(self._run.complaint(), ConvergenceWarning)
+
+    def _point_estimates(self):
+        raise NotImplementedError
+
+    def _fitted(self):
+        if not hasattr(self, "moments_"):
+            raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+
+    def _need_draws(self, what):
+        self._fitted()
+        if not self.draws_:
+            raise ValueError(f"{what} needs the draws, but keep={self._options.keep!r} stored none; fit with keep='draws'")
+
+    # --- prediction ---
+
+    def _matrix(self, X):
+        """X of a prediction: an array with the columns of the fit."""
+        if callable(X):
+            raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
+        check_workers(self.workers)
+        names = getattr(X, "columns", None)
+        X = arguments.matrix(X)
+        arguments.check_features(X, names, self)
+        for lo, x, _ in Reader(X).pieces():
+            arguments.finite(x, lo)
+        return X
+
+    def decision_draws(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Linear predictors of every draw, without an offset.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+
+        Returns
+        -------
+        numpy.ndarray, shape (chains * draws, n)
+        """
+        self._need_draws("decision_draws")
+        X = self._matrix(X)
+        out = np.empty((self.draws_["log_tau"].size, len(X)))
+        for part, m in predictions.predictors(self.draws_, X):
+            out[:, part] = m.T
+        return out
+
+    # --- reports ---
+
+    def summary(self, prob: float = 0.9) -> dict[str, NDArray[Any]]:
+        """Posterior mean, standard deviation, interval and convergence of every coefficient.
+
+        Parameters
+        ----------
+        prob : float
+            Probability of the central interval.
+
+        Returns
+        -------
+        dict
+            Arrays by name: "name", "mean", "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse".
+
+        Raises
+        ------
+        ValueError
+            Without draws, or for a probability outside (0, 1).
+        """
+        self._need_draws("summary")
+        arguments.check_probability("prob", prob)
+        x, names = self._side_by_side()
+        return predictions.summary(x, names, prob)
+
+    def _side_by_side(self):
+        """All draws side by side (chains, draws, k), and their names."""
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        options = self._options
+        return predictions.side_by_side(self.draws_, names, intercept=options.fit_intercept, tau=options.tau is None)
+
+    def _pair(self, X, y, offset):
+        """X and the numbers that the likelihood takes for outcomes, checked."""
+        X, y = self._matrix(X), arguments.column(y)
+        if not len(X):
+            raise ValueError(f"X has shape {X.shape}; at least one row is needed")
+        return X, self._likelihood_outcomes(y, len(X)), arguments.numbers("offset", offset, len(X))
+
+    def _likelihood_outcomes(self, y, n):
+        raise NotImplementedError
+
+    def _log_likelihoods(self, X, y, offset=None):
+        self._need_draws("leave-one-out prediction")
+        X, y, offset = self._pair(X, y, offset)
+        return predictions.log_likelihoods(self.draws_, X, y, self.workers, response=self._options.response, offset=offset)
+
+    def waic(self, X: ArrayLike, y: ArrayLike, offset: ArrayLike | None = None) -> dict[str, Any]:
+        """Widely applicable information criterion of the rows.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        y : array_like, shape (n,)
+        offset : array_like, shape (n,), optional
+            What `fit` got, if it got one.
+
+        Returns
+        -------
+        dict
+            "elpd": expected log predictive density, "se", "p": effective number of parameters, "pointwise".
+
+        Raises
+        ------
+        ValueError
+            Without draws or rows, with one draw, or for outcomes that `fit` has not seen.
+        """
+        self._need_draws("waic")
+        if self.draws_["log_tau"].size < 2:
+            raise ValueError("waic needs the variance over draws, but there is one draw only; use continue_(draws)")
+        return predictions.waic(self._log_likelihoods(X, y, offset))
+
+    def loo(self, X: ArrayLike, y: ArrayLike, offset: ArrayLike | None = None) -> dict[str, Any]:
+        """Leave-one-out predictive density by Pareto-smoothed importance sampling.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        y : array_like, shape (n,)
+        offset : array_like, shape (n,), optional
+            What `fit` got, if it got one.
+
+        Returns
+        -------
+        dict
+            As `waic`, with "pareto_k" per row and "bad", the number of rows with a shape above 0.7, whose values are unreliable.
+
+        Raises
+        ------
+        ValueError
+            As `waic`.
+        """
+        return predictions.loo(self._log_likelihoods(X, y, offset))
+
+    # --- files ---
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to one file of NumPy's .npz format.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File name; no suffix is added. An existing file is replaced once the new one is complete.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written, for example because the disk is full; an existing file is then left unchanged.
+        """
+        self._fitted()
+        params = {f.name: getattr(self._options, f.name) for f in dataclasses.fields(self._options)}
+        params = {n: v for n, v in params.items() if n not in ("rng", "callback", "workers", "device")}
+        arrays: dict[str, Any] = {f"draws_{n}": v for n, v in self.draws_.items()} | {
+            f"moments_{n}": v for n, v in self.moments_.items()
+        }
+        arrays |= {f"stats_{n}": v for n, v in self.sample_stats_.items()}
+        if hasattr(self, "feature_names_in_"):
+            arrays["feature_names"] = self.feature_names_in_.astype(str)
+        facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
+        plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
+        if hasattr(self, "classes_"):
+            arrays["classes"] = np.array(self.classes_.tolist())
+        arrays["header"] = json.dumps([params, facts], default=plain)
+        write_archive(path, arrays)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that `save` wrote. All methods but `continue_` work.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        object
+            Of the class whose `load` was called.
+
+        Raises
+        ------
+        ValueError
+            For a file that holds no model, or one of another class.
+        OSError
+            For a file that cannot be read.
+        """
+        file = read_archive(path, "header", f"{path} is no model, or damaged; pass a file that {cls.__name__}.save wrote")
+        params, facts = json.loads(str(file["header"]))
+        model = cls()
+        if params["prior"] != model.prior and "prior" not in model.get_params():
+            raise ValueError(f"{path} has a model with prior={params['prior']!r}; use BayesProbit.load")
+        response = params.get("response", "probit")
+        if response not in cls._responses:
+            raise ValueError(f"{path} has a model with response={response!r}, not one of {cls.__name__}")
+        vars(model).update({n: v for n, v in params.items() if n in model.get_params()})
+        model._options = arguments.Options(**model.get_params() | {"prior": model.prior, "response": response})
+        if "classes" in file:
+            model.classes_ = file["classes"]
+        model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
+        model.sample_stats_ = {n[6:]: v for n, v in file.items() if n.startswith("stats_")}
+        model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
+        if "feature_names" in file:
+            model.feature_names_in_ = file["feature_names"].astype(object)
+        model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
+        model.stats_, model.sampler_ = facts["stats"], facts["stats"]["sampler"]
+        model._point_estimates()
+        return model
+
+    def to_inference_data(self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None) -> Any:
+        """The draws as an ArviZ object; needs the package arviz.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p), optional
+            The rows of the fit, for the groups "log_likelihood" and "observed_data".
+        y : array_like, shape (n,), optional
+            Their outcomes.
+        offset : array_like, shape (n,), optional
+            What `fit` got, if it got one.
+
+        Returns
+        -------
+        arviz.InferenceData
+            With the groups "posterior", whose dimension "feature" has the names of the columns, and "sample_stats"; with X and y
+            also log-likelihoods and outcomes named "y".
+
+        Raises
+        ------
+        ImportError
+            Without the package.
+        ValueError
+            Without draws, for X without y, and as `loo`.
+        """
+        self._need_draws("to_inference_data")
+        if (X is None) != (y is None):
+            raise ValueError("X and y come together: pass both, or neither")
+        try:
+            import arviz
+        except ImportError as error:
+            raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
+        groups: dict[str, Any] = {"posterior": dict(self.draws_), "sample_stats": dict(self.sample_stats_)}
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        coords: dict[str, list[Any]]
+        coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}
+        if X is not None:
+            shape = self.draws_["log_tau"].shape
+            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset)]
+            groups |= {"log_likelihood": {"y": np.concatenate(parts, axis=2)}, "observed_data": {"y": arguments.column(y)}}
+            dims["y"], coords["row"] = ["row"], np.arange(len(groups["observed_data"]["y"])).tolist()
+        if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1.0
+            return arviz.from_dict(**groups, coords=coords, dims=dims)
+        return arviz.from_dict(groups, coords=coords, dims=dims)
+
+
+class _Classifier(_Regression):
+    """Two classes: probabilities of the second one."""
+
+    _estimator_type = "classifier"
+
+    classes_: NDArray[Any]
+    intercept_: NDArray[np.float64]
+
+    def _outcomes(self, y, n, options, sample_weight, offset):
+        classes, signs = arguments.classes_and_signs(y, n, options)
+        weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
+        if self.response == "probit":
+            if weights is not None or offset is not None:
+                raise ValueError("sample_weight and offset are not for response='probit'; use response='logit'")
+            return Outcomes(signs, classes[1], classes=classes)
+        facts = facts_of_rows(weights, None if offset is None else offset * signs, np.ones(n))
+        return Outcomes(signs, classes[1], facts, classes)
+
+    def _likelihood_outcomes(self, y, n):
+        if y.shape != (n,) or not np.isin(y, self.classes_).all():
+            raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {n} rows of X")
+        return np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _point_estimates(self):
+        skip = int(self._options.fit_intercept)
+        self.coef_ = self.moments_["mean"][None, skip:]
+        self.intercept_ = self.moments_["mean"][:1] if skip else np.zeros(1)
+
+    # --- prediction ---
+
+    def _normal_scores(self, what, X):
+        """Normal scores of P(y = 1) where the covariance of the coefficients is all there is."""
+        if "covariance" not in self.moments_ or self._options.response != "probit":
+            self._need_draws(what)
+        warn("no draws were kept: probabilities come from a normal approximation of the posterior")
+        if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
+            raise ValueError("variances are 0, as of a single draw, or beyond the range of float64; fit with keep='draws'")
+        return predictions.normal_scores(self.moments_, self._matrix(X), self._options.fit_intercept)
+
+    @overload
+    def predict_proba(
+        self, X: ArrayLike, interval: None = None, draws: int | None = None, *, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict_proba(
+        self, X: ArrayLike, interval: float, draws: int | None = None, *, offset: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def predict_proba(
+        self, X: ArrayLike, interval: float | None = None, draws: int | None = None, *, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean of the probabilities of the two classes.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        interval : float, optional
+            Also return the central interval with this probability for P(y = 1).
+        draws : int, optional
+            Use this many of the draws, equally spaced; needs stored draws.
+        offset : array_like, shape (n,), optional
+            Added to the linear predictors; 0 by default, whatever `fit` got.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, 2), or tuple
+            With `interval`: (probabilities, lower, upper).
+
+        Raises
+        ------
+        ValueError
+            For a wrong number of columns, or keep="moments". For keep="cov" a normal approximation of a probit posterior is used,
+            with a warning.
+        """
+        self._fitted()
+        if interval is not None:
+            arguments.check_probability("interval", interval)
+        if not self.draws_:
+            if interval is not None or draws is not None or offset is not None:
+                self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
+            return predictions.normal_probabilities(self._normal_scores("predict_proba", X))
+        X = self._matrix(X)
+        if draws is not None:
+            arguments.count("draws", draws)
+        offset = arguments.numbers("offset", offset, len(X))
+        response = self._options.response
+        p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, response=response, offset=offset)
+        return p if interval is None else (p, *ends)
+
+    def predict_log_proba(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Logarithm of `predict_proba`, also where a probability is too small for a float.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        offset : array_like, shape (n,), optional
+            As in `predict_proba`.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, 2)
+
+        Raises
+        ------
+        ValueError
+            As `predict_proba`.
+        """
+        self._fitted()
+        if not self.draws_:
+            if offset is not None:
+                self._need_draws("an offset")
+            return predictions.normal_log_probabilities(self._normal_scores("predict_log_proba", X))
+        X, response = self._matrix(X), self._options.response
+        offset = arguments.numbers("offset", offset, len(X))
+        return predictions.log_probabilities(self.draws_, X, self.workers, response=response, offset=offset)
+
+    def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
+        """The more probable class of every row.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        offset : array_like, shape (n,), optional
+            As in `predict_proba`.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+        """
+        self._fitted()
+        return self.classes_[(self.predict_proba(X, offset=offset)[:, 1] > 0.5).astype(int)]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of rows whose class is predicted correctly.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        y : array_like, shape (n,)
+        sample_weight : array_like, shape (n,), optional
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            For a wrong number of columns, outcomes or weights.
+        """
+        y, found = arguments.column(y), self.predict(X)
+        y = arguments.outcomes_of_rows(y, found.size)
+        return float(np.average(found == y, weights=None if sample_weight is None else arguments.column(sample_weight)))
+
+
+class HorseshoeClassifier(_Classifier):
+    """Classification of two classes with the horseshoe prior, ``P(y = 1 | x) = F(offset + a + x'b)``.
+
+    F is the logistic or the normal distribution function. In contrast to `HorseshoeProbit`, columns are standardised and large
+    coefficients bounded by a slab unless told otherwise, so that separable classes need no further settings.
+
+    Parameters
+    ----------
+    response : {"logit", "probit"}
+        The distribution function F.
+    prior : {"horseshoe", "horseshoe+"}
+        lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
+    tau_scale : float
+        Scale of the half-Cauchy prior of tau, where ``b_j ~ N(0, lambda_j^2 tau^2)``.
+    tau : float, optional
+        Fixes tau.
+    slab : float, optional
+        Every b_j also gets a normal factor with mean 0 and this standard deviation (the regularised horseshoe); None for none.
+    fit_intercept : bool
+        Add the intercept a, which is not shrunk.
+    intercept_scale : float
+        Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
+    sampler : {"auto", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
+        As for `BayesProbit`; the last two need response="probit".
+    chains, warmup, draws, thin, keep, inner_sweeps
+        As for `BayesProbit`.
+    standardize : bool
+        Sample with columns scaled, and with an intercept also centred; priors are of the coefficients of these columns, results
+        on the original scale.
+    callback_every, callback
+        As for `BayesProbit`.
+    dtype : {"float64", "float32"}, optional
+        Type of X in memory; by default float64, and float32 from 10^6 entries on.
+    device, workers, rng
+        As for `BayesProbit`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, n_iter_, feature_names_in_, converged_, draws_, sample_stats_, moments_, stats_,
+    sampler_
+        As for `BayesProbit`.
+
+    Notes
+    -----
+    A row of weight w adds w times its log-likelihood. Where more columns than rows are fitted with response="logit", a
+    factorisation of p x p entries is needed per iteration; response="probit" then takes one of n x n.
+
+    References
+    ----------
+    C. M. Carvalho, N. G. Polson, J. G. Scott, "The horseshoe estimator for sparse signals", Biometrika 97 (2010).
+    A. Bhadra, J. Datta, N. G. Polson, B. Willard, "The horseshoe+ estimator of ultra-sparse signals", Bayesian Analysis 12
+    (2017).
+    A. Nishimura, M. A. Suchard, "Shrinkage with shrunken shoulders", Bayesian Analysis 18 (2023), for the slab.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.standard_normal((500, 8))
+    >>> y = 2 * X[:, 0] - 2 * X[:, 1] + rng.logistic(size=500) > 0
+    >>> model = ns.bayes.HorseshoeClassifier(rng=1).fit(X, y)
+    >>> model.coef_[0].round().astype(int).tolist()
+    [2, -2, 0, 0, 0, 0, 0, 0]
+    >>> model.predict_proba([[2.0, 0, 0, 0, 0, 0, 0, 0]]).round(1).tolist()
+    [[0.0, 1.0]]
+    """
+
+    _responses = BINARY
+
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        response: Literal["logit", "probit"] = "logit",
+        prior: Horseshoe = "horseshoe",
+        tau_scale: float = 1.0,
+        tau: float | None = None,
+        slab: float | None = 2.5,
+        fit_intercept: bool = True,
+        intercept_scale: float = 10.0,
+        sampler: Sampler = "auto",
+        chains: int = 4,
+        warmup: int = 1000,
+        draws: int | None = None,
+        thin: int = 1,
+        keep: Keep = "draws",
+        inner_sweeps: int | None = None,
+        standardize: bool = True,
+        callback_every: int | None = None,
+        dtype: Literal["float64", "float32"] | DTypeLike | None = None,
+        device: Device | None = None,
+        workers: int | None = None,
+        rng: RNG = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.response, self.prior = response, prior
+        self.tau_scale, self.tau, self.slab = tau_scale, tau, slab
+        self.fit_intercept, self.intercept_scale, self.sampler = fit_intercept, intercept_scale, sampler
+        self.chains, self.warmup, self.draws, self.thin, self.keep = chains, warmup, draws, thin, keep
+        self.inner_sweeps, self.standardize = inner_sweeps, standardize
+        self.callback, self.callback_every = callback, callback_every
+        self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
+
+    def fit(
+        self,
+        X: ArrayLike | Blocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p), or callable
+            As for `BayesProbit.fit`.
+        y : array_like, shape (n,)
+            Two different values; the larger one is the event. None with a callable X.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows' log-likelihoods, as if a row had come that many times; for response="logit".
+        offset : array_like, shape (n,), optional
+            Added to the linear predictors; for response="logit".
+
+        Returns
+        -------
+        HorseshoeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError, TypeError, MemoryError
+            As `BayesProbit.fit`; also for weights that are negative or all 0, and for a wrong number of weights or offsets.
+        """
+        return self._fit(X, y, sample_weight, offset)
+
+
+class HorseshoeRegression(_Regression):
+    """Regression of numbers or counts with the horseshoe prior: ``E(y | x) = F(offset + a + x'b)``.
+
+    Parameters
+    ----------
+    response : {"gaussian", "poisson"}
+        Distribution of an outcome given m, its linear predictor:
+
+        ========  ============================================================
+        gaussian  normal with mean m and unknown standard deviation sigma
+        poisson   Poisson with mean exp(m)
+        ========  ============================================================
+    prior : {"horseshoe", "horseshoe+"}
+        lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
+    tau_scale : float
+        Scale of the half-Cauchy prior of tau, where ``b_j ~ N(0, lambda_j^2 tau^2)``; for "gaussian"
+        this is the prior of ``b_j / sigma``, so that results do not depend on the unit of y.
+    tau : float, optional
+        Fixes tau.
+    slab : float, optional
+        Every b_j (b_j / sigma) also gets a normal factor with mean 0 and this standard deviation: the regularised horseshoe.
+    fit_intercept : bool
+        Add the intercept a, which is not shrunk.
+    intercept_scale : float
+        Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
+        in units of sigma, and the prior's mean is the mean of y.
+    sampler : {"auto", "gibbs", "split-hmc", "surrogate"}
+        As for `BayesProbit`: for "gaussian" a Gibbs sampler that draws sigma with the coefficients integrated out; for
+        "poisson" one of the last two.
+    chains, warmup, draws, thin, keep, inner_sweeps
+        As for `BayesProbit`.
+    standardize : bool
+        Sample with columns scaled, and with an intercept also centred; priors are of the coefficients of these columns, results
+        on the original scale.
+    callback_every, callback
+        As for `BayesProbit`.
+    dtype : {"float64", "float32"}, optional
+        Type of X in memory; by default float64, and float32 from 10^6 entries on.
+    device, workers, rng
+        As for `BayesProbit`; the sums of "gaussian" are made on the CPU, once.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray, shape (p,)
+        Posterior means.
+    intercept_ : float
+    draws_ : dict
+        As for `BayesProbit`, and "log_sigma", shape (chains, draws), for "gaussian".
+    n_features_in_, n_iter_, feature_names_in_, converged_, sample_stats_, moments_, stats_, sampler_
+        As for `BayesProbit`.
+
+    Notes
+    -----
+    The prior density of sigma is proportional to 1/sigma. A row of weight w adds w times its log-likelihood. For "gaussian" an
+    iteration costs p^3/3 multiplications and none that depend on the number of rows.
+
+    References
+    ----------
+    C. M. Carvalho, N. G. Polson, J. G. Scott, "The horseshoe estimator for sparse signals", Biometrika 97 (2010).
+    A. Bhadra, J. Datta, N. G. Polson, B. Willard, "The horseshoe+ estimator of ultra-sparse signals", Bayesian Analysis 12
+    (2017).
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.standard_normal((200, 6))
+    >>> model = ns.bayes.HorseshoeRegression(rng=1).fit(X, 10.0 + 3.0 * X[:, 0] + rng.standard_normal(200))
+    >>> model.coef_.round().astype(int).tolist(), round(model.intercept_)
+    ([3, 0, 0, 0, 0, 0], 10)
+    >>> round(float(np.exp(model.draws_["log_sigma"]).mean()), 1)
+    1.1
+
+    Counts, of exposures that differ:
+
+    >>> exposure = rng.uniform(1.0, 5.0, 200)
+    >>> counts = rng.poisson(exposure * np.exp(1.0 + X[:, 1]))
+    >>> model = ns.bayes.HorseshoeRegression(response="poisson", rng=1).fit(X, counts, offset=np.log(exposure))
+    >>> model.coef_.round().astype(int).tolist()
+    [0, 1, 0, 0, 0, 0]
+    """
+
+    _estimator_type = "regressor"
+    _responses = ("gaussian", "poisson")
+
+    intercept_: float
+
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        response: Literal["gaussian", "poisson"] = "gaussian",
+        prior: Horseshoe = "horseshoe",
+        tau_scale: float = 1.0,
+        tau: float | None = None,
+        slab: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scale: float = math.inf,
+        sampler: Literal["auto", "gibbs", "split-hmc", "surrogate"] = "auto",
+        chains: int = 4,
+        warmup: int = 1000,
+        draws: int | None = None,
+        thin: int = 1,
+        keep: Keep = "draws",
+        inner_sweeps: int | None = None,
+        standardize: bool = True,
+        callback_every: int | None = None,
+        dtype: Literal["float64", "float32"] | DTypeLike | None = None,
+        device: Device | None = None,
+        workers: int | None = None,
+        rng: RNG = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.response, self.prior = response, prior
+        self.tau_scale, self.tau, self.slab = tau_scale, tau, slab
+        self.fit_intercept, self.intercept_scale, self.sampler = fit_intercept, intercept_scale, sampler
+        self.chains, self.warmup, self.draws, self.thin, self.keep = chains, warmup, draws, thin, keep
+        self.inner_sweeps, self.standardize = inner_sweeps, standardize
+        self.callback, self.callback_every = callback, callback_every
+        self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
+
+    def fit(
+        self,
+        X: ArrayLike | Blocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p), or callable
+            As for `BayesProbit.fit`.
+        y : array_like, shape (n,)
+            Finite numbers; 0, 1, 2 and so on for response="poisson". None with a callable X.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows' log-likelihoods, as if a row had come that many times.
+        offset : array_like, shape (n,), optional
+            Added to the linear predictors: for counts, the logarithm of the exposure.
+
+        Returns
+        -------
+        HorseshoeRegression
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            As `BayesProbit.fit`; for weights that are negative, all 0 or, with "gaussian", of a sum up to 1; for a wrong number
+            of weights or offsets; for "counts" that are not; for outcomes that are all equal.
+        TypeError, MemoryError
+            As `BayesProbit.fit`.
+        """
+        return self._fit(X, y, sample_weight, offset)
+
+    def _outcomes(self, y, n, options, sample_weight, offset):
+        y = arguments.outcomes_as_numbers(y, n, options)
+        weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
+        signs = np.ones(n, np.int8)
+        if self.response == "poisson":
+            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=y)
+        level, size = arguments.level_and_size(y if offset is None else y - offset, weights, options)
+        z = (y if offset is None else y - offset) - level
+        return Outcomes(signs, facts=facts_of_rows(weights, None, z / size), outcomes=y, level=level, size=size)
+
+    def _likelihood_outcomes(self, y, n):
+        return arguments.outcomes_as_numbers(y, n, dataclasses.replace(self._options, fit_intercept=False))
+
+    def _point_estimates(self):
+        skip = int(self._options.fit_intercept)
+        self.coef_ = self.moments_["mean"][skip:]
+        self.intercept_ = float(self.moments_["mean"][0]) if skip else 0.0
+
+    # --- prediction ---
+
+    @overload
+    def predict(self, X: ArrayLike, interval: None = None, *, offset: ArrayLike | None = None) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, interval: float, *, offset: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def predict(
+        self, X: ArrayLike, interval: float | None = None, *, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean of the mean outcome of every row.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        interval : float, optional
+            Also return the central interval of the mean outcome with this probability; needs stored draws.
+        offset : array_like, shape (n,), optional
+            Added to the linear predictors; 0 by default, whatever `fit` got.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,), or tuple
+            With `interval`: (means, lower, upper).
+
+        Raises
+        ------
+        ValueError
+            For a wrong number of columns or offsets, and without draws where they are needed, as for response="poisson".
+        """
+        self._fitted()
+        if interval is not None:
+            arguments.check_probability("interval", interval)
+        response = self._options.response
+        if interval is not None or response == "poisson":
+            self._need_draws("an interval" if interval is not None else "the mean of counts")
+        X = self._matrix(X)
+        offset = arguments.numbers("offset", offset, len(X))
+        if interval is None and response == "gaussian":
+            m = X.astype(np.float64) @ self.coef_ + self.intercept_
+            return m if offset is None else m + offset
+        mean, ends = predictions.means(self.draws_, X, response, interval, offset)
+        return mean if interval is None else (mean, *ends)
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination R^2 of the predictions.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        y : array_like, shape (n,)
+        sample_weight : array_like, shape (n,), optional
+        offset : array_like, shape (n,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        float
+            1 less the ratio of the squared errors to those of the mean of y; where y is constant, 1 for no error and else 0.
+
+        Raises
+        ------
+        ValueError
+            As `predict`, and for a wrong number of outcomes or weights.
+        """
+        found = self.predict(X, offset=offset)
+        y = self._likelihood_outcomes(arguments.column(y), found.size)
+        w = arguments.weights_of_rows(sample_weight, found.size)
+        w = np.ones(found.size) if w is None else w
+        error, whole = w @ (y - found) ** 2, w @ (y - np.average(y, weights=w)) ** 2
+        return float(1.0 - error / whole) if whole > 0.0 else float(error == 0.0)
+
+
+class BayesProbit(_Classifier):
     """Probit regression ``P(y = 1 | x) = Phi(a + x'b)`` with a shrinkage prior on b, sampled by Markov chain Monte Carlo.
 
     Parameters
     ----------
-    prior : {"horseshoe", "ridge", "lasso"}
+    prior : {"horseshoe", "ridge", "lasso", "horseshoe+"}
         Prior of every coefficient, ``b_j ~ N(0, lambda_j^2 tau^2)``:
 
         ===========  ==================================================
         horseshoe    lambda_j half-Cauchy
         ridge        lambda_j = 1
         lasso        lambda_j^2 exponential: b_j is Laplace, scale tau
+        horseshoe+   lambda_j product of two half-Cauchy variables
         ===========  ==================================================
     tau_scale : float
         Scale of the half-Cauchy prior of tau.
@@ -134,6 +1116,9 @@ class BayesProbit(Estimator):
         of the means. For "surrogate" the ratios of exact to approximate likelihood must also have a Pareto shape below 0.6.
     draws_ : dict
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_lambda" with keep="all".
+    sample_stats_ : dict
+        "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
+        "gibbs" and "px-gibbs".
     moments_ : dict
         "mean", "variance" and "positive", P(b_j > 0), shape (p,), with the intercept first if there is one; for keep="cov" also
         "covariance", shape (p, p). Available for every `keep`.
@@ -171,19 +1156,7 @@ class BayesProbit(Estimator):
     True
     """
 
-    _estimator_type = "classifier"
-
-    coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
-    classes_: NDArray[Any]
-    n_features_in_: int
-    n_iter_: int
-    feature_names_in_: NDArray[Any]
-    converged_: bool
-    draws_: dict[str, NDArray[np.float64]]
-    moments_: dict[str, NDArray[np.float64]]
-    stats_: dict[str, Any]
-    sampler_: str
+    _priors = ("horseshoe", "ridge", "lasso", "horseshoe+")
 
     def __init__(  # noqa: PLR0913
         self,
@@ -217,8 +1190,6 @@ class BayesProbit(Estimator):
         self.callback, self.callback_every = callback, callback_every
         self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
 
-    # --- sampling ---
-
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.
 
@@ -247,430 +1218,7 @@ class BayesProbit(Estimator):
         MemoryError
             When the draws would take more than half of the free memory.
         """
-        options = arguments.checked_options(self.get_params() | {"prior": self.prior})
-        reader, names = Reader(X), getattr(X, "columns", None)
-        arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
-        storage = arguments.storage_type(self.dtype, self.quantize)
-        facts = survey(reader, whole=storage == "int8")
-        if facts.p == 0:
-            raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
-        classes, signs = arguments.classes_and_signs(facts.y if y is None else y, facts.n, options)
-        arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
-        storage = storage_by_size(facts) if storage is None else storage
-        scales = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
-        rows = self._rows(reader, facts, signs, classes[1], storage, scales)
-        chains = self._chains(rows, scales.unit)
-        self._forget()
-        labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        self._options, self._run = options, Run(chains, options, scales, labels)
-        self.classes_, self.n_features_in_ = classes, facts.p
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        try:
-            self._sample(goals(options, *rows.shape))
-        except BaseException:
-            self._forget()
-            raise
-        return self
-
-    def _rows(self, reader, facts, signs, event, storage, scales):
-        """The rows that the sampler passes over: in memory, or read again at every pass."""
-        source = Source(
-            reader,
-            facts,
-            signs,
-            event,
-            storage=storage,
-            intercept=self.fit_intercept,
-            shift=scales.shift,
-            scale=scales.scale,
-            rounded=self.quantize,
-        )
-        device = choose_device(self.device, pays=facts.n * source.shape[1] >= _CUDA_FROM)
-        again = reader.streamed and storage in ("float64", "float32") and facts.p + self.fit_intercept <= facts.n
-        return Rows(source if again else source.load(), device, self.workers, *source.code)
-
-    def _chains(self, rows, unit):
-        """The chains at their start; scales of the prior are in this unit."""
-        return Chains(
-            rows,
-            skip=int(self.fit_intercept),
-            prior=self.prior,
-            kind=self.sampler,
-            chains=self.chains,
-            warmup=self.warmup,
-            key=key_words(normalise_rng(self.rng)),
-            tau_scale=self.tau_scale / unit,
-            tau=None if self.tau is None else self.tau / unit,
-            slab=None if self.slab is None else self.slab / unit,
-            intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
-            sweeps=self.inner_sweeps,
-        )
-
-    def _forget(self):
-        """Drop all that a fit has left; scikit-learn has attributes of its own here."""
-        for name in list(vars(self)):
-            if name in _FITTED or (name[0] != "_" and name[-1] == "_"):
-                delattr(self, name)
-
-    def continue_(self, draws: int) -> Self:
-        """Sample more draws: the result is that of a longer `fit`.
-
-        Parameters
-        ----------
-        draws : int
-            Number of further draws per chain.
-
-        Returns
-        -------
-        BayesProbit
-            The estimator itself.
-
-        Raises
-        ------
-        AttributeError
-            Before `fit`, and for a loaded model, which has no data.
-        """
-        self._fitted()
-        run = getattr(self, "_run", None)
-        if run is None:
-            raise AttributeError("a loaded model has no data to continue on; fit it again, or continue before saving")
-        arguments.count("draws", draws)
-        options = self._options
-        arguments.check_memory(run.moments.n + draws, self.n_features_in_, options.keep, options.chains)
-        self._sample([run.chains.state["iteration"] + draws * options.thin])
-        return self
-
-    def _sample(self, goals):
-        """Sample up to a goal, and take over what was found."""
-        found = self._run.until(goals, self.callback, self.callback_every)
-        self.draws_, self.moments_, self.stats_ = found.draws, found.moments, found.stats
-        self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
-        self._point_estimates()
-        if not (self._run.stopped or self.converged_):
-            warn(self._run.complaint(), ConvergenceWarning)
-
-    def _point_estimates(self):
-        skip = int(self._options.fit_intercept)
-        self.coef_ = self.moments_["mean"][None, skip:]
-        self.intercept_ = self.moments_["mean"][:1] if skip else np.zeros(1)
-
-    def _fitted(self):
-        if not hasattr(self, "moments_"):
-            raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
-
-    def _need_draws(self, what):
-        self._fitted()
-        if not self.draws_:
-            raise ValueError(f"{what} needs the draws, but keep={self._options.keep!r} stored none; fit with keep='draws'")
-
-    # --- prediction ---
-
-    def _matrix(self, X):
-        """X of a prediction: an array with the columns of the fit."""
-        if callable(X):
-            raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
-        check_workers(self.workers)
-        names = getattr(X, "columns", None)
-        X = arguments.matrix(X)
-        arguments.check_features(X, names, self)
-        for lo, x, _ in Reader(X).pieces():
-            arguments.finite(x, lo)
-        return X
-
-    def _normal_scores(self, what, X):
-        """Normal scores of P(y = 1) where the covariance of the coefficients is all there is."""
-        if "covariance" not in self.moments_:
-            self._need_draws(what)
-        warn("no draws were kept: probabilities come from a normal approximation of the posterior")
-        if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
-            raise ValueError("variances are 0, as of a single draw, or beyond the range of float64; fit with keep='draws'")
-        return predictions.normal_scores(self.moments_, self._matrix(X), self._options.fit_intercept)
-
-    @overload
-    def predict_proba(self, X: ArrayLike, interval: None = None, draws: int | None = None) -> NDArray[np.float64]: ...
-
-    @overload
-    def predict_proba(
-        self, X: ArrayLike, interval: float, draws: int | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
-
-    def predict_proba(
-        self, X: ArrayLike, interval: float | None = None, draws: int | None = None
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean of the probabilities of the two classes.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-        interval : float, optional
-            Also return the central interval with this probability for P(y = 1).
-        draws : int, optional
-            Use this many of the draws, equally spaced; needs stored draws.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n, 2), or tuple
-            With `interval`: (probabilities, lower, upper).
-
-        Raises
-        ------
-        ValueError
-            For a wrong number of columns, or keep="moments". For keep="cov" a normal approximation is used, with a warning.
-        """
-        self._fitted()
-        if interval is not None:
-            arguments.check_probability("interval", interval)
-        if not self.draws_:
-            if interval is not None or draws is not None:
-                self._need_draws("an interval" if interval is not None else "draws")
-            return predictions.normal_probabilities(self._normal_scores("predict_proba", X))
-        X = self._matrix(X)
-        if draws is not None:
-            arguments.count("draws", draws)
-        p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers)
-        return p if interval is None else (p, *ends)
-
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Logarithm of `predict_proba`, also where a probability is too small for a float.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-
-        Returns
-        -------
-        numpy.ndarray, shape (n, 2)
-
-        Raises
-        ------
-        ValueError
-            As `predict_proba`.
-        """
-        self._fitted()
-        if not self.draws_:
-            return predictions.normal_log_probabilities(self._normal_scores("predict_log_proba", X))
-        return predictions.log_probabilities(self.draws_, self._matrix(X), self.workers)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The more probable class of every row.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-
-        Returns
-        -------
-        numpy.ndarray, shape (n,)
-        """
-        self._fitted()
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
-
-    def decision_draws(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Linear predictors of every draw.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-
-        Returns
-        -------
-        numpy.ndarray, shape (chains * draws, n)
-        """
-        self._need_draws("decision_draws")
-        X = self._matrix(X)
-        out = np.empty((self.draws_["log_tau"].size, len(X)))
-        for part, m in predictions.predictors(self.draws_, X):
-            out[:, part] = m.T
-        return out
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows whose class is predicted correctly.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-        y : array_like, shape (n,)
-        sample_weight : array_like, shape (n,), optional
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            For a wrong number of columns, outcomes or weights.
-        """
-        y, found = arguments.column(y), self.predict(X)
-        y = arguments.outcomes_of_rows(y, found.size)
-        return float(np.average(found == y, weights=None if sample_weight is None else arguments.column(sample_weight)))
-
-    # --- reports ---
-
-    def summary(self, prob: float = 0.9) -> dict[str, NDArray[Any]]:
-        """Posterior mean, standard deviation, interval and convergence of every coefficient.
-
-        Parameters
-        ----------
-        prob : float
-            Probability of the central interval.
-
-        Returns
-        -------
-        dict
-            Arrays by name: "name", "mean", "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse".
-
-        Raises
-        ------
-        ValueError
-            Without draws, or for a probability outside (0, 1).
-        """
-        self._need_draws("summary")
-        arguments.check_probability("prob", prob)
-        x, names = self._side_by_side()
-        return predictions.summary(x, names, prob)
-
-    def _side_by_side(self):
-        """All draws side by side (chains, draws, k), and their names."""
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        options = self._options
-        return predictions.side_by_side(self.draws_, names, intercept=options.fit_intercept, tau=options.tau is None)
-
-    def _log_likelihoods(self, X, y):
-        self._need_draws("leave-one-out prediction")
-        X, y = self._matrix(X), arguments.column(y)
-        if not len(X):
-            raise ValueError(f"X has shape {X.shape}; at least one row is needed")
-        if y.shape != (len(X),) or not np.isin(y, self.classes_).all():
-            raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {len(X)} rows of X")
-        return predictions.log_likelihoods(self.draws_, X, np.where(y == self.classes_[1], 1.0, -1.0), self.workers)
-
-    def waic(self, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
-        """Widely applicable information criterion of the rows.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-        y : array_like, shape (n,)
-
-        Returns
-        -------
-        dict
-            "elpd": expected log predictive density, "se", "p": effective number of parameters, "pointwise".
-
-        Raises
-        ------
-        ValueError
-            Without draws or rows, with one draw, or for outcomes that `fit` has not seen.
-        """
-        self._need_draws("waic")
-        if self.draws_["log_tau"].size < 2:
-            raise ValueError("waic needs the variance over draws, but there is one draw only; use continue_(draws)")
-        return predictions.waic(self._log_likelihoods(X, y))
-
-    def loo(self, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
-        """Leave-one-out predictive density by Pareto-smoothed importance sampling.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, p)
-        y : array_like, shape (n,)
-
-        Returns
-        -------
-        dict
-            As `waic`, with "pareto_k" per row and "bad", the number of rows with a shape above 0.7, whose values are unreliable.
-
-        Raises
-        ------
-        ValueError
-            As `waic`.
-        """
-        return predictions.loo(self._log_likelihoods(X, y))
-
-    # --- files ---
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model to one file of NumPy's .npz format.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File name; no suffix is added. An existing file is replaced once the new one is complete.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written, for example because the disk is full; an existing file is then left unchanged.
-        """
-        self._fitted()
-        params = {f.name: getattr(self._options, f.name) for f in dataclasses.fields(self._options)}
-        params = {n: v for n, v in params.items() if n not in ("rng", "callback", "workers", "device")}
-        arrays: dict[str, Any] = {f"draws_{n}": v for n, v in self.draws_.items()} | {
-            f"moments_{n}": v for n, v in self.moments_.items()
-        }
-        if hasattr(self, "feature_names_in_"):
-            arrays["feature_names"] = self.feature_names_in_.astype(str)
-        facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
-        plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
-        arrays |= {"classes": np.array(self.classes_.tolist()), "header": json.dumps([params, facts], default=plain)}
-        write_archive(path, arrays)
-
-    @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model that `save` wrote. All methods but `continue_` work.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Returns
-        -------
-        BayesProbit
-
-        Raises
-        ------
-        ValueError
-            For a file that holds no model.
-        OSError
-            For a file that cannot be read.
-        """
-        file = read_archive(path, "header", f"{path} is no model, or damaged; pass a file that BayesProbit.save wrote")
-        params, facts = json.loads(str(file["header"]))
-        model = cls()
-        if params["prior"] != model.prior and "prior" not in model.get_params():
-            raise ValueError(f"{path} has a model with prior={params['prior']!r}; use BayesProbit.load")
-        vars(model).update(params)
-        model._options = arguments.Options(**model.get_params() | {"prior": model.prior})
-        model.classes_ = file["classes"]
-        model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
-        model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
-        if "feature_names" in file:
-            model.feature_names_in_ = file["feature_names"].astype(object)
-        model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
-        model.stats_, model.sampler_ = facts["stats"], facts["stats"]["sampler"]
-        model._point_estimates()
-        return model
-
-    def to_inference_data(self) -> Any:
-        """The draws as an ArviZ object; needs the package arviz.
-
-        Returns
-        -------
-        arviz.InferenceData
-
-        Raises
-        ------
-        ImportError
-            Without the package.
-        """
-        self._need_draws("to_inference_data")
-        try:
-            import arviz
-        except ImportError as error:
-            raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
-        return arviz.from_dict(posterior=dict(self.draws_))
+        return self._fit(X, y)
 
 
 class HorseshoeProbit(BayesProbit):

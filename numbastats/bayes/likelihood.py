@@ -1,12 +1,14 @@
-"""The likelihood of a probit model: sums over the rows of X, each row multiplied by the sign of its outcome."""
+"""The likelihood: sums over the rows of X; with two classes, each row is multiplied by the sign of its outcome."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
+from numbastats.bayes.responses import RESPONSES
 
 __all__ = ["Rows", "part_rows"]
 
@@ -38,9 +40,12 @@ class Rows:
     scale, shift : numpy.ndarray, shape (p,), optional
         X stands for X scale + s shift, s its first column, which is left out where X has more columns than `scale`. Applied to
         the coefficients before a pass and to its sums afterwards.
+    response : {"probit", "logit", "gaussian", "poisson"}
+    facts : numpy.ndarray, shape (3, n), optional
+        Of every row, from `facts_of_rows`; needed by all responses but "probit".
     """
 
-    def __init__(self, X, device, workers, scale=None, shift=None):
+    def __init__(self, X, device, workers, scale=None, shift=None, *, response="probit", facts=None):
         n, width = X.shape
         if scale is None and X.dtype == np.int8:
             scale = np.ones(width)
@@ -55,11 +60,12 @@ class Rows:
             self.tile = k.tile_rows(width, size)
         else:  # a tile as it is stored and as floats, in the first-level cache
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
-        self._whole = X if isinstance(X, np.ndarray) else None
+        self.response, self.facts = response, np.ones((3, 1)) if facts is None else facts
+        self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         if device == "cuda" and self._whole is not None:
             from numba import cuda
 
-            self._whole = cuda.to_device(X)
+            self._whole, self._facts = cuda.to_device(X), cuda.to_device(self.facts)
 
     def _parts(self):
         """Yield first row number and rows as floats, whole chunks at a time."""
@@ -95,7 +101,7 @@ class Rows:
             c = slice(lo // self.chunk, -(-(lo + x.shape[0]) // self.chunk))
             items = S[c].size * k.GROUP
             cost = x.shape[0] * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
-            arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), G[c], S[c])
+            arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), self._facts, G[c], S[c])
             where = {"device": self.device, "workers": self.workers, "threads": k.GROUP}
             launch(kernels[self.kernels], arguments, items, cost=cost, outputs=(-2, -1), **where)
         return self._of_rows(G.sum(axis=0, dtype=np.float64)), np.array([pairwise_sum(s) for s in S.T])
@@ -124,7 +130,8 @@ class Rows:
     def loglik(self, B):
         """Log-likelihood and its gradient for every chain b in B."""
         none = np.uint32(0)
-        g, total = self._run(k.LOGLIK, B, (none, none), np.zeros(B.shape[0], np.uint32), 0)
+        kernels = k.LOGLIK if self.response == "probit" else RESPONSES[self.response].kernels
+        g, total = self._run(kernels, B, (none, none), np.zeros(B.shape[0], np.uint32), 0)
         return total, g
 
     def gram(self):
@@ -144,13 +151,48 @@ class Rows:
         """H = X' W X in double, W the weights of the log-likelihood's Hessian at b, and h = H b + gradient."""
         p = self.shape[1]
         H, g = np.zeros((p, p), order="F"), np.zeros(p)
-        for _, x in self._parts():
+        for lo, x in self._parts():
             m = (x @ b.astype(x.dtype)).astype(np.float64)
-            r = _ratios(m)
+            if self.response == "probit":
+                r = _ratios(m)
+                root = np.sqrt(np.maximum(r * (r + m), 0.0))
+            else:
+                weights, offsets, outcomes = self.facts[:, lo : lo + len(x)]
+                r, curvature = RESPONSES[self.response].derivatives(m + offsets, outcomes)
+                r, root = weights * r, np.sqrt(weights * curvature)
             g += x.T @ r.astype(x.dtype)
-            x = x * np.sqrt(np.maximum(r * (r + m), 0.0))[:, None]  # a product with its own transpose takes half the time
+            x = x * root[:, None]  # a product with its own transpose takes half the time
             H += x.T @ x
         return self._held(H), H @ b + g
+
+    def level(self):
+        """Linear predictor of the mean outcome, where an intercept may start."""
+        if self.response != "poisson":
+            return 0.0
+        weights, offsets, outcomes = self.facts
+        top = offsets.max()
+        return float(np.log((weights @ outcomes + 0.5) / (weights @ np.exp(offsets - top))) - top)
+
+    def least_squares(self):
+        """H = X'WX, Fortran order, least-squares coefficients b, X'Wr and r'Wr of their residuals r."""
+        p = self.shape[1]
+        H, g, b, squares = np.zeros((p, p), order="F"), np.zeros(p), np.zeros(p), 0.0
+        for step in range(2):  # the second one's sums are short of the digits that y and X b have in common
+            g, squares = np.zeros(p), 0.0
+            for lo, x in self._parts():
+                x = x.astype(np.float64, copy=False)
+                weights, offsets, outcomes = self.facts[:, lo : lo + len(x)]
+                r = outcomes - offsets - x @ b
+                g += x.T @ (weights * r)
+                squares += r @ (weights * r)
+                if step == 0:
+                    x = x * np.sqrt(weights)[:, None]
+                    H += x.T @ x
+            if step == 0:
+                H = self._held(H)
+                A = H + np.diag(1e-10 * H.diagonal() + 1e-10)  # any b will do; one near the least squares keeps digits
+                b = scipy.linalg.solve(A, g, assume_a="pos") if np.isfinite(H).all() else b
+        return H, b, g, squares
 
 
 def _ratios(m):

@@ -10,11 +10,13 @@ from numbastats._core.elementwise import elementwise
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows
+from numbastats.bayes.responses import expit, log_expit, mean_of
 
 __all__ = [
     "log_likelihoods",
     "log_probabilities",
     "loo",
+    "means",
     "normal_log_probabilities",
     "normal_probabilities",
     "normal_scores",
@@ -33,7 +35,16 @@ def _apply(name, x, workers=None):
     return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 
-def predictors(draws, X, number=None):
+def _probability(response, workers):
+    """The function that makes a probability of a linear predictor."""
+    return expit if response == "logit" else lambda m: _apply("ndtr", m, workers)
+
+
+def _log_probability(response, workers):
+    return log_expit if response == "logit" else lambda m: _apply("log_ndtr", m, workers)
+
+
+def predictors(draws, X, number=None, offset=None):
     """Linear predictors of the rows of an array, some rows at a time.
 
     Parameters
@@ -43,6 +54,7 @@ def predictors(draws, X, number=None):
     X : numpy.ndarray, shape (n, p)
     number : int, optional
         Use this many of the draws, equally spaced.
+    offset : numpy.ndarray, shape (n,), optional
 
     Yields
     ------
@@ -58,30 +70,48 @@ def predictors(draws, X, number=None):
     rows = min(max(1, _BLOCK // a.size), part_rows(p))
     for lo in range(0, X.shape[0], rows):
         part = slice(lo, min(lo + rows, X.shape[0]))
-        yield part, X[part].astype(np.float64) @ beta.T + a
+        m = X[part].astype(np.float64) @ beta.T + a
+        yield part, m if offset is None else m + offset[part, None]
 
 
 # --- probabilities ------------------------------------------------------------------------------------------------------
 
 
-def probabilities(draws, X, interval=None, number=None, workers=None):
+def probabilities(draws, X, interval=None, number=None, workers=None, *, response="probit", offset=None):
     """Posterior means of P(y = 0) and P(y = 1), shape (n, 2), and the ends, shape (2, n), of a central interval of the latter."""
     p, ends = np.empty((len(X), 2)), np.empty((2, len(X)))
-    for part, m in predictors(draws, X, number):
-        p[part, 1] = _apply("ndtr", m, workers).mean(axis=1)
-        p[part, 0] = _apply("ndtr", -m, workers).mean(axis=1)
+    probability = _probability(response, workers)
+    for part, m in predictors(draws, X, number, offset):
+        p[part, 1] = probability(m).mean(axis=1)
+        p[part, 0] = probability(-m).mean(axis=1)
         if interval is not None:
-            ends[:, part] = _apply("ndtr", np.quantile(m, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=1))
+            ends[:, part] = probability(np.quantile(m, _ends(interval), axis=1))
     return p, ends
 
 
-def log_probabilities(draws, X, workers=None):
+def _ends(interval):
+    """Probabilities at the ends of a central interval."""
+    return [0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
+
+
+def means(draws, X, response, interval=None, offset=None):
+    """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
+    mean, ends = np.empty(len(X)), np.empty((2, len(X)))
+    for part, m in predictors(draws, X, offset=offset):
+        mean[part] = mean_of(response, m).mean(axis=1)
+        if interval is not None:
+            ends[:, part] = mean_of(response, np.quantile(m, _ends(interval), axis=1))
+    return mean, ends
+
+
+def log_probabilities(draws, X, workers=None, *, response="probit", offset=None):
     """Logarithms of `probabilities`, also where one is too small for a float."""
     out = np.empty((len(X), 2))
-    for part, m in predictors(draws, X):
+    log_probability = _log_probability(response, workers)
+    for part, m in predictors(draws, X, offset=offset):
         for j, side in enumerate((-m, m)):
-            out[part, j] = np.logaddexp.reduce(_apply("log_ndtr", side, workers), axis=1) - math.log(m.shape[1])
-    other = probabilities(draws, X, workers=workers)[0][:, ::-1]
+            out[part, j] = np.logaddexp.reduce(log_probability(side), axis=1) - math.log(m.shape[1])
+    other = probabilities(draws, X, workers=workers, response=response, offset=offset)[0][:, ::-1]
     return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), out)
 
 
@@ -108,7 +138,7 @@ def normal_log_probabilities(scores):
 
 
 def side_by_side(draws, names, *, intercept, tau):
-    """All draws side by side (chains, draws, k), and their names; the intercept first and log tau last, if requested."""
+    """All draws side by side (chains, draws, k), and their names; the intercept first, log tau and log sigma last."""
     parts = [draws["intercept"][:, :, None]] if intercept else []
     labels = ["intercept"] if intercept else []
     parts += [draws["beta"]]
@@ -116,6 +146,9 @@ def side_by_side(draws, names, *, intercept, tau):
     if tau:
         parts.append(draws["log_tau"][:, :, None])
         labels.append("log_tau")
+    if "log_sigma" in draws:
+        parts.append(draws["log_sigma"][:, :, None])
+        labels.append("log_sigma")
     return np.concatenate(parts, axis=2), labels
 
 
@@ -141,10 +174,17 @@ def summary(x, names, prob):
 # --- criteria -----------------------------------------------------------------------------------------------------------
 
 
-def log_likelihoods(draws, X, signs, workers=None):
-    """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; `signs` are +1 and -1."""
-    for part, m in predictors(draws, X):
-        yield _apply("log_ndtr", m * signs[part, None], workers)
+def log_likelihoods(draws, X, outcomes, workers=None, *, response="probit", offset=None):
+    """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
+    for part, m in predictors(draws, X, offset=offset):
+        y = outcomes[part, None]
+        if response == "gaussian":
+            log_sigma = draws["log_sigma"].reshape(-1)
+            yield -0.5 * ((y - m) * np.exp(-log_sigma)) ** 2 - log_sigma - 0.5 * math.log(2.0 * math.pi)
+        elif response == "poisson":
+            yield y * m - np.exp(m) - np.array([math.lgamma(v + 1.0) for v in y[:, 0]])[:, None]
+        else:
+            yield _log_probability(response, workers)(m * y)
 
 
 def waic(likelihoods):

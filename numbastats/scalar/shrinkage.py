@@ -33,10 +33,12 @@ __all__ = [
     "lasso_local1",
     "local_precision",
     "log_exe1",
+    "log_expit_ratio",
     "log_prior_tau",
     "of_bfloat16",
     "of_float",
     "of_int8",
+    "poisson_ratio",
     "ridge_density",
     "ridge_local1",
     "slice_step",
@@ -165,6 +167,26 @@ def truncnorm_right_far(m, w0, w1):
     T = type(m)
     z = truncnorm_from_words(w0, w1, m, T(1.0), T(0.0), T(np.inf))
     return z if z > T(2.2250738585072014e-308) else T(2.2250738585072014e-308)
+
+
+# --- log-likelihoods of a row and their derivatives --------------------------------------------------------------
+
+
+@device_function
+def log_expit_ratio(x):
+    """log(1/(1 + e^-x)) and its derivative 1/(1 + e^x); any x. Errors below 3 ulp."""
+    T = type(x)
+    e = exp(-abs(x))
+    s = T(1.0) / (T(1.0) + e)
+    left = x < T(0.0)
+    return (x if left else T(0.0)) - log1p(e), s if left else e * s
+
+
+@device_function
+def poisson_ratio(y, x):
+    """y x - e^x, the log-likelihood of a count y with mean e^x but for -log y!, and its derivative."""
+    mean = exp(x)
+    return y * x - mean, y - mean
 
 
 # --- log tau given the coefficients ----------------------------------------------------------------------------

@@ -3,7 +3,18 @@
 from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
-from numbastats.bayes.kernels.likelihood import GROUP, LATENT, LOGLIK, latent_row, tile_rows
+from numbastats.bayes.kernels.likelihood import (
+    GROUP,
+    LATENT,
+    LOGIT,
+    LOGLIK,
+    OFFSET,
+    OUTCOME,
+    POISSON,
+    WEIGHT,
+    latent_row,
+    tile_rows,
+)
 
 __all__ = [
     "CONDITIONALS",
@@ -13,9 +24,14 @@ __all__ = [
     "GROUP",
     "LATENT",
     "LATENT_STAGE",
+    "LOGIT",
     "LOGLIK",
+    "OFFSET",
+    "OUTCOME",
+    "POISSON",
     "SCALES",
     "STAGES",
+    "WEIGHT",
     "latent_row",
     "tile_rows",
 ]

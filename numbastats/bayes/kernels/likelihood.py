@@ -8,13 +8,22 @@ from numba import cuda, prange, types
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar.bits import buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
-from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
+from numbastats.scalar.shrinkage import (
+    log_expit_ratio,
+    of_bfloat16,
+    of_float,
+    of_int8,
+    poisson_ratio,
+    truncnorm_right,
+    truncnorm_right_far,
+)
 from numbastats.scalar.special import log_ndtr_ratio
 
-__all__ = ["GROUP", "LATENT", "LOGLIK", "latent_row", "tile_rows"]
+__all__ = ["GROUP", "LATENT", "LOGIT", "LOGLIK", "OFFSET", "OUTCOME", "POISSON", "WEIGHT", "latent_row", "tile_rows"]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
+WEIGHT, OFFSET, OUTCOME = 0, 1, 2  # rows of E, the facts of a row of X beside its columns; the probit model has none
 _FAR = -6.0  # below, the central form of the truncated normal gives way to the tail form
 
 _function = array_function(fastmath=(), host=False)
@@ -136,7 +145,7 @@ def row_words(k0, k1, stream, step, group, u):
 
 
 @_function
-def latent_rows(k0, k1, stream, step, row, m, u, r, total):
+def latent_rows(k0, k1, stream, step, row, m, u, r, E, total):
     """r = z - m, z ~ N(m, 1) on (0, inf); returns `total` and the r^2 added to it one by one. `row` is the first row's number."""
     for i in range(m.size):
         in_step()
@@ -160,7 +169,7 @@ def latent_rows(k0, k1, stream, step, row, m, u, r, total):
 
 
 @_function
-def loglik_rows(k0, k1, stream, step, row, m, u, r, total):
+def loglik_rows(k0, k1, stream, step, row, m, u, r, E, total):
     """r = phi(m)/Phi(m); returns `total` and the log Phi(m) added to it one by one."""
     for i in range(m.size):
         in_step()
@@ -170,10 +179,38 @@ def loglik_rows(k0, k1, stream, step, row, m, u, r, total):
     return total
 
 
+@_function
+def logit_rows(k0, k1, stream, step, row, m, u, r, E, total):
+    """r = w/(1 + e^t), t = m + offset; returns `total` and the -w log(1 + e^-t) added to it one by one."""
+    end = row + m.size
+    weights, offsets = E[WEIGHT, row:end], E[OFFSET, row:end]
+    for i in range(m.size):
+        in_step()
+        value, ratio = log_expit_ratio(m[i] + offsets[i])
+        m[i], r[i] = weights[i] * value, weights[i] * ratio
+    for i in range(m.size):
+        total += m[i]
+    return total
+
+
+@_function
+def poisson_rows(k0, k1, stream, step, row, m, u, r, E, total):
+    """r = w (y - e^t), t = m + offset; returns `total` and the w (y t - e^t) added to it one by one."""
+    end = row + m.size
+    weights, offsets, counts = E[WEIGHT, row:end], E[OFFSET, row:end], E[OUTCOME, row:end]
+    for i in range(m.size):
+        in_step()
+        value, ratio = poisson_ratio(counts[i], m[i] + offsets[i])
+        m[i], r[i] = weights[i] * value, weights[i] * ratio
+    for i in range(m.size):
+        total += m[i]
+    return total
+
+
 _words = _rows = _row = _room = _load = _number = None  # bound by build
 
 
-def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
+def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
     for c in prange(S.shape[0]):
         u, m, r, dot = buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, B.dtype)
         wide = _room(X, tile, B)
@@ -191,11 +228,11 @@ def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
                 dots(x, B[q], dd)
                 for i in range(n):
                     mm[i] = dd[i]
-                S[c, q] = _rows(k0, k1, streams[q], step, row, mm, uu, rr, S[c, q])
+                S[c, q] = _rows(k0, k1, streams[q], step, row, mm, uu, rr, E, S[c, q])
                 transposed(x, rr, G[c, q])
 
 
-def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
+def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
     # A block takes a chunk and a chain, a thread a row of a group; the second reading of the group's rows comes from a cache.
     r = cuda.shared.array(GROUP, np.float64)
     v = cuda.shared.array(GROUP, np.float64)
@@ -213,7 +250,7 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, G, S):
                 dot = B[q, 0] * _number(X[group + i, 0])
                 for j in range(1, B.shape[1]):
                     dot += B[q, j] * _number(X[group + i, j])
-                r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot))
+                r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot), E)
             cuda.syncthreads()
             for j in range(t, B.shape[1], cuda.blockDim.x):
                 s = G[c, q, j]
@@ -239,11 +276,31 @@ def latent_row(k0, k1, stream, step, row, m):
     return e, e * e
 
 
-@device_function
-def loglik_row(k0, k1, stream, step, row, m):
+@_function
+def latent_of_row(k0, k1, stream, step, row, m, E):
+    """`latent_row`; the probit model has no use for E."""
+    return latent_row(k0, k1, stream, step, row, m)
+
+
+@_function
+def loglik_row(k0, k1, stream, step, row, m, E):
     """phi(m)/Phi(m) and log Phi(m) of one row."""
     value, ratio = log_ndtr_ratio(m)
     return ratio, value
+
+
+@_function
+def logit_row(k0, k1, stream, step, row, m, E):
+    """r and the log-likelihood of one row, as in `logit_rows`."""
+    value, ratio = log_expit_ratio(m + E[OFFSET, row])
+    return E[WEIGHT, row] * ratio, E[WEIGHT, row] * value
+
+
+@_function
+def poisson_row(k0, k1, stream, step, row, m, E):
+    """r and the log-likelihood of one row, as in `poisson_rows`."""
+    value, ratio = poisson_ratio(E[OUTCOME, row], m + E[OFFSET, row])
+    return E[WEIGHT, row] * ratio, E[WEIGHT, row] * value
 
 
 # --- registration ----------------------------------------------------------------------------------------------------
@@ -259,7 +316,7 @@ def _pass(name, storage, words, rows, row):
         f"bayes.{name}",
         pass_cpu,
         pass_cuda,
-        lambda T: [((stored or T)[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, T[:, :, ::1], _f[:, ::1])],
+        lambda T: [((stored or T)[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, _f[:, ::1], T[:, :, ::1], _f[:, ::1])],
         dtypes=dtypes,
         f64_ok=_DOUBLE,
         cuda_only={"_row": row, "_number": number},
@@ -272,5 +329,7 @@ _STORAGE = {  # of X: stored type, None for that of the sums; types of the sums;
     "_int8": (types.int8, ("float64",), room_for_floats, _widened_by(of_int8), of_int8),
     "_bfloat16": (types.uint16, ("float32",), room_for_floats, _widened_by(of_bfloat16), of_bfloat16),
 }
-LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_row) for name, s in _STORAGE.items()}
+LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_of_row) for name, s in _STORAGE.items()}
 LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
+LOGIT = {"": _pass("logit", _STORAGE[""], no_words, logit_rows, logit_row)}
+POISSON = {"": _pass("poisson", _STORAGE[""], no_words, poisson_rows, poisson_row)}

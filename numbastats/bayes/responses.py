@@ -1,0 +1,71 @@
+"""The responses of a regression: log-likelihood of a row given its linear predictor, its derivatives, the mean of the response.
+
+The probit model is not here: its rows have no weights and offsets, and its functions are kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from numbastats.bayes import kernels as k
+
+__all__ = ["BINARY", "RESPONSES", "Response", "expit", "facts_of_rows", "log_expit", "mean_of"]
+
+BINARY = ("logit", "probit")
+
+
+class Response(NamedTuple):
+    """A response whose log-likelihood has kernels.
+
+    Parameters
+    ----------
+    kernels : dict
+        The pass over the rows, by storage type of X.
+    derivatives : callable
+        First derivative of the log-likelihood in the linear predictor, and the second one's negative: functions of linear
+        predictor and outcome.
+    """
+
+    kernels: dict
+    derivatives: Callable
+
+
+def expit(x):
+    """1/(1 + e^-x), also where it is tiny."""
+    e = np.exp(-abs(x))
+    return np.where(x < 0.0, e, 1.0) / (1.0 + e)
+
+
+def log_expit(x):
+    """log(1/(1 + e^-x))."""
+    return -np.logaddexp(0.0, -x)
+
+
+def _logit_derivatives(m, y):
+    return expit(-m), expit(m) * expit(-m)
+
+
+def _poisson_derivatives(m, y):
+    with np.errstate(over="ignore"):
+        mean = np.exp(m)
+    return y - mean, mean
+
+
+RESPONSES = {"logit": Response(k.LOGIT, _logit_derivatives), "poisson": Response(k.POISSON, _poisson_derivatives)}
+
+
+def facts_of_rows(weights, offsets, outcomes):
+    """What the kernels know of a row beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`."""
+    facts = np.empty((3, outcomes.size))
+    facts[k.WEIGHT] = 1.0 if weights is None else weights
+    facts[k.OFFSET] = 0.0 if offsets is None else offsets
+    facts[k.OUTCOME] = outcomes
+    return facts
+
+
+def mean_of(response, m):
+    """Mean of the response given linear predictors."""
+    return np.exp(m) if response == "poisson" else m
