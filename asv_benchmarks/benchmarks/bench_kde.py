@@ -146,6 +146,26 @@ class Points:
         ns.kde.points(self.x, self.points, **ONE)
 
 
+class Line:
+    """Quantiles of an estimate in one dimension."""
+
+    params = few([10_000, 1_000_000])
+    param_names = ["samples"]
+
+    def setup(self, n):
+        self.p = np.linspace(1e-6, 1 - 1e-6, 100)
+        self.fitted = ns.kde.KDE(**ONE).fit(normal(n, 1)[:, 0])
+        self.time_ppf(n)
+
+    def time_ppf(self, n):
+        self.fitted.ppf(self.p)
+
+    def track_error(self, n):
+        return float(np.abs(self.fitted.cdf(self.fitted.ppf(self.p)) / self.p - 1).max() / 2**-53)
+
+    track_error.unit = "2^-53 of p"
+
+
 class Selectors:
     params = [["lscv", "plugin"], [1, 2]]
     param_names = ["rule", "dimension"]
