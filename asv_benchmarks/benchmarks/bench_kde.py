@@ -146,6 +146,33 @@ class Points:
         ns.kde.points(self.x, self.points, **ONE)
 
 
+class AtSamples:
+    """Densities at the samples themselves, and levels of highest-density regions from them."""
+
+    params = few([20_000, 1_000_000])
+    param_names = ["samples"]
+
+    def setup(self, n):
+        self.x = normal(n, 2)
+        self.density = ns.kde.at_samples(self.x, **ONE)
+
+    def time_at_samples(self, n):
+        ns.kde.at_samples(self.x, **ONE)
+
+    def time_leave_one_out(self, n):
+        ns.kde.at_samples(self.x, leave_one_out=True, **ONE)
+
+    def time_hdr_levels(self, n):
+        ns.kde.hdr_levels(self.density, [0.5, 0.9], weights=1.0)
+
+    def track_error(self, n):
+        few = slice(0, 20)
+        exact = ns.kde.points(self.x, self.x[few], method="ep", **ONE)
+        return float(np.abs(self.density[few] - exact).max() / exact.max() / 2**-53)
+
+    track_error.unit = "2^-53 of the peak"
+
+
 class Line:
     """Quantiles of an estimate in one dimension."""
 

@@ -35,9 +35,8 @@ from numbastats.kde.arguments import (
     parse_axes,
 )
 from numbastats.kde.boundaries import fold, wrap
-from numbastats.kde.cell_list import PointList
 from numbastats.kde.engine import Estimate
-from numbastats.kde.functions import grid_of, hand_over, points_of
+from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of
 from numbastats.kde.masses import box_mass, trapezoid_error
 from numbastats.kde.univariate import Line
 
@@ -202,25 +201,38 @@ class KDE(Estimator):
         ValueError
             Before `fit`, and with a boundary.
         """
+        return left_out(self._fitted())
+
+    def hdr_levels(self, probs: ArrayLike, *, axes: Axes | None = None) -> Any:
+        """Density on the border of the highest-density regions that hold given masses.
+
+        Parameters
+        ----------
+        probs : array_like
+            Masses in [0, 1], any shape.
+        axes : sequence of d arrays or tuples (lo, hi, m), optional
+            A grid that holds nearly all mass, as for `grid`. Without one the level is the (1 - p)-quantile of the
+            density at the samples.
+
+        Returns
+        -------
+        array or scalar
+            Levels; the region is where the density is at least that.
+
+        Raises
+        ------
+        ValueError
+            As `numbastats.kde.hdr_levels` and `grid`.
+
+        Notes
+        -----
+        From the samples, regions hold p of the samples; from the grid, p of the estimate, which is wider than the samples by
+        its kernel. The latter level is lower: at p = 0.9 by 9 % for 20 000 normal samples in the plane and the default bandwidth.
+        """
         e = self._fitted()
-        m = e.model
-        if e.boundary:
-            raise ValueError("leave-one-out densities have no boundary correction; fit without boundary=")
-        f = e.points(m.x)
-        own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
-        w = 1.0 if m.weights is None else m.weights
-        others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # less is rounding
-        rest = m.total - w * np.ones(len(f))
-        if m.kernel == "gaussian" and m.tail == 0:
-            alone = np.flatnonzero(others < 1e-4 * f)
-            others[alone] = np.exp(e.far_logs(m.x[alone], alone))
-        elif rest.min() < 1e-4 * m.total and len(f) > 1:  # one sample has nearly all the weight
-            top = int(np.argmin(rest))
-            less = np.where(np.arange(len(f)) == top, 0.0, w)
-            others[top] = PointList(m.subset(m.x, less, m.scale)).evaluate(m.x[top : top + 1])[0]
-            rest[top] = less.sum()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return (others * m.total / rest).astype(m.dtype, copy=False)
+        if axes is None:
+            return hdr_levels(e.points(e.model.x), probs, weights=np.ones(1) if e.model.weights is None else e.model.weights)
+        return hdr_levels(to_host(self.grid(axes), "grid"), probs)
 
     # --- probabilities
 

@@ -25,7 +25,7 @@ MUTANTS = [
      "return np.clip((pilot / centre) ** alpha, 0.1, 10.0)", "tests/kde/test_engine.py", "abramson"),
     ("numbastats/kde/engine.py", "weights = weights * model.scale ** -float(model.d + power)",
      "weights = weights * model.scale ** -float(model.d)", "tests/kde/test_engine.py", "adaptive"),
-    ("numbastats/kde/estimator.py", "return (others * m.total / rest).astype(m.dtype, copy=False)",
+    ("numbastats/kde/functions.py", "return (others * m.total / rest).astype(m.dtype, copy=False)",
      "return others.astype(m.dtype, copy=False)", "tests/kde/test_estimator.py", "left_out or densities_of_the_estimator"),
     ("numbastats/kde/estimator.py", "exponent = m.power + (m.d - k) / 2",
      "exponent = m.power + (m.d - k)", "tests/kde/test_estimator.py", "marginal"),
