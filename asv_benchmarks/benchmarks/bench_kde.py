@@ -146,6 +146,72 @@ class Points:
         ns.kde.points(self.x, self.points, **ONE)
 
 
+class AtSamples:
+    """Densities at the samples themselves, and levels of highest-density regions from them."""
+
+    params = few([20_000, 1_000_000])
+    param_names = ["samples"]
+
+    def setup(self, n):
+        self.x = normal(n, 2)
+        self.density = ns.kde.at_samples(self.x, **ONE)
+
+    def time_at_samples(self, n):
+        ns.kde.at_samples(self.x, **ONE)
+
+    def time_leave_one_out(self, n):
+        ns.kde.at_samples(self.x, leave_one_out=True, **ONE)
+
+    def time_hdr_levels(self, n):
+        ns.kde.hdr_levels(self.density, [0.5, 0.9], weights=1.0)
+
+    def track_error(self, n):
+        few = slice(0, 20)
+        exact = ns.kde.points(self.x, self.x[few], method="ep", **ONE)
+        return float(np.abs(self.density[few] - exact).max() / exact.max() / 2**-53)
+
+    track_error.unit = "2^-53 of the peak"
+
+
+class GaussianKde:
+    """The stand-in for SciPy's class, its construction included."""
+
+    def setup(self):
+        self.x, self.at = normal(2000, 2).T, normal(2000, 2)[::-1].T
+        self.time_evaluate()
+
+    def time_evaluate(self):
+        ns.interop.gaussian_kde(self.x)(self.at)
+
+    def track_error(self):
+        from scipy.stats import gaussian_kde
+
+        want = gaussian_kde(self.x)(self.at)
+        return float(np.abs(ns.interop.gaussian_kde(self.x)(self.at) - want).max() / want.max() / 2**-53)
+
+    track_error.unit = "2^-53 of the peak"
+
+
+class Line:
+    """Quantiles of an estimate in one dimension."""
+
+    params = few([10_000, 1_000_000])
+    param_names = ["samples"]
+
+    def setup(self, n):
+        self.p = np.linspace(1e-6, 1 - 1e-6, 100)
+        self.fitted = ns.kde.KDE(**ONE).fit(normal(n, 1)[:, 0])
+        self.time_ppf(n)
+
+    def time_ppf(self, n):
+        self.fitted.ppf(self.p)
+
+    def track_error(self, n):
+        return float(np.abs(self.fitted.cdf(self.fitted.ppf(self.p)) / self.p - 1).max() / 2**-53)
+
+    track_error.unit = "2^-53 of p"
+
+
 class Selectors:
     params = [["lscv", "plugin"], [1, 2]]
     param_names = ["rule", "dimension"]

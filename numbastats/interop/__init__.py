@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numbastats
 
 if TYPE_CHECKING:
+    from numbastats.interop.scipy_kde import gaussian_kde
     from numbastats.interop.scipy_stable import levy_stable
     from numbastats.interop.scipy_tables import to_scipy
 
-_LAZY = {"levy_stable": "numbastats.interop.scipy_stable", "to_scipy": "numbastats.interop.scipy_tables"}
+_LAZY = {
+    "gaussian_kde": "numbastats.interop.scipy_kde",
+    "levy_stable": "numbastats.interop.scipy_stable",
+    "to_scipy": "numbastats.interop.scipy_tables",
+}
 
-__all__ = ["levy_stable", "to_scipy"]
+__all__ = ["gaussian_kde", "levy_stable", "to_scipy"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,15 +3,17 @@
 from numbastats.kde import bandwidth
 from numbastats.kde.distributed import combine, finalize, grid_slabs, partial, plan
 from numbastats.kde.estimator import KDE
-from numbastats.kde.functions import grid, perkins, points, regular_axes
+from numbastats.kde.functions import at_samples, grid, hdr_levels, perkins, points, regular_axes
 
 __all__ = [
     "KDE",
+    "at_samples",
     "bandwidth",
     "combine",
     "finalize",
     "grid",
     "grid_slabs",
+    "hdr_levels",
     "partial",
     "perkins",
     "plan",

@@ -35,10 +35,10 @@ from numbastats.kde.arguments import (
     parse_axes,
 )
 from numbastats.kde.boundaries import fold, wrap
-from numbastats.kde.cell_list import PointList
 from numbastats.kde.engine import Estimate
-from numbastats.kde.functions import grid_of, hand_over, points_of
-from numbastats.kde.masses import box_mass, marginal_cdf, trapezoid_error
+from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of
+from numbastats.kde.masses import box_mass, trapezoid_error
+from numbastats.kde.univariate import Line
 
 if TYPE_CHECKING:
     from typing import Self
@@ -128,6 +128,7 @@ class KDE(Estimator):
         self.n_features_in_ = model.d
         self.method_used_ = self.error_bound_ = self.n_outside_ = None
         self.quadrature_error_: float | None = None
+        self._sorted: Line | None = None
         return self
 
     def _fitted(self):
@@ -200,48 +201,53 @@ class KDE(Estimator):
         ValueError
             Before `fit`, and with a boundary.
         """
+        return left_out(self._fitted())
+
+    def hdr_levels(self, probs: ArrayLike, *, axes: Axes | None = None) -> Any:
+        """Density on the border of the highest-density regions that hold given masses.
+
+        Parameters
+        ----------
+        probs : array_like
+            Masses in [0, 1], any shape.
+        axes : sequence of d arrays or tuples (lo, hi, m), optional
+            A grid that holds nearly all mass, as for `grid`. Without one the level is the (1 - p)-quantile of the
+            density at the samples.
+
+        Returns
+        -------
+        array or scalar
+            Levels; the region is where the density is at least that.
+
+        Raises
+        ------
+        ValueError
+            As `numbastats.kde.hdr_levels` and `grid`.
+
+        Notes
+        -----
+        From the samples, regions hold p of the samples; from the grid, p of the estimate, which is wider than the samples by
+        its kernel. The latter level is lower: at p = 0.9 by 9 % for 20 000 normal samples in the plane and the default bandwidth.
+        """
         e = self._fitted()
-        m = e.model
-        if e.boundary:
-            raise ValueError("leave-one-out densities have no boundary correction; fit without boundary=")
-        f = e.points(m.x)
-        own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
-        w = 1.0 if m.weights is None else m.weights
-        others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # less is rounding
-        rest = m.total - w * np.ones(len(f))
-        if m.kernel == "gaussian" and m.tail == 0:
-            alone = np.flatnonzero(others < 1e-4 * f)
-            others[alone] = np.exp(e.far_logs(m.x[alone], alone))
-        elif rest.min() < 1e-4 * m.total and len(f) > 1:  # one sample has nearly all the weight
-            top = int(np.argmin(rest))
-            less = np.where(np.arange(len(f)) == top, 0.0, w)
-            others[top] = PointList(m.subset(m.x, less, m.scale)).evaluate(m.x[top : top + 1])[0]
-            rest[top] = less.sum()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return (others * m.total / rest).astype(m.dtype, copy=False)
+        if axes is None:
+            return hdr_levels(e.points(e.model.x), probs, weights=np.ones(1) if e.model.weights is None else e.model.weights)
+        return hdr_levels(to_host(self.grid(axes), "grid"), probs)
 
     # --- probabilities
 
-    def _below(self, x):
-        """Sum of the kernels' distribution functions over all passes in one dimension, at points of any shape.
-
-        Neighbouring points share the samples whose supports may hold them; all samples below count whole.
-        """
-        m, flat = self._fitted().model, np.asarray(x, float).reshape(-1)
-        order, total = np.argsort(flat), np.where(np.isnan(flat), math.nan, 0.0)
-        for part, _ in self._fitted().passes:
-            by = np.argsort(part.x[:, 0])
-            at = part.x[by, 0]
-            b = math.sqrt(part.support[0, 0]) * (np.ones(len(at)) if part.scale is None else part.scale[by])
-            w = np.ones(len(at)) if part.weights is None else part.weights[by]
-            whole, reach = np.concatenate([[0.0], np.cumsum(w)]), b.max(initial=0.0)
-            count = max(1, min(2_000_000 // max(1, len(at)), -(-flat.size // 64)))
-            for first in range(0, flat.size, count):
-                some = order[first : first + count]
-                lo, hi = np.searchsorted(at, [flat[some[0]] - reach, flat[some[-1]] + reach])
-                u = (flat[some, None] - at[lo:hi]) / b[lo:hi]
-                total[some] += whole[lo] + np.einsum("ij,j->i", marginal_cdf(m, u), w[lo:hi])  # BLAS would take threads
-        return (total / m.total).reshape(np.shape(x))
+    def _line(self):
+        """The estimate in one dimension; an error elsewhere, and where there is no distribution function."""
+        e = self._fitted()
+        if e.model.d != 1:
+            raise ValueError(
+                f"this method is for one dimension, the samples have {e.model.d} columns; fit one column, or use marginal"
+            )
+        if any(r[0] == "renorm" for r in e.boundary.values()):
+            raise ValueError("boundary 'renorm' has no closed distribution function; use 'reflect'")
+        if self._sorted is None:
+            self._sorted = Line(e.model, e.boundary, e.passes)
+        return self._sorted
 
     def cdf(self, points: ArrayLike, *, shape: int | None = None) -> Any:
         """Distribution function.
@@ -249,6 +255,7 @@ class KDE(Estimator):
         Parameters
         ----------
         points : (p,) array_like for d = 1, else (p, d)
+            The result for d = 1 has relative accuracy in the lower tail, unless a wall is there.
         shape : int, optional
             Where there is no formula: positions per axis of the grid whose cumulative trapezoid sum is interpolated; 129, 65 or
             25 by default for d = 2, 3, 4.
@@ -274,11 +281,7 @@ class KDE(Estimator):
             if x.ndim == 2 and x.shape[1] != 1:
                 raise ValueError(f"points have {x.shape[1]} columns, the samples 1; pass shape (p,)")
             x = x[:, 0] if x.ndim == 2 else x
-            _, lo, hi = e.boundary.get(0, ("", -math.inf, math.inf))
-            value = self._below(np.clip(x, lo, hi))
-            if math.isfinite(lo):
-                value = value - self._below(lo)
-            return np.clip(value, 0.0, 1.0)[()]
+            return self._line().tail(x, 1)[()]
         where = np.atleast_2d(real64(unmasked(points)))
         where = where.reshape(0, m.d) if where.size == 0 else where
         if where.ndim != 2 or where.shape[1] != m.d:
@@ -294,6 +297,107 @@ class KDE(Estimator):
         at = np.clip((np.where(missing[:, None], origin, where) - origin) / step, 0, len(cumulative) - 1)
         positions = [np.arange(len(cumulative))] * m.d
         return np.where(missing, math.nan, RegularGridInterpolator(positions, cumulative)(at))
+
+    def sf(self, points: ArrayLike) -> Any:
+        """Survival function ``1 - cdf`` in one dimension, to relative accuracy in the upper tail unless a wall is there.
+
+        Parameters
+        ----------
+        points : array_like
+            Any shape.
+
+        Returns
+        -------
+        array or scalar
+            float64.
+
+        Raises
+        ------
+        ValueError
+            Before `fit`, for more than one dimension, and with boundary "renorm".
+        """
+        return self._line().tail(real64(unmasked(points)), -1)[()]
+
+    def _quantiles(self, p, sign):
+        line, p = self._line(), real64(unmasked(p))
+        flat, e = p.reshape(-1), self._fitted()
+        result, small = np.empty(flat.shape), ~(flat > 0.5)
+
+        def density(x):
+            return e.points(x[:, None], method="ep" if e.model.kernel == "gaussian" and e.model.tail == 0 else "cells")
+
+        result[small] = line.quantiles(flat[small], sign, density)
+        result[~small] = line.quantiles(1 - flat[~small], -sign, density)
+        return result.reshape(p.shape)[()]
+
+    def ppf(self, p: ArrayLike) -> Any:
+        """Quantile function in one dimension: the inverse of `cdf`.
+
+        Parameters
+        ----------
+        p : array_like
+            Probabilities, any shape.
+
+        Returns
+        -------
+        array or scalar
+            float64. 0 and 1 give the ends of the support, NaN and numbers outside [0, 1] NaN. Where the density has a gap
+            at p, one point of the gap.
+
+        Raises
+        ------
+        ValueError
+            Before `fit`, for more than one dimension, and with boundary "renorm".
+
+        Notes
+        -----
+        Newton's method on the logarithm of the probability, inside a bracket. The relative error of the probability at the
+        result is a few units of rounding in either tail (below 1e-13 in tests), but for what rounding x itself costs. At a
+        finite wall the error is that of the absolute probability. O(n) a probability and step: 4 ms at 10^6 samples.
+        """
+        return self._quantiles(p, 1)
+
+    def isf(self, p: ArrayLike) -> Any:
+        """Inverse of `sf` in one dimension, accurate for small p; see `ppf`."""
+        return self._quantiles(p, -1)
+
+    def median(self) -> float:
+        """The quantile of 1/2; see `ppf`."""
+        return float(self.ppf(0.5))
+
+    def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
+        """Ends of the interval around the median that holds a probability, with equal tails.
+
+        Parameters
+        ----------
+        confidence : array_like
+            Probabilities inside the interval.
+
+        Returns
+        -------
+        tuple of two arrays or scalars
+
+        Raises
+        ------
+        ValueError
+            As `ppf`, and for confidence outside [0, 1].
+        """
+        inside = real64(unmasked(confidence))
+        if not ((inside >= 0) & (inside <= 1)).all():
+            raise ValueError(f"confidence={confidence!r}; probabilities lie in [0, 1]")
+        return self.ppf(0.5 - 0.5 * inside), self.isf(0.5 - 0.5 * inside)
+
+    def mean(self) -> float:
+        """Mean in one dimension; `ppf` says what is raised. The mean of the samples where there is no boundary."""
+        return float(self._line().moments()[0])
+
+    def var(self) -> float:
+        """Variance in one dimension: that of the samples (divided by n) and of the kernel; `ppf` says what is raised."""
+        return float(self._line().moments()[1])
+
+    def std(self) -> float:
+        """Standard deviation in one dimension, the root of `var`."""
+        return math.sqrt(self.var())
 
     def _mass(self, lo, hi):
         """Mass in a box, None where there is no formula."""
@@ -500,3 +604,25 @@ class KDE(Estimator):
         for axis, (kind, lo, hi) in e.boundary.items():
             x[:, axis] = (wrap if kind == "periodic" else fold)(x[:, axis], lo, hi)
         return x
+
+    def rvs(self, size: int | Sequence[int] | None = None, *, rng: Any = None) -> Any:
+        """Draw from the estimate, in the shape that is asked for.
+
+        Parameters
+        ----------
+        size : int or sequence of int, optional
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        array or float
+            Shape `size` for one dimension, a number without one; ``(*size, d)`` for d > 1. The draws of `sample`.
+
+        Raises
+        ------
+        ValueError
+            As `sample`.
+        """
+        shape = () if size is None else tuple(int(v) for v in np.atleast_1d(np.asarray(size, np.int64)))
+        draws = self.sample(math.prod(shape), rng=rng)
+        return draws.reshape(shape if draws.shape[1] == 1 else (*shape, draws.shape[1]))[()]

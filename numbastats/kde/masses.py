@@ -8,26 +8,46 @@ import numpy as np
 
 from numbastats.kde import bandwidth as rules
 
-__all__ = ["box_mass", "marginal_cdf", "trapezoid_error"]
+__all__ = ["box_mass", "marginal_cdf", "profile", "trapezoid_error"]
 
 NODES = 12  # and 2 p more: Gauss-Legendre on pieces on which the integrand is a trigonometric polynomial of degree 2 p + 2
 CHUNK = 4000  # samples at a time
 
 
 def marginal_cdf(model, u):
-    """Distribution function of one coordinate of the kernel, u in half boxes of the support."""
+    """Distribution function of one coordinate of the kernel, u in half boxes of the support, to relative accuracy."""
     from scipy.special import betainc, ndtr
 
     u = np.clip(np.asarray(u, float), -1.0, 1.0)
-    if model.power is not None:
-        a = model.power + (1.0 if model.product else (model.d + 1) / 2)
+    if model.power is not None and not model.product and model.d > 1:
+        a = model.power + (model.d + 1) / 2
         return betainc(a, a, 0.5 * (1 + u))
+    side = 1 - np.abs(u)
+    if model.power is not None:
+        t, p = 0.5 * side, model.power
+        lower = np.zeros_like(t)
+        for k in range(p, -1, -1):  # I_t(p + 1, p + 1) = t^(p+1) sum_k binom(p + k, k) (1 - t)^k (NIST DLMF 8.17.5)
+            lower = lower * (1 - t) + math.comb(p + k, k)
+        lower *= t ** (p + 1)
+    elif model.kernel == "triangular":
+        lower = 0.5 * side**2
+    elif model.kernel == "cosine":
+        lower = np.sin(0.25 * math.pi * side) ** 2
+    else:
+        tau = math.sqrt(model.tau2)
+        lower = np.maximum(ndtr(-np.abs(u) * tau) - 0.5 * model.tail, 0.0) / (1 - model.tail)
+    return np.where(u < 0, lower, 1 - lower)
+
+
+def profile(model, u):
+    """Density of the kernel in one dimension, u in half boxes of the support."""
+    if model.power is not None:
+        return rules.norm_constant(model.kernel, 1) * np.maximum(1 - u * u, 0.0) ** model.power
     if model.kernel == "triangular":
-        return np.where(u < 0, 0.5 * (1 + u) ** 2, 1 - 0.5 * (1 - u) ** 2)
+        return np.maximum(1 - np.abs(u), 0.0)
     if model.kernel == "cosine":
-        return 0.5 * (1 + np.sin(0.5 * math.pi * u))
-    tau = math.sqrt(model.tau2)
-    return 0.5 + (ndtr(u * tau) - 0.5) / (1 - model.tail)
+        return 0.25 * math.pi * np.cos(0.5 * math.pi * u)
+    return math.sqrt(model.tau2 / (2 * math.pi)) / (1 - model.tail) * np.exp(-0.5 * model.tau2 * u * u)
 
 
 def box_mass(model, lo, hi, flips=()):

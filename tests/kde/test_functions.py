@@ -10,7 +10,7 @@ import pytest
 
 from numbastats import kde
 from numbastats.kde import arguments
-from tests.kde.naive import CASES, CPU, FOLDER, WRAPS, mesh, small
+from tests.kde.naive import CASES, CPU, FOLDER, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
 
@@ -206,3 +206,68 @@ def test_regular_axes():
 def test_keywords_of_axes():
     with pytest.raises(TypeError, match="regular_axes got unknown keywords"):
         kde.regular_axes(np.arange(9.0), boundary={0: ("reflect", 0, 9)})
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_densities_at_the_samples(d, device):
+    rng = np.random.default_rng(8)
+    x, w, H = rng.normal(size=(40, d)), rng.uniform(0.2, 1, 40), np.eye(d) + 0.2
+    want = naive(x, x, H, weights=w)
+    np.testing.assert_allclose(kde.at_samples(x, H=H, weights=w, **device), want, rtol=1e-13)
+    other = kde.at_samples(x, x[:3] + 0.1, H=H, weights=w, log=True, **device)
+    np.testing.assert_allclose(other, np.log(naive(x, x[:3] + 0.1, H, weights=w)), rtol=1e-12)
+    out = np.empty(40)
+    assert kde.at_samples(x, H=H, weights=w, leave_one_out=True, out=out, **device) is out
+    for i in range(40):
+        keep = np.arange(40) != i
+        assert abs(out[i] - naive(x[keep], x[i : i + 1], H, weights=w[keep])[0]) <= 1e-14 * want.max()
+    single = kde.at_samples(x.astype(np.float32), H=H, leave_one_out=True, log=True, **device)
+    assert single.dtype == np.float32 and single.shape == (40,)
+
+
+def test_densities_at_the_samples_refused():
+    x = np.random.default_rng(8).normal(size=30)
+    with pytest.raises(ValueError, match="leave points= out"):
+        kde.at_samples(x, [0.0], leave_one_out=True)
+    with pytest.raises(ValueError, match="boundary"):
+        kde.at_samples(x, leave_one_out=True, boundary={0: ("reflect", -9, None)})
+    with pytest.raises(TypeError, match="bw"):
+        kde.at_samples(x, bw=1.0)
+    with pytest.raises(ValueError, match="NaN or inf"):
+        kde.at_samples(np.r_[x, np.nan])
+
+
+def test_levels_of_highest_density_regions():
+    """The normal distribution: a region of mass p ends at quantile (1 + p) / 2; in the plane the level is (1 - p) / 2 pi."""
+    from scipy.stats import norm
+
+    axis, p = np.linspace(-8, 8, 4001), np.array([[0.05, 0.5], [0.9, 0.99]])
+    f = norm.pdf(axis)
+    np.testing.assert_allclose(kde.hdr_levels(f, p, cell=0.004), norm.pdf(norm.ppf((1 + p) / 2)), rtol=2e-3)  # 1.0e-3
+    f = f[::10]
+    plane = kde.hdr_levels(np.outer(f, f), p)
+    np.testing.assert_allclose(plane, (1 - p) / (2 * np.pi), rtol=1e-2)  # 6.8e-3: ties by symmetry
+    part = kde.hdr_levels(f[:201], [0.4, 0.6, -1.0, np.nan], cell=0.04)
+    assert part[0] > 0 and np.isnan(part[1:]).all() and np.ndim(kde.hdr_levels(f, 0.5)) == 0
+    x = np.random.default_rng(1).normal(size=100_000)
+    near = kde.hdr_levels(norm.pdf(x), p, weights=1.0)
+    np.testing.assert_allclose(near, norm.pdf(norm.ppf((1 + p) / 2)), rtol=0.03)  # five standard errors
+    doubled = kde.hdr_levels(np.r_[1.0, 2.0, 2.0, 3.0], [0.2, 0.5, 0.8], weights=np.ones(4))
+    assert kde.hdr_levels([1.0, 2.0, 3.0], 0.5, weights=[1.0, 2.0, 1.0]) == 2.0 == doubled[1]
+    for bad in (dict(density=[1.0, np.nan]), dict(density=[-1.0, 2.0]), dict(density=[0.0]), dict(density=[1.0], cell=0.0)):
+        with pytest.raises(ValueError, match="density|cell"):
+            kde.hdr_levels(probs=0.5, **bad)
+    with pytest.raises(ValueError, match="one of the two"):
+        kde.hdr_levels([1.0], 0.5, cell=1.0, weights=[1.0])
+    with pytest.raises(ValueError, match="one weight per sample"):
+        kde.hdr_levels([1.0], 0.5, weights=[1.0, 2.0])
+
+
+def test_levels_of_an_estimate():
+    x = np.random.default_rng(3).normal(size=(20_000, 2))
+    fitted = kde.KDE(**CPU).fit(x)
+    by_grid, by_samples = fitted.hdr_levels([0.5, 0.9], axes=[(-6, 6, 241)] * 2), fitted.hdr_levels([0.5, 0.9])
+    np.testing.assert_allclose((fitted.points(x)[:, None] >= by_samples).mean(0), [0.5, 0.9], atol=1e-4)
+    np.testing.assert_allclose(by_samples, by_grid, rtol=0.12)  # 0.09: the estimate is wider than the samples
+    draws = fitted.points(fitted.sample(20_000, rng=2))
+    np.testing.assert_allclose((draws[:, None] >= by_grid).mean(0), [0.5, 0.9], atol=0.014)  # four standard errors

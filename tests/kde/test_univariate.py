@@ -1,0 +1,110 @@
+"""One dimension: both tails, quantiles, moments."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate
+
+from numbastats import kde
+from tests.kde.naive import CPU, PROFILE, WRAPS
+
+pytestmark = WRAPS
+TAIL = {
+    "uniform": lambda t: t,
+    "epanechnikov": lambda t: t**2 * (3 - 2 * t),
+    "biweight": lambda t: t**3 * (10 - 15 * t + 6 * t**2),
+    "triweight": lambda t: t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3),
+    "triangular": lambda t: 2 * t**2 if t < 0.5 else 1 - 2 * (1 - t) ** 2,
+    "cosine": lambda t: mpmath.sin(mpmath.pi * t / 2) ** 2,
+}
+
+
+def below(x, at, b, w, kernel):
+    """Distribution function with 30 digits; t is the way through the support."""
+    with mpmath.workdps(30):
+        total = mpmath.mpf(0)
+        for a, r, v in zip(at, b, w, strict=True):
+            if kernel == "gaussian":
+                total += v * mpmath.ncdf((mpmath.mpf(x) - a) / r)
+            else:
+                t = min(max((1 + (mpmath.mpf(x) - a) / r) / 2, mpmath.mpf(0)), mpmath.mpf(1))
+                total += v * TAIL[kernel](t)
+        return total / mpmath.fsum(w)
+
+
+@pytest.mark.parametrize("kernel", [*PROFILE, "gaussian"])
+def test_both_tails_and_quantiles(kernel):
+    rng = np.random.default_rng(5)
+    at, w, scale = rng.normal(size=25), rng.uniform(0.2, 1, 25), rng.uniform(0.5, 2, 25)
+    fitted = kde.KDE(kernel, h=0.8, sigma="identity", tail=0.0, adaptive=scale, **CPU).fit(at, sample_weight=w)
+    mirror = kde.KDE(kernel, h=0.8, sigma="identity", tail=0.0, adaptive=scale, **CPU).fit(-at, sample_weight=w)
+    p = np.array([1e-12, 1e-6, 0.01, 0.3, 0.5, 0.7, 0.99])
+    x = fitted.ppf(p)
+    want = np.array([float(below(v, at, 0.8 * scale, w, kernel)) for v in x])
+    slope = fitted.pdf(x) * np.spacing(np.abs(x))  # what the last digit of x means for p
+    assert (np.abs(want - p) <= 1e-13 * p + 4 * slope).all()  # 2.9 slopes
+    assert (np.abs(fitted.cdf(x) - want) <= 1e-13 * want + 4 * slope).all()
+    np.testing.assert_allclose(mirror.isf(p), -x, rtol=1e-14)
+    np.testing.assert_allclose(mirror.sf(-x), fitted.cdf(x), rtol=1e-14)
+    np.testing.assert_allclose(fitted.sf(x) + fitted.cdf(x), 1, rtol=1e-14)
+    np.testing.assert_allclose(fitted.interval(0.98), (fitted.ppf(0.01), fitted.isf(0.01)), rtol=1e-13)
+    assert fitted.median() == fitted.ppf(0.5)
+
+
+@pytest.mark.parametrize("kernel", [*PROFILE, "gaussian"])
+@pytest.mark.parametrize("boundary", [None, ("reflect", 0.0, None), ("reflect", 0.0, 2.5), ("periodic", 0.0, 4.0)])
+def test_moments(kernel, boundary):
+    """Against quadrature of the density."""
+    rng = np.random.default_rng(7)
+    at, w = rng.uniform(0.1, 2.4, 12), rng.uniform(0.2, 1, 12)
+    options = {} if boundary is None else {"boundary": {0: boundary}}
+    fitted = kde.KDE(kernel, h=0.15 if kernel == "gaussian" else 0.7, sigma="identity", **options, **CPU).fit(at, sample_weight=w)
+    lo, hi = fitted.ppf([0.0, 1.0])
+    edges = np.unique(np.clip(np.r_[lo, hi, at, at - 0.7, at + 0.7, 0.7 - at, 4.3 - at, 5 - at, at - 3.3, at + 3.3], lo, hi))
+
+    def expected(g):
+        return sum(
+            integrate.fixed_quad(lambda x: g(x) * fitted.pdf(x), a, b, n=30)[0] for a, b in zip(edges, edges[1:], strict=False)
+        )
+
+    mean = expected(lambda x: x)
+    rtol = 1e-10 if kernel == "gaussian" else 1e-12  # the rule does not see where the tails are cut
+    assert expected(np.ones_like) == pytest.approx(1, rel=rtol)
+    assert fitted.mean() == pytest.approx(mean, rel=rtol)
+    assert fitted.var() == pytest.approx(expected(lambda x: (x - mean) ** 2), rel=10 * rtol)
+    assert fitted.std() == math.sqrt(fitted.var())
+
+
+def test_walls_and_gaps():
+    at = np.array([0.1, 0.2, 0.9])
+    fitted = kde.KDE(h=0.3, sigma="identity", boundary={0: ("reflect", 0.0, 1.0)}, **CPU).fit(at)
+    assert (
+        fitted.ppf([0.0, 1.0]).tolist() == [0.0, 1.0] and fitted.sf(-3.0) == pytest.approx(1, rel=1e-15) and fitted.sf(5.0) == 0
+    )
+    p = np.linspace(0.01, 0.99, 23)
+    np.testing.assert_allclose(fitted.cdf(fitted.ppf(p)), p, rtol=1e-13)
+    gap = kde.KDE(h=1.0, sigma="identity", **CPU).fit([0.0, 100.0])
+    assert 1.0 <= gap.median() <= 99.0 and gap.ppf(0.75) == pytest.approx(100.0, rel=1e-14)
+    assert gap.ppf(0.5 - 1e-12) < 1 and gap.isf(0.5 - 1e-12) > 99
+
+
+def test_edges_of_quantiles_and_draws():
+    x = np.random.default_rng(2).normal(size=300)
+    fitted = kde.KDE(**CPU).fit(x.astype(np.float32))
+    bad = fitted.ppf([[math.nan, -0.1], [1.1, 0.5]])
+    assert np.isnan(bad.ravel()[:3]).all() and bad[1, 1] == fitted.median() and bad.dtype == np.float64
+    assert fitted.ppf([]).shape == (0,) and np.ndim(fitted.isf(0.2)) == 0 and np.isnan(fitted.sf(math.nan))
+    assert fitted.sf([-math.inf, math.inf]).tolist() == [1.0, 0.0]
+    draws = fitted.rvs((3, 4), rng=1)
+    np.testing.assert_array_equal(draws, fitted.sample(12, rng=1).reshape(3, 4))
+    assert np.ndim(fitted.rvs(rng=1)) == 0 and kde.KDE(**CPU).fit(x.reshape(-1, 2)).rvs(5, rng=1).shape == (5, 2)
+    with pytest.raises(ValueError, match="confidence"):
+        fitted.interval(1.5)
+    with pytest.raises(ValueError, match="one dimension"):
+        kde.KDE(**CPU).fit(x.reshape(-1, 2)).ppf(0.5)
+    with pytest.raises(ValueError, match="reflect"):
+        kde.KDE(boundary={0: ("renorm", -9.0, None)}, **CPU).fit(x).var()
