@@ -230,6 +230,8 @@ class Gamma(Distribution):
         from scipy.special import gammaln, xlogy
 
         a = self._like(z, "shape")
+        if np.max(self.shape, initial=0.0) < 10.0:
+            return xlogy(a - 1.0, z) - z - gammaln(a)
         large = 0.5 * (np.log(a) - _LOG_2PI) - _stirling(a) - np.log(z) - a * _deviance(z, a)
         large = np.where(z == 0.0, -math.inf, large)
         return np.where(a < 10.0, xlogy(a - 1.0, z) - z - gammaln(a), large)
@@ -448,6 +450,8 @@ class Beta(Distribution):
         from scipy.special import betaln, xlog1py, xlogy
 
         a, b = self._like(z, "a", "b")
+        if np.max(np.minimum(self.a, self.b), initial=0.0) < 10.0:
+            return xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b)
         n = a + b
         rest = 1.0 - z
         large = 0.5 * (np.log(a) + np.log(b / n) - _LOG_2PI) + _stirling(n) - _stirling(a) - _stirling(b)
@@ -588,13 +592,8 @@ class InverseGaussian(Distribution):
         a, b = _ROOT_HALF * np.maximum(u, 0.0), _ROOT_HALF * v
         gap = math.sqrt(2.0) / root  # b - a
         difference = erfcx(a) - erfcx(b)
-        far = sum(
-            w * np.exp(-np.square(0.5 * t / np.maximum(a, 1.0))) * -np.expm1(-gap * t / np.maximum(a, 1.0))
-            for t, w in zip(*_LAGUERRE, strict=True)
-        ) / (np.maximum(a, 1.0) * math.sqrt(math.pi))
-        slope = 2.0 / math.sqrt(math.pi)
-        near = _integral(lambda t: slope - 2.0 * t * erfcx(t), a, np.minimum(a + gap, a + 1.0))
-        inner = np.where(gap > 1.0, difference, np.where(a > 3.0, far, near))
+        inner, far, near = np.array(difference), (gap <= 1.0) & (a > 3.0), (gap <= 1.0) & (a <= 3.0)
+        inner[far], inner[near] = _falls_far_out(a[far], gap[far]), _falls(a[near], gap[near])
         right = np.log(0.5 * inner) - 0.5 * u * u
         # left of the mean the survival function is above a quarter, but for mean/shape far above 1
         second = np.log(0.5 * erfcx(_ROOT_HALF * v)) - 0.5 * u * u
@@ -611,10 +610,12 @@ class InverseGaussian(Distribution):
         return self._solved(1.0 - p, p)
 
     def _solved(self, below, above):
-        start = np.full(np.shape(below), 1.0) * self._mu
-        lower = inverse(self._logcdf, self._logpdf, np.log(below), start, False, True)
-        higher = inverse(self._logsf, self._logpdf, np.log(above), start, True, True)
-        return np.where(below <= above, lower, higher)
+        value = np.empty(np.shape(below))
+        for use, p, upper in ((below <= above, below, False), (below > above, above, True)):
+            part = self._selected(use)
+            start, tail = np.ones(p[use].shape) * part._mu, part._logsf if upper else part._logcdf
+            value[use] = inverse(tail, part._logpdf, np.log(p[use]), start, upper, True)
+        return value
 
     def mean(self) -> Any:
         """Mean."""
@@ -631,6 +632,19 @@ class InverseGaussian(Distribution):
             0.5 / k - 0.5 * r * r / y,
             1.5 / y + 0.5 * k * (np.divide(1.0, m) ** 2 - np.divide(1.0, y) ** 2),
         )
+
+
+def _falls(a, gap):
+    """erfcx(a) - erfcx(a + gap) for 0 <= a <= 3: the integral of the derivative."""
+    from scipy.special import erfcx
+
+    return _integral(lambda t: 2.0 / math.sqrt(math.pi) - 2.0 * t * erfcx(t), a, a + gap)
+
+
+def _falls_far_out(a, gap):
+    """The same for a > 3: erfcx(t) is 2/sqrt(pi) times the integral of exp(-s^2 - 2 t s), by Gauss and Laguerre in 2 a s."""
+    total = sum(w * np.exp(-np.square(0.5 * t / a)) * -np.expm1(-gap * t / a) for t, w in zip(*_LAGUERRE, strict=True))
+    return total / (a * math.sqrt(math.pi))
 
 
 class TruncatedNormal(Distribution):

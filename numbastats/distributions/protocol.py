@@ -622,7 +622,7 @@ def _tanh_sinh(f, shape):
 def inverse(log_tail, logpdf, target, start, upper, positive):
     """Points at which the logarithm of a tail is `target`: Newton's method within a bracket, from `start`.
 
-    On the logarithm of x where x is `positive`. It ends where a step is 2e-16 of x or 80 steps are done.
+    On the logarithm of x where x is `positive`. It ends with a step below 1e-9 of x, or after 80.
     """
     x = np.array(start, np.float64)
     low, high = np.full(x.shape, 0.0 if positive else -math.inf), np.full(x.shape, math.inf)
@@ -640,7 +640,7 @@ def inverse(log_tail, logpdf, target, start, upper, positive):
             new = x + np.clip(step, -4.0 * reach, 4.0 * reach)
             middle = 0.5 * (np.maximum(low, -8.0 * reach) + np.minimum(high, 8.0 * reach))
         new = np.where((new > low) & (new < high), new, np.where((excess == 0.0) | (new == x), x, middle))
-        done = ~(np.abs(new - x) > 2e-16 * np.abs(x))
+        done = ~(np.abs(new - x) > 1e-9 * np.abs(x))  # the step after it would be below rounding
         x = np.where(np.isnan(excess), math.nan, new)
         if done.all():
             break
