@@ -35,7 +35,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "kde": "bandwidth boundaries cell_list footprint gridding masses neighbours slabs univariate",
     "mixture": "criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
-    "distributions": "base hyperbolic student",
+    "distributions": "base elementary heavy_tailed hyperbolic protocol student",
     "bayes": "chains design diagnostics predictions responses",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}

@@ -1,15 +1,81 @@
-"""Families of distributions: densities, distribution functions, quantiles, draws and moments.
+"""Distributions: objects with named parameters, and families of functions.
 
-A family is an object: ``student_t.pdf(x, *params)`` and the like broadcast over their parameters and give NaN out of the domain;
-``student_t(*params)`` is the distribution with its parameters fixed, a `numbastats.quantile.Recycler` with `pdf`, `cdf` and the
-rest, and raises ValueError.
+==================================================== =======================================================================
+class                                                parameters
+==================================================== =======================================================================
+`Normal`                                             loc, scale
+`StudentT`                                           df, loc, scale
+`GeneralizedHyperbolic`                              lam, alpha, beta, delta, mu
+`Hyperbolic`, `NIG`                                  alpha, beta, delta, mu
+`VarianceGamma`                                      lam, alpha, beta, mu
+`Stable`                                             alpha, beta, loc, scale; param
+`TruncatedNormal`                                    lower, upper (in units of x), loc, scale
+`Gamma`, `Weibull`                                   shape, loc, scale
+`ChiSquared`                                         df, loc, scale
+`InverseGaussian`                                    mean, shape, loc
+`Lognormal`                                          sigma, loc, scale
+`Beta`                                               a, b, loc, scale
+==================================================== =======================================================================
+
+All have the protocol of `Distribution`: ``pdf logpdf cdf logcdf sf logsf ppf isf`` of x, which broadcasts against the parameters,
+``rvs(size, rng=)``, ``mean() var() std() median() support()``, ``interval(confidence)``, ``expect(func)``,
+``expected_shortfall(p)``, ``score(x)``, the named tuple `params`, and ``to_scipy()``. They are immutable, can be compared and
+hashed, and print as code.
+
+>>> from numbastats.distributions import NIG, Normal, StudentT
+>>> losses = StudentT(df=4.0, loc=[0.0, 0.1], scale=0.01)  # two distributions
+>>> losses.batch_shape, losses.sf(0.1).shape
+((2,), (2,))
+>>> losses == eval(repr(losses)), NIG(1.5, 0.3, 1.0).params.delta
+(True, 1.0)
+>>> f"{Normal().sf(10.0):.8e}", f"{Normal().logsf(1e10):.8e}"  # tails keep their digits
+('7.61985302e-24', '-5.00000000e+19')
+
+A family is an object of functions with data and parameters: ``student_t.pdf(x, *params)`` and the like broadcast over their
+parameters and give NaN out of the domain; ``student_t(*params)`` is a table of the distribution with its parameters fixed, a
+`numbastats.quantile.Recycler` with `pdf`, `cdf` and the rest, which raises ValueError and runs on devices.
 """
 
 from numbastats.distributions.base import Family, FrozenDistribution
+from numbastats.distributions.elementary import (
+    Beta,
+    ChiSquared,
+    Gamma,
+    InverseGaussian,
+    Lognormal,
+    Normal,
+    TruncatedNormal,
+    Weibull,
+)
+from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, StudentT, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
+from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.student import student_t
 
-__all__ = ["Family", "FrozenDistribution", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma"]
+__all__ = [
+    "Beta",
+    "ChiSquared",
+    "Distribution",
+    "Family",
+    "FrozenDistribution",
+    "Gamma",
+    "GeneralizedHyperbolic",
+    "Hyperbolic",
+    "InverseGaussian",
+    "Lognormal",
+    "NIG",
+    "Normal",
+    "Stable",
+    "StudentT",
+    "TruncatedNormal",
+    "VarianceGamma",
+    "Weibull",
+    "generalized_hyperbolic",
+    "hyperbolic",
+    "nig",
+    "student_t",
+    "variance_gamma",
+]
 
 
 def __dir__():

@@ -1,4 +1,13 @@
-"""Bridges to other libraries; each is imported on first use."""
+"""Bridges to other libraries; each is imported on first use.
+
+`norm`, `t`, `truncnorm`, `norminvgauss` and `genhyperbolic` are instances of `scipy.stats.rv_continuous` with the parameters and
+methods of SciPy's distributions of these names, on the functions of `numbastats.distributions`; importing them imports
+`scipy.stats`.
+
+>>> from numbastats.interop import norminvgauss, t
+>>> float(t.sf(50.0, 4.0).round(12)), float(norminvgauss.ppf(0.99, 1.5, 0.3).round(6))
+(4.78723e-07, 2.630917)
+"""
 
 from __future__ import annotations
 
@@ -8,17 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numbastats
 
 if TYPE_CHECKING:
+    from numbastats.interop.scipy_distributions import genhyperbolic, norm, norminvgauss, t, truncnorm
     from numbastats.interop.scipy_kde import gaussian_kde
     from numbastats.interop.scipy_stable import levy_stable
     from numbastats.interop.scipy_tables import to_scipy
 
 _LAZY = {
     "gaussian_kde": "numbastats.interop.scipy_kde",
+    "genhyperbolic": "numbastats.interop.scipy_distributions",
     "levy_stable": "numbastats.interop.scipy_stable",
+    "norm": "numbastats.interop.scipy_distributions",
+    "norminvgauss": "numbastats.interop.scipy_distributions",
+    "t": "numbastats.interop.scipy_distributions",
     "to_scipy": "numbastats.interop.scipy_tables",
+    "truncnorm": "numbastats.interop.scipy_distributions",
 }
 
-__all__ = ["gaussian_kde", "levy_stable", "to_scipy"]
+__all__ = ["gaussian_kde", "genhyperbolic", "levy_stable", "norm", "norminvgauss", "t", "to_scipy", "truncnorm"]
 
 
 def __getattr__(name: str) -> Any:

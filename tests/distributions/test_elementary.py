@@ -1,0 +1,153 @@
+"""Elementary distributions against mpmath and SciPy: tails of any depth, quantiles, large parameters, moments, scores."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.stats
+
+from numbastats.distributions import Beta, ChiSquared, Gamma, InverseGaussian, Lognormal, Normal, TruncatedNormal, Weibull
+from tests.distributions import exact
+
+# with the largest relative errors allowed of tails, densities and quantiles (in probability, beyond the rounding of x)
+CASES = [
+    (Normal(), 3e-13, 1e-13, 5e-15),  # observed 1.0e-13, 2.7e-14, 8e-16
+    (Normal(3.0, 0.5), 3e-13, 1e-13, 1e-14),  # 1.0e-13, 2.7e-14, 2.3e-15
+    (Lognormal(0.5, 0.0, 2.0), 3e-13, 3e-13, 2e-14),  # 1.1e-13, 9.2e-14, 5.2e-15
+    (Lognormal(3.0), 3e-13, 1e-13, 1e-13),  # 1.0e-13, 3.9e-14, 3.1e-14
+    (Gamma(0.01), 1e-13, 3e-13, 1e-14),  # 3.9e-14, 1.1e-13, 1.8e-15
+    (Gamma(0.5, 1.0, 2.0), 3e-13, 1e-14, 3e-14),  # 1.0e-13, 3.3e-15, 8.6e-15
+    (Gamma(2.0), 1e-13, 6e-14, 3e-13),  # 3.8e-14, 1.9e-14, 8.9e-14
+    (Gamma(9.9), 2e-13, 2e-13, 1e-13),  # 7.0e-14, 4.8e-14, 2.6e-14
+    (Gamma(300.0), 1e-12, 2e-13, 1e-12),  # 2.5e-13, 5.5e-14, 2.5e-13
+    (Gamma(2e4), 5e-13, 1e-12, 5e-15),  # 1.6e-13, 1.5e-13, 8.5e-16
+    (ChiSquared(3.0), 2e-13, 6e-14, 2e-13),  # 5.5e-14, 2.2e-14, 6.9e-14
+    (Weibull(0.3), 1e-13, 1e-13, 1e-14),  # 2.6e-14, 2.7e-14, 3.6e-15
+    (Weibull(50.0), 3e-14, 2e-13, 1e-14),  # 7.3e-15, 5.8e-14, 2.5e-15
+    (Beta(0.1, 0.5), 5e-14, 1e-13, 1e-13),  # 3.5e-16, 3.0e-14
+    (Beta(2.0, 3.0), 5e-14, 1e-13, 1e-13),  # 2.5e-16, 2.5e-14, 4.3e-16
+    (Beta(2000.0, 3000.0), 1e-12, 1e-12, 1e-14),  # 3.5e-13, 4.2e-13, 2.5e-15
+    (InverseGaussian(1.0, 2.0), 3e-13, 5e-13, 3e-13),  # 9.8e-14, 1.7e-13, 8.5e-14
+    (InverseGaussian(1.0, 1e4), 2e-12, 2e-12, 1e-14),  # 6.0e-13, 5.9e-13, 2.3e-15
+    (InverseGaussian(1.0, 1e-4), 1e-12, 3e-13, 3e-13),  # 4.6e-13, 8.6e-14, 8.6e-14
+    (InverseGaussian(5.0, 0.1), 5e-13, 3e-13, 3e-13),  # 1.6e-13, 7.6e-14, 7.6e-14
+    (TruncatedNormal(-1.0, 2.0), 2e-14, 1e-15, 2e-15),  # 4.6e-15, 1.9e-16, 4.6e-16
+    (TruncatedNormal(3.0, 4.0), 1e-14, 4e-15, 3e-15),  # 3.1e-15, 1.1e-15, 7.2e-16
+    (TruncatedNormal(30.0, np.inf), 4e-13, 4e-13, 4e-15),  # 1.3e-13, 1.4e-13, 1.2e-15
+    (TruncatedNormal(-50.0, -49.9, 0.0, 2.0), 2e-13, 2e-13, 3e-15),  # 4.8e-14, 6.3e-14, 6e-16
+    (TruncatedNormal(0.5, 0.5001), 5e-15, 4e-15, 4e-15),  # 1.4e-15, 1.2e-15, 9e-16
+    (TruncatedNormal(-20.0, 30.0), 3e-14, 1e-14, 4e-15),  # 9.6e-15, 2.8e-15, 9.5e-16
+]
+PROBABILITIES = np.array([1e-280, 1e-100, 1e-16, 1e-5, 0.3])
+
+
+@pytest.mark.parametrize(("d", "of_tail", "of_density", "of_quantile"), CASES, ids=[repr(c[0]) for c in CASES])
+def test_tails_and_quantiles(d, of_tail, of_density, of_quantile):
+    low, high = d.support()
+    checked = 0
+    for upper in (False, True):
+        quantile, tail, log_tail = (d.isf, d.sf, d.logsf) if upper else (d.ppf, d.cdf, d.logcdf)
+        for p, x in zip(PROBABILITIES, map(float, quantile(PROBABILITIES)), strict=True):
+            if not (low < x < high and 1e-300 < abs(x - d.loc)):
+                continue
+            cancels = p < 1e-20 and isinstance(d, (InverseGaussian, TruncatedNormal))
+            with mpmath.workdps(340 if cancels else 50):
+                want = (exact.sf if upper else exact.cdf)(d, x)
+                log_density = exact.log_density(d, x)
+                rounding = float(mpmath.exp(log_density) * abs(x) / want) * 4e-16  # of x
+                assert abs(float(want / mpmath.mpf(p) - 1)) < of_quantile + rounding, (p, x)
+                assert abs(float(mpmath.mpf(float(tail(x))) / want - 1)) < of_tail + rounding, (p, x)
+                log_error = abs(float(mpmath.mpf(float(log_tail(x))) - mpmath.log(want)))
+                assert log_error < of_tail + rounding + 3e-16 * abs(np.log(p)), (p, x)
+                assert abs(float(mpmath.mpf(float(d.logpdf(x))) - log_density)) < of_density + 2e-16 * abs(float(log_density))
+                if -660 < log_density < 700:
+                    assert abs(float(mpmath.mpf(float(d.pdf(x))) / mpmath.exp(log_density) - 1)) < of_density, (p, x)
+                checked += 1
+    assert checked >= 4
+
+
+@pytest.mark.parametrize(
+    "d",
+    [
+        Normal(3.0, 0.5),
+        Lognormal(0.5, 0.1, 2.0),
+        Gamma(0.5, 0.1, 2.0),
+        Gamma(300.0, 0.1),
+        ChiSquared(3.0, 0.1, 2.0),
+        Weibull(0.8, 0.1, 3.0),
+        Beta(2.0, 3.0, -0.5, 10.0),
+        InverseGaussian(2.0, 3.0, 0.1),
+        TruncatedNormal(0.2, 9.0, 1.0, 2.0),
+    ],
+    ids=repr,
+)
+def test_score(d):
+    """Differences at 40 digits."""
+    for k, name in enumerate(d.names):
+        for x in (0.3, 1.0, 3.0, 8.0):
+            with mpmath.workdps(40):
+                value, h = mpmath.mpf(float(getattr(d.params, name))), mpmath.mpf(10) ** -12
+                want = (exact.log_density(d, x, **{name: value + h}) - exact.log_density(d, x, **{name: value - h})) / (2 * h)
+            assert abs(float(d.score(x)[k]) - float(want)) < 1e-13 * (1 + abs(float(want)))  # observed 1.4e-14
+
+
+PEERS = [
+    (Normal(1.0, 2.0), scipy.stats.norm(1.0, 2.0)),
+    (Lognormal(0.7, 1.0, 2.0), scipy.stats.lognorm(0.7, 1.0, 2.0)),
+    (Gamma(3.3, 1.0, 2.0), scipy.stats.gamma(3.3, 1.0, 2.0)),
+    (ChiSquared(3.3, 1.0, 2.0), scipy.stats.chi2(3.3, 1.0, 2.0)),
+    (Weibull(0.7, 1.0, 2.0), scipy.stats.weibull_min(0.7, 1.0, 2.0)),
+    (Beta(2.5, 0.7, 1.0, 2.0), scipy.stats.beta(2.5, 0.7, 1.0, 2.0)),
+    (InverseGaussian(2.0, 5.0, 1.0), scipy.stats.invgauss(0.4, 1.0, 5.0)),
+    (TruncatedNormal(-1.0, 3.0, 0.5, 2.0), scipy.stats.truncnorm(-0.75, 1.25, 0.5, 2.0)),
+]
+
+
+@pytest.mark.parametrize(("d", "peer"), PEERS, ids=[repr(p[0]) for p in PEERS])
+def test_parameters_mean_what_scipy_means(d, peer):
+    x = peer.ppf([0.01, 0.3, 0.9])
+    np.testing.assert_allclose(d.pdf(x), peer.pdf(x), rtol=1e-12)
+    np.testing.assert_allclose(d.cdf(x), peer.cdf(x), rtol=1e-11)
+    np.testing.assert_allclose((d.mean(), d.var(), d.std()), (peer.mean(), peer.var(), peer.std()), rtol=1e-11)
+    assert d.support() == peer.support()
+
+
+def test_moments_that_cancel():
+    """Of narrow and far intervals, and of Weibull distributions next to a point: mpmath, 60 digits."""
+    with mpmath.workdps(60):
+        for a, b in ((0.5, 0.5 + 2.0**-26), (30.0, np.inf), (-np.inf, -200.0), (-60.0, -59.9), (-1.0, 1e300), (1e4, 2e4)):
+            base = mpmath.mpf(a if a > 0 else b if b < 0 else 0)
+            ends = [max(mpmath.mpf(a), base - 40), min(mpmath.mpf(b), base + 40)]
+            far = sorted({*ends, *(base + s * t for s in (-1, 1) for t in (0.01, 0.1, 1, 5))})
+            far = [t for t in far if ends[0] <= t <= ends[1]]
+
+            def moment(f, base=base, ends=far):
+                return mpmath.quad(lambda y: f(y - base) * mpmath.exp(-(y - base) * (y + base) / 2), ends)
+
+            m0 = moment(lambda s: 1)
+            m1 = moment(lambda s: s) / m0
+            var = moment(lambda s, m1=m1: (s - m1) ** 2) / m0
+            d = TruncatedNormal(a, b)
+            assert abs(float(d.mean() / (base + m1) - 1)) < 1e-14, (a, b)  # observed 2e-15
+            assert abs(float(d.var() / var - 1)) < 1e-12, (a, b)  # observed 6e-14
+        for k in (0.1, 3.0, 12.0, 1e4, 1e8):
+            first = mpmath.gamma(1 + 1 / mpmath.mpf(k))
+            want = mpmath.gamma(1 + 2 / mpmath.mpf(k)) - first**2
+            assert abs(float(Weibull(k).var() / want - 1)) < 1e-13, k
+
+
+def test_values_at_the_ends_of_the_support():
+    np.testing.assert_array_equal(Gamma([0.5, 1.0, 2.0, 20.0]).pdf(0.0), [np.inf, 1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(Weibull([0.5, 1.0, 2.0]).pdf(0.0), [np.inf, 1.0, 0.0])
+    np.testing.assert_array_equal(Beta([0.5, 1.0, 2.0, 20.0], [2.0, 1.0, 2.0, 20.0]).pdf(0.0), [np.inf, 1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(Beta(2.0, [0.5, 1.0, 2.0]).pdf(1.0), [np.inf, 2.0, 0.0])
+    np.testing.assert_array_equal(InverseGaussian(1.0, [0.1, 10.0]).pdf(0.0), 0.0)
+    assert Lognormal(1.0).pdf(0.0) == 0.0 and Lognormal(1.0).cdf(0.0) == 0.0
+    np.testing.assert_allclose(TruncatedNormal(0.0, np.inf).pdf(0.0), 2 * Normal().pdf(0.0), rtol=1e-15)
+    assert TruncatedNormal(0.1, 0.3).ppf(1.0 - 2.0**-53) <= 0.3 and TruncatedNormal(0.1, 0.3).ppf(1e-300) == 0.1
+
+
+def test_quantiles_that_underflow():
+    assert Beta(0.1, 0.5).ppf(1e-280) == 0.0 and Gamma(0.01).ppf(1e-100) == 0.0
+    assert Beta(0.1, 0.5).isf(1e-280) == 1.0

@@ -1,0 +1,379 @@
+"""What all distribution objects have in common, by one table of them; exact values from mpmath, SciPy and quadrature."""
+
+from __future__ import annotations
+
+import pickle
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+import scipy.stats
+
+import numbastats as ns
+from numbastats._core.errors import ConvergenceWarning
+from numbastats.distributions import (
+    NIG,
+    Beta,
+    ChiSquared,
+    Distribution,
+    Gamma,
+    GeneralizedHyperbolic,
+    Hyperbolic,
+    InverseGaussian,
+    Lognormal,
+    Normal,
+    Stable,
+    StudentT,
+    TruncatedNormal,
+    VarianceGamma,
+    Weibull,
+)
+from tests.contract import same
+
+OBJECTS = [
+    Normal(1.0, 2.0),
+    StudentT(4.5, -1.0, 0.5),
+    GeneralizedHyperbolic(1.5, 2.0, 0.5, 1.0, 0.3),
+    Hyperbolic(1.5, 0.3, 1.0, -0.2),
+    NIG(1.5, 0.3, 1.0, 0.1),
+    VarianceGamma(1.3, 1.5, 0.3, 0.2),
+    Stable(1.7, 0.4, 0.5, 2.0),
+    Stable(0.8, -0.5, 0.5, 2.0, param="S1"),
+    TruncatedNormal(-1.0, 4.0, 0.5, 2.0),
+    Gamma(2.5, 0.5, 2.0),
+    InverseGaussian(2.0, 3.0, -1.0),
+    Lognormal(0.5, 1.0, 2.0),
+    Weibull(1.7, -1.0, 2.0),
+    Beta(2.0, 3.5, 1.0, 4.0),
+    ChiSquared(3.0, 0.5, 2.0),
+]
+FUNCTIONS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+objects = pytest.mark.parametrize("d", OBJECTS, ids=repr)
+NAMES = {name: getattr(ns.distributions, name) for name in ns.distributions.__all__}
+
+
+def inner(d):
+    return np.linspace(*map(float, d.interval(0.98)), 7)
+
+
+@objects
+def test_parameters_repr_equality_pickling(d):
+    assert eval(repr(d), NAMES) == d and hash(eval(repr(d), NAMES)) == hash(d)
+    again = pickle.loads(pickle.dumps(d))
+    assert again == d and again.params == d.params and getattr(again, "param", None) == getattr(d, "param", None)
+    assert d.params._fields == d.names and d.batch_shape == ()
+    assert d != "something" and d != Normal(77.0)
+    assert np.isfinite(d.loc) and d.scale > 0
+    with pytest.raises(AttributeError, match="immutable"):
+        d.loc = 3.0
+    with pytest.raises(AttributeError, match="immutable"):
+        del d.params
+    with pytest.raises(AttributeError, match="its parameters are"):
+        d.wrong  # noqa: B018
+
+
+@objects
+def test_functions_agree(d):
+    """Each function against another of them, over the middle; the tails' tests have exact values."""
+    x = inner(d)
+    np.testing.assert_allclose(np.log(d.pdf(x)), d.logpdf(x), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(d.cdf(x) + d.sf(x), 1.0, rtol=1e-13)
+    np.testing.assert_allclose(np.log(d.cdf(x)), d.logcdf(x), rtol=1e-11)
+    np.testing.assert_allclose(np.log(d.sf(x)), d.logsf(x), rtol=1e-11)
+    np.testing.assert_allclose(d.ppf(d.cdf(x)), x, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(d.isf(d.sf(x)), x, rtol=1e-11, atol=1e-11)
+    pairs = zip(x, x[1:], strict=False)
+    masses = [scipy.integrate.quad(d.pdf, *ends, epsabs=0, epsrel=1e-11)[0] for ends in pairs]
+    np.testing.assert_allclose(masses, np.diff(d.cdf(x)), rtol=1e-9)
+    assert d.median() == d.ppf(0.5)
+    low, high = d.interval([0.5, 0.9])
+    np.testing.assert_allclose(d.cdf(high) - d.cdf(low), [0.5, 0.9], rtol=1e-12)
+
+
+@objects
+def test_edges(d):
+    low, high = d.support()
+    assert d.ppf(0.0) == low and d.isf(1.0) == low and d.ppf(1.0) == high and d.isf(0.0) == high
+    assert d.cdf(-np.inf) == d.sf(np.inf) == d.pdf(np.inf) == d.pdf(-np.inf) == 0.0
+    assert d.cdf(np.inf) == d.sf(-np.inf) == 1.0 and d.logcdf(np.inf) == d.logsf(-np.inf) == 0.0
+    assert d.logpdf(np.inf) == d.logcdf(-np.inf) == d.logsf(np.inf) == -np.inf
+    for name in FUNCTIONS:
+        assert np.isnan(getattr(d, name)(np.nan)) and getattr(d, name)([]).shape == (0,)
+    assert np.isnan(d.ppf([-0.1, 1.1])).all() and np.isnan(d.isf([-0.1, 1.1, np.inf])).all()
+    if np.isfinite(low):
+        outside = low - np.array([1e-3, 1.0, 1e300])
+        assert not d.pdf(outside).any() and not d.cdf(outside).any() and (d.sf(outside) == 1.0).all()
+        assert (d.logpdf(outside) == -np.inf).all() and np.isnan(d.score(low - 1.0)).all()
+    if np.isfinite(high):
+        assert d.pdf(high + 1e-3) == 0.0 and d.cdf(high + 1.0) == 1.0 and d.logsf(high + 1.0) == -np.inf
+
+
+@objects
+def test_types_and_out(d):
+    x = inner(d)
+    u = np.array([0.1, 0.5, 0.7])
+    for name in FUNCTIONS:
+        function, at = getattr(d, name), u if name in ("ppf", "isf") else x
+        want = function(at)
+        assert want.dtype == np.float64 and want.shape == at.shape
+        single = function(at.astype(np.float32))
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(function(at.astype(np.float32), dtype="float64"), single, rtol=1e-5, atol=1e-5)
+        out = np.empty_like(want)
+        assert function(at, out=out) is out and same(out, want)
+        with pytest.raises(ValueError, match="shape"):
+            function(at, out=np.empty(99))
+        assert np.ndim(function(float(at[0]))) == 0
+        np.testing.assert_allclose(function(float(at[0])), want[0], rtol=1e-12)
+        assert function(at[::-1].reshape(-1, 1)).shape == (at.size, 1)
+        with pytest.raises(TypeError, match="masked"):
+            function(np.ma.masked_array(at, at > 0))
+        with pytest.raises(TypeError, match="complex128"):
+            function(at + 0j)
+    score = d.score(x)
+    assert len(score) == len(d.names) and all(s.shape == x.shape for s in score)
+
+
+@objects
+def test_score_is_the_derivative(d):
+    """By central differences of logpdf, which limit the tolerance."""
+    x = inner(d)
+    for k, name in enumerate(d.names):
+        value = getattr(d.params, name)
+        step = 1e-4 * max(abs(value), 0.1)
+        up, down = (type(d)(*d.params._replace(**{name: value + s}), *d._arguments()[len(d.names) :]) for s in (step, -step))
+        want = (up.logpdf(x) - down.logpdf(x)) / (2 * step)
+        np.testing.assert_allclose(d.score(x)[k], want, rtol=1e-5, atol=1e-6)
+
+
+@objects
+def test_batches(d):
+    """Parameters of shapes (2, 1) and (3,): as one by one."""
+    first, last = d.params[0], d.params[-1]
+    args = [np.array([[first], [first * 1.05]]), *d.params[1:-1], last + np.array([0.0, 0.01, 0.02])]
+    extra = d._arguments()[len(d.names) :]
+    batch = type(d)(*args, *extra)
+    assert batch.batch_shape == (2, 3) and not batch.params[0].flags.writeable
+    assert eval(repr(batch), NAMES) == batch and hash(pickle.loads(pickle.dumps(batch))) == hash(batch)
+    singles = [[type(d)(a, *d.params[1:-1], z, *extra) for z in args[-1]] for a in args[0][:, 0]]
+    x = float(d.ppf(0.3))
+    for name in FUNCTIONS:
+        at = 0.3 if name in ("ppf", "isf") else x
+        want = [[getattr(s, name)(at) for s in row] for row in singles]
+        np.testing.assert_allclose(getattr(batch, name)(at), want, rtol=1e-11)
+        assert getattr(batch, name)(np.full((4, 1, 1), at)).shape == (4, 2, 3)
+    for name in ("mean", "var", "std", "median"):
+        want = [[getattr(s, name)() for s in row] for row in singles]
+        np.testing.assert_allclose(getattr(batch, name)(), want, rtol=1e-12)
+    assert batch.rvs(rng=1).shape == (2, 3) and batch.rvs((5, 2, 3), rng=1).shape == (5, 2, 3)
+    for part in batch.support():
+        assert part.shape == (2, 3)
+    for k, s in enumerate(batch.score(x)):
+        np.testing.assert_allclose(s, [[t.score(x)[k] for t in row] for row in singles], rtol=1e-7, atol=1e-9)
+    es = batch.expected_shortfall(0.1, upper=True)
+    np.testing.assert_allclose(es, [[t.expected_shortfall(0.1, upper=True) for t in row] for row in singles], rtol=1e-11)
+    assert batch.expected_shortfall([[[0.1]], [[0.2]]]).shape == (2, 2, 3)
+    np.testing.assert_allclose(batch.expect(np.tanh), [[t.expect(np.tanh) for t in row] for row in singles], rtol=1e-10)
+
+
+@objects
+def test_draws(d):
+    x = d.rvs(4000, rng=3)
+    assert x.shape == (4000,) and same(x, d.rvs(4000, rng=3)) and np.ndim(d.rvs(rng=1)) == 0
+    assert scipy.stats.kstest(x, d.cdf).pvalue > 1e-3
+    assert d.rvs(3, rng=1, dtype="float32").dtype == np.float32
+    with pytest.raises(TypeError, match="rng="):
+        d.rvs(3, random_state=1)
+    with pytest.raises(TypeError, match="size"):
+        d.rvs("many")
+
+
+@objects
+def test_moments_and_integrals(d):
+    """Against `scipy.integrate.quad` of the density, piece by piece."""
+    edges = [
+        *d.ppf([1e-17, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1]),
+        d.median(),
+        *d.isf([0.1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15, 1e-17]),
+    ]
+
+    def integral(f, low=-np.inf, high=np.inf):
+        inside = np.unique(np.clip(edges, low, high))
+        return sum(
+            scipy.integrate.quad(f, *ends, epsabs=0, epsrel=1e-11, limit=200)[0] for ends in zip(inside, inside[1:], strict=False)
+        )
+
+    np.testing.assert_allclose(d.expect(np.tanh), integral(lambda x: np.tanh(x) * d.pdf(x)), rtol=1e-8)
+    low, high = map(float, d.interval(0.7))
+    part = d.expect(np.cos, lb=low, ub=high)
+    np.testing.assert_allclose(part, integral(lambda x: np.cos(x) * d.pdf(x), low, high), rtol=1e-8)
+    np.testing.assert_allclose(d.expect(np.cos, lb=low, ub=high, conditional=True), part / 0.7, rtol=1e-12)
+    assert d.expect(lb=high, ub=low) == 0.0
+    if isinstance(d, Stable):
+        return
+    np.testing.assert_allclose(d.expect(), d.mean(), rtol=1e-12)
+    np.testing.assert_allclose(d.expect(lambda x: (x - d.mean()) ** 2), d.var(), rtol=1e-11)
+    np.testing.assert_allclose(d.std(), np.sqrt(d.var()), rtol=1e-15)
+    for p in (0.01, 0.6):
+        q, r = d.ppf(p), d.isf(p)
+        np.testing.assert_allclose(d.expected_shortfall(p), integral(lambda x: x * d.pdf(x), high=q) / p, rtol=1e-8)
+        np.testing.assert_allclose(d.expected_shortfall(p, upper=True), integral(lambda x: x * d.pdf(x), low=r) / p, rtol=1e-8)
+
+
+@objects
+def test_expected_shortfall_at_the_ends(d):
+    low, high = d.support()
+    with np.errstate(invalid="ignore"):
+        assert d.expected_shortfall(0.0) == low and d.expected_shortfall(0.0, upper=True) == high
+    np.testing.assert_array_equal(d.expected_shortfall(1.0), d.mean())
+    assert np.isnan(d.expected_shortfall([-0.1, 1.1, np.nan])).all()
+    if np.isfinite(d.var()):
+        p = 1.0 - 2.0**-40
+        np.testing.assert_allclose(d.expected_shortfall(p), d.mean(), rtol=1e-6, atol=1e-6)
+        mixed = 0.3 * d.expected_shortfall(0.3) + 0.7 * d.expected_shortfall(0.7, upper=True)
+        np.testing.assert_allclose(mixed, d.mean(), rtol=1e-11, atol=1e-12)
+
+
+def test_integrals_that_diverge():
+    assert Stable(0.9, 0.5).expected_shortfall(0.1) == -np.inf
+    assert Stable(0.9, 0.5).expected_shortfall(0.1, upper=True) == np.inf
+    assert np.isfinite(Stable(0.5, 1.0).expected_shortfall(0.1))
+    assert StudentT(1.0).expected_shortfall(0.1) == -np.inf and StudentT(0.5).expected_shortfall(0.1, upper=True) == np.inf
+    assert np.isnan(StudentT(0.8).expect()) and StudentT(0.8).expect(np.abs) == np.inf
+    with pytest.warns(ConvergenceWarning, match="kinks and jumps"):
+        value = Normal().expect(lambda x: np.where(x > 0.3, 1.0, 0.0))
+    assert abs(value - Normal().sf(0.3)) < 1e-2
+    np.testing.assert_allclose(Normal().expect(np.ones_like, lb=0.3), Normal().sf(0.3), rtol=1e-14)
+
+
+def test_parameters_out_of_their_domain():
+    for make, message in (
+        (lambda: Normal(0.0, -1.0), "scale=-1.0 must be > 0"),
+        (lambda: Normal(np.inf), "loc=inf must be finite"),
+        (lambda: Normal(0.0, [1.0, 0.0]), "scale=0.0 must be > 0"),
+        (lambda: NIG(1.0, 1.0, 1.0), "beta=1.0 must be between -alpha and alpha"),
+        (lambda: TruncatedNormal(2.0, 1.0), "lower=2.0 must be below upper"),
+        (lambda: Stable(2.1, 0.0), "alpha=2.1 must be in"),
+        (lambda: Stable(1.1, -2.0), "beta=-2.0 must be in"),
+        (lambda: Stable(1.1, 0.0, param="S2"), "param='S2' is not known"),
+        (lambda: Gamma([1.0, 2.0], [1.0, 2.0, 3.0]), "do not broadcast"),
+        (lambda: Gamma([1.0, -2.0]), "shape=-2.0 must be > 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(TypeError, match="complex"):
+        Normal(1j)
+    with pytest.raises(TypeError, match="masked"):
+        Normal(np.ma.masked_array([1.0], [True]))
+    for d in (Normal([0.0, np.nan]), Gamma([2.0, np.nan]), Stable([1.5, np.nan], 0.0), NIG(2.0, [0.0, np.nan], 1.0)):
+        for name in FUNCTIONS:
+            value = getattr(d, name)(0.3)
+            assert np.isfinite(value[0]) and np.isnan(value[1]), (d, name)
+        for name in ("mean", "median", "rvs"):
+            assert np.isnan(getattr(d, name)()[1])
+        assert d == eval(repr(d), NAMES)
+    assert TruncatedNormal(30.0, np.inf) == eval(repr(TruncatedNormal(30.0, np.inf)), NAMES)
+    assert len(repr(Normal(np.arange(1e5)))) < 200
+    assert Normal(-0.0) == Normal(0.0) and hash(Normal(-0.0)) == hash(Normal(0.0))
+    assert Normal([0.0]) != Normal(0.0) and Normal() != Lognormal(1.0)
+
+
+def test_arrays_on_a_device_get_a_clear_message(device):
+    x = np.array([0.3, 0.6])
+    if device["device"] == "cuda":
+        for function in (Normal().pdf, Gamma(2.0).ppf, StudentT(3.0).logcdf, NIG(1.0, 0.0, 1.0).logsf):
+            with pytest.raises(TypeError, match="runs on the host"):
+                function(x, **device)
+        with pytest.raises(TypeError, match="draws on the host"):
+            Normal().rvs(device="cuda")
+    for d in (StudentT(3.0), StudentT(3.0, 1.0, 2.0), NIG(1.0, 0.0, 1.0), Stable(1.5, 0.0)):
+        for name in ("pdf", "cdf", "ppf"):
+            np.testing.assert_allclose(getattr(d, name)(x, **device), getattr(d, name)(x), rtol=1e-11)
+    with pytest.raises(ValueError, match="device"):
+        Normal().pdf(x, device="gpu")
+    with pytest.raises(ValueError, match="workers"):
+        Normal().pdf(x, workers=0)
+
+
+@objects
+def test_to_scipy(d):
+    frozen = d.to_scipy()
+    assert isinstance(frozen.dist, scipy.stats.rv_continuous)
+    x = inner(d)
+    for name in FUNCTIONS:
+        at = [0.1, 0.6] if name in ("ppf", "isf") else x
+        np.testing.assert_allclose(getattr(frozen, name)(at), getattr(d, name)(at), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(frozen.support(), d.support(), rtol=1e-12)
+    if not isinstance(d, Stable):
+        np.testing.assert_allclose((frozen.mean(), frozen.std()), (d.mean(), d.std()), rtol=1e-12)
+    draws = frozen.rvs(size=500, random_state=1)
+    assert scipy.stats.kstest(draws, d.to_scipy().cdf).pvalue > 1e-3
+    assert np.isnan(frozen.dist.pdf(1.0, *[np.nan] * frozen.dist.numargs, scale=1.0 if frozen.dist.numargs else np.nan))
+
+
+def test_scipy_fits_with_our_functions():
+    x = Gamma(3.0, scale=2.0).rvs(400, rng=5)
+    ours, theirs = Gamma(1.0).to_scipy().dist, scipy.stats.gamma
+    np.testing.assert_allclose(ours.fit(x, floc=0.0), theirs.fit(x, floc=0.0), rtol=1e-3)
+    bounds = {"shape": (0.5, 10.0), "loc": (0.0, 0.0), "scale": (0.1, 10.0)}
+
+    def optimizer(f, bounds, **_):
+        return scipy.optimize.minimize(f, np.mean(bounds, axis=1), bounds=bounds, method="Nelder-Mead")
+
+    fitted = scipy.stats.fit(ours, x, bounds, optimizer=optimizer)
+    np.testing.assert_allclose(fitted.params.shape, theirs.fit(x, floc=0.0)[0], rtol=1e-3)
+    known = {"loc": 0.0, "shape": 3.0, "scale": 2.0}
+    found = scipy.stats.goodness_of_fit(
+        ours, x, known_params=known, statistic="ks", n_mc_samples=50, rng=np.random.default_rng(1)
+    )
+    assert found.pvalue > 0.01
+    assert isinstance(pickle.loads(pickle.dumps(ours)), scipy.stats.rv_continuous)
+
+
+def test_invalid_shapes_are_nan_in_scipys_way():
+    dist = NIG(1.0, 0.0, 1.0).to_scipy().dist
+    np.testing.assert_allclose(dist.pdf(0.5, [1.0, 1.0], [0.2, 1.5]), [float(NIG(1.0, 0.2, 1.0).pdf(0.5)), np.nan])
+
+
+def test_tails_beyond_the_doubles():
+    """Logarithms by integration: mpmath, 40 digits."""
+    with mpmath.workdps(40):
+        for d, x, upper in (
+            (Gamma(3.0), 2000.0, True),
+            (Gamma(300.0), 1.0, False),
+            (Gamma(0.5), 1e6, True),
+            (ChiSquared(40.0), 1e-20, False),
+            (Beta(400.0, 3.0), 1e-3, False),
+            (Beta(2.0, 500.0), 0.9, True),
+            (StudentT(200.0), -1e3, False),
+            (StudentT(200.0), 1e4, True),
+        ):
+            z = mpmath.mpf(x)
+            if isinstance(d, StudentT):
+                n = mpmath.mpf(d.df)
+                p = mpmath.betainc(n / 2, mpmath.mpf(0.5), 0, n / (n + z * z), regularized=True) / 2
+            elif isinstance(d, Beta):
+                a, b, z = (d.b, d.a, 1 - z) if upper else (d.a, d.b, z)
+                p = mpmath.betainc(a, b, 0, z, regularized=True)
+            else:
+                shape, z = (d.shape, z) if isinstance(d, Gamma) else (d.df / 2, z / 2)
+                p = mpmath.gammainc(shape, *((z, mpmath.inf) if upper else (0, z)), regularized=True)
+            got = float((d.logsf if upper else d.logcdf)(x))
+            assert p < 1e-290 and abs(got / float(mpmath.log(p)) - 1) < 2e-14, (d, got)  # observed 4e-15
+
+
+def test_the_base_says_what_it_is():
+    assert all(issubclass(type(d), Distribution) for d in OBJECTS)
+    words = {type(d).family for d in OBJECTS}
+    assert {"normal", "student_t", "gamma", "inverse_gaussian", "lognormal", "weibull", "beta", "nig", "stable"} <= words
+
+
+def test_scipy_is_not_loaded_by_the_import(run_python):
+    code = """
+import sys, numbastats.distributions as d
+d.Normal()
+print("scipy.stats" in sys.modules, "scipy.special" in sys.modules)
+"""
+    assert run_python(code).split() == ["False", "False"]
