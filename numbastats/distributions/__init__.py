@@ -6,10 +6,24 @@ rest, and raises ValueError.
 """
 
 from numbastats.distributions.base import Family, FrozenDistribution
+from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.student import student_t
 
-__all__ = ["Family", "FrozenDistribution", "generalized_hyperbolic", "hyperbolic", "nig", "student_t", "variance_gamma"]
+__all__ = [
+    "DistributionFit",
+    "DistributionFits",
+    "Family",
+    "FrozenDistribution",
+    "fit",
+    "fit_many",
+    "generalized_hyperbolic",
+    "hyperbolic",
+    "nig",
+    "standardise",
+    "student_t",
+    "variance_gamma",
+]
 
 
 def __dir__():
