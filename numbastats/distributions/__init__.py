@@ -31,6 +31,9 @@ hashed, and print as code.
 >>> f"{Normal().sf(10.0):.8e}", f"{Normal().logsf(1e10):.8e}"  # tails keep their digits
 ('7.61985302e-24', '-5.00000000e+19')
 
+`fit` estimates the parameters of one data set, `fit_many` those of every series of an array, and `standardise` turns series into
+normal scores by the fit to each.
+
 A family is an object of functions with data and parameters: ``student_t.pdf(x, *params)`` and the like broadcast over their
 parameters and give NaN out of the domain; ``student_t(*params)`` is a table of the distribution with its parameters fixed, a
 `numbastats.quantile.Recycler` with `pdf`, `cdf` and the rest, which raises ValueError and runs on devices.
@@ -47,6 +50,7 @@ from numbastats.distributions.elementary import (
     TruncatedNormal,
     Weibull,
 )
+from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, StudentT, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.protocol import Distribution
@@ -56,6 +60,8 @@ __all__ = [
     "Beta",
     "ChiSquared",
     "Distribution",
+    "DistributionFit",
+    "DistributionFits",
     "Family",
     "FrozenDistribution",
     "Gamma",
@@ -70,9 +76,12 @@ __all__ = [
     "TruncatedNormal",
     "VarianceGamma",
     "Weibull",
+    "fit",
+    "fit_many",
     "generalized_hyperbolic",
     "hyperbolic",
     "nig",
+    "standardise",
     "student_t",
     "variance_gamma",
 ]

@@ -1,0 +1,102 @@
+"""Speed and accuracy of fits of distributions to many series, beside SciPy's fit and Thom's formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.special
+import scipy.stats
+
+from numbastats import distributions
+
+from .common import SMOKE, few
+
+PEERS = {
+    "normal": scipy.stats.norm,
+    "lognormal": scipy.stats.lognorm,
+    "gamma": scipy.stats.gamma,
+    "weibull": scipy.stats.weibull_min,
+    "inverse_gaussian": scipy.stats.invgauss,
+    "student_t": scipy.stats.t,
+    "nig": scipy.stats.norminvgauss,
+}
+FREE = ("normal", "student_t", "nig")  # of location; SciPy fixes it at 0 for the others
+
+
+def data(family, series, values):
+    """Draws of the family."""
+    rng = np.random.default_rng(1)
+    shape = (series, values)
+    if family == "nig":
+        return scipy.stats.norminvgauss.rvs(1.2, 0.3, size=shape, random_state=rng)
+    positive = rng.gamma(2.0, 3.0, shape)
+    return {"normal": rng.normal(size=shape), "student_t": rng.standard_t(4.0, shape)}.get(family, positive)
+
+
+def thom(x):
+    """Shape and scale of gamma distributions by the formula of Thom (1958)."""
+    mean = x.mean(axis=-1)
+    a = np.log(mean) - np.log(x).mean(axis=-1)
+    shape = (1.0 + np.sqrt(1.0 + 4.0 * a / 3.0)) / (4.0 * a)
+    return shape, mean / shape
+
+
+class Many:
+    """20000 series of 40 values; "student_t": 500 of 1000."""
+
+    params = few(["gamma", "normal", "lognormal", "weibull", "inverse_gaussian", "student_t"])
+    param_names = ["family"]
+
+    def setup(self, family):
+        series, values = (500, 1000) if family == "student_t" else (20_000, 40)
+        self.x = data(family, 100 if SMOKE else series, values)
+        distributions.fit_many(self.x[:2], family)
+
+    def time_fit_many(self, family):
+        distributions.fit_many(self.x, family, workers=1)
+
+
+class Rainfall:
+    """Standardised precipitation index of 20000 series of 40 values; the fit by Thom's formula alone."""
+
+    def setup(self):
+        self.x = data("gamma", 100 if SMOKE else 20_000, 40)
+        distributions.standardise(self.x[:2])
+
+    def time_standardise(self):
+        distributions.standardise(self.x, workers=1)
+
+    def time_thom(self):
+        thom(self.x)
+
+    def track_loglik_above_thom(self):
+        """Mean gain of the log-likelihood of a series over Thom's formula."""
+        found = distributions.fit_many(self.x, "gamma")
+        shape, scale = thom(self.x)
+        peer = scipy.stats.gamma.logpdf(self.x, shape[:, None], scale=scale[:, None]).sum(axis=-1)
+        return float((found.loglik - peer).mean())
+
+    track_loglik_above_thom.unit = "nats"
+
+
+class One:
+    """One series of 1000 values, beside SciPy's fit."""
+
+    params = few(list(PEERS))
+    param_names = ["family"]
+
+    def setup(self, family):
+        self.x = data(family, 1, 1000)[0]
+        self.options = {} if family in FREE else {"floc": 0.0}
+        distributions.fit(self.x, family)
+
+    def time_fit(self, family):
+        distributions.fit(self.x, family)
+
+    def time_scipy(self, family):
+        PEERS[family].fit(self.x, **self.options)
+
+    def track_loglik_above_scipy(self, family):
+        peer = PEERS[family]
+        return distributions.fit(self.x, family).loglik - float(peer.logpdf(self.x, *peer.fit(self.x, **self.options)).sum())
+
+    track_loglik_above_scipy.unit = "nats"

@@ -1,0 +1,603 @@
+"""Maximum likelihood for one series and for many, and standardised series."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbastats._core.checks import choice, is_masked
+from numbastats._core.kinds import to_host
+from numbastats._core.launch import choose_device, launch
+from numbastats._core.parallel import worker_count
+from numbastats.distributions import likelihood
+from numbastats.distributions.kernels import fits as k
+
+__all__ = ["DistributionFit", "DistributionFits", "fit", "fit_many", "standardise"]
+
+
+class _Model(NamedTuple):
+    names: tuple[str, ...]
+    code: int  # of the kernel; -1: on the host
+    positive: tuple[str, ...]  # parameters > 0
+    cost: float  # nanoseconds for each value
+
+
+_MODELS = {
+    "normal": _Model(("loc", "scale"), k.NORMAL, ("scale",), 4.0),
+    "lognormal": _Model(("sigma", "scale"), k.LOGNORMAL, ("sigma", "scale"), 6.0),
+    "inverse_gaussian": _Model(("mean", "shape"), k.INVERSE_GAUSSIAN, ("mean", "shape"), 6.0),
+    "gamma": _Model(("shape", "scale"), k.GAMMA, ("shape", "scale"), 15.0),
+    "weibull": _Model(("shape", "scale"), k.WEIBULL, ("shape", "scale"), 20.0),
+    "student_t": _Model(("df", "loc", "scale"), k.STUDENT_T, ("df", "scale"), 100.0),
+    "nig": _Model(("alpha", "beta", "delta", "mu"), -1, ("alpha", "delta"), 2e3),
+    "hyperbolic": _Model(("alpha", "beta", "delta", "mu"), -1, ("alpha", "delta"), 2e3),
+    "variance_gamma": _Model(("lam", "alpha", "beta", "mu"), -1, ("lam", "alpha"), 2e4),
+}
+_SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
+
+_MESSAGES = {
+    k.OK: "converged",
+    k.MAX_ITER: "no convergence: the likelihood still rises, or is too flat to tell",
+    k.NORMAL_LIMIT: "the likelihood rises towards a limit of light tails (df or alpha to infinity): a normal distribution, or "
+    "for skew data a limit on one side; the data have no heavier tails than that",
+    k.DEGENERATE: "the likelihood rises to the boundary of the parameters (a pole at repeated or constant values, or a limit of "
+    "the family): there is no maximum inside",
+    k.FEW: "too few values for the number of parameters",
+    k.CONSTANT: "all values are equal",
+    k.OUTSIDE: 'values outside the support: the family needs values > 0; zeros="share" sets zeros apart',
+    k.MISSING: "all values are missing",
+    k.INFINITE: "infinite values",
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DistributionFit:
+    """A distribution fitted to one series.
+
+    Attributes
+    ----------
+    family : str
+    params, stderr : dict
+        Estimates, and standard errors from the observed information: 0 for fixed parameters, NaN where there are none.
+    covariance : array of shape (p, p)
+    loglik, aic, bic : float
+        Weighted log-likelihood of the values that were fitted; the number of observations of `bic` is the sum of the weights.
+    n_obs : float
+        Sum of the weights of the values that were fitted.
+    zeros : float
+        Share of zeros that was set apart.
+    n_iter, status : int
+    converged : bool
+        Whether the maximum is inside of the parameters, or the normal limit of Student's t.
+    message : str
+        How the fit ended.
+    """
+
+    family: str
+    params: dict[str, float]
+    stderr: dict[str, float]
+    covariance: NDArray[np.float64]
+    loglik: float
+    aic: float
+    bic: float
+    n_obs: float
+    zeros: float
+    n_iter: int
+    status: int
+    converged: bool
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DistributionFits:
+    """A family fitted to many series; ``fits["scale"]`` is an array of one parameter, ``fits.one(i)`` a `DistributionFit`.
+
+    Attributes
+    ----------
+    family : str
+    names : tuple of str
+        Of the parameters.
+    params, stderr : array of shape (..., p)
+    covariance : array of shape (..., p, p)
+    loglik, n_obs, zeros : array of shape (...)
+    n_iter, status : array of int of shape (...)
+    keys : tuple or None
+        Of the series, where they came in a dict.
+    free : int
+        Number of parameters that were estimated.
+    """
+
+    family: str
+    names: tuple[str, ...]
+    params: NDArray[np.float64]
+    stderr: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    loglik: NDArray[np.float64]
+    n_obs: NDArray[np.float64]
+    zeros: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+    status: NDArray[np.int64]
+    keys: tuple[Any, ...] | None
+    free: int
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """One parameter of every series."""
+        return self.params[..., self.names.index(choice("name", name, self.names))]
+
+    @property
+    def converged(self) -> NDArray[np.bool_]:
+        """Whether each fit ended in a maximum, or in the normal limit of Student's t."""
+        limit = (self.status == k.NORMAL_LIMIT) & (self.family == "student_t")
+        return (self.status == k.OK) | limit
+
+    @property
+    def messages(self) -> NDArray[np.str_]:
+        """How each fit ended, in words."""
+        table = np.array([_MESSAGES[i] for i in range(len(_MESSAGES))])
+        return table[self.status]
+
+    @property
+    def aic(self) -> NDArray[np.float64]:
+        """Akaike's criterion."""
+        return 2.0 * self.free - 2.0 * self.loglik
+
+    @property
+    def bic(self) -> NDArray[np.float64]:
+        """Bayesian criterion of Schwarz."""
+        with np.errstate(divide="ignore"):
+            return self.free * np.log(self.n_obs) - 2.0 * self.loglik
+
+    def one(self, index: Any) -> DistributionFit:
+        """The fit of one series, by its index (or key)."""
+        i = self.keys.index(index) if self.keys is not None and index in self.keys else index
+        if np.shape(self.loglik[i]) != ():
+            raise IndexError(f"{index!r} is not the index of one series: the batch has shape {self.loglik.shape}")
+        named = [dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.stderr)]
+        loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
+        status = int(self.status[i])
+        return DistributionFit(
+            self.family,
+            named[0],
+            named[1],
+            self.covariance[i],
+            loglik,
+            aic,
+            bic,
+            n_obs,
+            zeros,
+            int(self.n_iter[i]),
+            status,
+            bool(self.converged[i]),
+            _MESSAGES[status],
+        )
+
+
+class _Series(NamedTuple):
+    x: NDArray[np.float64]  # one after another
+    w: NDArray[np.float64] | None
+    off: NDArray[np.int64]
+    shape: tuple[int, ...]
+    keys: tuple[Any, ...] | None
+
+
+def _floats(x, name):
+    """A host array of doubles."""
+    if is_masked(x):
+        raise TypeError(f"{name} is a masked array; pass x.filled(numpy.nan), or x.compressed()")
+    a = np.asarray(to_host(x, name))
+    if a.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {a.dtype}; pass real numbers, as {name}.astype('float64')")
+    return a.astype(np.float64, copy=False)
+
+
+def _series(data, axis, weights, least):
+    """Data as series one after another; every message about shapes."""
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        raise TypeError(
+            f"data is a frame of shape {data.shape}, whose series may be its columns or its rows; pass data.to_numpy() "
+            f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1"
+        )
+    ragged = isinstance(data, Mapping) or (isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1)
+    if ragged:
+        keys = tuple(data) if isinstance(data, Mapping) else None
+        parts = [_floats(a, "a series") for a in (data.values() if isinstance(data, Mapping) else data)]
+        wrong = [a.shape for a in parts if a.ndim != 1]
+        if wrong:
+            raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
+        if weights is not None:
+            raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
+        off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
+        return _Series(np.concatenate([*parts, np.zeros(0)]), None, off, (len(parts),), keys)
+    x = _floats(data, "data")
+    if x.ndim == 0:
+        raise ValueError("data is a number; pass an array whose `axis` runs along the values of a series")
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
+    length = x.shape[axis]
+    if 0 < length < least and max(x.shape) >= least:
+        better = int(np.argmax(x.shape))
+        raise ValueError(
+            f"along axis={axis} the series of data, of shape {x.shape}, have {length} values, fewer than parameters to fit; "
+            f"if they run along axis {better}, pass axis={better}"
+        )
+    moved = np.moveaxis(x, axis, -1)
+    shape = moved.shape[:-1]
+    count = math.prod(shape)
+    w = None if weights is None else _weights(weights, x.shape, axis)
+    return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None)
+
+
+def _weights(weights, shape, axis):
+    w = _floats(weights, "weights")
+    try:
+        full = np.broadcast_to(w, shape)
+    except ValueError:
+        raise ValueError(f"weights has shape {w.shape}; it must broadcast to the data's shape {shape}") from None
+    if not (np.isfinite(w).all() and (w >= 0.0).all()):
+        raise ValueError("weights must be finite and >= 0")
+    return np.moveaxis(full, axis, -1).reshape(-1)
+
+
+def _fixed(fixed, family):
+    """Fixed values by parameter, NaN for free ones."""
+    model = _MODELS[family]
+    values = np.full(max(3, len(model.names)), math.nan)
+    for name, value in (fixed or {}).items():
+        if name not in model.names:
+            raise ValueError(f"fixed names {name!r}; the parameters of {family} are {', '.join(model.names)}")
+        v = float(value)
+        if not math.isfinite(v) or (name in model.positive and v <= 0.0):
+            domain = "finite and > 0" if name in model.positive else "finite"
+            raise ValueError(f"fixed {name}={value!r} must be {domain}")
+        values[model.names.index(name)] = v
+    known = dict(zip(model.names, values.tolist(), strict=False))
+    if "beta" in known and abs(known["beta"]) >= known["alpha"]:
+        raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
+    return values, int(np.isnan(values[: len(model.names)]).sum())
+
+
+def _in_kernel(s, family, fixed, free, share, device, workers):
+    """Runs the kernel over slabs of series."""
+    n, model = s.off.size - 1, _MODELS[family]
+    params, info, numbers, status = np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 5)), np.empty(n, np.int64)
+    sizes = np.diff(s.off)
+    longest = int(sizes.max(initial=0))
+    ones = np.ones(longest)
+    lo = 0
+    while lo < n:
+        hi = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + _SLAB, "right")) - 1) if device == "cpu" else n
+        a, b = s.off[lo], s.off[hi]
+        w = ones if s.w is None else s.w[a:b].copy()
+        first = (model.code, s.x[a:b].copy(), w, s.w is not None, share, max(2, free + 1), fixed, s.off[lo : hi + 1] - a)
+        outs = (params[lo:hi], info[lo:hi], numbers[lo:hi], status[lo:hi])
+        cost = 200.0 + model.cost * (b - a) / (hi - lo)
+        launch(k.FIT, (*first, *outs), hi - lo, device=device, workers=workers, cost=cost, outputs=(-4, -3, -2, -1), threads=64)
+        lo = hi
+    p = len(model.names)
+    full = np.empty((n, p, p))
+    for i in range(p):
+        for j in range(i + 1):
+            full[:, i, j] = full[:, j, i] = info[:, i * (i + 1) // 2 + j]
+    return params[:, :p], full, numbers, status
+
+
+def _on_host(s, family, fixed, free, share):
+    """One series after another, for families without a kernel."""
+    n = s.off.size - 1
+    params, info, numbers = np.full((n, 4), math.nan), np.full((n, 4, 4), math.nan), np.zeros((n, 5))
+    status = np.zeros(n, np.int64)
+    for i in range(n):
+        x = s.x[s.off[i] : s.off[i + 1]]
+        w = np.ones(x.size) if s.w is None else s.w[s.off[i] : s.off[i + 1]]
+        keep = ~np.isnan(x) & (w > 0.0)
+        zero = keep & (x == 0.0) if share else np.zeros(x.size, bool)
+        total, apart = w[keep].sum(), w[zero].sum()
+        keep &= ~zero
+        x, w = x[keep], w[keep]
+        numbers[i] = math.nan, w.sum(), apart / total if total else math.nan, x.size, 0
+        if total == 0:
+            status[i] = k.MISSING
+        elif np.isinf(x).any():
+            status[i] = k.INFINITE
+        elif x.size < max(2, free + 1):
+            status[i] = k.FEW
+        elif x.min() == x.max():
+            status[i] = k.CONSTANT
+        else:
+            if family == likelihood.VARIANCE_GAMMA:
+                found = likelihood.variance_gamma_climb(x, w, fixed)
+            else:
+                found = likelihood.climb(family, x, w, fixed)
+            params[i], numbers[i, k.LOGLIK], info[i], numbers[i, k.PASSES], status[i] = found
+    return params, info, numbers, status
+
+
+def _covariance(info, fixed):
+    """Inverses of the information of the free parameters; 0 for fixed ones, NaN where there is no maximum."""
+    n, p = info.shape[:2]
+    known = np.isfinite(fixed[:p])
+    free = np.flatnonzero(~known)
+    cov = np.zeros((n, p, p))
+    block = info[:, free[:, None], free].copy()
+    gone = ~np.isfinite(np.diagonal(block, axis1=1, axis2=2)) & np.isfinite(block).any(axis=(1, 2))[:, None]
+    for row, i in zip(*np.nonzero(gone), strict=True):  # of Student's t without heavy tails the others have their errors
+        block[row, i], block[row, :, i], block[row, i, i] = 0.0, 0.0, 1.0
+    scale = np.sqrt(np.abs(np.diagonal(block, axis1=1, axis2=2)))
+    with np.errstate(all="ignore"):
+        block /= scale[:, :, None] * scale[:, None, :]
+        good = np.isfinite(block).all(axis=(1, 2))
+        block[~good] = np.eye(free.size)
+        good &= np.linalg.eigvalsh(block)[:, 0] > 1e-12 if free.size else True
+        block[~good] = np.eye(free.size)
+        inverse = np.linalg.inv(block) / (scale[:, :, None] * scale[:, None, :])
+    inverse[~good] = math.nan
+    for row, i in zip(*np.nonzero(gone), strict=True):
+        inverse[row, i] = inverse[row, :, i] = math.nan
+    cov[:, free[:, None], free] = inverse
+    return cov
+
+
+def _fitted(s, family, fixed, share, device, workers):
+    values, free = fixed
+    if _MODELS[family].code >= 0:
+        params, info, numbers, status = _in_kernel(s, family, values, free, share, device, workers)
+    else:
+        params, info, numbers, status = _on_host(s, family, values, free, share)
+    cov = _covariance(info, values)
+    cov[(status >= k.DEGENERATE)] = math.nan
+    p = len(_MODELS[family].names)
+    stderr = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    flat = (numbers[:, i].reshape(s.shape) for i in (k.LOGLIK, k.MASS, k.ZEROS))
+    return DistributionFits(
+        family,
+        _MODELS[family].names,
+        params.reshape(*s.shape, p),
+        stderr.reshape(*s.shape, p),
+        cov.reshape(*s.shape, p, p),
+        *flat,
+        numbers[:, k.PASSES].astype(np.int64).reshape(s.shape),
+        status.reshape(s.shape),
+        s.keys,
+        free,
+    )
+
+
+def _checked(family, zeros, device, workers):
+    choice("family", family, tuple(_MODELS))
+    choice("zeros", zeros, (None, "share"))
+    worker_count(workers)
+    return choose_device(device)
+
+
+def fit(
+    x: ArrayLike,
+    family: str,
+    *,
+    weights: ArrayLike | None = None,
+    fixed: Mapping[str, float] | None = None,
+    zeros: Literal["share"] | None = None,
+) -> DistributionFit:
+    """Fit a family to one series by maximum likelihood.
+
+    Parameters
+    ----------
+    x : array_like of shape (n,)
+        Data; NaN is missing.
+    family : str
+        "normal" (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma,
+        scale), "inverse_gaussian" (mean, shape), "nig" and "hyperbolic" (alpha, beta, delta, mu), "variance_gamma" (lam, alpha,
+        beta, mu).
+    weights : array_like, optional
+        Weights >= 0 of the values, which count as so many observations.
+    fixed : dict, optional
+        Values of parameters that are not estimated, by name.
+    zeros : {None, "share"}
+        "share" sets zeros apart and fits the other values.
+
+    Returns
+    -------
+    DistributionFit
+        A series that cannot be fitted has NaN and a `message`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments that are not understood; x that is not one-dimensional; negative weights.
+
+    Notes
+    -----
+    The log-likelihood is at its maximum to about 1e-10. Estimates of normal, lognormal and inverse Gaussian distributions are
+    closed formulas; the shape of a gamma distribution solves log a - psi(a) = log(mean x) - mean log x, that of a Weibull
+    distribution its profile equation, and the others are climbed by damped Newton steps with exact second derivatives from
+    two or three starts (variance gamma: without derivatives, lam >= 0.51, as the likelihood has poles below; it has standard
+    errors from lam = 1.5 on). The likelihood of Student's t has poles where df < 1/(n - 1); the fit stays at df >= 0.05. Without
+    heavy tails its maximum is at df = infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import numbastats as ns
+    >>> found = ns.distributions.fit([1.0, 2.0, 4.0, 3.0, 7.0], "gamma")
+    >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
+    (2.6677, -10.0752, True)
+    """
+    a = _floats(x, "x")
+    if a.ndim != 1:
+        raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
+    device = _checked(family, zeros, "cpu", 1)
+    known = _fixed(fixed, family)
+    w = None if weights is None else _weights(weights, a.shape, 0)
+    series = _Series(a, w, np.array([0, a.size]), (1,), None)
+    return _fitted(series, family, known, zeros == "share", device, 1).one(0)
+
+
+def fit_many(
+    data: Any,
+    family: str,
+    *,
+    axis: int = -1,
+    weights: ArrayLike | None = None,
+    fixed: Mapping[str, float] | None = None,
+    zeros: Literal["share"] | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | None = None,
+) -> DistributionFits:
+    """Fit a family to each of many series by maximum likelihood.
+
+    Parameters
+    ----------
+    data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
+        Series along `axis`, or one in each entry; NaN is missing.
+    family, fixed, zeros
+        As in `fit`.
+    axis : int
+        Along which the values of a series run.
+    weights : array_like, optional
+        As in `fit`; broadcast against `data`.
+    device : {None, "auto", "cpu", "cuda"}
+        Where the kernel runs, one series in a thread; "nig", "hyperbolic" and "variance_gamma" run on the host.
+    workers : int, optional
+        Threads, -1 for all cores. Results do not depend on it.
+
+    Returns
+    -------
+    DistributionFits
+        Of the shape of `data` without `axis`. A series that cannot be fitted has NaN parameters and a `status`: 4 too few values,
+        5 constant, 6 outside of the support, 7 all missing, 8 infinite values; 0 is a maximum, 1 no convergence, 2 the
+        normal limit, 3 the boundary.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments that are not understood; frames, and series that are shorter than the number of parameters while another
+        axis is long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import numbastats as ns
+    >>> rain = np.random.default_rng(1).gamma(2.0, 3.0, (40, 5, 6))
+    >>> fits = ns.distributions.fit_many(rain, "gamma", axis=0)
+    >>> fits["shape"].shape, bool(fits.converged.all())
+    ((5, 6), True)
+    """
+    where = _checked(family, zeros, device, workers)
+    known = _fixed(fixed, family)
+    return _fitted(_series(data, axis, weights, max(2, known[1] + 1)), family, known, zeros == "share", where, workers)
+
+
+def _standard(family, x, params, q):
+    """Normal scores of x: the normal quantile of q + (1 - q) G(x), through the smaller tail."""
+    from scipy import special
+
+    a, b = params[0], params[1]
+    if family == "normal":
+        z = (x - a) / b
+        lower, upper = special.ndtr(z), special.ndtr(-z)
+    elif family == "lognormal":
+        z = np.log(x / b) / a
+        lower, upper = special.ndtr(z), special.ndtr(-z)
+    elif family == "gamma":
+        lower, upper = special.gammainc(a, x / b), special.gammaincc(a, x / b)
+    elif family == "weibull":
+        u = (x / b) ** a
+        lower, upper = -np.expm1(-u), np.exp(-u)
+    elif family == "inverse_gaussian":
+        r = np.sqrt(b / x)
+        second = np.exp(2.0 * b / a + special.log_ndtr(-r * (x / a + 1.0)))
+        lower, upper = special.ndtr(r * (x / a - 1.0)) + second, special.ndtr(-r * (x / a - 1.0)) - second
+    else:
+        t = (x - params[1]) / params[2]
+        normal = np.isinf(a)
+        df = np.where(normal, 1.0, a)
+        lower = np.where(normal, special.ndtr(t), special.stdtr(df, t))
+        upper = np.where(normal, special.ndtr(-t), special.stdtr(df, -t))
+    low = q + (1.0 - q) * np.where(x == 0.0, 0.0, lower) if family not in ("normal", "student_t") else q + (1.0 - q) * lower
+    high = (1.0 - q) * upper
+    return np.where(low < 0.5, special.ndtri(low), -special.ndtri(high))
+
+
+def standardise(
+    x: ArrayLike,
+    family: str = "gamma",
+    *,
+    axis: int = -1,
+    zeros: Literal["share"] | None = "share",
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: int | None = None,
+) -> NDArray[np.float64]:
+    """Normal scores of values within their own series, as of the standardised precipitation index (SPI).
+
+    Fits the family to each series and returns the normal quantile of its distribution function.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., n, ...)
+        Series along `axis`; NaN is missing and stays NaN.
+    family : str
+        "gamma" as for the SPI, "normal", "lognormal", "weibull", "inverse_gaussian" or "student_t".
+    axis : int
+        Along which the values of a series run.
+    zeros : {"share", None}
+        "share" gives zeros a probability of their own; with None they are values like others.
+    device, workers
+        As in `fit_many`.
+
+    Returns
+    -------
+    array of the shape of x
+        NaN in series that cannot be fitted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `fit_many`; for families without a distribution function here.
+
+    Notes
+    -----
+    With q the share of zeros and G the distribution function fitted to the other values, H(x) = q + (1 - q) G(x) [1], and a zero
+    has H(0) = q. G is at its maximum likelihood; the formula of Thom [2], a = (1 + sqrt(1 + 4 A/3))/(4 A) with A = log(mean) -
+    mean log, is an approximation whose shape is 0.9 % too large at a = 1, 4 % at a = 0.5 and 37 % at a = 0.1; it is not used.
+
+    References
+    ----------
+    [1] T. B. McKee, N. J. Doesken, J. Kleist, "The relationship of drought frequency and duration to time scales", 8th Conference
+    on Applied Climatology (1993), 179-184.
+    [2] H. C. S. Thom, "A note on the gamma distribution", Monthly Weather Review 86 (1958), 117-122.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import numbastats as ns
+    >>> rain = np.random.default_rng(1).gamma(2.0, 3.0, (40, 3))
+    >>> z = ns.distributions.standardise(rain, axis=0)
+    >>> z.shape, bool(abs(z.mean()) < 0.05)
+    ((40, 3), True)
+    """
+    where = _checked(family, zeros, device, workers)
+    if _MODELS[family].code < 0:
+        raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
+    if isinstance(x, list | tuple | Mapping) and len({np.shape(a) for a in (x.values() if isinstance(x, Mapping) else x)}) > 1:
+        raise TypeError("standardise takes an array; call it for each series of a list or dict")
+    known = _fixed(None, family)
+    s = _series(x, axis, None, known[1] + 1)
+    count, length = math.prod(s.shape), s.x.size // max(1, math.prod(s.shape))
+    z = np.empty((count, length))
+    step = max(1, _SLAB // max(1, length))
+    for lo in range(0, count, step):
+        hi = min(lo + step, count)
+        rows = s.x[lo * length : hi * length]
+        part = _Series(rows, None, np.arange(hi - lo + 1, dtype=np.int64) * length, (hi - lo,), None)
+        params, _info, numbers, _status = _in_kernel(part, family, known[0], known[1], zeros == "share", where, workers)
+        with np.errstate(all="ignore"):
+            columns = [params[:, i, None] for i in range(params.shape[1])]
+            share = numbers[:, k.ZEROS, None]
+            z[lo:hi] = _standard(family, rows.reshape(hi - lo, length), columns, share)
+    shape = _floats(x, "x").shape
+    order = np.moveaxis(np.empty(shape, np.bool_), axis, -1).shape
+    return np.ascontiguousarray(np.moveaxis(z.reshape(order), -1, axis))

@@ -1,0 +1,502 @@
+"""``fit``: maximum likelihood for many series, one series per item of the loop.
+
+A series is first packed: missing values and those of weight 0 are dropped in place, zeros are counted apart where they have a
+share of their own. Everything after that runs over contiguous values without gaps.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda, types
+
+from numbastats._core.kernel import Kernel, array_function
+from numbastats.scalar import elementary as el
+from numbastats.scalar import mixture as fam
+from numbastats.scalar import special
+
+__all__ = [
+    "CONSTANT",
+    "COUNT",
+    "DEGENERATE",
+    "FEW",
+    "FIT",
+    "GAMMA",
+    "INFINITE",
+    "INVERSE_GAUSSIAN",
+    "LOGLIK",
+    "LOGNORMAL",
+    "MASS",
+    "MAX_ITER",
+    "MISSING",
+    "NORMAL",
+    "NORMAL_LIMIT",
+    "OK",
+    "OUTSIDE",
+    "PASSES",
+    "STUDENT_T",
+    "WEIBULL",
+    "ZEROS",
+]
+
+NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
+OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINITE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+LOGLIK, MASS, ZEROS, COUNT, PASSES = 0, 1, 2, 3, 4  # columns of `numbers`
+
+_LOG_2PI = 1.8378770664093453
+_LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
+_NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihood climbs to a pole
+
+# sums may be reordered, so that loops over values use vectors
+_function = array_function(fastmath=("contract", "reassoc"), host=False)
+
+
+@_function
+def _pack(x, w, weighted, share, numbers):
+    """Number of values kept, at the front of x; least and largest; whether all are finite."""
+    n, mass, zeros = 0, 0.0, 0.0
+    least, most, finite = math.inf, -math.inf, True
+    for j in range(x.size):
+        v, m = x[j], w[j]
+        if not (v != v) and m > 0.0:
+            if share and v == 0.0:
+                zeros += m
+            else:
+                finite = finite and abs(v) < math.inf
+                least, most = min(least, v), max(most, v)
+                mass += m
+                x[n] = v
+                if weighted:
+                    w[n] = m
+                n += 1
+    numbers[MASS] = mass
+    numbers[ZEROS] = zeros / (zeros + mass) if zeros + mass > 0.0 else math.nan
+    numbers[COUNT] = n
+    return n, least, most, finite
+
+
+@_function
+def _mean(x, w):
+    s, mass = 0.0, 0.0
+    for j in range(x.size):
+        s += w[j] * x[j]
+        mass += w[j]
+    m, rest = s / mass, 0.0
+    for j in range(x.size):
+        rest += w[j] * (x[j] - m)
+    return m + rest / mass
+
+
+@_function
+def _square_deviation(x, w, m):
+    s, mass = 0.0, 0.0
+    for j in range(x.size):
+        s += w[j] * ((x[j] - m) * (x[j] - m))
+        mass += w[j]
+    return s / mass
+
+
+@_function
+def _to_logs(x, w):
+    """Replaces x by its logarithm; returns the weighted sum of the logarithms."""
+    s = 0.0
+    for j in range(x.size):
+        x[j] = el.log(x[j])
+        s += w[j] * x[j]
+    return s
+
+
+@_function
+def _normal(x, w, fixed_loc, fixed_scale, numbers):
+    """(loc, scale) and the log-likelihood."""
+    loc = fixed_loc if fixed_loc == fixed_loc else _mean(x, w)
+    v = _square_deviation(x, w, loc)
+    scale = fixed_scale if fixed_scale == fixed_scale else math.sqrt(v)
+    numbers[LOGLIK] = -numbers[MASS] * (0.5 * _LOG_2PI + math.log(scale) + 0.5 * (v / scale) / scale)
+    return loc, scale
+
+
+@_function
+def _inverse_gaussian(x, w, fixed, params, info, numbers):
+    """f = sqrt(shape/(2 pi x^3)) exp(-shape (x - mean)^2/(2 mean^2 x)); both estimates are closed."""
+    mass = numbers[MASS]
+    m = fixed[0] if fixed[0] == fixed[0] else _mean(x, w)
+    s, logs = 0.0, 0.0
+    for j in range(x.size):
+        r = (x[j] - m) / m
+        s += w[j] * (r * (r / x[j]))
+        logs += w[j] * el.log(x[j])
+    shape = fixed[1] if fixed[1] == fixed[1] else mass / s
+    numbers[LOGLIK] = 0.5 * mass * (math.log(shape) - _LOG_2PI) - 1.5 * logs - 0.5 * shape * s
+    params[0], params[1] = m, shape
+    info[0], info[1], info[2] = mass * (shape / m) / (m * m), 0.0, 0.5 * mass / shape / shape
+    return OK
+
+
+@_function
+def _gamma(x, w, fixed, params, info, numbers):
+    """Shape a from log a - psi(a) = log(mean x) - mean log x, scale = mean/a."""
+    mass = numbers[MASS]
+    m = _mean(x, w)
+    d = 0.0
+    for j in range(x.size):
+        r = x[j] / m
+        d += w[j] * ((r - 1.0) - el.log(r))
+    d /= mass
+    if d < 1e-3:  # of few digits
+        d = 0.0
+        for j in range(x.size):
+            d += w[j] * fam.deviance(fam.GAMMA, x[j], m)
+        d /= mass
+    logs = math.log(m) - d
+    if fixed[0] == fixed[0]:
+        a = fixed[0]
+        scale = fixed[1] if fixed[1] == fixed[1] else m / a
+    elif fixed[1] == fixed[1]:  # psi(a) = mean log(x/scale): Newton from Minka's start
+        scale = fixed[1]
+        c = logs - math.log(scale)
+        a = math.exp(c) + 0.5 if c >= -2.22 else -1.0 / (c + 0.5772156649015329)
+        steps = 0
+        while steps < 40:
+            f, e, _g = fam.gamma_terms(a)
+            step = (c - (math.log(a) - f)) / (1.0 / a - e)
+            a = a + step if step > -0.9 * a else 0.1 * a
+            steps = steps + 1 if abs(step) > 1e-12 * a else 40
+    else:
+        a = 1.0 / fam.gamma_dispersion(d)
+        scale = m / a
+    _f, e, g = fam.gamma_terms(a)
+    own = m / (a * scale)  # 1 unless both are fixed or the scale is
+    numbers[LOGLIK] = mass * (g + a - a * own - a * math.log(a * scale) + (a - 1.0) * logs)
+    params[0], params[1] = a, scale
+    info[0], info[1], info[2] = mass * (1.0 / a - e), mass / scale, mass * a / scale / scale * (2.0 * own - 1.0)
+    return OK if a < 1e15 else DEGENERATE
+
+
+@_function
+def _power_sums(y, w, k, top):
+    """Sums of w e^(k (y - top)) (1, y - top, (y - top)^2)."""
+    s0, s1, s2 = 0.0, 0.0, 0.0
+    for j in range(y.size):
+        t = y[j] - top
+        e = w[j] * el.exp(k * t)
+        s0 += e
+        s1 += e * t
+        s2 += e * (t * t)
+    return s0, s1, s2
+
+
+@_function
+def _weibull(x, w, top, fixed, params, info, numbers):
+    """f = k/x (x/scale)^k exp(-(x/scale)^k), through y = log x, which takes the place of x; `top` is the largest x."""
+    mass, free = numbers[MASS], not fixed[1] == fixed[1]
+    logs = _to_logs(x, w)
+    mean = logs / mass
+    origin = math.log(top) if free else math.log(fixed[1])
+    k, status, passes = fixed[0], OK, 1
+    if not k == k:
+        k = 1.2825498301618641 / math.sqrt(_square_deviation(x, w, mean))  # pi/sqrt(6), by the spread of logs
+        status = MAX_ITER
+        while status == MAX_ITER and passes < 100:
+            s0, s1, s2 = _power_sums(x, w, k, origin)
+            if free:
+                g = 1.0 / k + (mean - origin) - s1 / s0
+                slope = 1.0 / (k * k) + max(s2 / s0 - (s1 / s0) * (s1 / s0), 0.0)
+            else:
+                g = 1.0 / k + (mean - origin) - s1 / mass
+                slope = 1.0 / (k * k) + s2 / mass
+            step = g / slope if slope < math.inf else -k
+            new = k + step
+            if not new < 2.5 * k:
+                new = 2.5 * k
+            if not new > 0.4 * k:
+                new = 0.4 * k
+            if abs(new - k) < 1e-10 * k:
+                status = OK
+            k = new
+            passes += 1
+    s0, s1, s2 = _power_sums(x, w, k, origin)
+    shift = math.log(s0 / mass) / k if free else 0.0  # log of scale/e^origin
+    scale = math.exp(origin + shift) if free else fixed[1]
+    fall = mass / s0 if free else 1.0
+    u0, u1 = s0 * fall, (s1 - shift * s0) * fall
+    u2 = (s2 - 2.0 * shift * s1 + shift * shift * s0) * fall
+    numbers[LOGLIK] = mass * (math.log(k) - k * (origin + shift)) + (k - 1.0) * logs - u0
+    params[0], params[1] = k, scale
+    info[0] = mass / k / k + u2
+    info[1] = -(k * u1 + u0 - mass) / scale
+    info[2] = k * ((k + 1.0) * u0 - mass) / scale / scale
+    numbers[PASSES] = passes
+    return status
+
+
+@_function
+def _ordered(x, w, weighted, lo, hi, rank):
+    """Puts the value of that rank in its place among x[lo:hi + 1] (Hoare's selection); those before it are not larger."""
+    while lo < hi:
+        pivot, i, j = x[(lo + hi) // 2], lo, hi
+        while i <= j:
+            while x[i] < pivot:
+                i += 1
+            while pivot < x[j]:
+                j -= 1
+            if i <= j:
+                x[i], x[j] = x[j], x[i]
+                if weighted:
+                    w[i], w[j] = w[j], w[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            hi = j
+        elif rank >= i:
+            lo = i
+        else:
+            return x[rank]
+    return x[rank]
+
+
+@_function
+def _student_constant(df):
+    """Log of the density's constant, and its first two derivatives by df."""
+    a = df + 1.0
+    d1, e1, _g1 = fam.gamma_terms(0.5 * a)
+    d0, e0, _g0 = fam.gamma_terms(0.5 * df)
+    c = -math.log(math.sqrt(df) * 1.7724538509055161 * special.gamma_half_ratio(0.5 * df))
+    first = 0.5 * (math.log1p(1.0 / df) - d1 + d0) - 0.5 / df
+    second = 0.25 * ((2.0 / a - e1) - (2.0 / df - e0)) + 0.5 / (df * df)
+    return c, first, second
+
+
+@_function
+def _student_loglik(x, w, mass, df, loc, scale):
+    s, f = 0.0, 1.0 / (math.sqrt(df) * scale)
+    for j in range(x.size):
+        q = (x[j] - loc) * f
+        s += w[j] * el.log1p(q * q)
+    return mass * (_student_constant(df)[0] - math.log(scale)) - 0.5 * (df + 1.0) * s
+
+
+@_function
+def _student_sums(x, w, df, loc, scale):
+    """Sums of log(1 + u/df), and with d = 1/(df + u), r = (x - loc)/scale, u = r^2 of d, d u d, r d, r d^2, u d, u d^2."""
+    sl, s0, s1, s2, s3, s4, s5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    over, back = 1.0 / scale, 1.0 / df
+    for j in range(x.size):
+        r = (x[j] - loc) * over
+        u = r * r
+        d = 1.0 / (df + u)
+        wd, ud = w[j] * d, u * d
+        sl += w[j] * el.log1p(u * back)
+        s0 += wd
+        s1 += wd * ud
+        s2 += wd * r
+        s3 += wd * (r * d)
+        s4 += wd * u
+        s5 += w[j] * (ud * ud)
+    return sl, s0, s1, s2, s3, s4, s5
+
+
+@_function
+def _student_climb(x, w, mass, fixed, start, unit, params, info, numbers):
+    """Newton's method in (log df, loc, log scale), damped as by Levenberg and Marquardt, from a start; returns the status.
+
+    The derivatives: with a = df + 1, l_loc = (a/scale) sum r d, l_log scale = sum (a u d - 1), and so on by d' = -d^2.
+    """
+    df, loc, scale = start[0], start[1], start[2]
+    f0, f1, f2 = fixed[0] == fixed[0], fixed[1] == fixed[1], fixed[2] == fixed[2]
+    ll = _student_loglik(x, w, mass, df, loc, scale)
+    damping, passes, status = 1e-3, 0, MAX_ITER
+    while passes < 200:
+        passes += 1
+        a = df + 1.0
+        _sl, s0, s1, s2, s3, s4, s5 = _student_sums(x, w, df, loc, scale)
+        _c, c1, c2 = _student_constant(df)
+        # u d^2 = s1, u^2 d^2 = s5
+        gd = df * (mass * c1 - 0.5 * _sl + 0.5 * a * s4 / df)
+        gl = a * s2 / scale
+        gs = a * s4 - mass
+        ndd = mass * c2 + s4 / df - 0.5 * a * (2.0 * df * s1 + s5) / (df * df)
+        hdd = -(df * df * ndd + gd)
+        hdl = -df * (s2 - a * s3) / scale
+        hds = -df * (s4 - a * s1)
+        hll = a * (s0 - 2.0 * s1) / (scale * scale)
+        hls = 2.0 * a * df * s3 / scale
+        hss = 2.0 * a * df * s1
+        if f0:
+            gd, hdd, hdl, hds = 0.0, 1.0, 0.0, 0.0
+        if f1:
+            gl, hdl, hll, hls = 0.0, 0.0, 1.0, 0.0
+        if f2:
+            gs, hds, hls, hss = 0.0, 0.0, 0.0, 1.0
+        # units in which the expected information has about 1 per observation
+        ud, ul, us = mass, mass / (scale * scale), mass
+        better, tries, gain = False, 0, 0.0
+        while not better and tries < 30:
+            tries += 1
+            m0, m1, m2 = hdd + damping * ud, hll + damping * ul, hss + damping * us
+            p = hdl / m1 if m1 != 0.0 else 0.0  # elimination of loc first
+            q = hls / m1 if m1 != 0.0 else 0.0
+            n00, n02, n22 = m0 - p * hdl, hds - p * hls, m2 - q * hls
+            b0, b2 = gd - p * gl, gs - q * gl
+            det = n00 * n22 - n02 * n02
+            if not (m1 > 0.0 and n00 > 0.0 and n22 > 0.0 and det > 0.0):
+                damping = max(4.0 * damping, 1e-3)
+                continue
+            step_d, step_s = (b0 * n22 - b2 * n02) / det, (b2 * n00 - b0 * n02) / det
+            step_l = (gl - hdl * step_d - hls * step_s) / m1
+            gain = 0.5 * (gd * step_d + gl * step_l + gs * step_s)
+            if abs(step_d) > 2.0 or abs(step_s) > 2.0:
+                damping = max(4.0 * damping, 1e-3)
+                continue
+            new_df = df if f0 else min(max(df * math.exp(step_d), _LEAST_DF), _MOST_DF)
+            new_scale = scale if f2 else scale * math.exp(step_s)
+            new = _student_loglik(x, w, mass, new_df, loc + step_l, new_scale)
+            if new >= ll - 1e-14 * abs(ll):
+                better = True
+                df, loc, scale, ll = new_df, loc + step_l, new_scale, new
+                damping *= 0.1
+                if damping < 1e-12:
+                    damping = 0.0
+            else:
+                damping = max(4.0 * damping, 1e-4)
+        small = gain <= 1e-11 * max(1.0, 1e-3 * abs(ll))
+        info[0], info[1], info[2] = hdd / df / df, hdl / df, hll
+        info[3], info[4], info[5] = hds / df / scale, hls / scale, hss / scale / scale
+        if scale < _NARROW * unit:
+            status = DEGENERATE
+            break
+        if not f0 and df >= _MOST_DF:
+            status = NORMAL_LIMIT
+            break
+        if small or not better:
+            status = OK if small else MAX_ITER
+            if not f0 and df <= _LEAST_DF:
+                status = DEGENERATE
+            break
+    params[0], params[1], params[2] = df, loc, scale
+    numbers[LOGLIK] = ll
+    numbers[PASSES] += passes
+    return status
+
+
+@_function
+def _student(x, w, weighted, fixed, params, info, numbers):
+    """The better of two climbs, from few and from many degrees of freedom, and the normal limit."""
+    n, mass = x.size, numbers[MASS]
+    last = n - 1
+    middle = _ordered(x, w, weighted, 0, last, n // 2)
+    low = _ordered(x, w, weighted, 0, n // 2, n // 4)
+    high = _ordered(x, w, weighted, n // 2, last, n // 2 + n // 4)
+    spread = math.sqrt(_square_deviation(x, w, middle))
+    unit = 0.7 * (high - low) if high > low else 0.1 * spread
+    best, status = -math.inf, MAX_ITER
+    b0, b1, b2 = math.nan, math.nan, math.nan
+    i0, i1, i2, i3, i4, i5 = math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
+    attempt, starts = 0, 1 if fixed[0] == fixed[0] else 2  # a loop over two would be unrolled, at twice the time to compile
+    while attempt < starts:
+        attempt += 1
+        if attempt == 1:
+            params[0], params[1], params[2] = 3.0, middle, unit
+        else:
+            params[0], params[1], params[2] = 20.0, middle, min(spread, 10.0 * unit)
+        for i in range(3):
+            if fixed[i] == fixed[i]:
+                params[i] = fixed[i]
+        done = _student_climb(x, w, mass, fixed, params, unit, params, info, numbers)
+        if done != DEGENERATE and (numbers[LOGLIK] > best or status == DEGENERATE):
+            best, status, b0, b1, b2 = numbers[LOGLIK], done, params[0], params[1], params[2]
+            i0, i1, i2, i3, i4, i5 = info[0], info[1], info[2], info[3], info[4], info[5]
+        elif done == DEGENERATE and best == -math.inf:
+            status, b0, b1, b2 = done, params[0], params[1], params[2]
+    if status != DEGENERATE and not fixed[0] == fixed[0]:
+        loc, scale = _normal(x, w, fixed[1], fixed[2], numbers)
+        if status == NORMAL_LIMIT or numbers[LOGLIK] >= best - 1e-12 * abs(best):
+            status, best, b0, b1, b2 = NORMAL_LIMIT, numbers[LOGLIK], math.inf, loc, scale
+            i0, i1, i2, i3, i4, i5 = math.nan, 0.0, mass / scale / scale, 0.0, 0.0, 2.0 * mass / scale / scale
+    params[0], params[1], params[2] = b0, b1, b2
+    info[0], info[1], info[2], info[3], info[4], info[5] = i0, i1, i2, i3, i4, i5
+    numbers[LOGLIK] = best
+    return status
+
+
+@_function
+def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
+    """Fits one series, which it overwrites; returns the status."""
+    for i in range(params.size):
+        params[i] = math.nan
+    for i in range(info.size):
+        info[i] = math.nan
+    n, least, most, finite = _pack(x, w, weighted, share, numbers)
+    numbers[LOGLIK], numbers[PASSES] = math.nan, 0.0
+    if n == 0 and not numbers[ZEROS] > 0.0:
+        return MISSING
+    if not finite:
+        return INFINITE
+    if family != NORMAL and family != STUDENT_T and n > 0 and not least > 0.0:
+        return OUTSIDE
+    if n < least_count:
+        return FEW
+    if least == most:
+        return CONSTANT
+    x, w, status = x[:n], w[:n], OK
+    mass = numbers[MASS]
+    if family == NORMAL or family == LOGNORMAL:
+        logs, a, b = 0.0, fixed[0], fixed[1]
+        if family == LOGNORMAL:
+            logs, a, b = _to_logs(x, w), math.log(fixed[1]), fixed[0]
+        loc, scale = _normal(x, w, a, b, numbers)
+        numbers[LOGLIK] -= logs
+        if family == NORMAL:
+            params[0], params[1] = loc, scale
+            info[0], info[1], info[2] = mass / scale / scale, 0.0, 2.0 * mass / scale / scale
+        else:
+            over = math.exp(loc)
+            params[0], params[1] = scale, over
+            info[0], info[1], info[2] = 2.0 * mass / scale / scale, 0.0, mass / scale / scale / over / over
+        if not scale > 0.0:
+            status = DEGENERATE
+    elif family == INVERSE_GAUSSIAN:
+        status = _inverse_gaussian(x, w, fixed, params, info, numbers)
+    elif family == GAMMA:
+        status = _gamma(x, w, fixed, params, info, numbers)
+    elif family == WEIBULL:
+        status = _weibull(x, w, most, fixed, params, info, numbers)
+    else:
+        status = _student(x, w, weighted, fixed, params, info, numbers)
+    return status
+
+
+# --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted
+
+
+def fit_cpu(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
+    for i in range(status.size):
+        a, b = off[i], off[i + 1]
+        ws = w[a:b] if weighted else w[: b - a]
+        status[i] = _fit_series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
+
+
+def fit_cuda(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
+    for i in range(cuda.grid(1), status.size, cuda.gridsize(1)):
+        a, b = off[i], off[i + 1]
+        ws = w[a:b] if weighted else w[: b - a]
+        status[i] = _fit_series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
+
+
+def _parts(args, count):
+    *first, off, params, info, numbers, status = args
+    n = status.size
+    edges = np.linspace(0, n, min(count, n) + 1).astype(np.int64)
+    return [
+        (*first, off[a : b + 1], params[a:b], info[a:b], numbers[a:b], status[a:b])
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]
+
+
+def _types(T):
+    flag, i, row = types.boolean, types.int64, T[::1]
+    return [(i, row, row, flag, flag, i, row, i[::1], T[:, ::1], T[:, ::1], T[:, ::1], i[::1])]
+
+
+FIT = Kernel("distributions.fit", fit_cpu, fit_cuda, _types, dtypes=("float64",), split=_parts)

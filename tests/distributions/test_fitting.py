@@ -1,0 +1,340 @@
+"""Fits of distributions: against scipy.optimize on SciPy's densities, standard errors, batches, what cannot be fitted."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.special
+import scipy.stats as st
+
+from numbastats import distributions
+from numbastats._core import launch
+from numbastats.distributions import fit, fit_many, standardise
+from tests.contract import same
+
+FAMILIES = ("normal", "lognormal", "inverse_gaussian", "gamma", "weibull", "student_t")
+HOST = ("nig", "hyperbolic", "variance_gamma")
+DENSITY = {
+    "normal": lambda x, a, b: st.norm.logpdf(x, a, b),
+    "lognormal": lambda x, a, b: st.lognorm.logpdf(x, a, scale=b),
+    "inverse_gaussian": lambda x, a, b: st.invgauss.logpdf(x, a / b, scale=b),
+    "gamma": lambda x, a, b: st.gamma.logpdf(x, a, scale=b),
+    "weibull": lambda x, a, b: st.weibull_min.logpdf(x, a, scale=b),
+    "student_t": lambda x, a, b, c: st.t.logpdf(x, a, b, c),
+    "nig": lambda x, a, b, d, m: st.norminvgauss.logpdf(x, a * d, b * d, m, d),
+    "hyperbolic": lambda x, a, b, d, m: st.genhyperbolic.logpdf(x, 1.0, a * d, b * d, m, d),
+    "variance_gamma": lambda x, lam, a, b, m: (
+        2 * lam * math.log(math.sqrt(a * a - b * b))
+        + (lam - 0.5) * np.log(np.abs(x - m) / (2 * a))
+        + np.log(scipy.special.kve(lam - 0.5, a * np.abs(x - m)))
+        - a * np.abs(x - m)
+        + b * (x - m)
+        - 0.5 * math.log(math.pi)
+        - math.lgamma(lam)
+    ),
+}
+POSITIVE = {"loc": False, "mu": False, "beta": False}
+
+
+def draws(family, n, rng):
+    return {
+        "normal": lambda: rng.normal(1.0, 2.0, n),
+        "lognormal": lambda: rng.lognormal(1.0, 0.6, n),
+        "inverse_gaussian": lambda: rng.wald(2.0, 3.0, n),
+        "gamma": lambda: rng.gamma(0.7, 3.0, n),
+        "weibull": lambda: 3.0 * rng.weibull(1.6, n),
+        "student_t": lambda: 1.0 + 2.0 * rng.standard_t(3.5, n),
+        "nig": lambda: st.norminvgauss.rvs(1.2, 0.4, 0.3, 1.5, size=n, random_state=rng),
+        "hyperbolic": lambda: st.genhyperbolic.rvs(1.0, 1.2, 0.4, 0.3, 1.5, size=n, random_state=rng),
+        "variance_gamma": lambda: 0.1 + 0.2 * (g := rng.gamma(2.5, 1.0, n)) + np.sqrt(g) * rng.normal(size=n),
+    }[family]()
+
+
+def plain(family, x, w, found, fixed=()):
+    """Largest log-likelihood of a simplex search from the fit itself and from points around it."""
+    names = [n for n in found if n not in fixed]
+    positive = [POSITIVE.get(n, True) for n in names]
+
+    def loss(theta):
+        values = dict(found) | {n: math.exp(t) if p else t for n, p, t in zip(names, positive, theta, strict=True)}
+        with np.errstate(all="ignore"):
+            value = -float(np.sum(w * DENSITY[family](x, *values.values())))
+        return value if math.isfinite(value) else 1e12
+
+    start = np.array([math.log(found[n]) if p else found[n] for n, p in zip(names, positive, strict=True)])
+    rng, best = np.random.default_rng(5), loss(start)
+    for scale in (0.02, 0.5):
+        options = {"xatol": 1e-8, "fatol": 1e-11, "maxiter": 2000}
+        moved = start + scale * rng.normal(size=start.size)
+        best = min(best, scipy.optimize.minimize(loss, moved, method="Nelder-Mead", options=options).fun)
+    return -loss(start), -best
+
+
+@pytest.mark.parametrize("family", FAMILIES + HOST)
+def test_likelihood_is_at_its_maximum(family):
+    """With and without weights: the log-likelihood is SciPy's, and a simplex search finds nothing higher."""
+    rng = np.random.default_rng(11)
+    x = draws(family, 300, rng)
+    w = rng.uniform(0.0, 2.0, 300)
+    for weights in (None, w):
+        found = fit(x, family, weights=weights)
+        assert found.converged and found.message == "converged"
+        at, best = plain(family, x, 1.0 if weights is None else w, found.params)
+        assert found.loglik == pytest.approx(at, rel=1e-11)  # observed 1e-13
+        assert found.loglik > best - 1e-6
+        assert found.aic == pytest.approx(2 * len(found.params) - 2 * at)
+        assert found.bic == pytest.approx(len(found.params) * math.log(300 if weights is None else w.sum()) - 2 * at)
+        assert found.n_obs == pytest.approx(300 if weights is None else w.sum())
+
+
+@pytest.mark.parametrize("family", FAMILIES + HOST[:2])
+def test_fixed_parameters(family):
+    x = draws(family, 200, np.random.default_rng(12))
+    free = fit(x, family)
+    for name, value in free.params.items():
+        value *= 1.1
+        found = fit(x, family, fixed={name: value})
+        at, best = plain(family, x, 1.0, found.params, fixed=(name,))
+        assert found.params[name] == value and found.stderr[name] == 0.0, name
+        assert found.loglik == pytest.approx(at, rel=1e-11), name
+        assert best - 1e-6 < found.loglik <= free.loglik, name
+    every = fit(x, family, fixed=free.params)
+    assert (
+        every.params == free.params and every.loglik == pytest.approx(free.loglik, rel=1e-12) and every.aic == -2 * every.loglik
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES + HOST[:2])
+def test_covariance_is_the_inverse_of_the_observed_information(family):
+    x = draws(family, 500, np.random.default_rng(13))
+    found = fit(x, family)
+    p = np.array(list(found.params.values()))
+    h = 1e-4 * np.maximum(np.abs(p), 0.1)
+    E, hess = np.diag(h), np.empty((p.size, p.size))
+    for i in range(p.size):
+        for j in range(p.size):
+            four = [DENSITY[family](x, *(p + a * E[i] + b * E[j])).sum() * a * b for a in (1, -1) for b in (1, -1)]
+            hess[i, j] = sum(four) / (4 * h[i] * h[j])
+    want = np.linalg.inv(-hess)
+    scale = np.sqrt(np.diag(want))
+    np.testing.assert_allclose(found.covariance / np.outer(scale, scale), want / np.outer(scale, scale), atol=2e-4)
+    np.testing.assert_allclose(list(found.stderr.values()), scale, rtol=1e-4)  # observed 2e-6
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_intervals_cover(family):
+    """95 % intervals of 2000 series of 200 values."""
+    truth = {
+        "normal": (1.0, 2.0),
+        "lognormal": (0.6, math.e),
+        "inverse_gaussian": (2.0, 3.0),
+        "gamma": (0.7, 3.0),
+        "weibull": (1.6, 3.0),
+        "student_t": (3.5, 1.0, 2.0),
+    }[family]
+    found = fit_many(draws(family, (2000, 200), np.random.default_rng(14)), family)
+    assert found.converged.mean() > 0.99
+    ok = found.converged & np.isfinite(found.stderr).all(axis=-1)
+    share = (np.abs(found.params - truth) < 1.96 * found.stderr)[ok].mean(axis=0)
+    assert (share > 0.9).all() and (share < 0.97).all(), share
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_twins_agree(family, monkeypatch):
+    monkeypatch.setattr(launch, "PARALLEL_FROM", 0)
+    rng = np.random.default_rng(15)
+    x = draws(family, (5, 23), rng)
+    x[0, 3] = np.nan
+    for weights in (None, rng.uniform(0.5, 2.0, x.shape)):
+        serial = fit_many(x, family, weights=weights, device="cpu", workers=1)
+        threads = fit_many(x, family, weights=weights, device="cpu", workers=2)
+        simulated = fit_many(x, family, weights=weights, device="cuda")
+        for name in ("params", "stderr", "loglik", "n_obs", "zeros", "status"):
+            assert same(getattr(serial, name), getattr(threads, name))
+        assert (serial.status == simulated.status).all()
+        np.testing.assert_allclose(serial.loglik, simulated.loglik, rtol=1e-12)
+        np.testing.assert_allclose(serial.params, simulated.params, rtol=2e-4)  # few values: flat likelihoods of Student's t
+        one = fit(x[1], family, weights=None if weights is None else weights[1])
+        np.testing.assert_array_equal(list(one.params.values()), serial.params[1])
+
+
+def test_shapes_missing_values_and_ragged_data(monkeypatch):
+    monkeypatch.setattr(distributions.fitting, "_SLAB", 100)
+    rng = np.random.default_rng(16)
+    x = rng.gamma(2.0, 3.0, (4, 30, 3))
+    found = fit_many(x, "gamma", axis=1)
+    assert found.params.shape == (4, 3, 2) and found.covariance.shape == (4, 3, 2, 2) and found["shape"].shape == (4, 3)
+    np.testing.assert_array_equal(found["scale"][2, 1], fit(x[2, :, 1], "gamma").params["scale"])
+    np.testing.assert_array_equal(found.params, fit_many(np.moveaxis(x, 1, -1), "gamma").params)
+    gaps = x.copy()
+    gaps[:, ::3] = np.nan
+    kept = np.delete(x, np.arange(0, 30, 3), axis=1)
+    np.testing.assert_array_equal(fit_many(gaps, "gamma", axis=1).params, fit_many(kept, "gamma", axis=1).params)
+    ragged = fit_many({"a": x[0, :, 0], "b": x[1, :20, 0]}, "gamma")
+    assert ragged.keys == ("a", "b") and ragged.one("b").params == fit(x[1, :20, 0], "gamma").params
+    assert ragged.one(0).params == ragged.one("a").params
+    assert fit_many([x[0, :, 0], x[1, :20, 0]], "gamma").params.tolist() == ragged.params.tolist()
+    assert fit_many(np.zeros((0, 10)), "gamma").params.shape == (0, 2) and fit_many([], "normal").params.shape[-1] == 2
+    np.testing.assert_allclose(fit_many(x.astype(np.float32), "gamma", axis=1).params, found.params, rtol=1e-5)
+    untouched = x.copy()
+    fit_many(x, "weibull", axis=2)
+    np.testing.assert_array_equal(x, untouched)
+
+
+@pytest.mark.parametrize("family", FAMILIES + HOST[:1])
+def test_series_that_cannot_be_fitted(family):
+    x = draws(family, (7, 20), np.random.default_rng(17))
+    x[1] = np.nan
+    x[2, 1:] = np.nan
+    x[3] = 2.5
+    x[4, 5] = np.inf
+    x[5, 7] = -1.0
+    found = fit_many(x, family)
+    outside = family in FAMILIES[1:5]
+    assert found.status[1:5].tolist() == [7, 4, 5, 8] and (found.status[5] == 6) == outside
+    assert not found.converged[1:5].any() and np.isnan(found.params[1:5]).all() and np.isnan(found.stderr[1:5]).all()
+    assert not np.isnan(found.params[[0, 6]]).any()
+    assert found.messages[1] == "all values are missing" and found.one(3).message == "all values are equal"
+    assert "zeros" in found.messages[5] or not outside
+
+
+def test_zeros_have_a_share():
+    rng = np.random.default_rng(18)
+    x = rng.gamma(2.0, 3.0, 50)
+    with_zeros = np.concatenate([np.zeros(12), x, [np.nan]])
+    found = fit(with_zeros, "gamma", zeros="share")
+    assert found.zeros == pytest.approx(12 / 62) and found.params == fit(x, "gamma").params and found.n_obs == 50
+    assert fit(with_zeros, "gamma").status == 6
+    assert fit(np.zeros(10), "gamma", zeros="share").zeros == 1.0
+
+
+def test_student_limits():
+    light = np.random.default_rng(19).uniform(-1.0, 1.0, 500)
+    found = fit(light, "student_t")
+    assert found.params["df"] == math.inf and found.converged and "normal" in found.message
+    assert found.params["loc"] == pytest.approx(light.mean()) and found.params["scale"] == pytest.approx(light.std())
+    assert math.isnan(found.stderr["df"]) and found.stderr["loc"] == pytest.approx(light.std() / math.sqrt(500))
+    ties = np.concatenate([np.zeros(400), light[:100]])
+    found = fit(ties, "student_t")
+    assert not found.converged and "boundary" in found.message and math.isnan(found.stderr["scale"])
+    heavy = np.random.default_rng(20).standard_t(0.6, 800)
+    assert fit(heavy, "student_t").loglik >= st.t.logpdf(heavy, *st.t.fit(heavy)).sum() - 1e-6
+    for shift, unit in ((1e6, 1.0), (0.0, 1e-8), (0.0, 1e8)):
+        moved = fit(shift + unit * heavy, "student_t").params
+        assert moved["df"] == pytest.approx(fit(heavy, "student_t").params["df"], rel=1e-4)
+
+
+def test_limits_of_hyperbolic_distributions():
+    rng = np.random.default_rng(21)
+    found = fit(rng.laplace(size=600), "hyperbolic")
+    assert not found.converged and "boundary" in found.message
+    found = fit(rng.uniform(size=300), "nig")
+    assert not found.converged and "normal" in found.message
+
+
+def test_gamma_with_little_spread_and_small_shapes():
+    rng = np.random.default_rng(22)
+    x = 1.0 + 1e-6 * rng.normal(size=100)
+    v = np.mean(((x - x.mean()) / x.mean()) ** 2)
+    assert fit(x, "gamma").params["shape"] == pytest.approx(1.0 / v, rel=1e-5)
+    small = rng.gamma(0.05, 1.0, 400)
+    found = fit(small, "gamma").params["shape"]
+    d = math.log(small.mean()) - np.log(small).mean()
+    assert math.log(found) - scipy.special.digamma(found) == pytest.approx(d, rel=1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_standardise(family):
+    rng = np.random.default_rng(23)
+    x = draws(family, (3, 60), rng)
+    x[1, 4] = np.nan
+    cdf = {
+        "normal": lambda v, a, b: st.norm.cdf(v, a, b),
+        "lognormal": lambda v, a, b: st.lognorm.cdf(v, a, scale=b),
+        "inverse_gaussian": lambda v, a, b: st.invgauss.cdf(v, a / b, scale=b),
+        "gamma": lambda v, a, b: st.gamma.cdf(v, a, scale=b),
+        "weibull": lambda v, a, b: st.weibull_min.cdf(v, a, scale=b),
+        "student_t": lambda v, a, b, c: st.t.cdf(v, a, b, c) if b < 1e9 and np.isfinite(a) else st.norm.cdf(v, b, c),
+    }[family]
+    zeros = "share" if family in FAMILIES[1:5] else None
+    if zeros:
+        x[2, :9] = 0.0
+    z = standardise(x, family, zeros=zeros)
+    assert z.shape == x.shape and np.isnan(z[1, 4]) and np.isnan(z).sum() == 1
+    found = fit_many(x, family, zeros=zeros)
+    for i in range(3):
+        q = found.zeros[i] if zeros else 0.0
+        keep = ~np.isnan(x[i])
+        want = st.norm.ppf(q + (1 - q) * np.where((x[i] == 0) & bool(zeros), 0.0, cdf(x[i], *found.params[i])))
+        np.testing.assert_allclose(z[i][keep], want[keep], atol=1e-9)
+    np.testing.assert_array_equal(standardise(x.T, family, axis=0, zeros=zeros), z.T)
+
+
+def test_bad_input():
+    x = np.random.default_rng(24).gamma(2.0, 1.0, (30, 4))
+    for bad, message in (
+        (dict(family="cauchy"), "family='cauchy'"),
+        (dict(fixed={"loc": 0.0}), "shape, scale"),
+        (dict(fixed={"scale": -1.0}), "> 0"),
+        (dict(zeros="drop"), "zeros='drop'"),
+        (dict(weights=-np.ones(30)), ">= 0"),
+        (dict(weights=np.ones(7)), r"\(7,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(x[:, 0], **{"family": "gamma"} | bad)
+    with pytest.raises(ValueError, match="fit_many"):
+        fit(x, "gamma")
+    with pytest.raises(ValueError, match=r"\(30, 2\).*axis=0"):
+        fit_many(x[:, :2], "gamma")
+    with pytest.raises(ValueError, match="axis=2"):
+        fit_many(x, "gamma", axis=2)
+    with pytest.raises(TypeError, match="masked"):
+        fit_many(np.ma.array(x), "gamma")
+    with pytest.raises(TypeError, match="astype"):
+        fit_many(x.astype(complex), "gamma")
+    with pytest.raises(ValueError, match="one-dimensional"):
+        fit_many([x, x[0]], "gamma")
+    with pytest.raises(ValueError, match="alpha"):
+        fit(x[:, 0], "nig", fixed={"alpha": 1.0, "beta": 2.0})
+    with pytest.raises(ValueError, match="cdf"):
+        standardise(x, "nig", axis=0)
+    with pytest.raises(IndexError, match="shape"):
+        fit_many(x.reshape(2, 15, 4), "gamma", axis=1).one(0)
+    with pytest.raises(ValueError, match="workers"):
+        fit_many(x, "gamma", axis=0, workers=0)
+
+
+def test_frames_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"shape \(30, 4\).*axis=0"):
+        fit_many(pandas.DataFrame(np.ones((30, 4))), "normal")
+
+
+def test_thirty_starts():
+    """The log-likelihoods of simplex searches from 30 starts on simulated returns with clusters of volatility."""
+    rng = np.random.default_rng(25)
+    v, x = 1.0, np.empty(800)
+    for i in range(800):
+        x[i] = math.sqrt(v) * rng.normal()
+        v = 0.02 + 0.1 * x[i] ** 2 + 0.88 * v
+    for family in ("student_t", "nig"):
+        found = fit(x, family)
+        best = -math.inf
+        for _ in range(30):
+            theta = rng.normal(size=len(found.params))
+
+            def loss(t, family=family):
+                if family == "student_t":
+                    p = (math.exp(t[0]), t[1], math.exp(t[2]))
+                else:
+                    a = math.exp(t[0])
+                    p = (a, a * math.tanh(t[1]), math.exp(t[2]), t[3])
+                with np.errstate(all="ignore"):
+                    value = -DENSITY[family](x, *p).sum()
+                return value if math.isfinite(value) else 1e12
+
+            best = max(best, -scipy.optimize.minimize(loss, theta, method="Nelder-Mead", options={"maxiter": 150}).fun)
+        assert found.loglik >= best - 1e-8
