@@ -317,8 +317,11 @@ def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
 
 
 def _split_climb(args, parts):
-    sets, info, owner, settings, state, pars, hess, *work = args
-    return [(sets, info, owner[a:b], settings, state[a:b], pars[a:b], hess[a:b], *work) for a, b in ranges(owner.size, parts)]
+    sets, info, owner, settings, vec, mat, total, state, pars, hess = args
+    return [
+        (sets, info, owner[a:b], settings, vec, mat, total, state[a:b], pars[a:b], hess[a:b])
+        for a, b in ranges(owner.size, parts)
+    ]
 
 
 _f, _i = numba.types.float64, numba.types.int64
