@@ -282,7 +282,7 @@ def climb_large(p, info, d, settings, state, pars, hess, options):
         k.on_host.set_coefficients(P, pars[c.TRIAL], family, settings.shape, row.centre)
         total = chunk_sums(x, y, w, P, level, hessian, options)
         ll = k.on_host.scatter(total, S, H, hessian)
-        k.on_host.accelerate(state, pars, vec, mat, hess, S, H, ll, row, settings)
+        k.on_host.accelerate_one(state, pars, vec, mat, hess, S, H, ll, row, settings)
 
 
 def chunk_sums(x, y, w, P, level, hessian, options):
