@@ -6,7 +6,7 @@ import collections
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -89,6 +89,46 @@ class Distribution:
     def _of_standard(cls, *shapes):
         """Parameters of the distribution of standard form with loc = 0 and scale = 1."""
         return (*shapes, 0.0, 1.0)
+
+    # -- estimation ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def fit(cls, x: Any, *, axis: int = -1, **options: Any) -> Self:
+        """The likeliest distribution of this class, or a batch of them, one for every series.
+
+        Parameters
+        ----------
+        x : array_like, or list or dict of series
+            Data. `axis` runs along the values of a series; the other axes are the batch.
+        axis : int
+        **options
+            Of `numbastats.distributions.fit_many`, which also has standard errors and statuses: weights, fixed, zeros, device,
+            workers; for `Stable` those of `numbastats.stable.fit`.
+
+        Returns
+        -------
+        Distribution
+            NaN where a series cannot be fitted. The normal limit of Student's t has df = 1e12.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments that are not understood, and classes without a fit, which the message lists.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When fits end in no maximum, with their number and the first reason.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> ns.distributions.Gamma.fit([1.0, 2.0, 4.0, 3.0, 7.0]).mean().round(6).item()
+        3.4
+        """
+        from numbastats.distributions.fitting import fitted  # which needs the classes
+
+        return fitted(cls, x, axis, options)
 
     # -- parameters ---------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import scipy.optimize
 import scipy.special
 import scipy.stats as st
 
+import numbastats as ns
 from numbastats import distributions
 from numbastats._core import launch
 from numbastats.distributions import fit, fit_many, standardise
@@ -338,3 +339,37 @@ def test_thirty_starts():
 
             best = max(best, -scipy.optimize.minimize(loss, theta, method="Nelder-Mead", options={"maxiter": 150}).fun)
         assert found.loglik >= best - 1e-8
+
+
+def test_classes_fit_themselves():
+    rng = np.random.default_rng(4)
+    x = rng.gamma(2.0, 3.0, size=(3, 5, 60))
+    one = ns.distributions.Gamma.fit(x[1, 2])
+    shape, _, scale = st.gamma.fit(x[1, 2], floc=0)
+    assert one.shape == pytest.approx(shape, rel=1e-6) and one.scale == pytest.approx(scale, rel=1e-6)
+    batch = ns.distributions.Gamma.fit(x)
+    assert batch.batch_shape == (3, 5) and batch.shape[1, 2] == one.shape and batch.sf(10.0).shape == (3, 5)
+    assert ns.distributions.Normal.fit(x, axis=0).batch_shape == (5, 60)
+    found = ns.distributions.fit(x[0, 0], "weibull")
+    assert found.distribution == ns.distributions.Weibull.fit(x[0, 0]) and found.distribution.shape == found.params["shape"]
+    for cls in (ns.distributions.Lognormal, ns.distributions.InverseGaussian):
+        want = ns.distributions.fit(x[0, 0], cls.family).params
+        assert {name: getattr(cls.fit(x[0, 0]).params, name) for name in want} == want
+
+
+def test_limits_and_failures_of_classes():
+    limit = ns.distributions.StudentT.fit(np.random.default_rng(1).uniform(size=60))
+    normal = ns.distributions.Normal(limit.loc, limit.scale)
+    assert limit.df == 1e12 and limit.sf(3.0) == pytest.approx(normal.sf(3.0), rel=1e-7)
+    with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits ended without a maximum, the first: values outside") as said:
+        batch = ns.distributions.Gamma.fit([[1.0, -2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0]])
+    assert np.isnan(batch.shape[0]) and np.isfinite(batch.sf(1.0)[1]) and said[0].filename == __file__
+    with pytest.raises(ValueError, match="use one of 'normal'"):
+        ns.distributions.Beta.fit([0.1, 0.2, 0.3])
+
+
+def test_stable_distributions_fit_by_their_own_functions():
+    x = ns.stable.rvs(1.6, 0.2, size=(2, 300), rng=1)
+    batch = ns.distributions.Stable.fit(x, param="S1")
+    assert batch.alpha.tolist() == ns.stable.fit_many(x, param="S1").params[:, 0].tolist() and batch.param == "S1"
+    assert ns.distributions.Stable.fit(x[0]).alpha == ns.stable.fit(x[0]).params[0]
