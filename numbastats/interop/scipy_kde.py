@@ -105,7 +105,7 @@ class gaussian_kde:  # noqa: N801
     @property
     def inv_cov(self) -> NDArray[np.float64]:
         """Inverse of the covariance."""
-        return np.linalg.inv(self.covariance)
+        return np.asarray(np.linalg.inv(self.covariance), np.float64)
 
     def _columns(self, points):
         at = np.atleast_2d(np.asarray(points, float))
