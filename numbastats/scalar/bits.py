@@ -328,7 +328,7 @@ def buffer(typingctx, n, dtype):
         place.align = 64
         return _array_at(context, builder, kind, place, context.get_constant(types.intp, size))
 
-    return kind(types.intp, dtype), codegen
+    return kind(n, dtype), codegen  # the literal: Numba finds code by the types of arguments, and sizes must not be mixed up
 
 
 @intrinsic

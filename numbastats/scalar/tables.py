@@ -311,4 +311,5 @@ def tail_probability(x, mu, anchor, left, right, first_left, first_right, upper,
             b1, b2 = table[lo, k] + (twice * b1 - b2), b1
         mass = t * b1 - b2
     mass = mass if s >= T(0.0) else T(np.nan)
-    return table[lo, 3] + mass if above == (upper != 0) else table[lo, SIDE_COLUMNS - 1] - mass
+    p = table[lo, 3] + mass if above == (upper != 0) else table[lo, SIDE_COLUMNS - 1] - mass
+    return T(1.0) if p > T(1.0) else p  # by a rounding error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
 import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri
 
 from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, names_ours
@@ -122,7 +122,7 @@ def profile(x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit |
             tried[value], near[value] = held.loglik, held.params
         return math.sqrt(max(2.0 * (best.loglik - tried[value]), 0.0))
 
-    limit = math.sqrt(chdtri(1.0, 1.0 - level))
+    limit = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)  # root of the quantile of chi-square, 1 degree of freedom
     estimate, said, ends = float(best.params[index]), [], []
     for sign, bound in zip((-1.0, 1.0), range_of(name, options.get("bounds")), strict=True):
         end, why = _crossing(drop, estimate, sign, bound, limit, _step(best, index, limit))

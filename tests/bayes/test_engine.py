@@ -171,6 +171,7 @@ def test_breast_cancer_by_default():
     assert model.converged_ and model.summary()["rhat"].max() < 1.01 and model.summary()["ess_bulk"].min() >= 400
 
 
+@pytest.mark.slow
 def test_limits_of_the_number_of_draws(monkeypatch):
     def goals(n, p, **options):
         return engine.goals(checked_options(ns.bayes.BayesProbit(**options).get_params()), n, p)

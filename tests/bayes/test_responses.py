@@ -113,6 +113,7 @@ def prior_density(prior, b, tau):
     return np.log((weight / sd * np.exp(-0.5 * (b[:, None] / sd) ** 2)).sum(axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prior", "sampler"), [("horseshoe", "auto"), ("horseshoe+", "split-hmc"), ("horseshoe+", "surrogate")])
 def test_logit_against_quadrature(prior, sampler):
     """A fixed tau: the posterior of one coefficient on a grid, with the local scale integrated out."""

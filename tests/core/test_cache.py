@@ -201,6 +201,7 @@ def test_cache_can_be_turned_off(project):
     assert hits(result) == [0, 0, 0, 0] and warned == []
 
 
+@pytest.mark.slow
 def test_unwritable_cache_folder_warns_once_and_works(project):
     """A file where the folder should be stops root as well as a user."""
     in_tree = project.folder / "numbastats" / "__pycache__"
@@ -233,6 +234,7 @@ os.mkdir = os.makedirs = os.replace = os.unlink = os.utime = tempfile.TemporaryF
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placed", [False, True])
 def test_warm_cache_that_can_only_be_read_is_used(project, tmp_path, placed):
     """As in a container. Every process compiled everything, with a warning."""
@@ -261,6 +263,7 @@ def test_folders_of_old_versions_go(tmp_path, monkeypatch):
     assert left == {"of_another_program", own, *(f"numbastats-{k}" for k in range(13 - cache.KEPT, 12))}
 
 
+@pytest.mark.slow
 def test_installations_share_a_placed_cache(project, tmp_path):
     """With NUMBA_CACHE_DIR the folder goes by the sources, not by the installation: a copy hits, any edit misses."""
     cache = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache"))
@@ -330,6 +333,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_cache_files_are_written_anew(project, damage):
     """As a crash of the machine leaves them. A zeroed page crashed every later process, a bit could change results."""

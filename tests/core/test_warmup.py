@@ -14,6 +14,8 @@ from numbastats import __main__ as command
 from numbastats._core import warmup as compiling
 from numbastats._core.errors import DeviceNotAvailable
 
+pytestmark = pytest.mark.slow
+
 
 def test_warmup_compiles_every_signature(run_python):
     code = """

@@ -161,6 +161,7 @@ def test_executors():
         student_t.ppf(0.3, np.empty(0), workers="x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "p"), [(hyperbolic, (25.0, 20.0, 4.0)), (variance_gamma, (20.0, 2.0, 1.8))])
 def test_lower_tail_beyond_the_anchor(law, p):
     """Next to all of the mass is above mu (p- is 1e-19, 2e-17), and the lower tail beyond mu keeps its digits; observed 6e-15."""

@@ -55,6 +55,7 @@ def test_density_where_a_bessel_argument_underflows(law, shape, power, dtype):
     np.testing.assert_allclose(law.logpdf(x, *p), want, rtol=0, atol=atol)
 
 
+@pytest.mark.slow
 def test_bessel():
     """Orders to 100, arguments 1e-8 to 1e3: observed 5e-15 absolute or relative in the logarithm."""
     rng = np.random.default_rng(4)
@@ -76,6 +77,7 @@ def test_nodes_of_large_orders():
             assert 8 <= gh_nodes(z, order, 1.0, 0.0, 0.0)[-1] <= 25, (order, z)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("T", "reach", "limit"), [(np.float64, 300, 6e-16), (np.float32, 37, 3e-7)])
 def test_bessel_of_order_1(T, reach, limit):
     """That of normal inverse Gaussian densities, with formulas of its own below and above 1: observed 4.9e-16, float32 2.4e-7."""
@@ -223,5 +225,5 @@ def test_parameters_beyond_the_doubles():
         with pytest.raises(ValueError, match="within the doubles"):
             ns.quantile.nig.mean(*params)
     assert ns.quantile.nig.mean(1e150, 0.5e150, 1e-150, 3.0) == pytest.approx(3.0, rel=1e-14)
-    with pytest.raises(TypeError, match="call a distribution with its parameters"):
+    with pytest.raises(TypeError, match="call a family with its parameters"):
         ns.quantile.FrozenDistribution(None, ())

@@ -51,6 +51,6 @@ MUTANTS = [
      "low = low + half if table[np.uint64(low + half), where] <= x - 1.0 else low", "tests/quantile/test_zones.py", "modes_kinks"),
     ("numbastats/scalar/tables.py", "d = lower - p if lower < T(0.5) else (T(1.0) - p) - upper",
      "d = lower - p", "tests/quantile", "exponential"),
-    ("numbastats/scalar/tables.py", "return table[lo, 3] + mass if above == (upper != 0) else table[lo, SIDE_COLUMNS - 1] - mass",
+    ("numbastats/scalar/tables.py", "p = table[lo, 3] + mass if above == (upper != 0) else table[lo, SIDE_COLUMNS - 1] - mass",
      "return table[lo, 3] + mass if above == (upper != 0) else 1.0 - table[lo, 3] - mass", "tests/distributions/test_base.py", "distribution"),
 ]

@@ -10,6 +10,8 @@ from numbastats._core.kernel import build, device_function
 from numbastats.scalar import incomplete as inc
 from numbastats.scalar import loops
 
+pytestmark = pytest.mark.slow
+
 INF, NAN = np.inf, np.nan
 DTYPES = [np.float64, np.float32]
 

@@ -53,6 +53,22 @@ def _sized_cpu(x, out):
     out[:] = buffer(x.size, out.dtype)
 
 
+SIZE = 1  # bound anew by `build`
+
+
+def _room_cpu(out):
+    room = buffer(SIZE, out.dtype)
+    out[0] = room.size
+
+
+def test_buffers_of_several_sizes_in_one_process():
+    """Numba finds the code of an intrinsic by the types of its arguments: all buffers had the size of the first compiled."""
+    for size in (64, 8, 2048):
+        out = np.zeros(1)
+        build(_room_cpu, "serial", SIZE=size)(out)
+        assert out[0] == size
+
+
 def test_buffers_have_a_constant_size():
     with pytest.raises(TypingError, match="size of a buffer must be a constant"):
         build(_sized_cpu, "serial")(np.ones(3), np.ones(3))

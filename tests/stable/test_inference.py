@@ -43,6 +43,7 @@ def test_ends_lose_half_the_quantile_of_chi_square_by_reference(name):
     assert (np.diff(found.values) > 0).all() and found.loglik.max() == best.loglik
 
 
+@pytest.mark.slow
 def test_intervals_are_near_those_of_standard_errors_in_large_samples():
     y = ns.stable.rvs(1.5, 0.2, size=5000, rng=5)
     best = ns.stable.fit(y)
@@ -52,6 +53,7 @@ def test_intervals_are_near_those_of_standard_errors_in_large_samples():
         assert [found.lower, found.upper] == pytest.approx([best.params[i] - half, best.params[i] + half], abs=0.1 * half)
 
 
+@pytest.mark.slow
 def test_an_end_may_be_a_bound():
     z = np.random.default_rng(1).normal(size=200)
     found = ns.stable.profile(z, "alpha")

@@ -184,6 +184,7 @@ def test_no_standard_error_of_what_the_cusp_tells(kind):
     assert np.isfinite(fit(x, se=kind).se).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "seeds"), [(0.05, (2, 3, 4)), (0.03, (3,)), (0.02, (1,))])
 def test_bounds_below_a_tenth(alpha, seeds):
     """The width of the cusp is no double: "math domain error". How doubles fall round the mode decides what some fits find."""
