@@ -239,10 +239,13 @@ def _entries(function, dump):
     return _Entries(re.sub(r"[^\w.-]", "_", function.__qualname__), dump)
 
 
-def attach(dispatcher):
-    """Give a dispatcher the kernel pack and the disk cache, if its source is known; returns it."""
+def attach(dispatcher, *, linkable=False):
+    """Give a dispatcher the kernel pack and the disk cache, if its source is known; returns it.
+
+    `linkable`: users' functions may take it as a value of a function type, for which Numba links its bitcode.
+    """
     f = dispatcher.py_func
     if os.path.exists(f.__code__.co_filename) and (folders() or pack()):
-        return numba_internals.cached(dispatcher, _entries)
+        return numba_internals.cached(dispatcher, _entries, linkable)
     numba_internals.load_registries()
     return dispatcher

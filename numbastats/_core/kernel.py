@@ -82,7 +82,7 @@ def _for_the_host(f):
     if f.__closure__ or not f.__module__.startswith("numbastats."):  # of others the digest may miss a callee
         return njit(f, **_SCALAR)
     digest = cache.variant_digest(f, "host", _SCALAR_FLAGS, {})
-    return cache.attach(njit(_renamed(f, f.__globals__, f"{f.__qualname__}__host__{digest}"), **_SCALAR))
+    return cache.attach(njit(_renamed(f, f.__globals__, f"{f.__qualname__}__host__{digest}"), **_SCALAR), linkable=True)
 
 
 def device_function(f=None, *, inline=True):

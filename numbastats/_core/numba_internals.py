@@ -622,9 +622,9 @@ class _Locator:
 
 
 @functools.cache
-def _cache_class(base):
-    """One of Numba's classes of caches, with our files."""
-    objects = "objects" in ACTIVE and base.__module__ == "numba.core.caching"
+def _cache_class(base, linkable):
+    """One of Numba's classes of caches, with our files; without bitcode unless others link with the functions."""
+    objects = "objects" in ACTIVE and base.__module__ == "numba.core.caching" and not linkable
 
     class Implementation(base._impl_class):
         _locator_classes = [_Locator]
@@ -658,7 +658,7 @@ def _cache_class(base):
     return Cache
 
 
-def cached(dispatcher, entries):
+def cached(dispatcher, entries, linkable):
     """Give a dispatcher the disk cache; `entries(function, dump)` makes the object that loads and saves for a function."""
     if "cache" not in ACTIVE:
         dispatcher.enable_caching()
@@ -667,5 +667,5 @@ def cached(dispatcher, entries):
         from numba.cuda.dispatcher import CUDACache as base
     else:
         from numba.core.caching import FunctionCache as base
-    dispatcher._cache = _cache_class(base)(dispatcher.py_func, entries)
+    dispatcher._cache = _cache_class(base, linkable)(dispatcher.py_func, entries)
     return dispatcher

@@ -141,6 +141,20 @@ def test_scalar_functions_are_values_of_function_types():
     assert [call(functions, i, 0.5) for i in range(2)] == pytest.approx([math.exp(0.5), math.erf(0.5)], rel=1e-15)
 
 
+def test_scalar_functions_from_the_disk_are_values_of_function_types(run_python, tmp_path):
+    """Of those that came from the cache there was machine code alone: "library unfit for linking"."""
+    code = """
+import numba
+from numbastats.scalar import elementary
+kind = numba.types.FunctionType(numba.float64(numba.float64))
+elementary.exp(0.5)
+call = numba.njit(numba.float64(kind, numba.float64))(lambda f, x: f(x))
+print(call(elementary.exp, 0.5) == elementary.exp(0.5))
+"""
+    for _ in range(2):
+        assert run_python(code, NUMBA_CACHE_DIR=str(tmp_path)).strip() == "True"
+
+
 def test_kernels_call_their_own_copies_of_functions(monkeypatch):
     """Else a process that compiles a kernel would run other code than one that loads it, and round differently."""
     monkeypatch.setenv("NUMBASTATS_CACHE", "0")
