@@ -145,7 +145,7 @@ def with_another(context, name, machine, defined, needed, *rest):
 numba_internals._rebuilt = with_another
 """
     found, compiled, _ = json.loads(python(folder, lacking + CALLS))
-    assert found == digest and compiled >= 3
+    assert found == digest and compiled >= 2  # of three; a scalar function carries its bitcode
 
 
 def test_two_processes_at_once(copy):
