@@ -381,7 +381,7 @@ def check_kernel(report, kernel):
             edges = not (SIMULATED and dtype_name == "float32")
             inputs, outputs = arguments(make, dtype_name, signature, CHECKED, edges)
             want = [_mapped(np.copy, o) for o in outputs]
-            kernel.serial(*inputs, *want)
+            kernel.serial(*(_mapped(np.copy, a) for a in inputs), *want)  # fits overwrite their data
             on_device(kernel, inputs, outputs)
         except Exception as error:
             report.fail(f"{label}: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[-1]}")
@@ -508,7 +508,7 @@ def large_arguments(kernel, dtype_name, n):
     """Host arguments of check size and resident ones of n values, for the first signature of a dtype; None if it is no map."""
     signature = next(s for d, s in kernel.numba_signatures() if d == dtype_name)
     inputs, outputs = arguments(maker(kernel.name), dtype_name, signature, min(CHECKED, n), edges=False)
-    if any(o.ndim != 1 for o in outputs) or any(
+    if any(o.ndim != 1 for o in _flat(outputs)) or any(
         isinstance(a, np.ndarray) and a.size != min(CHECKED, n) for a in (*inputs, *outputs)
     ):
         return None

@@ -7,6 +7,7 @@ import scipy.special
 import scipy.stats
 
 from numbastats import distributions
+from numbastats.distributions.kernels import fits
 
 from .common import SMOKE, few
 
@@ -100,3 +101,33 @@ class One:
         return distributions.fit(self.x, family).loglik - float(peer.logpdf(self.x, *peer.fit(self.x, **self.options)).sum())
 
     track_loglik_above_scipy.unit = "nats"
+
+
+# --- CUDA ----------------------------------------------------------------------------------------------------------------------
+
+
+def gpu_fit(rng, dtype, n, edges):
+    series = 3 if n < 1000 else 64
+    x = rng.gamma(2.0, 3.0, 40 * series)
+    off, fixed = np.arange(series + 1) * 40, np.full(3, np.nan)
+    inputs = [*(np.array([v]) for v in (fits.GAMMA,)), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
+    widths = (3, 6, 4)
+    return inputs, [*(np.zeros((series, width)) for width in widths), np.zeros(series, np.int64)]
+
+
+GPU_MAKERS = {"distributions.fit": gpu_fit}
+GPU_BOUNDS = {
+    "distributions.fit": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums, of which an equation is solved")
+}
+
+
+def _check_families(report, simulated):
+    """All families of the kernel, on both devices."""
+    for family in ("normal", "lognormal", "gamma", "weibull", "inverse_gaussian", "student_t"):
+        x = data(family, 2 if simulated else 1000, 30)
+        gpu, cpu = (distributions.fit_many(x, family, device=device) for device in ("cuda", "cpu"))
+        if not (np.allclose(gpu.params, cpu.params, rtol=1e-6) and (gpu.status == cpu.status).all()):
+            report.fail(f"distributions.fit_many: {family} differs by {np.nanmax(np.abs(gpu.params - cpu.params)):.1e}")
+
+
+GPU_CHECKS = (_check_families,)

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 
 import numbastats as ns
-from numbastats.stable import table_cache
+from numbastats.stable import kernels, table_cache
 
 from . import datasets
 from .common import Case, Timing, few, interleave
@@ -224,14 +224,13 @@ def _place(rng, n, dtype):
 
 def _points(rng, dtype, n, edges):
     n = min(n, 1 << 16)  # a block per point
-    numbers = [np.zeros(n, dtype), np.zeros(n, dtype)]
-    inputs = [_spread(rng, n, dtype, edges), *_laws(rng, n, dtype), *_place(rng, n, dtype), *numbers]
-    return inputs, [np.zeros(n, dtype)]
+    density = np.zeros(1)
+    return [_spread(rng, n, dtype, edges), *_laws(rng, n, dtype), *_place(rng, n, dtype), density], [np.zeros(n, dtype)]
 
 
 def _values(rng, dtype, n, edges):
     inputs, out = _points(rng, dtype, 24 if n < 1000 else n, edges)
-    return [*inputs[:5], np.full_like(inputs[0], -2.0), inputs[6]], [np.zeros(inputs[0].size, dtype) for _ in range(6)]
+    return [*inputs[:5], np.array([kernels.THREE])], [np.zeros(inputs[0].size, dtype) for _ in range(6)]
 
 
 def _few_points(rng, dtype, n, edges):

@@ -230,11 +230,11 @@ class Gamma(Distribution):
         from scipy.special import gammaln, xlogy
 
         a = self._like(z, "shape")
+        small = xlogy(a - 1.0, z) - z - gammaln(a)
         if np.max(self.shape, initial=0.0) < 10.0:
-            return xlogy(a - 1.0, z) - z - gammaln(a)
+            return small
         large = 0.5 * (np.log(a) - _LOG_2PI) - _stirling(a) - np.log(z) - a * _deviance(z, a)
-        large = np.where(z == 0.0, -math.inf, large)
-        return np.where(a < 10.0, xlogy(a - 1.0, z) - z - gammaln(a), large)
+        return np.where(a < 10.0, small, np.where(z == 0.0, -math.inf, large))
 
     def _cdf(self, z):
         from scipy.special import gammainc
@@ -450,14 +450,15 @@ class Beta(Distribution):
         from scipy.special import betaln, xlog1py, xlogy
 
         a, b = self._like(z, "a", "b")
+        small = xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b)
         if np.max(np.minimum(self.a, self.b), initial=0.0) < 10.0:
-            return xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b)
+            return small
         n = a + b
         rest = 1.0 - z
         large = 0.5 * (np.log(a) + np.log(b / n) - _LOG_2PI) + _stirling(n) - _stirling(a) - _stirling(b)
         large = large - a * _deviance(z, a / n) - b * _deviance(rest, b / n) - np.log(z) - np.log(rest)
         large = np.where((z == 0.0) | (z == 1.0), -math.inf, large)
-        return np.where(np.minimum(a, b) < 10.0, xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b), large)
+        return np.where(np.minimum(a, b) < 10.0, small, large)
 
     def _cdf(self, z):
         from scipy.special import betainc

@@ -104,8 +104,7 @@ class DistributionFit:
     @property
     def distribution(self) -> Distribution:
         """The distribution with these parameters, an object of the class that belongs to the family."""
-        params = {name: NORMAL_DF if name == "df" and value == math.inf else value for name, value in self.params.items()}
-        return CLASSES[self.family](**params)
+        return _distribution(self.family, self.params)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -192,6 +191,16 @@ class DistributionFits:
         )
 
 
+def _distribution(family, params):
+    """The object of a family with parameters by name; NaN for fits that ended outside of the parameters.
+
+    The normal limit of Student's t has many degrees of freedom.
+    """
+    finite = {name: np.where(np.isposinf(value), NORMAL_DF, value) if name == "df" else value for name, value in params.items()}
+    inside = CLASSES[family].in_domain(finite)
+    return CLASSES[family](**{name: np.where(inside, value, math.nan) for name, value in finite.items()})
+
+
 class _Series(NamedTuple):
     x: NDArray[np.float64]  # one after another
     w: NDArray[np.float64] | None
@@ -210,6 +219,11 @@ def _floats(x, name):
     return a.astype(np.float64, copy=False)
 
 
+def _is_ragged(data):
+    """Whether data are series of several lengths, or with keys."""
+    return isinstance(data, Mapping) or (isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1)
+
+
 def _series(data, axis, weights, least):
     """Data as series one after another; every message about shapes."""
     if hasattr(data, "iloc") and hasattr(data, "columns"):
@@ -217,8 +231,7 @@ def _series(data, axis, weights, least):
             f"data is a frame of shape {data.shape}, whose series may be its columns or its rows; pass data.to_numpy() "
             f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1"
         )
-    ragged = isinstance(data, Mapping) or (isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1)
-    if ragged:
+    if _is_ragged(data):
         keys = tuple(data) if isinstance(data, Mapping) else None
         parts = [_floats(a, "a series") for a in (data.values() if isinstance(data, Mapping) else data)]
         wrong = [a.shape for a in parts if a.ndim != 1]
@@ -279,7 +292,7 @@ def _fixed(fixed, family):
 def _in_kernel(s, family, fixed, free, share, device, workers):
     """Runs the kernel over slabs of series."""
     n, model = s.off.size - 1, _MODELS[family]
-    params, info, numbers, status = np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 5)), np.empty(n, np.int64)
+    params, info, numbers, status = np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 4)), np.empty(n, np.int64)
     sizes = np.diff(s.off)
     longest = int(sizes.max(initial=0))
     ones = np.ones(longest)
@@ -304,7 +317,7 @@ def _in_kernel(s, family, fixed, free, share, device, workers):
 def _on_host(s, family, fixed, free, share):
     """One series after another, for families without a kernel."""
     n = s.off.size - 1
-    params, info, numbers = np.full((n, 4), math.nan), np.full((n, 4, 4), math.nan), np.zeros((n, 5))
+    params, info, numbers = np.full((n, 4), math.nan), np.full((n, 4, 4), math.nan), np.zeros((n, 4))
     status = np.zeros(n, np.int64)
     for i in range(n):
         x = s.x[s.off[i] : s.off[i + 1]]
@@ -314,7 +327,7 @@ def _on_host(s, family, fixed, free, share):
         total, apart = w[keep].sum(), w[zero].sum()
         keep &= ~zero
         x, w = x[keep], w[keep]
-        numbers[i] = math.nan, w.sum(), apart / total if total else math.nan, x.size, 0
+        numbers[i] = math.nan, w.sum(), apart / total if total else math.nan, 0
         if total == 0:
             status[i] = k.MISSING
         elif np.isinf(x).any():
@@ -511,55 +524,35 @@ def fitted(cls, x, axis, options):
     if cls.family == "stable":
         return _stable(cls, x, axis, options)
     found = fit_many(x, cls.family, axis=axis, **options)
-    failed = ~np.asarray(found.converged)
+    _tell(found.converged, found.messages)
+    return _distribution(cls.family, {name: found[name] for name in found.names})
+
+
+def _tell(converged, messages):
+    """Warn of fits without a maximum."""
+    failed = ~np.asarray(converged)
     if failed.any():
-        first = np.asarray(found.messages)[failed].flat[0]
+        first = np.asarray(messages)[failed].flat[0]
         warn(f"{failed.sum()} of {failed.size} fits ended without a maximum, the first: {first}", ConvergenceWarning)
-    params = {name: found[name] for name in found.names}
-    if cls.family == "student_t":
-        params["df"] = np.where(np.isinf(params["df"]), NORMAL_DF, params["df"])
-    return cls(**params)
 
 
 def _stable(cls, x, axis, options):
     """The same by the fits of stable distributions."""
     data = np.moveaxis(_floats(x, "x"), axis, -1)
     param = options.get("param", "S0")
-    if data.ndim == 1:
+    if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
+    _tell(found.converged, found.message)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 
-def _standard(family, x, params, q):
+def _standard(distribution, x, q):
     """Normal scores of x: the normal quantile of q + (1 - q) G(x), through the smaller tail."""
-    from scipy import special
+    from scipy.special import ndtri
 
-    a, b = params[0], params[1]
-    if family == "normal":
-        z = (x - a) / b
-        lower, upper = special.ndtr(z), special.ndtr(-z)
-    elif family == "lognormal":
-        z = np.log(x / b) / a
-        lower, upper = special.ndtr(z), special.ndtr(-z)
-    elif family == "gamma":
-        lower, upper = special.gammainc(a, x / b), special.gammaincc(a, x / b)
-    elif family == "weibull":
-        u = (x / b) ** a
-        lower, upper = -np.expm1(-u), np.exp(-u)
-    elif family == "inverse_gaussian":
-        r = np.sqrt(b / x)
-        second = np.exp(2.0 * b / a + special.log_ndtr(-r * (x / a + 1.0)))
-        lower, upper = special.ndtr(r * (x / a - 1.0)) + second, special.ndtr(-r * (x / a - 1.0)) - second
-    else:
-        t = (x - params[1]) / params[2]
-        normal = np.isinf(a)
-        df = np.where(normal, 1.0, a)
-        lower = np.where(normal, special.ndtr(t), special.stdtr(df, t))
-        upper = np.where(normal, special.ndtr(-t), special.stdtr(df, -t))
-    low = q + (1.0 - q) * np.where(x == 0.0, 0.0, lower) if family not in ("normal", "student_t") else q + (1.0 - q) * lower
-    high = (1.0 - q) * upper
-    return np.where(low < 0.5, special.ndtri(low), -special.ndtri(high))
+    low, high = q + (1.0 - q) * distribution.cdf(x), (1.0 - q) * distribution.sf(x)
+    return np.where(low < 0.5, ndtri(low), -ndtri(high))
 
 
 def standardise(
@@ -622,11 +615,11 @@ def standardise(
     where = _checked(family, zeros, device, workers)
     if _MODELS[family].code < 0:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
-    if isinstance(x, list | tuple | Mapping) and len({np.shape(a) for a in (x.values() if isinstance(x, Mapping) else x)}) > 1:
+    if _is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
-    known = _fixed(None, family)
+    known, names = _fixed(None, family), _MODELS[family].names
     s = _series(x, axis, None, known[1] + 1)
-    count, length = math.prod(s.shape), s.x.size // max(1, math.prod(s.shape))
+    count, length = math.prod(s.shape), np.shape(x)[axis]
     z = np.empty((count, length))
     step = max(1, _SLAB // max(1, length))
     for lo in range(0, count, step):
@@ -634,10 +627,7 @@ def standardise(
         rows = s.x[lo * length : hi * length]
         part = _Series(rows, None, np.arange(hi - lo + 1, dtype=np.int64) * length, (hi - lo,), None)
         params, _info, numbers, _status = _in_kernel(part, family, known[0], known[1], zeros == "share", where, workers)
+        found = _distribution(family, {name: params[:, i, None] for i, name in enumerate(names)})
         with np.errstate(all="ignore"):
-            columns = [params[:, i, None] for i in range(params.shape[1])]
-            share = numbers[:, k.ZEROS, None]
-            z[lo:hi] = _standard(family, rows.reshape(hi - lo, length), columns, share)
-    shape = _floats(x, "x").shape
-    order = np.moveaxis(np.empty(shape, np.bool_), axis, -1).shape
-    return np.ascontiguousarray(np.moveaxis(z.reshape(order), -1, axis))
+            z[lo:hi] = _standard(found, rows.reshape(hi - lo, length), numbers[:, k.ZEROS, None])
+    return np.ascontiguousarray(np.moveaxis(z.reshape(*s.shape, length), -1, axis))

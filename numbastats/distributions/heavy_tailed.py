@@ -71,10 +71,7 @@ class StudentT(Distribution):
             )
         x = x if device_kind(x) else as_host(x)
         at = x if name in ("ppf", "isf") else (x - self.loc) / self.scale
-        value = getattr(student_t, name)(at, self.df, **options)
-        if name in ("ppf", "isf"):
-            return self.loc + self.scale * value
-        return value / self.scale if name == "pdf" else value - np.log(self.scale) if name == "logpdf" else value
+        return self._in_units(name, getattr(student_t, name)(at, self.df, **options))
 
     def _of_student(self, name, z):
         return getattr(student_t, name)(np.asarray(z, order="C"), self.df, device="cpu")
@@ -251,16 +248,13 @@ class GeneralizedHyperbolic(Distribution):
             part, some = self._selected(deep), p[deep]
             start = part._values("isf" if upper else "ppf", np.full(some.shape, 1e-15))
             known = np.isfinite(start)
-            start = np.where(known, start, part._batch_mean(some.shape))
+            start = np.where(known, start, np.broadcast_to(part.mean(), some.shape))
             tail = part._logsf if upper else part._logcdf
             value[deep] = inverse(tail, part._logpdf, np.log(some), start, upper, False)
         return value
 
     def _kink(self):
         return self.mu
-
-    def _batch_mean(self, shape):
-        return np.broadcast_to(self.mean(), shape)
 
     def mean(self) -> Any:
         """Mean."""

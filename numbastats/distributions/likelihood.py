@@ -157,6 +157,12 @@ def _newton(family, x, w, mass, p, free, tied):
     return p, ll, hess, passes, status
 
 
+def _centre_and_spread(x):
+    """The median, and the quartile distance in standard deviations of a normal distribution, else the standard deviation."""
+    low, centre, high = np.quantile(x, [0.25, 0.5, 0.75])
+    return float(centre), float((high - low) / 1.35) or float(np.std(x))
+
+
 def climb(family, x, w, fixed):
     """Maximum likelihood from three starts.
 
@@ -172,10 +178,7 @@ def climb(family, x, w, fixed):
     -------
     params, loglik, information, passes, status
     """
-    low, centre, high = np.quantile(x, [0.25, 0.5, 0.75])
-    spread = (high - low) / 1.35
-    spread = float(spread if spread > 0.0 else np.std(x))
-    centre = float(centre)
+    centre, spread = _centre_and_spread(x)
     units = np.array([1 / spread, 1 / spread, spread, spread])
     shift = np.array([0.0, 0.0, 0.0, centre])
     inner = (fixed - shift) / units
@@ -208,17 +211,16 @@ def variance_gamma_climb(x, w, fixed):
 
     from numbastats.distributions.hyperbolic import variance_gamma
 
-    low, centre, high = np.quantile(x, [0.25, 0.5, 0.75])
-    spread = float((high - low) / 1.35) or float(np.std(x))
+    centre, spread = _centre_and_spread(x)
     units = np.array([1.0, 1 / spread, 1 / spread, spread])
-    shift = np.array([0.0, 0.0, 0.0, float(centre)])
-    known, y, mass = np.isfinite(fixed), (x - float(centre)) / spread, float(w.sum())
+    shift = np.array([0.0, 0.0, 0.0, centre])
+    known, y, mass = np.isfinite(fixed), (x - centre) / spread, float(w.sum())
     free = np.flatnonzero(~known)
     inner = (fixed - shift) / units
     evaluations = 0
 
     def natural(theta):
-        full = np.where(known, 0.0, 0.0)
+        full = np.zeros(4)
         full[free] = theta
         lam = 0.51 + math.exp(min(full[0], 12.0))
         alpha = math.exp(min(full[1], 12.0))
@@ -227,11 +229,13 @@ def variance_gamma_climb(x, w, fixed):
             alpha, beta = abs(inner[2]) + alpha, inner[2]
         return np.where(known, inner, [lam, alpha, beta, full[3]])
 
+    def total(values):
+        return float(w @ variance_gamma.logpdf(y, *values, device="cpu", workers=1))
+
     def loss(theta):
         nonlocal evaluations
         evaluations += 1
-        p = natural(theta)
-        value = float(w @ variance_gamma.logpdf(y, *p, device="cpu", workers=1))
+        value = total(natural(theta))
         return -value / mass if math.isfinite(value) else 1e10
 
     best = None
@@ -242,18 +246,14 @@ def variance_gamma_climb(x, w, fixed):
         if best is None or found.fun < best.fun:
             best = found
     p = natural(best.x)
-
-    def total(values):
-        return float(w @ variance_gamma.logpdf(y, *values, device="cpu", workers=1))
-
     information = np.full((4, 4), math.nan)
     if p[0] > 1.5 and np.all(np.isfinite(p)):  # below, the density has a kink at mu
         h = 1e-4 * np.maximum(np.abs(p), 0.1)
         E = np.diag(h)
         for i in range(4):
-            for j in range(4):
+            for j in range(i + 1):
                 four = [total(p + s * E[i] + t * E[j]) * s * t for s in (1, -1) for t in (1, -1)]
-                information[i, j] = -sum(four) / (4 * h[i] * h[j])
+                information[i, j] = information[j, i] = -sum(four) / (4 * h[i] * h[j])
     information /= np.outer(units, units)
     status = codes.OK if best.success else codes.MAX_ITER
     if not known[0] and p[0] < 0.5101:

@@ -81,6 +81,11 @@ class Distribution:
             positive = name in cls._positive
             yield name, (value > 0.0) & (value < math.inf) if positive else np.isfinite(value), "> 0" if positive else "finite"
 
+    @classmethod
+    def in_domain(cls, values):
+        """Whether parameters by name are those of a distribution, elementwise; NaN are not."""
+        return functools.reduce(np.logical_and, [holds for _, holds, _ in cls._refusals(values)])
+
     def _standard(self):
         """Values of the shape parameters of the standard form."""
         return tuple(getattr(self, name) for name in self._scipy_shapes)
@@ -220,9 +225,13 @@ class Distribution:
 
     def _at(self, name, x):
         """One function at float64 points of the result's shape."""
+        value = self._quantile(name, x) if name in ("ppf", "isf") else self._of_z(name, (x - self.loc) / self.scale)
+        return self._in_units(name, value)
+
+    def _in_units(self, name, value):
+        """A value of the standard form in the units of x."""
         if name in ("ppf", "isf"):
-            return self.loc + self.scale * self._quantile(name, x)
-        value = self._of_z(name, (x - self.loc) / self.scale)
+            return self.loc + self.scale * value
         return value / self.scale if name == "pdf" else value - np.log(self.scale) if name == "logpdf" else value
 
     def _of_z(self, name, z):
@@ -723,7 +732,7 @@ def scipy_family(cls):
 
     def allowed(self, *shapes):
         values = dict(zip(cls.names, map(np.asarray, cls._of_standard(*shapes)), strict=True))
-        return functools.reduce(np.logical_and, [holds for _, holds, _ in cls._refusals(values)])
+        return cls.in_domain(values)
 
     def standard(shapes):
         """The distribution of standard form; NaN for shapes outside the domain, as SciPy expects."""

@@ -18,7 +18,6 @@ from numbastats.scalar import special
 
 __all__ = [
     "CONSTANT",
-    "COUNT",
     "DEGENERATE",
     "FEW",
     "FIT",
@@ -42,7 +41,7 @@ __all__ = [
 
 NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
 OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINITE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-LOGLIK, MASS, ZEROS, COUNT, PASSES = 0, 1, 2, 3, 4  # columns of `numbers`
+LOGLIK, MASS, ZEROS, PASSES = 0, 1, 2, 3  # columns of `numbers`
 
 _LOG_2PI = 1.8378770664093453
 _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
@@ -72,7 +71,6 @@ def _pack(x, w, weighted, share, numbers):
                 n += 1
     numbers[MASS] = mass
     numbers[ZEROS] = zeros / (zeros + mass) if zeros + mass > 0.0 else math.nan
-    numbers[COUNT] = n
     return n, least, most, finite
 
 
