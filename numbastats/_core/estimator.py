@@ -39,6 +39,10 @@ class Estimator:
         if "__init__" in vars(cls):
             cls.__init__ = names_ours(cls.__init__)
 
+    def _store(self, given):
+        """Store the arguments of a constructor, which are its `locals()`."""
+        vars(self).update({name: value for name, value in given.items() if name not in ("self", "__class__")})
+
     def __repr__(self) -> str:
         defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
         changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and not np.array_equal(v, defaults[n])}

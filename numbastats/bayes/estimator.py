@@ -723,13 +723,7 @@ class HorseshoeClassifier(_Classifier):
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
-        self.response, self.prior = response, prior
-        self.tau_scale, self.tau, self.slab = tau_scale, tau, slab
-        self.fit_intercept, self.intercept_scale, self.sampler = fit_intercept, intercept_scale, sampler
-        self.chains, self.warmup, self.draws, self.thin, self.keep = chains, warmup, draws, thin, keep
-        self.inner_sweeps, self.standardize = inner_sweeps, standardize
-        self.callback, self.callback_every = callback, callback_every
-        self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
+        self._store(locals())
 
     def fit(
         self,
@@ -877,13 +871,7 @@ class HorseshoeRegression(_Regression):
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
-        self.response, self.prior = response, prior
-        self.tau_scale, self.tau, self.slab = tau_scale, tau, slab
-        self.fit_intercept, self.intercept_scale, self.sampler = fit_intercept, intercept_scale, sampler
-        self.chains, self.warmup, self.draws, self.thin, self.keep = chains, warmup, draws, thin, keep
-        self.inner_sweeps, self.standardize = inner_sweeps, standardize
-        self.callback, self.callback_every = callback, callback_every
-        self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
+        self._store(locals())
 
     def fit(
         self,
@@ -927,9 +915,10 @@ class HorseshoeRegression(_Regression):
         signs = np.ones(n, np.int8)
         if self.response == "poisson":
             return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=y)
-        level, size = arguments.level_and_size(y if offset is None else y - offset, weights, options)
-        z = (y if offset is None else y - offset) - level
-        return Outcomes(signs, facts=facts_of_rows(weights, None, z / size), outcomes=y, level=level, size=size)
+        rest = y if offset is None else y - offset
+        level, size = arguments.level_and_size(rest, weights, options)
+        facts = facts_of_rows(weights, None, (rest - level) / size)
+        return Outcomes(signs, facts=facts, outcomes=y, level=level, size=size)
 
     def _likelihood_outcomes(self, y, n):
         return arguments.outcomes_as_numbers(y, n, dataclasses.replace(self._options, fit_intercept=False))
@@ -1183,12 +1172,7 @@ class BayesProbit(_Classifier):
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
-        self.prior, self.tau_scale, self.tau, self.slab = prior, tau_scale, tau, slab
-        self.fit_intercept, self.intercept_scale, self.sampler = fit_intercept, intercept_scale, sampler
-        self.chains, self.warmup, self.draws, self.thin, self.keep = chains, warmup, draws, thin, keep
-        self.inner_sweeps, self.standardize, self.quantize = inner_sweeps, standardize, quantize
-        self.callback, self.callback_every = callback, callback_every
-        self.dtype, self.device, self.workers, self.rng = dtype, device, workers, rng
+        self._store(locals())
 
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.

@@ -176,13 +176,15 @@ def summary(x, names, prob):
 
 def log_likelihoods(draws, X, outcomes, workers=None, *, response="probit", offset=None):
     """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
+    from scipy.special import gammaln
+
     for part, m in predictors(draws, X, offset=offset):
         y = outcomes[part, None]
         if response == "gaussian":
             log_sigma = draws["log_sigma"].reshape(-1)
             yield -0.5 * ((y - m) * np.exp(-log_sigma)) ** 2 - log_sigma - 0.5 * math.log(2.0 * math.pi)
         elif response == "poisson":
-            yield y * m - np.exp(m) - np.array([math.lgamma(v + 1.0) for v in y[:, 0]])[:, None]
+            yield y * m - np.exp(m) - gammaln(y + 1.0)
         else:
             yield _log_probability(response, workers)(m * y)
 

@@ -407,10 +407,9 @@ def at_samples(
     >>> ns.kde.at_samples(x, h=1.0, sigma="identity", leave_one_out=True).tolist()[2]
     0.0
     """
-    unknown = set(options) - MATRIX_OPTIONS - {"boundary", "adaptive", "device"}
-    if unknown:
-        names = sorted(MATRIX_OPTIONS | {"boundary", "adaptive", "device"})
-        raise TypeError(f"at_samples got unknown keywords {sorted(unknown)}; beside its own it takes {names}")
+    known = MATRIX_OPTIONS | {"boundary", "adaptive", "device"}
+    if unknown := set(options) - known:
+        raise TypeError(f"at_samples got unknown keywords {sorted(unknown)}; beside its own it takes {sorted(known)}")
     device = options.pop("device", None)
     e = estimate(samples, options.pop("weights", None), options)
     if not leave_one_out:

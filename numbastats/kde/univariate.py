@@ -29,6 +29,10 @@ class Line:
         self.model = model
         _, self.lo, self.hi = boundary.get(0, ("", -math.inf, math.inf))
         self.walls = bool(boundary)
+        by = np.argsort(model.x[:, 0])
+        self.samples = model.x[by, 0]
+        weights = np.ones(len(by)) if model.weights is None else model.weights[by]
+        self.share = np.cumsum(weights) / weights.sum()
         self.parts = []
         for part, _ in passes:
             by = np.argsort(part.x[:, 0])
@@ -77,10 +81,8 @@ class Line:
         result = np.where(p == 0, first if sign > 0 else last, np.where(p == 1, last if sign > 0 else first, math.nan))
         todo = np.flatnonzero((p > 0) & (p < 1))
         lo, hi, wanted = np.full(len(todo), first), np.full(len(todo), last), p[todo]
-        at = np.sort(self.model.x[:, 0]) if self.model.weights is None else self.model.x[np.argsort(self.model.x[:, 0]), 0]
-        w = np.ones(len(at)) if self.model.weights is None else self.model.weights[np.argsort(self.model.x[:, 0])]
-        share = np.cumsum(w) / w.sum()
-        x = at[np.minimum(np.searchsorted(share, wanted if sign > 0 else 1 - wanted), len(at) - 1)]
+        place = np.searchsorted(self.share, wanted if sign > 0 else 1 - wanted)
+        x = self.samples[np.minimum(place, len(self.samples) - 1)]
         x, width = np.clip(x, first, last), hi - lo
         for step in range(STEPS):
             if not len(todo):

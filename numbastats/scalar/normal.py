@@ -25,6 +25,7 @@ __all__ = ["erfcinv", "erfinv", "ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_
 
 _C = 1.1875  # three significant bits: sums with it lose nothing that matters
 LN2, LN2_LO = 0.6931471805599453, 2.3190468138462996e-17
+_SQRT_HALF = 0.7071067811865476
 
 # log 2 minus its rounding to the type of x
 _ln2_rest = by_dtype(device_function(lambda x: 2.3190468138462996e-17), device_function(lambda x: np.float32(-1.9046543e-09)))
@@ -481,7 +482,8 @@ def erfinv(x):
     T = type(x)
     t = abs(x)
     v = -log1p(-t)
-    z = r_form(v if t < T(1.0) else T(1.0), T(math.sqrt((v if t < T(1.0) else T(1.0)) + T(LN2))))
+    v = v if t < T(1.0) else T(1.0)
+    z = r_form(v, T(math.sqrt(v + T(LN2))))
     z = T(_SQRT_HALF) * z if t < T(1.0) else (T(np.inf) if t == T(1.0) else T(np.nan))
     return T(math.copysign(z, x))
 
@@ -499,6 +501,3 @@ def erfcinv(y):
     z = T(_SQRT_HALF) * r_form(v, T(math.sqrt(v + T(LN2))))
     z = z if proper else (T(np.inf) if t == T(0.0) else T(np.nan))
     return z if y < rest else -z
-
-
-_SQRT_HALF = 0.7071067811865476

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
-from numbastats._core.errors import ConvergenceWarning, names_ours
+from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats.stable.arguments import check_draws, check_level, check_likeliest, observations, profile_options, range_of
 from numbastats.stable.estimator import StableFit
 from numbastats.stable.fitting import FitMethod, fit, fit_many
@@ -108,34 +108,31 @@ def profile(x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit |
     index, fixed, options = profile_options(name, options)
     check_level(level)
     best = fit(x, **options, fixed=fixed) if found is None else check_likeliest(found)
-    tried = {float(best.params[index]): best.loglik}
-    near = {float(best.params[index]): best.params}
+    estimate = float(best.params[index])
+    tried = {estimate: best}  # the fit with each value
 
     def drop(value):
         """Root of twice the loss of log-likelihood with the parameter held at a value, which is nearly straight in the value."""
         if value not in tried:
-            start = near[min(near, key=lambda v: abs(v - value))].copy()
+            start = tried[min(tried, key=lambda v: abs(v - value))].params.copy()
             start[index] = value
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # judged by the likelihood
-                held = fit(x, **options, fixed={**fixed, name: value}, start=start)
-            tried[value], near[value] = held.loglik, held.params
-        return math.sqrt(max(2.0 * (best.loglik - tried[value]), 0.0))
+                tried[value] = fit(x, **options, fixed={**fixed, name: value}, start=start)
+        return math.sqrt(max(2.0 * (best.loglik - tried[value].loglik), 0.0))
 
     limit = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)  # root of the quantile of chi-square, 1 degree of freedom
-    estimate, said, ends = float(best.params[index]), [], []
+    said, ends = [], []
     for sign, bound in zip((-1.0, 1.0), range_of(name, options.get("bounds")), strict=True):
         end, why = _crossing(drop, estimate, sign, bound, limit, _step(best, index, limit))
         ends.append(end)
         said += [why] if why else []
-    if max(tried.values()) > best.loglik + 1e-3:
-        value = max(tried, key=lambda v: tried[v])
-        said.append(
-            f"not the maximum: with {name}={value:.6g} held the log-likelihood is {tried[value] - best.loglik:.3g} larger"
-        )
-        warnings.warn(f"profile: {said[-1]}; pass found=fit(x, start=...)", ConvergenceWarning, stacklevel=3)
     values = np.array(sorted(tried))
-    loglik = np.array([tried[v] for v in values])
+    loglik = np.array([tried[v].loglik for v in values])
+    more = loglik.max() - best.loglik
+    if more > 1e-3:
+        said.append(f"not the maximum: with {name}={values[loglik.argmax()]:.6g} held the log-likelihood is {more:.3g} larger")
+        warn(f"profile: {said[-1]}; pass found=fit(x, start=...)", ConvergenceWarning)
     return ProfileInterval(name, estimate, ends[0], ends[1], level, values, loglik, "; ".join(said) or "ok")
 
 
@@ -148,9 +145,9 @@ def _step(best, index, limit):
 
 def _crossing(drop, estimate, sign, bound, limit, step):
     """Where the loss reaches the limit on one side, and why that is not a crossing where it is none."""
-    inside, below = estimate, 0.0
+    inside, below, side = estimate, 0.0, "lower" if sign < 0 else "upper"
     if estimate == bound:
-        return bound, f"{'lower' if sign < 0 else 'upper'} end is the bound {bound:g}"
+        return bound, f"{side} end is the bound {bound:g}"
     for _ in range(60):
         outside = sign * min(sign * (estimate + sign * step), sign * bound)
         if outside == bound == 0.0:  # of a scale: approached, not reached
@@ -159,11 +156,11 @@ def _crossing(drop, estimate, sign, bound, limit, step):
         if above >= limit:
             break
         if outside == bound:
-            return bound, f"{'lower' if sign < 0 else 'upper'} end is the bound {bound:g}"
+            return bound, f"{side} end is the bound {bound:g}"
         inside, below = outside, above
         step *= 2.0
     else:
-        return outside, f"{'lower' if sign < 0 else 'upper'} end is the last value tried"
+        return outside, f"{side} end is the last value tried"
     for i in range(60):
         share = 0.5 if i % 4 == 3 or not math.isfinite(above) else (limit - below) / (above - below)
         middle = inside + min(max(share, 0.02), 0.98) * (outside - inside)

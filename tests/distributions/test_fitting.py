@@ -364,6 +364,10 @@ def test_limits_and_failures_of_classes():
     with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits ended without a maximum, the first: values outside") as said:
         batch = ns.distributions.Gamma.fit([[1.0, -2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0]])
     assert np.isnan(batch.shape[0]) and np.isfinite(batch.sf(1.0)[1]) and said[0].filename == __file__
+    pole = np.r_[np.ones(30), 2.0, 3.0]  # the likelihood has no bound
+    with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits"):
+        batch = ns.distributions.StudentT.fit(np.stack([pole, np.random.default_rng(1).standard_t(3.0, 32)]))
+    assert np.isfinite(batch.sf(1.0)[1])
     with pytest.raises(ValueError, match="use one of 'normal'"):
         ns.distributions.Beta.fit([0.1, 0.2, 0.3])
 
@@ -373,3 +377,5 @@ def test_stable_distributions_fit_by_their_own_functions():
     batch = ns.distributions.Stable.fit(x, param="S1")
     assert batch.alpha.tolist() == ns.stable.fit_many(x, param="S1").params[:, 0].tolist() and batch.param == "S1"
     assert ns.distributions.Stable.fit(x[0]).alpha == ns.stable.fit(x[0]).params[0]
+    with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits ended without a maximum, the first: .*no spread"):
+        ns.distributions.Stable.fit(np.stack([np.zeros(20), x[0, :20]]), method="quantile")

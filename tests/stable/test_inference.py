@@ -81,8 +81,9 @@ def test_coverage():
 
 def test_a_likelier_point_is_told():
     best = dataclasses.replace(ns.stable.fit(x), loglik=ns.stable.fit(x).loglik - 5.0)
-    with pytest.warns(ns.ConvergenceWarning, match="not the maximum"):
+    with pytest.warns(ns.ConvergenceWarning, match="not the maximum") as told:
         assert "log-likelihood" in ns.stable.profile(x, "beta", found=best).message
+    assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize("statistic", ["anderson-darling", "cramer-von-mises", "kolmogorov-smirnov"])
