@@ -22,25 +22,23 @@ def run(rows, folder):
     """Stable distribution of daily returns."""
     returns = daily_returns()
     found, seconds = best_of(lambda: ns.stable.fit(returns), 1 if SMOKE else 3)
-    alpha, beta = found.params[:2]
-    error = found.se
+    (alpha, beta), error = found.params[:2], found.se
     dist = found.distribution
     result = f"alpha {alpha:.3f} +- {error[0]:.3f}, beta {beta:+.2f} +- {error[1]:.2f}"
     rows.append((f"{returns.size:,} daily returns, stable fit (ML)", result, seconds, None, None))
     others = fitted_distributions()
-    likelihood = {"stable": (dist.loglik(returns), 4)} | {name: (d.loglik, d.parameters) for name, d in others.items()}
-    information = {name: 2 * k - 2 * value for name, (value, k) in likelihood.items()}
+    information = {"stable": 2 * 4 - 2 * found.loglik} | {name: fit.aic for name, fit in others.items()}
     ranked = sorted(information, key=information.get)
-    above = likelihood["stable"][0] - likelihood["normal"][0]
+    above = found.loglik - others["normal"].loglik
     rows.append(("  log-likelihood above the fitted normal's", f"{above:+.0f}", None, None, None))
     text = ", ".join(f"{name} {information[name] - information[ranked[0]]:+.0f}" for name in ranked)
     rows.append((f"  AIC above the best, {ranked[0]}", text, None, None, None))
-    test = scipy.stats.kstest(returns, dist.cdf)
-    text = f"distance {test.statistic:.3f}, p at most {test.pvalue:.2g}"  # at most, for the parameters are estimated
-    rows.append(("  Kolmogorov-Smirnov test of the stable fit", text, None, None, None))
+    test, seconds = timed(lambda: ns.stable.goodness(returns, method="quantile", draws=19 if SMOKE else 199, rng=1))
+    text = f"A2 = {test.statistic:.2f}, p = {test.pvalue:.3f} of {test.simulated.size} simulated and fitted samples"
+    rows.append(("  Anderson-Darling test of a stable distribution", text, seconds, None, None))
     seen = int(np.sum(returns < -LOSS))
-    tails = {"stable": dist.cdf} | {name: d.cdf for name, d in others.items()}
-    expected = ", ".join(f"{name} {returns.size * float(tails[name](-LOSS)):.2g}" for name in ranked)
+    fitted = {"stable": dist} | {name: fit.distribution for name, fit in others.items()}
+    expected = ", ".join(f"{name} {returns.size * float(fitted[name].cdf(-LOSS)):.2g}" for name in ranked)
     rows.append((f"  days with a loss above {LOSS:.0f} %: {seen} seen; expected", expected, None, None, None))
 
     density, seconds = best_of(lambda: dist.pdf(returns, workers=1), 5)
@@ -54,22 +52,11 @@ def run(rows, folder):
     rows.append((what, text, seconds, f"SciPy (per value, of {few.size})", ratio))
 
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), constrained_layout=True)
-    grid = np.linspace(-6, 6, 601)
-    best = ranked[0]
-    axes[0].hist(returns, bins=np.linspace(-6, 6, 121), density=True, color="0.85")
-    axes[0].plot(grid, dist.pdf(grid), label=f"stable, alpha = {alpha:.2f}")
-    for name, style in ((best, "-."), ("normal", "--")):
-        if name in others:
-            axes[0].plot(grid, np.gradient(others[name].cdf(grid), grid), style, label=f"{name}, maximum likelihood")
-    axes[0].set(xlabel="daily return, %", ylabel="density", title="S&P 500, daily returns 1999-2018")
-    losses = np.sort(-returns[returns < 0])
-    axes[1].loglog(losses, 1 - (np.arange(losses.size) + (returns >= 0).sum()) / returns.size, ".", ms=3, label="data")
-    far = np.logspace(-1, 1.3, 100)
-    for name, style in (("stable", "-"), (best, "-."), ("normal", "--")):
-        axes[1].loglog(far, tails[name](-far), style, label=name)
-    axes[1].set(xlabel="loss, %", ylabel="probability of a larger one", ylim=(1e-5, 1))
-    for axis in axes:
-        axis.legend(frameon=False)
+    shown = {name: fitted[name] for name in dict.fromkeys(("stable", ranked[0], "normal"))}
+    ns.plot.density(returns, shown, ax=axes[0])
+    axes[0].set(xlabel="daily return, %", title="S&P 500, daily returns 1999-2018")
+    ns.plot.tail(returns, shown, side="lower", ax=axes[1])
+    axes[1].set(xlabel="daily loss, %", ylabel="share of days with a larger loss", ylim=(1e-5, 1))
     figure.savefig(folder / "tour_stable.png", dpi=120)
     plt.close(figure)
 

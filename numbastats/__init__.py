@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numbastats import bayes, distributions, interop, kde, mixture, quantile, random, scalar, stable, testing
+    from numbastats import bayes, distributions, interop, kde, mixture, plot, quantile, random, scalar, stable, testing
 
 _import_lock = threading.RLock()
 
@@ -43,7 +43,7 @@ with _importing():
 
 __version__ = "0.1.0"
 
-_LAZY = ("bayes", "distributions", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable", "testing")
+_LAZY = ("bayes", "distributions", "interop", "kde", "mixture", "plot", "quantile", "random", "scalar", "stable", "testing")
 
 __all__ = [
     "ConvergenceWarning",
@@ -56,6 +56,7 @@ __all__ = [
     "interop",
     "kde",
     "mixture",
+    "plot",
     "quantile",
     "random",
     "scalar",

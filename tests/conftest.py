@@ -41,6 +41,14 @@ collect_ignore = [
 ]  # programs, not tests: --doctest-modules would import them
 
 
+@pytest.hookimpl(tryfirst=True)  # before the choice of tests by their marks
+def pytest_collection_modifyitems(items):
+    """In the simulator a thread of the GPU is a thread of Python: what takes long there is slow there only."""
+    for item in items:
+        if not REAL and item.get_closest_marker("slow_in_simulator") and item.callspec.params.get("device") == "cuda":
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(params=list(DEVICES))
 def device(request, monkeypatch):
     """Keyword arguments that send a public function to one twin, whatever the size of its input."""

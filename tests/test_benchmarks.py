@@ -73,6 +73,7 @@ assert not missing, f"add {missing} to asv_benchmarks/benchmarks/datasets.py"
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_readme_table(environment, tmp_path):
     code = """
 import sys, pathlib

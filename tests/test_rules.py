@@ -55,6 +55,7 @@ CORE_FILES = {
     "packs.py",
     "parallel.py",
     "random.py",
+    "results.py",
     "warmup.py",
 }
 

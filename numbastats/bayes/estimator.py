@@ -18,6 +18,7 @@ from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
 from numbastats._core.random import key_words, normalise_rng
+from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
@@ -263,7 +264,7 @@ class _Regression(Estimator):
 
     # --- reports ---
 
-    def summary(self, prob: float = 0.9) -> dict[str, NDArray[Any]]:
+    def summary(self, prob: float = 0.9) -> Table:
         """Posterior mean, standard deviation, interval and convergence of every coefficient.
 
         Parameters
@@ -273,8 +274,9 @@ class _Regression(Estimator):
 
         Returns
         -------
-        dict
-            Arrays by name: "name", "mean", "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse".
+        Table
+            A dict of arrays by name, which prints as a table and has `to_frame`: "name", "mean",
+            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse".
 
         Raises
         ------

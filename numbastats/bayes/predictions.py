@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.elementwise import elementwise
+from numbastats._core.results import Table
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows
@@ -157,7 +158,7 @@ def summary(x, names, prob):
     flat = x.reshape(-1, x.shape[2])
     unit = unit_of(flat)
     lower, upper = np.quantile(flat, [0.5 - 0.5 * prob, 0.5 + 0.5 * prob], axis=0)
-    return {
+    columns = {
         "name": np.array(names),
         "mean": flat.mean(axis=0),
         "sd": unit * (flat / unit).std(axis=0, ddof=1),
@@ -169,6 +170,7 @@ def summary(x, names, prob):
         "ess_tail": ess_tail(x),
         "mcse": mcse(x),
     }
+    return Table(columns)
 
 
 # --- criteria -----------------------------------------------------------------------------------------------------------

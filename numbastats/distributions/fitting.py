@@ -16,6 +16,7 @@ from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
+from numbastats._core.results import Result, Table, estimates
 from numbastats.distributions import likelihood
 from numbastats.distributions.elementary import Gamma, InverseGaussian, Lognormal, Normal, Weibull
 from numbastats.distributions.heavy_tailed import NIG, Hyperbolic, StudentT, VarianceGamma
@@ -64,9 +65,9 @@ _MESSAGES = {
 }
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class DistributionFit:
-    """A distribution fitted to one series.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class DistributionFit(Result):
+    """A distribution fitted to one series; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
     ----------
@@ -106,9 +107,22 @@ class DistributionFit:
         """The distribution with these parameters, an object of the class that belongs to the family."""
         return _distribution(self.family, self.params)
 
+    def _headline(self) -> str:
+        return f'family "{self.family}", {self.n_obs:g} values, log-likelihood {self.loglik:.8g}, {self.message}'
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class DistributionFits:
+    def summary(self) -> Table:
+        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+
+        Returns
+        -------
+        Table
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
+        """
+        return estimates(list(self.params), list(self.params.values()), list(self.stderr.values()))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class DistributionFits(Result):
     """A family fitted to many series; ``fits["scale"]`` is an array of one parameter, ``fits.one(i)`` a `DistributionFit`.
 
     Attributes
@@ -165,6 +179,25 @@ class DistributionFits:
         """Bayesian criterion of Schwarz."""
         with np.errstate(divide="ignore"):
             return self.free * np.log(self.n_obs) - 2.0 * self.loglik
+
+    def _headline(self) -> str:
+        shape, converged = self.loglik.shape, int(self.converged.sum())
+        return f'family "{self.family}", {self.loglik.size} series of shape {shape}, {converged} converged'
+
+    def summary(self) -> Table:
+        """A row for each series, in the order of the flattened batch.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the series have keys), the parameters, "se_" with their names, "loglik", "n_obs",
+            "zeros" and "converged".
+        """
+        columns: dict[str, Any] = {} if self.keys is None else {"key": np.array([str(key) for key in self.keys])}
+        for prefix, values in (("", self.params), ("se_", self.stderr)):
+            columns |= {f"{prefix}{name}": values[..., j].ravel() for j, name in enumerate(self.names)}
+        rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged")}
+        return Table(columns | rest)
 
     def one(self, index: Any) -> DistributionFit:
         """The fit of one series, by its index (or key)."""

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice, index_of
+from numbastats._core.results import Result, Table, estimates
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
+from numbastats.stable.arguments import NAMES
 
 __all__ = ["Stable", "StableFit", "StableFits"]
 
@@ -198,9 +200,9 @@ class Stable:
         return float(table_cache.table(self.alpha, self.beta).certificate) if 0.1 <= self.alpha < 2.0 else 0.0
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class StableFit:
-    """Result of a fit.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class StableFit(Result):
+    """Result of a fit; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
     ----------
@@ -239,9 +241,23 @@ class StableFit:
         alpha, beta, loc, scale = self.params
         return Stable(alpha, beta, loc, scale, param=self.param)
 
+    def _headline(self) -> str:
+        likelihood = f"log-likelihood {self.loglik:.8g}, " if np.isfinite(self.loglik) else ""
+        return f'method "{self.method}", {self.param}, {likelihood}{self.message}'
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class StableFits:
+    def summary(self) -> Table:
+        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+
+        Returns
+        -------
+        Table
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
+        """
+        return estimates(NAMES, self.params, self.se)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class StableFits(Result):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
@@ -267,3 +283,18 @@ class StableFits:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
         return StableFit(**one)
+
+    def _headline(self) -> str:
+        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged'
+
+    def summary(self) -> Table:
+        """A row for each data set.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "alpha", "beta", "loc", "scale", "se_alpha" ..., "loglik" and "converged".
+        """
+        columns = dict(zip(NAMES, self.params.T, strict=True))
+        columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
+        return Table(columns | {"loglik": self.loglik, "converged": self.converged})

@@ -46,8 +46,8 @@ class ProfileInterval:
     lower: float
     upper: float
     level: float
-    values: NDArray[np.float64]
-    loglik: NDArray[np.float64]
+    values: NDArray[np.float64] = dataclasses.field(repr=False)
+    loglik: NDArray[np.float64] = dataclasses.field(repr=False)
     message: str
 
 
@@ -195,8 +195,8 @@ class GoodnessOfFit:
     name: str
     statistic: float
     pvalue: float
-    simulated: NDArray[np.float64]
-    fit: StableFit
+    simulated: NDArray[np.float64] = dataclasses.field(repr=False)
+    fit: StableFit = dataclasses.field(repr=False)
     failed: int
 
 

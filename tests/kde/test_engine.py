@@ -220,6 +220,7 @@ def test_gradient_of_tiny_supports(device):
                     kde.grid(x, [axis], method=method, **options)
 
 
+@pytest.mark.slow_in_simulator
 @pytest.mark.parametrize("kernel", ["epanechnikov", "triweight"])
 def test_gradient_of_adaptive_scales(kernel, device):
     r = np.random.default_rng(4)
@@ -335,6 +336,7 @@ def test_slabs_and_slopes_of_edges_of_supports_only(kernel, low, derivative):
         assert np.array_equal(np.concatenate([f for _, f in kde.grid_slabs(x, axes, slab_rows=rows, **options)]), whole)
 
 
+@pytest.mark.slow_in_simulator
 @pytest.mark.parametrize("n", [1, 500])
 def test_product_form_far_below_its_peak(n, device):
     """1e-33 of a kernel's peak is less than a quantum, so the rows are 0; where nothing reaches they may be."""
@@ -369,6 +371,7 @@ def test_boxes_of_many_cells():
             kde.grid(np.zeros(3), (0.0, 1.0, 5), h=1e20, sigma="identity", kernel=kernel, **CPU)
 
 
+@pytest.mark.slow_in_simulator
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_product_form(d, device):
     x, axes, _ = small(d)

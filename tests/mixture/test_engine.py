@@ -65,6 +65,7 @@ def test_other_data_sets_of_the_call_do_not_matter():
         assert alone.means.tobytes() == together.means[i : i + 1].tobytes() and alone.n_passes[0] == together.n_passes[i]
 
 
+@pytest.mark.slow
 def test_large_data_set_in_chunks(monkeypatch):
     x = paper_data(1, 3000)[0]
     want = mixture.fit(x, 2, rng=1, device="cpu", workers=1, family="inverse_gaussian")

@@ -131,6 +131,7 @@ def test_pow_accuracy(dtype):
     assert pow_error(dtype, 2000) <= 1.5  # 1.01 seen
 
 
+@pytest.mark.slow
 def test_accuracy_without_fma():
     environment = os.environ | {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": "", "NUMBASTATS_CACHE": "0"}
     run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=True)
@@ -287,6 +288,7 @@ def test_vector_body_and_remainder_agree(name, dtype):
     np.testing.assert_array_equal(whole, single)
 
 
+@pytest.mark.slow
 def test_constants_are_reproduced():
     sys.path.insert(0, str(HERE / "reference"))
     try:

@@ -51,6 +51,7 @@ def test_alpha_one_against_equal_steps(b):
     np.testing.assert_allclose(stable.cdf(x, 1.0, b, method="quadrature", **SERIAL), want[:, 1], rtol=1e-14)  # observed 5.6e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [1.0, 1 + 1e-9, 1 - 1e-5, 1.005, 0.995])
 def test_far_out_next_to_one_against_mpmath(a):
     with mpmath.workdps(30):

@@ -88,6 +88,7 @@ def test_standard_errors_for_small_alpha():
     np.testing.assert_allclose(np.delete(s1.se, 2), np.delete(s0.se, 2), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [{"loc": 0.0}, {"loc": 0.0, "beta": 0.5}])
 def test_standard_errors_for_small_alpha_with_a_known_location(fixed):
     """The cusp, which is known, binds the others: 30 data sets tell the spread to 13 %."""
@@ -146,6 +147,7 @@ def test_observed_information_of_few_points(alpha, beta, n, seed):
     np.testing.assert_allclose(found.se[free], errors, rtol=0.02)  # observed 3e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "want"), [(0.4, 0.00961), (0.45, 0.01101), (0.499, 0.01245)])
 def test_standard_errors_without_a_cusp(alpha, want):
     """At beta = 1 the density has no cusp; its location was held as if it had one, and alpha had 0.66 to 0.8 of its error.
@@ -163,6 +165,7 @@ def test_standard_errors_without_a_cusp(alpha, want):
     assert abs(above - 1.0) < 0.02  # no jump at 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "beta"), [(0.4, 1.0), (0.45, 1.0), (0.4, 0.9)])
 def test_coverage_for_small_alpha(alpha, beta):
     """60 data sets: nine of ten intervals of alpha, of 95 %, hold it."""

@@ -76,6 +76,7 @@ def test_the_mode_at_the_right_observation(alpha, beta, n, seed, law):
     assert abs(found.loglik - ns.stable.logpdf(x, *found.params, method="quadrature").sum()) < 1e-9
 
 
+@pytest.mark.slow
 def test_few_points_of_a_small_alpha():
     """With the mode at an observation the likelihood rises to the lower limit of alpha: it is held elsewhere, and said to be."""
     for seed in (0, 2, 3, 4, 5, 6, 8):
@@ -127,6 +128,7 @@ def test_known_end_of_a_support():
     np.testing.assert_allclose(ns.interop.levy_stable.fit(x / unit, f0=0.5, f1=1.0, floc=0.0), [*found.params[:3], scale / unit])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "beta", "known"),
     [
@@ -179,6 +181,7 @@ def test_known_location_in_s1_next_to_alpha_1():
     assert beside.loglik > near.loglik - 0.5 and abs(beside.params[0] - 1.0) > 0.9e-3
 
 
+@pytest.mark.slow
 def test_convergence_with_a_known_location_in_s1_next_to_alpha_1():
     """Where a small change of beta moves the law far, which the differences of the score must not."""
     for seed in range(5000, 5008):

@@ -55,6 +55,7 @@ def test_scipy_bridge_takes_the_signatures_of_scipy():
         bridge.fit(x, method="MM")
 
 
+@pytest.mark.slow
 def test_scipy_bridge_moments_and_expectations():
     bridge, peer = ns.interop.levy_stable, scipy.stats.levy_stable
     laws = np.array([2.0, 1.5, 3.0])

@@ -1,0 +1,351 @@
+"""Plots of data against distributions and of fits, by matplotlib, which must be installed.
+
+Every function draws into `ax`, or into the axes of a new figure, and returns the axes: titles, limits and files are left to you.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from numbastats._core.checks import choice
+from numbastats._core.kinds import to_host
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["contours", "density", "forest", "mixture", "qq", "rank", "tail", "trace"]
+
+
+def _axes(ax, **size):
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("numbastats.plot needs matplotlib: pip install matplotlib") from None
+    return pyplot.subplots(layout="constrained", **size)[1]
+
+
+def _data(data):
+    """Finite values of one series, sorted."""
+    x = np.asarray(to_host(data, "data"), dtype=np.float64)
+    if x.ndim != 1:
+        raise ValueError(f"data has shape {x.shape}; pass one series, as data.ravel() or one column")
+    x = np.sort(x[~np.isnan(x)])
+    if x.size < 2 or not np.isfinite(x[[0, -1]]).all():
+        raise ValueError("data needs at least two values, and none that is infinite (NaN are left out)")
+    return x
+
+
+def _labelled(distributions):
+    """Distributions with labels: one, several in a list, or a dict of labels."""
+    if distributions is None:
+        return {}
+    if isinstance(distributions, Mapping):
+        return dict(distributions)
+    many = distributions if isinstance(distributions, list | tuple) else [distributions]
+    return {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
+
+
+def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 200, ax: Axes | None = None) -> Axes:
+    """Share of values beyond x, on logarithmic axes, with the tails of distributions.
+
+    A tail that falls like a power of x is a straight line of that slope.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out; only values > 0 can be shown (for side="lower", values < 0).
+    distributions : distribution, list of them, or dict, optional
+        Anything with the methods `cdf` and `sf`; the keys of a dict are the labels.
+    side : {"upper", "lower"}
+        P(X >= x) against x, or P(X <= -x) against x: losses where data are returns.
+    points : int
+        Places where distributions are evaluated.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        If no value lies on that side.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.stable.rvs(1.6, 0.0, size=1000, rng=1)
+    >>> ax = ns.plot.tail(x, {"fit": ns.stable.fit(x).distribution})  # doctest: +SKIP
+    """
+    choice("side", side, ("upper", "lower"))
+    x = _data(data)
+    x = x if side == "upper" else -x[::-1]
+    share = 1.0 - (np.arange(x.size) / x.size)
+    shown = x > 0.0
+    if not shown.any():
+        raise ValueError(f"no value is {'> 0' if side == 'upper' else '< 0'}, so there is no {side} tail to show on log axes")
+    ax = _axes(ax)
+    ax.loglog(x[shown], share[shown], ".", color="0.3", ms=4, label="data")
+    grid = np.geomspace(np.quantile(x[shown], 0.05), 2.0 * x[-1], points)
+    for label, one in _labelled(distributions).items():
+        ax.loglog(grid, one.sf(grid) if side == "upper" else one.cdf(-grid), label=label)
+    ax.set(xlabel="x" if side == "upper" else "-x", ylabel=f"probability of values {'≥ x' if side == 'upper' else '≤ -x'}")
+    ax.set_ylim(bottom=0.1 / x.size)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _histogram(ax, x) -> tuple[float, float]:
+    """Bins by Freedman and Diaconis between the 0.1 % and the 99.9 % quantile, at most 200; returns their range."""
+    low, high = np.quantile(x, [0.001, 0.999])
+    if not low < high:
+        low, high = x[0] - 0.5, x[-1] + 0.5
+    spread = np.subtract(*np.quantile(x, [0.75, 0.25]))
+    width = 2.0 * spread / np.cbrt(x.size)
+    bins = int(np.clip((high - low) / width if width > 0.0 else 50, 5, 200))
+    counts, edges = np.histogram(x, bins, (low, high))
+    ax.stairs(counts / (x.size * np.diff(edges)), edges, fill=True, color="0.85", label="data")
+    return float(low), float(high)
+
+
+def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
+    """Histogram with densities of distributions.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out. The plot shows the range from the 0.1 % to the 99.9 % quantile.
+    distributions : distribution, list of them, or dict, optional
+        Anything with the method `pdf`; the keys of a dict are the labels.
+    points : int
+        Places where densities are evaluated.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    x = _data(data)
+    ax = _axes(ax)
+    low, high = _histogram(ax, x)
+    grid = np.linspace(low, high, points)
+    for label, one in _labelled(distributions).items():
+        ax.plot(grid, one.pdf(grid), label=label)
+    ax.set(xlabel="x", ylabel="density")
+    ax.legend(frameon=False)
+    return ax
+
+
+def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, ax: Axes | None = None) -> Axes:
+    """Ordered values against quantiles of a distribution, with a pointwise band.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out.
+    distribution : distribution, optional
+        Anything with the method `ppf`. By default the normal distribution of the data's mean and standard deviation.
+    confidence : float
+        Of the band at each place for samples of exactly this distribution; samples stay closer to the line than the band says
+        where the parameters were estimated from the same data.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Notes
+    -----
+    Probabilities are (i - 1/2)/n; order statistics of uniform variables have beta distributions, whose quantiles make the band.
+    """
+    from scipy.special import betaincinv
+
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence={confidence!r} is not between 0 and 1")
+    x = _data(data)
+    if distribution is None:
+        from numbastats.distributions import Normal
+
+        distribution = Normal(x.mean(), x.std())
+    i = np.arange(1, x.size + 1)
+    expected = distribution.ppf((i - 0.5) / x.size)
+    low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence))
+    ax = _axes(ax)
+    ax.fill_between(expected, low, high, color="0.88", label=f"{confidence:.0%} of samples, at each place")
+    ax.plot(expected[[0, -1]], expected[[0, -1]], "k-", lw=0.8)
+    ax.plot(expected, x, ".", ms=4, label="data")
+    ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
+    ax.legend(frameon=False)
+    return ax
+
+
+def contours(
+    samples: Any, *, masses: ArrayLike = (0.5, 0.9, 0.99), shape: int = 200, kde: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Highest-density regions of points in the plane: contours of a kernel density that hold given shares of the points.
+
+    Parameters
+    ----------
+    samples : array_like of shape (n, 2)
+        A data frame gives the names of its columns to the axes.
+    masses : array_like
+        Shares of the points within each contour.
+    shape : int
+        Grid positions along each axis.
+    kde : numbastats.kde.KDE, optional
+        An estimator with the options you want; it is fitted to a copy of itself. By default ``KDE()``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    from numbastats import kde as room
+
+    names = list(getattr(samples, "columns", ("", "")))
+    x = np.asarray(to_host(samples, "samples"), dtype=np.float64)
+    if x.ndim != 2 or x.shape[1] != 2:
+        raise ValueError(f"samples has shape {x.shape}; pass (n, 2), a row for each point")
+    masses = np.unique(np.asarray(masses, dtype=np.float64))
+    if not (masses.size and masses[0] > 0.0 and masses[-1] < 1.0):
+        raise ValueError(f"masses={masses.tolist()} are not between 0 and 1")
+    model = room.KDE(**(kde.get_params() if kde is not None else {})).fit(x)
+    axes = room.regular_axes(x, shape=shape)
+    grid = np.asarray(to_host(model.grid(axes), "grid"))
+    levels = model.hdr_levels(masses[::-1])
+    ax = _axes(ax)
+    ax.plot(*x.T, ".", ms=2, color="0.75", zorder=0)
+    lines = ax.contour(axes[0], axes[1], grid.T, levels=np.maximum(levels, np.finfo(float).tiny), cmap="viridis")
+    ax.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
+    ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
+    return ax
+
+
+def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
+    """A fitted mixture and its components, over a histogram of the data.
+
+    Parameters
+    ----------
+    fit : MixtureFit
+    data : array_like of shape (n,), optional
+        NaN are left out.
+    points : int
+        Places where densities are evaluated.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    ax = _axes(ax)
+    low, high = fit.interval(0.998) if data is None else _histogram(ax, _data(data))
+    grid = np.linspace(low, high, points)
+    total = fit.pdf(grid)
+    ax.plot(grid, total, "k-", label="mixture")
+    for k, share in enumerate(fit.predict_proba(grid).T):
+        ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, label=f"component {k + 1}")
+    ax.set(xlabel="x", ylabel="density")
+    ax.legend(frameon=False)
+    return ax
+
+
+def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None = None) -> Axes:
+    """Posterior means and intervals of the coefficients of a regression.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    prob : float
+        Probability of the central intervals.
+    sort : bool
+        Order coefficients by their means, instead of by column.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    table = model.summary(prob)
+    keep = [i for i, name in enumerate(table["name"]) if name not in ("intercept", "log_tau", "log_sigma")]
+    name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
+    order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
+    ax = _axes(ax, figsize=(6.0, 1.0 + 0.2 * mean.size))
+    spread = np.stack([mean - lower, upper - mean])[:, order]
+    ax.errorbar(mean[order], np.arange(mean.size), xerr=np.maximum(spread, 0.0), fmt="ko", ms=3, lw=1)
+    ax.axvline(0.0, color="0.7", lw=0.8, zorder=0)
+    ax.set_yticks(np.arange(mean.size), name[order])
+    ax.set(xlabel=f"coefficient: posterior mean and {prob:.0%} interval")
+    return ax
+
+
+def _chains(model, name):
+    """Draws (chains, draws) of one column of the summary."""
+    draws, names = model._side_by_side()
+    return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
+
+
+def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
+    """Draws of one parameter in the order of drawing, a line for each chain.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    name : str
+        A name of ``model.summary()["name"]``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    draws = _chains(model, name)
+    ax = _axes(ax, figsize=(8.0, 3.0))
+    for k, chain in enumerate(draws):
+        ax.plot(chain, lw=0.6, alpha=0.8, label=f"chain {k + 1}")
+    ax.set(xlabel="draw", ylabel=name)
+    return ax
+
+
+def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
+    """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    name : str
+        A name of ``model.summary()["name"]``.
+    bins : int
+        Of each histogram.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat for
+    assessing convergence of MCMC", Bayesian Analysis 16 (2021), section 4.
+    """
+    draws = _chains(model, name)
+    ranks = np.empty(draws.size)
+    ranks[np.argsort(draws, axis=None, kind="stable")] = np.arange(draws.size)
+    ax = _axes(ax, figsize=(8.0, 3.0))
+    for k, chain in enumerate(ranks.reshape(draws.shape)):
+        counts, edges = np.histogram(chain, bins, (0, draws.size))
+        ax.stairs(counts, edges, label=f"chain {k + 1}")
+    ax.axhline(draws.shape[1] / bins, color="k", lw=0.8, ls=":")
+    ax.set(xlabel=f"rank of {name} among the draws of all chains", ylabel="draws", ylim=(0, None))
+    ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,76 @@
+"""Tables and the results that print as tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import numbastats as ns
+from numbastats._core.results import SHOWN, Table, estimates
+
+
+def test_a_table_prints_columns_in_line():
+    table = Table({"name": np.array(["a", "long"]), "value": np.array([1.25, np.nan])})
+    assert repr(table).splitlines() == ["name  value", "a      1.25", "long"]
+    assert table["value"][0] == 1.25 and list(table) == ["name", "value"]
+
+
+def test_html_is_escaped():
+    assert "<td>&lt;x&gt;</td>" in Table({"name": np.array(["<x>"])})._repr_html_()
+
+
+def test_a_long_table_leaves_out_its_middle():
+    lines = repr(Table({"i": np.arange(10 * SHOWN)})).splitlines()
+    assert len(lines) == SHOWN + 2 and lines[1 + SHOWN // 2].strip() == "..." and lines[-1].strip() == str(10 * SHOWN - 1)
+
+
+def test_an_empty_table():
+    assert repr(Table()) == "" and repr(Table({"a": np.empty(0)})) == "a"
+
+
+def test_frames():
+    table = Table({"a": np.arange(3)})
+    copy = table.to_frame("dict")
+    copy["a"][0] = 7
+    assert table["a"][0] == 0
+    with pytest.raises(ValueError, match="'pandas', 'polars' or 'dict'"):
+        table.to_frame("excel")
+    pandas = pytest.importorskip("pandas")
+    pandas.testing.assert_frame_equal(table.to_frame(), pandas.DataFrame({"a": np.arange(3)}))
+
+
+def test_intervals_only_where_there_are_standard_errors():
+    table = estimates(("a", "b", "c"), [1.0, 2.0, 3.0], [0.5, np.nan, np.inf])
+    np.testing.assert_allclose(table["lower"], [1.0 - 0.5 * 1.959963984540054, np.nan, np.nan], rtol=1e-15)
+
+
+def test_fits_print_what_they_estimate():
+    x = np.random.default_rng(1).gamma(3.0, 2.0, 500)
+    fit = ns.distributions.fit(x, "gamma")
+    head, titles, shape, scale = repr(fit).splitlines()
+    assert head.startswith('DistributionFit: family "gamma", 500 values, log-likelihood') and head.endswith("converged")
+    assert titles.split() == ["parameter", "estimate", "se", "lower", "upper"]
+    assert shape.split()[:2] == ["shape", f"{fit.params['shape']:.6g}"] and scale.startswith("scale")
+    assert "<table>" in fit._repr_html_()
+
+
+def test_batches_have_a_row_for_each_series():
+    rng = np.random.default_rng(2)
+    fits = ns.distributions.fit_many({"a": rng.gamma(3.0, size=90), "b": rng.gamma(2.0, size=80)}, "gamma")
+    table = fits.summary()
+    assert table["key"].tolist() == ["a", "b"] and table["n_obs"].tolist() == [90.0, 80.0]
+    np.testing.assert_array_equal(table["shape"], fits["shape"])
+    grid = ns.distributions.fit_many(rng.gamma(3.0, size=(2, 3, 50)), "gamma", axis=-1).summary()
+    assert grid["scale"].shape == (6,)
+
+
+@pytest.mark.slow
+def test_stable_fits_print_what_they_estimate():
+    x = ns.stable.rvs(1.6, 0.2, size=(3, 400), rng=1)
+    fit = ns.stable.fit(x[0])
+    lines = repr(fit).splitlines()
+    assert lines[0].startswith('StableFit: method "ml", S0, log-likelihood') and len(lines) == 6
+    assert [line.split()[0] for line in lines[2:]] == ["alpha", "beta", "loc", "scale"]
+    fits = ns.stable.fit_many(x)
+    assert repr(fits).startswith('StableFits: 3 data sets, method "ml", S0, 3 converged')
+    np.testing.assert_array_equal(fits.summary()["se_loc"], fits.se[:, 2])

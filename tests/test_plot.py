@@ -1,0 +1,141 @@
+"""Plots: what is drawn, read back from the axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import numbastats as ns
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def ax():
+    from matplotlib import pyplot
+
+    yield pyplot.figure().subplots()
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] + rng.normal(size=80) > 0
+    with pytest.warns(ns.ConvergenceWarning):  # 60 draws are too few for a posterior, and enough for a plot
+        return ns.bayes.HorseshoeProbit(draws=60, warmup=50, chains=2, rng=1).fit(X, y)
+
+
+def line(ax, label):
+    """Points of the line with this label."""
+    (found,) = (one for one in ax.lines if one.get_label() == label)
+    return found.get_xdata(), found.get_ydata()
+
+
+def test_tail_has_shares_of_the_data_and_of_distributions(ax):
+    x = np.array([-5.0, -1.0, 0.0, 1.0, 2.0, 4.0, np.nan])
+    assert ns.plot.tail(x, {"normal": ns.distributions.Normal(0.0, 2.0)}, ax=ax) is ax
+    at, share = line(ax, "data")
+    assert at.tolist() == [1.0, 2.0, 4.0]
+    np.testing.assert_allclose(share, [3 / 6, 2 / 6, 1 / 6], rtol=1e-15)
+    grid, survival = line(ax, "normal")
+    np.testing.assert_allclose(survival, scipy.stats.norm.sf(grid, 0.0, 2.0), rtol=1e-12)
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
+def test_lower_tail(ax):
+    ns.plot.tail([-5.0, -1.0, 0.0, 3.0], scipy.stats.norm(0.0, 2.0), side="lower", ax=ax)
+    assert [a.tolist() for a in line(ax, "data")] == [[1.0, 5.0], [0.5, 0.25]]
+    grid, share = ax.lines[1].get_xdata(), ax.lines[1].get_ydata()
+    np.testing.assert_allclose(share, scipy.stats.norm.cdf(-grid, 0.0, 2.0), rtol=1e-12)
+
+
+def test_tail_of_one_side_only(ax):
+    with pytest.raises(ValueError, match="no value is > 0"):
+        ns.plot.tail([-1.0, -2.0], ax=ax)
+    with pytest.raises(ValueError, match="pass one series"):
+        ns.plot.tail(np.ones((2, 2)), ax=ax)
+    with pytest.raises(ValueError, match="infinite"):
+        ns.plot.tail([1.0, np.inf], ax=ax)
+
+
+@pytest.mark.parametrize("x", [np.random.default_rng(2).standard_cauchy(3000), np.ones(5)], ids=["cauchy", "constant"])
+def test_density_is_of_unit_scale(ax, x):
+    ns.plot.density(x, [ns.distributions.StudentT(1.0)], ax=ax)
+    values, edges, _ = ax.patches[0].get_data()
+    mass = np.sum(values * np.diff(edges))
+    assert 0.99 < mass <= 1.0 + 1e-12
+    grid, pdf = line(ax, "student t")
+    np.testing.assert_allclose(pdf, scipy.stats.cauchy.pdf(grid), rtol=1e-12)
+
+
+def test_qq_of_a_sample_and_its_band(ax):
+    x = np.random.default_rng(3).exponential(size=200)
+    ns.plot.qq(x, scipy.stats.expon(), confidence=0.9, ax=ax)
+    expected, ordered = line(ax, "data")
+    np.testing.assert_array_equal(ordered, np.sort(x))
+    np.testing.assert_allclose(expected, scipy.stats.expon.ppf((np.arange(200) + 0.5) / 200), rtol=1e-12)
+    draws = np.sort(np.random.default_rng(4).exponential(size=(4000, 200)), axis=1)
+    (band,) = ax.collections
+    vertices = band.get_paths()[0].vertices
+    at = expected[100]
+    low, high = np.unique(vertices[np.isclose(vertices[:, 0], at), 1])
+    assert np.mean((draws[:, 100] > low) & (draws[:, 100] < high)) == pytest.approx(0.9, abs=0.02)
+
+
+def test_qq_takes_the_normal_distribution_by_default(ax):
+    x = np.random.default_rng(5).normal(3.0, 2.0, 50)
+    ns.plot.qq(x, ax=ax)
+    expected, _ = line(ax, "data")
+    np.testing.assert_allclose(expected, scipy.stats.norm.ppf((np.arange(50) + 0.5) / 50, x.mean(), x.std()), rtol=1e-12)
+
+
+def test_contours_hold_the_shares_they_say(ax):
+    samples = np.random.default_rng(6).normal(size=(2000, 2))
+    ns.plot.contours(samples, masses=[0.9, 0.5], ax=ax)
+    (lines,) = (c for c in ax.collections if hasattr(c, "levels"))
+    inside = [np.mean(ns.kde.KDE().fit(samples).points(samples) >= level) for level in lines.levels]
+    assert inside == pytest.approx([0.9, 0.5], abs=0.01)
+    with pytest.raises(ValueError, match=r"\(n, 2\)"):
+        ns.plot.contours(samples.T, ax=ax)
+
+
+def test_mixture_is_the_sum_of_its_components(ax):
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+    fit = ns.mixture.fit(x, 2, family="normal", rng=0)
+    ns.plot.mixture(fit, x, ax=ax)
+    grid, total = line(ax, "mixture")
+    parts = [line(ax, f"component {k}")[1] for k in (1, 2)]
+    np.testing.assert_allclose(np.sum(parts, axis=0), total, rtol=1e-12)
+    w, m, s = fit.weights, fit.means, np.sqrt(fit.params)
+    np.testing.assert_allclose(parts[0], w[0] * scipy.stats.norm.pdf(grid, m[0], s[0]), rtol=1e-9, atol=1e-300)
+
+
+def test_forest_shows_means_and_intervals(ax, model):
+    table = model.summary(0.8)
+    ns.plot.forest(model, prob=0.8, sort=False, ax=ax)
+    means = ax.lines[0].get_xdata()
+    np.testing.assert_array_equal(means[::-1], table["mean"][1:4])
+    (bars,) = ax.collections
+    ends = np.array([segment[:, 0] for segment in bars.get_segments()])[::-1]
+    np.testing.assert_allclose(ends, np.stack([table["lower"], table["upper"]], axis=1)[1:4], rtol=1e-12)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x2", "x1", "x0"]
+
+
+def test_trace_and_rank_of_each_chain(model):
+    from matplotlib import pyplot
+
+    ax = ns.plot.trace(model, "x1")
+    for chain, one in zip(model.draws_["beta"][:, :, 1], ax.lines, strict=True):
+        np.testing.assert_array_equal(one.get_ydata(), chain)
+    ax = ns.plot.rank(model, "x1", bins=10)
+    counts = np.array([patch.get_data().values for patch in ax.patches])
+    assert counts.sum(axis=1).tolist() == [60, 60]
+    assert counts.sum(axis=0).tolist() == [12] * 10  # ranks of both chains together are level
+    with pytest.raises(ValueError, match="'x1'"):
+        ns.plot.rank(model, "x9")
+    pyplot.close("all")
