@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_mask
+from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_lazy, refuse_mask
 
 __all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
 
@@ -47,13 +47,15 @@ def as_host(value):
     if type(value) in _WEAK or type(value) is np.ndarray:
         return value
     refuse_mask(value)
+    refuse_lazy(value)
     return np.asarray(value)
 
 
 def real64(value):
     """A float64 array; a TypeError for what `numpy.asarray` would drop, a mask or imaginary parts."""
-    refuse_mask(value)
-    value = np.asarray(value)
+    value = as_host(value)
+    if type(value) in _WEAK:
+        return np.asarray(value, np.float64)
     if value.dtype.kind == "c":
         raise TypeError(f"complex numbers ({value.dtype}) are not understood: pass x.real if the imaginary part is zero")
     return np.asarray(value, np.float64)
@@ -63,6 +65,7 @@ def unmasked(value):
     """`numpy.asarray`, with NaN for what a mask hides."""
     if is_masked(value):
         return (value if value.dtype.kind == "f" else value.astype(np.float64)).filled(np.nan)
+    refuse_lazy(value)
     return np.asarray(value)
 
 

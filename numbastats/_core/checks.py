@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-__all__ = ["check_dtype", "check_out", "choice", "index_of", "is_integer", "is_masked", "refuse_mask"]
+__all__ = ["check_dtype", "check_out", "choice", "index_of", "is_integer", "is_lazy", "is_masked", "refuse_lazy", "refuse_mask"]
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -55,6 +55,22 @@ def refuse_mask(value):
     """Raise for a masked array, whose mask `numpy.asarray` would drop."""
     if is_masked(value):
         raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
+
+
+def is_lazy(value) -> bool:
+    """Whether a value is one of dask's arrays, series or frames, or an xarray object that holds one."""
+    if type(value).__module__.partition(".")[0] == "xarray":
+        value = getattr(value, "variable", value)._data if hasattr(value, "dims") else value
+    return type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def refuse_lazy(value, name="the input"):
+    """Raise for dask's arrays, which `numpy.asarray` would compute and pull into memory whole."""
+    if is_lazy(value):
+        raise TypeError(
+            f"{name} is a dask array, which this function would pull into memory whole; pass x.compute() if it fits, or call the "
+            "function on its blocks, as x.map_blocks(function) (docs/scale.md has sums over blocks)"
+        )
 
 
 def check_out(out, shape, dtype):

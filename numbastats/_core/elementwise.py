@@ -24,14 +24,15 @@ from numbastats._core.broadcast import (
 )
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, is_integer
 from numbastats._core.kinds import (
+    LAZY,
     NUMPY,
     check_current,
     device_kind,
     ends_of,
-    first_array,
     in_kind_of,
     is_torch,
     kind_of,
+    labelled_like,
     settle,
     share_memory,
     to_host,
@@ -177,15 +178,38 @@ def elementwise(  # noqa: PLR0913
     call = Call(out, dtype, device, workers, stream)
     job = Map(pick, names, constants, extras, cost, outputs, threads, per_block)
     kinds = [kind_of(v) for v in values]
-    like = None if kinds.count(NUMPY) == len(kinds) or _on_device(kinds) else first_array(values)
-    if like is None:
+    if kinds.count(NUMPY) == len(kinds) or _on_device(kinds):
         return _of_arrays(job, call, kinds, values)
+    if LAZY in kinds:
+        return _of_blocks(job, call, kinds, values)
+    like = labelled_like(values, names)
     values = [k.to_host(v, n) for k, v, n in zip(kinds, values, names, strict=True)]
     call_of_host = call._replace(out=torch_to_numpy(out, "out"))
     result = _of_arrays(job, call_of_host, [kind_of(v) for v in values], values)
     if outputs > 1:
         return tuple(in_kind_of(r, like) for r in result)
     return in_kind_of(result, like) if out is None else out
+
+
+def _of_blocks(job, call, kinds, values):
+    """`elementwise` of dask's arrays, and of xarray's that hold one: an array that has not been computed yet."""
+    if call.out is not None or job.outputs > 1 or is_executor(call.workers):
+        raise TypeError("a dask array takes neither out nor an executor, and no function of several results: pass x.compute()")
+    labelled = next((v for v in values if kind_of(v) is LAZY and hasattr(v, "dims")), None)
+    values = [
+        v.data if k is LAZY and hasattr(v, "dims") else k.to_host(v, n) if k is not LAZY else v
+        for k, v, n in zip(kinds, values, job.names, strict=True)
+    ]
+    dtype = result_dtype(job.names, [dtype_of(v if k is LAZY else as_host(v)) for k, v in zip(kinds, values, strict=True)])
+    dtype = dtype if call.dtype is None else check_dtype(call.dtype)
+    call = call._replace(dtype=dtype, workers=1 if call.workers is None else call.workers)
+    result = LAZY.blockwise(functools.partial(_block, job, call), values, dtype)
+    return result if labelled is None else labelled.copy(data=result)
+
+
+def _block(job, call, *values):
+    """One block; a module's function, so that processes can be sent it."""
+    return np.asarray(_of_arrays(job, call, [NUMPY] * len(values), values))
 
 
 def _on_device(kinds):
@@ -394,7 +418,7 @@ class Draws(NamedTuple):
 
 def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset=0):
     """Broadcast, key, launch: the common body of every random function, a `Draws`; `offset` is the item of the first value."""
-    like = first_array(parameters)
+    like = labelled_like(parameters, job.names)
     parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, job.names, strict=True)]
     result_dtype(job.names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)

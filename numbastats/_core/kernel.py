@@ -257,9 +257,10 @@ def _announced(module):
     def say():
         if room not in _announced_rooms:
             _announced_rooms.add(room)
+            command = "warmup" if room == "scalar" else f"warmup {room}"
             print(
                 f"numbastats compiles numbastats.{room} for this processor, once: later processes take it from the disk. "
-                f"`python -m numbastats warmup {room}` does it ahead; numbastats.config.set(messages=False) silences this.",
+                f"`python -m numbastats {command}` does it ahead; numbastats.config.set(messages=False) silences this.",
                 file=sys.stderr,
                 flush=True,
             )

@@ -28,9 +28,10 @@ import numpy as np
 from numba import cuda
 
 from numbastats._core.kernel import SIMULATED
-from numbastats._core.kinds import cupy, numba_device, numpy, torch
+from numbastats._core.kinds import cupy, dask, labelled, numba_device, numpy, torch
 
 __all__ = [
+    "LAZY",
     "NUMPY",
     "check_current",
     "copied",
@@ -39,6 +40,7 @@ __all__ = [
     "in_kind_of",
     "is_torch",
     "kind_of",
+    "labelled_like",
     "numpy_dtype",
     "settle",
     "share_memory",
@@ -47,7 +49,17 @@ __all__ = [
 ]
 
 NUMPY = numpy
-KINDS = (numba_device, torch.on_gpu, torch.on_host, cupy)  # asked in this order; all else is NumPy's
+LAZY = dask
+KINDS = (  # asked in this order; all else is NumPy's
+    numba_device,
+    torch.on_gpu,
+    torch.on_host,
+    cupy,
+    dask,
+    labelled.pandas,
+    labelled.polars,
+    labelled.xarray,
+)
 
 
 def kind_of(x):
@@ -87,6 +99,14 @@ def first_array(values):
     kinds = [kind_of(v) for v in values]
     chosen = next((k for k in kinds if k.on_device), None) or next((k for k in kinds if k is not numpy), None)
     return None if chosen is None else values[kinds.index(chosen)]
+
+
+def labelled_like(values, names):
+    """`first_array`; raises where several inputs have labels that differ, for nothing is aligned."""
+    like = first_array(values)
+    if like is not None and hasattr(kind_of(like), "check"):
+        kind_of(like).check(values, names)
+    return like
 
 
 def check_current(x, kind, name):

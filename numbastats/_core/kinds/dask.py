@@ -1,0 +1,29 @@
+"""Arrays of dask: elementwise functions work on them block by block when they are computed; nothing pulls one into memory."""
+
+from __future__ import annotations
+
+from numbastats._core.checks import is_lazy, refuse_lazy
+
+name, on_device, own_streams = "dask", False, False
+
+
+def is_mine(x, libraries):
+    return is_lazy(x)
+
+
+def dtype(x):
+    return x.dtype
+
+
+def to_host(x, name):
+    refuse_lazy(x, name)
+
+
+from_host = copied = as_float32 = ends = to_host  # for nothing is computed before it is asked for
+
+
+def blockwise(function, values, dtype):
+    """The dask array of an elementwise function of arrays, of which some are dask's; blocks are shared out by its scheduler."""
+    from dask.array.core import elemwise
+
+    return elemwise(function, *values, dtype=dtype)
