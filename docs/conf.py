@@ -59,8 +59,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
 }
 
-ROOMS = ("stable", "kde", "kde.bandwidth", "bayes", "mixture", "quantile", "distributions", "random", "interop", "config", "testing")
-SCALARS = ("elementary", "special", "normal", "incomplete", "bessel", "samplers", "counts", "philox", "hyperbolic", "tables")
+ROOMS = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
+SCALARS = "elementary special normal incomplete bessel samplers counts philox hyperbolic tables".split()
 
 
 def write_api():
@@ -72,7 +72,8 @@ def write_api():
         elsewhere = [n for n in names if name == "quantile" and n in importlib.import_module("numbastats.distributions").__all__]
         lines = [full, "=" * len(full), "", f".. automodule:: {full}", "   :no-members:", "", f".. currentmodule:: {full}", ""]
         lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names if n not in elsewhere), ""]
-        lines += [f"From `numbastats.distributions`: {', '.join(f'`~numbastats.distributions.{n}`' for n in elsewhere)}."] if elsewhere else []
+        if elsewhere:
+            lines.append(f"From `numbastats.distributions`: {', '.join(f'`~numbastats.distributions.{n}`' for n in elsewhere)}.")
         page = HERE / "api" / f"{full}.rst"
         text = "\n".join(lines)
         if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages are not built anew
@@ -89,12 +90,10 @@ def title_examples(app, docname, source):
 
 def escape_bars(app, what, name, obj, options, lines):
     """Bars in docstrings are absolute values, not substitutions."""
-    lines[:] = [line if line.startswith(">>>") else "".join(plain(part) for part in re.split(r"(``.*?``)", line)) for line in lines]
-
-
-def plain(part):
-    """Text as it is read, without a meaning of bars."""
-    return part if part.startswith("``") else part.replace("|", r"\|")
+    for i, line in enumerate(lines):
+        if not line.startswith(">>>"):
+            parts = re.split(r"(``.*?``)", line)  # literals are left alone
+            lines[i] = "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts)
 
 
 def setup(app):

@@ -2,8 +2,8 @@
 
     python docs/make_matrix.py
 
-What is not installed is not tried. CUDA runs in Numba's simulator, in a process of its own, unless there is a GPU. A result that is
-not that of NumPy stops the script.
+What is not installed is not tried. CUDA runs in Numba's simulator, in a process of its own, unless there is a GPU. A result that
+is not that of NumPy stops the script.
 """
 
 import argparse
@@ -35,6 +35,7 @@ DESIGN = np.sin(np.arange(80.0) ** 2).reshape(40, 2)
 CLASSES = DESIGN[:, 0] + np.cos(np.arange(40.0)) > 0
 PARAMS = dict(weights=[0.4, 0.6], centres=[0.3, 0.7], params=[2.0, 5.0], family="gamma")
 AXES = [(-1.0, 2.0, 16)]
+PLAN = ns.kde.plan(X, AXES)
 TABLE = ns.distributions.student_t(4.0)
 T = ns.distributions.StudentT(4.0)
 FEW = dict(chains=1, warmup=60, draws=10, rng=1)
@@ -68,7 +69,7 @@ CALLS = {
     "kde.grid": (X, lambda x, **o: ns.kde.grid(x, AXES, **o)),
     "kde.points": (X, lambda x, **o: ns.kde.points(x, np.array([0.2, 0.5]), **o)),
     "kde.KDE": (X, lambda x, **o: ns.kde.KDE(**o).fit(x[:, None]).score_samples(np.array([[0.2], [0.5]]))),
-    "kde.partial": (X, lambda x, **o: ns.kde.partial(x, ns.kde.plan(X, AXES), **o)),
+    "kde.partial": (X, lambda x, **o: ns.kde.finalize(ns.kde.partial(x, PLAN, **o), PLAN)),
     "mixture.pdf": (X, lambda x, **o: ns.mixture.pdf(x, **PARAMS, **o)),
     "mixture.responsibilities": (X, lambda x, **o: ns.mixture.responsibilities(x, **PARAMS, **o)),
     "mixture.cdf": (X, lambda x, **o: ns.mixture.cdf(x, **PARAMS, **o)),
@@ -116,11 +117,11 @@ def cells(name):
     data, call = CALLS[name]
     expected = on_host(call(data))
     torch, cupy, dask = installed("torch"), installed("cupy"), installed("dask.array")
-    untried = "not tried"
+    untried, draws = "not tried", name.startswith(("random", "stable.rvs"))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return [
             attempt(call, data, {}, expected, "numpy"),
-            attempt(call, data.astype(np.float32), {}, expected, "float32") if not name.startswith(("random", "stable.rvs")) else "own stream",
+            "own stream" if draws else attempt(call, data.astype(np.float32), {}, expected, "float32"),
             attempt(call, torch.from_numpy(data.copy()), {}, expected, "torch") if torch else untried,
             attempt(call, cupy.asarray(data), {}, expected, "cupy") if cupy else untried,
             attempt(call, dask.from_array(data, chunks=-1), {}, expected, "dask") if dask else untried,
@@ -131,6 +132,7 @@ def cells(name):
 
 def cuda_rows():
     """Print a line of JSON for every function, as soon as it is known."""
+    ns.config.set(workers=1)  # the simulator runs one kernel at a time
     for name, (data, call) in CALLS.items():
         print(json.dumps([name, attempt(call, data, {"device": "cuda"}, on_host(call(data)), "numpy")]), flush=True)
 
@@ -152,15 +154,14 @@ def main():
     cuda = dict(json.loads(line) for line in lines.splitlines())
     rows = [[f"`{name}`", *cells(name), cuda.get(name, "not tried")] for name in CALLS]
     table = "\n".join("| " + " | ".join(row) + " |" for row in [("function", *COLUMNS), ("---",) * (1 + len(COLUMNS)), *rows])
-    versions = ", ".join(
-        f"{name} {installed(name).__version__}" if installed(name) else f"no {name}" for name in ("numpy", "torch", "cupy", "dask")
-    )
+    modules = {name: installed(name) for name in ("numpy", "torch", "cupy", "dask")}
+    versions = ", ".join(f"{name} {module.__version__}" if module else f"no {name}" for name, module in modules.items())
     where = "a GPU" if gpu else "Numba's simulator: that they run there says nothing about speed, which is unmeasured on a GPU"
     (HERE / "matrix.md").write_text(
         f"""# What works with what
 
-Written by `python docs/make_matrix.py` on {datetime.date.today()}, which tries each of these calls and compares the results with NumPy's:
-numbastats {ns.__version__}, numba {numba.__version__}, {versions}. CUDA kernels ran in {where}.
+Written by `python docs/make_matrix.py` on {datetime.date.today()}, which tries each of these calls and compares the results
+with NumPy's: numbastats {ns.__version__}, numba {numba.__version__}, {versions}. CUDA kernels ran in {where}.
 
 {table}
 
