@@ -84,8 +84,9 @@ def title_examples(app, docname, source):
     """Make the first line of an example's docstring the title of its page."""
     if docname.startswith("auto_examples/") and ".py:\n\n" in source[0]:
         head, body = source[0].split(".py:\n\n", 1)
-        first, rest = body.lstrip().split("\n", 1)
-        source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}"
+        text, code = body.split(".. GENERATED FROM", 1)
+        first, rest = text.lstrip().replace("|", r"\|").split("\n", 1)
+        source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
 
 
 def escape_bars(app, what, name, obj, options, lines):
