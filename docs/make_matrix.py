@@ -161,7 +161,8 @@ def main():
         f"""# What works with what
 
 Written by `python docs/make_matrix.py` on {datetime.date.today()}, which tries each of these calls and compares the results
-with NumPy's: numbastats {ns.__version__}, numba {numba.__version__}, {versions}. CUDA kernels ran in {where}.
+with NumPy's: numbastats {ns.__version__}, numba {numba.__version__}, {versions}.
+CUDA kernels ran in {where}.
 
 {table}
 
@@ -171,10 +172,11 @@ with NumPy's: numbastats {ns.__version__}, numba {numba.__version__}, {versions}
 | NumPy out | it works; the result is a NumPy array. A dask array is loaded into memory as a whole |
 | float64 out | single precision goes in, the result is double |
 | own stream | float32 draws are others than float64 draws, by design |
-| no | refused, with a message that says what to do |
+| no | refused with a message, or there is no such argument |
 | not tried | the package is not installed here, or time was up |
 
-"threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays.
+"threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the parts of
+the work that have kernels run there, the rest on the host.
 """,
         encoding="utf-8",
     )
