@@ -13,6 +13,7 @@ out : array, optional
     Array for the result: C-contiguous, of the result's dtype; it gives the shape where ``size`` does not. A CuPy, torch or
     Numba array on the GPU is filled there.
 device : {"auto", "cpu", "cuda"}, optional
+    Where to draw.
 workers : int or executor, optional
     Number of threads, -1 for all cores, or an object with a ``map`` method.
 

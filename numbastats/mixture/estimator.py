@@ -388,7 +388,8 @@ class MixtureFit(_Distribution, _Components):
         -------
         pandas.DataFrame, or dict of numpy.ndarray where pandas is not installed
             A row for each component, in the order of the fit; columns "weight", the names of `parameters`, "mean_of_x" and
-            "sd_of_x", then "se_weight" and "se_" before the names of the parameters. Copies: changes do not reach the fit.
+            "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters. Copies: changes do not reach
+            the fit.
 
         Examples
         --------
@@ -422,7 +423,7 @@ class MixtureFit(_Distribution, _Components):
 
         Returns
         -------
-        array, shape (*x.shape, K)
+        array, shape ``(*x.shape, K)``
             NaN for NaN and outside the support.
         """
         return functions.responsibilities(x, **self._distribution(), device=device, workers=workers)

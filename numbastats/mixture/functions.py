@@ -155,7 +155,7 @@ def responsibilities(
 
     Returns
     -------
-    array, shape (*x.shape, K)
+    array, shape ``(*x.shape, K)``
         Of the kind of x. Rows sum to 1; NaN outside the support.
 
     Raises

@@ -1,0 +1,102 @@
+"""Sphinx builds the documentation from this folder, the docstrings and the examples.
+
+    pip install ".[docs]" && sphinx-build -W docs docs/_build/html
+
+Examples are shown, not run, since some take minutes.
+"""
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+os.environ.setdefault("NUMBASTATS_MESSAGES", "0")
+
+import numbastats  # noqa: E402
+
+project = "numbastats"
+author = "The numbastats developers"
+copyright = author
+version = release = numbastats.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "README*"]
+templates_path = ["_templates"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]  # sphinx_gallery_conf holds what cannot be pickled
+
+default_role = "autolink"  # `name` in a docstring becomes a link where there is such a name
+autosummary_generate = True
+autodoc_typehints = "none"  # the sections Parameters and Returns have them
+numpydoc_show_class_members = False  # the template of classes lists methods
+
+html_theme = "pydata_sphinx_theme"
+html_title = "numbastats"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"]}
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "auto_examples",
+    "ignore_pattern": r"(common|tour_\w+)\.py$",
+    "plot_gallery": False,
+    "download_all_examples": False,
+    "show_memory": False,
+}
+
+ROOMS = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
+SCALARS = "elementary special normal incomplete bessel samplers counts philox hyperbolic tables".split()
+
+
+def write_api():
+    """One page for each module: its docstring and a table of its public names, each with a page of its own."""
+    for name in ("", *ROOMS, "scalar", *(f"scalar.{module}" for module in SCALARS)):
+        full = f"numbastats.{name}".rstrip(".")
+        module = importlib.import_module(full)
+        names = [n for n in module.__all__ if not inspect.ismodule(getattr(module, n))]
+        elsewhere = [n for n in names if name == "quantile" and n in importlib.import_module("numbastats.distributions").__all__]
+        lines = [full, "=" * len(full), "", f".. automodule:: {full}", "   :no-members:", "", f".. currentmodule:: {full}", ""]
+        lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names if n not in elsewhere), ""]
+        if elsewhere:
+            lines.append(f"From `numbastats.distributions`: {', '.join(f'`~numbastats.distributions.{n}`' for n in elsewhere)}.")
+        page = HERE / "api" / f"{full}.rst"
+        text = "\n".join(lines)
+        if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages are not built anew
+            page.write_text(text, encoding="utf-8")
+
+
+def title_examples(app, docname, source):
+    """Make the first line of an example's docstring the title of its page."""
+    if docname.startswith("auto_examples/") and ".py:\n\n" in source[0]:
+        head, body = source[0].split(".py:\n\n", 1)
+        text, code = body.split(".. GENERATED FROM", 1)
+        first, rest = text.lstrip().replace("|", r"\|").split("\n", 1)
+        source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Bars in docstrings are absolute values, not substitutions."""
+    for i, line in enumerate(lines):
+        if not line.startswith(">>>"):
+            parts = re.split(r"(``.*?``)", line)  # literals are left alone
+            lines[i] = "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts)
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc's, of 500
+    app.connect("source-read", title_examples)
+
+
+write_api()
