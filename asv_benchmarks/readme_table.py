@@ -1,9 +1,10 @@
-"""Print the table of goals and measured figures, or put it into the README.
+"""Print the table of goals and measured figures, or put it into TABLE.md.
 
     python asv_benchmarks/readme_table.py            # about two minutes; on a machine that does nothing else
-    python asv_benchmarks/readme_table.py --write    # replaces what stands between the table markers in README.md
+    python asv_benchmarks/readme_table.py --write    # replaces what stands between the markers in TABLE.md
 
-Every figure is measured here and now, by the functions that the asv benchmarks use; rows where we lose stay.
+Every figure is measured here and now, by the functions that the asv benchmarks use; rows where we lose stay. README.md and
+docs/benchmarks.md have figures of this table, copied by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the pa
 
 from benchmarks import bench_quantile, common, vs_peers  # noqa: E402
 
-README = Path(__file__).parents[1] / "README.md"
+TARGET = Path(__file__).parent / "TABLE.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 # name, method, dtype, largest error in ulp on the reference table
 ERRORS = (("fast", "float64", 3.0), ("accurate", "float64", 1.5), ("fast", "float32", 3.5))
@@ -134,22 +135,22 @@ Python's `math`; in brackets the ratio that was aimed at, where one was.
 
 
 def write(text):
-    """Replace the block in the README."""
-    readme = README.read_text()
+    """Replace the block in TABLE.md."""
+    readme = TARGET.read_text()
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise SystemExit(f"{README.name} has no lines {BEGIN} and {END}; put them where the table belongs")
-    README.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+        raise SystemExit(f"{TARGET.name} has no lines {BEGIN} and {END}; put them where the table belongs")
+    TARGET.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="replace the table in README.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in TABLE.md")
     parser.add_argument("--seconds", type=float, default=1.0, help="time per comparison (a scalar function gets half)")
     options = parser.parse_args()
-    if options.write and (not README.exists() or BEGIN not in README.read_text()):
-        raise SystemExit(f"README.md has no line {BEGIN}; put it and {END} where the table belongs")
+    if options.write and (not TARGET.exists() or BEGIN not in TARGET.read_text()):
+        raise SystemExit(f"TABLE.md has no line {BEGIN}; put it and {END} where the table belongs")
     text = block(options.seconds)
     if options.write:
         write(text)

@@ -83,14 +83,14 @@ from benchmarks import vs_peers
 readme_table.common.import_seconds = readme_table.common.first_call_seconds = lambda: 0.04
 vs_peers.CASES = {name: vs_peers.CASES[name] for name in ("elementary.exp float64", "ndtri fast float64")}
 vs_peers.SCALAR_CASES = ("elementary.exp float64",)
-readme_table.README = pathlib.Path(sys.argv[2]) / "README.md"
-readme_table.README.write_text("a\\n<!-- table: begin -->\\nold\\n<!-- table: end -->\\nz\\n")
+readme_table.TARGET = pathlib.Path(sys.argv[2]) / "TABLE.md"
+readme_table.TARGET.write_text("a\\n<!-- table: begin -->\\nold\\n<!-- table: end -->\\nz\\n")
 sys.argv[1:] = ["--write", "--seconds", "0.01"]
 readme_table.main()
 """
     done = run(environment, "-c", code, FOLDER, tmp_path)
     assert done.returncode == 0, done.stderr
-    text = (tmp_path / "README.md").read_text()
+    text = (tmp_path / "TABLE.md").read_text()
     assert (
         text.startswith("a\n<!-- table: begin -->\nMeasured 20")
         and text.endswith("\n<!-- table: end -->\nz\n")
