@@ -9,7 +9,7 @@ import numpy as np
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
-from numbastats.mixture.families import poisson_base
+from numbastats.mixture.families import count_base, poisson_base
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
@@ -104,7 +104,7 @@ def _latent_scores(x, family, par, wanted, device, workers, stats):
     outside = np.isinf(flat) | (family.outside(flat) if family.discrete else False)
     bad = outside | np.isnan(flat)
     used = par[0] > 0
-    c = float(par[0] @ par[1])
+    c = 0.0 if family.discrete else float(par[0] @ par[1])
     P = latent_numbers(family, par[:, used], c)
     inside = np.where(bad, par[1, 0] if not family.discrete else 0.0, flat)
     out, resp = np.empty(flat.size), np.zeros((P.shape[1] if wanted else 0, flat.size))
@@ -116,7 +116,7 @@ def _latent_scores(x, family, par, wanted, device, workers, stats):
         launch(kernels.LATENT_SCORES[family.code], args, flat.size, device=where, workers=workers, cost=cost, outputs=(2, 3, 4))
     if stats is not None and rows is not stats:
         stats[used] = rows
-    out += poisson_base(inside, c) if family.discrete else family.log_base[1]
+    out += count_base(inside) if family.discrete else family.log_base[1]
     out[outside], out[np.isnan(flat)] = -math.inf, math.nan
     full = np.zeros((par.shape[1], flat.size)) if wanted else resp
     if wanted:

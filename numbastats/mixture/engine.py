@@ -170,7 +170,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         else:
             owner, start = np.nonzero(usable)
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
-        points, outcome, hess = climb(p, info, owner, par[owner, start], options)
+        points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
         climbs.append((owner, start, covered, points, outcome, hess))
         usable[owner[(outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"])]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["FAMILIES", "Family", "excess", "family_of", "log_ratio", "poisson_base"]
+__all__ = ["FAMILIES", "Family", "count_base", "excess", "family_of", "log_ratio", "poisson_base"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -260,8 +260,8 @@ class Family:
     def logit_size(self, m, v, c):
         """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
         e = np.abs(c - m)
-        if self.latent:  # each about its own centre
-            return np.ones(e.shape)
+        if self.latent:  # each about its own centre; counts are found again from their distance to c
+            return 1.0 + c * np.ones(e.shape) if self.discrete else np.ones(e.shape)
         if self.base == fam.INVERSE_GAUSSIAN:
             return 0.5 * e * e / (v * m * m * c)
         if self.base == fam.GAUSSIAN:
@@ -372,6 +372,19 @@ def excess(y, m):
     for n in range(19, 1, -2):
         series = s * s * (1.0 / n + series)
     return np.where(near, (y - m) * s + y * (2.0 * s * series), y * log_ratio(y, m) - (y - m))
+
+
+def count_base(y):
+    """y log y - y - log y! of counts."""
+    from scipy.special import gammaln
+
+    z = np.maximum(y, 16.0)
+    i = 1.0 / z
+    j = i * i
+    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
+    small = np.clip(y, 1.0, 16.0)
+    near = np.where(y > 0.0, small * np.log(small) - small - gammaln(small + 1.0), 0.0)
+    return np.where(y >= 16.0, -0.5 * np.log(2.0 * math.pi * z) - stirling, near)
 
 
 def poisson_base(y, m):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats.mixture.families import excess, poisson_base
+from numbastats.mixture.families import count_base, excess, poisson_base
 from numbastats.mixture.kernels import on_host
 from numbastats.scalar import mixture as fam
 
@@ -86,7 +86,8 @@ def loglik_constant(p, y, w):
         new[p.off[:-1][p.off[:-1] < y.size]] = True
         first = np.flatnonzero(new)
         owner = np.searchsorted(p.off, first, side="right") - 1
-        logs = np.add.reduceat(w, first) * poisson_base(y[first], np.maximum(centre[owner], 1e-300))
+        base = count_base(y[first]) if family.latent else poisson_base(y[first], np.maximum(centre[owner], 1e-300))
+        logs = np.add.reduceat(w, first) * base
         total = total + np.bincount(owner, logs, centre.size)
     return total
 

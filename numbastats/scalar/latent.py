@@ -6,7 +6,7 @@ functions of numbers, with x the value less a centre c of the data and p what `*
 ``coefficients(m, v, s, c)``
     Seven numbers p, once for a component and a pass.
 ``density(x, p)``
-    The log density; for continuous families without -log(2 pi)/2, for counts less that of a Poisson variable of mean c.
+    The log density; for continuous families without -log(2 pi)/2, for counts y without y log y - y - log y!.
 ``expected(x, p)``
     Statistics whose sums, times responsibilities, `maximise` needs: conditional expectations of the complete data.
 ``maximise(m, v, s, t0, ..., t5, most)``
@@ -191,27 +191,30 @@ def skew_normal_derivatives(x, p):
 
 @device_function(inline=False)
 def negative_binomial_coefficients(m, v, s, c):
-    """Mean, size r, log(m/c), `gamma_terms` of r, and c."""
+    """Mean, size r, 1/(m + r), `gamma_terms` of r, and c."""
     d, e, g = gamma_terms(v)
-    return m, v, math.log(m / c), d, e, g, c
+    return m, v, 1.0 / (m + v), d, e, g, c
 
 
 @device_function
 def negative_binomial_density(x, p):
-    """With y = x + c, a = y + r, b = m + r: y log(m/c) - (m - c) + a log(a/b) - (a - b) - (g(a) - g(r))."""
+    """With y = x + c, a = y + r, b = m + r: y log(m a/(y b)) + r log(a/b) - (g(a) - g(r)), g the third of `gamma_terms`."""
     y = x + p[6]
-    e, a, b = y - p[0], y + p[1], p[0] + p[1]
-    ratio = e / b
-    growth = log1p(ratio) if ratio > -0.5 else log(a / b)
-    return y * p[2] - (p[0] - p[6]) + (a * growth - e) - (gamma_terms(a)[2] - p[5])
+    e, r = (y - p[0]) * p[2], p[1]
+    a, back = y + r, -e * r
+    growth = log1p(e) if e > -0.5 else log(a * p[2])
+    if y > 0.0:
+        share = log1p(back / y) if back > -0.5 * y else log(p[0] * p[2] * (a / y))
+        return y * share + r * growth - (gamma_terms(a)[2] - p[5])
+    return r * growth
 
 
 @device_function
 def negative_binomial_expected(x, p):
     """Expectations of the gamma variable over its mean, and of its logarithm."""
     y = x + p[6]
-    a, b = y + p[1], p[0] + p[1]
-    return a / b, log(a / b) - gamma_terms(a)[0], 0.0, 0.0, 0.0
+    a = y + p[1]
+    return a * p[2], log(a * p[2]) - gamma_terms(a)[0], 0.0, 0.0, 0.0
 
 
 @device_function(inline=False)
@@ -227,7 +230,7 @@ def negative_binomial_derivatives(x, p):
     """With a, b, r as above, d = log a - psi(a) and its derivative e."""
     y = x + p[6]
     m, r = p[0], p[1]
-    f, a, i = y - m, y + r, 1.0 / (m + r)
+    f, a, i = y - m, y + r, p[2]
     d, e, _g = gamma_terms(a)
     ratio = f * i
     growth = log1p(ratio) if ratio > -0.5 else log(a * i)

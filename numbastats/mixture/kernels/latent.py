@@ -18,7 +18,7 @@ from numba import cuda, prange
 
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels import records as c
-from numbastats.mixture.kernels.climb import _certify, _split_climb
+from numbastats.mixture.kernels.climb import certify, split_climb
 from numbastats.mixture.kernels.newton import newton_step
 from numbastats.mixture.kernels.parameters import least_mass
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, LANES, ROW, WIDTH, column
@@ -221,7 +221,7 @@ def _newton(state, pars, vec, mat, D, acc, info, settings):
         failed = state.tries > 8 or not state.objective > -math.inf
         radius = 0.25 * state.radius
     if settle:
-        _certify(state, current, vec, mat, D, info.mass, limit, n)
+        certify(state, current, vec, mat, D, info.mass, limit, n)
         failed = not final and state.min_eig < -c.FLAT  # a saddle
     elif not failed:
         state.radius = _stepped(current, trial, step, family, radius, lat.limit(family, info.centre))
@@ -511,7 +511,7 @@ def _kernels(name):
         _climb_types,
         dtypes=("float64",),
         fastmath=FAST,
-        split=_split_climb,
+        split=split_climb,
         **{f"_{job}": f for job, f in formulas.items()},
     )
     scores = Kernel(
