@@ -101,7 +101,8 @@ def test_derivatives(family, y, theta):
     last = theta[1] == 30.0
     np.testing.assert_allclose(formula(family, "density")(y - c, p), float(exact), rtol=1e-13 if last else 1e-14, atol=4e-15)
     got = formula(family, "derivatives")(y - c, p)
-    np.testing.assert_allclose(got, np.array(slopes, float), rtol=1e-9 if last else 1e-12, atol=1e-13)  # largest seen 4e-14
+    # largest seen 4e-14, at the last point 7e-13
+    np.testing.assert_allclose(got, np.array(slopes, float), rtol=1e-12, atol=2e-12 if last else 1e-13)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -47,7 +47,7 @@ MUTANTS = [
      "            h[4] -= h3", "tests/mixture/test_kernels.py", "sums_of_a_pass"),
     ("numbastats/mixture/kernels/starts.py", "s2 += u2[c]",
      "s2 += u2[b]", "tests/mixture/test_kernels.py", "starts_of_the_papers"),
-    ("numbastats/mixture/criteria.py", "return (3 if family.two else 2) * K - 1",
+    ("numbastats/mixture/criteria.py", "return (1 + len(family.parameters)) * K - 1",
      "return 3 * K - 1", "tests/mixture/test_estimator.py", "criteria_of_the_estimator"),
     ("numbastats/mixture/estimator.py", "total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))",
      "total = r.n_used", "tests/mixture/test_estimator.py", "test_estimator"),

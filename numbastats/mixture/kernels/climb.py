@@ -317,6 +317,7 @@ def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
 
 
 def split_climb(args, parts):
+    """The arguments for about `parts` shares of the climbs."""
     sets, info, owner, settings, vec, mat, total, state, pars, hess = args
     return [
         (sets, info, owner[a:b], settings, vec, mat, total, state[a:b], pars[a:b], hess[a:b])
