@@ -11,6 +11,7 @@ import numpy as np
 import numbastats as ns
 from numbastats.mixture import engine, kernels
 from numbastats.mixture.arguments import Options, arrange, flatten
+from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels import passes, records, starts
 
@@ -210,6 +211,81 @@ class Large:
         ns.mixture.fit(self.x, 2, rng=1, device="cpu", family="inverse_gaussian")
 
 
+class Latent:
+    """Families with a latent variable: fits of one and of many data sets, the former against SciPy's fit of one component."""
+
+    params = ["student_t", "skew_normal", "negative_binomial"]
+    param_names = ["family"]
+
+    def setup(self, family):
+        self.sets = latent_data(family, 100, VALUES)
+        self.x = self.sets[0]
+        self.fit = ns.mixture.fit(self.x, 2, family=family, rng=1, device="cpu", workers=1)
+        ns.mixture.fit(self.x, 1, family=family, device="cpu", workers=1)
+
+    def time_fit(self, family):
+        ns.mixture.fit(self.x, 2, family=family, rng=1, device="cpu", workers=1)
+
+    def time_fit_many(self, family):
+        ns.mixture.fit_many(self.sets, 2, family=family, rng=1, device="cpu", workers=1)
+
+    def time_logpdf(self, family):
+        self.fit.logpdf(self.x, device="cpu", workers=1)
+
+    def track_error_of_loglik(self, family):
+        """The log-likelihood against SciPy's at the same parameters."""
+        parts = [self.fit.weights[k] * np.exp(_scipy_log(family, self.x, *_natural(self.fit, k))) for k in range(2)]
+        return float(abs(np.log(sum(parts)).sum() / self.fit.loglik - 1.0))
+
+    def track_times_faster(self, family):
+        calls = {
+            "ours": lambda: ns.mixture.fit(self.x, 1, family=family, device="cpu", workers=1),
+            "scipy": lambda: _scipy_fit(family, self.x),
+        }
+        found = interleave(calls, self.x.size)
+        return found.ns("scipy") / found.ns("ours")
+
+    track_error_of_loglik.unit = "relative error"
+    track_times_faster.unit = "times"
+
+
+def latent_data(family, D, n, seed=5):
+    """Data sets of two components, 0.6 and 0.4."""
+    rng = np.random.default_rng(seed)
+    first = rng.random((D, n)) < 0.6
+    if family == "student_t":
+        return np.where(first, rng.standard_t(5.0, (D, n)) - 3.0, 4.0 + 0.5 * rng.standard_t(4.0, (D, n)))
+    if family == "negative_binomial":
+        return np.where(first, rng.negative_binomial(3.0, 3 / 7, (D, n)), rng.negative_binomial(20.0, 2 / 7, (D, n))).astype(
+            float
+        )
+    z = np.abs(rng.normal(size=(D, n)))
+    return np.where(first, 4.0 * z, 16.0 - 3.0 * z) + rng.normal(size=(D, n))
+
+
+def _natural(fit, k):
+    """Parameters of a component."""
+    return fit.centres[k], *np.atleast_1d(fit.params[..., k])
+
+
+def _scipy_log(family, x, m, p, q=0.0):
+    from scipy import stats
+
+    if family == "negative_binomial":
+        return stats.nbinom.logpmf(x, p, p / (p + m))
+    return (stats.t if family == "student_t" else stats.skewnorm).logpdf(x, q, m, p)
+
+
+def _scipy_fit(family, x):
+    """One component by SciPy; its nbinom has no fit, hence the size at the mean of the data."""
+    from scipy import optimize, stats
+
+    if family == "negative_binomial":
+        m = x.mean()
+        return optimize.minimize_scalar(lambda t: -stats.nbinom.logpmf(x, np.exp(t), 1 / (1 + m * np.exp(-t))).sum())
+    return (stats.t if family == "student_t" else stats.skewnorm).fit(x)
+
+
 # --- against peers ----------------------------------------------------------------------------------------------------------
 
 
@@ -353,7 +429,32 @@ def gpu_scores(rng, dtype, n, edges):
     return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n)), np.zeros((2, n))]
 
 
+def gpu_latent_climb(rng, dtype, n, edges, family):
+    x = _gpu_sets(n)
+    p, _ = prepared(np.floor(x) if family == "negative_binomial" else x, family)
+    settings = options().settings(p.family, p.unit)
+    start = np.array(_LATENT_START[family])
+    D, m = p.info.size, start.size - 1
+    work = [np.zeros((D, records.VECTOR_ROWS, m)), np.zeros((D, 2, m, m)), np.zeros((D, passes.NSUM))]
+    results = [engine.begin(D, settings), np.tile(start, (D, 4, 1, 1)), np.zeros((D, m, m))]
+    return [p.sets, p.info, np.arange(D), settings, *work], results
+
+
+def gpu_latent_scores(rng, dtype, n, edges, family):
+    x = rng.poisson(4.0, n).astype(float) if family == "negative_binomial" else rng.normal(0.0, 3.0, n)
+    P = latent_numbers(family_of(family), np.array(_LATENT_START[family]), 0.0)
+    return [x, P], [np.zeros(n), np.zeros((2, n)), np.zeros((2, 5, n))]
+
+
+_LATENT_START = {
+    "student_t": [[0.6, 0.4], [-0.3, 0.6], [0.2, 0.8], [5.0, 8.0]],
+    "skew_normal": [[0.6, 0.4], [-0.5, 0.6], [0.5, 0.8], [2.0, 1.0]],
+    "negative_binomial": [[0.6, 0.4], [1.0, 4.0], [3.0, 5.0]],
+}
+_LATENT = {f"mixture.climb_{f}": functools.partial(gpu_latent_climb, family=f) for f in _LATENT_START}
+_LATENT |= {f"mixture.scores_{f}": functools.partial(gpu_latent_scores, family=f) for f in _LATENT_START}
 GPU_MAKERS = {
+    **_LATENT,
     "mixture.prepare": gpu_prepare,
     "mixture.starts": gpu_starts,
     "mixture.climb": gpu_climb,
@@ -366,6 +467,7 @@ _ORDER = "another order of summation"
 _SINGLE = dict(ulp=5e11, floor=1.0, flips=1e-2, why="three EM steps in float32, results in float64: 5e11 ulp are 1e-4")
 _CLIMB = dict(ulp=5e6, floor=1.0, flips=5e-2, why=f"{_ORDER}; the last of the climb's passes may be one more")
 GPU_BOUNDS = {
+    **{name: _CLIMB if "climb" in name else dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums") for name in _LATENT},
     "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
     "mixture.climb": _CLIMB,

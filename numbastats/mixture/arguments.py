@@ -17,6 +17,7 @@ from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "explicit_starts",
     "fit_options",
     "flatten",
+    "for_latent",
     "given_device",
     "keyed",
     "mixture_of",
@@ -87,7 +89,7 @@ class Options:
     def settings(self, family, unit):
         """Settings of the climb kernels, double precision."""
         return c.Settings(
-            family=family.base,
+            family=family.code,
             shape=float(family.shape),
             method=METHODS[self.method],
             unit=int(unit),
@@ -181,24 +183,36 @@ def threads_or_pool(workers):
     return (workers, 1) if is_executor(workers) else (None, worker_count(workers))
 
 
-def given_device(device, D, candidates):
+def given_device(device, D, candidates, most=MAX_CUDA_K):
     """The device for D data sets; CUDA holds a limited number of components."""
     where = choose_device(device, pays=D >= CUDA_SETS)
-    if where == "cuda" and max(candidates) > MAX_CUDA_K:
-        raise ValueError(
-            f"n_components={max(candidates)} is more than the {MAX_CUDA_K} that device='cuda' takes; use device='cpu'"
-        )
+    if where == "cuda" and max(candidates) > most:
+        raise ValueError(f"n_components={max(candidates)} is more than the {most} that device='cuda' takes; use device='cpu'")
     return where
 
 
-def explicit_starts(init_params, D, candidates):
-    """Starts (D, R, 3, K) of `fit_many`, or None."""
+def for_latent(family, options):
+    """Refuses options that families with a latent variable do not have."""
+    if not family.latent:
+        return
+    for name, value, allowed in (
+        ("method", options.method, ("newton", "em")),
+        ("precision", options.precision, ("double",)),
+        ("prior", (options.prior_n, options.prior_a), ((0.0, 1.0),)),
+    ):
+        if value not in allowed:
+            kept = "no prior" if name == "prior" else f"{name}=" + " or ".join(map(repr, allowed))
+            raise ValueError(f"family={family.name!r} takes {kept}; {name} was set otherwise")
+
+
+def explicit_starts(init_params, D, candidates, rows=3):
+    """Starts (D, R, rows, K) of `fit_many`, or None; `rows` is 4 for families of three parameters."""
     if init_params is None:
         return None
     given = np.asarray(init_params, np.float64)
-    if len(candidates) > 1 or given.ndim != 4 or given.shape[0] != D or given.shape[2:] != (3, candidates[0]):
+    if len(candidates) > 1 or given.ndim != 4 or given.shape[0] != D or given.shape[2:] != (rows, candidates[0]):
         raise ValueError(
-            f"init_params has shape {given.shape}; it must be (D, R, 3, K) = ({D}, R, 3, {candidates[0]}) with one K: "
+            f"init_params has shape {given.shape}; it must be (D, R, {rows}, K) = ({D}, R, {rows}, {candidates[0]}) with one K: "
             "weights, centres and params of R starts"
         )
     if (given[:, :, 0] < 0).any():
@@ -219,22 +233,31 @@ def starts_of_one(init_params, family):
 
 
 def mixture_of(weights, centres, params, family):
-    """The family and (3, K) parameters with dispersions."""
+    """The family and the parameters as kernels have them: (3, K) with dispersions, of families with three (4, K)."""
     known = family_of(family)
     w, m = (np.atleast_1d(real64(to_host(a, name))) for a, name in ((weights, "weights"), (centres, "centres")))
     v = np.ones(m.shape) if not known.two or params is None else np.atleast_1d(real64(to_host(params, "params")))
     if known.two and params is None:
-        raise ValueError(f"family={family!r} needs params, its {known.param} per component")
-    if not (w.ndim == 1 and w.shape == m.shape == v.shape and w.size):
-        raise ValueError(f"weights, centres, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1")
+        names = " and ".join(known.parameters[1:])
+        raise ValueError(f"family={family!r} needs params, its {names} per component")
+    shape = (2, *m.shape) if known.third else m.shape
+    if known.third and v.shape == (2,) and m.shape == (1,):
+        v = v[:, None]
+    if not (w.ndim == 1 and w.shape == m.shape and v.shape == shape and w.size):
+        raise ValueError(
+            f"weights, centres, params have shapes {w.shape}, {m.shape}, {v.shape}; all must be (K,) with K >= 1"
+            + (f", params (2, K): {known.param} and {known.third}" if known.third else "")
+        )
     total = w.sum()
     if not ((w >= 0).all() and 0 < total < math.inf):
         raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
-    if not (np.isfinite(m).all() and (known.base == fam.GAUSSIAN or (m > 0).all()) and (v > 0).all() and np.isfinite(v).all()):
+    positive = v[0] if known.code == lat.SKEW_NORMAL else v
+    centred = known.base == fam.GAUSSIAN or (m > 0).all()
+    if not (np.isfinite(m).all() and centred and (positive > 0).all() and np.isfinite(v).all()):
         raise ValueError(
             f"centres={m!r}, params={v!r} are out of domain; centres of {known.name} and all params must be positive and finite"
         )
-    return known, np.stack([w / total, m, known.parameter(v) if known.two else v])
+    return known, np.stack([w / total, m, *(known.rows_of(v) if known.two else [v])])
 
 
 def values_of(x):
@@ -266,12 +289,12 @@ def parts_of(parts):
     return parts
 
 
-def sums_of(total, K):
+def sums_of(total, K, sums=3):
     """Sums of K components as rows, and the log-likelihood."""
     total = np.asarray(total, np.float64)
-    if total.shape != (3 * K + 1,):
-        raise ValueError(f"total has shape {total.shape}; partial_stats of {K} components gives ({3 * K + 1},)")
-    return total[:-1].reshape(K, 3), float(total[-1])
+    if total.shape != (sums * K + 1,):
+        raise ValueError(f"total has shape {total.shape}; partial_stats of {K} components gives ({sums * K + 1},)")
+    return total[:-1].reshape(K, sums), float(total[-1])
 
 
 # --- data ------------------------------------------------------------------------------------------------------------------
@@ -354,6 +377,8 @@ class Data:
         Powers of two that bring the largest |y| near 1.
     factor : numpy.ndarray, shape (D,)
         What turns true values of g(x) into ``power * y``.
+    counts : numpy.ndarray of int64, shape (D,), optional
+        Numbers of observations, where equal ones stand as one value with the sum of their weights.
     """
 
     y: np.ndarray
@@ -365,6 +390,7 @@ class Data:
     notes: dict
     power: np.ndarray
     factor: np.ndarray
+    counts: np.ndarray | None = None
 
     @property
     def count(self):
@@ -544,7 +570,18 @@ def arrange(values, family, threads=1) -> Data:
         y = family.forward(x)
         _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
-    return Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
+    data = Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
+    return _tied(data) if family.latent and family.discrete else data
+
+
+def _tied(data):
+    """Equal counts as one value with the sum of their weights: a pass costs by distinct values."""
+    lengths = np.diff(data.off)
+    first = np.concatenate([[True], np.diff(data.y) != 0.0])[: data.y.size]
+    first[data.off[:-1][lengths > 0]] = True
+    at = np.flatnonzero(first)
+    w = np.add.reduceat(data.w, at) if at.size else data.w
+    return dataclasses.replace(data, y=data.y[at], w=w, off=np.searchsorted(at, data.off), unit=False, counts=lengths)
 
 
 def _powers(y, off, *, ascending=False, limit=1022):

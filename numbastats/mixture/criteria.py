@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats.mixture import kernels
+from numbastats.mixture.density import latent_numbers
 
 __all__ = ["criteria", "free_parameters"]
 
 
 def free_parameters(family, K):
     """Number of free parameters of K components."""
-    return (3 if family.two else 2) * K - 1
+    return (1 + len(family.parameters)) * K - 1
 
 
 def criteria(criterion, p, results):
@@ -35,9 +36,13 @@ def _entropy(p, r):
         if np.isfinite(r.loglik[d]):
             c = p.info["centre"][d]
             x, w = (a[p.off[d] : p.off[d + 1]] for a in host)
-            P = np.empty((3, K))
-            kernels.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
             out, resp = np.empty(x.size), np.empty((K, x.size))
-            kernels.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
+            if p.family.latent:
+                P = latent_numbers(p.family, r.par[d], c)
+                kernels.LATENT_SCORES[p.family.code].serial(x, P, out, resp, np.empty((0, 5, x.size)))
+            else:
+                P = np.empty((3, K))
+                kernels.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
+                kernels.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
     return total

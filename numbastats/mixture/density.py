@@ -9,10 +9,11 @@ import numpy as np
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
-from numbastats.mixture.families import poisson_base
+from numbastats.mixture.families import count_base, poisson_base
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["far_apart", "scores"]
+__all__ = ["far_apart", "latent_numbers", "scores"]
 
 
 def _scale(family, par):
@@ -30,8 +31,11 @@ def _rescaled(family, v, scale):
 def scores(x, family, par, wanted, device, workers, stats=None):
     """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
 
+    Of a family with a latent variable `stats` (K, 5, n) becomes what its M-step needs. Otherwise
     `stats` (1, 2, n) becomes t1 and t2 about the mean of the mixture; (K, 2, n), of components far apart, about their own.
     """
+    if family.latent:
+        return _latent_scores(x, family, par, wanted, device, workers, stats)
     if far_apart(family, par):
         return _scores_apart(x, family, par, device, workers, stats)
     flat = x.reshape(-1)
@@ -86,12 +90,52 @@ def scores(x, family, par, wanted, device, workers, stats=None):
 
 def far_apart(family, par):
     """Whether the components lie so far apart that logits about the mean of the mixture lose more than 1e-12."""
-    if par.shape[1] == 1:
+    if par.shape[1] == 1 or family.latent:
         return False
     w, m, v = par[:, par[0] > 0]
     c = w @ m
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         return not np.maximum(family.logit_size(m, v, c), family.logit_size(c, v, m)).max() < 1e3  # at c and at their own means
+
+
+def _latent_scores(x, family, par, wanted, device, workers, stats):
+    """`scores` of a family that has a latent variable."""
+    flat = x.reshape(-1)
+    outside = np.isinf(flat) | (family.outside(flat) if family.discrete else False)
+    bad = outside | np.isnan(flat)
+    used = par[0] > 0
+    c = 0.0 if family.discrete else float(par[0] @ par[1])
+    P = latent_numbers(family, par[:, used], c)
+    inside = np.where(bad, par[1, 0] if not family.discrete else 0.0, flat)
+    out, resp = np.empty(flat.size), np.zeros((P.shape[1] if wanted else 0, flat.size))
+    rows = np.zeros((0, 5, flat.size)) if stats is None else stats if used.all() else np.zeros((P.shape[1], 5, flat.size))
+    where = choose_device(device)
+    worker_count(workers)
+    if flat.size:
+        args, cost = (inside - c, P, out, resp, rows), 20.0 * P.shape[1]
+        launch(kernels.LATENT_SCORES[family.code], args, flat.size, device=where, workers=workers, cost=cost, outputs=(2, 3, 4))
+    if stats is not None and rows is not stats:
+        stats[used] = rows
+    out += count_base(inside) if family.discrete else family.log_base[1]
+    out[outside], out[np.isnan(flat)] = -math.inf, math.nan
+    full = np.zeros((par.shape[1], flat.size)) if wanted else resp
+    if wanted:
+        full[used] = resp
+        full[:, bad] = math.nan
+    return out, full
+
+
+def latent_numbers(family, par, c):
+    """What kernels of a family with a latent variable take: seven numbers of each component, and the logarithm of its weight."""
+    numbers = [(*_NUMBERS[family.code](p[1], p[2], p[-1], float(c)), math.log(p[0])) for p in par.T.tolist()]
+    return np.array(numbers).T.copy()
+
+
+_NUMBERS = {
+    lat.STUDENT_T: lat.student_t_coefficients,
+    lat.SKEW_NORMAL: lat.skew_normal_coefficients,
+    lat.NEGATIVE_BINOMIAL: lat.negative_binomial_coefficients,
+}
 
 
 def _scores_apart(x, family, par, device, workers, stats=None):

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats.mixture.arguments import mixture_of, parts_of, sums_of, weighted_values
 from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
+
+_STEPS = {
+    lat.STUDENT_T: lat.student_t_maximise,
+    lat.SKEW_NORMAL: lat.skew_normal_maximise,
+    lat.NEGATIVE_BINOMIAL: lat.negative_binomial_maximise,
+}
 
 __all__ = ["combine", "em_update", "partial_stats"]
 
@@ -43,8 +50,9 @@ def partial_stats(
     -------
     numpy.ndarray, shape (3 K + 1,)
         Per component the sums of r, r t1, r t2, then the log-likelihood; t1, t2 are about the mean of the mixture, or about each
-        component's own where they lie far apart. Sums of pieces add up: use `combine`, ``dask.array.reduction`` or an MPI
-        reduce, then `em_update`.
+        component's own where they lie far apart. (6 K + 1,) for Student t, skew-normal and negative binomial components: sums of
+        r and of five expectations. Sums of pieces add up: use `combine`, ``dask.array.reduction`` or an MPI reduce, then
+        `em_update`.
 
     Raises
     ------
@@ -64,14 +72,15 @@ def partial_stats(
     """
     family, par = mixture_of(weights, centres, params, family)
     x, w = weighted_values(x, sample_weight)
-    stats = np.zeros((par.shape[1] if far_apart(family, par) else 1, 2, x.size))
+    apart = family.latent or far_apart(family, par)
+    stats = np.zeros((par.shape[1] if apart else 1, 5 if family.latent else 2, x.size))
     ll, resp = scores(x, family, par, True, device, workers, stats)
     if not np.isfinite(ll).all():
         raise ValueError(
             f"{int((~np.isfinite(ll)).sum())} values are infinite or outside the support of {family.name}; remove them"
         )
     resp *= w
-    sums = [resp.sum(axis=1), (resp * stats[:, 0]).sum(axis=1), (resp * stats[:, 1]).sum(axis=1)]
+    sums = [resp.sum(axis=1), *((resp * stats[:, j]).sum(axis=1) for j in range(stats.shape[1]))]
     return np.concatenate([np.stack(sums, axis=1).reshape(-1), [w @ ll]])
 
 
@@ -107,7 +116,7 @@ def em_update(
 
     Parameters
     ----------
-    total : array_like, shape (3 K + 1,)
+    total : array_like, shape (3 K + 1,) or (6 K + 1,)
         Sum of the pieces' `partial_stats`.
     weights, centres, params, family
         The parameters that the sums were computed with, as in `logpdf`.
@@ -115,7 +124,7 @@ def em_update(
     Returns
     -------
     weights, centres, params : numpy.ndarray, shape (K,)
-        The next parameters; `params` is None for families of one.
+        The next parameters; `params` is None for families of one parameter, (2, K) for those of three.
     loglik : float
         Log-likelihood of the parameters that were passed in.
 
@@ -126,13 +135,19 @@ def em_update(
     """
     family, par = mixture_of(weights, centres, params, family)
     K = par.shape[1]
-    rows, loglik = sums_of(total, K)
-    centres = par[1] if far_apart(family, par) else np.full(K, par[0] @ par[1])
-    new = np.array(
-        [fam.maximise(family.base, *map(float, row), float(c), 0.0, 0.0) for row, c in zip(rows, centres, strict=True)]
-    )
+    rows, loglik = sums_of(total, K, 6 if family.latent else 3)
+    if family.latent:
+        most = lat.limit(family.code, float(par[0] @ par[1]))
+        step = _STEPS[family.code]
+        new = np.array([step(*map(float, (p[1], p[2], p[-1], *row)), most) for p, row in zip(par.T, rows, strict=True)])
+        new = new[:, : family.rows - 1]
+    else:
+        centres = par[1] if far_apart(family, par) else np.full(K, par[0] @ par[1])
+        new = np.array(
+            [fam.maximise(family.base, *map(float, row), float(c), 0.0, 0.0) for row, c in zip(rows, centres, strict=True)]
+        )
     if not ((rows[:, 0] > 0).all() and (new[:, 1] > 0).all() and np.isfinite(new).all()):
         raise ValueError(
             f"a component has no observations or no spread left: sums of responsibilities {rows[:, 0]}; start elsewhere"
         )
-    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], family.parameter(new[:, 1]) if family.two else None, loglik
+    return rows[:, 0] / rows[:, 0].sum(), new[:, 0], family.params_of(new.T[1:]) if family.two else None, loglik

@@ -127,6 +127,8 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     if D:
         args = [y, data.power[lo:hi], m, family.base, sets, cells, q, info]
         *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), threads=1, cost=10.0 * n / D)
+    if data.counts is not None:
+        info["count"] = data.counts[lo:hi]
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
         info["prior_d"] = 1e6 * info["floor"]
         if family.base == fam.GAMMA:
@@ -142,9 +144,11 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
 def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     """Best optimum with K components for every data set of a chunk."""
     D, family = p.info.size, p.family
-    q = 2 if family.two else 1
+    q = len(family.parameters)
     newton = options.method == "newton"
     R = options.n_starts(K) if given is None else given.shape[1]
+    if given is None and K == 1 and family.latent:
+        R = 12  # the same but for the parameters that come with the latent variable
     enough = p.info["distinct"] >= (q + 1) * K - 1
     if options.prior_d is None:
         info = p.info.copy()
@@ -154,17 +158,19 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     par = np.ones((D, R, 3, K)) if given is None else np.ascontiguousarray(given, np.float64)
     start_ll, flag = np.full((D, R), -math.inf), np.zeros((D, R), np.int64)
     if D and R:
-        _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
+        par = _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
     climbs: list = []
     while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
         if newton:
-            owner, start, covered = best_few(start_ll, par, usable, min(1 if K == 1 else 3 if K == 2 else 5, R))
+            owner, start, covered = best_few(
+                start_ll, par, usable, min((3 if family.latent else 1) if K == 1 else 3 if K == 2 else 5, R)
+            )
         else:
             owner, start = np.nonzero(usable)
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
-        points, outcome, hess = climb(p, info, owner, par[owner, start], options)
+        points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
         climbs.append((owner, start, covered, points, outcome, hess))
         usable[owner[(outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"])]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
@@ -176,19 +182,27 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
 
 
 def _starts(p, info, K, R, par, ll, flag, options, given):
-    """Start values and a few EM passes on the cells: fills `par`, the objective `ll` before the last pass, and `flag`."""
+    """Start values and a few EM passes on the cells: fills `par`, the objective `ll` before the last pass, and `flag`.
+
+    Returns the start values.
+    """
     kinds = (GIVEN,) if given else (QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
     kinds, family = np.resize(np.array(kinds, np.int64), R), p.family.base
     key = Key(stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family), *options.key)
-    run(k.STARTS, [p.cells, p.q, info, p.ids, kinds, family, key, par, flag], ll.size, options, (7, 8), threads=1, cost=2000.0)
-    if options.method != "newton" or K == 1:
-        return
+    base = np.ascontiguousarray(par[:, :, :3])
+    run(k.STARTS, [p.cells, p.q, info, p.ids, kinds, family, key, base, flag], ll.size, options, (7, 8), threads=1, cost=2000.0)
+    if p.family.latent:
+        par = np.concatenate([base, par[:, :, 3:]], axis=2) if given else p.family.begun(base)
+    else:
+        par = base
+    if options.method != "newton" or (K == 1 and not p.family.latent):
+        return par
     settings = options.settings(p.family, p.unit)
     few = info["count"] < 512  # too few observations for cells: half as many passes again
-    rounds = [(k.CLIMB, p.cells, np.where(few, 15, 10))]
+    rounds = [(k.LATENT_CLIMBS[p.family.code] if p.family.latent else k.CLIMB, p.cells, np.where(few, 15, 10))]
     if options.precision != "double":  # ranked, and moved once more, in double precision
         rounds = [(k.CLIMB_SINGLE, narrow(p.cells), rounds[0][2]), (k.CLIMB, p.cells, 1)]
-    owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, 3, K)
+    owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
     for kernel, cells, passes in rounds:
         state = np.zeros(owner.size, STATE)
         state["phase"] = np.where(flag.ravel() == c.OK, c.START, c.DONE)
@@ -199,6 +213,7 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
         advance(kernel, (cells, info, owner, settings, state, points, hess), options, cost)
         flag[:] = state["status"].reshape(flag.shape)
     ll[:] = np.where(flag == c.OK, state["objective"].reshape(flag.shape), -math.inf)
+    return par
 
 
 def narrow(series):
@@ -230,12 +245,17 @@ def advance(kernel, args, options, cost, most=None):
 
 
 def climb(p, info, owner, points, options):
-    """Run the climbs of (data set, start) pairs; returns points (M, 3, K), outcomes and Hessians."""
+    """Run the climbs of (data set, start) pairs; returns points (M, rows, K), outcomes and Hessians."""
     M, K = owner.size, points.shape[2]
-    n = (3 if p.family.two else 2) * K - 1
+    n = free_parameters(p.family, K)
     settings = options.settings(p.family, p.unit)
     state, hess = begin(M, settings), np.zeros((M, n, n))
     pars = np.repeat(np.asarray(points, np.float64)[:, None], 4, axis=1)
+    if p.family.latent:
+        cost = 1000.0 * K * (1.0 + float(p.lengths[owner].mean() if M else 0.0))
+        most = 10.0 * cost if options.method == "newton" else 0.1 * cost * options.max_iter
+        advance(k.LATENT_CLIMBS[p.family.code], (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
+        return pars[:, c.CURRENT], state, hess
     large = p.lengths[owner] >= LARGE
     if not large.all():
         small = np.flatnonzero(~large)
@@ -366,6 +386,8 @@ class Job:
         """The fits that were picked, with standard errors and covariances, in the units of the data."""
         D, width, family = pick.size, max(self.candidates), p.family
         out = {name: np.full((D, width), np.nan) for name in ("weights", "centres", "params")}
+        if family.third:
+            out["params"] = np.full((D, 2, width), np.nan)
         for name in _PER_FIT:
             out[name] = np.stack([getattr(r, name) for r in results])[pick, np.arange(D)]
         size = len(family.parameters) + 1
@@ -374,7 +396,7 @@ class Job:
         for j, (K, r) in enumerate(zip(self.candidates, results, strict=True)):
             rows = np.nonzero(pick == j)[0]
             w, m, v = in_units(r.par[rows], p, rows)
-            out["weights"][rows, :K], out["centres"][rows, :K], out["params"][rows, :K] = w, m, v
+            out["weights"][rows, :K], out["centres"][rows, :K], out["params"][rows, ..., :K] = w, m, v
             if side:
                 covariances(cov, se, r, rows, p, m, v)
         out["cov"], out["se"] = cov if self.cov else cov[:, :0, :0], {}
@@ -407,12 +429,12 @@ def _kept(r, p):
     passes = np.zeros((D, R), np.int64)
     loglik[owner, start] = outcome["loglik"] + p.constant[owner]
     status[owner, start], passes[owner, start] = outcome["status"], outcome["passes"]
-    flat = first.reshape(D * R, 3, K)
+    flat = first.reshape(D * R, -1, K)
     w, m, v = in_units(flat, p, np.repeat(np.arange(D), R))
     return {
         "weights": w.reshape(D, R, K),
         "centres": m.reshape(D, R, K),
-        "params": v.reshape(D, R, K),
+        "params": v.reshape(D, R, *v.shape[1:]),
         "loglik": loglik,
         "status": status,
         "n_iter": passes,
@@ -477,7 +499,8 @@ def assemble(parts, data, family, candidates, done):
         return np.concatenate(arrays)
 
     row = np.full(width, np.nan)
-    values = {name: joined(name, row) for name in ("weights", "centres", "params")}
+    values = {name: joined(name, row) for name in ("weights", "centres")}
+    values["params"] = joined("params", np.full((2, width), np.nan) if family.third else row)
     for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
         values[name] = joined(name, np.nan)
     for name in ("n_iter", "n_passes", "hits", "n_singular", "n_used"):

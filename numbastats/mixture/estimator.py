@@ -56,7 +56,9 @@ class _Components:
     @property
     def parameters(self) -> dict[str, NDArray]:
         """Parameters of the components by the names that the family has for them, as {"mean": ..., "variance": ...}."""
-        return dict(zip(family_of(self.family).parameters, (self.centres, self.params), strict=False))
+        family = family_of(self.family)
+        seconds = [self.params[..., i, :] for i in range(2)] if family.third else [self.params]
+        return dict(zip(family.parameters, (self.centres, *seconds), strict=False))
 
     def component_means(self) -> NDArray:
         """Means of x in each component, whatever the family's parameters are.
@@ -300,7 +302,7 @@ class _Distribution:
         family, w = family_of(model["family"]), model["weights"] / model["weights"].sum()
         used = w > 0.0
         w, m = w[used], model["centres"][used]
-        p = model["params"][used] if family.two else np.full(m.size, np.nan)
+        p = model["params"][..., used] if family.two else np.full(m.size, np.nan)
         means, variances = family.component_means(m, p), family.component_variances(m, p)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(w @ means)
@@ -319,8 +321,9 @@ class MixtureFit(_Distribution, _Components):
         The family as `fit_many` spells it.
     weights, centres, params : numpy.ndarray, shape (K,)
         In order of increasing centre. The centre is the component's mean where the family has one that is called so, else the
-        mean of log x, 1/x, x^2 ...; `params` is lambda, the variance or the shape, NaN for families of one parameter. The table
-        of families in `fit_many` has the names, under which `parameters` holds both. Functions take them in this order:
+        mean of log x, 1/x, x^2 ...; `params` is lambda, the variance or the shape, NaN for families of one parameter, of shape
+        (2, K) for families of three ("student_t": scale and df; "skew_normal": scale and shape). The table of families in
+        `fit_many` has the names, under which `parameters` holds them. Functions take them in this order:
         ``mixture.pdf(x, fit.weights, fit.centres, fit.params, family=fit.family)`` is ``fit.pdf(x)``.
     loglik, objective : float
         Log-likelihood, and with the log prior added.
@@ -344,7 +347,7 @@ class MixtureFit(_Distribution, _Components):
         Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
     cov : numpy.ndarray, shape (3 K, 3 K)
         Covariance of (weights, centres, params), whose diagonal is the square of `se`; (2 K, 2 K) for families of one parameter,
-        (0, 0) unless asked for.
+        (4 K, 4 K) for those of three, (0, 0) unless asked for.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
         the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
@@ -464,7 +467,8 @@ class MixtureBatch(_Components):
     ----------
     family : str or tuple
     weights, centres, params : numpy.ndarray, shape (D, K)
-        NaN where a data set has fewer components than the widest. `parameters`, `component_means()` and `means` as in
+        NaN where a data set has fewer components than the widest; `params` is (D, 2, K) for families of three parameters.
+        `parameters`, `component_means()` and `means` as in
         `MixtureFit`.
     status : numpy.ndarray of int8, shape (D,)
         0 certified; 1 out of budget; 2 not certified; 3 degenerate; 4 inadmissible; 5 too few values; 6 out of support;
@@ -542,7 +546,7 @@ class MixtureBatch(_Components):
                 values["cov"] = self.cov[i][np.ix_(rows, rows)]
             else:
                 v = getattr(self, field.name)[i]
-                values[field.name] = v[:K] if np.ndim(v) else v.item()
+                values[field.name] = v[..., :K] if np.ndim(v) else v.item()
         return MixtureFit(**values)
 
 
@@ -783,7 +787,8 @@ class Mixture(_Distribution, Estimator):
         Returns
         -------
         float
-            p is 3 K - 1, or 2 K - 1 for families of one parameter. As accurate as the sum of `logpdf`, 1e-13 relative.
+            p is 3 K - 1, or 2 K - 1 for families of one parameter, 4 K - 1 for those of three. As accurate as the sum of
+            `logpdf`, 1e-13 relative.
 
         References
         ----------

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["FAMILIES", "Family", "excess", "family_of", "log_ratio", "poisson_base"]
+__all__ = ["FAMILIES", "Family", "count_base", "excess", "family_of", "log_ratio", "poisson_base"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Family:
         Fixed shape of a gamma base.
     constant : float
         Exponent of "power", minimum of "log_ratio".
+    code : int
+        What kernels call it: `base`, or the code of `numbastats.scalar.latent`; the base then serves the statistics of the data
+        and the starts.
+    third : str
+        Name of the third parameter, empty for families without.
     """
 
     name: str
@@ -40,6 +46,12 @@ class Family:
     jacobian: tuple = (0.0, 0.0, 0.0)
     shape: float = 1.0
     constant: float = 1.0
+    code: int = -1
+    third: str = ""
+
+    def __post_init__(self):
+        if self.code < 0:
+            object.__setattr__(self, "code", self.base)
 
     @property
     def label(self):
@@ -51,16 +63,32 @@ class Family:
     @property
     def parameters(self):
         """Names of a component's parameters: the first is a mean, of x or of what the transform makes of x."""
-        return (_CENTRES[self.transform], self.param) if self.two else (_CENTRES[self.transform],)
+        centre = "location" if self.third else _CENTRES[self.transform]
+        return tuple(filter(None, (centre, self.param, self.third)))
+
+    @property
+    def latent(self):
+        """Whether a component has a latent variable, and kernels of its own."""
+        return self.code > fam.GEOMETRIC
+
+    @property
+    def rows(self):
+        """Rows of a parameter array of the kernels."""
+        return 1 + len(self.parameters) if self.latent else 3
 
     @property
     def of_x(self):
         """Whether the first parameter is the mean of x itself."""
-        return self.transform == "identity"
+        return self.transform == "identity" and not self.third
 
     def component_means(self, m, p):
         """Means of x from the parameters, infinite where the mean is."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if self.code == lat.STUDENT_T:
+                df = p[..., 1, :]
+                return np.where(df > 1.0, m, np.where(np.isnan(df), df, math.inf))
+            if self.code == lat.SKEW_NORMAL:
+                return m + p[..., 0, :] * _skew_shift(p[..., 1, :])
             if self.transform == "identity":
                 return m.copy()
             if self.transform == "log":
@@ -79,6 +107,14 @@ class Family:
         """Variances of x from the parameters, infinite where the variance or the mean is."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             mean = self.component_means(m, p)
+            if self.code == lat.STUDENT_T:
+                scale, df = p[..., 0, :], p[..., 1, :]
+                return np.where(df > 2.0, scale * scale * (df / (df - 2.0)), np.where(np.isnan(df), df, math.inf))
+            if self.code == lat.SKEW_NORMAL:
+                scale, s = p[..., 0, :], p[..., 1, :]
+                return scale * scale * ((1.0 + (1.0 - 2.0 / math.pi) * (s * s)) / (1.0 + s * s))
+            if self.code == lat.NEGATIVE_BINOMIAL:
+                return m + m * (m / p)
             if self.transform == "identity":
                 return p.copy() if self.base == fam.GAUSSIAN else m * self._variance_over_mean(m, p)
             if self.transform == "log":
@@ -105,7 +141,7 @@ class Family:
     @property
     def two(self):
         """Whether a component has a dispersion besides its mean."""
-        return self.base <= fam.GAMMA
+        return self.base <= fam.GAMMA or self.latent
 
     @property
     def log_base(self):
@@ -124,7 +160,7 @@ class Family:
     @property
     def minimum(self):
         """Largest lower bound of the support, -inf for the real line."""
-        if self.name == "normal":
+        if self.base == fam.GAUSSIAN and self.transform == "identity":
             return -math.inf
         return self.constant if self.transform == "log_ratio" else 0.0
 
@@ -195,9 +231,37 @@ class Family:
         """The second parameter from the dispersion; the inverse map is the same function."""
         return v if self.base == fam.GAUSSIAN else 1.0 / v
 
+    def params_of(self, rows):
+        """What users call `params`, (K,) or (2, K), from the rows (..., K) of the kernels after the centre."""
+        if self.third:
+            return np.stack([np.sqrt(rows[0]), rows[1]], axis=-2)
+        return rows[0] if self.latent else self.parameter(rows[0])
+
+    def rows_of(self, params):
+        """The inverse: rows of the kernels from (..., K) or (..., 2, K), as a list."""
+        if self.third:
+            return [params[..., 0, :] ** 2, params[..., 1, :]]
+        return [params if self.latent else self.parameter(params)]
+
+    def begun(self, par):
+        """Starts (D, R, rows, K) from those of the base family, (D, R, 3, K): what it lacks varies with the start."""
+        R, K = par.shape[1], par.shape[3]
+        m, v = par[:, :, 1], par[:, :, 2]
+        turn = np.arange(R)[:, None] // 3  # the kinds of start change with the number modulo 3
+        if self.code == lat.STUDENT_T:
+            s = np.broadcast_to(np.array([4.0, 12.0, 40.0])[turn % 3], v.shape)
+            return np.stack([par[:, :, 0], m, v * (1.0 - 2.0 / s), s], axis=2)
+        if self.code == lat.SKEW_NORMAL:
+            s = np.broadcast_to(np.where(turn >> np.arange(K) % 8 & 1, -1.0, 1.0) * np.array([1.5, 3.0])[turn % 2], v.shape)
+            v = v * ((1.0 + s * s) / (1.0 + (1.0 - 2.0 / math.pi) * (s * s)))
+            return np.stack([par[:, :, 0], m - np.sqrt(v) * _skew_shift(s), v, s], axis=2)
+        return np.stack([par[:, :, 0], m, np.broadcast_to(np.array([1.0, 4.0, 16.0])[turn % 3] * (0.5 + m), v.shape)], axis=2)
+
     def logit_size(self, m, v, c):
         """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
         e = np.abs(c - m)
+        if self.latent:  # each about its own centre; counts are found again from their distance to c
+            return 1.0 + c * np.ones(e.shape) if self.discrete else np.ones(e.shape)
         if self.base == fam.INVERSE_GAUSSIAN:
             return 0.5 * e * e / (v * m * m * c)
         if self.base == fam.GAUSSIAN:
@@ -242,6 +306,9 @@ FAMILIES = {
         Family("geometric", fam.GEOMETRIC),
         Family("rayleigh", fam.FIXED_GAMMA, "", "half_square", (0.5 * _LOG_2, 0.5, 0.0)),
         Family("maxwell", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 1.5),
+        Family("student_t", fam.GAUSSIAN, "scale", code=lat.STUDENT_T, third="df"),
+        Family("skew_normal", fam.GAUSSIAN, "scale", code=lat.SKEW_NORMAL, third="shape"),
+        Family("negative_binomial", fam.POISSON, "size", code=lat.NEGATIVE_BINOMIAL),
         Family("half_normal", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 0.5),
     )
 }
@@ -272,6 +339,11 @@ def family_of(family) -> Family:
     raise ValueError(f"family={family!r} is not known; use {known}")
 
 
+def _skew_shift(s):
+    """Mean of the standard skew-normal distribution of shape s: delta sqrt(2/pi)."""
+    return math.sqrt(2.0 / math.pi) * (s / np.sqrt(1.0 + s * s))
+
+
 def _second_difference(a, h):
     """log Gamma(a + 2 h) - 2 log Gamma(a + h) + log Gamma(a), also where h is small: 1e-13 relative."""
     from scipy.special import polygamma
@@ -300,6 +372,19 @@ def excess(y, m):
     for n in range(19, 1, -2):
         series = s * s * (1.0 / n + series)
     return np.where(near, (y - m) * s + y * (2.0 * s * series), y * log_ratio(y, m) - (y - m))
+
+
+def count_base(y):
+    """y log y - y - log y! of counts."""
+    from scipy.special import gammaln
+
+    z = np.maximum(y, 16.0)
+    i = 1.0 / z
+    j = i * i
+    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
+    small = np.clip(y, 1.0, 16.0)
+    near = np.where(y > 0.0, small * np.log(small) - small - gammaln(small + 1.0), 0.0)
+    return np.where(y >= 16.0, -0.5 * np.log(2.0 * math.pi * z) - stirling, near)
 
 
 def poisson_base(y, m):

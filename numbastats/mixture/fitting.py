@@ -18,6 +18,7 @@ from numbastats.mixture.arguments import (
     explicit_starts,
     fit_options,
     flatten,
+    for_latent,
     given_device,
     keyed,
     numbers_of_components,
@@ -27,6 +28,8 @@ from numbastats.mixture.arguments import (
 )
 from numbastats.mixture.estimator import MixtureBatch, MixtureFit
 from numbastats.mixture.families import family_of
+from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
+from numbastats.mixture.kernels.passes import MAX_CUDA_K
 
 __all__ = ["fit", "fit_many"]
 
@@ -86,10 +89,12 @@ def fit_many(  # noqa: PLR0913
     starts : {"portfolio", "subset", "quantile", "kmeans++"}
         Three observations per component, random quantile cuts, k-means++ cuts, or a third of each.
     init_params : array, shape (D, R, 3, K), optional
-        Explicit starts instead: weights, centres, params. One with a NaN is no start.
+        Explicit starts instead: weights, centres, params. One with a NaN is no start. (D, R, 4, K) for families of three
+        parameters.
     method : {"newton", "squarem", "em", "bulkem"}
         Short EM on compressed cells, then Newton on the best few (SQUAREM where that fails), and on more where these collapse;
-        or one algorithm for every start.
+        or one algorithm for every start. Student t, skew-normal and negative binomial mixtures have "newton" and "em" alone, in
+        double precision and without a prior.
     tol : float
         "newton": decrement at the optimum (twice the gain still to be had); the others: gain per pass.
     max_iter : int
@@ -150,6 +155,9 @@ def fit_many(  # noqa: PLR0913
     "reciprocal_inverse_gaussian" mean_reciprocal  lambda       of 1/x, an inverse Gaussian variable
     "exponential"                 mean
     "poisson", "geometric"        mean                          of counts from 0 on
+    "negative_binomial"           mean             size         of counts from 0 on; variance = mean + mean^2/size
+    "student_t"                   location         scale, df    params (2, K); mean = location where df > 1
+    "skew_normal"                 location         scale, shape params (2, K); xi, omega, alpha of Azzalini
     "rayleigh"                    mean_half_square              mean of x^2/2: sigma^2
     "maxwell"                     mean_square                   mean of x^2: 3 scale^2
     "half_normal"                 mean_square                   mean of x^2: sigma^2
@@ -158,10 +166,17 @@ def fit_many(  # noqa: PLR0913
     ("gamma", shape)              mean                          scale = mean/shape
     ============================= ================ ============ ==============================================
 
+    Negative binomial, Student t and skew-normal components whose size or degrees of freedom have come to 1e8, or whose shape to
+    1e6, are Poisson, normal and half-normal ones to rounding: the likelihood rises as long as these parameters grow. The fit is
+    then certified in the other parameters, and the standard error of this one is NaN. The skew-normal likelihood is flat about
+    shape 0, where a fit of symmetric data may end with status 2. On CUDA these three families take up to 8 components.
+
     References
     ----------
     I. Howson, "bulkem" (2015). R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the
-    convergence of any EM algorithm", Scandinavian Journal of Statistics 35 (2008).
+    convergence of any EM algorithm", Scandinavian Journal of Statistics 35 (2008). G. McLachlan, D. Peel, "Finite Mixture
+    Models" (2000), chapter 7 (Student's t). T. I. Lin, J. C. Lee, S. Y. Yen, "Finite mixture modelling using the skew normal
+    distribution", Statistica Sinica 17 (2007).
 
     Examples
     --------
@@ -178,8 +193,9 @@ def fit_many(  # noqa: PLR0913
     data, weights, keys = keyed(data, weights)
     values = flatten(data, offsets, weights)
     candidates, per_set = numbers_of_components(n_components, values.count)
-    where = given_device(device, values.count, candidates)
-    given = explicit_starts(init_params, values.count, candidates)
+    for_latent(family, options)
+    where = given_device(device, values.count, candidates, MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K)
+    given = explicit_starts(init_params, values.count, candidates, family.rows)
     options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), device=where, workers=threads)
     job = engine.Job(family, candidates, per_set, options, bool(se), bool(cov), keep_starts or method == "bulkem", dataset_index)
     parts, done = engine.run_chunks(job, values, given, pool, callback)

@@ -45,7 +45,8 @@ def logpdf(
         Weights are divided by their sum. The centre of a component is its mean, or the mean of log x, 1/x, x^2 ...: the table
         in `fit_many` has its name for each family.
     params : array_like, shape (K,), optional
-        lambda, variance or shape; unused by one-parameter families.
+        lambda, variance or shape; unused by one-parameter families. Of shape (2, K) for "student_t" (scale and df) and
+        "skew_normal" (scale and shape).
     family : str or tuple
         Required: one of the families of `fit_many`, whose results have all four as attributes.
     device : {"auto", "cpu", "cuda"}, optional

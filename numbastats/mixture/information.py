@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = ["covariances", "reordered"]
@@ -11,7 +12,7 @@ __all__ = ["covariances", "reordered"]
 
 def covariances(cov, se, r, rows, p, mean, second):
     """Fill in certified fits: the observed information in theta, carried to (weights, centres, params)."""
-    K, width = r.par.shape[2], cov.shape[1] // (3 if p.family.two else 2)
+    K, width = r.par.shape[2], cov.shape[1] // (1 + len(p.family.parameters))
     good = np.nonzero(r.status[rows] == 0)[0]
     if not good.size:
         return
@@ -25,13 +26,29 @@ def covariances(cov, se, r, rows, p, mean, second):
     J[:, K + k, K - 1 + k] = 1.0
     scale = p.info["scale"][at][:, None] / p.factor[at][:, None]
     unit[:, K : 2 * K] = scale if p.family.base == fam.GAUSSIAN else mean[good]
-    if p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
+    if p.family.latent:
+        unit[:, K:] = _latent_units(p.family.code, r.par[at], p.info["centre"][at], scale).reshape(good.size, -1)
+        J[:, np.arange(2 * K, n + 1), np.arange(2 * K - 1, n)] = 1.0
+    elif p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
         J[:, 2 * K + k, 2 * K - 1 + k] = 1.0 if p.family.base == fam.GAUSSIAN else -1.0
         unit[:, 2 * K :] = second[good]
     whole = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
     places = (np.arange((n + 1) // K)[:, None] * width + k).reshape(-1)
     cov[at[:, None, None], places[:, None], places] = whole * unit[:, :, None] * unit[:, None, :]
     se[at[:, None], places] = np.sqrt(np.maximum(np.diagonal(whole, axis1=1, axis2=2), 0.0)) * unit
+
+
+def _latent_units(code, par, centre, scale):
+    """Derivatives of the parameters in the coordinates of `numbastats.scalar.latent`; NaN for one at its limit."""
+    unit = par[:, 1:].copy()
+    if code != lat.NEGATIVE_BINOMIAL:
+        unit[:, 0] = scale
+        unit[:, 1] = 0.5 * scale * np.sqrt(par[:, 2])
+    if code == lat.SKEW_NORMAL:
+        unit[:, 2] = np.sqrt(1.0 + par[:, 3] ** 2)
+    most = np.array([lat.limit(code, c) for c in centre])[:, None]
+    unit[:, -1][np.abs(par[:, -1]) >= most] = np.nan
+    return unit
 
 
 def reordered(hess, order):

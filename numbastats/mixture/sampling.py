@@ -8,7 +8,8 @@ import numpy as np
 
 import numbastats.random as random
 from numbastats._core.random import Purpose, normalise_rng
-from numbastats.mixture.tails import gamma_tail
+from numbastats.mixture.tails import gamma_tail, quantile
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = ["draws", "poisson_quantile"]
@@ -31,6 +32,23 @@ def poisson_quantile(u, m):
     return first + np.searchsorted(gamma_tail(counts + 1.0, m, True), u)
 
 
+def _latent_draws(family, par, which, seeds):
+    """A value of each of the components `which`, by its latent variable."""
+    m, v, shape = par[1][which], par[2][which], which.shape
+    if family.code == lat.STUDENT_T:
+        half = 0.5 * par[3][which]
+        return m + np.sqrt(v / random.gamma(half, 1.0 / half, shape, rng=seeds[2])) * random.normal(size=shape, rng=seeds[1])
+    if family.code == lat.SKEW_NORMAL:
+        s = par[3][which]
+        z = s * np.abs(random.normal(size=shape, rng=seeds[2])) + random.normal(size=shape, rng=seeds[1])
+        return m + np.sqrt(v / (1.0 + s * s)) * z
+    u, y = np.asarray(random.uniform(size=shape, rng=seeds[1])), np.empty(shape)
+    for k in range(par.shape[1]):
+        one = np.concatenate([[[1.0]], par[1:, [k]]])
+        y[which == k] = quantile(u[which == k], family, one, np.float64)
+    return y
+
+
 def draws(family, par, size, rng):
     """Components by their weights, then a value of each."""
     seeds = np.random.SeedSequence([int(normalise_rng(rng)), int(Purpose.MIXTURE_SAMPLE)]).spawn(3)
@@ -38,7 +56,9 @@ def draws(family, par, size, rng):
     edges = np.cumsum(par[0])
     which = np.minimum(np.searchsorted(edges, u * edges[-1]), par.shape[1] - 1)
     m, v = par[1][which], par[2][which]
-    if family.base == fam.INVERSE_GAUSSIAN:  # Michael, Schucany and Haas (1976)
+    if family.latent:
+        y = _latent_draws(family, par, which, seeds)
+    elif family.base == fam.INVERSE_GAUSSIAN:  # Michael, Schucany and Haas (1976)
         z = random.normal(size=u.shape, rng=seeds[1])
         h = 0.5 * m * v * z * z
         root = 1.0 / (1.0 + h + np.sqrt(h) * np.sqrt(2.0 + h))  # the smaller root over m, without cancellation

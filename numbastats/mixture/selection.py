@@ -10,6 +10,7 @@ import numpy as np
 from numbastats.mixture.information import reordered
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.units import prior_units
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = ["Result", "best_few", "blur", "choose", "split_starts"]
@@ -21,7 +22,7 @@ INADMISSIBLE, TOO_FEW = 4, 5
 class Result:
     """Outcome for one number of components, one row per data set, in scaled units."""
 
-    par: np.ndarray  # (D, 3, K)
+    par: np.ndarray  # (D, rows, K)
     loglik: np.ndarray
     objective: np.ndarray
     decrement: np.ndarray
@@ -36,12 +37,12 @@ class Result:
     starts: tuple | None = None
 
 
-def _none(D, K, n):
+def _none(D, K, n, rows):
     """Results of data sets without an optimum."""
     loglik, objective, decrement, min_eig, runner_up = np.full((5, D), np.nan)
     n_iter, n_passes, hits, n_singular = np.zeros((4, D), np.int64)
     return Result(
-        np.full((D, 3, K), np.nan),
+        np.full((D, rows, K), np.nan),
         loglik,
         objective,
         decrement,
@@ -90,7 +91,7 @@ def split_starts(par, family):
     """Starts (1, 2 K, 3, K + 1) that split each component of a fit (3, K) in two, half and one standard deviation apart."""
     K = par.shape[1]
     sd = _sd(par, family)
-    out = np.ones((1, 2 * K, 3, K + 1))
+    out = np.ones((1, 2 * K, par.shape[0], K + 1))
     for s in range(K):
         for i, apart in enumerate((0.5, 1.0)):
             new = np.concatenate([par, par[:, [s]]], axis=1)
@@ -120,7 +121,7 @@ def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     first[1:] = owner[order][1:] != owner[order][:-1]
     best = np.full(D, -1)
     best[owner[order][first]] = order[first]
-    r = _none(D, K, n)
+    r = _none(D, K, n, points.shape[1])
     np.add.at(r.n_passes, owner, outcome["passes"])
     np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
@@ -151,6 +152,8 @@ def _sd(par, family):
     """Standard deviation of each component on the scaled y."""
     m, v = par[..., 1, :], par[..., 2, :]
     with np.errstate(invalid="ignore", over="ignore"):
+        if family.code == lat.NEGATIVE_BINOMIAL:
+            return np.sqrt(m + m * m / v)
         if family.base == fam.INVERSE_GAUSSIAN:
             return np.sqrt(m**3 * v)
         if family.base == fam.GAUSSIAN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats.mixture.families import excess, poisson_base
+from numbastats.mixture.families import count_base, excess, poisson_base
 from numbastats.mixture.kernels import on_host
 from numbastats.scalar import mixture as fam
 
@@ -12,13 +12,16 @@ __all__ = ["in_units", "loglik_constant", "prior_units", "scaled_starts", "unusa
 
 
 def in_units(par, p, rows):
-    """Weights, centres and second parameters in the units of y."""
+    """Weights, centres and `params` in the units of y."""
     family, info, factor = p.family, p.info[rows], p.factor[rows][:, None]
     scale, shift = info["scale"][:, None], info["shift"][:, None]
     w, m, v = par[:, 0], par[:, 1], par[:, 2]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mean = (m * scale + shift) / factor
-        if family.base == fam.INVERSE_GAUSSIAN:
+        if family.latent:
+            size = v * (scale / factor) ** 2 if family.third else v
+            second = family.params_of([size, par[:, -1]])
+        elif family.base == fam.INVERSE_GAUSSIAN:
             second = (1.0 / v) * scale / factor
         elif family.base == fam.GAUSSIAN:
             second = v * (scale / factor) ** 2
@@ -37,7 +40,11 @@ def scaled_starts(given, p):
     with np.errstate(divide="ignore", invalid="ignore"):
         out[:, :, 0] = given[:, :, 0] / given[:, :, 0].sum(axis=-1, keepdims=True)
         out[:, :, 1] = (given[:, :, 1] * factor - shift) / scale
-        if p.family.base == fam.INVERSE_GAUSSIAN:
+        if p.family.latent:
+            out[:, :, 2:] = given[:, :, 2:]
+            if p.family.third:
+                out[:, :, 2] = (given[:, :, 2] * factor / scale) ** 2
+        elif p.family.base == fam.INVERSE_GAUSSIAN:
             out[:, :, 2] = scale / (given[:, :, 2] * factor)
         elif p.family.base == fam.GAUSSIAN:
             out[:, :, 2] = given[:, :, 2] * (factor / scale) ** 2
@@ -79,7 +86,8 @@ def loglik_constant(p, y, w):
         new[p.off[:-1][p.off[:-1] < y.size]] = True
         first = np.flatnonzero(new)
         owner = np.searchsorted(p.off, first, side="right") - 1
-        logs = np.add.reduceat(w, first) * poisson_base(y[first], np.maximum(centre[owner], 1e-300))
+        base = count_base(y[first]) if family.latent else poisson_base(y[first], np.maximum(centre[owner], 1e-300))
+        logs = np.add.reduceat(w, first) * base
         total = total + np.bincount(owner, logs, centre.size)
     return total
 
@@ -97,9 +105,11 @@ def unusable(out, family, dtype):
     limits = np.finfo(dtype)
     lost, used = ~np.isfinite(out["loglik"]), ~np.isnan(out["weights"])
     for name in ("weights", "centres", "params") if family.two else ("weights", "centres"):
-        lost |= (used & ~(np.abs(out[name]) <= limits.max)).any(axis=1)
+        values = np.abs(out[name]) if out[name].ndim == 2 else np.abs(out[name]).max(axis=1)
+        lost |= (used & ~(values <= limits.max)).any(axis=1)
     if not family.discrete:
-        lost |= (out["params" if family.two else "centres"] < limits.tiny).any(axis=1)
+        sizes = out["params" if family.two else "centres"]
+        lost |= ((sizes[:, 0] if family.third else sizes) < limits.tiny).any(axis=1)
         if family.base != fam.GAUSSIAN:
             lost |= (out["centres"] == 0.0).any(axis=1)
     return lost & np.isin(out["status"], (0, 1, 2, 4))

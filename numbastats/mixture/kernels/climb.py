@@ -32,7 +32,7 @@ from numbastats.mixture.kernels.passes import LANES, MAX_CUDA_K, NSUM, PAIRS, RO
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, ranges, series_type, settings_type
 from numbastats.scalar import mixture as fam
 
-__all__ = ["ACCELERATE", "CLIMB", "CLIMB_SINGLE", "accelerate", "advance"]
+__all__ = ["ACCELERATE", "CLIMB", "CLIMB_SINGLE", "accelerate", "advance", "certify", "split_climb"]
 
 _function = array_function(fastmath=(), host=False)
 
@@ -125,7 +125,7 @@ def _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
         failed = state.tries > 8 or not state.objective > -math.inf
         radius = 0.25 * state.radius
     if settle:
-        _certify(state, current, vec, mat, D, info.mass, limit, n)
+        certify(state, current, vec, mat, D, info.mass, limit, n)
         failed = not final and state.min_eig < -c.FLAT  # a saddle
     elif not failed:
         state.radius = stepped(current, trial, step, family, radius)
@@ -136,7 +136,7 @@ def _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
 
 
 @_function
-def _certify(state, current, vec, mat, D, mass, limit, n):
+def certify(state, current, vec, mat, D, mass, limit, n):
     """Certificate of the current point: the decrement and the smallest eigenvalue."""
     g, complete = vec[c.GRADIENT], vec[c.COMPLETE]
     least = smallest_eigenvalue(D, complete, mat[0], mat[1], vec[c.EIG], n)
@@ -316,7 +316,8 @@ def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
             cuda.syncthreads()
 
 
-def _split_climb(args, parts):
+def split_climb(args, parts):
+    """The arguments for about `parts` shares of the climbs."""
     sets, info, owner, settings, vec, mat, total, state, pars, hess = args
     return [
         (sets, info, owner[a:b], settings, vec, mat, total, state[a:b], pars[a:b], hess[a:b])
@@ -333,9 +334,9 @@ def _climb_types(T):
 
 
 _DOUBLE = "parameters, and sums over the observations of a lane, are double"
-CLIMB = Kernel("mixture.climb", climb_cpu, climb_cuda, _climb_types, dtypes=("float64",), split=_split_climb)
+CLIMB = Kernel("mixture.climb", climb_cpu, climb_cuda, _climb_types, dtypes=("float64",), split=split_climb)
 CLIMB_SINGLE = Kernel(
-    "mixture.climb_single", climb_cpu, climb_cuda, _climb_types, dtypes=("float32",), split=_split_climb, f64_ok=_DOUBLE
+    "mixture.climb_single", climb_cpu, climb_cuda, _climb_types, dtypes=("float32",), split=split_climb, f64_ok=_DOUBLE
 )
 ACCELERATE = Kernel(
     "mixture.accelerate",
@@ -343,7 +344,7 @@ ACCELERATE = Kernel(
     climb_cuda,
     _climb_types,
     dtypes=("float64",),
-    split=_split_climb,
+    split=split_climb,
     advance=accelerate,
     LAST=c.AT_EM,
 )

@@ -1,0 +1,536 @@
+"""Climbs and densities of families with a latent variable (`numbastats.scalar.latent`), which have no few fixed statistics.
+
+A pass adds up, by component, what the M-step or the derivatives need. Around it runs the same control as in `climb`: EM, then
+Newton's method with its certificate; where that fails, more EM. Each family has kernels of its own, with its formulas bound to
+the loops here, so that none compiles those of another.
+
+A pass fills `acc`: the log-likelihood; nine sums for each component; then, if derivatives are wanted, the sums of z and of its
+products, z = (r_k, r_k s1, r_k s2 ...) over the components k for one derivative s after the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numba import cuda, prange
+
+from numbastats._core.kernel import Kernel, array_function
+from numbastats.mixture.kernels import records as c
+from numbastats.mixture.kernels.climb import certify, split_climb
+from numbastats.mixture.kernels.newton import newton_step
+from numbastats.mixture.kernels.parameters import least_mass
+from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, LANES, ROW, WIDTH, column
+from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, series_type, settings_type
+from numbastats.scalar import latent as lat
+from numbastats.scalar.elementary import exp_neg, log
+
+__all__ = ["LATENT_CLIMBS", "LATENT_SCORES", "MAX_LATENT_CUDA_K"]
+
+OWN = 9  # sums of one component
+NUMBERS = 8  # rows of P: a family's seven numbers and the logarithm of the weight
+MAX_LATENT_CUDA_K = 8
+_MOST_Z = 4 * MAX_LATENT_CUDA_K
+_NSUM = 1 + OWN * MAX_LATENT_CUDA_K + _MOST_Z + _MOST_Z * (_MOST_Z + 1) // 2
+
+_function = array_function(fastmath=(), host=False)
+_summing = array_function(fastmath=FAST, host=False)
+_coefficients = _density = _expected = _maximise = _derivatives = None  # bound by build
+
+
+# --- parameters (rows, K): weights, m, v, and s where the family has one ------------------------------------------------------
+
+
+@_function
+def _copy(source, target):
+    for j in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[j, k] = source[j, k]
+
+
+@_function
+def _proper(par, floor, family):
+    """Whether all is finite and positive that must be, and no component at the floor."""
+    for k in range(par.shape[1]):
+        m, v = par[1, k], par[2, k]
+        if not (par[0, k] > 0.0 and v > floor and v < math.inf and abs(m) < math.inf):
+            return False
+        if family == lat.NEGATIVE_BINOMIAL and not m > 0.0:
+            return False
+        if family == lat.STUDENT_T and not par[3, k] > lat.LEAST_DF:
+            return False
+    return True
+
+
+@_function
+def _last(par, family, k):
+    """The parameter that may run to a limit, as its coordinate grows."""
+    return par[2, k] if family == lat.NEGATIVE_BINOMIAL else par[3, k]
+
+
+@_function
+def _assemble(acc, par, g, full, D, info, family):
+    """Gradient and Hessian in theta = (log al_k/al_K for k < K; first coordinates; second; third) from the sums of a pass.
+
+    `full` becomes the information of the complete data about each coordinate alone, by the squares of the derivatives. A last
+    coordinate at its limit, with the likelihood still rising, no longer counts.
+    """
+    rows, K = par.shape
+    n, first = rows * K - 1, 1 + OWN * K
+    products, mass = first + rows * K, info.mass
+    for i in range(rows * K):
+        a, k = i // K, i % K
+        if a == 0 and k == K - 1:
+            continue
+        t = i if a == 0 else i - 1
+        g[t] = acc[first + i]
+        full[t] = acc[1 + OWN * k + 5 + a] if a > 0 else mass * par[0, k] * (1.0 - par[0, k])
+        for j in range(i + 1):
+            b, q = j // K, j % K
+            if b == 0 and q == K - 1:
+                continue
+            value = -acc[products + i * (i + 1) // 2 + j]
+            if k == q:
+                if b == 0:
+                    value += acc[first + i]
+                else:
+                    value += acc[1 + OWN * k + (a - 1 if b == 1 else a + 1 if b == 2 else 5)]
+            u = j if b == 0 else j - 1
+            if a == 0:
+                value -= mass * ((par[0, k] if k == q else 0.0) - par[0, k] * par[0, q])
+            D[t, u] = value
+            D[u, t] = value
+        if a == 0:
+            g[t] -= mass * par[0, k]
+    most = lat.limit(family, info.centre)
+    for k in range(K):
+        s, t = _last(par, family, k), n - K + k
+        if abs(s) >= most and g[t] * s >= 0.0:
+            for u in range(n):
+                D[t, u], D[u, t] = 0.0, 0.0
+            g[t], full[t], D[t, t] = 0.0, mass, -mass
+
+
+@_function
+def _stepped(par, out, step, family, radius, most):
+    """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken."""
+    rows, K = par.shape
+    longest = 0.0
+    for i in range(rows * K - 1):
+        longest = max(longest, abs(step[i]))
+    f = radius / longest if longest > radius else 1.0
+    total = 0.0
+    for k in range(K):
+        out[0, k] = par[0, k] * (math.exp(f * step[k]) if k < K - 1 else 1.0)
+        total += out[0, k]
+        d1, d2 = f * step[K - 1 + k], f * step[2 * K - 1 + k]
+        out[1, k] = par[1, k] * math.exp(d1) if family == lat.NEGATIVE_BINOMIAL else par[1, k] + d1
+        out[2, k] = par[2, k] * math.exp(d2)
+        if family == lat.NEGATIVE_BINOMIAL:
+            out[2, k] = min(out[2, k], most)
+        else:
+            d3, s = f * step[3 * K - 1 + k], par[3, k]
+            if family == lat.SKEW_NORMAL:  # sinh(arsinh s + d3)
+                s = s * math.cosh(d3) + math.sqrt(1.0 + s * s) * math.sinh(d3)
+            else:
+                s *= math.exp(d3)
+            out[3, k] = min(max(s, -most), most)
+    for k in range(K):
+        out[0, k] /= total
+    return longest * f
+
+
+# --- control of a climb -------------------------------------------------------------------------------------------------------
+
+
+@_function
+def _advance(state, pars, following, vec, mat, D, acc, info, settings):
+    """Use the sums of a pass at the trial point: sets the next trial point and phase; `following` is the M-step's."""
+    state.passes += 1
+    if state.phase == c.AT_NEWTON or state.phase == c.FINAL:
+        _newton(state, pars, vec, mat, D, acc, info, settings)
+    else:
+        _em(state, pars, following, acc[0], info, settings)
+
+
+@_function
+def _em(state, pars, following, objective, info, settings):
+    """A step of EM: one of those that rank the starts, that lead to Newton's method, or of a climb by EM alone."""
+    phase, K = state.phase, following.shape[1]
+    least = least_mass(info) if phase == c.START else 1e-8 * info.mass
+    total, good = 0.0, _proper(following, info.floor, settings.family)
+    for k in range(K):
+        total += following[0, k]
+        good = good and following[0, k] > least
+    state.left -= 1
+    if phase == c.START:
+        state.objective = objective
+    if phase == c.AT_EM and objective - state.old < settings.tol:
+        state.phase = c.FINAL
+    elif not (good and abs(objective) < math.inf):
+        state.status, state.phase = c.DEGENERATE, c.DONE
+    else:
+        state.old = objective
+        for k in range(K):
+            following[0, k] /= total
+        _copy(following, pars[c.TRIAL])
+        if phase == c.AT_EM:
+            if state.passes >= settings.max_passes:
+                state.phase = c.FINAL
+        elif state.left <= 0:
+            if phase == c.START:
+                state.status, state.phase = c.OK, c.DONE
+            else:  # Newton's method from here
+                _copy(following, pars[c.ANCHOR])
+                state.phase = c.AT_NEWTON
+                state.objective = -math.inf
+                state.closing, state.tries, state.steps = 0, 0, 0
+
+
+@_function
+def _newton(state, pars, vec, mat, D, acc, info, settings):
+    """Newton's method with a certificate at the end; where it fails, EM from where it began."""
+    current, trial, g, step, family = pars[c.CURRENT], pars[c.TRIAL], vec[c.GRADIENT], vec[c.STEP], settings.family
+    final, last, objective = state.phase == c.FINAL, state.passes >= settings.max_passes, acc[0]
+    n = trial.shape[0] * trial.shape[1] - 1
+    settle, failed, radius, limit = False, False, 0.0, settings.tol
+    slack = settings.noise * abs(state.objective) if state.objective > -math.inf else 0.0
+    better = objective >= state.objective - slack and objective < math.inf and _proper(trial, info.floor, family)
+    if final or better:
+        _copy(trial, current)
+        state.objective, state.loglik = objective, objective
+        _assemble(acc, current, g, vec[c.COMPLETE], D, info, family)
+        state.decrement = newton_step(D, g, step, mat[0], mat[1], vec[c.EIG], n)
+        state.tries = 0
+        state.steps += 1
+        closing = state.closing if state.decrement < settings.tol else 0
+        if final:
+            settle, limit = True, settings.decrement_tol
+            state.passes -= 1  # the certificate is not an iteration
+        elif closing > 1 or (closing > 0 and state.decrement < 1e-24):
+            settle = True
+        else:
+            state.closing = closing + 1 if state.decrement < settings.tol else 0
+            failed = state.steps > 100 or not state.decrement < math.inf
+            radius = 1.0
+    elif state.closing > 0:  # rounding of the last step: the point before it stands, with its derivatives
+        settle = True
+    else:
+        state.tries += 1
+        failed = state.tries > 8 or not state.objective > -math.inf
+        radius = 0.25 * state.radius
+    if settle:
+        certify(state, current, vec, mat, D, info.mass, limit, n)
+        failed = not final and state.min_eig < -c.FLAT  # a saddle
+    elif not failed:
+        state.radius = _stepped(current, trial, step, family, radius, lat.limit(family, info.centre))
+        if last:
+            state.phase = c.DONE
+    if failed:
+        state.rounds += 1
+        if state.rounds > 3 or last:
+            state.phase = c.DONE
+            if not _proper(current, 2.0 * info.floor, family):  # it would climb on, without end, but for the floor
+                state.status = c.DEGENERATE
+        else:
+            _copy(pars[c.ANCHOR], trial)
+            state.left = 30 * state.rounds * state.rounds
+            state.phase = c.WARM
+
+
+# --- a pass -------------------------------------------------------------------------------------------------------------------
+
+
+@_function
+def _numbers(P, k):
+    return P[0, k], P[1, k], P[2, k], P[3, k], P[4, k], P[5, k], P[6, k]
+
+
+@_summing
+def _normalise(buf, K, s, top):
+    """Turn the logits in the first K rows into responsibilities; the log density goes to `top`."""
+    for i in range(s.size):
+        top[i] = buf[0, i]
+        s[i] = 0.0
+    for k in range(1, K):
+        e = buf[k]
+        for i in range(s.size):
+            top[i] = max(top[i], e[i])
+    for k in range(K):
+        e = buf[k]
+        for i in range(s.size):
+            e[i] = exp_neg(e[i] - top[i])
+            s[i] += e[i]
+    for i in range(s.size):
+        top[i] += log(s[i])
+        s[i] = 1.0 / s[i]
+    for k in range(K):
+        e = buf[k]
+        for i in range(s.size):
+            e[i] *= s[i]
+
+
+@_summing
+def _products(buf, n, w, acc, first):
+    """Add the weighted sums of the first n rows and of their products."""
+    at = first + n
+    for i in range(n):
+        x, total = buf[i], 0.0
+        for m in range(w.size):
+            total += w[m] * x[m]
+        acc[first + i] += total
+        for j in range(i + 1):
+            y, total = buf[j], 0.0
+            for m in range(w.size):
+                total += w[m] * x[m] * y[m]
+            acc[at] += total
+            at += 1
+
+
+@_summing
+def _total(w, x):
+    total = 0.0
+    for i in range(w.size):
+        total += w[i] * x[i]
+    return total
+
+
+@_summing
+def _own(stats, w, r, acc):
+    """Add the sums of the rows of one component's statistics."""
+    for j in range(stats.shape[0]):
+        x, total = stats[j], 0.0
+        for i in range(w.size):
+            total += w[i] * r[i] * x[i]
+        acc[j] += total
+
+
+@_function
+def _level(state):
+    """Whether the derivatives are wanted."""
+    return state.phase == c.AT_NEWTON or state.phase == c.FINAL
+
+
+def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
+    rows, K = pars.shape[2], pars.shape[3]
+    n = rows * K
+    P, following, acc = np.empty((NUMBERS, K)), np.empty((rows, K)), np.empty(1 + OWN * K + n + n * (n + 1) // 2)
+    buf, v = np.empty((n + 2, ROW)), np.empty((OWN, ROW))
+    vs, ms = np.empty((c.VECTOR_ROWS, n - 1)), np.empty((2, n - 1, n - 1))
+    for item in range(owner.size):
+        d = owner[item]
+        x, w = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]]
+        row, now, ps = info[d], state[item], pars[item]
+        while now.phase > c.DONE:
+            trial, hessian = ps[c.TRIAL], _level(now)
+            for k in range(K):
+                P[0, k], P[1, k], P[2, k], P[3, k], P[4, k], P[5, k], P[6, k] = _coefficients(
+                    trial[1, k], trial[2, k], trial[rows - 1, k], row.centre
+                )
+                P[7, k] = math.log(trial[0, k])
+            acc[:] = 0.0
+            for q in range(0, x.size, BLOCK):
+                xb, wb = x[q : q + BLOCK], w[q : q + BLOCK]
+                for k in range(K):
+                    p, log_weight, e = _numbers(P, k), P[7, k], buf[k]
+                    for i in range(xb.size):
+                        e[i] = log_weight + _density(xb[i], p)
+                _normalise(buf, K, buf[n, : xb.size], buf[n + 1, : xb.size])
+                acc[0] += _total(wb, buf[n + 1])
+                for k in range(K):
+                    p, r, one = _numbers(P, k), buf[k], acc[1 + OWN * k : 1 + OWN * (k + 1)]
+                    if hessian:
+                        z1, z2, z3 = buf[K + k], buf[2 * K + k], buf[n - K + k]
+                        for i in range(xb.size):
+                            s1, s2, s3, h11, h12, h13, h22, h23, h33 = _derivatives(xb[i], p)
+                            z3[i] = r[i] * s3  # of two parameters z3 is z2
+                            z1[i], z2[i] = r[i] * s1, r[i] * s2
+                            v[0, i], v[1, i], v[2, i] = s1 * s1 + h11, s1 * s2 + h12, s1 * s3 + h13
+                            v[3, i], v[4, i], v[5, i] = s2 * s2 + h22, s2 * s3 + h23, s3 * s3 + h33
+                            v[6, i], v[7, i], v[8, i] = s1 * s1, s2 * s2, s3 * s3
+                        _own(v, wb, r, one)
+                    else:
+                        for i in range(xb.size):
+                            v[0, i] = 1.0
+                            v[1, i], v[2, i], v[3, i], v[4, i], v[5, i] = _expected(xb[i], p)
+                        _own(v[:6], wb, r, one)
+                if hessian:
+                    _products(buf, n, wb, acc, 1 + OWN * K)
+            if not hessian:
+                for k in range(K):
+                    t, most = acc[1 + OWN * k : 1 + OWN * (k + 1)], lat.limit(settings.family, row.centre)
+                    m, s, last = trial[1, k], trial[2, k], trial[rows - 1, k]
+                    m, s, last = _maximise(m, s, last, t[0], t[1], t[2], t[3], t[4], t[5], most)
+                    following[rows - 1, k] = last
+                    following[0, k], following[1, k], following[2, k] = t[0], m, s
+            _advance(now, ps, following, vs, ms, hess[item], acc, row, settings)
+
+
+@_function
+def _lane_products(z, n, weight, acc, first):
+    at = first + n
+    for i in range(n):
+        u = weight * z[i]
+        acc[first + i] += u
+        for j in range(i + 1):
+            acc[at] += u * z[j]
+            at += 1
+
+
+def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
+    shared = cuda.shared.array((LANES, WIDTH), np.float64)
+    P = cuda.shared.array((NUMBERS, MAX_LATENT_CUDA_K), np.float64)
+    following = cuda.shared.array((4, MAX_LATENT_CUDA_K), np.float64)
+    acc = cuda.local.array(_NSUM, np.float64)
+    z = cuda.local.array(_MOST_Z, np.float64)
+    v = cuda.local.array(OWN, np.float64)
+    lane, block = cuda.threadIdx.x, cuda.blockIdx.x
+    rows, K = pars.shape[2], pars.shape[3]
+    n, blocks = rows * K, min(cuda.gridDim.x, vec.shape[0])
+    if block >= blocks:
+        return
+    tot = total[block]
+    for item in range(block, owner.size, blocks):
+        d = owner[item]
+        x, w = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]]
+        row, now, ps = info[d], state[item], pars[item]
+        while now.phase > c.DONE:
+            trial, hessian = ps[c.TRIAL], _level(now)
+            own = OWN if hessian else 6
+            sums = 1 + OWN * K + (n + n * (n + 1) // 2 if hessian else 0)
+            if lane < K:
+                P[0, lane], P[1, lane], P[2, lane], P[3, lane], P[4, lane], P[5, lane], P[6, lane] = _coefficients(
+                    trial[1, lane], trial[2, lane], trial[rows - 1, lane], row.centre
+                )
+                P[7, lane] = math.log(trial[0, lane])
+            cuda.syncthreads()
+            for j in range(sums):
+                acc[j] = 0.0
+            for i in range(lane, x.size if lane < LANES else 0, LANES):
+                top, s, weight = -math.inf, 0.0, w[i]
+                for k in range(K):
+                    z[k] = P[7, k] + _density(x[i], _numbers(P, k))
+                    top = max(top, z[k])
+                for k in range(K):
+                    z[k] = exp_neg(z[k] - top)
+                    s += z[k]
+                acc[0] += weight * (top + log(s))
+                for k in range(K):
+                    r = z[k] / s
+                    z[k] = r
+                    if hessian:
+                        s1, s2, s3, h11, h12, h13, h22, h23, h33 = _derivatives(x[i], _numbers(P, k))
+                        z[n - K + k] = r * s3  # of two parameters the second overwrites it
+                        z[K + k], z[2 * K + k] = r * s1, r * s2
+                        v[0], v[1], v[2] = s1 * s1 + h11, s1 * s2 + h12, s1 * s3 + h13
+                        v[3], v[4], v[5] = s2 * s2 + h22, s2 * s3 + h23, s3 * s3 + h33
+                        v[6], v[7], v[8] = s1 * s1, s2 * s2, s3 * s3
+                    else:
+                        v[0] = 1.0
+                        v[1], v[2], v[3], v[4], v[5] = _expected(x[i], _numbers(P, k))
+                    for j in range(own):
+                        acc[1 + OWN * k + j] += weight * r * v[j]
+                if hessian:
+                    _lane_products(z, n, weight, acc, 1 + OWN * K)
+            for j0 in range(0, sums, WIDTH):
+                m = min(WIDTH, sums - j0)
+                if lane < LANES:
+                    for j in range(m):
+                        shared[lane, j] = acc[j0 + j]
+                cuda.syncthreads()
+                if lane < m:
+                    tot[j0 + lane] = column(shared, lane)
+                cuda.syncthreads()
+            if lane == 0:
+                if not hessian:
+                    for k in range(K):
+                        t, most = tot[1 + OWN * k : 1 + OWN * (k + 1)], lat.limit(settings.family, row.centre)
+                        m1, s1, last = trial[1, k], trial[2, k], trial[rows - 1, k]
+                        m1, s1, last = _maximise(m1, s1, last, t[0], t[1], t[2], t[3], t[4], t[5], most)
+                        following[rows - 1, k] = last
+                        following[0, k], following[1, k], following[2, k] = t[0], m1, s1
+                _advance(now, ps, following[:rows, :K], vec[block], mat[block], hess[item], tot, row, settings)
+            cuda.syncthreads()
+
+
+# --- densities, responsibilities, and the statistics of an M-step, of given values ----------------------------------------------
+
+
+def scores_cpu(x, P, out, resp, stats):
+    K = P.shape[1]
+    for task in prange((x.size + CHUNK - 1) // CHUNK):
+        buf = np.empty((K + 2, ROW))
+        for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, x.size), BLOCK):
+            xb, o = x[q : q + BLOCK], out[q : q + BLOCK]
+            for k in range(K):
+                p, log_weight, e = _numbers(P, k), P[7, k], buf[k]
+                for i in range(xb.size):
+                    e[i] = log_weight + _density(xb[i], p)
+            _normalise(buf, K, buf[K, : xb.size], buf[K + 1, : xb.size])
+            for i in range(xb.size):
+                o[i] = buf[K + 1, i]
+            for k in range(resp.shape[0]):
+                resp[k, q : q + xb.size] = buf[k, : xb.size]
+            for k in range(stats.shape[0]):
+                p, t = _numbers(P, k), stats[k, :, q : q + BLOCK]
+                for i in range(xb.size):
+                    t[0, i], t[1, i], t[2, i], t[3, i], t[4, i] = _expected(xb[i], p)
+
+
+def scores_cuda(x, P, out, resp, stats):
+    K = P.shape[1]
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        top, s = -math.inf, 0.0
+        for k in range(K):
+            top = max(top, P[7, k] + _density(x[i], _numbers(P, k)))
+        for k in range(K):
+            s += exp_neg(P[7, k] + _density(x[i], _numbers(P, k)) - top)
+        out[i] = top + log(s)
+        for k in range(resp.shape[0]):
+            resp[k, i] = exp_neg(P[7, k] + _density(x[i], _numbers(P, k)) - top) / s
+        for k in range(stats.shape[0]):
+            t = stats[k]
+            t[0, i], t[1, i], t[2, i], t[3, i], t[4, i] = _expected(x[i], _numbers(P, k))
+
+
+_f, _i = numba.types.float64, numba.types.int64
+
+
+def _climb_types(T):
+    work, results = (_f[:, :, ::1], _f[:, :, :, ::1], _f[:, ::1]), (STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1])
+    return [(series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *work, *results)]
+
+
+def _kernels(name):
+    formulas = {job: getattr(lat, f"{name}_{job}") for job in ("coefficients", "density", "expected", "maximise", "derivatives")}
+    climb = Kernel(
+        f"mixture.climb_{name}",
+        climb_cpu,
+        climb_cuda,
+        _climb_types,
+        dtypes=("float64",),
+        fastmath=FAST,
+        split=split_climb,
+        **{f"_{job}": f for job, f in formulas.items()},
+    )
+    scores = Kernel(
+        f"mixture.scores_{name}",
+        scores_cpu,
+        scores_cuda,
+        lambda T: [(_f[::1], _f[:, ::1], _f[::1], _f[:, ::1], _f[:, :, ::1])],
+        dtypes=("float64",),
+        _density=formulas["density"],
+        _expected=formulas["expected"],
+    )
+    return climb, scores
+
+
+_LATENT = {
+    lat.STUDENT_T: _kernels("student_t"),
+    lat.SKEW_NORMAL: _kernels("skew_normal"),
+    lat.NEGATIVE_BINOMIAL: _kernels("negative_binomial"),
+}
+LATENT_CLIMBS = {code: climb for code, (climb, _scores) in _LATENT.items()}
+LATENT_SCORES = {code: scores for code, (_climb, scores) in _LATENT.items()}
+"""By the codes of `numbastats.scalar.latent`."""
