@@ -20,6 +20,19 @@ PARTS = ("normality", "risk", "stable", "kde", "mixture", "bayes")
 WIDTHS = 50, 60
 
 
+def overview(folder):
+    """All plots in one picture, tour.png."""
+    from matplotlib import pyplot as plt
+
+    heights = {"height_ratios": (3.0, 3.2, 4.8)}
+    figure, axes = plt.subplots(3, 2, figsize=(14, 11), layout="constrained", gridspec_kw=heights)
+    for axis, part in zip(axes.flat, ("stable", "risk", "normality", "mixture", "kde", "bayes"), strict=True):
+        axis.imshow(plt.imread(folder / f"tour_{part}.png"), interpolation="lanczos")
+        axis.axis("off")
+    figure.savefig(folder / "tour.png", dpi=90)
+    plt.close(figure)
+
+
 def main():
     """Run every part, print its lines."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -35,6 +48,7 @@ def main():
             timing = f"{seconds:8.4f}" if seconds is not None else " " * 8
             print(f"{what:{WIDTHS[0]}s} {result:{WIDTHS[1]}s} {timing}  {f'{ratio:.1f}x {peer}' if peer else ''}".rstrip())
         print(flush=True)
+    overview(folder)
     print(f"plots: {folder}")
 
 

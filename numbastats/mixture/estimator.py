@@ -17,6 +17,7 @@ from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device
+from numbastats._core.results import Result, Table
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import column, draw_count
 from numbastats.mixture.criteria import free_parameters
@@ -311,9 +312,9 @@ class _Distribution:
             return mean, float(w @ (variances + (means - mean) ** 2))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class MixtureFit(_Distribution, _Components):
-    """Mixture fitted to one data set.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MixtureFit(Result, _Distribution, _Components):
+    """Mixture fitted to one data set; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
     ----------
@@ -384,21 +385,27 @@ class MixtureFit(_Distribution, _Components):
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
-    def to_frame(self) -> Any:
+    def _headline(self) -> str:
+        return (
+            f"family {self.family!r}, {self.n_components} components, {self.n_used} values, log-likelihood {self.loglik:.8g}, "
+            f"BIC {self.bic:.8g}, {self.message}"
+        )
+
+    def summary(self) -> Table:
         """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
 
         Returns
         -------
-        pandas.DataFrame, or dict of numpy.ndarray where pandas is not installed
-            A row for each component, in the order of the fit; columns "weight", the names of `parameters`, "mean_of_x" and
-            "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters. Copies: changes do not reach
-            the fit.
+        Table
+            A dict of columns that prints as a table, with a row for each component, in the order of the fit: "weight", the names
+            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            `to_frame` gives it as a data frame.
 
         Examples
         --------
         >>> import numpy as np, numbastats as ns
         >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
-        >>> list(ns.mixture.fit(x, 1, family="lognormal").to_frame())
+        >>> list(ns.mixture.fit(x, 1, family="lognormal").summary())
         ['weight', 'mean_log', 'variance_log', 'mean_of_x', 'sd_of_x']
         """
         family = family_of(self.family)
@@ -406,12 +413,7 @@ class MixtureFit(_Distribution, _Components):
         columns["mean_of_x"] = family.component_means(self.centres, self.params)
         columns["sd_of_x"] = np.sqrt(family.component_variances(self.centres, self.params))
         columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        columns = {name: np.array(values) for name, values in columns.items()}
-        try:
-            import pandas
-        except ImportError:
-            return columns
-        return pandas.DataFrame(columns)
+        return Table(columns)
 
     def predict_proba(
         self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
@@ -459,8 +461,8 @@ class MixtureFit(_Distribution, _Components):
         return in_kind_of(np.where(np.isnan(p[..., 0]), -1, np.argmax(p, axis=-1)), x)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class MixtureBatch(_Components):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MixtureBatch(Result, _Components):
     """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
 
     Attributes
@@ -523,6 +525,25 @@ class MixtureBatch(_Components):
 
     def __len__(self) -> int:
         return self.status.size
+
+    def _headline(self) -> str:
+        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified optimum"
+
+    def summary(self) -> Table:
+        """A row for each component of each data set.
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table: "data_set" (number or key), "component", "weight", the names of
+            `parameters`, "loglik" and "status". A data set without components has one row of NaN.
+        """
+        there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
+        sets, component = np.nonzero(there)
+        named = sets if self.keys is None else np.array([str(key) for key in self.keys])[sets]
+        columns = {"data_set": named, "component": component, "weight": self.weights[there]}
+        columns |= {name: values[there] for name, values in self.parameters.items()}
+        return Table(columns | {"loglik": self.loglik[sets], "status": self.status[sets]})
 
     def message(self, i: int) -> str:
         """What the status of data set i means."""

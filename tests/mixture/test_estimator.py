@@ -369,3 +369,19 @@ def test_table_of_components(monkeypatch):
     columns = fit.to_frame()
     assert list(columns) == names and columns["weight"] is not fit.weights and (columns["weight"] == fit.weights).all()
     assert list(mixture.fit(x, 1, family="exponential").to_frame()) == ["weight", "mean", "mean_of_x", "sd_of_x"]
+
+
+def test_fits_print_as_tables():
+    rng = np.random.default_rng(3)
+    data = {"a": rng.normal(0.0, 1.0, 200), "b": rng.normal(5.0, 1.0, 200), "none": np.full(3, np.nan)}
+    fits = mixture.fit_many(data, 1, family="normal", rng=1)
+    head, titles, row = repr(fits[0]).splitlines()
+    assert head.startswith("MixtureFit: family 'normal', 1 components, 200 values") and head.endswith(fits[0].message)
+    assert titles.split() == ["weight", "mean", "variance", "mean_of_x", "sd_of_x"] and row.split()[0] == "1"
+    assert repr(fits).startswith("MixtureBatch: family 'normal', 3 data sets, 2 with a certified optimum")
+    table = fits.summary()
+    assert table["data_set"].tolist() == ["a", "b", "none"] and table["status"].tolist() == fits.status.tolist()
+    np.testing.assert_allclose(table["mean"][:2], [data["a"].mean(), data["b"].mean()], rtol=1e-14)
+    wide = mixture.fit_many([np.r_[data["a"], data["b"]], data["a"]], (1, 2), family="normal", rng=1).summary()
+    assert wide["data_set"].tolist() == [0, 0, 1] and wide["component"].tolist() == [0, 1, 0]
+    assert np.isfinite(wide["variance"]).all()
