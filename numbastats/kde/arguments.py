@@ -499,8 +499,8 @@ def parse_boundary(boundary, model):
     kind = checked[cut[0]][0] if cut else ""
     if len(cut) > 1 and not model.product:
         raise ValueError(
-            f"more than one axis with {kind!r}: the mass of a radial kernel inside a corner has no closed form; use 'reflect', or "
-            "form='product' with sigma='diag'"
+            f"more than one axis with {kind!r}: the mass of a radial kernel inside a corner has no closed form; use 'reflect', "
+            "or form='product' with sigma='diag'"
         )
     if cut and model.scale is not None and model.scale.min() < model.scale.max():
         raise ValueError(
@@ -509,7 +509,9 @@ def parse_boundary(boundary, model):
     if cut and model.d > 1 and model.power is None and not model.product:
         raise ValueError(f"{kind!r} with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
     if kind not in ("", "renorm") and np.count_nonzero(model.H[cut]) > len(cut):
-        raise ValueError(f"{kind!r} takes kernels along axis {cut[0]}; pass sigma='diag', or an H= without entries beside H[a, a]")
+        raise ValueError(
+            f"{kind!r} takes kernels along axis {cut[0]}; pass sigma='diag', or an H= without entries beside H[a, a]"
+        )
     return checked
 
 
