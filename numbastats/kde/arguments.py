@@ -509,9 +509,7 @@ def parse_boundary(boundary, model):
     if cut and model.d > 1 and model.power is None and not model.product:
         raise ValueError(f"{kind!r} with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
     if kind not in ("", "renorm") and np.count_nonzero(model.H[cut]) > len(cut):
-        raise ValueError(
-            f"{kind!r} takes kernels along axis {cut[0]}; pass sigma='diag', or an H= without entries beside H[a, a]"
-        )
+        raise ValueError(f"{kind!r} takes kernels along axis {cut[0]}; pass sigma='diag', or an H= that is diagonal there")
     return checked
 
 

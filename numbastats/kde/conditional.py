@@ -195,7 +195,7 @@ def conditional(
     >>> x, e = ns.random.normal(size=(2, 5000), rng=1)
     >>> f = ns.kde.conditional(x, x + 0.5 * e, [(-1, 1, 3), (-4, 4, 161)])
     >>> f.density.shape, f.mean().round(1), f.quantile([0.1, 0.9]).shape
-    ((3, 161), array([-0.9,  0. ,  0.9]), (2, 3))
+    ((3, 161), array([-1.,  0.,  1.]), (2, 3))
     """
     known = (MATRIX_OPTIONS - {"form"}) | {"boundary", "adaptive", "device"}
     if unknown := set(options) - known:

@@ -269,9 +269,8 @@ class KDE(Estimator):
         Raises
         ------
         ValueError
-            Before `fit`, for points of another number of columns, with boundaries other than "reflect" and
-            "periodic", and where no formula holds in more
-            than 4 dimensions or for the Gaussian with ``tail=0``.
+            Before `fit`, for points of another number of columns, with boundaries other than "reflect" and "periodic", and where
+            no formula holds in more than 4 dimensions or for the Gaussian with ``tail=0``.
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
@@ -417,7 +416,7 @@ class KDE(Estimator):
             raise ValueError(f"kernel={m.kernel!r} in {m.d} dimensions has no formula for masses, and grids at most 4 dimensions")
         if m.kernel == "gaussian" and m.tail == 0:
             raise ValueError("masses of the Gaussian with tail=0 have no formula; fit with a tail such as 1e-10")
-        shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
+        shape = {1: 1025, 2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
         if not hasattr(shape, "__index__") or shape < 2:
             raise ValueError(f"shape={shape!r}; use an integer >= 2")
         low, high = m.low - m.reach, m.high + m.reach
@@ -446,7 +445,7 @@ class KDE(Estimator):
         lo, hi : (d,) array_like
             -inf and inf are allowed.
         shape : int, optional
-            Where there is no formula: positions per axis of the trapezoid rule on the box; 129, 65 or 25 by default.
+            Where there is no formula: positions per axis of the trapezoid rule on the box; 1025, 129, 65 or 25 by default.
 
         Returns
         -------
@@ -470,7 +469,7 @@ class KDE(Estimator):
         lo, hi = np.broadcast_to(lo, (m.d,)), np.broadcast_to(hi, (m.d,))
         if np.isnan(lo).any() or np.isnan(hi).any() or (lo > hi).any():
             raise ValueError(f"the box needs lo <= hi (got {lo}, {hi})")
-        if m.d == 1:
+        if m.d == 1 and not e.corrected:
             a, b = self.cdf(np.array([lo[0], hi[0]]))
             return float(b - a)
         exact = None if e.corrected else self._mass(lo, hi)

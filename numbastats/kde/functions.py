@@ -407,8 +407,8 @@ def at_samples(
 
     Notes
     -----
-    As accurate as `points`. 10^6 normal samples in the plane took 6.4 s of one thread's time on a busy machine, bandwidth rule included. The
-    left-out density is ``(W f(x_i) - w_i K_i(0)) / (W - w_i)`` for weights w of sum W.
+    As accurate as `points`. 10^6 normal samples in the plane took 6.4 s of one thread's time on a busy machine, bandwidth rule
+    included. The left-out density is ``(W f(x_i) - w_i K_i(0)) / (W - w_i)`` for weights w of sum W.
 
     Examples
     --------
