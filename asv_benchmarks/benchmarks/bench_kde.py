@@ -173,6 +173,52 @@ class AtSamples:
     track_error.unit = "2^-53 of the peak"
 
 
+class Conditional:
+    """Densities of y given x, and what is read off them."""
+
+    params = few([20_000, 1_000_000])
+    param_names = ["samples"]
+
+    def setup(self, n):
+        self.x, self.y = normal(n, 2).T
+        self.density = ns.kde.conditional(self.x, self.y, **ONE)
+
+    def time_101x201(self, n):
+        ns.kde.conditional(self.x, self.y, **ONE)
+
+    def time_quantiles(self, n):
+        self.density.quantile([0.1, 0.5, 0.9])
+
+    def track_error(self, n):
+        """Against brute force at 20 positions, in units of the peak's last place."""
+        f, few = self.density, (slice(40, 60, 5), slice(80, 120, 8))
+        (x, y), (a, b) = f.grid, np.sqrt(np.diag(f.H))
+        near = np.maximum(1 - ((x[few[0], None] - self.x) / a) ** 2, 0)
+        exact = near @ (np.maximum(1 - ((y[few[1], None] - self.y) / b) ** 2, 0) * 0.75 / b).T / near.sum(1)[:, None]
+        return float(np.abs(f.density[few] - exact).max() / exact.max() / 2**-53)
+
+    track_error.unit = "2^-53 of the peak"
+
+
+class Walls:
+    """Boundaries in one dimension, at points and on a grid."""
+
+    params = ["reflect", "renorm", "linear", "jones-foster"]
+    param_names = ["kind"]
+
+    def setup(self, kind):
+        self.x = np.random.default_rng(0).exponential(size=100_000)
+        self.options = dict(boundary={0: (kind, 0.0, None)}, **ONE)
+        self.time_grid(kind)
+        self.time_points(kind)
+
+    def time_grid(self, kind):
+        ns.kde.grid(self.x, (0.0, 12.0, 1001), **self.options)
+
+    def time_points(self, kind):
+        ns.kde.points(self.x, self.x[:10_000], **self.options)
+
+
 class GaussianKde:
     """The stand-in for SciPy's class, its construction included."""
 

@@ -1,15 +1,18 @@
 """Kernel density estimation with bounded kernels: exact on grids at the speed of approximate codes, and at points."""
 
 from numbastats.kde import bandwidth
+from numbastats.kde.conditional import ConditionalDensity, conditional
 from numbastats.kde.distributed import combine, finalize, grid_slabs, partial, plan
 from numbastats.kde.estimator import KDE
 from numbastats.kde.functions import at_samples, grid, hdr_levels, perkins, points, regular_axes
 
 __all__ = [
     "KDE",
+    "ConditionalDensity",
     "at_samples",
     "bandwidth",
     "combine",
+    "conditional",
     "finalize",
     "grid",
     "grid_slabs",

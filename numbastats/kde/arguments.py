@@ -28,7 +28,8 @@ Form = Literal["radial", "product"]
 Missing = Literal["raise", "omit"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Axes: TypeAlias = Sequence[ArrayLike] | ArrayLike
-Boundary: TypeAlias = Mapping[int, tuple[Literal["reflect", "periodic", "renorm"], float | None, float | None]]
+BoundaryKind = Literal["reflect", "periodic", "renorm", "linear", "jones-foster"]
+Boundary: TypeAlias = Mapping[int, tuple[BoundaryKind, float | None, float | None]]
 Adaptive: TypeAlias = Literal["abramson"] | tuple[Literal["abramson"], float] | ArrayLike
 
 GRID_METHODS, POINT_METHODS = get_args(GridMethod), get_args(PointMethod)
@@ -476,7 +477,7 @@ def parse_boundary(boundary, model):
             kind, lo, hi = rule
         except (TypeError, ValueError):
             raise ValueError(f"boundary[{axis}]={rule!r}; it must be (kind, lo, hi)") from None
-        choice("boundary kind", kind, ("reflect", "periodic", "renorm"))
+        choice("boundary kind", kind, get_args(BoundaryKind))
         lo, hi = -math.inf if lo is None else float(lo), math.inf if hi is None else float(hi)
         if not lo < hi:
             raise ValueError(f"boundary[{axis}]={rule!r}: lo must be below hi")
@@ -494,17 +495,21 @@ def parse_boundary(boundary, model):
                 f"{model.high[axis]}); remove them or move the boundary"
             )
         checked[int(axis)] = (kind, lo, hi)
-    renorm = [a for a, r in checked.items() if r[0] == "renorm"]
-    if len(renorm) > 1 and not model.product:
+    cut = [a for a, r in checked.items() if r[0] not in ("reflect", "periodic")]
+    kind = checked[cut[0]][0] if cut else ""
+    if len(cut) > 1 and not model.product:
         raise ValueError(
-            "more than one axis with 'renorm': the mass of a radial kernel inside a corner has no closed form; use 'reflect'"
+            f"more than one axis with {kind!r}: the mass of a radial kernel inside a corner has no closed form; use 'reflect', "
+            "or form='product' with sigma='diag'"
         )
-    if renorm and model.scale is not None and model.scale.min() < model.scale.max():
+    if cut and model.scale is not None and model.scale.min() < model.scale.max():
         raise ValueError(
-            "'renorm' and adaptive scales that differ do not go together: every sample would lose another mass; use 'reflect'"
+            f"{kind!r} and adaptive scales that differ do not go together: every sample would lose another mass; use 'reflect'"
         )
-    if renorm and model.d > 1 and model.power is None and not model.product:
-        raise ValueError(f"'renorm' with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
+    if cut and model.d > 1 and model.power is None and not model.product:
+        raise ValueError(f"{kind!r} with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
+    if kind not in ("", "renorm") and np.count_nonzero(model.H[cut]) > len(cut):
+        raise ValueError(f"{kind!r} takes kernels along axis {cut[0]}; pass sigma='diag', or an H= that is diagonal there")
     return checked
 
 
@@ -557,8 +562,9 @@ def check_method(model, method, derivative, boundary, in_slabs=False):
         )
     if not hasattr(derivative, "__index__") or isinstance(derivative, bool) or not 0 <= derivative < model.d:
         raise ValueError(f"derivative={derivative!r} is not an axis; use 0 to {model.d - 1}")
-    if boundary and any(r[0] == "renorm" for r in boundary.values()):
-        raise ValueError("derivative= and boundary 'renorm' do not go together; use 'reflect'")
+    cut = [r[0] for r in (boundary or {}).values() if r[0] not in ("reflect", "periodic")]
+    if cut:
+        raise ValueError(f"derivative= and boundary {cut[0]!r} do not go together; use 'reflect'")
     if in_slabs and derivative == 0 and model.d > 1:
         raise ValueError("slabs run along axis 0, and so would the rows of a derivative along axis 0; use kde.grid")
     return method

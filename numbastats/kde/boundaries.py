@@ -1,4 +1,4 @@
-"""Boundaries: mirror images and periodic copies of the samples, masses of kernels inside walls."""
+"""Boundaries: mirror images and periodic copies of the samples, masses of kernels inside walls, local-linear kernels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import math
 
 import numpy as np
 
-from numbastats.kde.masses import marginal_cdf
+from numbastats.kde.masses import cut_moments, marginal_cdf
 
-__all__ = ["fold", "inside_mass", "moved", "passes", "wrap"]
+__all__ = ["LINEAR", "fold", "inside_mass", "linear_factors", "linear_terms", "moved", "passes", "wrap"]
 
+LINEAR = ("linear", "jones-foster")
 COPIES = 1000  # most copies of the samples along a periodic axis, or between two reflecting walls
 
 
@@ -101,4 +102,53 @@ def inside_mass(model, boundary, positions):
             with np.errstate(invalid="ignore"):
                 mass = marginal_cdf(model, (hi - x) / b) - marginal_cdf(model, (lo - x) / b)
         factors[axis] = np.where(inside | np.isnan(x), 1.0 / np.where(inside, mass, 1.0), 0.0)
+    return factors
+
+
+def linear_terms(model, boundary):
+    """Models whose densities, times `linear_factors`, add up to an estimate with local-linear kernels at walls.
+
+    The kernel of Jones (1993) is (c + e u) K(u), u being the distance of a position from a sample along the axis, in half boxes.
+    The part in u is a sum with other weights: u = +-(p - v), p and v being the distances of the position and of the sample from
+    the wall. Only samples with v < 2 matter, and 1 + v keeps the weights in one order of magnitude.
+
+    Yields
+    ------
+    sides : dict
+        Per axis 0 for all samples, 1 or 2 for those near its lower or upper wall.
+    part : Model
+    """
+    walls = [[side for side in range(3) if side == 0 or math.isfinite(rule[side])] for rule in boundary.values()]
+    for sides in itertools.product(*walls):
+        near, weights = np.ones(len(model.x), bool), 1.0 if model.weights is None else model.weights
+        for (axis, rule), side in zip(boundary.items(), sides, strict=True):
+            if side:
+                v = np.abs(model.x[:, axis] - rule[side]) / model.reach[axis]
+                near &= v < 2 + 1e-9
+                weights = weights * (1 + v)
+        part = model
+        if any(sides):
+            part = model.subset(model.x[near], weights[near], None if model.scale is None else model.scale[near])
+        if len(part.x):
+            yield dict(zip(boundary, sides, strict=True)), part
+
+
+def linear_factors(model, boundary, positions):
+    """Per axis the factors (4, k) of `linear_terms` by side, and 1/mass, at positions of that axis; 0 outside the walls."""
+    factors = {}
+    for axis, (_, lo, hi) in boundary.items():
+        x, b = positions[axis], model.reach[axis]
+        with np.errstate(invalid="ignore"):
+            below, above = (x - lo) / b, (hi - x) / b
+            near = np.flatnonzero((below >= 0) & (above >= 0) & (np.minimum(below, above) < 1))
+            outside = (below < 0) | (above < 0)
+        factor = np.zeros((4, len(x)))
+        factor[[[0], [3]], ~outside] = 1.0
+        mass, mean, variance = cut_moments(model, -above[near], below[near])
+        side, sign = np.where(below[near] <= above[near], 1, 2), np.where(below[near] <= above[near], 1.0, -1.0)
+        slope = -sign * mean / (mass * variance)  # (a2 - a1 u) / (a0 a2 - a1^2), Jones (1993), equation (3.4)
+        factor[0, near] = (1 + mean**2 / variance) / mass + slope * (1 + np.minimum(below, above)[near])
+        factor[side, near] = -slope
+        factor[3, near] = 1 / mass
+        factors[axis] = factor
     return factors

@@ -136,6 +136,13 @@ def ball_cells(y, w, lam, low, width, cells, workers=None):
     return _sorted(y, w, lam, axes, workers)
 
 
+def _crowd(y, most=5000):
+    """About the number of samples in a box of length 1 around a typical sample."""
+    some = y[:: -(-len(y) // most)]
+    _, counts = np.unique(np.floor(some), axis=0, return_counts=True)
+    return len(y) * float(np.sum(counts * (counts - 1.0))) / (len(some) * max(len(some) - 1.0, 1.0))
+
+
 def ball_of(low, width, cells):
     """Record of `cells` cells per axis, from the corner `low` on, and their number on three axes."""
     ball, three = np.zeros(1, BALL), np.ones(3, np.int64)
@@ -182,7 +189,7 @@ class PointList:
         margin = 3 + 1e-12 * np.maximum(np.abs(low), np.abs(high))
         self.near = low - margin, high + margin  # density 0 on and beyond these
         span = np.maximum((high - low)[-axes:], 1e-9)
-        per_box = (n / 35 / np.prod(np.maximum(span, 1.0))) ** (1 / axes) if n else 1.0
+        per_box = (_crowd(y[:, -axes:]) / 35) ** (1 / axes) if n > 1 else 1.0
         per_box = min(max(per_box, 1.0), 16.0 if axes < 3 else 6.0)
         most = max(1000.0, min(4.0 * n, 4e6))
         while np.prod(np.floor(span * per_box) + 1) > most:

@@ -15,7 +15,7 @@ from numbastats._core.parallel import worker_count
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
 from numbastats.kde.arguments import Model, check_adaptive, check_method, check_workers, parse_boundary
-from numbastats.kde.boundaries import inside_mass, moved, passes, wrap
+from numbastats.kde.boundaries import LINEAR, inside_mass, linear_factors, linear_terms, moved, passes, wrap
 from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
@@ -248,8 +248,17 @@ class Estimate:
             model.scale = adaptive_scales(model, adaptive, boundary, workers)
         self.boundary = parse_boundary(boundary, model)
         self.passes = passes(model, self.boundary)
+        self.linear = {axis: rule for axis, rule in self.boundary.items() if rule[0] in LINEAR}
+        others = {axis: rule for axis, rule in self.boundary.items() if axis not in self.linear}
+        terms = linear_terms(model, self.linear) if self.linear else ()
+        self.terms = [(sides, Estimate(part, boundary=others, workers=workers)) for sides, part in terms]
         self._lists = {}
         self.method_used, self.error_bound, self.outside = None, None, 0
+
+    @property
+    def corrected(self):
+        """The kind of boundary that has no formula for masses, or None."""
+        return next((kind for kind, *_ in self.boundary.values() if kind == "renorm" or kind in LINEAR), None)
 
     # --- grids
 
@@ -263,6 +272,9 @@ class Estimate:
     def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
         """Yield (first, last, block) along axis 0; the same bits whatever the number of rows."""
         method = check_method(self.model, method, derivative, self.boundary, in_slabs=rows is not None)
+        if self.terms:
+            yield from self._linear_slabs(axes, method, rows, device)
+            return
         ask = Request(axes, derivative, rows, device)
         if method == "ep":
             self.method_used, self.error_bound = "ep", None
@@ -286,6 +298,29 @@ class Estimate:
             for a in range(first, last, step):
                 b = min(a + step, last)
                 yield a, b, block if step == last - first else block[a - first : b - first]
+
+    def _linear_slabs(self, axes, method, rows, device):
+        """`slabs` of local-linear kernels: those of the terms, combined."""
+        factors = linear_factors(self.model, self.linear, self.positions(axes))
+        weighted = "rows" if method in ("rows-c", "cells") else method
+        streams = [e.slabs(axes, weighted if i else method, rows=rows, device=device) for i, (_, e) in enumerate(self.terms)]
+        for blocks in zip(*streams, strict=True):
+            first, last, _ = blocks[0]
+            own = {a: f[:, first:last] if a == 0 else f for a, f in factors.items()}
+            shaped = {a: f.reshape(4, *(-1 if b == a else 1 for b in range(self.model.d))) for a, f in own.items()}
+            base = self.terms[0][1]
+            self.method_used, self.outside = base.method_used, base.outside
+            yield first, last, self._combined([block for _, _, block in blocks], shaped)
+
+    def _combined(self, values, factors):
+        """The local-linear estimate from the densities of its terms and the factors by axis."""
+        total = 0.0
+        for (sides, _), f in zip(self.terms, values, strict=True):
+            total = total + f * math.prod(factors[axis][side] for axis, side in sides.items())
+        if all(kind != "jones-foster" for kind, *_ in self.linear.values()):
+            return total
+        plain = values[0] * math.prod(factor[3] for factor in factors.values())
+        return plain * np.exp(total / np.where(plain > 0, plain, 1.0) - 1)  # Jones and Foster (1996)
 
     def _plans(self, ask, method):
         """A plan for every pass and, where integers would cost too much of the peak, for every group of adaptive scales."""
@@ -425,6 +460,9 @@ class Estimate:
 
     def points(self, points, *, method="cells", device="cpu"):
         """Density at (p, d) points, float64."""
+        if self.terms:
+            values = [e.points(points, method=method, device=device) for _, e in self.terms]
+            return self._combined(values, linear_factors(self.model, self.linear, points.T))
         for axis, (kind, lo, hi) in self.boundary.items():
             if kind == "periodic":
                 points = moved(points, axis, wrap(points[:, axis], lo, hi))

@@ -243,8 +243,8 @@ class KDE(Estimator):
             raise ValueError(
                 f"this method is for one dimension, the samples have {e.model.d} columns; fit one column, or use marginal"
             )
-        if any(r[0] == "renorm" for r in e.boundary.values()):
-            raise ValueError("boundary 'renorm' has no closed distribution function; use 'reflect'")
+        if e.corrected:
+            raise ValueError(f"boundary {e.corrected!r} has no closed distribution function; use 'reflect'")
         if self._sorted is None:
             self._sorted = Line(e.model, e.boundary, e.passes)
         return self._sorted
@@ -269,13 +269,13 @@ class KDE(Estimator):
         Raises
         ------
         ValueError
-            Before `fit`, for points of another number of columns, with boundary "renorm", and where no formula holds in more
-            than 4 dimensions or for the Gaussian with ``tail=0``.
+            Before `fit`, for points of another number of columns, with boundaries other than "reflect" and "periodic", and where
+            no formula holds in more than 4 dimensions or for the Gaussian with ``tail=0``.
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
-        if any(r[0] == "renorm" for r in e.boundary.values()):
-            raise ValueError("boundary 'renorm' has no closed distribution function; use 'reflect'")
+        if e.corrected:
+            raise ValueError(f"boundary {e.corrected!r} has no closed distribution function; use 'reflect'")
         if m.d == 1:
             x = real64(unmasked(points))
             if x.ndim == 2 and x.shape[1] != 1:
@@ -314,7 +314,7 @@ class KDE(Estimator):
         Raises
         ------
         ValueError
-            Before `fit`, for more than one dimension, and with boundary "renorm".
+            Before `fit`, for more than one dimension, and with boundaries other than "reflect" and "periodic".
         """
         return self._line().tail(real64(unmasked(points)), -1)[()]
 
@@ -347,7 +347,7 @@ class KDE(Estimator):
         Raises
         ------
         ValueError
-            Before `fit`, for more than one dimension, and with boundary "renorm".
+            Before `fit`, for more than one dimension, and with boundaries other than "reflect" and "periodic".
 
         Notes
         -----
@@ -416,7 +416,7 @@ class KDE(Estimator):
             raise ValueError(f"kernel={m.kernel!r} in {m.d} dimensions has no formula for masses, and grids at most 4 dimensions")
         if m.kernel == "gaussian" and m.tail == 0:
             raise ValueError("masses of the Gaussian with tail=0 have no formula; fit with a tail such as 1e-10")
-        shape = {2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
+        shape = {1: 1025, 2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
         if not hasattr(shape, "__index__") or shape < 2:
             raise ValueError(f"shape={shape!r}; use an integer >= 2")
         low, high = m.low - m.reach, m.high + m.reach
@@ -445,7 +445,7 @@ class KDE(Estimator):
         lo, hi : (d,) array_like
             -inf and inf are allowed.
         shape : int, optional
-            Where there is no formula: positions per axis of the trapezoid rule on the box; 129, 65 or 25 by default.
+            Where there is no formula: positions per axis of the trapezoid rule on the box; 1025, 129, 65 or 25 by default.
 
         Returns
         -------
@@ -453,12 +453,13 @@ class KDE(Estimator):
             Exact to rounding for d = 1, for power kernels in two dimensions and for product forms. Else the error is at most, to
             leading order, ``sum_a step_a^2 (H^-1)_aa V / 8``, V being the integral of abs(d^2 K/dx_1^2) at H = 1: at most 2d + 4p
             for (1 - q)^p, 2d + 2 for the triangular kernel, 0.968 for the Gaussian (step 1, c_(d-1)/c_d and no square for the
-            uniform one, which jumps). The call leaves that figure in `quadrature_error_`: 0 where exact, NaN with "renorm".
+            uniform one, which jumps). The call leaves that figure in `quadrature_error_`: 0 where exact, NaN where
+            the boundary is "renorm", "linear" or "jones-foster".
 
         Raises
         ------
         ValueError
-            As `cdf` ("renorm" is integrated numerically), and for a box without ``lo <= hi``.
+            As `cdf` (those boundaries are integrated numerically), and for a box without ``lo <= hi``.
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
@@ -468,10 +469,10 @@ class KDE(Estimator):
         lo, hi = np.broadcast_to(lo, (m.d,)), np.broadcast_to(hi, (m.d,))
         if np.isnan(lo).any() or np.isnan(hi).any() or (lo > hi).any():
             raise ValueError(f"the box needs lo <= hi (got {lo}, {hi})")
-        if m.d == 1:
+        if m.d == 1 and not e.corrected:
             a, b = self.cdf(np.array([lo[0], hi[0]]))
             return float(b - a)
-        exact = None if any(r[0] == "renorm" for r in e.boundary.values()) else self._mass(lo, hi)
+        exact = None if e.corrected else self._mass(lo, hi)
         if exact is not None:
             return exact
         shape, low, high = self._quadrature(shape)
@@ -479,8 +480,7 @@ class KDE(Estimator):
         if (lo >= hi).any():
             return 0.0
         axes = parse_axes([(p, q, shape) for p, q in zip(lo, hi, strict=True)], m.d)
-        renorm = any(r[0] == "renorm" for r in e.boundary.values())
-        self.quadrature_error_ = math.nan if renorm else trapezoid_error(m, axes[1])
+        self.quadrature_error_ = math.nan if e.corrected else trapezoid_error(m, axes[1])
         f = e.grid(axes, "auto", out=np.empty((shape,) * m.d))
         for step in axes[1]:
             f = np.trapezoid(f, dx=step, axis=0)
@@ -569,12 +569,12 @@ class KDE(Estimator):
         Raises
         ------
         ValueError
-            Before `fit`, and with boundary "renorm".
+            Before `fit`, and with boundaries other than "reflect" and "periodic".
         """
         e = self._fitted()
         m = e.model
-        if any(r[0] == "renorm" for r in e.boundary.values()):
-            raise ValueError("boundary 'renorm' has no exact draws; use 'reflect'")
+        if e.corrected:
+            raise ValueError(f"boundary {e.corrected!r} has no exact draws; use 'reflect'")
         key = int(normalise_rng(rng))
         u = random.uniform(size=(n, 1 + m.d if m.product else 2), rng=key, device="cpu", workers=self.workers)
         if m.weights is None:

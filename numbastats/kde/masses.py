@@ -8,10 +8,11 @@ import numpy as np
 
 from numbastats.kde import bandwidth as rules
 
-__all__ = ["box_mass", "marginal_cdf", "profile", "trapezoid_error"]
+__all__ = ["box_mass", "cut_moments", "marginal_cdf", "trapezoid_error"]
 
 NODES = 12  # and 2 p more: Gauss-Legendre on pieces on which the integrand is a trigonometric polynomial of degree 2 p + 2
 CHUNK = 4000  # samples at a time
+CUT_NODES = 48  # on half a kernel, of which 1e-15 needs 20, the Gaussian up to 9.5 standard deviations the most
 
 
 def marginal_cdf(model, u):
@@ -39,15 +40,43 @@ def marginal_cdf(model, u):
     return np.where(u < 0, lower, 1 - lower)
 
 
-def profile(model, u):
-    """Density of the kernel in one dimension, u in half boxes of the support."""
+def _profile(model, u):
+    """Density of one coordinate of the kernel, u in half boxes of the support."""
     if model.power is not None:
-        return rules.norm_constant(model.kernel, 1) * np.maximum(1 - u * u, 0.0) ** model.power
+        a = model.power + (0 if model.product else (model.d - 1) / 2)
+        return math.gamma(a + 1.5) / (math.sqrt(math.pi) * math.gamma(a + 1)) * np.maximum(1 - u * u, 0.0) ** a
     if model.kernel == "triangular":
         return np.maximum(1 - np.abs(u), 0.0)
     if model.kernel == "cosine":
         return 0.25 * math.pi * np.cos(0.5 * math.pi * u)
     return math.sqrt(model.tau2 / (2 * math.pi)) / (1 - model.tail) * np.exp(-0.5 * model.tau2 * u * u)
+
+
+def cut_moments(model, lo, hi):
+    """Mass, mean and variance (3, k) of one coordinate of the kernel between lo and hi (k,), in half boxes of the support.
+
+    Gauss-Legendre on each side of 0 in the angle whose sine is the coordinate: all integrands are smooth, and no moment is a
+    difference.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(CUT_NODES)
+    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel == "gaussian" else 1.0
+    lo, hi = np.arcsin(np.clip(lo, -most, most)), np.arcsin(np.clip(hi, -most, most))
+    result = np.empty((3, len(lo)))
+    for first in range(0, len(lo), CHUNK):
+        a, b = lo[first : first + CHUNK, None], hi[first : first + CHUNK, None]
+        angles, halves = [], []
+        for start, stop in ((a, np.minimum(b, 0.0)), (np.maximum(a, 0.0), b)):
+            half = 0.5 * np.maximum(stop - start, 0.0)
+            angles.append(start + half * (1 + nodes))
+            halves.append(half * weights)
+        angle = np.concatenate(angles, 1)
+        u = np.sin(angle)
+        f = _profile(model, u) * np.cos(angle) * np.concatenate(halves, 1)
+        mass = f.sum(1)
+        f /= np.where(mass > 0, mass, 1.0)[:, None]
+        mean = (f * u).sum(1)
+        result[:, first : first + CHUNK] = mass, mean, (f * (u - mean[:, None]) ** 2).sum(1)
+    return result
 
 
 def box_mass(model, lo, hi, flips=()):

@@ -324,3 +324,45 @@ def test_tensors_with_gradients():
     for call in (lambda: kde.points(x, [1.0]), lambda: kde.points(x.detach(), x), lambda: kde.KDE().fit(x)):
         with pytest.raises(TypeError, match="requires gradients"):
             call()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("d", [1, 2])
+def test_gaussian_kernel_as_in_scipy(d, weighted):
+    """One call each; SciPy has the samples in columns."""
+    from scipy import stats
+
+    rng = np.random.default_rng(d)
+    x, at = rng.normal(size=(500, d)) @ np.array([[2.0, 0.7], [0.0, 1.0]])[:d, :d], rng.normal(size=(40, d))
+    w = rng.uniform(0.1, 2, 500) if weighted else None
+    x, at = (x[:, 0], at[:, 0]) if d == 1 else (x, at)
+    for rule, options in (
+        ("silverman", {}),
+        ("scott", {"bandwidth": "scott"}),
+        (0.3, {"h": 0.3}),
+        (0.3, {"h": 0.3, "bw_convention": "scipy"}),
+    ):
+        peer = stats.gaussian_kde(x.T, rule, w)
+        fitted = kde.KDE(kernel="gaussian", **options, **CPU).fit(x, sample_weight=w)
+        np.testing.assert_allclose(fitted.H_, peer.covariance, rtol=1e-12)
+        want = peer(at.T)
+        np.testing.assert_allclose(fitted.pdf(at), want, rtol=0, atol=2e-10 * want.max())  # the tail of 1e-10
+        whole = kde.KDE(kernel="gaussian", tail=0.0, **options, **CPU).fit(x, sample_weight=w)
+        np.testing.assert_allclose(whole.pdf(at), want, rtol=1e-12)
+        np.testing.assert_allclose(whole.logpdf(at * 30), peer.logpdf(at.T * 30), rtol=1e-12)
+
+
+def test_points_in_any_arrangement():
+    """A mesh of shape (a, b, d) gives densities of shape (a, b)."""
+    x = np.random.default_rng(1).normal(size=(200, 2))
+    axes = [np.linspace(-1, 1, 4), np.linspace(-2, 2, 5)]
+    where = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
+    fitted = kde.KDE(**CPU).fit(x)
+    want = fitted.pdf(where.reshape(-1, 2)).reshape(4, 5)
+    np.testing.assert_array_equal(fitted.pdf(where), want)
+    np.testing.assert_array_equal(fitted.logpdf(where[None]), np.log(want)[None])
+    out = np.empty((4, 5))
+    assert fitted.pdf(where, out=out) is out and np.array_equal(out, want)
+    assert fitted.pdf(where[:0]).shape == (0, 5)
+    with pytest.raises(ValueError, match="shape"):
+        fitted.pdf(np.zeros((4, 5, 3)))
