@@ -79,7 +79,7 @@ CALLS = {
     "bayes.log_ndtr": (X, ns.bayes.log_ndtr),
     "bayes.rhat": (SETS, ns.bayes.rhat),
 }
-COLUMNS = ("NumPy", "float32", "torch", "CuPy", "dask array", "threads", "Executor", "CUDA")
+COLUMNS = ("NumPy", "float32", "torch", "CuPy", "pandas", "dask array", "threads", "Executor", "CUDA")
 
 
 def installed(name):
@@ -116,7 +116,8 @@ def cells(name):
     """Words of one row but for CUDA."""
     data, call = CALLS[name]
     expected = on_host(call(data))
-    torch, cupy, dask = installed("torch"), installed("cupy"), installed("dask.array")
+    torch, cupy, pandas, dask = map(installed, ("torch", "cupy", "pandas", "dask.array"))
+    labelled = (pandas.Series if data.ndim == 1 else pandas.DataFrame) if pandas else None
     untried, draws = "not tried", name.startswith(("random", "stable.rvs"))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return [
@@ -124,7 +125,8 @@ def cells(name):
             "own stream" if draws else attempt(call, data.astype(np.float32), {}, expected, "float32"),
             attempt(call, torch.from_numpy(data.copy()), {}, expected, "torch") if torch else untried,
             attempt(call, cupy.asarray(data), {}, expected, "cupy") if cupy else untried,
-            attempt(call, dask.from_array(data, chunks=-1), {}, expected, "dask") if dask else untried,
+            attempt(call, labelled(data), {}, expected, "pandas") if pandas else untried,
+            attempt(call, dask.from_array(data, chunks=7), {}, expected, "dask") if dask else untried,
             attempt(call, data, {"workers": 2}, expected, "numpy"),
             attempt(call, data, {"workers": pool}, expected, "numpy"),
         ]
@@ -154,7 +156,7 @@ def main():
     cuda = dict(json.loads(line) for line in lines.splitlines())
     rows = [[f"`{name}`", *cells(name), cuda.get(name, "not tried")] for name in CALLS]
     table = "\n".join("| " + " | ".join(row) + " |" for row in [("function", *COLUMNS), ("---",) * (1 + len(COLUMNS)), *rows])
-    modules = {name: installed(name) for name in ("numpy", "torch", "cupy", "dask")}
+    modules = {name: installed(name) for name in ("numpy", "torch", "cupy", "pandas", "dask")}
     versions = ", ".join(f"{name} {module.__version__}" if module else f"no {name}" for name, module in modules.items())
     where = "a GPU" if gpu else "Numba's simulator: that they run there says nothing about speed, which is unmeasured on a GPU"
     (HERE / "matrix.md").write_text(
@@ -169,13 +171,14 @@ CUDA kernels ran in {where}.
 | word | meaning |
 |---|---|
 | yes | the result is of the kind, or the float type, that went in |
-| NumPy out | it works; the result is a NumPy array. A dask array is loaded into memory as a whole |
+| NumPy out | it works; the result is a NumPy array |
 | float64 out | single precision goes in, the result is double |
 | own stream | float32 draws are others than float64 draws, by design |
-| no | refused with a message, or there is no such argument |
+| no | refused with a message that names the remedy, or there is no such argument |
 | not tried | the package is not installed here, or time was up |
 
-"threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the parts of
+pandas is a series, or a frame where data sets or columns are asked for; a dask array in parts comes back as one that is not computed
+yet. "threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the parts of
 the work that have kernels run there, the rest on the host.
 """,
         encoding="utf-8",
