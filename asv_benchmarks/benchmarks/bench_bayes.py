@@ -314,14 +314,14 @@ def _chains(n):
 
 def gpu_scales(rng, dtype, n, edges):
     chains, p, random = _chains(n)
-    inputs = [rng.standard_normal((chains, p)), *_one(1, 1.0, False), *random]
+    inputs = [rng.standard_normal((chains, p)), np.full((chains, p), 0.5), *_one(1, 1.0, False), *random]
     return inputs, [np.full(chains, -1.0), np.ones((chains, p))]
 
 
 def gpu_conditionals(rng, dtype, n, edges):
-    inputs, outputs = gpu_scales(rng, dtype, n, edges)
-    chains, p = inputs[0].shape
-    return inputs, [np.ones((chains, 2, p)), np.ones((chains, 2)), *outputs]
+    (B, _, *inputs), outputs = gpu_scales(rng, dtype, n, edges)
+    chains, p = B.shape
+    return [B, *inputs], [np.ones((chains, 2, p)), np.ones((chains, 2)), *outputs]
 
 
 def gpu_draws(rng, dtype, n, edges):
