@@ -25,7 +25,7 @@ SAMPLERS = {
 
 def model_of(case, **options):
     kind = ns.bayes.HorseshoeRegression if case["response"] in ("gaussian", "poisson") else ns.bayes.HorseshoeClassifier
-    settings = dict(response=case["response"], prior="horseshoe+" if case.get("plus") else "horseshoe", standardize=False, rng=7)
+    settings = dict(response=case["response"], prior="horseshoe+" if case.get("plus") else "horseshoe", standardize=False, rng=11)
     settings |= {name: case.get(name) for name in ("slab", "slab_df")} | {"tau_scale": case.get("tau_scale", 1.0)}
     return kind(**(settings | options))
 
@@ -61,7 +61,7 @@ def check(name, **options):
     ("name", "sampler"), [(name, sampler) for name in CASES for sampler in SAMPLERS[name.split(",")[0]]], ids=lambda v: v
 )
 def test_posterior(name, sampler):
-    check(name, sampler=sampler, warmup=1000, draws=8000)
+    check(name, sampler=sampler, warmup=500, draws=10_000)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.endswith("slab with a prior")])
