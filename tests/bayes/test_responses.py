@@ -211,6 +211,16 @@ def test_breast_cancer_by_default(response):
     assert model.score(X, y) > 0.97
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("slab", [{}, {"slab": 2.0, "slab_df": 4}])
+def test_breast_cancer_of_a_probit_model(slab):
+    """Standardised columns, everything else by default: draws are doubled until the chains agree."""
+    X, y = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
+    model = ns.bayes.HorseshoeProbit(rng=1, **slab).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert model.converged_ and model.score((X - X.mean(axis=0)) / X.std(axis=0), y) > 0.97  # observed R-hat 1.0070, ESS 533
+
+
 BAD = [
     (dict(response="cloglog"), {}, "'logit', 'probit'"),
     (dict(sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
