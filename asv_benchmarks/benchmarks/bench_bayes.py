@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+import time
 import warnings
 
 import numpy as np
@@ -149,6 +150,16 @@ class Sampling:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+@functools.cache
+def responses():
+    """500 rows of 30 columns, outcomes by response."""
+    X, _, b = synthetic(10_000, 100)
+    rng = np.random.default_rng(3)
+    X, m = X[:500, :30], 0.3 * X[:500] @ b
+    y = {"logit": m + rng.logistic(size=500) > 0, "poisson": rng.poisson(np.exp(0.3 * m)), "gaussian": m + rng.normal(size=500)}
+    return X, y
+
+
 class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
@@ -158,15 +169,10 @@ class Responses:
 
     def setup(self, response):
         X, _, b = synthetic(10_000, 100)
-        rng, outcomes = np.random.default_rng(3), facts_of_rows(None, None, np.ones(10_000))
+        outcomes = facts_of_rows(None, None, np.ones(10_000))
         self.rows = None if response == "gaussian" else Rows(X, "cpu", 1, response=response, facts=outcomes)
         self.B = 0.1 * b[None]
-        X, m = X[:500, :30], 0.3 * X[:500] @ b
-        y = {
-            "logit": m + rng.logistic(size=500) > 0,
-            "poisson": rng.poisson(np.exp(0.3 * m)),
-            "gaussian": m + rng.normal(size=500),
-        }
+        X, y = responses()
         self.X, self.y = X, y[response]
         if response == "logit":
             self.model = ns.bayes.HorseshoeClassifier(rng=1, workers=1, warmup=300, draws=300)
@@ -189,6 +195,79 @@ class Responses:
     def track_effective_draws_per_second(self, response):
         share = ns.bayes.ess_bulk(self.model.draws_["beta"]).min() / self.model.draws_["log_tau"].size
         return 4e3 * share / self.model.stats_["ms_per_iteration"]
+
+    track_effective_draws_per_second.unit = "effective draws / s"
+
+
+def nuts(response, X, y, warmup, draws):
+    """NumPyro's NUTS on the regularised horseshoe of `AgainstNUTS`; a function of a seed that samples coefficients (4, draws, p).
+
+    The parameters are those of Piironen and Vehtari's own program: standard normals times their scales.
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import MCMC, NUTS
+
+    numpyro.enable_x64()
+
+    def posterior(X, y):
+        p = X.shape[1]
+        tau = numpyro.sample("tau", dist.HalfCauchy(1.0))
+        scale = numpyro.sample("lambda", dist.HalfCauchy(1.0).expand([p])) * tau
+        c2 = numpyro.sample("c2", dist.InverseGamma(2.0, 8.0))  # slab_df=4, slab=2
+        sigma, flat = 1.0, dist.ImproperUniform(dist.constraints.real, (), ())
+        if response == "gaussian":
+            sigma = jnp.exp(numpyro.sample("log_sigma", flat))
+        z = numpyro.sample("z", dist.Normal().expand([p]))
+        b = numpyro.deterministic("b", sigma * z * scale * jnp.sqrt(c2 / (c2 + scale**2)))
+        m = numpyro.sample("a", dist.Normal(0.0, 10.0) if response == "logit" else flat) + X @ b
+        outcomes = {"logit": dist.Bernoulli(logits=m), "poisson": dist.Poisson(jnp.exp(m)), "gaussian": dist.Normal(m, sigma)}
+        numpyro.sample("y", outcomes[response], obs=y)
+
+    options = dict(num_warmup=warmup, num_samples=draws, num_chains=4, chain_method="sequential", progress_bar=False)
+    sampler = MCMC(NUTS(posterior, target_accept_prob=0.95), **options)
+
+    def sample(seed):
+        sampler.run(jax.random.PRNGKey(seed), jnp.asarray(X), jnp.asarray(y))
+        return np.asarray(sampler.get_samples(group_by_chain=True)["b"])
+
+    return sample
+
+
+class AgainstNUTS:
+    """Effective draws of the slowest coefficient per second of processor time, four chains with their warmup, compiled before."""
+
+    params = [["logit", "poisson", "gaussian"], ["ours", "NumPyro"]]
+    param_names = ["response", "sampler"]
+    number = 1
+    timeout = 3600
+
+    def setup(self, response, sampler):
+        if sampler == "NumPyro":
+            try:
+                import numpyro  # noqa: F401
+            except ImportError:
+                raise NotImplementedError("numpyro is not installed") from None
+        X, y = responses()
+        X, y, n = X / X.std(axis=0), y[response], 20 if SMOKE else 1000
+        if sampler == "NumPyro":
+            self.sample = nuts(response, X - X.mean(axis=0), y.astype(float), max(n // 2, 60), n)
+        else:
+            kind = ns.bayes.HorseshoeClassifier if response == "logit" else ns.bayes.HorseshoeRegression
+            model = kind(response=response, slab=2.0, slab_df=4, warmup=max(n // 2, 60), draws=n, workers=1)
+            self.sample = lambda seed: model.set_params(rng=seed).fit(X, y).draws_["beta"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.sample(1)
+
+    def track_effective_draws_per_second(self, response, sampler):
+        begin = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            draws = self.sample(2)
+        return ns.bayes.ess_bulk(draws).min() / (time.process_time() - begin)
 
     track_effective_draws_per_second.unit = "effective draws / s"
 
@@ -314,14 +393,14 @@ def _chains(n):
 
 def gpu_scales(rng, dtype, n, edges):
     chains, p, random = _chains(n)
-    inputs = [rng.standard_normal((chains, p)), *_one(1, 1.0, False), *random]
+    inputs = [rng.standard_normal((chains, p)), np.full((chains, p), 0.5), *_one(1, 1.0, False), *random]
     return inputs, [np.full(chains, -1.0), np.ones((chains, p))]
 
 
 def gpu_conditionals(rng, dtype, n, edges):
-    inputs, outputs = gpu_scales(rng, dtype, n, edges)
-    chains, p = inputs[0].shape
-    return inputs, [np.ones((chains, 2, p)), np.ones((chains, 2)), *outputs]
+    (B, _, *inputs), outputs = gpu_scales(rng, dtype, n, edges)
+    chains, p = B.shape
+    return [B, *inputs], [np.ones((chains, 2, p)), np.ones((chains, 2)), *outputs]
 
 
 def gpu_draws(rng, dtype, n, edges):

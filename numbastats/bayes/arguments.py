@@ -75,6 +75,7 @@ class Options:
     callback: Callable | None
     quantize: bool = False
     response: str = "probit"
+    slab_df: float | None = None
 
 
 def count(name, value, least=1):
@@ -109,12 +110,16 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
     worker_count(options.workers)
     if options.sampler not in ("gibbs", "px-gibbs") and options.response != "gaussian" and options.warmup < 50:
         raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
-    for name in ("tau_scale", "tau", "slab", "intercept_scale"):
+    for name in ("tau_scale", "tau", "slab", "slab_df", "intercept_scale"):
         value = getattr(options, name)
-        if value is None and name in ("tau", "slab"):
+        if value is None and name in ("tau", "slab", "slab_df"):
             continue
         if not value > 0 or (math.isinf(value) and name in ("tau_scale", "tau")):
             raise ValueError(f"{name}={value!r} is out of range; use a positive number")
+    if options.slab_df is not None and (options.slab is None or math.isinf(options.slab)):
+        raise ValueError(f"slab_df={options.slab_df!r} is of a slab, but slab={options.slab!r}; pass its scale, such as slab=2.5")
+    if options.slab_df is not None and not options.prior.startswith("horseshoe"):
+        raise ValueError(f"slab_df is for a horseshoe, not prior={options.prior!r}; use slab alone")
     return options
 
 

@@ -27,6 +27,7 @@ SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
 _NEWTON_STEPS = 100  # at most: the first ones may be short where counts are large
 _TRIES = 50  # surrogate proposals by which "auto" decides
+_SLAB_STEPS = 3
 _LIGHT = 0.5  # Pareto shape of these from which on their tails are too light; of few proposals, so below the limit of a fit
 
 
@@ -68,6 +69,17 @@ def _shape_of_tail(ratios):
     return float(psis(ratios[None])[1][0]) if ratios.size >= 100 else None
 
 
+def _regularised_ratio(D, inverse):
+    """Log of sqrt(D + 1/c^2) over sqrt(D) + 1/c, from -log(2)/2 to 0."""
+    return 0.5 * np.log(D + inverse**2) - np.log(np.sqrt(D) + inverse)
+
+
+def _exponentials(Z):
+    """Exponential draws from the normals in both halves of every row."""
+    first, second = np.split(Z, 2, axis=1)
+    return 0.5 * (first**2 + second**2)
+
+
 def _solve(L, v, transposed=False):
     return blas.dtrsv(L, v, lower=1, trans=int(transposed))
 
@@ -97,12 +109,16 @@ class Chains:
         A fixed tau.
     slab : float or None
         Standard deviation of the slab.
+    slab_df : float or None
+        Degrees of freedom of its prior under the regularised horseshoe, inf for a fixed one; None for a slab that is a factor.
     intercept_precision : float
     sweeps : int or None
         Sweeps of the surrogate.
     """
 
-    def __init__(self, rows, *, skip, prior, kind, chains, warmup, key, tau_scale, tau, slab, intercept_precision, sweeps):
+    def __init__(  # noqa: PLR0913
+        self, rows, *, skip, prior, kind, chains, warmup, key, tau_scale, tau, slab, intercept_precision, sweeps, slab_df=None
+    ):
         self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
         self.n, self.p = rows.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
@@ -131,9 +147,16 @@ class Chains:
             "offered": 0,
             "nonfinite": 0,
         }
+        self._drawn = ["T", "D"]  # given the coefficients
         if prior == "horseshoe+":
             s["N"] = np.ones(shape)  # eta^-2, of the second half-Cauchy factor
-            self._more_streams = _streams(chains, chains), _streams(2 * chains, chains)  # of chains that there are not
+            self._drawn.append("N")
+        if slab_df is not None:
+            s["C"] = np.full(chains, math.log(max(float(slab), 1e-150)))  # log of the slab's width
+            self._drawn.append("C")
+        self.slab_df, self.width = slab_df, 1.0 if slab is None else max(float(slab), 1e-150)
+        self._more_streams = [_streams(i * chains, chains) for i in range(8)]  # but for the first of chains that there are not
+        self._no_slab = np.zeros(shape)
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 2))
         if self.normal:
@@ -162,25 +185,77 @@ class Chains:
         k.DRAWS.serial(*self.key, self.streams, self._step(part), self._Z, self._U)
         return self._Z, self._U
 
-    def _scales(self, B, T, D, N, part=0, *, reversible=False):
-        """Draw log tau and the local scales given B, in place of T, D and, for the horseshoe+, N; else N is None."""
+    def _scales(self, B, s, part=0, *, reversible=False):
+        """Draw `_drawn` given B, in place: log tau, the local scales, of the horseshoe+ its second ones, the slab's width."""
+        T, D, N, C = s["T"], s["D"], s.get("N"), s.get("C")
+        if C is not None and reversible:
+            self._draw_slab(B, D, C, 6, part)
+        # b ~ N(0, lambda^2 eta^2 tau^2), of the horseshoe eta = 1: lambda and tau from b/eta, then eta from b/(lambda tau)
         if N is None:
-            self._draw_scales(self.prior, B, self.fixed, self.streams, part, T, D)
-            return
-        # b ~ N(0, lambda^2 eta^2 tau^2): lambda and tau from b/eta, then eta from b/(lambda tau)
-        shrunk = slice(self.skip, None)
-        self._draw_scales("horseshoe", B * np.sqrt(N), self.fixed, self.streams, part, T, D)
-        rest, none = B.copy(), np.zeros_like(T)
-        rest[:, shrunk] *= np.sqrt(D[:, shrunk])
-        self._draw_scales("horseshoe", rest, True, self._more_streams[0], part, none, N)
-        if reversible:  # the same steps back and forth
-            self._draw_scales("horseshoe", B * np.sqrt(N), self.fixed, self._more_streams[1], part, T, D)
-        D[:, shrunk] = np.clip(D[:, shrunk] * N[:, shrunk], 1e-12, 1e300)
+            self._draw_scales(B, 1.0, self.fixed, 0, part, T, D, C)
+        else:
+            shrunk = slice(self.skip, None)
+            D[:, shrunk] /= N[:, shrunk]
+            self._draw_scales(B, N, self.fixed, 0, part, T, D, C)
+            others = np.ones_like(D)
+            others[:, shrunk] = D[:, shrunk]
+            self._draw_scales(B, others, True, 1, part, np.zeros_like(T), N, C)
+            if reversible:  # the same steps back and forth
+                self._draw_scales(B, N, self.fixed, 2, part, T, D, C)
+            D[:, shrunk] = np.clip(D[:, shrunk] * N[:, shrunk], 1e-12, 1e300)
+        if C is not None:
+            self._draw_slab(B, D, C, 7, part)
 
-    def _draw_scales(self, prior, B, fixed, streams, part, T, D):
+    def _draw_scales(self, B, others, fixed, number, part, T, D, C):
+        """Log tau and the precisions D of one factor of the scales; those of the others, and the number of the step."""
         cost = 40.0 * max(self.p - self.skip, 1) + 1000.0
-        options = (np.int64(self.skip), self.scale, fixed, *self.key, streams, self._step(part))
-        launch(k.SCALES[prior], (B, *options, T, D), B.shape[0], device="cpu", workers=self.rows.workers, cost=cost)
+        options = (np.int64(self.skip), self.scale, fixed, *self.key, self._more_streams[number], self._step(part))
+        where = {"device": "cpu", "workers": self.rows.workers, "cost": cost}
+        prior, root = "horseshoe" if self.prior == "horseshoe+" else self.prior, np.sqrt(others)
+        if C is None:
+            launch(k.SCALES[prior], (B * root, self._no_slab, *options, T, D), B.shape[0], **where)
+            return
+        # proposals whose density has 1/w + 1/c where it should have sqrt(1/w^2 + 1/c^2); scales that share a new tau go together
+        inverse, shrunk = np.exp(-C)[:, None] / (root * np.ones_like(B)), slice(self.skip, None)
+        new_T, new = T.copy(), D.copy()
+        launch(k.SCALES["regularised"], (B * root, inverse, *options, new_T, new), B.shape[0], **where)
+        gain = _regularised_ratio(new, inverse)[:, shrunk] - _regularised_ratio(D, inverse)[:, shrunk]
+        gain = gain if fixed else gain.sum(axis=1, keepdims=True)
+        taken = gain > -_exponentials(self._normals(number + 3, part, 2 * gain.shape[1]))
+        np.copyto(D[:, shrunk], new[:, shrunk], where=taken)
+        if not fixed:
+            np.copyto(T, new_T, where=taken[:, 0])
+
+    def _normals(self, number, part, size):
+        """More normals, shape (chains, size)."""
+        Z, chains = np.empty((self._U.shape[0], size)), self._U.shape[0]
+        k.DRAWS.serial(*self.key, self._more_streams[number], self._step(part), Z, np.empty((chains, 2)))
+        return Z
+
+    def _draw_slab(self, B, D, C, number, part):
+        """Log widths C of the slab given coefficients and their scales, in place: Metropolis steps of all sizes."""
+        if math.isinf(self.slab_df):
+            return
+        D, squares = D[:, self.skip :], (B[:, self.skip :] ** 2).sum(axis=1)
+
+        def density(s):  # c^2 is inverse gamma
+            precision = np.exp(-2.0 * s)
+            prior = -self.slab_df * (s + 0.5 * self.width**2 * precision)
+            return prior + 0.5 * (np.log(D + precision[:, None]).sum(axis=1) - squares * precision)
+
+        value = density(C)
+        for z in np.split(self._normals(number, part, 4 * _SLAB_STEPS), _SLAB_STEPS, axis=1):
+            new = C + 0.5 * np.exp(z[:, 0]) * z[:, 1]
+            found = density(new)
+            taken = found - value > -_exponentials(z[:, 2:])[:, 0]
+            np.copyto(C, new, where=taken)
+            value = np.where(taken, found, value)
+
+    def _precisions(self, s):
+        """Prior precisions of the coefficients."""
+        if "C" not in s:
+            return s["D"] + self.slab
+        return s["D"] + np.exp(-2.0 * s["C"])[:, None] * (self.slab > 0.0)
 
     def _start(self):
         """Newton's method to the mode under a standard normal prior, chains drawn from its normal approximation."""
@@ -245,24 +320,24 @@ class Chains:
 
     def _gibbs(self):
         s = self.state
-        B, T, D = s["B"], s["T"], s["D"]
+        B = s["B"]
         stage, step = self.streams[k.LATENT_STAGE], self._step()
         if self.wide:
             margins = (np.ascontiguousarray(B, self._X.dtype) @ self._X.T).astype(np.float64)
             z = margins + self._identity.latent(margins, self.key, stage, step)[0]
         else:
             e, squares = self.rows.latent(B, self.key, stage, step)
-        if self.prior == "horseshoe" and self.kind == "gibbs":
+        if self.prior == "horseshoe" and self.kind == "gibbs" and "C" not in s:
             options = (np.int64(self.skip), self.scale, self.fixed, *self.key, self.streams, step)
-            k.CONDITIONALS.serial(B, *options, s["V"], s["W"], T, D)
+            k.CONDITIONALS.serial(B, *options, s["V"], s["W"], s["T"], s["D"])
         elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
-            self._scales(B, T, D, s.get("N"))
+            self._scales(B, s)
         Z, _ = self._draws()
         expanded, rounding = self.kind == "px-gibbs", 64.0 * np.finfo(self.rows.dtype).eps
         gammas = np.empty(B.shape[0])
         if expanded:
             k.GAMMA.serial(*self.key, self.streams, step, 0.5 * self.n, gammas)
-        P = D + self.slab
+        P = self._precisions(s)
         for c in range(B.shape[0]):
             if self.wide:
                 B[c] = self._wide_draw(z[c], P[c], Z[c], gammas[c] if expanded else None)
@@ -304,7 +379,7 @@ class Chains:
 
     def _normal(self):
         s = self.state
-        self._scales(s["B"] * np.exp(-s["S"])[:, None], s["T"], s["D"], s.get("N"))
+        self._scales(s["B"] * np.exp(-s["S"])[:, None], s)
         self._draw_normal()
         return np.ones(len(s["B"]))
 
@@ -312,10 +387,10 @@ class Chains:
         """Sigma given the scales, then the coefficients given both."""
         s, (b, g, squares) = self.state, self._least
         Z, _ = self._draws()
-        gammas = np.empty(len(Z))
+        gammas, P = np.empty(len(Z)), self._precisions(s)
         k.GAMMA.serial(*self.key, self.streams, self._step(), self._shape, gammas)
         for c in range(len(Z)):
-            L, d = _factor(s["H"], s["D"][c] + self.slab)
+            L, d = _factor(s["H"], P[c])
             v = _solve(L, g - d * b)  # of coefficients less b: y itself would cancel
             rest = squares + (d * b) @ b - v @ v
             sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
@@ -327,8 +402,8 @@ class Chains:
     def _rotate(self):
         s = self.state
         B = s["B"]
-        self._scales(B, s["T"], s["D"], s.get("N"))
-        P = s["D"] + self.slab
+        self._scales(B, s)
+        P = self._precisions(s)
         Z, U = self._draws()
         chains = B.shape[0]
         factors, new = [], np.empty_like(B)
@@ -374,15 +449,15 @@ class Chains:
     def _propose(self):
         """Scales, coefficients, scales and so on to scales: a chain that is reversible, or the acceptance would be wrong."""
         s = self.state
-        B, T, D = s["B"].copy(), s["T"].copy(), s["D"].copy()
-        N = s["N"].copy() if "N" in s else None
+        B, scales = s["B"].copy(), {name: s[name].copy() for name in self._drawn}
         for sweep in range(self.sweeps):
-            self._scales(B, T, D, N, sweep, reversible=True)
+            self._scales(B, scales, sweep, reversible=True)
             Z, _ = self._draws(sweep)
+            P = self._precisions(scales)
             for c in range(B.shape[0]):
-                L, _ = _factor(s["H"], D[c] + self.slab)
+                L, _ = _factor(s["H"], P[c])
                 B[c] = _solve(L, _solve(L, s["h"]) + Z[c], True)
-        self._scales(B, T, D, N, self.sweeps, reversible=True)
+        self._scales(B, scales, self.sweeps, reversible=True)
         U = self._draws(self.sweeps)[1]
         loglik, gradient = self.rows.loglik(B)
         ratios = loglik - self._surrogate_loglik(B)
@@ -392,9 +467,7 @@ class Chains:
         gains = ratios - (s["loglik"] - self._surrogate_loglik(s["B"]))
         chance = np.empty(B.shape[0])
         for c in range(B.shape[0]):
-            new = {"B": B[c], "T": T[c], "D": D[c], "loglik": loglik[c], "gradient": gradient[c]}
-            if N is not None:
-                new["N"] = N[c]
+            new = {"B": B[c], "loglik": loglik[c], "gradient": gradient[c]} | {name: v[c] for name, v in scales.items()}
             chance[c] = self._decide(gains[c], U[c, 0], {name: (c, value) for name, value in new.items()})
         return chance
 

@@ -206,7 +206,7 @@ class Run:
     def _stored(self):
         """Parts of the state that every draw keeps."""
         names = {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
-        return (*names, *(n for n in ("S", "accepted", "loglik") if n in self.chains.state)) if names else names
+        return (*names, *(n for n in ("S", "C", "accepted", "loglik") if n in self.chains.state)) if names else names
 
     def _original(self, B):
         """Coefficients of the sampler's columns as those of the columns of X."""
@@ -261,6 +261,8 @@ class Run:
         }
         if "S" in self._kept:
             draws["log_sigma"] = self._kept["S"] + math.log(self.scaling.size)
+        if "C" in self._kept and math.isfinite(self.options.slab_df):
+            draws["log_slab"] = self._kept["C"] + math.log(self.scaling.unit)
         if "D" in self._kept:
             draws["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - T[:, :, None]
         return draws

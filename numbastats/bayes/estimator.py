@@ -67,6 +67,7 @@ class _Regression(Estimator):
     tau_scale: float
     tau: float | None
     slab: float | None
+    slab_df: float | None = None
     fit_intercept: bool
     intercept_scale: float
     sampler: Any
@@ -170,6 +171,7 @@ class _Regression(Estimator):
             tau_scale=self.tau_scale / unit,
             tau=None if self.tau is None else self.tau / unit,
             slab=None if self.slab is None else self.slab / unit,
+            slab_df=self.slab_df,
             intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
             sweeps=self.inner_sweeps,
         )
@@ -648,7 +650,9 @@ class HorseshoeClassifier(_Classifier):
     tau : float, optional
         Fixes tau.
     slab : float, optional
-        Every b_j also gets a normal factor with mean 0 and this standard deviation (the regularised horseshoe); None for none.
+        Every b_j also gets a normal factor with mean 0 and this standard deviation; None for none.
+    slab_df : float, optional
+        As for `BayesProbit`: the slab gets a prior, or with inf none, in the form of Piironen and Vehtari.
     fit_intercept : bool
         Add the intercept a, which is not shrunk.
     intercept_scale : float
@@ -684,6 +688,8 @@ class HorseshoeClassifier(_Classifier):
     A. Bhadra, J. Datta, N. G. Polson, B. Willard, "The horseshoe+ estimator of ultra-sparse signals", Bayesian Analysis 12
     (2017).
     A. Nishimura, M. A. Suchard, "Shrinkage with shrunken shoulders", Bayesian Analysis 18 (2023), for the slab.
+    J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
+    Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
 
     Examples
     --------
@@ -708,6 +714,7 @@ class HorseshoeClassifier(_Classifier):
         tau_scale: float = 1.0,
         tau: float | None = None,
         slab: float | None = 2.5,
+        slab_df: float | None = None,
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         sampler: Sampler = "auto",
@@ -781,7 +788,9 @@ class HorseshoeRegression(_Regression):
     tau : float, optional
         Fixes tau.
     slab : float, optional
-        Every b_j (b_j / sigma) also gets a normal factor with mean 0 and this standard deviation: the regularised horseshoe.
+        Every b_j (b_j / sigma) also gets a normal factor with mean 0 and this standard deviation; None for none.
+    slab_df : float, optional
+        As for `BayesProbit`: the slab (of b_j / sigma) gets a prior, or with inf none, in the form of Piironen and Vehtari.
     fit_intercept : bool
         Add the intercept a, which is not shrunk.
     intercept_scale : float
@@ -822,6 +831,8 @@ class HorseshoeRegression(_Regression):
     C. M. Carvalho, N. G. Polson, J. G. Scott, "The horseshoe estimator for sparse signals", Biometrika 97 (2010).
     A. Bhadra, J. Datta, N. G. Polson, B. Willard, "The horseshoe+ estimator of ultra-sparse signals", Bayesian Analysis 12
     (2017).
+    J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
+    Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
 
     Examples
     --------
@@ -856,6 +867,7 @@ class HorseshoeRegression(_Regression):
         tau_scale: float = 1.0,
         tau: float | None = None,
         slab: float | None = None,
+        slab_df: float | None = None,
         fit_intercept: bool = True,
         intercept_scale: float = math.inf,
         sampler: Literal["auto", "gibbs", "split-hmc", "surrogate"] = "auto",
@@ -1029,6 +1041,10 @@ class BayesProbit(_Classifier):
     slab : float, optional
         Bounds large coefficients, which separable data leave undetermined: every b_j also gets a normal factor with mean 0 and
         this standard deviation.
+    slab_df : float, optional
+        Makes the slab that of the regularised horseshoe of Piironen and Vehtari: b_j is normal with precision
+        ``1/(lambda_j tau)^2 + 1/c^2``, where c^2 is inverse gamma such that the slab is Student's t with these degrees of freedom
+        and the scale `slab`. Others take slab_df=4 with slab=2 or 2.5; inf fixes c at `slab`. For horseshoe and horseshoe+.
     fit_intercept : bool
         Add the intercept a, which is not shrunk.
     intercept_scale : float
@@ -1106,7 +1122,8 @@ class BayesProbit(_Classifier):
         Whether the largest R-hat is below 1.01 and the smallest bulk ESS at least 400; for keep="moments" and "cov" by the R-hat
         of the means. For "surrogate" the ratios of exact to approximate likelihood must also have a Pareto shape below 0.6.
     draws_ : dict
-        "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_lambda" with keep="all".
+        "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_slab", log c, with a finite `slab_df`;
+        "log_lambda" with keep="all".
     sample_stats_ : dict
         "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
         "gibbs" and "px-gibbs".
@@ -1128,6 +1145,8 @@ class BayesProbit(_Classifier):
     A. Terenin, S. Dong, D. Draper, "GPU-accelerated Gibbs sampling: a case study of the horseshoe probit model", Statistics and
     Computing 29 (2019). Corrected: 1/tau^2 has a gamma distribution, and the last solve is with the transposed factor.
     A. Nishimura, M. A. Suchard, "Shrinkage with shrunken shoulders", Bayesian Analysis 18 (2023), for the slab.
+    J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
+    Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
 
     Examples
     --------
@@ -1156,6 +1175,7 @@ class BayesProbit(_Classifier):
         tau_scale: float = 1.0,
         tau: float | None = None,
         slab: float | None = None,
+        slab_df: float | None = None,
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         sampler: Sampler = "auto",
@@ -1212,8 +1232,8 @@ class HorseshoeProbit(BayesProbit):
 
     Parameters
     ----------
-    tau_scale, tau, slab, fit_intercept, intercept_scale, sampler, chains, warmup, draws, thin, keep, inner_sweeps, standardize,
-    quantize, callback_every, dtype, device, workers, rng, callback
+    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, sampler, chains, warmup, draws, thin, keep, inner_sweeps,
+    standardize, quantize, callback_every, dtype, device, workers, rng, callback
         As for `BayesProbit`, as are attributes and methods.
 
     Examples
@@ -1229,6 +1249,7 @@ class HorseshoeProbit(BayesProbit):
         tau_scale: float = 1.0,
         tau: float | None = None,
         slab: float | None = None,
+        slab_df: float | None = None,
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         sampler: Sampler = "auto",

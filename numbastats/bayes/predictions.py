@@ -139,7 +139,7 @@ def normal_log_probabilities(scores):
 
 
 def side_by_side(draws, names, *, intercept, tau):
-    """All draws side by side (chains, draws, k), and their names; the intercept first, log tau and log sigma last."""
+    """All draws side by side (chains, draws, k), and their names; the intercept first, what is not a coefficient last."""
     parts = [draws["intercept"][:, :, None]] if intercept else []
     labels = ["intercept"] if intercept else []
     parts += [draws["beta"]]
@@ -147,9 +147,10 @@ def side_by_side(draws, names, *, intercept, tau):
     if tau:
         parts.append(draws["log_tau"][:, :, None])
         labels.append("log_tau")
-    if "log_sigma" in draws:
-        parts.append(draws["log_sigma"][:, :, None])
-        labels.append("log_sigma")
+    for name in ("log_sigma", "log_slab"):
+        if name in draws:
+            parts.append(draws[name][:, :, None])
+            labels.append(name)
     return np.concatenate(parts, axis=2), labels
 
 

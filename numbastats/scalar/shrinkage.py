@@ -39,6 +39,8 @@ __all__ = [
     "of_float",
     "of_int8",
     "poisson_ratio",
+    "regularised_density",
+    "regularised_local1",
     "ridge_density",
     "ridge_local1",
     "slice_step",
@@ -221,6 +223,17 @@ def lasso_density(b, t):
 
 
 @device_function
+def regularised_density(b, t, c):
+    """log(e^x E1(x) + c tau pi e^x erfc(sqrt x)): the same under a prior that is near the regularised horseshoe.
+
+    With w = lambda tau and a slab of width 1/c, that has the factor sqrt(1/w^2 + c^2) e^(-b^2/(2 w^2)) in w; here it is
+    (1/w + c) e^(-b^2/(2 w^2)), at most sqrt(2) times as much, over which lambda is integrated out.
+    """
+    x = _ratio(b, t)
+    return log(exp(log_exe1(x)) + c * exp(t) * 2.5066282746310002 / inv_mills(-math.sqrt(2.0 * x)))  # sqrt(2 pi)
+
+
+@device_function
 def log_prior_tau(t, p, scale):
     """What the p coefficients and the half-Cauchy prior of tau with this scale add to the log density of t."""
     s = t - log(scale)  # log(scale^2 + e^2t) = 2 log scale + log(1 + e^2s)
@@ -311,6 +324,35 @@ def horseshoe_local1(b, t, k0, k1, item, stream):
                 eta = (1.0 - log((v - body) / tail)) / x
                 if accept * (1.0 + eta) < 1.0 + 1.0 / x:
                     return eta
+
+
+@device_function
+def regularised_local1(b, t, c, k0, k1, item, stream):
+    """eta from the density (1 + c tau/sqrt(eta)) exp(-x eta)/(1 + eta): a mixture of two, of which this draws one.
+
+    The second one, eta^(-1/2) exp(-x eta)/(1 + eta), by rejection from eta half-Cauchy squared or gamma, at least 0.5 accepted.
+    """
+    x = _ratio(b, t)
+    low, high = np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32))
+    first = exp(log_exe1(x) - regularised_density(b, t, c))
+    draw = np.uint32(1 << 31)  # of which the other component has none
+    w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
+    if not uniform52(w0, w1) > first:
+        return horseshoe_local1(b, t, k0, k1, item, stream)
+    while True:
+        draw = np.uint32(draw + np.uint32(1))
+        w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
+        accept = uniform52(w2, w3)
+        if x < 0.35:
+            tangent = math.tan(1.5707963267948966 * uniform52(w0, w1))
+            eta = tangent * tangent
+            if accept < exp(-x * eta):
+                return eta
+        else:
+            z = normal_from_words(w0, w1, 0.0, 1.0)
+            eta = 0.5 * z * z / x
+            if accept * (1.0 + eta) < 1.0:
+                return eta
 
 
 @device_function

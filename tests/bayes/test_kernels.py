@@ -34,12 +34,12 @@ def _chain_arguments(chains=3, p=6):
     return rng.standard_normal((chains, p)), (np.uint32(1), np.uint32(2), streams, np.uint32(3)), np.full((chains, p), 0.01)
 
 
-@pytest.mark.parametrize("prior", ["horseshoe", "ridge", "lasso"])
+@pytest.mark.parametrize("prior", ["horseshoe", "ridge", "lasso", "regularised"])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_scales_twins_agree(prior, fixed):
     B, random, D = _chain_arguments()
     T = np.array([-1.0, 0.0, 0.5])
-    serial, parallel, simulated = _twin(k.SCALES[prior], [B, 1, 1.0, fixed, *random, T, D], (-2, -1))
+    serial, parallel, simulated = _twin(k.SCALES[prior], [B, np.full_like(B, 0.7), 1, 1.0, fixed, *random, T, D], (-2, -1))
     for a, b, c in zip(serial, parallel, simulated, strict=True):
         assert same(a, b)
         np.testing.assert_allclose(a, c, rtol=1e-12)

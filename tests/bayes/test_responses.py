@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -210,10 +211,22 @@ def test_breast_cancer_by_default(response):
     assert model.score(X, y) > 0.97
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("slab", [{}, {"slab": 2.0, "slab_df": 4}])
+def test_breast_cancer_of_a_probit_model(slab):
+    """Standardised columns, everything else by default: draws are doubled until the chains agree."""
+    X, y = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
+    model = ns.bayes.HorseshoeProbit(rng=1, **slab).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert model.converged_ and model.score((X - X.mean(axis=0)) / X.std(axis=0), y) > 0.97  # observed R-hat 1.0070, ESS 533
+
+
 BAD = [
     (dict(response="cloglog"), {}, "'logit', 'probit'"),
     (dict(sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
     (dict(dtype="int8"), {}, "response='probit'"),
+    (dict(slab_df=4), {}, "pass its scale, such as slab=2.5"),
+    (dict(slab=2.0, slab_df=0), {}, "slab_df=0 is out of range"),
     ({}, dict(sample_weight=-np.ones(60)), "0 or more"),
     ({}, dict(sample_weight=np.zeros(60)), "0 or more"),
     ({}, dict(sample_weight=np.ones(59)), "sample_weight has shape"),
@@ -468,6 +481,23 @@ def test_inference_data(from_dict, monkeypatch, tmp_path):
     assert set(groups) == {"posterior", "sample_stats"} and set(groups["sample_stats"]) == {"acceptance_rate"}
     with pytest.raises(ValueError, match="come together"):
         model.to_inference_data(X)
+
+
+def test_inference_data_in_arviz():
+    """ArviZ's own leave-one-out and plots take it, offsets included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ArviZ announces its next version
+        az = pytest.importorskip("arviz", exc_type=ImportError)
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, offset = counts()
+    model = regression("poisson", draws=500, slab=2.0, slab_df=4).fit(X, y, offset=offset)
+    data = model.to_inference_data(X, y, offset)
+    loo = az.loo(data, pointwise=True)
+    az.plot_forest(data, var_names=["beta"])
+    assert list(data.posterior["feature"].values) == ["x0", "x1", "x2"] and "log_slab" in data.posterior
+    ours = model.loo(X, y, offset)
+    elpd = loo["elpd"] if "elpd" in loo else loo["elpd_loo"]
+    assert float(elpd) == pytest.approx(ours["elpd"], abs=0.05)
 
 
 def test_inference_data_without_arviz(monkeypatch):

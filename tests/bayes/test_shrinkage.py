@@ -41,6 +41,31 @@ def test_horseshoe_local_distribution(x):
     assert scipy.stats.kstest(eta, cdf).pvalue > 1e-3
 
 
+def test_regularised_density():
+    """Integral of (1 + c tau/sqrt(eta)) e^(-x eta)/(1 + eta) over eta, x = b^2/(2 tau^2)."""
+    for b in (0.0, 1e-8, 0.1, 1.0, 30.0):
+        for t in (-5.0, 0.0, 3.0):
+            for c in (0.0, 1e-3, 1.0, 100.0):
+                x = max(mp.mpf(b) ** 2 / 2 * mp.exp(-2 * t), mp.mpf("1e-300"))
+                want = mp.log(mp.exp(x) * mp.e1(x) + c * mp.exp(t) * mp.pi * mp.exp(x) * mp.erfc(mp.sqrt(x)))
+                assert abs(shrinkage.regularised_density(b, t, c) - want) < 1e-14 * max(1.0, abs(want))
+    x, c = mp.mpf("0.7"), 2
+    want = mp.log(mp.quad(lambda eta: (1 + c / mp.sqrt(eta)) * mp.exp(-x * eta) / (1 + eta), [0, 0.1, 1, 10, mp.inf]))
+    assert abs(shrinkage.regularised_density(math.sqrt(1.4), 0.0, 2.0) - want) < 1e-14
+
+
+@pytest.mark.parametrize("x", [1e-6, 0.3, 0.4, 40.0])
+@pytest.mark.parametrize("c", [1e-2, 1.0, 1e3])
+def test_regularised_local_distribution(x, c):
+    """Against its density, integrated on a grid of log eta."""
+    b = math.sqrt(2.0 * x)
+    eta = [shrinkage.regularised_local1(b, 0.0, c, np.uint32(3), np.uint32(4), i, STREAM) for i in range(20_000)]
+    v = np.linspace(-60.0, 35.0, 200_001)
+    density = np.exp(v - x * np.exp(v)) * (1.0 + c * np.exp(-0.5 * v)) / (1.0 + np.exp(v))
+    cdf = np.cumsum(density) / density.sum()
+    assert scipy.stats.kstest(np.log(eta), lambda u: np.interp(u, v, cdf)).pvalue > 1e-3
+
+
 @pytest.mark.parametrize("b", [1e-3, 0.5, 3.0])
 def test_lasso_local_distribution(b):
     t = 0.3

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import cuda, prange, types
 
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.shrinkage import (
@@ -35,14 +35,47 @@ _density = _local = None  # bound by build
 # --- tau by a slice sampler with the local scales integrated out, then these --------------------------------------------
 
 
-def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
+# C, the reciprocal width of every coefficient's slab, is for the regularised horseshoe only.
+
+
+@device_function
+def _horseshoe_density(b, t, c):
+    return shrinkage.horseshoe_density(b, t)
+
+
+@device_function
+def _horseshoe_local(b, t, c, k0, k1, item, stream):
+    return shrinkage.horseshoe_local1(b, t, k0, k1, item, stream)
+
+
+@device_function
+def _lasso_density(b, t, c):
+    return shrinkage.lasso_density(b, t)
+
+
+@device_function
+def _lasso_local(b, t, c, k0, k1, item, stream):
+    return shrinkage.lasso_local1(b, t, k0, k1, item, stream)
+
+
+@device_function
+def _ridge_density(b, t, c):
+    return shrinkage.ridge_density(b, t)
+
+
+@device_function
+def _ridge_local(b, t, c, k0, k1, item, stream):
+    return shrinkage.ridge_local1(b, t, k0, k1, item, stream)
+
+
+def scales_cpu(B, C, skip, scale, fixed, k0, k1, streams, step, T, D):
     for q in prange(B.shape[0]):
-        b, work = B[q, skip:], D[q, skip:]  # a row of D holds log densities until it is drawn
+        b, c, work = B[q, skip:], C[q, skip:], D[q, skip:]  # a row of D holds log densities until it is drawn
         t = T[q]
         phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
         while phase != DONE:
             for j in range(b.size):
-                work[j] = _density(b[j], at)
+                work[j] = _density(b[j], at, c[j])
             value = 0.0
             for j in range(b.size):
                 value += work[j]
@@ -52,10 +85,10 @@ def scales_cpu(B, skip, scale, fixed, k0, k1, streams, step, T, D):
             )
         T[q] = at
         for j in range(b.size):
-            D[q, skip + j] = bounded(_local(b[j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
+            D[q, skip + j] = bounded(_local(b[j], at, c[j], k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
 
 
-def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
+def scales_cuda(B, C, skip, scale, fixed, k0, k1, streams, step, T, D):
     share = cuda.shared.array(LANES, np.float64)
     lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
     p = B.shape[1] - skip
@@ -66,7 +99,7 @@ def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
             value = 0.0
             if lane < lanes:
                 for j in range(lane, p, lanes):
-                    value += _density(B[q, skip + j], at)
+                    value += _density(B[q, skip + j], at, C[q, skip + j])
                 share[lane] = value
             cuda.syncthreads()
             value = 0.0
@@ -81,7 +114,8 @@ def scales_cuda(B, skip, scale, fixed, k0, k1, streams, step, T, D):
         if lane == 0:
             T[q] = at
         for j in range(lane, p, cuda.blockDim.x):
-            D[q, skip + j] = bounded(_local(B[q, skip + j], at, k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
+            eta = _local(B[q, skip + j], at, C[q, skip + j], k0, k1, item_of(j, step), streams[1, q])
+            D[q, skip + j] = bounded(eta * exp(-2.0 * at))
 
 
 # --- the paper's conditionals of the horseshoe, with its auxiliary variables nu and xi ----------------------------------
@@ -153,7 +187,7 @@ def _scales(name, density, local):
         f"bayes.scales_{name}",
         scales_cpu,
         scales_cuda,
-        lambda T: [(_f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
+        lambda T: [(_f[:, ::1], _f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
         dtypes=("float64",),
         _density=density,
         _local=local,
@@ -161,9 +195,10 @@ def _scales(name, density, local):
 
 
 SCALES = {
-    "horseshoe": _scales("horseshoe", shrinkage.horseshoe_density, shrinkage.horseshoe_local1),
-    "lasso": _scales("lasso", shrinkage.lasso_density, shrinkage.lasso_local1),
-    "ridge": _scales("ridge", shrinkage.ridge_density, shrinkage.ridge_local1),
+    "horseshoe": _scales("horseshoe", _horseshoe_density, _horseshoe_local),
+    "lasso": _scales("lasso", _lasso_density, _lasso_local),
+    "regularised": _scales("regularised", shrinkage.regularised_density, shrinkage.regularised_local1),
+    "ridge": _scales("ridge", _ridge_density, _ridge_local),
 }
 CONDITIONALS = Kernel(
     "bayes.conditionals",
