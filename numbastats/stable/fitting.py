@@ -21,9 +21,10 @@ from numbastats.stable.estimator import StableFit, StableFits
 from numbastats.stable.functions import Param
 from numbastats.stable.information import covariance, expected_information
 from numbastats.stable.likelihood import BATCH, Likelihood, inward, warned
-from numbastats.stable.maximisation import Found, gaussian_end, maximise
+from numbastats.stable.maximisation import Found, by_the_likelihood, gaussian_end, maximise
 from numbastats.stable.paper import contracting_grid
 from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, NEAR_1, conversion_slopes, converted, covariance_in_s1
+from numbastats.stable.shared_tables import SharedLikelihood
 from numbastats.stable.simple_estimators import REACH, SIMPLE, simple_estimate
 from numbastats.stable.starts import within_reach
 
@@ -124,7 +125,9 @@ def fit(  # noqa: PLR0913
     (True, True)
     """
     problem = problem_of(x, method, start, fixed, bounds, weights, param, se, nan_policy, callback)
-    likelihood = Likelihood(problem.y, problem.w, problem.share, dict(device=device, workers=workers))
+    many = BATCH.get() is not None and method == "ml" and problem.form == "S0" and problem.w is None and callback is None
+    kind = SharedLikelihood if many else Likelihood
+    likelihood = kind(problem.y, problem.w, problem.share, dict(device=device, workers=workers))
     likelihood.form, likelihood.known = problem.form, problem.form == "S1"
     return _estimated(problem, _searched(problem, likelihood, profile, callback), likelihood)
 
@@ -335,6 +338,8 @@ def _searched(problem, likelihood, profile, callback):
         found = Found(p, total, iterations, 0.0, begin)
     else:
         found = Found(*maximise(likelihood, y, w, held, problem.start, problem.free, limits, callback))
+        if not likelihood.exact:
+            found = by_the_likelihood(likelihood, found, problem.free, limits)
     if 0 in problem.free and limits[0][1] == 2.0 and found.p[0] > 1.95:
         p, total = gaussian_end(likelihood, found.p, found.total, y, w, held)
         found = found._replace(p=p, total=total)
