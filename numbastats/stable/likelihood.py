@@ -42,12 +42,16 @@ class Likelihood:
             z = (self.x - p[2]) / p[3]
         return z + peak_place(p[0], p[1]) if self.form == "peak" else z
 
-    def values(self, p, shift=0.0):
-        """Log density of every observation; `shift` moves the standardised values."""
-        self.count += 1
+    def heed(self):
+        """End with the batch."""
         batch = BATCH.get()
         if batch is not None and batch.is_set():
             raise KeyboardInterrupt  # another thread was interrupted
+
+    def values(self, p, shift=0.0):
+        """Log density of every observation; `shift` moves the standardised values."""
+        self.count += 1
+        self.heed()
         param = "S0" if self.form == "S0" else "S1"
         return logpdf(self.standardised(p) + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
 

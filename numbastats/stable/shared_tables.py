@@ -9,18 +9,23 @@ where log f has its singularities in alpha and beta.
 from __future__ import annotations
 
 import functools
+import math
 import threading
 
 import numpy as np
 
 from numbastats.scalar.stable import zeta
-from numbastats.stable.engine import log_density
+from numbastats.stable.functions import logpdf, pdf
 from numbastats.stable.information import expected_information
 from numbastats.stable.kernels.climbing import DONE, MISSING, ORDER, PEAK, S0, S1, SPLIT, TERMS, climb
 from numbastats.stable.likelihood import Likelihood
 
-EDGES_A = np.array([0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.82, 0.9, 1.0, 1.15, 1.3, 1.45, 1.6, 1.72, 1.81, 1.87, 1.91, 1.94, 1.96, 1.975])
-EDGES_B = np.array([0.0, 0.15, 0.3, 0.43, 0.55, 0.66, 0.75, 0.82, 0.88, 0.92, 0.95, 0.97, 0.982, 0.99])
+EDGES_A = np.array(
+    [0.45, 0.475, 0.5, 0.525, 0.55, 0.575, 0.6, 0.62, 0.64, 0.655, 0.67, 0.685, 0.7, 0.7175, 0.735, 0.75]
+    + [0.7675, 0.785, 0.8075, 0.83, 0.87, 0.92, 0.98, 1.06, 1.2, 1.36, 1.52, 1.66, 1.77, 1.85, 1.905, 1.945, 1.975]
+)
+EDGES_B = np.array([0.0, 0.17, 0.34, 0.5, 0.63, 0.74, 0.82, 0.88, 0.92, 0.95, 0.968, 0.98, 0.99, 1.0])
+_HEAVY = 0.4  # in the last cells log f is smooth in beta where beta = 1 has more than this share of the density at the other end
 _FORMS = {"S0": S0, "S1": S1, "peak": PEAK}
 
 
@@ -31,7 +36,9 @@ def _lobatto(n):
 def _places():
     """All places of u, the matrix from the values of a panel to its coefficients, and the ends of the panels."""
     at = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1]
-    ends = np.concatenate([np.arange(0.0, 3.0, 0.125), np.arange(3.0, 7.0, 0.25), np.arange(7.0, 11.0, 0.5), np.arange(11.0, 40.0, 2.0)])
+    ends = np.concatenate(
+        [np.arange(0.0, 3.0, 0.125), np.arange(3.0, 7.0, 0.25), np.arange(7.0, 11.0, 0.5), np.arange(11.0, 40.0, 2.0)]
+    )
     middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
     return middle[:, None] + half[:, None] * at, np.linalg.inv(np.vander(at, increasing=True)), ends
 
@@ -42,11 +49,14 @@ _TO_PLANE = np.linalg.inv(np.vander(_lobatto(ORDER), increasing=True))
 
 
 @functools.lru_cache(maxsize=4096)
-def _coefficients(a, b, centred):
-    """The polynomials in u of log f at one (alpha, beta); neighbouring cells share those on their edges."""
+def _logs(a, b, centred):
+    """log f at one (alpha, beta), at the places of the panels of both sides; neighbouring cells share those on their edges."""
     far = (0.15 if centred else 1.0) * np.expm1(_U)
-    values = log_density(np.concatenate([far, -far]), a, b, param="S1" if centred else "S0", workers=1)
-    return (values @ _TO_POWERS.T).ravel()
+    x, param = np.concatenate([far, -far]), "S1" if centred else "S0"
+    if b < 1.0:
+        return logpdf(x, a, b, param=param, workers=1)
+    with np.errstate(divide="ignore"):
+        return np.log(pdf(x, a, b, param=param, workers=1))  # 0 where the logarithm of a light tail would take long
 
 
 @functools.cache
@@ -60,27 +70,42 @@ def _nodes(centred):
     return np.concatenate([far, -far]), np.concatenate([steps, steps])
 
 
+def _range(fine):
+    """Between which u the longest run of panels from the far or the near end is fine, or none."""
+    if not fine.any():
+        return 0.0, 0.0
+    first = int(np.argmax(fine))
+    last = first + int(np.argmin(np.append(fine[first:], False)))
+    return _ENDS[first], _ENDS[last]
+
+
 class SharedTables:
     """The cells made so far."""
 
     def __init__(self):
-        cells = EDGES_A.size - 1, EDGES_B.size - 1
-        self.made, self._lock = np.zeros(cells, np.int64), threading.Lock()
-        self.pool = np.empty((self.made.size, ORDER**2, 2 * _U.size))  # memory is taken when cells are written
+        self._lock, count = threading.Lock(), (EDGES_A.size - 1) * (EDGES_B.size - 1)
+        self.ranges = np.full((count, 4), np.nan)
+        self.pool = np.empty((count, ORDER**2, 2 * _U.size))  # memory is taken when cells are written
 
     def make(self, i, j):
         """Make a cell."""
+        row = i * (EDGES_B.size - 1) + j
         with self._lock:
-            if self.made[i, j]:
+            if self.ranges[row, 0] >= 0.0:
                 return
             t = 0.5 + 0.5 * _lobatto(ORDER)
             alphas, betas = (e[k] + (e[k + 1] - e[k]) * t for e, k in ((EDGES_A, i), (EDGES_B, j)))
             centred = bool(EDGES_A[i] < SPLIT)
-            values = np.array([[_coefficients(float(a), float(b), centred) for b in betas] for a in alphas])
-            values = np.tensordot(_TO_PLANE, values, (1, 0))
+            logs = np.array([[_logs(float(a), float(b), centred) for b in betas] for a in alphas])
+            right = left = 0.0, _ENDS[-1]
+            if betas[-1] == 1.0:
+                heavy = (logs[:, -1] > logs[:, 0] + math.log(_HEAVY)).all(axis=(0, 2))
+                right, left = _range(heavy[: _U.shape[0]]), _range(heavy[_U.shape[0] :])
+                logs[:, :, ~heavy] = 0.0
+            values = np.tensordot(_TO_PLANE, logs @ _TO_POWERS.T, (1, 0))
             values = np.tensordot(_TO_PLANE, values, (1, 1)).swapaxes(0, 1)
-            self.pool[i * self.made.shape[1] + j] = values.reshape(ORDER**2, -1)
-            self.made[i, j] = 1
+            self.pool[row] = values.reshape(ORDER**2, -1)
+            self.ranges[row] = *right, *left
 
 
 @functools.cache
@@ -90,18 +115,19 @@ def shared_tables():
 
 
 class SharedLikelihood(Likelihood):
-    """The likelihood by shared tables where they reach, else by the table of each distribution; `exact` says that they do not."""
+    """The likelihood of values without weights, by shared tables where they reach, else, and once `exact`, as that of `fit`."""
 
-    def __init__(self, x, w, share, options):
-        super().__init__(x, w, share, options)
-        self.tables, self.exact = shared_tables(), w is not None
+    def __init__(self, x, options):
+        super().__init__(x, None, 1.0, options)
+        self.tables, self.exact = shared_tables(), False
 
     def _climbed(self, p, x, steps=_NONE, free=(), bounds=((0.0, 2.0), (-1.0, 1.0)), most=0):
         """Where a climb from p ends, its state and the products of scores; cells that it lacks are made."""
-        free, ends = np.array(free, np.int64), np.array(bounds, np.float64)
+        choices, ends = np.array([_FORMS[self.form], most, *free], np.int64), np.array(bounds, np.float64)
         while True:
+            self.heed()
             q, state, outer = np.array(p, np.float64), np.zeros(7), np.empty((4, 4))
-            climb(x, steps, _FORMS[self.form], free, ends, most, q, EDGES_A, EDGES_B, self.tables.made, self.tables.pool, state, outer)
+            climb(x, steps, choices, ends, q, EDGES_A, EDGES_B, self.tables.ranges, self.tables.pool, state, outer)
             if state[0] != MISSING:
                 self.count += int(state[2])
                 return q, state, outer

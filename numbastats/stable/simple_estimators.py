@@ -15,6 +15,7 @@ _EULER = 0.5772156649015329
 _ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98, 2.0]])
 _BETAS = np.linspace(0.0, 1.0, 11)
 _FINER = np.linspace(-1.0, 1.0, 15)
+_AT_ONCE = 1 << 14  # differences from modes
 _FREQUENCIES = 0.1 * np.arange(1, 11)
 _OFF_MEAN = np.log(_FREQUENCIES) - np.log(_FREQUENCIES).mean()
 
@@ -114,14 +115,30 @@ def by_logarithms(x, w=None, alpha=None, beta=None):
 
 def by_moments_about(mode, x, w, alphas, betas, scale=None):
     """Parameters in S1, within limits, by the moments of log|x - mode|: the first two, or with a known scale the first."""
-    keep = x != mode
-    y = x[keep] - mode
-    v = None if w is None else w[keep]
-    logs = np.log(abs(y))
-    centre = weighted_mean(logs, v)
-    theta = math.pi * (float(weighted_mean((y > 0).astype(np.float64), v)) - 0.5)
+    return next(by_moments_about_each(np.array([mode]), x, w, alphas, betas, scale))
+
+
+def by_moments_about_each(modes, x, w, alphas, betas, scale=None):
+    """The same for every mode in turn."""
+    some = max(_AT_ONCE // x.size, 1)
+    for first in range(0, modes.size, some):
+        at = modes[first : first + some]
+        y = x - at[:, None]
+        logs = np.log(np.abs(y), out=np.zeros_like(y), where=y != 0.0)
+        v = (y != 0.0) * (1.0 if w is None else w)
+        mass = v.sum(axis=1)
+        centres = (logs * v).sum(axis=1) / mass
+        logs -= centres[:, None]
+        variances = (logs * logs * v).sum(axis=1) / mass
+        shares = ((y > 0.0) * v).sum(axis=1) / mass
+        for one in zip(at, centres, variances, shares, strict=True):
+            yield _of_moments(*map(float, one), alphas, betas, scale)
+
+
+def _of_moments(mode, centre, variance, share, alphas, betas, scale):
+    """Parameters in S1 by mean and variance of log|x - mode| and the share of x > mode."""
+    theta = math.pi * (share - 0.5)
     if scale is None:
-        variance = float(weighted_mean((logs - centre) ** 2, v))
         a = math.sqrt(math.pi**2 / 6.0 / max(variance - math.pi**2 / 12.0 + theta**2, 1e-3))
     else:
         a = _EULER / (_EULER + max(centre - math.log(scale), 0.0))

@@ -2,7 +2,8 @@
 
 A cell of the plane of (alpha, beta >= 0) holds log f as polynomials in alpha, beta and u = log(1 + |x - centre|/delta), panel by
 panel on either side of the centre; see shared_tables.py one level up. At one (alpha, beta) they collapse to polynomials in u for
-log f and its derivatives by alpha and beta; beta < 0 is the mirror image.
+log f and its derivatives by alpha and beta; beta < 0 is the mirror image. `ranges`: between which u a cell holds, right and left;
+NaN before it is made.
 """
 
 from __future__ import annotations
@@ -87,17 +88,18 @@ def place(edges, v):
 
 
 @_shared
-def collapse(a, b, edges_a, edges_b, made, pool, rows, state):
+def collapse(a, b, edges_a, edges_b, ranges, pool, rows, state):
     """Write the polynomials of (alpha, |beta|) to rows; returns whether there are some: DONE, MISSING, OUTSIDE."""
     i, j = place(edges_a, a), place(edges_b, abs(b))
     if i < 0 or j < 0:
         return OUTSIDE
+    row = i * (edges_b.size - 1) + j
     state[4], state[5] = i, j
-    if made[i, j] == 0:
+    if not ranges[row, 0] >= 0.0:
         return MISSING
     ha, hb = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
     ta, tb = (a - edges_a[i]) / ha - 1.0, (abs(b) - edges_b[j]) / hb - 1.0
-    cell = pool[i * (edges_b.size - 1) + j]
+    cell = pool[row]
     value, by_a, by_b = rows[0], rows[1], rows[2]
     for q in range(value.size):
         value[q], by_a[q], by_b[q] = 0.0, 0.0, 0.0
@@ -155,9 +157,9 @@ def scores_at(z, d, u, p, delta, moves, rows):
 
 
 @_shared
-def sum_up(x, steps, form, p, edges_a, edges_b, made, pool, rows, work, sums, state):
+def sum_up(x, steps, form, p, edges_a, edges_b, ranges, pool, rows, work, sums, state):
     """The log-likelihood at p, the sums of scores and of their products; returns DONE, MISSING, OUTSIDE."""
-    code = collapse(p[0], p[1], edges_a, edges_b, made, pool, rows, state)
+    code = collapse(p[0], p[1], edges_a, edges_b, ranges, pool, rows, state)
     if code != DONE:
         return code
     moves, delta, sign = origin(form, p[0], p[1]), delta_of(p[0]), -1.0 if p[1] < 0.0 else 1.0
@@ -165,7 +167,7 @@ def sum_up(x, steps, form, p, edges_a, edges_b, made, pool, rows, work, sums, st
     for k in range(sums.size):
         sums[k] = 0.0
     z, d, u = work[0], work[1], work[2]
-    loc, scale, shift = p[2], p[3], moves[0]
+    loc, scale, shift, within = p[2], p[3], moves[0], ranges[int(state[4]) * (edges_b.size - 1) + int(state[5])]
     for first in range(0, x.size, _BLOCK):
         some = x[first : first + _BLOCK]
         for i in range(some.size):
@@ -175,7 +177,8 @@ def sum_up(x, steps, form, p, edges_a, edges_b, made, pool, rows, work, sums, st
             in_step()
             u[i] = log(1.0 + abs(d[i]) / delta)
         for i in range(some.size):
-            if not (u[i] < END):
+            side = 2 if d[i] < 0.0 else 0
+            if not (u[i] >= within[side] and u[i] < within[side + 1]):
                 return OUTSIDE
             v, g = scores_at(z[i], d[i], u[i], p, delta, moves, rows)
             add_scores(exp(v) * scale * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
@@ -224,7 +227,7 @@ def spread(sums, outer):
 
 @_making
 def update(J, outer, free, moved, change):
-    """The BFGS update of the information by a step and the change of the score; `outer` where the curvature has the wrong sign."""
+    """The BFGS update of the information by a step and the score's change; `outer` where the curvature has the wrong sign."""
     v, curvature, length = np.zeros(4), 0.0, 0.0
     for i in free:
         for j in free:
@@ -265,25 +268,26 @@ def trial_of(p, ends, moving, count, step, trial):
             trial[i] = min(max(trial[i], ends[i, 0]), ends[i, 1])
 
 
-_F1, _F2, _F3, _I1, _I2 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1], types.int64[:, ::1]
-_TABLES = (_F1, _F1, _I2, _F3)
+_F1, _F2, _F3, _I1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
 
 
-@host_loop("stable.shared_climb", (_F1, _F1, types.int64, _I1, _F2, types.int64, _F1, *_TABLES, _F1, _F2))
-def climb(x, steps, form, free, ends, most, p, edges_a, edges_b, made, pool, state, outer):
-    """`likelihood.climb` by shared tables in so many iterations at most, from p and to p; none: the likelihood at p.
+@host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F2, _F3, _F1, _F2))
+def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, outer):
+    """`likelihood.climb` by shared tables, from p and to p.
 
+    choices: the form; the most iterations, 0 for the likelihood at p; the free parameters.
     state: DONE, MISSING (the cell in state[4:6]) or OUTSIDE; the log-likelihood; numbers of evaluations and iterations; last what
     a step without damping would still gain. outer: sum of products of scores. Where there are steps, values have as weights
     the density times these: then it is the integral.
     """
+    form, most, free = choices[0], choices[1], choices[2:]
     rows, work = np.empty((3, 2 * PANELS * TERMS)), np.empty((3, _BLOCK))
     sums, fresh, trial, step, g = np.empty(15), np.empty(15), np.empty(4), np.empty(4), np.empty(4)
     J, moved, change = np.empty((4, 4)), np.zeros(4), np.zeros(4)
     moving, count, damping, gain, iteration = np.zeros(4, np.int64), 0, 1e-3, 0.0, 0
     trial[:] = p
     while True:
-        state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, made, pool, rows, work, fresh, state)
+        state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, ranges, pool, rows, work, fresh, state)
         if state[0] == MISSING or (iteration == 0 and state[0] != DONE):
             return
         if iteration > 0:
