@@ -39,7 +39,7 @@ def test_the_maximum_is_that_of_fit(laws):
 @pytest.mark.parametrize("form", ["S0", "S1", "peak"])
 @pytest.mark.parametrize(
     ("alpha", "beta"),
-    [(0.47, 0.3), (0.6, -0.8), (0.75, 0.5), (0.76, 0.99), (0.9, -0.2), (0.97, 0.9), (1.2, 0.6), (1.5, 1.0), (1.94, -0.995)],,
+    [(0.47, 0.3), (0.6, -0.8), (0.75, 0.5), (0.76, 0.99), (0.9, -0.2), (0.97, 0.9), (1.2, 0.6), (1.5, 1.0), (1.94, -0.995)],
 )
 def test_likelihood_and_score(alpha, beta, form):
     """Against the integral, point by point, and its differences."""

@@ -24,7 +24,7 @@ ORDER = 6  # nodes of a cell in alpha, and in beta
 TERMS = 8  # of the polynomials in u
 PANELS = 62  # of a side: widths 1/8 up to u = 3, 1/4 up to 7, 1/2 up to 11, 2 up to 39
 END = 39.0
-SPLIT = 0.75  # of alpha: below, the centre is zeta, and delta small as the cusp there
+SPLIT = 0.785  # of alpha: below, the centre is zeta, and delta small as the cusp there
 S0, S1, PEAK = 0, 1, 2  # forms of the parameters
 DONE, MISSING, OUTSIDE = 0.0, 1.0, 2.0
 _BLOCK = 64
