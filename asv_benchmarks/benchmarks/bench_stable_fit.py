@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -57,6 +58,43 @@ class Recovery:
         return float(np.sqrt(np.mean((fits.params[:, 0] - alpha) ** 2)) / expected)
 
     track_error_of_alpha.unit = "standard errors"
+
+
+class Many:
+    """Many data sets of 1000 values, in one call and one by one; parameters drawn from rectangles of (alpha, beta)."""
+
+    params = [few([(1.1, 1.9), (0.9, 1.1), (0.5, 2.0)])]
+    param_names = ["alphas"]
+    number = 1
+
+    def setup(self, alphas):
+        sets, rng = 4 if SMOKE else 100, np.random.default_rng(1)
+        self.x = ns.stable.rvs(rng.uniform(*alphas, (sets, 1)), rng.uniform(-1.0, 1.0, (sets, 1)), size=(sets, 1000), rng=1)
+        self.time_fit_many(alphas)  # the cells that they share are made
+
+    def time_fit_many(self, alphas):
+        ns.stable.fit_many(self.x, workers=1)
+
+    def track_fits_per_second(self, alphas):
+        start = time.process_time()
+        self.time_fit_many(alphas)
+        return len(self.x) / (time.process_time() - start)
+
+    track_fits_per_second.unit = "fits"
+
+    def track_times_the_speed_of_fit(self, alphas):
+        one = many = 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for x in self.x:
+                start = time.process_time()
+                ns.stable.fit_many([x], workers=1)
+                between = time.process_time()
+                ns.stable.fit(x, workers=1)
+                many, one = many + between - start, one + time.process_time() - between
+        return one / many
+
+    track_times_the_speed_of_fit.unit = "ratio"
 
 
 class SmallAlpha:

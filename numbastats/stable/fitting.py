@@ -21,9 +21,10 @@ from numbastats.stable.estimator import StableFit, StableFits
 from numbastats.stable.functions import Param
 from numbastats.stable.information import covariance, expected_information
 from numbastats.stable.likelihood import BATCH, Likelihood, inward, warned
-from numbastats.stable.maximisation import Found, gaussian_end, maximise
+from numbastats.stable.maximisation import Found, by_the_likelihood, gaussian_end, maximise
 from numbastats.stable.paper import contracting_grid
 from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, NEAR_1, conversion_slopes, converted, covariance_in_s1
+from numbastats.stable.shared_tables import SharedLikelihood
 from numbastats.stable.simple_estimators import REACH, SIMPLE, simple_estimate
 from numbastats.stable.starts import within_reach
 
@@ -124,7 +125,12 @@ def fit(  # noqa: PLR0913
     (True, True)
     """
     problem = problem_of(x, method, start, fixed, bounds, weights, param, se, nan_policy, callback)
-    likelihood = Likelihood(problem.y, problem.w, problem.share, dict(device=device, workers=workers))
+    options = dict(device=device, workers=workers)
+    shared = BATCH.get() is not None and method == "ml" and problem.form == "S0" and device != "cuda"
+    if shared and weights is None and callback is None:
+        likelihood: Likelihood = SharedLikelihood(problem.y, options)
+    else:
+        likelihood = Likelihood(problem.y, problem.w, problem.share, options)
     likelihood.form, likelihood.known = problem.form, problem.form == "S1"
     return _estimated(problem, _searched(problem, likelihood, profile, callback), likelihood)
 
@@ -242,7 +248,7 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
     method : str
         As in `fit`.
     workers : int or executor, optional
-        Number of threads, each with a data set of its own, -1 for all cores. A fit spends about half of its time in Python,
+        Number of threads, each with a data set of its own, -1 for all cores. A fit spends more than half of its time in Python,
         which only one thread runs at a time: more than two or three gain little. For many data sets pass an executor of
         processes, an object with a ``map`` method. The results are the same.
     param : {"S0", "S1"}
@@ -260,6 +266,17 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
         For values of options, data of one dimension, or offsets, that are not understood.
     TypeError
         For options that `fit` does not have.
+
+    Notes
+    -----
+    By maximum likelihood, without weights, a callback, a location known in S1, or ``device="cuda"``, data sets climb by tables of
+    the density over cells of (alpha, beta) that all of them share, from alpha = 0.45 to 1.975. The log-likelihood is then
+    computed as by `fit`; for more than 4000 values, or where the tables are not close enough, `fit`'s steps are the last.
+    Observed differences from `fit` for 1000 values, alpha 0.5 to 2 and all beta: log-likelihoods FIGURE_L, standard errors
+    FIGURE_S relative. A data set's result does not depend on the others.
+
+    With 1000 values a data set takes FIGURE_T the time of `fit`. A cell is made when the first climb
+    comes to it, in 10 to 30 ms, and kept: 290 of them, of 0.3 MB each, reach everywhere.
 
     Examples
     --------
@@ -335,6 +352,8 @@ def _searched(problem, likelihood, profile, callback):
         found = Found(p, total, iterations, 0.0, begin)
     else:
         found = Found(*maximise(likelihood, y, w, held, problem.start, problem.free, limits, callback))
+        if not likelihood.exact:
+            found = by_the_likelihood(likelihood, found, problem.free, limits)
     if 0 in problem.free and limits[0][1] == 2.0 and found.p[0] > 1.95:
         p, total = gaussian_end(likelihood, found.p, found.total, y, w, held)
         found = found._replace(p=p, total=total)

@@ -61,7 +61,7 @@ def covariance(p, free, mass, kind, likelihood):
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
     if p[0] < CUSP_TELLS and likelihood.form == "S0":
         return _around_a_cusp(p, b, free, mass, kind, likelihood, cov)
-    J = mass * expected_information(p[0], b, p[3], likelihood.form)[np.ix_(free, free)]
+    J = mass * likelihood.information(p[0], b, p[3])[np.ix_(free, free)]
     inverse = _inverse(_observed(J, p, free, likelihood) if kind == "observed" else J)
     if inverse is None:
         return None

@@ -14,6 +14,7 @@ import numpy as np
 from numbastats._core.errors import warn
 from numbastats.stable.derivatives import local_length
 from numbastats.stable.functions import logpdf
+from numbastats.stable.information import expected_information
 from numbastats.stable.parameterisations import LEAST_SCALE, converted, peak_place
 
 BATCH = contextvars.ContextVar("numbastats_stable_batch", default=None)  # set in `fit_many`: the event that ends its fits
@@ -28,6 +29,8 @@ def warned(message, category=UserWarning):
 class Likelihood:
     """Log-likelihood of standardised data, over the mean weight, and its score, with a count; parameters in `form`."""
 
+    exact = True  # not by tables that distributions share, see shared_tables.py
+
     def __init__(self, x, w, share, options):
         self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
         self.stopped = self.between = False  # by the callback; whether the mode of the result is held between observations
@@ -39,12 +42,16 @@ class Likelihood:
             z = (self.x - p[2]) / p[3]
         return z + peak_place(p[0], p[1]) if self.form == "peak" else z
 
-    def values(self, p, shift=0.0):
-        """Log density of every observation; `shift` moves the standardised values."""
-        self.count += 1
+    def heed(self):
+        """End with the batch."""
         batch = BATCH.get()
         if batch is not None and batch.is_set():
             raise KeyboardInterrupt  # another thread was interrupted
+
+    def values(self, p, shift=0.0):
+        """Log density of every observation; `shift` moves the standardised values."""
+        self.count += 1
+        self.heed()
         param = "S0" if self.form == "S0" else "S1"
         return logpdf(self.standardised(p) + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
 
@@ -74,6 +81,14 @@ class Likelihood:
             rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
         return np.array([rows[i] for i in free])
 
+    def information(self, a, b, scale):
+        """Expected information of one observation."""
+        return expected_information(a, b, scale, self.form)
+
+    def ascent(self, p, free, bounds):
+        """Where steps by another way than `climb`'s lead from p, and what `climb` returns if they reach an end; here none do."""
+        return p, None
+
     def of_rows(self, p, locations, scales):
         """The totals with the alpha and beta of p and each of so many locations and scales, columns; in S0."""
         with np.errstate(over="ignore"):
@@ -102,6 +117,10 @@ def climb(likelihood, start, free, bounds, callback):
     no step gains. The last result is what a step without damping would still gain.
     """
     p = inward(np.array(start, np.float64), bounds)
+    if callback is None:
+        p, ended = likelihood.ascent(p, free, bounds)
+        if ended is not None:
+            return ended
     values = likelihood.values(p)
     best, damping, iterations, left = likelihood.total(values), 1e-3, 0, math.inf if free else 0.0
     J = before = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from numbastats.stable.likelihood import climb, finite_total, inward
 from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
-from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
+from numbastats.stable.simple_estimators import by_moments_about_each, weighted_mean
 from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
 
 STUCK = 0.7  # up to here places for the mode are compared
+MOST_VALUES = 4000  # up to here a maximum by shared tables is that of the likelihood within 1e-6
+_CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the scores differ little
 _DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit
 
 
@@ -32,8 +35,9 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
     limits = (low, max(low, min(high, HIGHEST))) if 0 in free else (low, high), skew
     starts = starting_points(y, w, inner, start, likelihood.form)
     if likelihood.form == "S1":
-        return _beside_1(likelihood, starts, free, limits, callback)
-    for begin in starts:
+        return _beside_1(likelihood, list(starts), free, limits, callback)
+    skewed = []
+    for begin in itertools.chain(starts, skewed):
         begin = inward(begin, limits)
         if best is not None and likelihood(begin) < best[1] - 0.02 * y.size and abs(begin[0] - best[0][0]) < 0.2:
             continue  # another start of the same kind, and a worse one
@@ -46,8 +50,8 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             spiky.append(found[0])
         if best is None or found[1] > best[1] + 1e-9:
             best = found
-        if best[0][0] >= HIGHEST and start is None and len(starts) < 4:  # perhaps beside a maximum with one heavy tail
-            starts += [np.array([1.9, skew, *best[0][2:]]) for skew in (-0.9, 0.9)]
+        if best[0][0] >= HIGHEST and start is None and not skewed:  # perhaps beside a maximum with one heavy tail
+            skewed += [np.array([1.9, sign * 0.9, *best[0][2:]]) for sign in (-1.0, 1.0)]
         elif 1.1 < best[0][0] < HIGHEST and best[3] < 1e-6:
             return best  # regular: one maximum
     if spiky:
@@ -59,6 +63,16 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             return found
         likelihood.between = False
     return best
+
+
+def by_the_likelihood(likelihood, found, free, limits):
+    """What a search by shared tables found, with its likelihood, after a last climb where the tables are not close enough."""
+    likelihood.exact = True
+    total = likelihood(found.p)
+    if likelihood.x.size <= MOST_VALUES and abs(total - found.total) < _CLOSE:
+        return found._replace(total=total)
+    p, total, steps, gain = climb(likelihood, found.p, free, limits, None)
+    return Found(p, total, found.iterations + steps, min(gain, found.gain), found.begin)
 
 
 def _beside_1(likelihood, starts, free, limits, callback):
@@ -112,7 +126,7 @@ def _compared(likelihood, dists, near, scale, limits):
             break
         done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
-        dists = dists + [inward(by_moments_about(m, likelihood.x, likelihood.w, *limits, scale), limits) for m in places]
+        dists = dists + [inward(p, limits) for p in by_moments_about_each(places, likelihood.x, likelihood.w, *limits, scale)]
         totals += [finite_total(likelihood, p) for p in dists[len(totals) :]]
         likeliest = dists[int(np.argmax(totals))]
         if likeliest[0] > CUSP_TELLS:

@@ -15,6 +15,9 @@ _EULER = 0.5772156649015329
 _ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98, 2.0]])
 _BETAS = np.linspace(0.0, 1.0, 11)
 _FINER = np.linspace(-1.0, 1.0, 15)
+_AT_ONCE = 1 << 14  # differences from modes
+_FREQUENCIES = 0.1 * np.arange(1, 11)
+_OFF_MEAN = np.log(_FREQUENCIES) - np.log(_FREQUENCIES).mean()
 
 
 def weighted_mean(values, w):
@@ -61,18 +64,17 @@ def by_quantiles(x, w=None, alpha=None, beta=None):
 def by_characteristic_function(x, w=None, alpha=None, beta=None):
     """Koutrouvelis (1980), Kogon and Williams (1998): regressions on the logarithm of the empirical characteristic function."""
     a, b, m, s = 1.5, 0.0, 0.0, 1.0
-    t = np.linspace(0.1, 1.0, 10)
+    t = _FREQUENCIES
     for _ in range(3):  # standardised anew each time
-        y = (x - m) / s
-        # short steps, for Ctrl-C
-        phi = np.array([complex(weighted_mean(np.cos(u * y), w), weighted_mean(np.sin(u * y), w)) for u in t])
+        y = t[0] * ((x - m) / s)
+        turn = np.cos(y) + 1j * np.sin(y)
+        power, phi = np.ones_like(turn), np.empty(t.size, np.complex128)
+        for k in range(t.size):  # multiples of the first frequency
+            power *= turn
+            phi[k] = weighted_mean(power, w)
         size = np.clip(abs(phi), 1e-12, 1.0 - 1e-12)
         response = np.log(-2.0 * np.log(size))
-        if alpha is None:
-            a, c = np.polyfit(np.log(t), response, 1)
-            a = float(np.clip(a, 0.2, 2.0))
-        else:
-            a = alpha
+        a = min(max(float(_OFF_MEAN @ response / (_OFF_MEAN @ _OFF_MEAN)), 0.2), 2.0) if alpha is None else alpha
         c = float(np.mean(response - a * np.log(t)))
         s1 = math.exp((c - math.log(2.0)) / a)
         if a == 1.0:
@@ -80,9 +82,9 @@ def by_characteristic_function(x, w=None, alpha=None, beta=None):
         else:
             shape = math.tan(0.5 * math.pi * a) * ((s1 * t) ** a - s1 * t)
         angle = np.unwrap(np.angle(phi))
-        if beta is None and abs(shape).max() > 1e-9:
-            (m1, b), *_ = np.linalg.lstsq(np.column_stack([t, shape]), angle, rcond=None)
-            b = float(np.clip(b, -1.0, 1.0))
+        across = shape - t * (t @ shape / (t @ t))  # of the regression on t
+        if beta is None and abs(shape).max() > 1e-9 and (length := float(across @ across)) > 0.0:
+            b = min(max(float(across @ angle) / length, -1.0), 1.0)
         else:
             b = 0.0 if beta is None else beta
         m1 = float(t @ (angle - b * shape) / (t @ t))
@@ -113,14 +115,30 @@ def by_logarithms(x, w=None, alpha=None, beta=None):
 
 def by_moments_about(mode, x, w, alphas, betas, scale=None):
     """Parameters in S1, within limits, by the moments of log|x - mode|: the first two, or with a known scale the first."""
-    keep = x != mode
-    y = x[keep] - mode
-    v = None if w is None else w[keep]
-    logs = np.log(abs(y))
-    centre = weighted_mean(logs, v)
-    theta = math.pi * (float(weighted_mean((y > 0).astype(np.float64), v)) - 0.5)
+    return next(by_moments_about_each(np.array([mode]), x, w, alphas, betas, scale))
+
+
+def by_moments_about_each(modes, x, w, alphas, betas, scale=None):
+    """The same for every mode in turn."""
+    some = max(_AT_ONCE // x.size, 1)
+    for first in range(0, modes.size, some):
+        at = modes[first : first + some]
+        y = x - at[:, None]
+        logs = np.log(np.abs(y), out=np.zeros_like(y), where=y != 0.0)
+        v = (y != 0.0) * (1.0 if w is None else w)
+        mass = v.sum(axis=1)
+        centres = (logs * v).sum(axis=1) / mass
+        logs -= centres[:, None]
+        variances = (logs * logs * v).sum(axis=1) / mass
+        shares = ((y > 0.0) * v).sum(axis=1) / mass
+        for one in zip(at, centres, variances, shares, strict=True):
+            yield _of_moments(*map(float, one), alphas, betas, scale)
+
+
+def _of_moments(mode, centre, variance, share, alphas, betas, scale):
+    """Parameters in S1 by mean and variance of log|x - mode| and the share of x > mode."""
+    theta = math.pi * (share - 0.5)
     if scale is None:
-        variance = float(weighted_mean((logs - centre) ** 2, v))
         a = math.sqrt(math.pi**2 / 6.0 / max(variance - math.pi**2 / 12.0 + theta**2, 1e-3))
     else:
         a = _EULER / (_EULER + max(centre - math.log(scale), 0.0))

@@ -15,17 +15,16 @@ NEIGHBOURS = np.arange(-24, 25)  # places of the mode to compare around a likely
 
 
 def starting_points(x, w, known, given, form):
-    """Points to climb from: a start by the user, else simple estimators."""
+    """Points to climb from: a start by the user, else simple estimators, each when its turn comes."""
     if given is not None:
-        return [np.array(given, np.float64)]
-    starts = []
+        yield np.array(given, np.float64)
+        return
     for name in ("ecf", "quantile", "small"):
         p = simple_estimate(name, x, w, known, form)
         if name == "small" and "alpha" not in known and p[0] > 0.8:
             continue
         p[:2] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)  # on the boundary a score may vanish
-        starts.append(p)
-    return starts
+        yield p
 
 
 def within_reach(likelihood, p, free, bounds):

@@ -1,0 +1,335 @@
+"""The climb of the likelihood of many data sets, by tables that neighbouring parameters share.
+
+A cell of the plane of (alpha, beta >= 0) holds log f as polynomials in alpha, beta and u = log(1 + |x - centre|/delta), panel by
+panel on either side of the centre; see shared_tables.py one level up. At one (alpha, beta) they collapse to polynomials in u for
+log f and its derivatives by alpha and beta; beta < 0 is the mirror image. `ranges`: between which u a cell holds, right and left;
+NaN before it is made.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+
+from numbastats._core.kernel import array_function, host_loop
+from numbastats.scalar.bits import in_step
+from numbastats.scalar.elementary import exp, log
+
+_shared = array_function(host=False)
+_making = array_function(host=False, allocates=True)
+
+ORDER = 6  # nodes of a cell in alpha, and in beta
+TERMS = 8  # of the polynomials in u
+PANELS = 62  # of a side: widths 1/8 up to u = 3, 1/4 up to 7, 1/2 up to 11, 2 up to 39
+END = 39.0
+SPLIT = 0.785  # of alpha: below, the centre is zeta, and delta small as the cusp there
+S0, S1, PEAK = 0, 1, 2  # forms of the parameters
+DONE, MISSING, OUTSIDE = 0.0, 1.0, 2.0
+_BLOCK = 64
+
+
+@_shared
+def panel(u):
+    """(index, middle, half width) of the panel that holds u < END."""
+    if u < 3.0:
+        first, begin, width = 0.0, 0.0, 0.125
+    elif u < 7.0:
+        first, begin, width = 24.0, 3.0, 0.25
+    elif u < 11.0:
+        first, begin, width = 40.0, 7.0, 0.5
+    else:
+        first, begin, width = 48.0, 11.0, 2.0
+    k = math.floor((u - begin) / width)
+    return int(first + k), begin + (k + 0.5) * width, 0.5 * width
+
+
+@_shared
+def delta_of(a):
+    """Unit of the distance to the centre."""
+    return 0.15 if a <= SPLIT else 1.0
+
+
+@_shared
+def peak(a, b):
+    """`parameterisations.peak_place`."""
+    m = b * math.tan(0.5 * math.pi * a)
+    tail = a / ((1.0 + a) * math.gamma(1.0 - a) * math.cos(0.5 * math.pi * a))
+    width = 0.25 * (math.log(24.0) + math.lgamma(1.0 / a) - math.lgamma(5.0 / a))
+    return b * math.hypot(tail ** (1.0 / a), math.exp(width + 0.5 / a * math.log1p(m * m)))
+
+
+@_shared
+def origin(form, a, b):
+    """What leads from the standardised x to x - centre, and its derivatives by alpha and beta."""
+    sign = (1.0 if a <= SPLIT else 0.0) - (0.0 if form == S0 else 1.0)
+    shift, by_a, by_b = 0.0, 0.0, 0.0
+    if sign != 0.0:
+        t = math.tan(0.5 * math.pi * a)
+        shift, by_a, by_b = sign * b * t, sign * b * (0.5 * math.pi) * (1.0 + t * t), sign * t
+    if form == PEAK:
+        h = 1e-5
+        shift += peak(a, b)
+        by_a += (peak(a + h, b) - peak(a - h, b)) / (2.0 * h)
+        by_b += (peak(a, b + h) - peak(a, b - h)) / (2.0 * h)
+    return shift, by_a, by_b
+
+
+@_shared
+def place(edges, v):
+    """The cell that holds v, -1 where none does."""
+    if not (v >= edges[0] and v <= edges[edges.size - 1]):
+        return -1
+    i = 0
+    while i + 2 < edges.size and v > edges[i + 1]:
+        i += 1
+    return i
+
+
+@_shared
+def collapse(a, b, edges_a, edges_b, ranges, pool, rows, state):
+    """Write the polynomials of (alpha, |beta|) to rows; returns whether there are some: DONE, MISSING, OUTSIDE."""
+    i, j = place(edges_a, a), place(edges_b, abs(b))
+    if i < 0 or j < 0:
+        return OUTSIDE
+    row = i * (edges_b.size - 1) + j
+    state[4], state[5] = i, j
+    if not ranges[row, 0] >= 0.0:
+        return MISSING
+    ha, hb = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
+    ta, tb = (a - edges_a[i]) / ha - 1.0, (abs(b) - edges_b[j]) / hb - 1.0
+    cell = pool[row]
+    value, by_a, by_b = rows[0], rows[1], rows[2]
+    for q in range(value.size):
+        value[q], by_a[q], by_b[q] = 0.0, 0.0, 0.0
+    power_a, slope_a = 1.0, 0.0
+    for k in range(ORDER):
+        power_b, slope_b = 1.0, 0.0
+        for n in range(ORDER):
+            c = cell[k * ORDER + n]
+            w, wa, wb = power_a * power_b, slope_a * power_b, power_a * slope_b
+            for q in range(value.size):
+                value[q] += w * c[q]
+                by_a[q] += wa * c[q]
+                by_b[q] += wb * c[q]
+            power_b, slope_b = power_b * tb, (n + 1) * power_b / hb
+        power_a, slope_a = power_a * ta, (k + 1) * power_a / ha
+    return DONE
+
+
+@_shared
+def at_point(u, left, rows):
+    """log f, and its derivatives by u, alpha and beta."""
+    k, middle, half = panel(u)
+    y = (u - middle) / half
+    base = (k + (PANELS if left else 0)) * TERMS
+    value, by_a, by_b = rows[0], rows[1], rows[2]
+    v, s, da, db = value[base + TERMS - 1], 0.0, by_a[base + TERMS - 1], by_b[base + TERMS - 1]
+    for n in range(TERMS - 2, -1, -1):
+        s = s * y + v
+        v = v * y + value[base + n]
+        da = da * y + by_a[base + n]
+        db = db * y + by_b[base + n]
+    return v, s / half, da, db
+
+
+@_shared
+def add_scores(weight, v, g, sums):
+    """Add a point's log density and scores, and products of these, to the sums."""
+    sums[0] += weight * v
+    k = 5
+    for i in range(4):
+        sums[1 + i] += weight * g[i]
+        for j in range(i + 1):
+            sums[k] += weight * g[i] * g[j]
+            k += 1
+
+
+@_shared
+def scores_at(z, d, u, p, delta, moves, rows):
+    """log density at the standardised z, and its scores; d = x - centre, mirrored where beta < 0."""
+    sign = -1.0 if p[1] < 0.0 else 1.0
+    v, slope, by_a, by_b = at_point(u, d < 0.0, rows)
+    slope *= (-sign if d < 0.0 else sign) / (delta + abs(d))
+    s = p[3]
+    return v - log(s), (by_a + slope * moves[1], sign * by_b + slope * moves[2], -slope / s, -(slope * z + 1.0) / s)
+
+
+@_shared
+def sum_up(x, steps, form, p, edges_a, edges_b, ranges, pool, rows, work, sums, state):
+    """The log-likelihood at p, the sums of scores and of their products; returns DONE, MISSING, OUTSIDE."""
+    code = collapse(p[0], p[1], edges_a, edges_b, ranges, pool, rows, state)
+    if code != DONE:
+        return code
+    moves, delta, sign = origin(form, p[0], p[1]), delta_of(p[0]), -1.0 if p[1] < 0.0 else 1.0
+    state[2] += 1.0
+    for k in range(sums.size):
+        sums[k] = 0.0
+    z, d, u = work[0], work[1], work[2]
+    loc, scale, shift, within = p[2], p[3], moves[0], ranges[int(state[4]) * (edges_b.size - 1) + int(state[5])]
+    for first in range(0, x.size, _BLOCK):
+        some = x[first : first + _BLOCK]
+        for i in range(some.size):
+            z[i] = (some[i] - loc) / scale
+            d[i] = sign * (z[i] + shift)
+        for i in range(some.size):
+            in_step()
+            u[i] = log(1.0 + abs(d[i]) / delta)
+        for i in range(some.size):
+            side = 2 if d[i] < 0.0 else 0
+            if not (u[i] >= within[side] and u[i] < within[side + 1]):
+                return OUTSIDE
+            v, g = scores_at(z[i], d[i], u[i], p, delta, moves, rows)
+            add_scores(exp(v) * scale * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
+    return DONE if math.isfinite(sums[0]) else OUTSIDE
+
+
+@_making
+def solved(J, g, moving, count, damping, step):
+    """Write the step of the moving parameters, with J scaled to a diagonal of 1 and damped; returns whether there is one."""
+    c, y = np.empty((4, 4)), np.empty(4)
+    for i in range(count):
+        k = moving[i]
+        for j in range(i + 1):
+            v = J[k, moving[j]] / math.sqrt(J[k, k] * J[moving[j], moving[j]]) + (damping if i == j else 0.0)
+            for n in range(j):
+                v -= c[i, n] * c[j, n]
+            if i == j:
+                if not v > 1e-13:
+                    return False
+                c[i, i] = math.sqrt(v)
+            else:
+                c[i, j] = v / c[j, j]
+        v = g[k] / math.sqrt(J[k, k])
+        for n in range(i):
+            v -= c[i, n] * y[n]
+        y[i] = v / c[i, i]
+    for i in range(count - 1, -1, -1):
+        v = y[i]
+        for n in range(i + 1, count):
+            v -= c[n, i] * y[n]
+        y[i] = v / c[i, i]
+    for i in range(count):
+        step[i] = y[i] / math.sqrt(J[moving[i], moving[i]])
+    return True
+
+
+@_shared
+def spread(sums, outer):
+    """The matrix of the products of scores."""
+    k = 5
+    for i in range(4):
+        for j in range(i + 1):
+            outer[i, j] = outer[j, i] = sums[k]
+            k += 1
+
+
+@_making
+def update(J, outer, free, moved, change):
+    """The BFGS update of the information by a step and the score's change; `outer` where the curvature has the wrong sign."""
+    v, curvature, length = np.zeros(4), 0.0, 0.0
+    for i in free:
+        for j in free:
+            v[i] += J[i, j] * moved[j]
+    for i in free:
+        curvature += moved[i] * change[i]
+        length += moved[i] * v[i]
+    if not (curvature > 1e-12 * length and length > 0.0):
+        J[:, :] = outer
+        return
+    for i in free:
+        for j in free:
+            J[i, j] += change[i] * change[j] / curvature - v[i] * v[j] / length
+
+
+@_shared
+def gain_of(g, moving, count, step):
+    """What a step would gain were the log-likelihood a parabola."""
+    gain = 0.0
+    for i in range(count):
+        gain += 0.5 * g[moving[i]] * step[i]
+    return gain
+
+
+@_shared
+def trial_of(p, ends, moving, count, step, trial):
+    """The parameters after a step that keeps alpha and scale within reason, inside the bounds."""
+    for i in range(4):
+        trial[i] = p[i]
+    for k in range(count):
+        i, change = moving[k], step[k]
+        if i == 3:
+            change = p[3] * math.expm1(min(max(change / p[3], -1.0), 1.0))
+        elif i == 0:
+            change = min(max(change, -0.3 * p[0]), 0.3 * p[0])
+        trial[i] = p[i] + change
+        if i < 2:
+            trial[i] = min(max(trial[i], ends[i, 0]), ends[i, 1])
+
+
+_F1, _F2, _F3, _I1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
+
+
+@host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F2, _F3, _F1, _F2))
+def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, outer):
+    """`likelihood.climb` by shared tables, from p and to p.
+
+    choices: the form; the most iterations, 0 for the likelihood at p; the free parameters.
+    state: DONE, MISSING (the cell in state[4:6]) or OUTSIDE; the log-likelihood; numbers of evaluations and iterations; last what
+    a step without damping would still gain. outer: sum of products of scores. Where there are steps, values have as weights
+    the density times these: then it is the integral.
+    """
+    form, most, free = choices[0], choices[1], choices[2:]
+    rows, work = np.empty((3, 2 * PANELS * TERMS)), np.empty((3, _BLOCK))
+    sums, fresh, trial, step, g = np.empty(15), np.empty(15), np.empty(4), np.empty(4), np.empty(4)
+    J, moved, change = np.empty((4, 4)), np.zeros(4), np.zeros(4)
+    moving, count, damping, gain, iteration = np.zeros(4, np.int64), 0, 1e-3, 0.0, 0
+    trial[:] = p
+    while True:
+        state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, ranges, pool, rows, work, fresh, state)
+        if state[0] == MISSING or (iteration == 0 and state[0] != DONE):
+            return
+        if iteration > 0:
+            best = sums[0]
+            if not (state[0] == DONE and fresh[0] >= best - 1e-12 * abs(best)):
+                damping = max(4.0 * damping, 1e-2)
+                if gain < 1e-9 or damping >= 1e8:
+                    return
+                solved(J, g, moving, count, damping, step)
+                gain = gain_of(g, moving, count, step)
+                trial_of(p, ends, moving, count, step, trial)
+                continue
+            for i in range(4):
+                moved[i], change[i] = trial[i] - p[i], g[i] - fresh[1 + i]
+                p[i] = trial[i]
+        improved = fresh[0] - sums[0] if iteration > 0 else np.inf
+        sums[:] = fresh
+        state[1], state[3] = sums[0], iteration
+        spread(sums, outer)
+        if iteration == most or (iteration > 0 and (gain < 1e-9 or (gain < 1e-6 and improved < 1e-9))):
+            return
+        if iteration == 0:
+            J[:, :] = outer
+        else:
+            update(J, outer, free, moved, change)
+            damping = max(0.2 * damping, 1e-9)
+        iteration, count = iteration + 1, 0
+        g[:] = sums[1:5]
+        for i in free:
+            if i > 1 or not ((p[i] <= ends[i, 0] and g[i] < 0.0) or (p[i] >= ends[i, 1] and g[i] > 0.0)):
+                moving[count] = i
+                count += 1
+        state[6] = 0.0
+        for again in range(2):  # an update along a flat direction may see a curvature that is not there
+            if again > 0:
+                J[:, :] = outer
+            if solved(J, g, moving, count, 1e-9, step):
+                state[6] = gain_of(g, moving, count, step)
+            if state[6] >= 1e-9:
+                break
+        if not solved(J, g, moving, count, damping, step):
+            state[0] = OUTSIDE
+            return
+        gain = gain_of(g, moving, count, step)
+        trial_of(p, ends, moving, count, step, trial)

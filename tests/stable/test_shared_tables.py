@@ -1,0 +1,123 @@
+"""Fits of many data sets by tables that distributions share agree with fits one by one."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import numbastats as ns
+from numbastats.stable.likelihood import BATCH, Likelihood
+from numbastats.stable.shared_tables import EDGES_A, EDGES_B, SharedLikelihood, shared_tables
+from tests.stable.naive import draw
+
+OPTIONS = dict(device=None, workers=1)
+ALPHAS = (0.52, 0.6, 0.74, 0.8, 0.9, 0.99, 1.0, 1.01, 1.1, 1.3, 1.5, 1.7, 1.85, 1.95, 1.99)
+BETAS = (-1.0, -0.98, -0.9, -0.5, 0.0, 0.2, 0.7, 0.95, 0.995, 1.0)
+GRID = list(itertools.product(ALPHAS, BETAS))
+
+
+def agree(x, **options):
+    """What a fit by shared tables gains over a fit, and the largest relative difference of standard errors."""
+    found, want = ns.stable.fit_many([x], **options)[0], ns.stable.fit(x, workers=1, **options)
+    assert found.message == want.message and found.converged == want.converged
+    np.testing.assert_array_equal(np.isnan(found.se), np.isnan(want.se))
+    known = np.isfinite(want.se)
+    return found.loglik - want.loglik, float(abs(found.se[known] / want.se[known] - 1.0).max(initial=0.0))
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("laws", [pytest.param(GRID[::11], id="some"), pytest.param(GRID, id="all", marks=pytest.mark.slow)])
+def test_the_maximum_is_that_of_fit(laws):
+    for k, (alpha, beta) in enumerate(laws):
+        gain, errors = agree(ns.stable.rvs(alpha, beta, size=1000, rng=k))
+        assert abs(gain) < 1e-6 and errors < 5e-4, (alpha, beta, gain, errors)  # observed OBS
+
+
+@pytest.mark.parametrize("form", ["S0", "S1", "peak"])
+@pytest.mark.parametrize(
+    ("alpha", "beta"),
+    [(0.47, 0.3), (0.6, -0.8), (0.75, 0.5), (0.76, 0.99), (0.9, -0.2), (0.97, 0.9), (1.2, 0.6), (1.5, 1.0), (1.94, -0.995)],
+)
+def test_likelihood_and_score(alpha, beta, form):
+    """Against the integral, point by point, and its differences."""
+    if form == "peak" and alpha >= 1.0:
+        return
+    p = ns.stable.convert(alpha, beta, 0.1, 1.2, to="S1") if form != "S0" else (alpha, beta, 0.1, 1.2)
+    p = np.array([float(v) for v in p])
+    x = np.sort(ns.stable.rvs(alpha, beta, 0.1, 1.2, size=200, rng=1))
+    many, one = SharedLikelihood(x, OPTIONS), Likelihood(x, None, 1.0, OPTIONS)
+    many.form = one.form = form
+    if form == "peak":
+        p[2] += p[3] * one.standardised(np.array([alpha, beta, x[0], 1.0]))[0]
+    want = (ns.stable.logpdf(one.standardised(p), alpha, beta, param="S0" if form == "S0" else "S1", method="quadrature")).sum()
+    assert abs(many(p) - (want - 200 * np.log(p[3]))) < 1e-3  # observed 4e-4
+    _, state, outer = many._climbed(p, x)
+    D = one.scores(p, None, [0, 1, 2, 3])
+    scale = np.sqrt(np.diag(D @ D.T))
+    assert state[0] == 0.0 and abs((outer - D @ D.T) / scale / scale[:, None]).max() < 2e-3  # observed OBS
+
+
+def test_expected_information():
+    many = SharedLikelihood(draw(1.5, 0.0, 50), OPTIONS)
+    for alpha, beta in ((0.51, 0.3), (0.72, -0.6), (0.8, 0.0), (1.0, 0.5), (1.5, -0.98), (1.96, 0.2)):
+        want = ns.stable.fisher_information(alpha, beta, 2.0)
+        size = np.sqrt(np.diag(want))
+        got = many.information(alpha, beta, 2.0)
+        assert abs((got - want) / size / size[:, None]).max() < 3e-4, (alpha, beta)  # observed 1.0e-4
+    np.testing.assert_array_equal(many.information(1.99, 0.0, 1.0), ns.stable.fisher_information(1.99, 0.0))
+
+
+def test_results_do_not_depend_on_the_batch():
+    x = ns.stable.rvs([[1.4], [0.65], [1.0], [1.8]], 0.4, size=(4, 300), rng=1)
+    together = ns.stable.fit_many(x)
+    backwards = ns.stable.fit_many(x[::-1])
+    for name in ("params", "se", "loglik", "n_eval"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(backwards, name)[::-1])
+    shared_tables().ranges[:] = np.nan
+    alone = ns.stable.fit_many(x[2:3])
+    np.testing.assert_array_equal(alone.params[0], together.params[2])
+
+
+def test_a_mirrored_data_set():
+    x = np.stack([draw(1.5, 0.4, 400), draw(0.7, -0.6, 400)])
+    one, other = ns.stable.fit_many(x), ns.stable.fit_many(-x)
+    np.testing.assert_allclose(other.params * [1, -1, -1, 1], one.params, atol=1e-6)
+
+
+def test_outside_the_tables():
+    """Values and parameters that the tables do not reach, and data sets for whose size they are not exact enough."""
+    wide = np.append(draw(1.5, 0.3, 300), [1e18, -1e30])
+    for x in (wide, draw(0.3, 0.5, 300), draw(1.5, 0.3, 6000), np.random.default_rng(1).normal(size=300)):
+        gain, errors = agree(x)
+        assert abs(gain) < 1e-8 and errors < 1e-4
+    assert SharedLikelihood(np.array([0.0, 1e20]), OPTIONS)([1.5, 0.3, 0.0, 1.0]) < 0.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(fixed={"beta": 0.0}),
+        dict(fixed={"alpha": 1.5, "scale": 3.0}),
+        dict(fixed={"loc": 7.0}),
+        dict(bounds={"alpha": (1.6, 1.9), "beta": (0.0, 0.3)}),
+        dict(start=[1.2, 0.0, 6.0, 2.0], param="S1"),
+        dict(se="observed"),
+        dict(weights=np.arange(500) % 3),
+        dict(fixed={"loc": 7.0}, param="S1"),
+    ],
+)
+def test_options_of_fit(options):
+    gain, errors = agree(draw(1.5, 0.3, 500), **options)
+    assert abs(gain) < 1e-7 and errors < 1e-4
+
+
+def test_cells_are_made_once_by_threads():
+    tables = type(shared_tables())()
+    threads = [threading.Thread(target=tables.make, args=(9, 3)) for _ in range(3)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert np.isfinite(tables.ranges[:, 0]).sum() == 1 and (np.diff(EDGES_A) > 0.0).all() and EDGES_B[-1] == 1.0
+    assert BATCH.get() is None
