@@ -177,8 +177,8 @@ CUDA kernels ran in {where}.
 | no | refused with a message that names the remedy, or there is no such argument |
 | not tried | the package is not installed here, or time was up |
 
-pandas is a series, or a frame where data sets or columns are asked for; a dask array in parts comes back as one that is not computed
-yet. "threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the parts of
+pandas is a series, or a frame where data sets or columns are asked for; of a dask array in parts comes back one that is not
+computed yet. "threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the parts of
 the work that have kernels run there, the rest on the host.
 """,
         encoding="utf-8",

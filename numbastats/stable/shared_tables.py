@@ -2,8 +2,8 @@
 
 A cell holds log f at 6 x 6 Chebyshev-Lobatto places of (alpha, beta), each by the table of its distribution, as one polynomial in
 alpha, beta and u = log(1 + |x - centre|/delta) per panel of u: the score of a data set then costs one sum over the cell and one
-look-up per value, where it took six tables. The centre is 0, for alpha up to 0.785 zeta. Cells narrow towards the ends of the plane,
-where log f has its singularities in alpha and beta.
+look-up per value, where it took six tables. The centre is 0, for alpha up to 0.785 zeta. Cells narrow towards the ends of the
+plane, where log f has its singularities in alpha and beta.
 """
 
 from __future__ import annotations
