@@ -178,8 +178,8 @@ CUDA kernels ran in {where}.
 | not tried | the package is not installed here, or time was up |
 
 pandas is a series, or a frame where data sets or columns are asked for; of a dask array in parts comes back one that is not
-computed yet. "threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the parts of
-the work that have kernels run there, the rest on the host.
+computed yet. "threads" is `workers=2`, "Executor" a thread pool as `workers=`, "CUDA" `device="cuda"` with NumPy arrays: the
+parts of the work that have kernels run there, the rest on the host.
 """,
         encoding="utf-8",
     )
