@@ -22,9 +22,9 @@ call(np.ones(100_000), workers)
 out = np.full(120_000_000, 0.5)
 before = out[-1]
 start = time.perf_counter()
-signal.setitimer(signal.ITIMER_REAL, 0.3)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 try:
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
     call(out, workers)
     print("ended")
 except KeyboardInterrupt:
