@@ -447,7 +447,7 @@ class _Regression(Estimator):
         -------
         arviz.InferenceData
             With the groups "posterior", whose dimension "feature" has the names of the columns, and "sample_stats"; with X and y
-            also log-likelihoods and outcomes named "y".
+            also log-likelihoods and outcomes named "y". "log_likelihood" of `sample_stats_` is "total_log_likelihood" there.
 
         Raises
         ------
@@ -463,7 +463,11 @@ class _Regression(Estimator):
             import arviz
         except ImportError as error:
             raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
-        groups: dict[str, Any] = {"posterior": dict(self.draws_), "sample_stats": dict(self.sample_stats_)}
+        stats = {{"log_likelihood": "total_log_likelihood"}.get(n, n): v for n, v in self.sample_stats_.items()}
+        groups: dict[str, Any] = {
+            "posterior": dict(self.draws_),
+            "sample_stats": stats,
+        }  # ArviZ takes that name for the rows' own
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         coords: dict[str, list[Any]]
         coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}

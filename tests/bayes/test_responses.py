@@ -473,7 +473,7 @@ def test_inference_data(from_dict, monkeypatch, tmp_path):
         want = y * eta - np.exp(eta) - scipy.special.gammaln(y + 1.0)
         np.testing.assert_allclose(groups["log_likelihood"]["y"][2, 7], want, rtol=1e-10)
         stats = groups["sample_stats"]
-        np.testing.assert_allclose(stats["log_likelihood"][2, 7], y @ eta - np.exp(eta).sum(), rtol=1e-10)
+        np.testing.assert_allclose(stats["total_log_likelihood"][2, 7], y @ eta - np.exp(eta).sum(), rtol=1e-10)
         assert stats["acceptance_rate"].mean() == pytest.approx(model.stats_["acceptance"], rel=1e-12)
         assert (stats["acceptance_rate"] >= 0.0).all() and (stats["acceptance_rate"] <= 1.0 + 1e-9).all()
         assert same(groups["observed_data"]["y"], y)
