@@ -2,8 +2,8 @@
 
 A cell holds log f at 6 x 6 Chebyshev-Lobatto places of (alpha, beta), each by the table of its distribution, as one polynomial in
 alpha, beta and u = log(1 + |x - centre|/delta) per panel of u: the score of a data set then costs one sum over the cell and one
-look-up per value, where it took six tables. The centre is 0, for alpha up to 0.785 zeta. Cells narrow towards the ends of the
-plane, where log f has its singularities in alpha and beta.
+look-up per value, where it took six tables. The centre is 0, for alpha up to 0.785 zeta. Cells narrow where log f changes fast
+with alpha and beta: towards alpha = 2 and beta = 1, where a heavy tail begins beyond a light one, and where zeta moves fast.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from numbastats.stable.likelihood import Likelihood
 
 EDGES_A = np.array(
     [0.45, 0.475, 0.5, 0.525, 0.55, 0.575, 0.6, 0.62, 0.64, 0.655, 0.67, 0.685, 0.7, 0.7175, 0.735, 0.75]
-    + [0.7675, 0.785, 0.8075, 0.83, 0.87, 0.92, 0.98, 1.06, 1.2, 1.36, 1.52, 1.66, 1.77, 1.85, 1.905, 1.945, 1.975]
+    + [0.7625, 0.774, 0.785, 0.796, 0.8075, 0.83, 0.87, 0.92, 0.98, 1.06, 1.2, 1.36, 1.52, 1.66, 1.77, 1.85, 1.905, 1.945, 1.975]
 )
-EDGES_B = np.array([0.0, 0.17, 0.34, 0.5, 0.63, 0.74, 0.82, 0.88, 0.92, 0.95, 0.968, 0.98, 0.99, 1.0])
+EDGES_B = np.array([0.0, 0.17, 0.34, 0.5, 0.63, 0.74, 0.82, 0.88, 0.92, 0.95, 0.968, 0.98, 0.99, 0.995, 0.9978, 0.999, 1.0])
 _HEAVY = 0.4  # in the last cells log f is smooth in beta where beta = 1 has more than this share of the density at the other end
 _FORMS = {"S0": S0, "S1": S1, "peak": PEAK}
 

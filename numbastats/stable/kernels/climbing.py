@@ -276,16 +276,16 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
     """`likelihood.climb` by shared tables, from p and to p.
 
     choices: the form; the most iterations, 0 for the likelihood at p; the free parameters.
-    state: DONE, MISSING (the cell in state[4:6]) or OUTSIDE; the log-likelihood; numbers of evaluations and iterations; last what
-    a step without damping would still gain. outer: sum of products of scores. Where there are steps, values have as weights
-    the density times these: then it is the integral.
+    state: DONE, MISSING (the cell in state[4:6]) or OUTSIDE, where the climb goes on outside the tables; the log-likelihood;
+    numbers of evaluations and iterations; last what a step without damping would still gain. outer: sum of products of scores.
+    Where there are steps, values have as weights the density times these: then it is the integral.
     """
     form, most, free = choices[0], choices[1], choices[2:]
     rows, work = np.empty((3, 2 * PANELS * TERMS)), np.empty((3, _BLOCK))
     sums, fresh, trial, step, g = np.empty(15), np.empty(15), np.empty(4), np.empty(4), np.empty(4)
     J, moved, change = np.empty((4, 4)), np.zeros(4), np.zeros(4)
-    moving, count, damping, gain, iteration = np.zeros(4, np.int64), 0, 1e-3, 0.0, 0
-    trial[:] = p
+    moving, count, damping, gain, iteration, outside = np.zeros(4, np.int64), 0, 1e-3, 0.0, 0, 0
+    trial[:], blocked = p, False  # whether a step of this iteration led outside the tables
     while True:
         state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, ranges, pool, rows, work, fresh, state)
         if state[0] == MISSING or (iteration == 0 and state[0] != DONE):
@@ -294,7 +294,10 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
             best = sums[0]
             if not (state[0] == DONE and fresh[0] >= best - 1e-12 * abs(best)):
                 damping = max(4.0 * damping, 1e-2)
-                if gain < 1e-9 or damping >= 1e8:
+                if state[0] == OUTSIDE:
+                    blocked, outside = True, outside + 1
+                if gain < 1e-9 or damping >= 1e8 or outside > 12:
+                    state[0] = OUTSIDE if blocked and state[6] >= 1e-6 else DONE
                     return
                 solved(J, g, moving, count, damping, step)
                 gain = gain_of(g, moving, count, step)
@@ -308,13 +311,14 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
         state[1], state[3] = sums[0], iteration
         spread(sums, outer)
         if iteration == most or (iteration > 0 and (gain < 1e-9 or (gain < 1e-6 and improved < 1e-9))):
+            state[0] = OUTSIDE if blocked and state[6] >= 1e-6 else DONE
             return
         if iteration == 0:
             J[:, :] = outer
         else:
             update(J, outer, free, moved, change)
             damping = max(0.2 * damping, 1e-9)
-        iteration, count = iteration + 1, 0
+        iteration, count, blocked = iteration + 1, 0, False
         g[:] = sums[1:5]
         for i in free:
             if i > 1 or not ((p[i] <= ends[i, 0] and g[i] < 0.0) or (p[i] >= ends[i, 1] and g[i] > 0.0)):
