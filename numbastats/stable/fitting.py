@@ -276,7 +276,8 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
     3e-4 relative. A data set's result does not depend on the others.
 
     With 1000 values a data set takes a quarter of the time of `fit` for alpha from 1.1 to 1.95, a half to a third below, and the
-    same above. A cell is made when the first climb comes to it, in 10 to 30 ms, and kept: 290 of them, of 0.3 MB each, reach everywhere.
+    same above. A cell is made when the first climb comes to it, in 10 to 30 ms, and kept: 290 of them, of 0.3 MB each, reach
+    everywhere.
 
     Examples
     --------
