@@ -190,7 +190,7 @@ class DistributionFits(Result):
         Returns
         -------
         Table
-            A dict of the columns "key" (where the series have keys), the parameters, "se_" with their names, "loglik", "n_obs",
+            A dict of the columns "key" (where the series have keys), the parameters, ``"se_"`` with their names, "loglik", "n_obs",
             "zeros" and "converged".
         """
         columns: dict[str, Any] = {} if self.keys is None else {"key": np.array([str(key) for key in self.keys])}

@@ -65,13 +65,15 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
     return best
 
 
-def by_the_likelihood(likelihood, found, free, limits):
-    """What a search by shared tables found, with its likelihood, after a last climb where the tables are not close enough."""
+def by_the_likelihood(likelihood, found, problem):
+    """What a search by shared tables found, with its likelihood; after a climb or a search by it where they are not close."""
     likelihood.exact = True
+    if not likelihood.close_at(found.p):
+        return Found(*maximise(likelihood, problem.y, None, problem.held, problem.start, problem.free, problem.limits, None))
     total = likelihood(found.p)
     if likelihood.x.size <= MOST_VALUES and abs(total - found.total) < _CLOSE:
         return found._replace(total=total)
-    p, total, steps, gain = climb(likelihood, found.p, free, limits, None)
+    p, total, steps, gain = climb(likelihood, found.p, problem.free, problem.limits, None)
     return Found(p, total, found.iterations + steps, min(gain, found.gain), found.begin)
 
 
