@@ -47,6 +47,11 @@ def probit(x, **options):
         return ns.bayes.HorseshoeProbit(**FEW, **options).fit(x, CLASSES).coef_
 
 
+def density_at_two(x, **options):
+    column = x.to_frame() if kind(x) == "pandas" else x[:, None]
+    return ns.kde.KDE(**options).fit(column).score_samples(np.array([[0.2], [0.5]]))
+
+
 # function: name of what it is called on, and the call
 CALLS = {
     "quantile.ndtri": (X, ns.quantile.ndtri),
@@ -68,7 +73,7 @@ CALLS = {
     "random.truncnorm": (X, lambda x, **o: ns.random.truncnorm(x, 1.0, 1.0, 2.0, rng=1, **o)),
     "kde.grid": (X, lambda x, **o: ns.kde.grid(x, AXES, **o)),
     "kde.points": (X, lambda x, **o: ns.kde.points(x, np.array([0.2, 0.5]), **o)),
-    "kde.KDE": (X, lambda x, **o: ns.kde.KDE(**o).fit(x.to_frame() if kind(x) == "pandas" else x[:, None]).score_samples(np.array([[0.2], [0.5]]))),
+    "kde.KDE": (X, density_at_two),
     "kde.partial": (X, lambda x, **o: ns.kde.finalize(ns.kde.partial(x, PLAN, **o), PLAN)),
     "mixture.pdf": (X, lambda x, **o: ns.mixture.pdf(x, **PARAMS, **o)),
     "mixture.responsibilities": (X, lambda x, **o: ns.mixture.responsibilities(x, **PARAMS, **o)),

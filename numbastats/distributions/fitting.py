@@ -190,8 +190,8 @@ class DistributionFits(Result):
         Returns
         -------
         Table
-            A dict of the columns "key" (where the series have keys), the parameters, ``"se_"`` with their names, "loglik", "n_obs",
-            "zeros" and "converged".
+            A dict of the columns "key" (where the series have keys), the parameters, ``"se_"`` with their names, "loglik",
+            "n_obs", "zeros" and "converged".
         """
         columns: dict[str, Any] = {} if self.keys is None else {"key": np.array([str(key) for key in self.keys])}
         for prefix, values in (("", self.params), ("se_", self.stderr)):
