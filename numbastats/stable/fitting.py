@@ -276,9 +276,9 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
     1000 values, alpha 0.52 to 1.99 and all beta, in 450 fits: log-likelihoods 3e-7, standard errors 3e-4 relative, the same
     messages. A data set's result does not depend on the others.
 
-    With 1000 values, alpha up to 1.9 and abs(beta) up to 0.99 a data set takes a ninth to an eleventh of the time of `fit`; the
-    rest little less than by `fit`, or for alpha up to 1.05 up to a fifth more. A cell is made when the first climb comes to it,
-    in the time of one to two fits, and kept; with all of them, 0.3 MB each, tables take 130 MB.
+    With 1000 values, alpha up to 1.9 and abs(beta) up to 0.9 a data set takes a seventh to a tenth of the time of `fit`; the rest
+    gain less, and for alpha up to 1.05 with abs(beta) above 0.99 nothing. A cell is made when the first climb comes to it, in the
+    time of one to two fits, and kept; with all of them, 0.3 MB each, tables take 130 MB.
 
     Examples
     --------
