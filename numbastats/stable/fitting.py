@@ -273,7 +273,7 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
     the density over cells of (alpha, beta) that all of them share, from alpha = 0.45 to 1.975. The log-likelihood is then
     computed as by `fit`; for more than 4000 values, or where the tables are not close enough, `fit`'s steps are the last, and
     for estimates with alpha up to 1.05 and abs(beta) above 0.99 the search is `fit`'s. Observed differences from `fit` for
-    1000 values, alpha 0.52 to 1.99 and all beta, in 450 fits: log-likelihoods 3e-7, standard errors 3e-4 relative, the same
+    1000 values, alpha 0.52 to 1.99 and all beta, in 300 fits: log-likelihoods 3e-7, standard errors 3e-4 relative, the same
     messages. A data set's result does not depend on the others.
 
     With 1000 values, alpha up to 1.9 and abs(beta) up to 0.9 a data set takes a seventh to a tenth of the time of `fit`; the rest
