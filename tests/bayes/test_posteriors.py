@@ -61,7 +61,7 @@ def check(name, **options):
     ("name", "sampler"), [(name, sampler) for name in CASES for sampler in SAMPLERS[name.split(",")[0]]], ids=lambda v: v
 )
 def test_posterior(name, sampler):
-    check(name, sampler=sampler, warmup=500, draws=10_000)
+    check(name, sampler=sampler, warmup=500, draws=4000 if sampler == "surrogate" else 10_000)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.endswith("slab with a prior")])
