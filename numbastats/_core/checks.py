@@ -59,9 +59,8 @@ def refuse_mask(value):
 
 def is_lazy(value) -> bool:
     """Whether a value is one of dask's arrays, series or frames, or an xarray object that holds one."""
-    if type(value).__module__.partition(".")[0] == "xarray":
-        value = getattr(value, "variable", value)._data if hasattr(value, "dims") else value
-    return type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
+    library = type(value).__module__.partition(".")[0]
+    return library in ("dask", "dask_expr") or (library == "xarray" and bool(getattr(value, "chunks", None)))
 
 
 def refuse_lazy(value, name="the input"):

@@ -24,6 +24,7 @@ from numbastats._core.broadcast import (
 )
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, is_integer
 from numbastats._core.kinds import (
+    LABELLED,
     LAZY,
     NUMPY,
     check_current,
@@ -33,6 +34,7 @@ from numbastats._core.kinds import (
     is_torch,
     kind_of,
     labelled_like,
+    libraries_of,
     settle,
     share_memory,
     to_host,
@@ -195,16 +197,16 @@ def _of_blocks(job, call, kinds, values):
     """`elementwise` of dask's arrays, and of xarray's that hold one: an array that has not been computed yet."""
     if call.out is not None or job.outputs > 1 or is_executor(call.workers):
         raise TypeError("a dask array takes neither out nor an executor, and no function of several results: pass x.compute()")
-    labelled = next((v for v in values if kind_of(v) is LAZY and hasattr(v, "dims")), None)
+    LABELLED.check(values, job.names)
+    like = next((v for v in values if LABELLED.is_mine(v, libraries_of(v))), None)
     values = [
-        v.data if k is LAZY and hasattr(v, "dims") else k.to_host(v, n) if k is not LAZY else v
-        for k, v, n in zip(kinds, values, job.names, strict=True)
+        LAZY.blocks(v, n) if k is LAZY else as_host(k.to_host(v, n)) for k, v, n in zip(kinds, values, job.names, strict=True)
     ]
-    dtype = result_dtype(job.names, [dtype_of(v if k is LAZY else as_host(v)) for k, v in zip(kinds, values, strict=True)])
+    dtype = result_dtype(job.names, [dtype_of(v) for v in values])
     dtype = dtype if call.dtype is None else check_dtype(call.dtype)
     call = call._replace(dtype=dtype, workers=1 if call.workers is None else call.workers)
     result = LAZY.blockwise(functools.partial(_block, job, call), values, dtype)
-    return result if labelled is None else labelled.copy(data=result)
+    return result if like is None else LABELLED.from_host(result, like)
 
 
 def _block(job, call, *values):

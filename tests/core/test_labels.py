@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
+from numbastats._core.elementwise import elementwise
 
 U = np.linspace(0.02, 0.98, 24)
 Z = ns.quantile.ndtri(U)
@@ -31,9 +32,9 @@ def test_frames_of_pandas():
 def test_labels_are_not_aligned_in_silence():
     pandas = pytest.importorskip("pandas")
     a = pandas.Series(U[:3], index=[0, 1, 2])
-    with pytest.raises(ValueError, match="scale and loc have other labels.*to_numpy"):
+    with pytest.raises(ValueError, match="scale and loc have other labels or shapes.*to_numpy"):
         ns.random.normal(a, a[::-1], rng=1)
-    with pytest.raises(ValueError, match="beta and x have other labels"):
+    with pytest.raises(ValueError, match="beta and x have other labels or shapes"):
         ns.stable.pdf(a, 1.5, a[::-1])
 
 
@@ -56,7 +57,7 @@ def test_arrays_of_xarray():
     u = xarray.DataArray(U.reshape(8, 3), dims=("time", "k"), coords={"time": np.arange(8)}, name="u")
     z = ns.quantile.ndtri(u)
     xarray.testing.assert_identical(z, u.copy(data=Z.reshape(8, 3)))
-    with pytest.raises(ValueError, match="other labels"):
+    with pytest.raises(ValueError, match="other labels or shapes"):
         ns.stable.pdf(u, 1.5, u.T)
 
 
@@ -115,3 +116,11 @@ def test_two_worker_processes_give_the_bits_of_one():
             np.testing.assert_array_equal(client.compute(ns.quantile.ndtri(u)).result(), Z)
             normal = ns.distributions.Normal(1.0, 2.0)
             np.testing.assert_array_equal(client.compute(u.map_blocks(normal.ppf, dtype=float)).result(), normal.ppf(U))
+
+
+def test_labels_over_dask_are_not_aligned_in_silence():
+    pytest.importorskip("dask.array")
+    xarray = pytest.importorskip("xarray")
+    a = xarray.DataArray([0.1, 0.2], dims=("t",), coords={"t": [0, 1]}).chunk({"t": 1})
+    with pytest.raises(ValueError, match="y and x have other labels or shapes"):
+        elementwise(None, ("x", "y"), (a, a.assign_coords(t=[1, 2])))

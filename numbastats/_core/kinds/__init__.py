@@ -31,6 +31,7 @@ from numbastats._core.kernel import SIMULATED
 from numbastats._core.kinds import cupy, dask, labelled, numba_device, numpy, torch
 
 __all__ = [
+    "LABELLED",
     "LAZY",
     "NUMPY",
     "check_current",
@@ -41,6 +42,7 @@ __all__ = [
     "is_torch",
     "kind_of",
     "labelled_like",
+    "libraries_of",
     "numpy_dtype",
     "settle",
     "share_memory",
@@ -49,7 +51,7 @@ __all__ = [
 ]
 
 NUMPY = numpy
-LAZY = dask
+LAZY, LABELLED, libraries_of = dask, labelled.xarray, labelled.libraries_of
 KINDS = (  # asked in this order; all else is NumPy's
     numba_device,
     torch.on_gpu,
@@ -66,7 +68,7 @@ def kind_of(x):
     """The kind of an array; anything else on the host counts as NumPy's."""
     if isinstance(x, numpy.TYPES):
         return numpy
-    libraries = {c.__module__.partition(".")[0] for c in type(x).__mro__}
+    libraries = libraries_of(x)
     for kind in KINDS:
         if kind.is_mine(x, libraries):
             return kind

@@ -22,6 +22,14 @@ def to_host(x, name):
 from_host = copied = as_float32 = ends = to_host  # for nothing is computed before it is asked for
 
 
+def blocks(x, name):
+    """The array itself, or that which an xarray object holds; series and frames of dask are refused."""
+    x = x.data if hasattr(x, "dims") else x
+    if not hasattr(x, "chunks"):
+        refuse_lazy(x, name)
+    return x
+
+
 def blockwise(function, values, dtype):
     """The dask array of an elementwise function of arrays, of which some are dask's; blocks are shared out by its scheduler."""
     from dask.array.core import elemwise

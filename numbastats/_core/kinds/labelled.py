@@ -19,14 +19,14 @@ def _kind(name, belongs, labels, relabelled):
     def check(values, names):
         first = None
         for value, called in zip(values, names, strict=True):
-            if not belongs(value, _libraries(value)) or not value.shape:
+            if not belongs(value, libraries_of(value)) or not value.shape:
                 continue
             if first is None:
                 first, first_name = value, called
             elif value.shape != first.shape or not labels(value, first):
                 raise ValueError(
-                    f"{called} and {first_name} have other labels, and numbastats does not align them; align them first, or pass "
-                    f"{called}.to_numpy() to go by position"
+                    f"{called} and {first_name} have other labels or shapes, and numbastats does not align them; align them first, "
+                    f"or pass {called}.to_numpy() to go by position"
                 )
 
     return types.SimpleNamespace(
@@ -44,7 +44,8 @@ def _kind(name, belongs, labels, relabelled):
     )
 
 
-def _libraries(x):
+def libraries_of(x):
+    """Packages that the type of x and its bases are from."""
     return {c.__module__.partition(".")[0] for c in type(x).__mro__}
 
 
