@@ -25,8 +25,8 @@ def _kind(name, belongs, labels, relabelled):
                 first, first_name = value, called
             elif value.shape != first.shape or not labels(value, first):
                 raise ValueError(
-                    f"{called} and {first_name} have other labels or shapes, and numbastats does not align them; align them first, "
-                    f"or pass {called}.to_numpy() to go by position"
+                    f"{called} and {first_name} have other labels or shapes, and numbastats does not align them; align them "
+                    f"first, or pass {called}.to_numpy() to go by position"
                 )
 
     return types.SimpleNamespace(
