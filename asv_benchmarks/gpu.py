@@ -212,9 +212,10 @@ def _flat(arguments):
     return [array for a in arguments for array in (_flat(a) if isinstance(a, tuple) else [a])]
 
 
-def _numbers(arrays):
-    """Arrays of numbers: of records each field by itself."""
-    return [part for a in arrays for part in ([a] if a.dtype.names is None else [a[name] for name in a.dtype.names])]
+def _numbers(arrays, without=()):
+    """Arrays of numbers: of records each field by itself, but for some."""
+    parts = ([a] if a.dtype.names is None else [a[name] for name in a.dtype.names if name not in without] for a in arrays)
+    return [part for p in parts for part in p]
 
 
 # --- how far two results may be apart ------------------------------------------------------------------------------------
@@ -235,6 +236,8 @@ class Bound:
         Instead of `ulp` for float64 sums of what a float32 instance has computed in float32.
     flips : float or tuple of float
         Share of values that may differ by any amount, of all outputs or of each.
+    control : tuple of str
+        Fields of records that steer a loop and are no result: not compared.
     why : str
         Reason for a bound that is not 2 ulp.
     """
@@ -244,6 +247,7 @@ class Bound:
     second_floor: float = 0.0
     single: float | None = None
     flips: float | tuple = 0.0
+    control: tuple = ()
     why: str = ""
 
 
@@ -339,7 +343,7 @@ class Report:
 def compare(report, label, name, dtype_name, got, want):
     """Judge the outputs of the two twins, and record the largest difference."""
     b, row = bound(name), report.row(name, dtype_name)
-    for i, (g, w) in enumerate(zip(_numbers(_flat(got)), _numbers(_flat(want)), strict=True)):
+    for i, (g, w) in enumerate(zip(_numbers(_flat(got), b.control), _numbers(_flat(want), b.control), strict=True)):
         floor = b.second_floor * float(np.finfo(dtype_name).eps) if i == 1 and b.second_floor else b.floor
         apart = difference(g, w, floor)
         limit, flips = b.ulp, b.flips[i] if isinstance(b.flips, tuple) else b.flips
