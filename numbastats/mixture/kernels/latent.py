@@ -114,9 +114,13 @@ def _assemble(acc, par, g, full, D, info, family):
 
 @_function
 def _stepped(par, out, step, family, radius, most):
-    """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken."""
+    """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken.
+
+    Of Student's t and the negative binomial the likelihood beyond 0.01 `most` differs from its limit by a multiple of 1/s: what still
+    rises there goes to the limit at once.
+    """
     rows, K = par.shape
-    longest = 0.0
+    longest, far = 0.0, 0.01 * most
     for i in range(rows * K - 1):
         longest = max(longest, abs(step[i]))
     f = radius / longest if longest > radius else 1.0
@@ -128,14 +132,14 @@ def _stepped(par, out, step, family, radius, most):
         out[1, k] = par[1, k] * math.exp(d1) if family == lat.NEGATIVE_BINOMIAL else par[1, k] + d1
         out[2, k] = par[2, k] * math.exp(d2)
         if family == lat.NEGATIVE_BINOMIAL:
-            out[2, k] = min(out[2, k], most)
+            out[2, k] = most if d2 > 0.0 and out[2, k] > far else out[2, k]
         else:
             d3, s = f * step[3 * K - 1 + k], par[3, k]
             if family == lat.SKEW_NORMAL:  # sinh(arsinh s + d3)
-                s = s * math.cosh(d3) + math.sqrt(1.0 + s * s) * math.sinh(d3)
+                out[3, k] = min(max(s * math.cosh(d3) + math.sqrt(1.0 + s * s) * math.sinh(d3), -most), most)
             else:
                 s *= math.exp(d3)
-            out[3, k] = min(max(s, -most), most)
+                out[3, k] = most if d3 > 0.0 and s > far else s
     for k in range(K):
         out[0, k] /= total
     return longest * f
