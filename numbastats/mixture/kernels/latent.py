@@ -116,8 +116,8 @@ def _assemble(acc, par, g, full, D, info, family):
 def _stepped(par, out, step, family, radius, most):
     """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken.
 
-    Of Student's t and the negative binomial the likelihood beyond 0.01 `most` differs from its limit by a multiple of 1/s: what still
-    rises there goes to the limit at once.
+    Of Student's t and the negative binomial the likelihood beyond 0.01 `most` differs from its limit by a multiple of 1/s: what
+    still rises there goes to the limit at once.
     """
     rows, K = par.shape
     longest, far = 0.0, 0.01 * most
