@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -138,8 +139,9 @@ def ball_cells(y, w, lam, low, width, cells, workers=None):
 
 def _crowd(y, most=5000):
     """About the number of samples in a box of length 1 around a typical sample."""
-    some = y[:: -(-len(y) // most)]
-    _, counts = np.unique(np.floor(some), axis=0, return_counts=True)
+    some = np.floor(y[:: -(-len(y) // most)])
+    box = sum(math.sqrt(i + 1.0) * some[:, i] for i in range(some.shape[1]))  # a number for each: 1, 2^.5, 3^.5 are independent
+    _, counts = np.unique(box, return_counts=True)
     return len(y) * float(np.sum(counts * (counts - 1.0))) / (len(some) * max(len(some) - 1.0, 1.0))
 
 
