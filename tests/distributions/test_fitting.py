@@ -369,9 +369,7 @@ def _hard(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["cusp", "laplace", "heavy", "skew", "mixed", "rounded", "macro realcons", "macro realinv", "macro m1"]
-)
+@pytest.mark.parametrize("name", ["cusp", "heavy", "skew", "rounded", "macro realcons", "macro realinv", "macro m1"])
 @pytest.mark.parametrize("family", HYPERBOLIC)
 def test_thirty_starts_of_hyperbolic_distributions(family, name):
     """A converged fit is at least as likely as what simplex searches from 30 starts find (variance gamma: lam >= 0.51)."""
