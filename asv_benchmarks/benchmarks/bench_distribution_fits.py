@@ -18,8 +18,10 @@ PEERS = {
     "weibull": scipy.stats.weibull_min,
     "inverse_gaussian": scipy.stats.invgauss,
     "student_t": scipy.stats.t,
+    "beta": scipy.stats.beta,
     "nig": scipy.stats.norminvgauss,
 }
+HYPERBOLIC = ("nig", "hyperbolic", "variance_gamma", "generalized_hyperbolic")
 FREE = ("normal", "student_t", "nig")  # of location; SciPy fixes it at 0 for the others
 
 
@@ -27,7 +29,9 @@ def data(family, series, values):
     """Draws of the family."""
     rng = np.random.default_rng(1)
     shape = (series, values)
-    if family == "nig":
+    if family == "beta":
+        return rng.beta(0.8, 2.5, shape)
+    if family in HYPERBOLIC:
         return scipy.stats.norminvgauss.rvs(1.2, 0.3, size=shape, random_state=rng)
     positive = rng.gamma(2.0, 3.0, shape)
     return {"normal": rng.normal(size=shape), "student_t": rng.standard_t(4.0, shape)}.get(family, positive)
@@ -42,13 +46,13 @@ def thom(x):
 
 
 class Many:
-    """20000 series of 40 values; "student_t": 500 of 1000."""
+    """20000 series of 40 values; "student_t" and the hyperbolic families: 500 of 1000."""
 
-    params = few(["gamma", "normal", "lognormal", "weibull", "inverse_gaussian", "student_t"])
+    params = few(["gamma", "normal", "lognormal", "weibull", "inverse_gaussian", "beta", "student_t", *HYPERBOLIC])
     param_names = ["family"]
 
     def setup(self, family):
-        series, values = (500, 1000) if family == "student_t" else (20_000, 40)
+        series, values = (500, 1000) if family in ("student_t", *HYPERBOLIC) else (20_000, 40)
         self.x = data(family, 100 if SMOKE else series, values)
         distributions.fit_many(self.x[:2], family)
 
@@ -87,7 +91,7 @@ class One:
 
     def setup(self, family):
         self.x = data(family, 1, 1000)[0]
-        self.options = {} if family in FREE else {"floc": 0.0}
+        self.options = {} if family in FREE else {"floc": 0.0} | ({"fscale": 1.0} if family == "beta" else {})
         distributions.fit(self.x, family)
 
     def time_fit(self, family):
@@ -106,24 +110,36 @@ class One:
 # --- CUDA ----------------------------------------------------------------------------------------------------------------------
 
 
-def gpu_fit(rng, dtype, n, edges):
-    series = 3 if n < 1000 else 64
-    x = rng.gamma(2.0, 3.0, 40 * series)
-    off, fixed = np.arange(series + 1) * 40, np.full(3, np.nan)
-    inputs = [*(np.array([v]) for v in (fits.GAMMA,)), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
-    widths = (3, 6, 4)
-    return inputs, [*(np.zeros((series, width)) for width in widths), np.zeros(series, np.int64)]
+def _maker(family, held):
+    """Arguments of a kernel's fit to some series of 40 values; `held` are its fixed parameters."""
+
+    def make(rng, dtype, n, edges):
+        series = 3 if n < 1000 else 64
+        x = data(family, series, 40).ravel()
+        off, fixed = np.arange(series + 1) * 40, np.array(held)
+        code = np.array([fits.GAMMA])
+        inputs = [code, x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
+        width = fixed.size
+        return inputs, [*(np.zeros((series, w)) for w in (width, width * (width + 1) // 2, 4)), np.zeros(series, np.int64)]
+
+    return make
 
 
-GPU_MAKERS = {"distributions.fit": gpu_fit}
-GPU_BOUNDS = {
-    "distributions.fit": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums, of which an equation is solved")
+_FREE = np.nan
+GPU_MAKERS = {
+    "distributions.fit": _maker("gamma", [_FREE] * 3),
+    "distributions.fit_beta": _maker("beta", [_FREE] * 3),
+    "distributions.fit_nig": _maker("nig", [-0.5, *[_FREE] * 4]),
+    "distributions.fit_hyperbolic": _maker("nig", [1.0, *[_FREE] * 4]),
+    "distributions.fit_generalized_hyperbolic": _maker("nig", [-0.5, *[_FREE] * 4]),
 }
+_WHY = "CUDA fuses products into sums, of which an equation is solved"
+GPU_BOUNDS = {name: dict(ulp=4096.0, floor=1.0, why=_WHY) for name in GPU_MAKERS}
 
 
 def _check_families(report, simulated):
     """All families of the kernel, on both devices."""
-    for family in ("normal", "lognormal", "gamma", "weibull", "inverse_gaussian", "student_t"):
+    for family in ("normal", "lognormal", "gamma", "weibull", "inverse_gaussian", "beta", "student_t"):
         x = data(family, 2 if simulated else 1000, 30)
         gpu, cpu = (distributions.fit_many(x, family, device=device) for device in ("cuda", "cpu"))
         if not (np.allclose(gpu.params, cpu.params, rtol=1e-6) and (gpu.status == cpu.status).all()):

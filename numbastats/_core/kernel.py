@@ -1,11 +1,12 @@
 """Kernels, and the functions they are made of: the only file in which functions are jitted.
 
-Three kinds of function pass through here:
+What passes through here:
 
 * `device_function`: a scalar formula. Callable from njit loops, from CUDA kernels and from Python.
 * `array_function`: a shared body that takes arrays. In the CUDA simulator its plain Python version is used,
   because compiled code cannot be handed the simulator's array objects.
-* `build(template, target, **scalars)`: a module-level loop skeleton with its scalar functions bound by name.
+* `build(template, target, **scalars)`: a module-level loop skeleton with its scalar functions bound by name; `bind` does
+  the same for an array function.
 
 `Kernel` holds the CPU and the CUDA twin of one job and enters itself into `REGISTRY`.
 """
@@ -38,6 +39,7 @@ __all__ = [
     "InThreads",
     "Kernel",
     "array_function",
+    "bind",
     "build",
     "device_function",
     "host_loop",
@@ -71,6 +73,7 @@ _ALLOWED_FLAGS = frozenset({"contract", "reassoc", "nsz", "arcp", "afn"})
 PARTS = 24  # per thread at most, where threads call a serial twin: a part that ends late leaves the others waiting
 PART = 1e6  # nanoseconds that a part lasts at least: one costs some 30 us
 
+_OPTIONS: dict[int, dict] = {}  # of an array function, by its id
 _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its plain Python version)
 
 
@@ -106,7 +109,29 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False
     compiled = njit(error_model="numpy", nogil=True, fastmath=set(fastmath), **options)(f)
     compiled.targetoptions = numba_internals.CudaOptions(compiled.targetoptions)
     set_plain(compiled, f)
+    _OPTIONS[id(compiled)] = {"fastmath": fastmath, "host": host, "allocates": allocates}
     return compiled
+
+
+def bind(function, **names):
+    """An array function with other functions in place of some that it calls by global names.
+
+    Parameters
+    ----------
+    function : dispatcher
+        Of `array_function`.
+    **names
+        Functions for its global names.
+
+    Returns
+    -------
+    dispatcher
+    """
+    plain = _PLAIN[id(function)][1]
+    bound = "_".join(f.__qualname__ for f in names.values())  # by the name the disk cache tells kernels apart
+    return array_function(
+        _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]"), **_OPTIONS[id(function)]
+    )
 
 
 def set_plain(compiled, plain):

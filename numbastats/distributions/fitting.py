@@ -17,10 +17,10 @@ from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats._core.results import Result, Table, estimates
-from numbastats.distributions import likelihood
-from numbastats.distributions.elementary import Gamma, InverseGaussian, Lognormal, Normal, Weibull
-from numbastats.distributions.heavy_tailed import NIG, Hyperbolic, StudentT, VarianceGamma
+from numbastats.distributions.elementary import Beta, Gamma, InverseGaussian, Lognormal, Normal, Weibull
+from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, StudentT, VarianceGamma
 from numbastats.distributions.kernels import fits as k
+from numbastats.distributions.kernels.hyperbolic import FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["DistributionFit", "DistributionFits", "fit", "fit_many", "standardise"]
@@ -28,24 +28,40 @@ __all__ = ["DistributionFit", "DistributionFits", "fit", "fit_many", "standardis
 
 class _Model(NamedTuple):
     names: tuple[str, ...]
-    code: int  # of the kernel; -1: on the host
+    kernel: Any
     positive: tuple[str, ...]  # parameters > 0
     cost: float  # nanoseconds for each value
+    code: int = 0  # of the family in its kernel
+    held: dict[str, float] | None = None  # parameters of the kernel that the family does not have
+
+    @property
+    def layout(self):
+        """Parameters of the kernel, in its order."""
+        return self.names if self.held is None else _GENERAL
 
 
+_GENERAL = ("lam", "alpha", "beta", "delta", "mu")
+_HYPERBOLIC, _VARIANCE_GAMMA = ("alpha", "beta", "delta", "mu"), ("lam", "alpha", "beta", "mu")
 _MODELS = {
-    "normal": _Model(("loc", "scale"), k.NORMAL, ("scale",), 4.0),
-    "lognormal": _Model(("sigma", "scale"), k.LOGNORMAL, ("sigma", "scale"), 6.0),
-    "inverse_gaussian": _Model(("mean", "shape"), k.INVERSE_GAUSSIAN, ("mean", "shape"), 6.0),
-    "gamma": _Model(("shape", "scale"), k.GAMMA, ("shape", "scale"), 15.0),
-    "weibull": _Model(("shape", "scale"), k.WEIBULL, ("shape", "scale"), 20.0),
-    "student_t": _Model(("df", "loc", "scale"), k.STUDENT_T, ("df", "scale"), 100.0),
-    "nig": _Model(("alpha", "beta", "delta", "mu"), -1, ("alpha", "delta"), 2e3),
-    "hyperbolic": _Model(("alpha", "beta", "delta", "mu"), -1, ("alpha", "delta"), 2e3),
-    "variance_gamma": _Model(("lam", "alpha", "beta", "mu"), -1, ("lam", "alpha"), 2e4),
+    "normal": _Model(("loc", "scale"), k.FIT, ("scale",), 4.0, k.NORMAL),
+    "lognormal": _Model(("sigma", "scale"), k.FIT, ("sigma", "scale"), 6.0, k.LOGNORMAL),
+    "inverse_gaussian": _Model(("mean", "shape"), k.FIT, ("mean", "shape"), 6.0, k.INVERSE_GAUSSIAN),
+    "gamma": _Model(("shape", "scale"), k.FIT, ("shape", "scale"), 15.0, k.GAMMA),
+    "weibull": _Model(("shape", "scale"), k.FIT, ("shape", "scale"), 20.0, k.WEIBULL),
+    "student_t": _Model(("df", "loc", "scale"), k.FIT, ("df", "scale"), 100.0, k.STUDENT_T),
+    "beta": _Model(("a", "b"), k.FIT_BETA, ("a", "b"), 15.0),
+    "nig": _Model(_HYPERBOLIC, FIT_NIG, ("alpha", "delta"), 500.0, held={"lam": -0.5}),
+    "hyperbolic": _Model(_HYPERBOLIC, FIT_HYPERBOLIC, ("alpha", "delta"), 200.0, held={"lam": 1.0}),
+    "variance_gamma": _Model(_VARIANCE_GAMMA, FIT_GENERAL, ("lam", "alpha"), 2e4, held={"delta": 0.0}),
+    "generalized_hyperbolic": _Model(_GENERAL, FIT_GENERAL, ("alpha", "delta"), 5e4, held={}),
 }
+_BY_TABLES = ("nig", "hyperbolic", "variance_gamma", "generalized_hyperbolic")  # their distribution functions are tables
 CLASSES: dict[str, type[Distribution]] = {
-    c.family: c for c in (Normal, Lognormal, InverseGaussian, Gamma, Weibull, StudentT, NIG, Hyperbolic, VarianceGamma)
+    c.family: c
+    for c in (
+        *(Normal, Lognormal, InverseGaussian, Gamma, Weibull, StudentT, Beta),
+        *(NIG, Hyperbolic, VarianceGamma, GeneralizedHyperbolic),
+    )
 }
 NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
@@ -59,7 +75,7 @@ _MESSAGES = {
     "the family): there is no maximum inside",
     k.FEW: "too few values for the number of parameters",
     k.CONSTANT: "all values are equal",
-    k.OUTSIDE: 'values outside the support: the family needs values > 0; zeros="share" sets zeros apart',
+    k.OUTSIDE: 'values outside the support: the family needs values > 0 (beta: between 0 and 1); zeros="share" sets zeros apart',
     k.MISSING: "all values are missing",
     k.INFINITE: "infinite values",
 }
@@ -307,7 +323,10 @@ def _weights(weights, shape, axis):
 def _fixed(fixed, family):
     """Fixed values by parameter, NaN for free ones."""
     model = _MODELS[family]
-    values = np.full(max(3, len(model.names)), math.nan)
+    layout = model.layout
+    values = np.full(max(3, len(layout)), math.nan)
+    for name, value in (model.held or {}).items():
+        values[layout.index(name)] = value
     for name, value in (fixed or {}).items():
         if name not in model.names:
             raise ValueError(f"fixed names {name!r}; the parameters of {family} are {', '.join(model.names)}")
@@ -315,17 +334,19 @@ def _fixed(fixed, family):
         if not math.isfinite(v) or (name in model.positive and v <= 0.0):
             domain = "finite and > 0" if name in model.positive else "finite"
             raise ValueError(f"fixed {name}={value!r} must be {domain}")
-        values[model.names.index(name)] = v
-    known = dict(zip(model.names, values.tolist(), strict=False))
+        values[layout.index(name)] = v
+    known = dict(zip(layout, values.tolist(), strict=False))
     if "beta" in known and abs(known["beta"]) >= known["alpha"]:
         raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
-    return values, int(np.isnan(values[: len(model.names)]).sum())
+    return values, int(np.isnan(values[: len(layout)]).sum())
 
 
 def _in_kernel(s, family, fixed, free, share, device, workers):
     """Runs the kernel over slabs of series."""
     n, model = s.off.size - 1, _MODELS[family]
-    params, info, numbers, status = np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 4)), np.empty(n, np.int64)
+    width = fixed.size
+    params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
+    numbers, status = np.empty((n, 4)), np.empty(n, np.int64)
     sizes = np.diff(s.off)
     longest = int(sizes.max(initial=0))
     ones = np.ones(longest)
@@ -337,51 +358,29 @@ def _in_kernel(s, family, fixed, free, share, device, workers):
         first = (model.code, s.x[a:b].copy(), w, s.w is not None, share, max(2, free + 1), fixed, s.off[lo : hi + 1] - a)
         outs = (params[lo:hi], info[lo:hi], numbers[lo:hi], status[lo:hi])
         cost = 200.0 + model.cost * (b - a) / (hi - lo)
-        launch(k.FIT, (*first, *outs), hi - lo, device=device, workers=workers, cost=cost, outputs=(-4, -3, -2, -1), threads=64)
+        launch(
+            model.kernel,
+            (*first, *outs),
+            hi - lo,
+            device=device,
+            workers=workers,
+            cost=cost,
+            outputs=(-4, -3, -2, -1),
+            threads=64,
+        )
         lo = hi
-    p = len(model.names)
-    full = np.empty((n, p, p))
-    for i in range(p):
-        for j in range(i + 1):
-            full[:, i, j] = full[:, j, i] = info[:, i * (i + 1) // 2 + j]
-    return params[:, :p], full, numbers, status
-
-
-def _on_host(s, family, fixed, free, share):
-    """One series after another, for families without a kernel."""
-    n = s.off.size - 1
-    params, info, numbers = np.full((n, 4), math.nan), np.full((n, 4, 4), math.nan), np.zeros((n, 4))
-    status = np.zeros(n, np.int64)
-    for i in range(n):
-        x = s.x[s.off[i] : s.off[i + 1]]
-        w = np.ones(x.size) if s.w is None else s.w[s.off[i] : s.off[i + 1]]
-        keep = ~np.isnan(x) & (w > 0.0)
-        zero = keep & (x == 0.0) if share else np.zeros(x.size, bool)
-        total, apart = w[keep].sum(), w[zero].sum()
-        keep &= ~zero
-        x, w = x[keep], w[keep]
-        numbers[i] = math.nan, w.sum(), apart / total if total else math.nan, 0
-        if total == 0:
-            status[i] = k.MISSING
-        elif np.isinf(x).any():
-            status[i] = k.INFINITE
-        elif x.size < max(2, free + 1):
-            status[i] = k.FEW
-        elif x.min() == x.max():
-            status[i] = k.CONSTANT
-        else:
-            if family == likelihood.VARIANCE_GAMMA:
-                found = likelihood.variance_gamma_climb(x, w, fixed)
-            else:
-                found = likelihood.climb(family, x, w, fixed)
-            params[i], numbers[i, k.LOGLIK], info[i], numbers[i, k.PASSES], status[i] = found
-    return params, info, numbers, status
+    columns = [model.layout.index(name) for name in model.names]
+    full = np.empty((n, len(columns), len(columns)))
+    for i, row in enumerate(columns):
+        for j, column in enumerate(columns[: i + 1]):
+            full[:, i, j] = full[:, j, i] = info[:, row * (row + 1) // 2 + column]
+    return params[:, columns], full, numbers, status
 
 
 def _covariance(info, fixed):
     """Inverses of the information of the free parameters; 0 for fixed ones, NaN where there is no maximum."""
     n, p = info.shape[:2]
-    known = np.isfinite(fixed[:p])
+    known = np.isfinite(fixed)
     free = np.flatnonzero(~known)
     cov = np.zeros((n, p, p))
     block = info[:, free[:, None], free].copy()
@@ -405,18 +404,16 @@ def _covariance(info, fixed):
 
 def _fitted(s, family, fixed, share, device, workers):
     values, free = fixed
-    if _MODELS[family].code >= 0:
-        params, info, numbers, status = _in_kernel(s, family, values, free, share, device, workers)
-    else:
-        params, info, numbers, status = _on_host(s, family, values, free, share)
-    cov = _covariance(info, values)
+    model = _MODELS[family]
+    params, info, numbers, status = _in_kernel(s, family, values, free, share, device, workers)
+    cov = _covariance(info, values[[model.layout.index(name) for name in model.names]])
     cov[(status >= k.DEGENERATE)] = math.nan
-    p = len(_MODELS[family].names)
+    p = len(model.names)
     stderr = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
     flat = (numbers[:, i].reshape(s.shape) for i in (k.LOGLIK, k.MASS, k.ZEROS))
     return DistributionFits(
         family,
-        _MODELS[family].names,
+        model.names,
         params.reshape(*s.shape, p),
         stderr.reshape(*s.shape, p),
         cov.reshape(*s.shape, p, p),
@@ -451,8 +448,8 @@ def fit(
         Data; NaN is missing.
     family : str
         "normal" (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma,
-        scale), "inverse_gaussian" (mean, shape), "nig" and "hyperbolic" (alpha, beta, delta, mu), "variance_gamma" (lam, alpha,
-        beta, mu).
+        scale), "inverse_gaussian" (mean, shape), "beta" (a, b; values between 0 and 1), "nig" and "hyperbolic" (alpha, beta,
+        delta, mu), "variance_gamma" (lam, alpha, beta, mu), "generalized_hyperbolic" (lam, alpha, beta, delta, mu).
     weights : array_like, optional
         Weights >= 0 of the values, which count as so many observations.
     fixed : dict, optional
@@ -474,10 +471,15 @@ def fit(
     -----
     The log-likelihood is at its maximum to about 1e-10. Estimates of normal, lognormal and inverse Gaussian distributions are
     closed formulas; the shape of a gamma distribution solves log a - psi(a) = log(mean x) - mean log x, that of a Weibull
-    distribution its profile equation, and the others are climbed by damped Newton steps with exact second derivatives from
-    two or three starts (variance gamma: without derivatives, lam >= 0.51, as the likelihood has poles below; it has standard
-    errors from lam = 1.5 on). The likelihood of Student's t has poles where df < 1/(n - 1); the fit stays at df >= 0.05. Without
-    heavy tails its maximum is at df = infinity.
+    distribution its profile equation, and those of a beta distribution psi(a) - psi(a + b) = mean log x and psi(b) - psi(a + b) =
+    mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
+
+    The likelihood of Student's t has poles where df < 1/(n - 1); the fit stays at df >= 0.05. Without heavy tails its maximum
+    is at df = infinity. That of a variance gamma distribution has poles where lam < 1/2; the fit stays at lam >= 0.51. Where
+    lam < 1.5 its density has a cusp (or no second derivative) at mu, and the likelihood one at every value: the best mu of the
+    values nearby is searched, and there are no standard errors. A generalised hyperbolic distribution often fits best at a
+    boundary (delta = 0: variance gamma; alpha = abs(beta): a skew t distribution), which is status 3; some hundreds of values
+    hardly determine its five parameters, as the standard errors say.
 
     Examples
     --------
@@ -521,7 +523,7 @@ def fit_many(
     weights : array_like, optional
         As in `fit`; broadcast against `data`.
     device : {None, "auto", "cpu", "cuda"}
-        Where the kernel runs, one series in a thread; "nig", "hyperbolic" and "variance_gamma" run on the host.
+        Where the kernel runs, one series in a thread.
     workers : int, optional
         Threads, -1 for all cores. Results do not depend on it.
 
@@ -606,7 +608,7 @@ def standardise(
     x : array_like of shape (..., n, ...)
         Series along `axis`; NaN is missing and stays NaN.
     family : str
-        "gamma" as for the SPI, "normal", "lognormal", "weibull", "inverse_gaussian" or "student_t".
+        "gamma" as for the SPI, "normal", "lognormal", "weibull", "inverse_gaussian", "beta" or "student_t".
     axis : int
         Along which the values of a series run.
     zeros : {"share", None}
@@ -646,7 +648,7 @@ def standardise(
     ((40, 3), True)
     """
     where = _checked(family, zeros, device, workers)
-    if _MODELS[family].code < 0:
+    if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
     if _is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.scalar.bessel import k0e, k1e
 from numbastats.scalar.bits import by_dtype, horner, real
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p
 from numbastats.scalar.special import gamma_half_ratio, gammaln
@@ -18,6 +19,9 @@ __all__ = [
     "gh_nodes",
     "gh_pdf",
     "gh_pdf_of_sum",
+    "log_k_half_terms",
+    "log_k_one_terms",
+    "log_k_terms",
     "log_kve",
     "on_the_left",
     "on_the_right",
@@ -212,6 +216,61 @@ def log_kve(order, z):
     for n in range(np.int32(left)):
         grown, total = on_the_left(n + 1, v, rest, h, grow, grown, left, total)
     return _log_of_sum(v, z, w, h, total)
+
+
+# log K(z) with derivatives, for likelihoods: by z, twice by z, by the order, twice by the order, and by both. The second
+# derivative by z is that of Bessel's equation, K'' = (1 + v^2/z^2) K - K'/z. Double precision.
+
+
+@device_function
+def log_k_half_terms(order, z):
+    """log K(z) of order 1/2 or -1/2 and its derivatives by z; those by the order are given as 0."""
+    back = 0.5 / z
+    return _LOG_SQRT_HALF_PI - 0.5 * log(z) - z, -1.0 - back, back / z, 0.0, 0.0, 0.0
+
+
+@device_function
+def log_k_one_terms(order, z):
+    """log K(z) of order 1 or -1 and its derivatives by z; those by the order are given as 0."""
+    k, back = k1e(z), 1.0 / z
+    first = -k0e(z) / k - back
+    return log(k) - z, first, 1.0 + back * back - first * (back + first), 0.0, 0.0, 0.0
+
+
+@device_function(inline=False)
+def log_k_terms(order, z):
+    """log K(z) of any order and its derivatives by z and the order, relative errors of K and the first ones about 1e-15.
+
+    K = 1/2 int exp(v t - z cosh t) dt: the derivatives are moments of t and z cosh t under the integrand, by the sum of
+    `log_kve`. With s from the peak on, z cosh t = w + y and y = v s + the fall of the exponent.
+    """
+    v = abs(order)
+    w, rest, h, grow, right, left = _nodes(v, z)
+    s0, s1, s2, sy, sty = 1.0, 0.0, 0.0, 0.0, 0.0
+    grown = 0.0
+    for n in range(np.int32(right)):
+        s = (n + 1) * h
+        grown = grown + (grow + grow * grown)
+        fallen = grown / (1.0 + grown)
+        fall = w * (0.5 * grown * fallen) + v * (0.5 * (grown + fallen) - s)
+        e, y = exp_neg(-fall), fall + v * s
+        s0, s1, s2, sy, sty = s0 + e, s1 + e * s, s2 + e * (s * s), sy + e * y, sty + e * (s * y)
+    grown = 0.0
+    for n in range(np.int32(left)):
+        s = (n + 1) * h
+        grown = grown + (grow + grow * grown)
+        fallen = grown / (1.0 + grown)
+        fall = rest * (0.5 * grown * fallen) + v * (s - fallen)
+        e, y = exp_neg(-fall), fall - v * s
+        s0, s1, s2, sy, sty = s0 + e, s1 - e * s, s2 + e * (s * s), sy + e * y, sty - e * (s * y)
+    s1, s2, sy, sty = s1 / s0, s2 / s0, sy / s0, sty / s0
+    back = 1.0 / z
+    first = -(w + sy) * back
+    second = 1.0 + v * back * (v * back) - first * (back + first)
+    by_order, mixed = log((v + w) * back) + s1, -(sty - s1 * sy) * back
+    if order < 0.0:
+        by_order, mixed = -by_order, -mixed
+    return _log_of_sum(v, z, w, h, s0) - z, first, second, by_order, s2 - s1 * s1, mixed
 
 
 _tiny = by_dtype(device_function(lambda x: 1e-290), device_function(lambda x: np.float32(1e-35)))

@@ -16,17 +16,20 @@ from numbastats._core import launch
 from numbastats.distributions import fit, fit_many, standardise
 from tests.contract import same
 
-FAMILIES = ("normal", "lognormal", "inverse_gaussian", "gamma", "weibull", "student_t")
-HOST = ("nig", "hyperbolic", "variance_gamma")
+FAMILIES = ("normal", "lognormal", "inverse_gaussian", "gamma", "weibull", "beta", "student_t")
+POSITIVE_DATA = FAMILIES[1:6]
+HYPERBOLIC = ("nig", "hyperbolic", "variance_gamma", "generalized_hyperbolic")
 DENSITY = {
     "normal": lambda x, a, b: st.norm.logpdf(x, a, b),
     "lognormal": lambda x, a, b: st.lognorm.logpdf(x, a, scale=b),
     "inverse_gaussian": lambda x, a, b: st.invgauss.logpdf(x, a / b, scale=b),
     "gamma": lambda x, a, b: st.gamma.logpdf(x, a, scale=b),
     "weibull": lambda x, a, b: st.weibull_min.logpdf(x, a, scale=b),
+    "beta": lambda x, a, b: st.beta.logpdf(x, a, b),
     "student_t": lambda x, a, b, c: st.t.logpdf(x, a, b, c),
     "nig": lambda x, a, b, d, m: st.norminvgauss.logpdf(x, a * d, b * d, m, d),
     "hyperbolic": lambda x, a, b, d, m: st.genhyperbolic.logpdf(x, 1.0, a * d, b * d, m, d),
+    "generalized_hyperbolic": lambda x, lam, a, b, d, m: st.genhyperbolic.logpdf(x, lam, a * d, b * d, m, d),
     "variance_gamma": lambda x, lam, a, b, m: (
         2 * lam * math.log(math.sqrt(a * a - b * b))
         + (lam - 0.5) * np.log(np.abs(x - m) / (2 * a))
@@ -37,7 +40,7 @@ DENSITY = {
         - math.lgamma(lam)
     ),
 }
-POSITIVE = {"loc": False, "mu": False, "beta": False}
+POSITIVE = {"loc": False, "mu": False, "beta": False, "lam": False}
 
 
 def draws(family, n, rng):
@@ -47,9 +50,11 @@ def draws(family, n, rng):
         "inverse_gaussian": lambda: rng.wald(2.0, 3.0, n),
         "gamma": lambda: rng.gamma(0.7, 3.0, n),
         "weibull": lambda: 3.0 * rng.weibull(1.6, n),
+        "beta": lambda: rng.beta(0.8, 2.5, n),
         "student_t": lambda: 1.0 + 2.0 * rng.standard_t(3.5, n),
         "nig": lambda: st.norminvgauss.rvs(1.2, 0.4, 0.3, 1.5, size=n, random_state=rng),
         "hyperbolic": lambda: st.genhyperbolic.rvs(1.0, 1.2, 0.4, 0.3, 1.5, size=n, random_state=rng),
+        "generalized_hyperbolic": lambda: st.genhyperbolic.rvs(-1.3, 0.6, 0.2, 0.3, 1.5, size=n, random_state=rng),
         "variance_gamma": lambda: 0.1 + 0.2 * (g := rng.gamma(2.5, 1.0, n)) + np.sqrt(g) * rng.normal(size=n),
     }[family]()
 
@@ -74,7 +79,7 @@ def plain(family, x, w, found, fixed=()):
     return -loss(start), -best
 
 
-@pytest.mark.parametrize("family", FAMILIES + HOST)
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_likelihood_is_at_its_maximum(family):
     """With and without weights: the log-likelihood is SciPy's, and a simplex search finds nothing higher."""
     rng = np.random.default_rng(11)
@@ -91,7 +96,7 @@ def test_likelihood_is_at_its_maximum(family):
         assert found.n_obs == pytest.approx(300 if weights is None else w.sum())
 
 
-@pytest.mark.parametrize("family", FAMILIES + HOST[:2])
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_fixed_parameters(family):
     x = draws(family, 200, np.random.default_rng(12))
     free = fit(x, family)
@@ -108,7 +113,7 @@ def test_fixed_parameters(family):
     )
 
 
-@pytest.mark.parametrize("family", FAMILIES + HOST[:2])
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_covariance_is_the_inverse_of_the_observed_information(family):
     x = draws(family, 500, np.random.default_rng(13))
     found = fit(x, family)
@@ -119,6 +124,10 @@ def test_covariance_is_the_inverse_of_the_observed_information(family):
         for j in range(p.size):
             four = [DENSITY[family](x, *(p + a * E[i] + b * E[j])).sum() * a * b for a in (1, -1) for b in (1, -1)]
             hess[i, j] = sum(four) / (4 * h[i] * h[j])
+    unit = 1.0 / np.sqrt(np.diag(-hess))
+    np.testing.assert_allclose(np.linalg.inv(found.covariance) * np.outer(unit, unit), -hess * np.outer(unit, unit), atol=1e-5)
+    if family == "generalized_hyperbolic":
+        return  # an inverse of few digits
     want = np.linalg.inv(-hess)
     scale = np.sqrt(np.diag(want))
     np.testing.assert_allclose(found.covariance / np.outer(scale, scale), want / np.outer(scale, scale), atol=2e-4)
@@ -134,6 +143,7 @@ def test_intervals_cover(family):
         "inverse_gaussian": (2.0, 3.0),
         "gamma": (0.7, 3.0),
         "weibull": (1.6, 3.0),
+        "beta": (0.8, 2.5),
         "student_t": (3.5, 1.0, 2.0),
     }[family]
     found = fit_many(draws(family, (2000, 200), np.random.default_rng(14)), family)
@@ -143,11 +153,11 @@ def test_intervals_cover(family):
     assert (share > 0.9).all() and (share < 0.97).all(), share
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_twins_agree(family, monkeypatch):
     monkeypatch.setattr(launch, "PARALLEL_FROM", 0)
     rng = np.random.default_rng(15)
-    x = draws(family, (5, 23), rng)
+    x = draws(family, (5, 23 if family in FAMILIES else 150), rng)
     x[0, 3] = np.nan
     for weights in (None, rng.uniform(0.5, 2.0, x.shape)):
         serial = fit_many(x, family, weights=weights, device="cpu", workers=1)
@@ -156,8 +166,10 @@ def test_twins_agree(family, monkeypatch):
         for name in ("params", "stderr", "loglik", "n_obs", "zeros", "status"):
             assert same(getattr(serial, name), getattr(threads, name))
         assert (serial.status == simulated.status).all()
-        np.testing.assert_allclose(serial.loglik, simulated.loglik, rtol=1e-12)
-        np.testing.assert_allclose(serial.params, simulated.params, rtol=2e-4)  # few values: flat likelihoods of Student's t
+        ok = serial.converged if family in HYPERBOLIC else np.ones(5, bool)  # climbs to a boundary end where they are close to it
+        assert ok.sum() >= 2
+        np.testing.assert_allclose(serial.loglik[ok], simulated.loglik[ok], rtol=1e-12)
+        np.testing.assert_allclose(serial.params[ok], simulated.params[ok], rtol=2e-4)  # few values: flat likelihoods
         one = fit(x[1], family, weights=None if weights is None else weights[1])
         np.testing.assert_array_equal(list(one.params.values()), serial.params[1])
 
@@ -185,16 +197,16 @@ def test_shapes_missing_values_and_ragged_data(monkeypatch):
     np.testing.assert_array_equal(x, untouched)
 
 
-@pytest.mark.parametrize("family", FAMILIES + HOST[:1])
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_series_that_cannot_be_fitted(family):
     x = draws(family, (7, 20), np.random.default_rng(17))
     x[1] = np.nan
     x[2, 1:] = np.nan
-    x[3] = 2.5
+    x[3] = 0.25
     x[4, 5] = np.inf
     x[5, 7] = -1.0
     found = fit_many(x, family)
-    outside = family in FAMILIES[1:5]
+    outside = family in POSITIVE_DATA
     assert found.status[1:5].tolist() == [7, 4, 5, 8] and (found.status[5] == 6) == outside
     assert not found.converged[1:5].any() and np.isnan(found.params[1:5]).all() and np.isnan(found.stderr[1:5]).all()
     assert not np.isnan(found.params[[0, 6]]).any()
@@ -258,9 +270,10 @@ def test_standardise(family):
         "inverse_gaussian": lambda v, a, b: st.invgauss.cdf(v, a / b, scale=b),
         "gamma": lambda v, a, b: st.gamma.cdf(v, a, scale=b),
         "weibull": lambda v, a, b: st.weibull_min.cdf(v, a, scale=b),
+        "beta": lambda v, a, b: st.beta.cdf(v, a, b),
         "student_t": lambda v, a, b, c: st.t.cdf(v, a, b, c) if b < 1e9 and np.isfinite(a) else st.norm.cdf(v, b, c),
     }[family]
-    zeros = "share" if family in FAMILIES[1:5] else None
+    zeros = "share" if family in POSITIVE_DATA else None
     if zeros:
         x[2, :9] = 0.0
     z = standardise(x, family, zeros=zeros)
@@ -341,6 +354,49 @@ def test_thirty_starts():
         assert found.loglik >= best - 1e-8
 
 
+def _hard(name):
+    """Simulated data that are hard to fit, and growth rates of economies (statsmodels)."""
+    if name.startswith("macro"):
+        table = pytest.importorskip("statsmodels.api").datasets.macrodata.load_pandas().data
+        return np.diff(np.log(table[name[6:]].to_numpy()))
+    rng = np.random.default_rng(26)
+    return {
+        "cusp": lambda: 0.3 * (g := rng.gamma(0.8, 1.0, 250)) + np.sqrt(g) * rng.normal(size=250),
+        "heavy": lambda: rng.standard_t(2.0, 250),
+        "skew": lambda: st.norminvgauss.rvs(0.5, 0.45, size=250, random_state=rng),
+        "rounded": lambda: np.round(rng.standard_t(3.0, 250), 1),
+    }[name]()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cusp", "heavy", "skew", "rounded", "macro realcons", "macro realinv", "macro m1"])
+@pytest.mark.parametrize("family", HYPERBOLIC)
+def test_thirty_starts_of_hyperbolic_distributions(family, name):
+    """A converged fit is at least as likely as what simplex searches from 30 starts find (variance gamma: lam >= 0.51)."""
+    x = _hard(name)
+    found = fit(x, family)
+    y = (x - np.median(x)) / (unit := x.std())
+    rng, best = np.random.default_rng(27), -math.inf
+
+    def parameters(t):
+        a = math.exp(min(t[0], 9.0))
+        rest = (a, a * math.tanh(t[1]), *(() if family == "variance_gamma" else (math.exp(max(t[3], -9.0)),)), t[2])
+        if family == "variance_gamma":
+            return (0.51 + math.exp(min(t[3], 9.0)), *rest)
+        return (t[4], *rest) if family == "generalized_hyperbolic" else rest
+
+    def loss(t):
+        with np.errstate(all="ignore"):
+            value = -DENSITY[family](y, *parameters(t)).sum()
+        return value if math.isfinite(value) else 1e12
+
+    for _ in range(30):
+        start = rng.normal(size=5 if family == "generalized_hyperbolic" else 4)
+        best = max(best, -scipy.optimize.minimize(loss, start, method="Nelder-Mead", options={"maxiter": 200}).fun)
+    assert found.loglik >= best - x.size * math.log(unit) - 1e-6 or not found.converged
+    assert found.converged or found.status in (2, 3)
+
+
 def test_classes_fit_themselves():
     rng = np.random.default_rng(4)
     x = rng.gamma(2.0, 3.0, size=(3, 5, 60))
@@ -369,7 +425,7 @@ def test_limits_and_failures_of_classes():
         batch = ns.distributions.StudentT.fit(np.stack([pole, np.random.default_rng(1).standard_t(3.0, 32)]))
     assert np.isfinite(batch.sf(1.0)[1])
     with pytest.raises(ValueError, match="use one of 'normal'"):
-        ns.distributions.Beta.fit([0.1, 0.2, 0.3])
+        ns.distributions.ChiSquared.fit([0.1, 0.2, 0.3])
 
 
 def test_stable_distributions_fit_by_their_own_functions():

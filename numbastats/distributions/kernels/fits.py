@@ -21,6 +21,7 @@ __all__ = [
     "DEGENERATE",
     "FEW",
     "FIT",
+    "FIT_BETA",
     "GAMMA",
     "INFINITE",
     "INVERSE_GAUSSIAN",
@@ -37,6 +38,11 @@ __all__ = [
     "STUDENT_T",
     "WEIBULL",
     "ZEROS",
+    "admitted",
+    "mean_square",
+    "ordered",
+    "parts",
+    "types_of",
 ]
 
 NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
@@ -49,6 +55,7 @@ _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihoo
 
 # sums may be reordered, so that loops over values use vectors
 _function = array_function(fastmath=("contract", "reassoc"), host=False)
+_series = None  # bound by build
 
 
 @_function
@@ -87,7 +94,8 @@ def _mean(x, w):
 
 
 @_function
-def _square_deviation(x, w, m):
+def mean_square(x, w, m):
+    """Mean of (x - m)^2."""
     s, mass = 0.0, 0.0
     for j in range(x.size):
         s += w[j] * ((x[j] - m) * (x[j] - m))
@@ -109,7 +117,7 @@ def _to_logs(x, w):
 def _normal(x, w, fixed_loc, fixed_scale, numbers):
     """(loc, scale) and the log-likelihood."""
     loc = fixed_loc if fixed_loc == fixed_loc else _mean(x, w)
-    v = _square_deviation(x, w, loc)
+    v = mean_square(x, w, loc)
     scale = fixed_scale if fixed_scale == fixed_scale else math.sqrt(v)
     numbers[LOGLIK] = -numbers[MASS] * (0.5 * _LOG_2PI + math.log(scale) + 0.5 * (v / scale) / scale)
     return loc, scale
@@ -194,7 +202,7 @@ def _weibull(x, w, top, fixed, params, info, numbers):
     origin = math.log(top) if free else math.log(fixed[1])
     k, status, passes = fixed[0], OK, 1
     if not k == k:
-        k = 1.2825498301618641 / math.sqrt(_square_deviation(x, w, mean))  # pi/sqrt(6), by the spread of logs
+        k = 1.2825498301618641 / math.sqrt(mean_square(x, w, mean))  # pi/sqrt(6), by the spread of logs
         status = MAX_ITER
         while status == MAX_ITER and passes < 100:
             s0, s1, s2 = _power_sums(x, w, k, origin)
@@ -230,7 +238,7 @@ def _weibull(x, w, top, fixed, params, info, numbers):
 
 
 @_function
-def _ordered(x, w, weighted, lo, hi, rank):
+def ordered(x, w, weighted, lo, hi, rank):
     """Puts the value of that rank in its place among x[lo:hi + 1] (Hoare's selection); those before it are not larger."""
     while lo < hi:
         pivot, i, j = x[(lo + hi) // 2], lo, hi
@@ -383,10 +391,10 @@ def _student(x, w, weighted, fixed, params, info, numbers):
     """The better of two climbs, from few and from many degrees of freedom, and the normal limit."""
     n, mass = x.size, numbers[MASS]
     last = n - 1
-    middle = _ordered(x, w, weighted, 0, last, n // 2)
-    low = _ordered(x, w, weighted, 0, n // 2, n // 4)
-    high = _ordered(x, w, weighted, n // 2, last, n // 2 + n // 4)
-    spread = math.sqrt(_square_deviation(x, w, middle))
+    middle = ordered(x, w, weighted, 0, last, n // 2)
+    low = ordered(x, w, weighted, 0, n // 2, n // 4)
+    high = ordered(x, w, weighted, n // 2, last, n // 2 + n // 4)
+    spread = math.sqrt(mean_square(x, w, middle))
     unit = 0.7 * (high - low) if high > low else 0.1 * spread
     best, status = -math.inf, MAX_ITER
     b0, b1, b2 = math.nan, math.nan, math.nan
@@ -419,25 +427,39 @@ def _student(x, w, weighted, fixed, params, info, numbers):
 
 
 @_function
-def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
-    """Fits one series, which it overwrites; returns the status."""
+def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
+    """Packs a series and sets what is not known to NaN: number of values, largest value, and a status, OK where it can be fitted.
+
+    ends: between which all values must be.
+    """
     for i in range(params.size):
         params[i] = math.nan
     for i in range(info.size):
         info[i] = math.nan
     n, least, most, finite = _pack(x, w, weighted, share, numbers)
     numbers[LOGLIK], numbers[PASSES] = math.nan, 0.0
+    status = OK
     if n == 0 and not numbers[ZEROS] > 0.0:
-        return MISSING
-    if not finite:
-        return INFINITE
-    if family != NORMAL and family != STUDENT_T and n > 0 and not least > 0.0:
-        return OUTSIDE
-    if n < least_count:
-        return FEW
-    if least == most:
-        return CONSTANT
-    x, w, status = x[:n], w[:n], OK
+        status = MISSING
+    elif not finite:
+        status = INFINITE
+    elif n > 0 and not (least > ends[0] and most < ends[1]):
+        status = OUTSIDE
+    elif n < least_count:
+        status = FEW
+    elif least == most:
+        status = CONSTANT
+    return n, most, status
+
+
+@_function
+def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
+    """Fits one series, which it overwrites; returns the status."""
+    lower = -math.inf if family == NORMAL or family == STUDENT_T else 0.0
+    n, most, status = admitted(x, w, weighted, share, least_count, (lower, math.inf), params, info, numbers)
+    if status != OK:
+        return status
+    x, w = x[:n], w[:n]
     mass = numbers[MASS]
     if family == NORMAL or family == LOGNORMAL:
         logs, a, b = 0.0, fixed[0], fixed[1]
@@ -465,6 +487,71 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     return status
 
 
+@_function
+def _beta_gradient(a, b, c0, c1):
+    """Derivatives of the mean log-likelihood by a and b, and psi'(a), psi'(b), psi'(a + b)."""
+    fa, ea, _ga = fam.gamma_terms(a)
+    fb, eb, _gb = fam.gamma_terms(b)
+    fc, ec, _gc = fam.gamma_terms(a + b)
+    g0, g1 = (c0 - math.log(a / (a + b))) + fa - fc, (c1 - math.log(b / (a + b))) + fb - fc
+    return g0, g1, 1.0 / a - ea, 1.0 / b - eb, 1.0 / (a + b) - ec
+
+
+@_function
+def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
+    """f = x^(a - 1) (1 - x)^(b - 1)/B(a, b), by Newton's method on psi(a) - psi(a + b) = mean log x, and so for b.
+
+    The likelihood is concave in (a, b), and the steps, in their logarithms, are limited.
+    """
+    n, _most, status = admitted(x, w, weighted, share, least_count, (0.0, 1.0), params, info, numbers)
+    if status != OK:
+        return status
+    x, w = x[:n], w[:n]
+    mass, m = numbers[MASS], _mean(x, w)
+    v = mean_square(x, w, m)
+    c0, c1 = 0.0, 0.0
+    for j in range(n):
+        c0 += w[j] * el.log(x[j])
+        c1 += w[j] * el.log1p(-x[j])
+    c0, c1 = c0 / mass, c1 / mass
+    size = max(m * (1.0 - m) / v - 1.0, 0.1)
+    f0, f1 = fixed[0] == fixed[0], fixed[1] == fixed[1]
+    a, b = fixed[0] if f0 else m * size, fixed[1] if f1 else (1.0 - m) * size
+    passes, left = 0, 1 if f0 and f1 else 100
+    status = OK if f0 and f1 else MAX_ITER
+    while left > 0:
+        passes, left = passes + 1, left - 1
+        g0, g1, pa, pb, pc = _beta_gradient(a, b, c0, c1)
+        # information in (log a, log b), with the gradient's share, which keeps it positive far below the maximum
+        g0, g1 = a * g0, b * g1
+        h00, h01, h11 = a * a * (pa - pc), -a * b * pc, b * b * (pb - pc)
+        if g0 < 0.0:
+            h00 -= g0
+        if g1 < 0.0:
+            h11 -= g1
+        if f0:
+            g0, h00, h01 = 0.0, 1.0, 0.0
+        if f1:
+            g1, h11, h01 = 0.0, 1.0, 0.0
+        det = h00 * h11 - h01 * h01
+        s0, s1 = (g0 * h11 - g1 * h01) / det, (g1 * h00 - g0 * h01) / det
+        longest = max(abs(s0), abs(s1))
+        cut = 1.0 / longest if longest > 1.0 else 1.0
+        a, b = a * math.exp(cut * s0), b * math.exp(cut * s1)
+        if longest < 1e-11 and left > 1:
+            status, left = OK, 0
+    _g0, _g1, pa, pb, pc = _beta_gradient(a, b, c0, c1)
+    _fa, _ea, ga = fam.gamma_terms(a)
+    _fb, _eb, gb = fam.gamma_terms(b)
+    _fc, _ec, gc = fam.gamma_terms(a + b)
+    norm = (ga + gb - gc) - a * math.log(a / (a + b)) - b * math.log(b / (a + b))
+    numbers[LOGLIK] = mass * ((a - 1.0) * c0 + (b - 1.0) * c1 + norm)
+    numbers[PASSES] = passes
+    params[0], params[1] = a, b
+    info[0], info[1], info[2] = mass * (pa - pc), -mass * pc, mass * (pb - pc)
+    return status if max(a, b) < 1e15 else DEGENERATE
+
+
 # --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted
 
 
@@ -472,17 +559,18 @@ def fit_cpu(family, x, w, weighted, share, least_count, fixed, off, params, info
     for i in range(status.size):
         a, b = off[i], off[i + 1]
         ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _fit_series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
+        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
 
 
 def fit_cuda(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
     for i in range(cuda.grid(1), status.size, cuda.gridsize(1)):
         a, b = off[i], off[i + 1]
         ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _fit_series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
+        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
 
 
-def _parts(args, count):
+def parts(args, count):
+    """The arguments for about `count` shares of the series."""
     *first, off, params, info, numbers, status = args
     n = status.size
     edges = np.linspace(0, n, min(count, n) + 1).astype(np.int64)
@@ -492,9 +580,11 @@ def _parts(args, count):
     ]
 
 
-def _types(T):
+def types_of(T):
+    """Types of a fit's arguments."""
     flag, i, row = types.boolean, types.int64, T[::1]
     return [(i, row, row, flag, flag, i, row, i[::1], T[:, ::1], T[:, ::1], T[:, ::1], i[::1])]
 
 
-FIT = Kernel("distributions.fit", fit_cpu, fit_cuda, _types, dtypes=("float64",), split=_parts)
+FIT = Kernel("distributions.fit", fit_cpu, fit_cuda, types_of, dtypes=("float64",), split=parts, _series=_fit_series)
+FIT_BETA = Kernel("distributions.fit_beta", fit_cpu, fit_cuda, types_of, dtypes=("float64",), split=parts, _series=_fit_beta)
