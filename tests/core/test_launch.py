@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from numbastats._core import elementwise, launch
+from numbastats._core.errors import OutOfDeviceMemory
 
 INTERRUPT = """
 import signal, sys, time
@@ -88,6 +89,19 @@ def test_auto_leaves_host_arrays_on_the_host(monkeypatch):
     ns.stable.pdf(x[:100], np.linspace(1.1, 1.9, 100), 0.0)
     assert set(chosen) == {"cpu"}
     assert launch.choose_device("auto") == "cpu"
+
+
+def test_auto_goes_on_on_the_host_where_the_memory_of_the_gpu_does_not_suffice():
+    def run(where):
+        if where == "cuda":
+            raise OutOfDeviceMemory("no memory")
+        return where
+
+    with pytest.warns(RuntimeWarning, match="goes on on the CPU: no memory"):
+        assert launch.or_on_the_host(run, "cuda", "auto") == "cpu"
+    with pytest.raises(OutOfDeviceMemory):
+        launch.or_on_the_host(run, "cuda", "cuda")
+    assert launch.or_on_the_host(run, "cpu", None) == "cpu"
 
 
 def test_cuda_without_a_gpu_is_an_error_with_the_fix(run_python):
