@@ -62,7 +62,7 @@ def test_parts_do_not_change_results(monkeypatch, dtype):
         np.testing.assert_array_equal(a, b)
 
 
-def test_auto_leaves_host_arrays_on_the_host(monkeypatch):
+def test_auto_leaves_host_arrays_on_the_host(monkeypatch, caplog):
     """Of elementwise calls and draws only stable densities and quantiles point by point gain from the way to a GPU."""
     import numbastats as ns
 
@@ -88,7 +88,9 @@ def test_auto_leaves_host_arrays_on_the_host(monkeypatch):
     chosen.clear()
     ns.stable.pdf(x[:100], np.linspace(1.1, 1.9, 100), 0.0)
     assert set(chosen) == {"cpu"}
-    assert launch.choose_device("auto") == "cpu"
+    with caplog.at_level("DEBUG", "numbastats"):
+        assert launch.choose_device("auto") == "cpu"
+    assert "device='auto' takes the CPU: host arrays go to a GPU for" in caplog.text
 
 
 def test_auto_goes_on_on_the_host_where_the_memory_of_the_gpu_does_not_suffice():
