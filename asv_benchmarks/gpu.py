@@ -1,15 +1,22 @@
 """Check and time every CUDA kernel on a real GPU, and write what was found to GPU.md beside this file.
 
-    python asv_benchmarks/gpu.py               # needs an NVIDIA GPU and the extra cuda13 or cuda12; less than 8 minutes
-    python asv_benchmarks/gpu.py --simulate    # the same checks in Numba's simulator at tiny sizes; times and writes nothing
+    python asv_benchmarks/gpu.py               # needs an NVIDIA GPU and the extra cuda13 or cuda12; some ten minutes
+    python asv_benchmarks/gpu.py --simulate    # the same steps in Numba's simulator at tiny sizes; times and writes nothing
+
+What tells most comes first, and GPU.md is written after each step: what the machine can do (copies, double precision,
+launches, allocations, the bus); the kernels of `FIRST` at their big size on arrays that are there; whole calls with arrays on
+the device, on the host, and on all cores; other people's functions; streams; then the checks of every kernel, and the times
+of the rest.
 
 Checks: the CUDA twin of every registered kernel, for all its argument types, against the CPU twin on the same inputs, special
 values included; the public functions on host and device arrays; Philox against published words; the normal quantile against
 the reference table; the scalar functions against mpmath where it is installed. Times: every kernel that works value by value
 on arrays that fill the chip, as a share of the bandwidth that a plain copy reaches on the same device, and the same loop with
-CUDA's own functions; whole calls that take the other kernels.
+CUDA's own functions; whole calls that take the other kernels. Registers, stack frames and instructions are those of SASS.md,
+which needs no GPU (tests/ptx_gate.py).
 
-The simulator has no float32 scalars (it computes them in double), so there a kernel of both types is run in float64 only.
+In the simulator each kernel is checked with the first of its argument types, since the rooms' tests have the others. It has no
+float32 scalars (it computes them in double), so there a kernel of both types is run in float64 only.
 
 The exit status is 1 when anything disagrees. Without a GPU the script says so, writes nothing and returns 0.
 """
@@ -20,7 +27,7 @@ import argparse
 import contextlib
 import dataclasses
 import fnmatch
-import importlib
+import importlib.util
 import multiprocessing
 import os
 import pkgutil
@@ -52,7 +59,26 @@ from numbastats.scalar import loops  # noqa: E402
 REPORT = Path(__file__).with_name("GPU.md")
 CHECKED = 66 if SIMULATE else 1 << 20  # values per check; simulated: a block of 64 and a rest, 16 counters of Philox
 TIMED = 260 if SIMULATE else 1 << 26  # values per measurement, less on small devices
-STOP_TIMING = 400.0  # seconds after the start; what is then not timed is listed as such
+STOP_TIMING = 600.0  # seconds after the start; what is then not timed is listed as such
+SASS = Path(__file__).with_name("SASS.md")
+# Kernels that are timed first: values (of the largest input), threads of a block, and, where a block or a thread takes a
+# problem and not a value, how many threads these want, from (inputs, outputs).
+FIRST = {
+    "quantile.ndtri_fast": (TIMED, 256, None),
+    "random.normal_float64": (TIMED, 256, None),
+    "random.normal_float32": (TIMED, 256, None),
+    "stable.rvs_S0": (TIMED, 256, None),
+    "quantile.table_uniform_7": (TIMED, 256, None),
+    "stable.table": (TIMED, 256, None),
+    "stable.quantile": (TIMED, 256, None),
+    "mixture.scores": (TIMED // 4, 256, None),
+    "stable.points": (TIMED // 512, 64, lambda ins, outs: outs[-1].size * 64),
+    "mixture.sums": (TIMED // 16, 32, lambda ins, outs: outs[0].shape[0] * 32),
+    "mixture.prepare": (TIMED // 64, 32, lambda ins, outs: outs[-1].size),
+    "mixture.climb": (TIMED // 64, 32, lambda ins, outs: outs[0].size * 32),
+    "bayes.latent": (TIMED // 64, 64, lambda ins, outs: outs[1].size * 64),
+    "kde.cells_scatter": (TIMED // 64, 64, lambda ins, outs: ins[0].shape[1] * 64),
+}
 
 
 # --- inputs of every kernel -----------------------------------------------------------------------------------------
@@ -295,9 +321,9 @@ def on_device(kernel, inputs, outputs):
         device_array.copy_to_host(host)
 
 
-def run(kernel, staged, n):
+def run(kernel, staged, n, threads=256):
     """Launch the CUDA twin on device arrays as the library does."""
-    threads = 32 if SIMULATED else 256
+    threads = 32 if SIMULATED else threads
     launch(kernel, tuple(staged), n, device="cuda", outputs=(), threads=threads)
 
 
@@ -327,6 +353,10 @@ class Report:
         self.peers: list[tuple] = []
         self.jobs: list[tuple] = []  # (what, float type, milliseconds, note)
         self.not_timed: list[str] = []
+        self.machine: list[tuple] = []  # (what, value, unit)
+        self.limits: dict[str, float | None] = {}  # of the machine, in 10^9 bytes or instructions per second
+        self.first: list[tuple] = []  # (kernel, float type, values, problems, bytes, milliseconds)
+        self.calls: list[tuple] = []  # (name, values, milliseconds on the device, from the host, on all cores)
         self.start = time.perf_counter()
 
     def row(self, name, dtype):
@@ -378,7 +408,7 @@ def check_kernel(report, kernel):
         report.fail(f"{kernel.name}: no inputs are known for it; add them to MAKERS in {Path(__file__).name}")
         return
     for number, (dtype_name, signature) in enumerate(kernel.numba_signatures()):
-        if dtype_name not in offered(kernel):
+        if dtype_name not in offered(kernel) or (SIMULATED and number):
             continue
         label = f"{kernel.name} {dtype_name}, signature {number}"
         try:
@@ -504,8 +534,15 @@ def timed(call, rounds=7, launches=10, most=2.0):
 
 
 def fill(x, n):
-    """An array of n values on the device that repeats x."""
-    return cuda.to_device(np.resize(x, n))
+    """An array of n values on the device that repeats x, made there."""
+    x = np.ascontiguousarray(x[:n])
+    out, done = cuda.device_array(n, x.dtype), x.size
+    out[:done].copy_to_device(x)
+    while done < n:
+        more = min(done, n - done)
+        out[done : done + more].copy_to_device(out[:more])
+        done += more
+    return out
 
 
 def large_arguments(kernel, dtype_name, n):
@@ -531,7 +568,7 @@ def check_end(report, kernel, dtype_name, inputs, outs, n):
         part[3] = np.int64(part[3] + start)
     want = [np.empty(n - start, o.dtype) for o in outs]
     kernel.serial(*part, *want)
-    got = [o.copy_to_host()[start:] for o in outs]
+    got = [o[start:].copy_to_host() for o in outs]
     compare(report, f"{kernel.name} {dtype_name}, end of {n} values", kernel.name, dtype_name, got, want)
 
 
@@ -610,6 +647,124 @@ def copy_bandwidth(n):
     return None if ms is None else 2 * 8 * n / ms / 1e6
 
 
+def multiply(x, steps):
+    """Eight chains of products and sums per thread, which wait for nothing but the units of double precision."""
+    i = cuda.grid(1)
+    a = b = c = d = e = f = g = h = x[i]
+    for _ in range(steps):
+        a, b, c, d = a * 0.5 + 1.0, b * 0.5 + 2.0, c * 0.5 + 3.0, d * 0.5 + 4.0
+        e, f, g, h = e * 0.5 + 5.0, f * 0.5 + 6.0, g * 0.5 + 7.0, h * 0.5 + 8.0
+    x[i] = a + b + c + d + e + f + g + h
+
+
+def touch(*arrays):
+    """Nothing, of any number of arrays."""
+
+
+def rate_of(amount, ms):
+    """Amount per second, in units of 10^9."""
+    return None if ms is None else amount / ms / 1e6
+
+
+def machine(report, n):
+    """What the device can do: [(what, value, unit)]; `report.limits` keeps what kernels are measured by."""
+    blocks, threads, steps = (1, 32, 2) if SIMULATED else (32 * cuda.get_current_device().MULTIPROCESSOR_COUNT, 256, 4096)
+    report.limits["bandwidth"] = copy_bandwidth(n)
+    x, chains = cuda.to_device(np.ones(blocks * threads)), cuda.jit(multiply)
+    report.limits["f64"] = rate_of(8 * steps * x.size, timed(lambda: chains[blocks, threads](x, steps), launches=1))
+    report.machine += [("copy on the device", report.limits["bandwidth"], "GB/s, reads and writes")]
+    report.machine += [("double precision", report.limits["f64"], "10^9 instructions/s")]
+    if not SIMULATED:
+        device = cuda.get_current_device()
+        report.limits["issue"] = device.MULTIPROCESSOR_COUNT * 4 * 32 * device.CLOCK_RATE / 1e6
+        report.machine += [("instructions issued, at the clock that the driver states", report.limits["issue"], "10^9/s")]
+    for count in (1, 3, 12):
+        empty, arrays = cuda.jit(touch), [cuda.device_array(32, np.float64) for _ in range(count)]
+        ms = timed(lambda empty=empty, arrays=arrays: empty[1, 32](*arrays), launches=1000)
+        report.machine += [(f"launch with {count} arrays", None if ms is None else 1e3 * ms, "microseconds")]
+    size = 32 if SIMULATED else 1 << 25
+    there = cuda.device_array(size, np.float64)
+    for what, host in (("pageable", np.ones(size)), ("pinned", cuda.pinned_array(size, np.float64))):
+        up, down = timed(lambda h=host: there.copy_to_device(h)), timed(lambda h=host: there.copy_to_host(h))
+        report.machine += [(f"to the device, {what}", rate_of(host.nbytes, up), "GB/s")]
+        report.machine += [(f"to the host, {what}", rate_of(host.nbytes, down), "GB/s")]
+    ms = timed(lambda: cuda.device_array(size, np.float64))
+    report.machine += [(f"allocation of {8 * size >> 20} MiB", None if ms is None else 1e3 * ms, "microseconds")]
+
+
+def time_first(report, name, n):
+    """A kernel of `FIRST` on arrays that are on the device, launched as the library does; appended to `report.first`."""
+    values, threads, problems = FIRST[name]
+    kernel, values = REGISTRY[name], max(66, min(values, n * values // TIMED))
+    dtype_name = offered(kernel)[0]
+    signature = next(s for d, s in kernel.numba_signatures() if d == dtype_name)
+    made = large_arguments(kernel, dtype_name, values) if problems is None else None
+    if made is None:
+        inputs, outputs = arguments(maker(name), dtype_name, signature, values, edges=False)
+        staged = [_mapped(cuda.to_device, a) for a in (*inputs, *outputs)]
+    else:
+        inputs, resident, outputs = made
+        staged = [*resident, *outputs]
+    items = values if problems is None else problems(inputs, outputs)
+    ms = timed(lambda: run(kernel, staged, items, threads), launches=3)
+    moved = sum(a.size * a.dtype.itemsize for a in _flat(staged) if hasattr(a, "copy_to_host"))
+    report.first.append((name, dtype_name, values, items, moved, ms))
+
+
+def machine_code():
+    """Rows of SASS.md by (kernel, type): registers, warps, stack frame, spills, shared memory, f64, instructions."""
+    rows = {}
+    if SASS.exists():
+        for line in SASS.read_text(encoding="utf-8").splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if len(cells) == 9 and cells[2].isdigit():
+                rows[cells[0], cells[1]] = tuple(map(int, cells[2:]))
+    return rows
+
+
+def calls(n):
+    """Public calls of which "auto" has to know where they are faster: name, function of (values, options), values."""
+    few = max(16, n // 256)
+    u = datasets.probabilities(few if SIMULATED else n, np.float64)
+    mixed = dict(weights=[0.4, 0.6], centres=[0.3, 0.6], params=[2.0, 3.0], family="gamma")
+    yield "quantile.ndtri", lambda x, o: ns.quantile.ndtri(x, **o), u
+    yield "random.normal(loc)", lambda x, o: ns.random.normal(x, 1.0, rng=1, **o), u
+    yield "stable.pdf, one distribution", lambda x, o: ns.stable.pdf(x, 1.7, 0.3, **o), u
+    yield "mixture.logpdf", lambda x, o: ns.mixture.logpdf(x, **mixed, **o), u[: n // 4]
+
+
+def time_call(report, name, call, x):
+    """A public call with an array on the device, with one on the host, and on all cores."""
+    there = cuda.to_device(x)
+    ways = [(there, {}), (x, {"device": "cuda"}), (x, {"device": "cpu"})]
+    ms = [timed(lambda x=x, options=options: call(x, options), launches=2) for x, options in ways]
+    report.calls.append((name, x.size, *ms))
+
+
+def check_streams(report):
+    """Draws on a stream that does not wait for the default one, read by the quantile on the same stream without waiting."""
+    stream, n = cuda.stream(), 100 if SIMULATED else 1 << 22
+    x, z = cuda.device_array(n, np.float64), cuda.device_array(n, np.float64)
+    ns.random.uniform(0.0, 1.0, out=x, rng=1, stream=stream)
+    ns.quantile.ndtri(x, out=z, stream=stream)
+    stream.synchronize()
+    want = ns.quantile.ndtri(ns.random.uniform(0.0, 1.0, n, rng=1, device="cpu"), device="cpu")
+    if not np.allclose(z.copy_to_host(), want, rtol=1e-12, atol=1e-15):
+        report.fail("draws and quantiles on one stream: the second call has read before the first had written")
+    side = {"cupy": lambda m: m.cuda.Stream(non_blocking=True), "torch": lambda m: m.cuda.stream(m.cuda.Stream())}
+    for library, current in side.items():
+        if SIMULATED or importlib.util.find_spec(library) is None:
+            continue
+        module = importlib.import_module(library)
+        with current(module):
+            u = module.full((n,), 0.5, **({} if library == "cupy" else {"device": "cuda"}), dtype=module.float64)
+            for _ in range(20):
+                u = u * 1.0 + 0.0  # work that is under way when the kernel is launched
+            result = ns.quantile.ndtri(u + 0.25) + 0.0
+            if abs(float(result[-1]) - 0.6744897501960817) > 1e-12:
+                report.fail(f"ndtri of an array of {library} on a side stream: {float(result[-1])}")
+
+
 def size_for_device():
     """Values per measurement: 2^26, less where five arrays of doubles would not fit into half of the free memory."""
     if SIMULATED:
@@ -679,6 +834,48 @@ def speed_line(row, bandwidth):
     return "| " + " | ".join(cells) + " |"
 
 
+def first_line(row, limits, code):
+    """A kernel at its big size: its rate, and what the machine code and the bytes would allow at most."""
+    name, dtype, values, _, moved, ms = row
+    registers, warps, stack, _, _, f64, instructions = code.get((name, dtype), ("",) * 7)
+    shares = [moved / limits["bandwidth"] / 1e6 / ms]
+    if values >= TIMED // 4 and instructions != "":  # maps, whose instructions run once for each value, but for slow paths
+        shares += [values * f64 / limits["f64"] / 1e6 / ms, values * instructions / limits["issue"] / 1e6 / ms]
+    rate, shares = f"{values / ms / 1e6:.3g}", [f"{share:.0%}" for share in shares] + ["", ""]
+    cells = (name, dtype, values, f"{ms:.3f}", rate, *shares[:3], registers, warps, stack)
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def first_tables(report):
+    """What the machine can do, the kernels at their big size, and whole calls."""
+    lines = ["## The machine", "", "| what | | unit |", "|---|---|---|"]
+    lines += [f"| {what} | {cell(value)} | {unit} |" for what, value, unit in report.machine]
+    timed_ = [row for row in report.first if row[-1] is not None]
+    if timed_:
+        lines += [
+            "",
+            "## Large kernels",
+            "",
+            "On arrays that are on the device. Shares of what memory, double precision and the issue of instructions would",
+            "allow: every byte once, every instruction of the machine code once for each value (for maps only; those of slow",
+            "paths count, too).",
+            "",
+            "| kernel | type | values | ms | 10^9 values/s | memory | f64 | issue | registers | warps | stack frame |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
+            *(first_line(row, report.limits, machine_code()) for row in timed_),
+        ]
+    if report.calls and report.calls[0][-1] is not None:
+        lines += [
+            "",
+            "## Whole calls",
+            "",
+            "| call | values | array on the device, ms | array on the host, ms | all cores, ms |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [f"| {name} | {size} | " + " | ".join(f"{ms:.3f}" for ms in times) + " |" for name, size, *times in report.calls]
+    return [*lines, ""]
+
+
 def markdown(report, device, bandwidth, n):
     """GPU.md."""
     lines = [
@@ -695,6 +892,7 @@ def markdown(report, device, bandwidth, n):
         "",
         *([f"- {f}" for f in report.failures] or ["None."]),
         "",
+        *first_tables(report),
         "## Agreement",
         "",
         "Largest difference between the CUDA and the CPU twin, all argument types together; then the largest error against exact",
@@ -742,17 +940,17 @@ def register_everything():
 
 def compile_one(name, number):
     """Compile the CPU and the CUDA twin of a kernel for one signature, into the disk cache. In a process of its own."""
-    if not REGISTRY:
-        register_everything()
+    register_everything()
     kernel = REGISTRY[name]
     _, signature = kernel.numba_signatures()[number]
     kernel.serial.compile(signature)
     kernel.cuda.compile(signature)
 
 
-def compile_ahead():
-    """Compile every kernel in as many processes as there are cores: one after the other they take far more than 8 minutes."""
-    jobs = [(k.name, number) for k in REGISTRY.values() for number in range(len(k.numba_signatures()))]
+def compile_ahead(names):
+    """Compile kernels in as many processes as there are cores: one after the other they take far more than 8 minutes."""
+    kernels = [REGISTRY[name] for name in names]
+    jobs = [(k.name, number) for k in kernels for number in range(len(k.numba_signatures()))]
     jobs.sort(key=lambda job: not job[0].startswith(("mixture.", "stable.", "bayes.")))  # the largest first
     pool = ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), multiprocessing.get_context("spawn"))
     with contextlib.suppress(BrokenProcessPool), pool:  # what is not ready, or fails, is left to the check of the kernel
@@ -772,7 +970,7 @@ def check(report):
     for method, dtype_name in QUANTILE_LIMITS:
         guarded(report, check_quantile_table, method, dtype_name)
     if common.version("mpmath"):
-        for name in datasets.FUNCTIONS:
+        for name in list(datasets.FUNCTIONS)[: 4 if SIMULATED else None]:
             for dtype_name in common.FLOATS:
                 guarded(report, check_scalar_exact, name, dtype_name)
     else:
@@ -780,19 +978,29 @@ def check(report):
 
 
 def measure(report, n):
-    """All times; returns the copy bandwidth."""
-    bandwidth = copy_bandwidth(n)
+    """Times of the kernels that work value by value, and whole jobs."""
     work = [(f"{k.name} {dtype}", time_kernel, k, dtype, n) for k in REGISTRY.values() for dtype in offered(k)]
     if not SIMULATED:
         jobs = [(topic, job) for topic in TOPICS for job in getattr(topic, "GPU_JOBS", ())]
-        work += [("other normal quantiles", time_normal_quantiles, n)]
-        work += [(f"whole jobs of {topic.__name__}", job, timed) for topic, job in jobs]
+        work = [(f"whole jobs of {topic.__name__}", job, timed) for topic, job in jobs] + work
     for what, function, *arguments in work:
         if report.seconds() > STOP_TIMING:
             report.not_timed.append(what)
         else:
             guarded(report, function, *arguments)
-    return bandwidth
+
+
+def steps(n):
+    """What is done, in this order: (what, function of the report, kernels that are compiled before it)."""
+    first, others = list(FIRST), [name for name in REGISTRY if name not in FIRST]
+    yield "the machine", lambda report: guarded(report, machine, n), ()
+    yield "large kernels", lambda report: [guarded(report, time_first, name, n) for name in first], first
+    yield "whole calls", lambda report: [guarded(report, time_call, *call) for call in calls(n)], ()
+    if not SIMULATED:
+        yield "other people's functions", lambda report: guarded(report, time_normal_quantiles, n), ()
+    yield "streams", lambda report: guarded(report, check_streams), ()
+    yield "checks", check, others
+    yield "times of the other kernels", lambda report: measure(report, n), ()
 
 
 def main():
@@ -808,25 +1016,21 @@ def main():
         print(f"No GPU: {reason}. Nothing was checked, timed or written. (--simulate checks this script in the simulator.)")
         return 0
     register_everything()
-    report = Report()
-    device = device_line()
+    report, device, n = Report(), device_line(), size_for_device()
     print(f"{device}\n{len(REGISTRY)} kernels", flush=True)
-    if not SIMULATED:
-        compile_ahead()
-        print(f"compiled: {report.seconds():.0f} s", flush=True)
-    check(report)
-    print(f"checks: {report.seconds():.0f} s, {len(report.failures)} failures", flush=True)
-    n = size_for_device()
-    if not SIMULATE:
-        REPORT.write_text(markdown(report, device, None, n))  # for a machine that is taken away before the times are measured
-    bandwidth = measure(report, n)
-    text = markdown(report, device, bandwidth, n)
+    for what, step, kernels in steps(n):
+        if not SIMULATED:
+            compile_ahead(kernels)
+        step(report)
+        print(f"{what}: {report.seconds():.0f} s, {len(report.failures)} failures", flush=True)
+        text = markdown(report, device, report.limits.get("bandwidth"), n)
+        if not SIMULATE:
+            REPORT.write_text(text)  # for a machine that is taken away before the end
     kernels = {name for name, _ in report.rows}
     print(f"{len(kernels)} kernels covered, {len(report.failures)} failures, {report.seconds():.0f} s")
     if SIMULATE:
         print("simulated: nothing was timed or written")
     else:
-        REPORT.write_text(text)
         print(f"wrote {REPORT}")
     return 1 if report.failures else 0
 

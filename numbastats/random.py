@@ -14,10 +14,14 @@ out : array, optional
     Numba array on the GPU is filled there.
 device : {"auto", "cpu", "cuda"}, optional
     Where to draw.
+like : array, optional
+    An array, of whose kind the draws are and on whose device: ``normal(size=n, like=cupy.empty(0))`` gives a CuPy array that
+    never was on the host.
 workers : int or executor, optional
     Number of threads, -1 for all cores, or an object with a ``map`` method.
 
-Tensors and arrays on the GPU as parameters give draws of their kind, on their device.
+Tensors and arrays on the GPU as parameters give draws of their kind, on their device. On the GPU nothing is copied but the answer
+to whether parameters are in their range; for that alone Numba's arrays, which have no arithmetic, are copied to the host.
 
 Parameters outside of their range, such as a negative scale, raise ValueError, as in `numpy.random`; NaN gives NaN.
 
@@ -50,6 +54,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from numbastats._core.elementwise import Draws, draw
 from numbastats._core.errors import names_ours
 from numbastats._core.kernel import Kernel
+from numbastats._core.kinds import comparable
 from numbastats._core.random import Purpose, key_words, normalise_rng
 from numbastats.scalar import loops, samplers
 
@@ -102,17 +107,20 @@ def _any(condition):
 
 
 def _refuse_negative(name, value):
+    (value,) = comparable(value)
     if _any(value < 0):
-        least = value if isinstance(value, (int, float)) else value[value < 0].min()
+        least = value if isinstance(value, (int, float)) else value[value < 0].min().item()
         raise ValueError(f"{name} has the negative value {least}; use values >= 0 (NaN gives NaN)")
 
 
 def _refuse_order(names, low, high):
+    low, high = comparable(low, high)
     if _any(low > high):
         raise ValueError(f"{names[0]} is above {names[1]}; exchange them, or use {names[0]} <= {names[1]} everywhere")
 
 
 def _refuse_truncnorm(mu, sigma, lo, hi):
+    (sigma,) = comparable(sigma)
     if _any(sigma <= 0):
         raise ValueError("sigma has a value that is not positive; use values > 0 (NaN gives NaN)")
     _refuse_order(("lo", "hi"), lo, hi)
@@ -229,6 +237,7 @@ def uniform(
     device: Device | None = None,
     workers: Any = None,
     stream: Any = None,
+    like: Any = None,
 ) -> Any:
     """Uniform draws between `low` and `high`.
 
@@ -238,9 +247,10 @@ def uniform(
         Ends of the interval, broadcast against each other.
     size : int or tuple of int, optional
         Shape of the result; by default that of the parameters.
-    rng, offset, dtype, out, device, workers
+    rng, offset, dtype, out, device, workers, like
         See `numbastats.random`.
     stream : CUDA stream, optional
+        Of Numba, CuPy, torch or cuda.core, or its pointer; by default the current stream of the library that the arrays are from.
 
     Returns
     -------
@@ -263,7 +273,7 @@ def uniform(
     >>> u.shape, bool((u > 0).all() and (u < 1).all())
     ((2, 3), True)
     """
-    return draw(_UNIFORM, (low, high), size, rng, dtype, out, device, workers, stream, offset)
+    return draw(_UNIFORM, (low, high), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 @names_ours
@@ -279,6 +289,7 @@ def normal(
     device: Device | None = None,
     workers: Any = None,
     stream: Any = None,
+    like: Any = None,
 ) -> Any:
     """Normal draws by inversion.
 
@@ -286,7 +297,7 @@ def normal(
     ----------
     loc, scale : array_like of float
         Mean and standard deviation, broadcast against each other.
-    size, rng, offset, dtype, out, device, workers, stream
+    size, rng, offset, dtype, out, device, workers, stream, like
         As in `uniform`.
 
     Returns
@@ -317,7 +328,7 @@ def normal(
     >>> abs(x.mean(axis=0)).round(1)
     array([  0., 100.])
     """
-    return draw(_NORMAL, (loc, scale), size, rng, dtype, out, device, workers, stream, offset)
+    return draw(_NORMAL, (loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 @names_ours
@@ -332,6 +343,7 @@ def exponential(
     device: Device | None = None,
     workers: Any = None,
     stream: Any = None,
+    like: Any = None,
 ) -> Any:
     """Exponential draws by inversion.
 
@@ -339,7 +351,7 @@ def exponential(
     ----------
     scale : array_like of float
         Mean.
-    size, rng, offset, dtype, out, device, workers, stream
+    size, rng, offset, dtype, out, device, workers, stream, like
         As in `uniform`.
 
     Returns
@@ -361,7 +373,7 @@ def exponential(
     >>> float(ns.random.exponential(2.0, 100_000, rng=5).mean().round(1))
     2.0
     """
-    return draw(_EXPONENTIAL, (scale,), size, rng, dtype, out, device, workers, stream, offset)
+    return draw(_EXPONENTIAL, (scale,), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 @names_ours
@@ -377,6 +389,7 @@ def gamma(
     device: Device | None = None,
     workers: Any = None,
     stream: Any = None,
+    like: Any = None,
 ) -> Any:
     """Gamma draws by rejection from a squeezed normal.
 
@@ -384,7 +397,7 @@ def gamma(
     ----------
     shape, scale : array_like of float
         Shape and scale parameters, >= 0, broadcast against each other.
-    size, rng, offset, dtype, out, device, workers, stream
+    size, rng, offset, dtype, out, device, workers, stream, like
         As in `uniform`.
 
     Returns
@@ -414,11 +427,11 @@ def gamma(
     >>> float(ns.random.gamma(3.0, 2.0, 100_000, rng=5).mean().round(1))
     6.0
     """
-    return draw(_GAMMA, (shape, scale), size, rng, dtype, out, device, workers, stream, offset)
+    return draw(_GAMMA, (shape, scale), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 @names_ours
-def truncnorm(
+def truncnorm(  # noqa: PLR0913
     mu: ArrayLike,
     sigma: ArrayLike,
     lo: ArrayLike,
@@ -432,6 +445,7 @@ def truncnorm(
     device: Device | None = None,
     workers: Any = None,
     stream: Any = None,
+    like: Any = None,
 ) -> Any:
     """Draws from a normal distribution restricted to an interval, by inversion.
 
@@ -441,7 +455,7 @@ def truncnorm(
         Mean and standard deviation of the untruncated distribution.
     lo, hi : array_like of float
         Ends of the interval, in the units of `mu`; may be infinite. All four broadcast against each other.
-    size, rng, offset, dtype, out, device, workers, stream
+    size, rng, offset, dtype, out, device, workers, stream, like
         As in `uniform`.
 
     Returns
@@ -468,4 +482,4 @@ def truncnorm(
     >>> bool((x >= 8).all()), float(x.mean().round(1))
     (True, 8.1)
     """
-    return draw(_TRUNCNORM, (mu, sigma, lo, hi), size, rng, dtype, out, device, workers, stream, offset)
+    return draw(_TRUNCNORM, (mu, sigma, lo, hi), size, rng, dtype, out, device, workers, stream, offset, like)

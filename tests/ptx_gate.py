@@ -1,19 +1,26 @@
 """Compile every registered CUDA kernel to PTX with neither a GPU nor a driver, and judge the machine code.
 
-Run with an interpreter that has numba-cuda[cu13] (and nvidia-cuda-nvcc for the spill check), simulator off:
-``python tests/ptx_gate.py``. Prints one line per kernel variant and, last, a JSON summary; exit status 1 on any failure.
+    python tests/ptx_gate.py [--write] [NAME ...]
+
+Run with an interpreter that has numba-cuda[cu13] (and nvidia-cuda-nvcc for machine code), simulator off. Prints one line per
+kernel variant and, last, a JSON summary; exit status 1 on any failure. With names only the kernels that match are compiled.
 
 A float32 variant may hold no double-precision instruction unless its kernel is registered with ``f64_ok="reason"``.
 Spills are allowed only up to SPILL_BUDGET bytes per kernel, quotients and square roots of less than full precision nowhere.
+asv_benchmarks/SASS.md has what ptxas made of each kernel. A figure that is worse by more than a tenth fails until the table is
+renewed: ``--write`` does it, for the kernels that were compiled; the commit says why.
 """
 
 from __future__ import annotations
 
+import argparse
+import fnmatch
 import gc
 import importlib
 import json
 import pkgutil
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -29,6 +36,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 ARCHITECTURES = ((9, 0), (8, 0))  # the first is judged; a thread has the same registers on both
 # kernel name -> bytes of spill stores and loads that were looked at and accepted, as observed on sm_90
 SPILL_BUDGET: dict[str, int] = {}
+TABLE = Path(__file__).parents[1] / "asv_benchmarks" / "SASS.md"
+COLUMNS = ("registers", "stack frame", "spilled", "shared", "f64", "instructions")
+WORSE, WORSE_ELSEWHERE = 1.1, 1.25  # by the ptxas of the table, and by another
+# the lowest nine bits of an instruction, from sm_70 on: DMUL, DADD, DSETP, DFMA; and what fills the end of a function
+F64, NOP = {0x28, 0x29, 0x2A, 0x2B}, 0x118
 
 
 def find_ptxas():
@@ -40,19 +52,86 @@ def find_ptxas():
 
 
 def inspect(ptxas, ptx, cc):
-    """Registers and spilled bytes of a PTX text."""
-    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
-        f.write(ptx)
-        f.flush()
-        done = subprocess.run(
-            [ptxas, f"-arch=sm_{cc[0]}{cc[1]}", "-v", f.name, "-o", "/dev/null"], capture_output=True, text=True
-        )
-    report = done.stdout + done.stderr
-    if done.returncode:
-        raise RuntimeError(report)
-    registers = max(map(int, re.findall(r"Used (\d+) registers", report)), default=0)
-    spills = sum(map(int, re.findall(r"(\d+) bytes spill", report)))
-    return registers, spills
+    """What ptxas makes of a PTX text: a number for each of `COLUMNS`."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+        source.write_text(ptx)
+        command = [ptxas, f"-arch=sm_{cc[0]}{cc[1]}", "-v", source, "-o", binary]
+        done = subprocess.run(command, capture_output=True, text=True)
+        report = done.stdout + done.stderr
+        if done.returncode:
+            raise RuntimeError(report)
+        found = list(instructions(binary.read_bytes()))
+
+    def most(pattern):
+        return max(map(int, re.findall(pattern, report)), default=0)
+
+    spilled = sum(map(int, re.findall(r"(\d+) bytes spill", report)))
+    sizes = most(r"Used (\d+) registers"), most(r"(\d+) bytes stack frame"), spilled, most(r"(\d+) bytes smem")
+    return dict(zip(COLUMNS, (*sizes, sum(op in F64 for op in found), sum(op != NOP for op in found)), strict=True))
+
+
+def instructions(binary):
+    """The lowest nine bits of each instruction, of 16 bytes, in the functions of a cubin."""
+    sections, size, count, names = *struct.unpack_from("<Q", binary, 40), *struct.unpack_from("<3H", binary, 58)
+    headers = [struct.unpack_from("<IIQQQQ", binary, sections + i * size) for i in range(count)]
+    for name, _, _, _, start, length in headers:
+        at = headers[names][4] + name
+        if binary[at:].startswith(b".text."):
+            yield from (word & 0x1FF for word in struct.unpack_from(f"<{length // 8}Q", binary, start)[::2])
+
+
+def warps(registers):
+    """Warps that a multiprocessor of 64K registers holds at once, of 64 at most: its four parts give them by 256."""
+    return min(64, 4 * (16384 // (-(-max(registers, 1) * 32 // 256) * 256)))
+
+
+def read_table():
+    """{(kernel, type): figures} of SASS.md, and the ptxas that made it."""
+    if not TABLE.exists():
+        return {}, None
+    text = TABLE.read_text(encoding="utf-8")
+    rows = {}
+    for line in re.findall(r"^\| (\S+\.\S+ .*) \|$", text, re.M):
+        name, dtype, registers, _warps, *others = line.split(" | ")
+        rows[name, dtype] = dict(zip(COLUMNS, map(int, (registers, *others)), strict=True))
+    return rows, re.search(r"ptxas (\S+)", text)[1]
+
+
+def write_table(rows, version):
+    """SASS.md of these figures."""
+    lines = [
+        "# Machine code of the CUDA kernels",
+        "",
+        f"Written by `python tests/ptx_gate.py --write`: what numba-cuda and ptxas {version} make of every kernel for",
+        "sm_90, without a GPU. Of several argument types of a kernel the largest figures. Bytes of the stack frame, spills",
+        "and shared memory; warps of a multiprocessor, of 64, that the registers allow; double-precision and all instructions",
+        "of the machine code, each counted once, however often a loop runs.",
+        "",
+        "| kernel | type | registers | warps | stack frame | spilled | shared | f64 | instructions |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (name, dtype), row in sorted(rows.items()):
+        registers, *others = (row[c] for c in COLUMNS)
+        lines.append("| " + " | ".join(map(str, (name, dtype, registers, warps(registers), *others))) + " |")
+    TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def compared(found, version):
+    """What is worse than in the table."""
+    table, made_by = read_table()
+    factor = WORSE if version == made_by else WORSE_ELSEWHERE
+    worse = []
+    for key, row in found.items():
+        if key not in table:
+            worse.append(f"{' '.join(key)} is not in SASS.md: python tests/ptx_gate.py --write {key[0]}")
+            continue
+        for column, value in row.items():
+            if value > factor * table[key][column]:
+                worse.append(
+                    f"{' '.join(key)}: {column} {table[key][column]} -> {value}; if that must be, --write renews SASS.md"
+                )
+    return worse
 
 
 def recorded_libraries():
@@ -68,19 +147,26 @@ def recorded_libraries():
 
 
 def main():
-    """Compile and judge all kernels."""
+    """Compile and judge all kernels, or some."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="renew asv_benchmarks/SASS.md")
+    parser.add_argument("names", nargs="*", default=["*"], help="kernels, as patterns")
+    given = parser.parse_args()
     import numbastats
     from numbastats._core.kernel import REGISTRY
 
     for module in pkgutil.iter_modules(numbastats.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"numbastats.{module.name}")
-    ptxas = find_ptxas()
+    ptxas, version = find_ptxas(), None
+    if ptxas:
+        version = re.search(r"V([\d.]+)", subprocess.run([ptxas, "--version"], capture_output=True, text=True).stdout)[1]
+    chosen = [k for k in REGISTRY.values() if any(fnmatch.fnmatch(k.name, name) for name in given.names)]
     gc.disable()  # it walks the live objects of the compiler again and again
     libraries = recorded_libraries()
     numba.cuda.dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=ARCHITECTURES[0])
-    failures, variants, doubles, most = [], 0, {}, ("", 0)
-    for kernel in REGISTRY.values():
+    failures, variants, doubles, found = [], 0, {}, {}
+    for kernel in chosen:
         for dtype, signature in kernel.numba_signatures():
             for cc in ARCHITECTURES:
                 first = cc == ARCHITECTURES[0]
@@ -104,20 +190,19 @@ def main():
                 approximate = re.findall(r"(?:div|sqrt)\.(?:approx|full)\S*", ptx)
                 if approximate:
                     failures.append(f"{label}: {len(approximate)} {approximate[0]}, where IEEE rounding is wanted")
-                registers, spills = inspect(ptxas, ptx, cc) if ptxas and first else (0, 0)
-                if registers > most[1]:
-                    most = (label, registers)
-                if spills > SPILL_BUDGET.get(kernel.name, 0):
-                    failures.append(f"{label}: {spills} bytes spilled")
-                print(f"{label:60s} {len(ptx):7d} bytes {f64:4d} .f64 {registers:4d} registers {spills:4d} spilled")
-    summary = dict(
-        variants=variants,
-        kernels=len(REGISTRY),
-        ptxas=bool(ptxas),
-        double_in_float32=doubles,
-        most_registers=most,
-        failures=failures,
-    )
+                text = f"{label:60s} {len(ptx):7d} bytes {f64:4d} .f64"
+                if ptxas and first:
+                    row, largest = inspect(ptxas, ptx, cc), found.setdefault((kernel.name, dtype), dict.fromkeys(COLUMNS, 0))
+                    largest |= {c: max(v, largest[c]) for c, v in row.items()}
+                    if row["spilled"] > SPILL_BUDGET.get(kernel.name, 0):
+                        failures.append(f"{label}: {row['spilled']} bytes spilled")
+                    text += "".join(f" {v:5d} {c}" for c, v in row.items())
+                print(text, flush=True)
+    if given.write and found:
+        write_table(found if given.names == ["*"] else read_table()[0] | found, version)
+    elif found:
+        failures += compared(found, version)
+    summary = dict(variants=variants, kernels=len(REGISTRY), ptxas=bool(ptxas), double_in_float32=doubles, failures=failures)
     print(json.dumps(summary))
     return 1 if failures or not variants else 0
 

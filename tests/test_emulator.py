@@ -37,6 +37,63 @@ def test_faults_are_seen():
     assert "1025 threads" in found["too many threads"]
 
 
+BUDGET = {  # of calls with device arrays: launches, allocations, bytes up, bytes down of the second call, at most
+    "quantile.ndtri": (1, 1, 0, 0),
+    "quantile.ndtri numba": (1, 1, 0, 0),
+    "quantile.student_t.ppf": (1, 1, 0, 0),
+    "quantile.Recycler": (1, 1, 0, 0),
+    "stable.pdf": (1, 1, 0, 0),
+    "stable.cdf": (1, 1, 0, 0),
+    "stable.ppf": (1, 1, 0, 0),
+    "stable.rvs": (1, 1, 0, 0),
+    "stable.score": (0, 1, 1600, 400),  # on the host
+    "stable.loglik": (1, 1, 0, 8000),  # summed on the host
+    "stable.fit": (0, 0, 0, 1600),  # on the host
+    "random.normal mu": (1, 1, 0, 0),
+    "random.normal mu numba": (1, 1, 0, 0),
+    "random.normal like": (1, 1, 0, 0),
+    "random.gamma shape": (1, 3, 0, 1),  # whether a shape is negative
+    "mixture.logpdf": (1, 4, 16048, 16000),
+    "mixture.pdf": (1, 4, 16048, 16000),
+    "mixture.partial_stats": (0, 0, 0, 8000),
+    "mixture.fit": (4, 31, 18000, 9600),  # 8000 bytes of values
+    "mixture.fit_many": (5, 39, 94000, 52000),  # 38400 bytes of values
+    "kde.grid": (1, 8, 24000, 23048),  # 9600 bytes of samples, sorted on the host
+    "kde.points": (1, 9, 14000, 10800),
+}
+
+
+def test_budget_of_calls_with_device_arrays():
+    """What is copied where the data are on the device; a first call copies tables, too."""
+    done = _run("budget.py", *BUDGET)
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = json.loads(done.stdout.splitlines()[-1])
+    assert set(table) == set(BUDGET)
+    second = {name: counted[-1] for name, counted in table.items()}
+    over = {name: got for name, got in second.items() if any(a > b for a, b in zip(got, BUDGET[name], strict=False))}
+    assert not over
+
+
+def test_streams_memory_and_arrays_of_cupy():
+    done = _run("device_checks.py")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    here = [found["pointer"]]
+    for name in ("current", "draws", "out"):
+        assert found[name] == [here, 0, 0], name  # on CuPy's current stream, without waiting
+    for name, ran in found["given"].items():  # on the caller's stream, which CuPy's waits for, and it for CuPy's
+        assert ran == [[found["numba pointer"] if name == "numba" else 0x7000], 0, 2], name
+    assert found["host array"] == [0x7000]
+    assert found["bad stream"][0] == "TypeError" and "stream is a str; pass a stream of Numba, CuPy" in found["bad stream"][1]
+    assert found["values"][0] == "cupy" and max(found["values"][1:]) < 1e-15
+    assert found["negative scale"][0] == "ValueError" and "scale has the negative value -0.8" in found["negative scale"][1]
+    assert found["out of memory"][0] == "OutOfDeviceMemory" and "0.007629 MiB were asked for" in found["out of memory"][1]
+    launches, same, warned = found["auto"]
+    assert launches == 1 and same and len(warned) == 1 and "goes on on the CPU" in warned[0]
+    for name, (equal, copied) in found["fits"].items():
+        assert equal and copied <= 1.25, name  # y of the probit model is looked at twice
+
+
 def test_kernels_agree_with_their_cpu_twins():
     """Some of every kind of loop; all of them take half an hour."""
     names = ["bayes.draws", "bayes.scales_*", "elementary.recip", "kde.rows*", "random.normal_*", "search.*"]

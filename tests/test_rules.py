@@ -41,6 +41,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}
 FURNISHED = tuple(FIELD_WORDS)
 CORE_FILES = {
+    "device.py",
     "__init__.py",
     "archive.py",
     "broadcast.py",

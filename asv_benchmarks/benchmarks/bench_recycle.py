@@ -46,7 +46,7 @@ def call(frozen, kind, values, out):
     degree = 3 if dtype == np.float32 else frozen.degree
     kernel = kernels.TABLE[kind, degree].serial
     header = frozen._table.header(dtype, False)
-    arguments = (values, *header, *frozen._table.integers(degree), frozen._table.rows("uniform", degree, "cpu"), out)
+    arguments = (values, *header, *frozen._table.integers(degree), frozen._table.rows("uniform", degree), out)
     return lambda: kernel(*arguments)
 
 
@@ -366,7 +366,7 @@ PEER_CASES = {
 def _rows(kind, degree, base="uniform"):
     """Table and header of a law, in the float type of its degree."""
     frozen = two_modes() if degree == "split" else table("hyperbolic", HYPERBOLIC, base, 7 if degree == 3 else degree)
-    return frozen, frozen._table.rows(kind, degree, "cpu")
+    return frozen, frozen._table.rows(kind, degree)
 
 
 def _as_arrays(integers):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core import device as gpu
 from numbastats._core.broadcast import (
     NAME,
     as_host,
@@ -35,12 +35,11 @@ from numbastats._core.kinds import (
     kind_of,
     labelled_like,
     libraries_of,
-    settle,
     share_memory,
     to_host,
     torch_to_numpy,
 )
-from numbastats._core.launch import CUDA_COST, CUDA_FROM, GROUP, choose_device, launch, launch_all
+from numbastats._core.launch import CUDA_COST, CUDA_FROM, GROUP, choose_device, launch, launch_all, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
@@ -48,6 +47,7 @@ __all__ = ["Draws", "as_double", "deliver", "draw", "elementwise", "in_float32",
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_HOST = (np.ndarray, np.generic, float, int)
 _NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
 
 
@@ -155,8 +155,8 @@ def elementwise(  # noqa: PLR0913
     constants : callable, optional
         Maps the result dtype to trailing numbers, which are cast to it.
     extras : callable, optional
-        Maps the device ("cpu", "cuda") and the result dtype to what the kernel takes before the output as it is: tables, which
-        are copied to the GPU where they are not there yet, and integers.
+        Maps the result dtype to what the kernel takes before the output as it is: integers, and tables, of which a GPU gets a
+        copy that it keeps as long as they live.
     cost : float
         Nanoseconds per element on one core.
     outputs : int
@@ -243,16 +243,20 @@ def _of_arrays(job, call, kinds, values):
         results, flat = _results(call, kinds, values, job.outputs, shape, dtype)
     if n == 0:
         return tuple(results) if job.outputs > 1 else results[0]
-    if kind is None:
-        args = _host_inputs(call, values, shape, dtype, where, flat[0])
+    if where == "cpu":
+        _start(job, call, kernel, _host_inputs(call, values, shape, dtype, where, flat[0]), dtype, flat, n, None)
+    elif kind is None:
+
+        def run(where):
+            args = _host_inputs(call, values, shape, dtype, where, flat[0])
+            _start(job, call, kernel, args, dtype, flat, n, None if where == "cpu" else gpu.Device((), call.stream))
+
+        or_on_the_host(run, where, call.device)
     else:
-        args = _device_inputs(job, call, kinds, values, shape, dtype, flat[0])
-    if job.constants is not None:
-        args += [dtype.type(c) for c in job.constants(dtype)]
-    extra = () if job.extras is None else tuple(job.extras(where, dtype))
-    _start(job, call, kernel, args, extra, flat, n, where)
-    if kind is not None:
-        settle(kinds)
+        args, place = _device_inputs(job, kinds, values, shape, dtype), gpu.Device(kinds, call.stream)
+        if call.out is not None:
+            args = _copies_where_crossed(args, flat[0], place)
+        _start(job, call, kernel, args, dtype, flat, n, place)
     if call.out is None and kind is None and not shape:
         results = [r[()] for r in results]
     return tuple(results) if job.outputs > 1 else results[0]
@@ -276,20 +280,27 @@ def _host_inputs(call, values, shape, dtype, where, flat):
     return args if call.out is None else _copies_where_overlapping(args, flat)
 
 
-def _device_inputs(job, call, kinds, values, shape, dtype, flat):
+def _device_inputs(job, kinds, values, shape, dtype):
     """The same where an input is on a GPU; what is on the host is copied there by the launch."""
     args = []
     for v, k, name in zip(values, kinds, job.names, strict=True):
         if k.on_device:
             check_current(v, k, name)
         args.append(k.flat_input(v, name, shape, dtype) if k.on_device else flatten(v, shape, dtype))
-    settle(kinds)
     if not kinds[0].on_device and not isinstance(args[0], np.ndarray):
         args[0] = np.full(total(shape), args[0])
-    return args if call.out is None else _copies_where_crossed(args, flat, call.stream)
+    return args
 
 
-def _start(job, call, kernel, args, extra, flat, n, where):
+def _start(job, call, kernel, args, dtype, flat, n, place):
+    """Run the kernel on the host, or on the GPU in the streams of `place`."""
+    if job.constants is not None:
+        args += [dtype.type(c) for c in job.constants(dtype)]
+    extra = () if job.extras is None else job.extras(dtype)
+    if place is not None:
+        extra = [gpu.constant(e) if isinstance(e, np.ndarray) else e for e in extra]
+        place.begin()
+
     def cut(lo, hi):
         if hi - lo == n:
             return (*args, *extra)
@@ -300,14 +311,16 @@ def _start(job, call, kernel, args, extra, flat, n, where):
         cut,
         flat,
         n,
-        device=where,
+        device="cpu" if place is None else "cuda",
         workers=call.workers,
         cost=job.cost,
         outputs=range(-job.outputs, 0),
         threads=job.threads,
         per_block=job.per_block,
-        stream=call.stream,
+        stream=None if place is None else place.stream,
     )
+    if place is not None:
+        place.end()
 
 
 def _of_numbers(pick, values, constants, extras, dtype, outputs):
@@ -317,7 +330,7 @@ def _of_numbers(pick, values, constants, extras, dtype, outputs):
     if constants is not None:
         args += map(dtype.type, constants(dtype))
     if extras is not None:
-        args += extras("cpu", dtype)
+        args += extras(dtype)
     data, *results = np.empty((1 + outputs, 1), dtype)
     data[0] = first
     pick(dtype).serial(data, *args, *results)
@@ -333,17 +346,15 @@ def _copies_where_overlapping(args, out):
     return [a.copy() if isinstance(a, np.ndarray) and np.may_share_memory(a, out) else a for a in args]
 
 
-def _copies_where_crossed(args, out, stream):
+def _copies_where_crossed(args, out, place):
     """Arguments on the device, those that overlap `out` in part as copies: other threads would write what is yet to be read."""
     ends = ends_of(out)
     crossed = [share_memory(a, out) and ends_of(a) != ends for a in args]
     if not any(crossed):
         return args
-    if stream is not None:
-        cuda.synchronize()  # copies are not in a stream of the user's
+    place.wait()  # copies of Numba's arrays are on its default stream
     args = [kind_of(a).copied(a) if c else a for a, c in zip(args, crossed, strict=True)]
-    if stream is not None:
-        cuda.synchronize()
+    gpu.Device().wait()
     return args
 
 
@@ -357,9 +368,8 @@ def deliver(result, out, dtype):
     kind = kind_of(result)
     if kind.on_device:
         _check_device_out(out, kind, tuple(result.shape), dtype)
-        settle([kind])
-        kind.flat_output(out).copy_to_device(kind.flat_output(result))
-        settle([kind])
+        stream = gpu.Device([kind]).stream
+        kind.flat_output(out).copy_to_device(kind.flat_output(result), stream=stream)
     else:
         host = torch_to_numpy(out, "out") if is_torch(result) else out
         check_out(host, tuple(result.shape), dtype)
@@ -371,15 +381,14 @@ def as_double(x, stream):
     """A Numba device array as float64, which `elementwise` does not convert; anything else as it is."""
     if device_kind(x) != "numba":
         return x
-    if stream is not None:
-        cuda.synchronize()
-    return cuda.to_device(x.copy_to_host().astype(np.float64))
+    gpu.Device((), stream).wait()
+    return gpu.upload(x.copy_to_host().astype(np.float64))
 
 
 def in_float32(result, out, stream):
     """A float64 result of any kind rounded to float32, in `out` if there is one."""
     if stream is not None:
-        cuda.synchronize()  # what follows is not in that stream
+        gpu.Device((), stream).wait()  # what follows is not in that stream
     return deliver(kind_of(result).as_float32(result), out, FLOAT32)
 
 
@@ -418,43 +427,67 @@ class Draws(NamedTuple):
     refuse: Any = None  # raises for parameters without a distribution
 
 
-def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset=0):
-    """Broadcast, key, launch: the common body of every random function, a `Draws`; `offset` is the item of the first value."""
-    like = labelled_like(parameters, job.names)
-    parameters = [as_host(to_host(p, name)) for p, name in zip(parameters, job.names, strict=True)]
-    result_dtype(job.names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
+def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset=0, like=None):  # noqa: PLR0913
+    """Broadcast, key, launch: the common body of every random function, a `Draws`; `offset` is the item of the first value.
+
+    Draws are of the kind of `out`, else of `like`, else of the parameters; parameters on a GPU stay there where they are of it.
+    """
+    kinds = [kind_of(p) for p in parameters]
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
-    shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
+    if like is None and kinds.count(NUMPY) == len(kinds):
+        kind, parameters = NUMPY if out is None else kind_of(out), [as_host(p) for p in parameters]
+        shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
+    else:
+        like = labelled_like(parameters, job.names) if like is None else like
+        kind = kind_of(like if out is None else out)
+        shapes = [np.shape(p) if k is NUMPY else tuple(p.shape) for k, p in zip(kinds, parameters, strict=True)]
+        shape = size_to_shape(size, shapes, out)
+        for i, (p, k) in enumerate(zip(parameters, kinds, strict=True)):
+            if not (k is kind and k.on_device and k.takes(p, shape, dtype)):
+                parameters = [*parameters[:i], as_host(k.to_host(p, job.names[i])), *parameters[i + 1 :]]
+    result_dtype(job.names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     n = total(shape)
     if type(offset) is not int or offset:
         offset = _check_offset(offset, n, rng)
     if job.refuse is not None:
         job.refuse(*parameters)
+    if out is None and kind.on_device:
+        out = kind.empty(like, shape, dtype)
     result, flat, on_device = place_out(out, shape, dtype)
     key = key_words(normalise_rng(rng))
-    where = choose_device(device, on_device=on_device or kind_of(like).on_device)
+    where = choose_device(device, on_device=on_device)
     check_workers(workers)
     if n:
         kernel = job.kernels[NAME[dtype]] if isinstance(job.kernels, dict) else job.kernels
-        args = [flatten(p, shape, dtype) for p in parameters] + [dtype.type(0.0)] * (job.arity - len(parameters))
-        if out is not None and not on_device:
-            args = _copies_where_overlapping(args, flat)
         fixed = (*key, stream_word(job.purpose, 0 if dtype == np.float64 else 1))
-
-        kinds = [kind_of(out)]
-        settle(kinds)
+        if where == "cpu":
+            place, args = None, [flatten(p, shape, dtype) for p in parameters]
+            if out is not None:
+                args = _copies_where_overlapping(args, flat)
+        else:
+            place = gpu.Device([kind], stream)
+            args = [
+                flatten(p, shape, dtype) if isinstance(p, _HOST) else kind.flat_input(p, name, shape, dtype)
+                for p, name in zip(parameters, job.names, strict=True)
+            ]
+            if on_device:
+                args = _copies_where_crossed(args, flat, place)
+            place.begin()
+            stream = place.stream
+        args += [dtype.type(0.0)] * (job.arity - len(parameters))
         before = -offset % GROUP and min(n, -offset % GROUP)  # values before the first group of items that is drawn whole
         if before:
             _draw_head(kernel, fixed, offset, args, flat, before, where, stream)
 
         def slab(lo, hi):
             lo, hi = lo + before, hi + before
-            return (*fixed, np.int64(offset + lo), *(a[lo:hi] if isinstance(a, np.ndarray) else a for a in args))
+            return (*fixed, np.int64(offset + lo), *(a if isinstance(a, np.generic) or hi - lo == n else a[lo:hi] for a in args))
 
         if n > before:
             rest = flat[before:] if before else flat
             launch_all(kernel, slab, (rest,), n - before, device=where, workers=workers, cost=job.cost, stream=stream)
-        settle(kinds)
+        if place is not None:
+            place.end()
     if out is None and like is not None:
         return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result
@@ -478,10 +511,11 @@ def _check_offset(offset, n, rng):
 def _draw_head(kernel, fixed, offset, args, flat, count, where, stream):
     """The first values of a call that begins within a group: from the group's beginning, of which the last are kept."""
     skip = offset % GROUP
-    args = [np.concatenate([np.repeat(a[:1], skip), a[:count]]) if isinstance(a, np.ndarray) else a for a in args]
+    heads = [a if np.ndim(a) == 0 else np.asarray(to_host(a[:count], "a parameter")) for a in args]
+    args = [a if np.ndim(a) == 0 else np.concatenate([np.repeat(a[:1], skip), a]) for a in heads]
     head = np.empty(skip + count, flat.dtype)
     launch(kernel, (*fixed, np.int64(offset - skip), *args, head), head.size, device=where, workers=1, stream=stream)
     if isinstance(flat, np.ndarray):
         flat[:count] = head[skip:]
     else:
-        flat[:count].copy_to_device(head[skip:])
+        flat[:count].copy_to_device(np.ascontiguousarray(head[skip:]), stream=stream or 0)

@@ -49,6 +49,10 @@ class DeviceNotAvailable(RuntimeError):
     """The device asked for does not exist on this machine."""
 
 
+class OutOfDeviceMemory(MemoryError):
+    """The memory of a GPU does not suffice; the message says how much was wanted and how much is free."""
+
+
 class NotFittedError(ValueError, AttributeError):
     """An estimator was asked for a result before `fit`; of the same bases as scikit-learn's error of that name."""
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 from numba import cuda
 
 from numbastats import config
+from numbastats._core import device as gpu
 from numbastats._core.checks import choice
-from numbastats._core.errors import DeviceNotAvailable
+from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
 from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
 
-__all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "pairwise_sum"]
+__all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "or_on_the_host", "pairwise_sum"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
 CUDA_COST = 1000.0  # nanoseconds per element of one core from which a host array's way to the GPU and back may pay: stable
@@ -20,6 +23,12 @@ CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where resu
 GROUP = 128  # a multiple of the groups and blocks of items that kernels of random numbers draw together
 SLAB = 64 * CHUNK  # elements per task handed to an executor
 SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
+_log = logging.getLogger("numbastats")
+_GAINS = "of this call are worth the way to it and back"
+_LOSES = (
+    "go to a GPU for stable densities and quantiles point by point, fits of thousands of data sets and the largest probit models "
+    "alone; device='cuda', or arrays that are there, take it for the others"
+)
 LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once
 
 
@@ -46,7 +55,10 @@ def choose_device(device, *, on_device=False, pays=False) -> str:
             "driver and numba-cuda: pip install 'numba-cuda[cu13]' (or cu12). `python -m numbastats` shows what is found."
         )
     if wish == "auto":
-        return "cuda" if pays and real_gpu() else "cpu"
+        if not real_gpu():
+            return "cpu"
+        _log.debug("device='auto' takes the %s: host arrays %s", *(("GPU", _GAINS) if pays else ("CPU", _LOSES)))
+        return "cuda" if pays else "cpu"
     return wish
 
 
@@ -77,7 +89,7 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
     per_block : bool
         Whether a CUDA block, not a thread, takes an item.
     stream : optional
-        CUDA stream.
+        Numba's stream, as `Device` has it.
     """
     if device == "cpu":
         count = worker_count(workers)
@@ -90,10 +102,11 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
                 twin(*args, **options)
         return
     written = {i % len(args) for i in outputs}
+    stream = stream or 0
     staged, back = [], []
     for i, a in enumerate(args):
         if isinstance(a, np.ndarray):
-            on_device = cuda.device_array(a.shape, a.dtype) if i in written else cuda.to_device(a)
+            on_device = gpu.empty(a.shape, a.dtype, stream) if i in written else gpu.upload(a, stream)
             if i in written:
                 back.append((on_device, a))
             staged.append(on_device)
@@ -102,14 +115,22 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
     blocks, threads = _geometry(n, threads)
     if per_block and not SIMULATED:
         blocks *= threads
-    configured = kernel.cuda[blocks, threads] if stream is None else kernel.cuda[blocks, threads, stream]
-    if stream is not None:
-        cuda.synchronize()  # copies to the device, also those of tables, are not in a stream of the user's
-    configured(*staged)
-    if back and stream is not None:
-        cuda.synchronize()  # copies do not wait for a stream of the user's
+    kernel.cuda[blocks, threads, stream](*staged)
     for on_device, host in back:
-        on_device.copy_to_host(host)
+        on_device.copy_to_host(host, stream=stream)
+    if back and stream:
+        stream.synchronize()
+
+
+def or_on_the_host(run, where, wish):
+    """``run(where)``; on the host, with one warning, where "auto" has chosen a GPU whose memory does not suffice."""
+    if where != "cuda" or (config.get("device") if wish is None else wish) != "auto":
+        return run(where)
+    try:
+        return run(where)
+    except OutOfDeviceMemory as error:
+        warn(f"device='auto' goes on on the CPU: {error}", RuntimeWarning)
+    return run("cpu")
 
 
 def _run_slab(job):

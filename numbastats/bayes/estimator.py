@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.estimator import Estimator, not_fitted
-from numbastats._core.launch import choose_device
+from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import Table
@@ -156,7 +156,8 @@ class _Regression(Estimator):
         again = reader.streamed and storage in ("float64", "float32") and tall
         X = source if again else source.load()
         device = "cpu" if self.response == "gaussian" else device  # whose sums are made once
-        return Rows(X, device, self.workers, *source.code, response=self.response, facts=found.facts)
+        rows = lambda where: Rows(X, where, self.workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
+        return or_on_the_host(rows, device, self.device)
 
     def _chains(self, rows, unit):
         """The chains at their start; scales of the prior are in this unit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+from numbastats._core import device as gpu
 from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
@@ -63,9 +64,7 @@ class Rows:
         self.response, self.facts = response, np.ones((3, 1)) if facts is None else facts
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         if device == "cuda" and self._whole is not None:
-            from numba import cuda
-
-            self._whole, self._facts = cuda.to_device(X), cuda.to_device(self.facts)
+            self._whole, self._facts = gpu.upload(X), gpu.upload(self.facts)
 
     def _parts(self):
         """Yield first row number and rows as floats, whole chunks at a time."""

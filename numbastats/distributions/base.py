@@ -231,13 +231,14 @@ class Family:
         first = np.cumsum([0, *(len(rows) for rows, _ in parts)])[:-1]
         header = np.array([numbers for _, numbers in parts]).reshape(-1, 6) + first[:, None] * [0, 0, 0, 0, 1, 1]
         header = header[index]
-        table = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros((0, SIDE_COLUMNS))
+        tables = [rows for rows, _ in parts] or [np.zeros((0, SIDE_COLUMNS))]
+        table = tables[0] if len(tables) == 1 else np.concatenate(tables)  # of one distribution it stays on a GPU
         wide = dtype == np.float32 and not _fits_float32(table)
         result = elementwise(
             lambda d: kernels.DISTRIBUTION,
             ("x", *["the parameters"] * 6),
             (as_double(x, stream) if wide else x, *(header[..., i][()] for i in range(6))),
-            extras=lambda where, d: (np.int64(upper), table.astype(d)),
+            extras=lambda d: (np.int64(upper), table.astype(d, copy=False)),
             out=None if wide else out,
             dtype=np.dtype(np.float64) if wide else dtype,
             device=device,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from numbastats._core.device import constant
 from numbastats._core.launch import launch
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import sorting as loops
@@ -240,6 +241,9 @@ class PointList:
         else:
             kernel, cost = K.EXHAUSTIVE[self.kernels], float(n)
             most = 100 + (2 + 0.5 * d) * n
+
+        if device == "cuda":  # copied there by the first call, for those that come
+            lists = tuple(map(constant, lists))
 
         def slab(a, b):
             launch(kernel, (y[a:b], *lists, self.ball, out[a:b]), len(y), device=device, workers=workers, cost=cost, threads=64)

@@ -7,8 +7,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core import device as gpu
 from numbastats._core.errors import warn
 from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
@@ -100,7 +100,8 @@ def run_rows(task, power):
         launch(finish, (task.geometry(), state, task.out), lines, threads=64, **task.options())
         return
     tasks = BLOCKS if on_gpu else G.TASKS if worker_count(task.workers) > 1 else 1
-    scratch = _aligned((min(tasks, lines), (length + G.PAD) * K.STRIDE[power]))
+    size = min(tasks, lines), (length + G.PAD) * K.STRIDE[power]
+    scratch = gpu.zeros(size, np.int64) if on_gpu else _aligned(size)
     most = (3.0 * length + 4.0 * grid.load(lists)) * (power + 1)
     task.by_rows(K.ROWS[power], most, (scratch,), items=lines * (64 if on_gpu else 1))
 
@@ -110,7 +111,7 @@ def accumulate(grid, lists, power, geometry, lines, device, workers):
     size, kernel = grid.state_size(power), K.ACCUMULATE["c" if grid.method == "rows-c" else power]
     arrays, line = (lists.u, lists.w, lists.lam2), len(grid.order) == 1
     if device == "cuda":
-        state = cuda.to_device(np.zeros((lines, size), np.int64))
+        state = gpu.zeros((lines, size), np.int64)
         if geometry["first_row"]:
             raise ValueError("the atomic design has no slabs; use CUDA_DESIGN = 'rows'")
         args = (*arrays, lists.starts, geometry, state)
@@ -151,17 +152,18 @@ def run_cells(task, power):
 
 
 def scatter_cells(footprint, lists, device, workers):
-    """Rows of cells per band, and the state of the bands: values in the ring, third differences inside it."""
+    """Rows of cells per band, and the state of the bands, on the device: values in the ring, third differences inside it."""
     threads, rows, pad = worker_count(workers), int(footprint.cells[0]), int(footprint.pad[0])
     bands = 1 if device == "cuda" or threads == 1 else min(4 * threads, rows // (2 * pad) + 1)
     band = -(-rows // bands)
-    state = np.zeros((bands, 2, (band + 2 * pad) * footprint.pitch + 2), np.int64)
+    size = bands, 2, (band + 2 * pad) * footprint.pitch + 2
     args = (lists.u, lists.starts, footprint.ring, footprint.offsets, footprint.inner)
     if device == "cuda":
-        on_device = cuda.to_device(state)
-        args += (footprint.record(band), on_device)
+        state = gpu.zeros(size, np.int64)
+        args += (footprint.record(band), state)
         launch(K.CELLS_SCATTER, args, lists.kept * 64, device=device, outputs=(), threads=64)
-        return band, on_device.copy_to_host()
+        return band, state
+    state = np.zeros(size, np.int64)
     width = int(footprint.cells[1])
     cost = (20.0 * lists.kept + 100.0 * rows * width) / rows
     most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists.starts[::width]).max() + 3.0 * footprint.inner.size * width

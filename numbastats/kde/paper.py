@@ -6,8 +6,8 @@ Kept for comparison and reached through ``method=``; "skde-row" is also what "au
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core import device as gpu
 from numbastats._core.launch import launch
 from numbastats.kde import kernels as K
 from numbastats.kde.slabs import in_slabs
@@ -36,7 +36,7 @@ def run_direct(task, power):
         return
 
     def share(a, b):  # one row: the same sums in the same order
-        launch(K.DIRECT, (*task.samples, np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
+        launch(K.DIRECT, (*task.samples[:3], np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
 
     in_slabs(share, task.kept, most, 1)
 
@@ -48,14 +48,15 @@ def run_boxes(task, power):
 
 def run_atomic(task, power):
     """Thread per sample, with atomic additions."""
-    grid, out, kept, samples, geometry = task.grid, task.out, task.kept, task.samples, task.geometry()
+    grid, out, kept, geometry = task.grid, task.out, task.kept, task.geometry()
+    *samples, starts = task.samples
     on_gpu = task.device == "cuda"
     out[...] = 0.0
-    target = cuda.to_device(out) if on_gpu else out
+    target = gpu.zeros(out.shape, out.dtype) if on_gpu else out
 
     def slab(a, b):
         some = [v if b - a == kept or v.size == 1 else np.ascontiguousarray(v[..., a:b]) for v in samples]
-        args = (*some, task.lists.starts, geometry, target)
+        args = (*some, starts, geometry, target)
         launch(K.DIRECT_ATOMIC, args, kept, device=task.device, workers=task.workers, cost=100.0, outputs=(), threads=64)
 
     boxes = np.minimum(2 * grid.half + 1, grid.length[grid.order])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numbastats._core.broadcast import lent
+from numbastats._core.device import constant
 from numbastats._core.launch import launch
 from numbastats._core.parallel import parallel_region, worker_count
 
@@ -63,8 +64,9 @@ class Task:
 
     @property
     def samples(self):
-        """Coordinates, weights, squared scales."""
-        return self.lists.u, self.lists.w, self.lists.lam2
+        """Coordinates, weights, squared scales, first samples of the lines or cells; on a GPU copied there once."""
+        lists = self.lists.u, self.lists.w, self.lists.lam2, self.lists.starts
+        return lists if self.device == "cpu" else tuple(map(constant, lists))
 
     @property
     def kept(self):
@@ -90,10 +92,11 @@ class Task:
         """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
         lines, host = len(self.out), self.device == "cpu"
         options = dict(device=self.device, workers=self.workers, cost=self.cost if cost is None else cost, threads=64)
+        samples = self.samples
 
         def slab(a, b):
             own = [v[: b - a] if host else v for v in scratch]
-            args = (*self.samples, self.lists.starts, self.geometry(a), *own, self.out[a:b])
+            args = (*samples, self.geometry(a), *own, self.out[a:b])
             launch(kernel, args, lines if items is None else items, **options)
 
         in_slabs(slab, lines, most if host else 0, self.workers)

@@ -9,8 +9,8 @@ import types
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core import device as gpu
 from numbastats._core import launch
 from numbastats._core.kernel import SIMULATED
 from numbastats._core.parallel import in_threads, worker_count
@@ -46,11 +46,12 @@ _BEYOND = (
 # --- one number of components of a chunk of data sets -----------------------------------------------------------------------
 
 
-def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
+def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, zeroed=()):
     """Launch over n problems of so many CUDA threads each; returns the arguments, on CUDA as they are on the device.
 
-    The host arrays at the places `written` are written. A problem takes `cost` ns of one CPU core, `most` at worst. On the CPU
-    long work is done in pieces, between which Ctrl-C is answered, also where this runs in a thread of the caller's.
+    The host arrays at the places `written` are written; those at the places `zeroed` are zeros before. A problem takes `cost`
+    ns of one CPU core, `most` at worst. On the CPU long work is done in pieces, between which Ctrl-C is answered, also where
+    this runs in a thread of the caller's.
     """
     if options.device == "cpu" and n * (most or cost) <= PIECE:
         launch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
@@ -66,7 +67,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None):
         pieces = max(8 * threads, math.ceil(n * (most or cost) / PIECE))
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return args
-    staged = [_staged(a) for a in args]
+    staged = [gpu.zeros(a.shape, a.dtype) if i in zeroed else _staged(a) for i, a in enumerate(args)]
     launch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
     for i in written:
         staged[i].copy_to_host(args[i])
@@ -77,7 +78,7 @@ def _staged(a):
     """The argument with its arrays on the device."""
     if isinstance(a, tuple):
         return type(a)(*map(_staged, a))
-    return cuda.to_device(a) if isinstance(a, np.ndarray) else a
+    return gpu.upload(a) if isinstance(a, np.ndarray) else a
 
 
 @dataclasses.dataclass
@@ -119,14 +120,17 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
-    t1, t2 = spaced(np.empty(n)), spaced(np.empty(n))
+    fresh = (lambda size: spaced(np.empty(size))) if options.device == "cpu" else (lambda size: gpu.empty(size, np.float64))
+    weights = w if options.device == "cpu" else gpu.upload(w)
+    t1, t2 = fresh(n), fresh(n)
     whole = cell[-1] == n  # every cell is an observation
-    u1, u2, uw = (t1, t2, w) if whole else (spaced(np.empty(cell[-1])) for _ in range(3))
-    sets, cells = Series(t1, t2, w, off), Series(u1, u2, uw, cell)
-    q, info = np.empty((3, max(cell[-1], 64))), np.zeros(D, STATISTICS)
+    u1, u2, uw = (t1, t2, weights) if whole else (fresh(cell[-1]) for _ in range(3))
+    sets, cells = Series(t1, t2, weights, off), Series(u1, u2, uw, cell)
+    size, info = max(cell[-1], 64), np.zeros(D, STATISTICS)
+    q = np.empty((3, size)) if options.device == "cpu" else gpu.empty((3, size), np.float64)
     if D:
         args = [y, data.power[lo:hi], m, family.base, sets, cells, q, info]
-        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), threads=1, cost=10.0 * n / D)
+        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), threads=1, cost=10.0 * n / D, zeroed=(7,))
     if data.counts is not None:
         info["count"] = data.counts[lo:hi]
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
@@ -241,7 +245,8 @@ def advance(kernel, args, options, cost, most=None):
     n = hess.shape[1]
     blocks = 1 if options.device == "cpu" else min(state.size, 4 if SIMULATED else 4096)
     work = np.zeros((blocks, c.VECTOR_ROWS, n)), np.zeros((blocks, 2, n, n)), np.zeros((blocks, NSUM))
-    run(kernel, [*inputs, *work, state, points, hess], state.size, options, (7, 8, 9), cost=cost, most=most)
+    args = [*inputs, *work, state, points, hess]
+    run(kernel, args, state.size, options, (7, 8, 9), cost=cost, most=most, zeroed=(4, 5, 6))
 
 
 def climb(p, info, owner, points, options):
@@ -309,7 +314,7 @@ def chunk_sums(x, y, w, P, level, hessian, options):
     """Sums of one pass by chunks, combined in fixed order."""
     K = P.shape[1]
     parts = np.zeros((max(1, -(-x.size // CHUNK)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
-    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * CHUNK)
+    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * CHUNK, zeroed=(6,))
     return pairwise_sum(parts)
 
 

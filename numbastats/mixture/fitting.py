@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
 from numbastats._core.errors import names_ours
+from numbastats._core.launch import or_on_the_host
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
@@ -196,9 +197,15 @@ def fit_many(  # noqa: PLR0913
     for_latent(family, options)
     where = given_device(device, values.count, candidates, MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K)
     given = explicit_starts(init_params, values.count, candidates, family.rows)
-    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), device=where, workers=threads)
-    job = engine.Job(family, candidates, per_set, options, bool(se), bool(cov), keep_starts or method == "bulkem", dataset_index)
-    parts, done = engine.run_chunks(job, values, given, pool, callback)
+    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads)
+    kept = keep_starts or method == "bulkem"
+
+    def run(where):
+        placed = dataclasses.replace(options, device=where)
+        job = engine.Job(family, candidates, per_set, placed, bool(se), bool(cov), kept, dataset_index)
+        return engine.run_chunks(job, values, given, pool, callback)
+
+    parts, done = or_on_the_host(run, where, device)
     return MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)
 
 

@@ -170,8 +170,8 @@ def evaluate(table: QuantileTable, kind, names, values, header, options, cost):
     def degree(dtype):
         return 3 if dtype == np.float32 else 7 if signed else table.degree
 
-    def extras(where, dtype):
-        return (*header, *integers(degree(dtype)), table.rows("signed" if signed else "uniform", degree(dtype), where))
+    def extras(dtype):
+        return (*header, *integers(degree(dtype)), table.rows("signed" if signed else "uniform", degree(dtype)))
 
     split = table.split and not signed
     pick = functools.partial(_kernel, kind, "split" if split else degree)

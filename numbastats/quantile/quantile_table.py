@@ -23,7 +23,7 @@ _ROUGH = 2.0 * 2.0**-24  # relative error of a float32 table beyond which float3
 
 @dataclasses.dataclass(eq=False)
 class Rows:
-    """Rows for one way to address a table. Those of float32, of degree 3, and copies on a device are made on first use.
+    """Rows for one way to address a table. Those of float32, of degree 3, are made on first use.
 
     Tables that differ in their parameters' shape or in their base share them.
     """
@@ -31,19 +31,6 @@ class Rows:
     double: np.ndarray
     single: np.ndarray | None = None
     error: float | None = None  # of the float32 rows; None as long as it is not known
-    copies: dict = dataclasses.field(default_factory=dict)  # on a device, by whether they are of float32
-
-    def __getstate__(self):
-        """For pickling: without arrays on a device."""
-        return self.__dict__ | {"copies": {}}
-
-    def copy_of(self, single):
-        """Rows on the device."""
-        if single not in self.copies:
-            from numba import cuda
-
-            self.copies[single] = cuda.to_device(self.single if single else self.double)
-        return self.copies[single]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,14 +88,12 @@ class QuantileTable:
         """Rows of a zone."""
         return (self.octaves32 if degree == 3 else self.octaves) << self.row_bits(degree)
 
-    def rows(self, kind, degree, where="cpu"):
-        """Rows on the CPU or, once copied, on the device."""
+    def rows(self, kind, degree):
+        """Rows of float64 or, of degree 3, float32."""
         rows = self.signed if kind == "signed" else self.uniform
         if degree == 3 and rows.single is None:
             self.make_single(kind)
-        if where == "cpu":
-            return rows.single if degree == 3 else rows.double
-        return rows.copy_of(degree == 3)
+        return rows.single if degree == 3 else rows.double
 
     def joined(self, kind, tables, dtype=np.float64):
         """Rows of all sets as one array, shifted to their location; NaN for a set without a table."""

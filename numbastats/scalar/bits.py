@@ -312,6 +312,22 @@ def at(typingctx, a, i):
 set_plain(at, lambda a, i: a[i] if getattr(a, "ndim", 0) else a)
 
 
+@intrinsic
+def at2(typingctx, a, i, j):
+    """``a[i, j]`` without negative indices and checks, which are most of the instructions of a sum over a matrix on a GPU."""
+
+    def codegen(context, builder, sig, args):
+        array = arrayobj.make_array(a)(context, builder, args[0])
+        indices = [context.cast(builder, v, t, types.intp) for v, t in zip(args[1:], sig.args[1:], strict=True)]
+        pointer = cgutils.get_item_pointer(context, builder, a, array, indices, wraparound=False)
+        return arrayobj.load_item(context, builder, a, pointer)
+
+    return a.dtype(a, i, j), codegen
+
+
+set_plain(at2, lambda a, i, j: a[i, j])
+
+
 @intrinsic(prefer_literal=True)
 def buffer(typingctx, n, dtype):
     """An uninitialised array of n numbers, n a constant, on the stack of a CPU loop; it must not be returned.

@@ -124,7 +124,7 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
         ("x", "loc", "scale"),
         (x, loc, scale),
         lambda d: (code,),
-        extras=lambda where, d: tables,
+        extras=lambda d: tables,
         cost=12.0,
         **{**options, "dtype": dtype},
     )
@@ -142,7 +142,7 @@ def _points(pick, want, values, options):
         ARGUMENTS,
         values,
         lambda d: (want,),
-        extras=lambda where, d: (np.empty(0, d),) * 5,  # one value and no estimates
+        extras=lambda d: (np.empty(0, d),) * 5,  # one value and no estimates
         cost=3_000.0,
         threads=kernels.LANES,
         per_block=True,
@@ -240,7 +240,7 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
             ("p", "loc", "scale"),
             (p, loc, scale),
             lambda d: (float(upper),),
-            extras=lambda where, d: tables,
+            extras=lambda d: tables,
             cost=100.0,
             **{**options, "dtype": dtype},
         )

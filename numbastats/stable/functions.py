@@ -474,6 +474,7 @@ def rvs(  # noqa: PLR0913
     device: str | None = None,
     workers: Any = None,
     stream: Any = None,
+    like: Any = None,
 ) -> Any:
     """Draws from stable distributions.
 
@@ -485,6 +486,8 @@ def rvs(  # noqa: PLR0913
         Source of the key; see `numbastats.random`.
     offset : int, optional
         Index of the first value in the stream of the key, for blocks of one array; see `numbastats.random`.
+    like : array, optional
+        An array, of whose kind the draws are and on whose device.
 
     Returns
     -------
@@ -517,7 +520,7 @@ def rvs(  # noqa: PLR0913
     is_s1(param)
     arrays = any(np.size(v) != 1 for v in (alpha, beta, loc, scale))
     job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
-    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream, offset)
+    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 def convert(

@@ -32,7 +32,7 @@ class Table:
         tail), cells per unit, first cell, number of cells, first panel, number of panels.
     cells : int64 array (cells, 1)
         Panel at the start of every cell.
-    panels : array (3, panels, 4 + DEGREE)
+    panels : tuple of three arrays (panels, 4 + DEGREE)
         For log pdf, log cdf, log sf: middle, reciprocal half width, value at the start, monomial coefficients.
     certificate : float
         Largest difference at the check points, of logarithms; relative to 1 + |logarithm|/100.
@@ -42,14 +42,14 @@ class Table:
 
     info: np.ndarray
     cells: np.ndarray
-    panels: np.ndarray
+    panels: tuple[np.ndarray, np.ndarray, np.ndarray]
     certificate: float
     centred: bool
 
     @property
     def nbytes(self):
         """Bytes held."""
-        return self.info.nbytes + self.cells.nbytes + self.panels.nbytes
+        return self.info.nbytes + self.cells.nbytes + sum(rows.nbytes for rows in self.panels)
 
 
 @functools.lru_cache(maxsize=16)
@@ -65,7 +65,7 @@ def table(a, b):
         make(a, b, x, f, marches, spans, rows, progress, info, cells, panels)
         count, _, _, certificate, size, places = progress[0].item()
         if size:
-            return Table(info, cells[: int(places)].copy(), panels[:, : int(size)].copy(), certificate, centred)
+            return Table(info, cells[: int(places)].copy(), tuple(p[: int(size)].copy() for p in panels), certificate, centred)
         _fill(a, b, centred, x[: int(count)], f)
 
 

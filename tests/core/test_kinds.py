@@ -10,7 +10,7 @@ import pytest
 from numba import cuda
 
 import numbastats as ns
-from numbastats._core import kinds, launch
+from numbastats._core import device, kinds, launch
 
 
 def _library(monkeypatch, name, events, device=0):
@@ -55,41 +55,46 @@ def _library(monkeypatch, name, events, device=0):
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """Events of a GPU that is not there: launches, and waiting for all that is under way."""
+    """Events of a GPU that is not there."""
     events, original = [], launch.launch
-    monkeypatch.setattr(cuda, "as_cuda_array", lambda x: cuda.to_device(x.values), raising=False)
-    monkeypatch.setattr(cuda, "synchronize", lambda: events.append("wait"))
+    monkeypatch.setattr(cuda, "as_cuda_array", lambda x, sync: cuda.to_device(x.values), raising=False)
     monkeypatch.setattr(launch, "launch", lambda *args, **options: events.append("launch") or original(*args, **options))
     return events
 
 
-@pytest.mark.parametrize("name", ["cupy", "torch"])
-def test_kernels_wait_for_the_streams_of_other_libraries(monkeypatch, gpu, name):
-    """These need not wait for the kernels' stream, nor it for them: arrays were read before they were written."""
-    ndarray = _library(monkeypatch, name, gpu)
-    for call in (
-        lambda x: ns.quantile.ndtri(x),
-        lambda x: ns.quantile.ndtri(x, out=ndarray(np.empty(3))),
-        lambda x: ns.random.normal(0.0, 1.0, out=x, rng=1),
-    ):
-        gpu.clear()
-        assert type(call(ndarray([0.2, 0.5, 0.7]))) is ndarray
-        at = gpu.index("launch")
-        assert gpu[at - 1] == gpu[at + 1] == "wait" and name not in gpu[at:]
+def test_the_current_streams_of_other_libraries(monkeypatch):
+    """What a call does with them is in tests/test_emulator.py."""
+    cupy, torch = types.ModuleType("cupy"), types.ModuleType("torch")
+    cupy.cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(ptr=0x51))
+    torch.cuda = types.SimpleNamespace(current_stream=lambda: types.SimpleNamespace(cuda_stream=0x52))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert (kinds.cupy.current_stream(), kinds.torch.on_gpu.current_stream(), kinds.numba_device.current_stream()) == (
+        0x51,
+        0x52,
+        0,
+    )
 
 
-def test_copies_are_there_before_a_kernel_on_a_stream_of_the_users(gpu):
-    ns.quantile.ndtri(np.array([0.2, 0.5]), device="cuda", stream=cuda.stream())
-    assert gpu == ["launch", "wait", "wait"]  # before the kernel, and before the result is copied back
+def test_tables_are_copied_to_the_device_once_and_live_as_long_as_on_the_host():
+    table = np.arange(5.0)
+    there = device.constant(table)
+    assert device.constant(table) is there and device.constant(table.copy()) is not there
+    before = len(device._constants)
+    np.testing.assert_array_equal(there.copy_to_host(), table)
+    del table
+    assert len(device._constants) == before - 1
+
+
+def test_zeros_on_the_device():
+    np.testing.assert_array_equal(device.zeros((2, 3), np.float64).copy_to_host(), np.zeros((2, 3)))
+    assert device.zeros((0, 3), np.int64).shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", ["cupy", "torch"])
 def test_arrays_of_another_gpu_are_refused(monkeypatch, gpu, name):
     """Kernels got addresses of another GPU's memory."""
-    current = types.SimpleNamespace(id=0, MULTIPROCESSOR_COUNT=4)
     monkeypatch.setattr(kinds, "SIMULATED", False)
-    monkeypatch.setattr(launch, "SIMULATED", False)
-    monkeypatch.setattr(cuda, "get_current_device", lambda: current, raising=False)
     ndarray = _library(monkeypatch, name, gpu, device=1)
     with pytest.raises(ValueError, match=r"u lives on GPU 1, and kernels run on GPU 0.*numba.cuda.gpus\[1\]"):
         ns.quantile.ndtri(ndarray([0.2, 0.5]))
@@ -104,3 +109,12 @@ def test_device_arrays_of_unknown_libraries_are_refused(monkeypatch):
     for call in (ns.quantile.ndtri, lambda x: ns.random.normal(x), lambda x: ns.random.normal(out=x)):
         with pytest.raises(TypeError, match=r"a jaxlib.*ndarray lives on the GPU.*cupy.asarray\(x\)"):
             call(array)
+
+
+def test_device_arrays_that_speak_dlpack_alone_are_refused():
+    class Array:
+        def __dlpack_device__(self):
+            return 2, 0
+
+    with pytest.raises(TypeError, match=r"Array lives on the GPU.*cupy.from_dlpack\(x\)"):
+        ns.quantile.ndtri(Array())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from numbastats._core import elementwise, launch
+from numbastats._core.errors import OutOfDeviceMemory
 
 INTERRUPT = """
 import signal, sys, time
@@ -61,7 +62,7 @@ def test_parts_do_not_change_results(monkeypatch, dtype):
         np.testing.assert_array_equal(a, b)
 
 
-def test_auto_leaves_host_arrays_on_the_host(monkeypatch):
+def test_auto_leaves_host_arrays_on_the_host(monkeypatch, caplog):
     """Of elementwise calls and draws only stable densities and quantiles point by point gain from the way to a GPU."""
     import numbastats as ns
 
@@ -87,7 +88,22 @@ def test_auto_leaves_host_arrays_on_the_host(monkeypatch):
     chosen.clear()
     ns.stable.pdf(x[:100], np.linspace(1.1, 1.9, 100), 0.0)
     assert set(chosen) == {"cpu"}
-    assert launch.choose_device("auto") == "cpu"
+    with caplog.at_level("DEBUG", "numbastats"):
+        assert launch.choose_device("auto") == "cpu"
+    assert "device='auto' takes the CPU: host arrays go to a GPU for" in caplog.text
+
+
+def test_auto_goes_on_on_the_host_where_the_memory_of_the_gpu_does_not_suffice():
+    def run(where):
+        if where == "cuda":
+            raise OutOfDeviceMemory("no memory")
+        return where
+
+    with pytest.warns(RuntimeWarning, match="goes on on the CPU: no memory"):
+        assert launch.or_on_the_host(run, "cuda", "auto") == "cpu"
+    with pytest.raises(OutOfDeviceMemory):
+        launch.or_on_the_host(run, "cuda", "cuda")
+    assert launch.or_on_the_host(run, "cpu", None) == "cpu"
 
 
 def test_cuda_without_a_gpu_is_an_error_with_the_fix(run_python):

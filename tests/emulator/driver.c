@@ -25,6 +25,15 @@ static long violations; /* writes beyond an allocation, threads at different bar
 
 API long emulator_violations(void) { return violations; }
 
+enum { LAUNCHES, ALLOCATIONS, BYTES_UP, BYTES_DOWN, WAITS, JOINS, COUNTERS };
+static long counters[COUNTERS];  /* what the budget of a call is made of (budget.py) */
+
+API void emulator_count(long *result)
+{
+    memcpy(result, counters, sizeof counters);
+    memset(counters, 0, sizeof counters);
+}
+
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
 
 #define GUARD 256
@@ -32,6 +41,9 @@ API long emulator_violations(void) { return violations; }
 #define RUBBISH 0x7F
 static struct { unsigned char *start; size_t size; } blocks[1 << 16];
 static int used;
+static size_t held, limit = (size_t)4 << 30; /* bytes that are allocated, and that there are */
+
+API void emulator_limit(size_t bytes) { limit = bytes; }
 
 static void look_at(int i)
 {
@@ -48,6 +60,7 @@ static void look_at(int i)
 
 static int look_at_all(void)
 {
+    counters[WAITS]++;
     for (int i = 0; i < used; i++)
         if (blocks[i].start) look_at(i);
     return 0;
@@ -59,10 +72,13 @@ API int cuMemAlloc_v2(Address *result, size_t size)
     int i = 0;
     while (i < used && blocks[i].start) i++;
     if (!size || i == 1 << 16) return INVALID_VALUE;
+    if (held + size > limit) return OUT_OF_MEMORY;
     if (posix_memalign((void **)&memory, 512, size + 2 * GUARD)) return OUT_OF_MEMORY;
     memset(memory, GUARD_BYTE, size + 2 * GUARD);
     memset(memory + GUARD, RUBBISH, size);
     if (i == used) used++;
+    held += size;
+    counters[ALLOCATIONS]++;
     blocks[i].start = memory + GUARD;
     blocks[i].size = size;
     *result = (Address)(memory + GUARD);
@@ -74,6 +90,7 @@ API int cuMemFree_v2(Address address)
     for (int i = 0; i < used; i++)
         if (blocks[i].start == (unsigned char *)address) {
             look_at(i);
+            held -= blocks[i].size;
             free(blocks[i].start - GUARD);
             blocks[i].start = NULL;
             return 0;
@@ -93,17 +110,19 @@ API int cuMemGetAddressRange_v2(Address *base, size_t *size, Address address)
     return NOT_FOUND;
 }
 
-API int cuMemcpyHtoD_v2(Address to, const void *from, size_t n) { memcpy((void *)to, from, n); return 0; }
-API int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t n) { memcpy((void *)to, from, n); return 0; }
-API int cuMemcpyDtoH_v2(void *to, Address from, size_t n) { memcpy(to, (void *)from, n); return look_at_all(); }
-API int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t n) { memcpy(to, (void *)from, n); return look_at_all(); }
+static int up(void *to, const void *from, size_t n) { counters[BYTES_UP] += n; memcpy(to, from, n); return 0; }
+static int down(void *to, const void *from, size_t n) { counters[BYTES_DOWN] += n; memcpy(to, from, n); return look_at_all(); }
+API int cuMemcpyHtoD_v2(Address to, const void *from, size_t n) { return up((void *)to, from, n); }
+API int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t n) { return up((void *)to, from, n); }
+API int cuMemcpyDtoH_v2(void *to, Address from, size_t n) { return down(to, (void *)from, n); }
+API int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t n) { return down(to, (void *)from, n); }
 API int cuMemcpyDtoD_v2(Address to, Address from, size_t n) { memmove((void *)to, (void *)from, n); return 0; }
 API int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n) { memmove((void *)to, (void *)from, n); return 0; }
 API int cuMemsetD8_v2(Address to, unsigned char byte, size_t n) { memset((void *)to, byte, n); return 0; }
 API int cuMemsetD8Async(Address to, unsigned char byte, size_t n) { memset((void *)to, byte, n); return 0; }
 API int cuMemHostAlloc(void **result, size_t n) { *result = malloc(n); return *result ? 0 : OUT_OF_MEMORY; }
 API int cuMemFreeHost(void *p) { free(p); return 0; }
-API int cuMemGetInfo_v2(size_t *unused, size_t *total) { *unused = *total = (size_t)4 << 30; return 0; }
+API int cuMemGetInfo_v2(size_t *unused, size_t *total) { *unused = limit > held ? limit - held : 0; *total = limit; return 0; }
 
 API int cuPointerGetAttribute(void *value, int attribute, Address address)
 {
@@ -168,7 +187,7 @@ NEW_HANDLE(cuStreamCreateWithPriority)
 NOTHING_TO_DO(cuStreamDestroy_v2)
 API int cuStreamSynchronize(void) { return look_at_all(); }
 NOTHING_TO_DO(cuStreamQuery)
-NOTHING_TO_DO(cuStreamWaitEvent)
+API int cuStreamWaitEvent(void) { counters[JOINS]++; return 0; }
 API int cuStreamGetFlags(void *stream, unsigned *flags) { *flags = 0; return 0; }
 API int cuStreamGetPriority(void *stream, int *priority) { *priority = 0; return 0; }
 API int cuStreamGetCtx(void *stream, void **context) { *context = primary; return 0; }
@@ -318,6 +337,7 @@ API void emulator_run(void (*function)(void **), void **values, const int *shape
                       const size_t *shared_sizes, int n_shared)
 {
     long total = (long)shape[0] * shape[1] * shape[2];
+    counters[LAUNCHES]++;
     kernel = function;
     arguments = values;
     threads = size;

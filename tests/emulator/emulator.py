@@ -32,6 +32,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIMITS = {"grid": (2**31 - 1, 65535, 65535), "threads": 1024, "shared": 49152}
 REVERSED = False
+STREAMS = []  # handles of the streams that kernels were launched on
 
 _TYPES = {
     "i1": ctypes.c_uint8,
@@ -178,6 +179,7 @@ def install():
         return found
 
     def launch(stream, config, kernel, *args):
+        STREAMS.append(int(stream.handle))
         library = libraries[int(kernel.handle)]
         if "_code" not in library.__dict__:
             library._code = _Kernel(library, driver, libm)
@@ -218,6 +220,13 @@ def install():
     dispatcher.launch = launch
     driver.emulator_violations.restype = ctypes.c_long
     return driver.emulator_violations
+
+
+def counts():
+    """What the driver has done since the last call: see the enum in driver.c for the order."""
+    result = (ctypes.c_long * 6)()
+    ctypes.CDLL("libcuda.so.1").emulator_count(result)
+    return list(result)
 
 
 def main():

@@ -9,7 +9,7 @@ from numba.core.errors import TypingError
 
 from numbastats._core.kernel import build, device_function
 from numbastats.scalar import loops
-from numbastats.scalar.bits import buffer, reread
+from numbastats.scalar.bits import at2, buffer, reread
 
 rng = np.random.default_rng(0)
 
@@ -47,6 +47,28 @@ def test_buffers_hold_bits(dtype, target):
     out = np.zeros((50, 32 // dtype().itemsize), dtype)
     build(_bits_cpu, target)(x, out)
     assert np.array_equal(out.view(np.uint64), x)
+
+
+def _turned_cpu(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = at2(x, np.int32(j), i)
+
+
+def _turned_cuda(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = at2(x, j, i)
+
+
+@pytest.mark.filterwarnings("ignore:Grid size", "ignore:Host array used")
+@pytest.mark.parametrize("target", ["serial", "cuda"])
+def test_elements_of_matrices(target):
+    x, out = rng.random((5, 8))[:, ::2], np.empty((4, 5))
+    x = x.copy() if target == "cuda" else x  # not contiguous
+    kernel = build(_turned_cuda if target == "cuda" else _turned_cpu, target)
+    (kernel[1, 1] if target == "cuda" else kernel)(x, out)
+    assert np.array_equal(out, x.T)
 
 
 def _sized_cpu(x, out):

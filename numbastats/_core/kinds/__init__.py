@@ -5,7 +5,6 @@ A kind is a module with these names; for arrays on a GPU all of them, for arrays
 ==================================  ==========================================================================================
 ``name``                            what messages call it
 ``on_device``                       whether its arrays live on a GPU
-``own_streams``                     whether its library works on streams that do not wait for those of the kernels
 ``is_mine(x, libraries)``           whether x is of this kind, by the packages that its type and the bases of it are from
 ``dtype(x)``                        NumPy's dtype
 ``to_host(x, name)``                a NumPy array
@@ -15,6 +14,8 @@ A kind is a module with these names; for arrays on a GPU all of them, for arrays
 ``ends(x)``                         addresses at which a contiguous array begins and ends; None if unknown
 ----------------------------------  ------------------------------------------------------------------------------------------
 ``gpu_of(x)``                       number of the GPU it lives on
+``current_stream()``                pointer of the stream on which its library works now; 0 for the default stream
+``takes(x, shape, d)``              whether `flat_input` can make it of that shape and dtype
 ``flat_input(x, name, shape, d)``   broadcast, converted, contiguous and with one axis, as kernels take it
 ``empty(like, shape, dtype)``       a new array on the device of `like`
 ``flat_output(x)``                  its memory with one axis, as kernels write it
@@ -25,8 +26,8 @@ A kind is a module with these names; for arrays on a GPU all of them, for arrays
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core.device import current_index
 from numbastats._core.kernel import SIMULATED
 from numbastats._core.kinds import cupy, dask, labelled, numba_device, numpy, torch
 
@@ -35,6 +36,7 @@ __all__ = [
     "LAZY",
     "NUMPY",
     "check_current",
+    "comparable",
     "copied",
     "device_kind",
     "first_array",
@@ -44,7 +46,6 @@ __all__ = [
     "labelled_like",
     "libraries_of",
     "numpy_dtype",
-    "settle",
     "share_memory",
     "to_host",
     "torch_to_numpy",
@@ -64,6 +65,9 @@ KINDS = (  # asked in this order; all else is NumPy's
 )
 
 
+DLPACK_GPUS = (2, 10, 13)  # memory of CUDA, of ROCm, and managed by CUDA
+
+
 def kind_of(x):
     """The kind of an array; anything else on the host counts as NumPy's."""
     if isinstance(x, numpy.TYPES):
@@ -72,12 +76,18 @@ def kind_of(x):
     for kind in KINDS:
         if kind.is_mine(x, libraries):
             return kind
-    if hasattr(x, "__cuda_array_interface__"):
+    if hasattr(x, "__cuda_array_interface__") or _by_dlpack(x):
+        how = "cupy.asarray(x)" if hasattr(x, "__cuda_array_interface__") else "cupy.from_dlpack(x)"
         raise TypeError(
             f"a {type(x).__module__}.{type(x).__qualname__} lives on the GPU; of arrays there those of CuPy, torch and Numba are "
-            "understood. cupy.asarray(x) makes one of the same memory"
+            f"understood. {how} makes one of the same memory"
         )
     return numpy
+
+
+def _by_dlpack(x):
+    """Whether an array of an unknown library says by DLPack that it is in memory of a GPU."""
+    return hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] in DLPACK_GPUS
 
 
 def device_kind(x):
@@ -115,20 +125,12 @@ def check_current(x, kind, name):
     """Raise unless a device array lives on the GPU that kernels run on."""
     if SIMULATED:
         return
-    there, here = kind.gpu_of(x), cuda.get_current_device().id
+    there, here = kind.gpu_of(x), current_index()
     if there is not None and there != here:
         raise ValueError(
             f"{name} lives on GPU {there}, and kernels run on GPU {here}, Numba's current one; copy it there, or call within "
             f"`with numba.cuda.gpus[{there}]:`"
         )
-
-
-def settle(kinds):
-    """Wait for the GPU where a library works on streams of its own: these and the kernels' do not wait for one another."""
-    for k in kinds:
-        if k.own_streams:
-            cuda.synchronize()
-            return
 
 
 def to_host(x, name):
@@ -144,6 +146,17 @@ def torch_to_numpy(x, name):
 def in_kind_of(result, like):
     """A NumPy result as the kind of array that `like` is, on its device."""
     return kind_of(like).from_host(result, like)
+
+
+def comparable(*values):
+    """The values as they are where one library compares them, else on the host: Numba has no arithmetic of arrays."""
+    kinds = [kind_of(v) for v in values]
+    if all(k is numpy for k in kinds):
+        return values
+    mixed = len({k.name for k, v in zip(kinds, values, strict=True) if k is not numpy or np.ndim(v)}) > 1
+    if mixed or numba_device in kinds:
+        return [k.to_host(v, "a parameter") for k, v in zip(kinds, values, strict=True)]
+    return values
 
 
 def copied(x):

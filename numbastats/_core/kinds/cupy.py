@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core.device import view
 from numbastats._core.kinds.numpy import interface_ends as ends  # noqa: F401
 
-name, on_device, own_streams = "cupy", True, True
+name, on_device = "cupy", True
 
 
 def is_mine(x, libraries):
@@ -43,12 +43,22 @@ def gpu_of(x):
     return x.device.id
 
 
+def current_stream():
+    import cupy
+
+    return cupy.cuda.get_current_stream().ptr
+
+
+def takes(x, shape, dtype):
+    return True
+
+
 def flat_input(x, name, shape, dtype):
     import cupy
 
     with x.device:
         x = cupy.ascontiguousarray(cupy.broadcast_to(x, shape), dtype=dtype).reshape(-1)
-    return cuda.as_cuda_array(x)
+    return view(x)
 
 
 def empty(like, shape, dtype):
@@ -59,7 +69,7 @@ def empty(like, shape, dtype):
 
 
 def flat_output(x):
-    return cuda.as_cuda_array(x.reshape(-1))
+    return view(x.reshape(-1))
 
 
 def is_contiguous(x):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbastats._core.checks import is_lazy, refuse_lazy
 
-name, on_device, own_streams = "dask", False, False
+name, on_device = "dask", False
 
 
 def is_mine(x, libraries):

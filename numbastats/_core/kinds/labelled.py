@@ -32,7 +32,6 @@ def _kind(name, belongs, labels, relabelled):
     return types.SimpleNamespace(
         name=name,
         on_device=False,
-        own_streams=False,
         is_mine=belongs,
         dtype=lambda x: dtype_of(as_host(x)),
         to_host=lambda x, name: x,

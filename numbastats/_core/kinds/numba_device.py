@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
+from numbastats._core import device
 from numbastats._core.kernel import SIMULATED
 from numbastats._core.kinds.numpy import ends as _host_ends
 from numbastats._core.kinds.numpy import interface_ends
 
-name, on_device, own_streams = "numba", True, False
+name, on_device = "numba", True
 
 
 def is_mine(x, libraries):
@@ -25,7 +26,7 @@ def to_host(x, name):
 
 
 def from_host(result, like):
-    return cuda.to_device(np.ascontiguousarray(result))
+    return device.upload(np.ascontiguousarray(result))
 
 
 def copied(x):
@@ -47,8 +48,12 @@ def gpu_of(x):
     return getattr(device, "id", None)
 
 
+def takes(x, shape, dtype):
+    return x.dtype == dtype and x.shape == shape and x.is_c_contiguous()
+
+
 def flat_input(x, name, shape, dtype):
-    if x.dtype != dtype or x.shape != shape or not x.is_c_contiguous():
+    if not takes(x, shape, dtype):
         raise TypeError(
             f"{name} is a Numba device array of shape {x.shape} and dtype {x.dtype}; on the device it must be C-contiguous, "
             f"of shape {shape} and dtype {dtype}. Make it so before the copy, or use CuPy arrays, which broadcast and convert"
@@ -56,8 +61,12 @@ def flat_input(x, name, shape, dtype):
     return x.ravel()
 
 
+def current_stream():
+    return 0
+
+
 def empty(like, shape, dtype):
-    return cuda.device_array(shape, dtype)
+    return device.empty(shape, dtype)
 
 
 def flat_output(x):

@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats._core.broadcast import as_host, dtype_of
 
-name, on_device, own_streams = "numpy", False, False
+name, on_device = "numpy", False
 TYPES = (np.ndarray, np.generic, float, int, bool, list, tuple)
 
 dtype = dtype_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import types
 
 import numpy as np
-from numba import cuda
+
+from numbastats._core.device import view
 
 name = "torch"
 
@@ -57,7 +58,13 @@ def flat_input(x, name, shape, dtype):
     import torch
 
     _refuse_gradients(x, name)
-    return cuda.as_cuda_array(torch.broadcast_to(x.to(getattr(torch, dtype.name)), shape).contiguous().reshape(-1))
+    return view(torch.broadcast_to(x.to(getattr(torch, dtype.name)), shape).contiguous().reshape(-1))
+
+
+def current_stream():
+    import torch
+
+    return torch.cuda.current_stream().cuda_stream
 
 
 def empty(like, shape, dtype):
@@ -69,21 +76,18 @@ def empty(like, shape, dtype):
 _both = dict(name=name, dtype=dtype, from_host=from_host, copied=copied, as_float32=as_float32, ends=ends)
 
 on_host = types.SimpleNamespace(
-    **_both,
-    on_device=False,
-    own_streams=False,
-    is_mine=lambda x, libraries: "torch" in libraries and not x.is_cuda,
-    to_host=_host_to_numpy,
+    **_both, on_device=False, is_mine=lambda x, libraries: "torch" in libraries and not x.is_cuda, to_host=_host_to_numpy
 )
 on_gpu = types.SimpleNamespace(
     **_both,
     on_device=True,
-    own_streams=True,
     is_mine=lambda x, libraries: "torch" in libraries and x.is_cuda,
     to_host=lambda x, name: _host_to_numpy(x.cpu(), name),
     gpu_of=lambda x: x.device.index,
+    current_stream=current_stream,
+    takes=lambda x, shape, dtype: True,
     flat_input=flat_input,
     empty=empty,
-    flat_output=lambda x: cuda.as_cuda_array(x.reshape(-1)),
+    flat_output=lambda x: view(x.reshape(-1)),
     is_contiguous=lambda x: x.is_contiguous(),
 )

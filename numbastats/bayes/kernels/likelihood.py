@@ -6,7 +6,7 @@ import numpy as np
 from numba import cuda, prange, types
 
 from numbastats._core.kernel import Kernel, array_function, device_function
-from numbastats.scalar.bits import buffer, in_step
+from numbastats.scalar.bits import at, at2, buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.shrinkage import (
     log_expit_ratio,
@@ -236,7 +236,7 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
     # A block takes a chunk and a chain, a thread a row of a group; the second reading of the group's rows comes from a cache.
     r = cuda.shared.array(GROUP, np.float64)
     v = cuda.shared.array(GROUP, np.float64)
-    t = cuda.threadIdx.x
+    t, width = cuda.threadIdx.x, B.shape[1]
     for task in range(cuda.blockIdx.x, S.shape[0] * B.shape[0], cuda.gridDim.x):
         c, q = task // B.shape[0], task % B.shape[0]
         begin = c * chunk
@@ -247,15 +247,17 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
         for group in range(begin, end, GROUP):
             n = min(GROUP, end - group)
             for i in range(t, n, cuda.blockDim.x):
-                dot = B[q, 0] * _number(X[group + i, 0])
-                for j in range(1, B.shape[1]):
-                    dot += B[q, j] * _number(X[group + i, j])
+                dot, j = at2(B, q, 0) * _number(at2(X, group + i, 0)), 1
+                while j < width:  # a range costs NVVM eight instructions more
+                    dot += at2(B, q, j) * _number(at2(X, group + i, j))
+                    j += 1
                 r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot), E)
             cuda.syncthreads()
             for j in range(t, B.shape[1], cuda.blockDim.x):
-                s = G[c, q, j]
-                for i in range(n):
-                    s += _number(X[group + i, j]) * type(s)(r[i])
+                s, i = G[c, q, j], 0
+                while i < n:
+                    s += _number(at2(X, group + i, j)) * type(s)(at(r, i))
+                    i += 1
                 G[c, q, j] = s
             if t == 0:
                 for i in range(n):

@@ -1,0 +1,149 @@
+"""The GPU that a call runs on: its stream, memory there, and tables that stay there.
+
+Kernels run on the stream on which the caller's library works (CuPy's current stream, that of torch, Numba's default stream), or
+on the one that the call names. The host does not wait: streams of the libraries of other arrays of the call are joined with it by
+events, before the kernel and after it.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+
+import numpy as np
+from numba import cuda
+
+from numbastats._core.checks import is_integer
+from numbastats._core.errors import OutOfDeviceMemory
+from numbastats._core.kernel import SIMULATED
+
+__all__ = ["Device", "constant", "current_index", "empty", "upload", "view", "zeros"]
+
+OUT_OF_MEMORY = 2  # the driver's number of that error
+_DEFAULT = (0, 1)  # pointers of the legacy default stream
+_constants: dict[tuple, object] = {}
+
+
+class Device:
+    """Streams of a call.
+
+    Parameters
+    ----------
+    kinds : sequence
+        Kinds of the arrays that it takes and gives.
+    given : optional
+        The caller's `stream`.
+
+    Attributes
+    ----------
+    stream
+        Numba's stream object, on which kernels and copies of the call are; 0 for the default stream.
+    others : list
+        Streams of libraries whose arrays it takes.
+    """
+
+    def __init__(self, kinds=(), given=None):
+        theirs = [] if SIMULATED else list(dict.fromkeys(k.current_stream() for k in kinds if k.on_device))
+        own = _pointer(given) if given is not None else theirs[0] if theirs else 0
+        self.stream = _numba_stream(own)
+        self.others = [_numba_stream(p) for p in theirs if p != own and not (p in _DEFAULT and own in _DEFAULT)]
+
+    def begin(self):
+        """Let the kernels wait for what the other streams have under way."""
+        for other in self.others:
+            _join(other, self.stream)
+
+    def end(self):
+        """Let the other streams wait for the kernels, also with memory that they free."""
+        for other in self.others:
+            _join(self.stream, other)
+
+    def wait(self):
+        """Wait on the host for the stream."""
+        cuda.synchronize() if not self.stream else self.stream.synchronize()
+
+
+def _pointer(stream):
+    """The driver's pointer of a stream of any library; in the simulator, which has none, what was given."""
+    if is_integer(stream):
+        return int(stream)
+    if SIMULATED:
+        return stream
+    if hasattr(stream, "__cuda_stream__"):  # of cuda.core, Numba, CuPy and torch, in their newer versions
+        return int(stream.__cuda_stream__()[1])
+    for name in ("ptr", "cuda_stream", "handle"):  # of CuPy, torch and Numba
+        if hasattr(stream, name):
+            pointer = getattr(stream, name)
+            return int(getattr(pointer, "value", pointer) or 0)
+    raise TypeError(
+        f"stream is a {type(stream).__name__}; pass a stream of Numba, CuPy, torch or cuda.core, or its pointer as an integer"
+    )
+
+
+def _numba_stream(pointer):
+    return pointer if SIMULATED else cuda.external_stream(pointer) if pointer not in _DEFAULT else 0
+
+
+def _join(first, then):
+    """Let what comes on one stream wait for what is under way on another."""
+    event = cuda.event(timing=False)
+    event.record(first)
+    event.wait(then)
+
+
+def current_index():
+    """The number of the GPU that kernels run on."""
+    return 0 if SIMULATED else cuda.get_current_device().id
+
+
+def _allocated(make, size):
+    """What `make` allocates; an error that says how much was wanted where there is too little memory."""
+    try:
+        return make()
+    except Exception as error:
+        if getattr(error, "code", None) != OUT_OF_MEMORY:
+            raise
+        free, total = cuda.current_context().get_memory_info()
+        raise OutOfDeviceMemory(
+            f"GPU {current_index()} has {free / 2**20:.4g} of its {total / 2**20:.4g} MiB free, and {size / 2**20:.4g} MiB were "
+            "asked for. Free memory that other libraries keep (CuPy: get_default_memory_pool().free_all_blocks(); torch: "
+            "torch.cuda.empty_cache()), pass the data in parts, or use device='cpu'"
+        ) from error
+
+
+def empty(shape, dtype, stream=0):
+    """An array on the GPU whose values are not set."""
+    shape, dtype = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape)), np.dtype(dtype)
+    return _allocated(lambda: cuda.device_array(shape, dtype, stream=stream), math.prod(shape) * dtype.itemsize)
+
+
+def zeros(shape, dtype, stream=0):
+    """An array of zero bytes on the GPU; nothing is copied."""
+    if SIMULATED:
+        return cuda.to_device(np.zeros(shape, dtype))
+    array = empty(shape, dtype, stream)
+    if array.size:
+        array.gpu_data.memset(0, stream=stream)
+    return array
+
+
+def upload(array, stream=0):
+    """A copy of a host array on the GPU, in order with what else is on the stream."""
+    return _allocated(lambda: cuda.to_device(array, stream=stream), array.nbytes)
+
+
+def constant(table):
+    """A copy on the current GPU of a host array that never changes; it is made once and kept as long as the array."""
+    key = id(table), current_index()
+    copy = _constants.get(key)
+    if copy is None:
+        copy = upload(table)
+        cuda.synchronize()  # once: other streams may read it
+        _constants[key] = copy
+        weakref.finalize(table, _constants.pop, key, None).atexit = False
+    return copy
+
+
+def view(array):
+    """An array of another library as Numba's, of the same memory and without waiting for it."""
+    return cuda.as_cuda_array(array, sync=False)
