@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_lazy, refuse_mask
+from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_complex, refuse_lazy, refuse_mask
 
 __all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
 
@@ -34,10 +34,10 @@ def result_dtype(names, dtypes) -> np.dtype:
         elif d.kind == "f" and d.itemsize == 4:
             result = result or FLOAT32
         else:
+            refuse_complex(d, name)
             raise TypeError(
                 f"{name} has dtype {d}; allowed are float64, float32 and integers. "
                 f"Convert it first, for example {name}.astype('float64')"
-                + (" (and take .real if the imaginary part is zero)" if d.kind == "c" else "")
             )
     return result or FLOAT64
 

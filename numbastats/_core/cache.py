@@ -31,6 +31,7 @@ import numba
 import numpy as np
 
 from numbastats._core import numba_internals, packs
+from numbastats._core.progress import LOG
 
 __all__ = ["PACKS", "attach", "folders", "made_with", "pack", "pack_entries", "source_digest", "variant_digest"]
 
@@ -214,8 +215,10 @@ class _Entries:
                 _used.add(folder)
                 with contextlib.suppress(OSError):
                     os.utime(folder)
+            LOG.debug("%s taken from the cache %s", self._stem, folder)
             return data
         content = pack() and pack().get(_pack_name(self._stem, key))
+        LOG.debug("%s is %s", self._stem, "taken from the kernel pack" if content else "in no cache, so it is compiled")
         return pickle.loads(content)[1] if content else None
 
     def save(self, key, data):
@@ -229,6 +232,7 @@ class _Entries:
                 _write(os.path.join(folder, self._name(key)), hashlib.sha256(content).digest() + content)
             except OSError:
                 continue
+            LOG.debug("%s kept in the cache %s", self._stem, folder)
             if numba.config.CACHE_DIR and folder != folders()[0]:
                 _warn(folder)
             return

@@ -7,7 +7,18 @@ import sys
 
 import numpy as np
 
-__all__ = ["check_dtype", "check_out", "choice", "index_of", "is_integer", "is_lazy", "is_masked", "refuse_lazy", "refuse_mask"]
+__all__ = [
+    "check_dtype",
+    "check_out",
+    "choice",
+    "index_of",
+    "is_integer",
+    "is_lazy",
+    "is_masked",
+    "refuse_complex",
+    "refuse_lazy",
+    "refuse_mask",
+]
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -55,6 +66,19 @@ def refuse_mask(value):
     """Raise for a masked array, whose mask `numpy.asarray` would drop."""
     if is_masked(value):
         raise TypeError("masked arrays are not understood: pass x.filled(numpy.nan) to get NaN there, or x.compressed()")
+
+
+class ComplexData(TypeError, ValueError):
+    """Complex numbers where real ones are needed: a TypeError as for other dtypes, and the ValueError that scikit-learn wants."""
+
+
+def refuse_complex(dtype, name):
+    """Raise for a complex dtype."""
+    if dtype.kind == "c":
+        raise ComplexData(
+            f"{name} has dtype {dtype}. Complex data not supported: pass {name}.real if the imaginary part is zero; allowed are "
+            "float64, float32 and integers"
+        )
 
 
 def is_lazy(value) -> bool:

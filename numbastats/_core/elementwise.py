@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -22,7 +23,7 @@ from numbastats._core.broadcast import (
     size_to_shape,
     total,
 )
-from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, is_integer
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, is_integer, is_lazy
 from numbastats._core.kinds import (
     LABELLED,
     LAZY,
@@ -43,7 +44,19 @@ from numbastats._core.launch import CUDA_COST, CUDA_FROM, GROUP, choose_device, 
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
-__all__ = ["Draws", "as_double", "deliver", "draw", "elementwise", "in_float32", "of_host", "place_out"]
+__all__ = [
+    "Draws",
+    "any_lazy",
+    "as_double",
+    "deliver",
+    "draw",
+    "elementwise",
+    "in_blocks",
+    "in_float32",
+    "of_blocks",
+    "of_host",
+    "place_out",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -183,7 +196,7 @@ def elementwise(  # noqa: PLR0913
     if kinds.count(NUMPY) == len(kinds) or _on_device(kinds):
         return _of_arrays(job, call, kinds, values)
     if LAZY in kinds:
-        return _of_blocks(job, call, kinds, values)
+        return _of_blocks(job, call, values)
     like = labelled_like(values, names)
     values = [k.to_host(v, n) for k, v, n in zip(kinds, values, names, strict=True)]
     call_of_host = call._replace(out=torch_to_numpy(out, "out"))
@@ -193,25 +206,72 @@ def elementwise(  # noqa: PLR0913
     return in_kind_of(result, like) if out is None else out
 
 
-def _of_blocks(job, call, kinds, values):
-    """`elementwise` of dask's arrays, and of xarray's that hold one: an array that has not been computed yet."""
-    if call.out is not None or job.outputs > 1 or is_executor(call.workers):
-        raise TypeError("a dask array takes neither out nor an executor, and no function of several results: pass x.compute()")
-    LABELLED.check(values, job.names)
+def _of_blocks(job, call, values):
+    """`elementwise` of dask's arrays."""
+    if job.outputs > 1:
+        raise TypeError("a dask array takes no function of several results: pass x.compute()")
+    return in_blocks(functools.partial(_block, job, call), job.names, values, call._asdict())
+
+
+def _block(job, call, *values, dtype, workers):
+    """One block; a module's function, so that processes can be sent it."""
+    return _of_arrays(job, call._replace(dtype=dtype, workers=workers), [NUMPY] * len(values), values)
+
+
+def any_lazy(values):
+    """Whether there is one of dask's arrays among the values."""
+    return "dask" in sys.modules and any(map(is_lazy, values))
+
+
+def in_blocks(function, names, values, options):
+    """An elementwise function of dask's arrays, and of xarray's that hold one: an array that has not been computed yet.
+
+    Parameters
+    ----------
+    function : callable
+        Of blocks, arrays of NumPy, with the keywords dtype and workers; one that can be pickled.
+    names, values : sequence
+        The inputs and what to call them in messages.
+    options : dict
+        Of the public function: out and stream are refused, dtype and workers understood.
+    """
+    if options.get("out") is not None or options.get("stream") is not None or is_executor(options.get("workers")):
+        raise TypeError("a dask array takes neither out, stream nor an executor: pass x.compute()")
+    LABELLED.check(values, names)
     like = next((v for v in values if LABELLED.is_mine(v, libraries_of(v))), None)
-    values = [
-        LAZY.blocks(v, n) if k is LAZY else as_host(k.to_host(v, n)) for k, v, n in zip(kinds, values, job.names, strict=True)
-    ]
-    dtype = result_dtype(job.names, [dtype_of(v) for v in values])
-    dtype = dtype if call.dtype is None else check_dtype(call.dtype)
-    call = call._replace(dtype=dtype, workers=1 if call.workers is None else call.workers)
-    result = LAZY.blockwise(functools.partial(_block, job, call), values, dtype)
+    kinds = [kind_of(v) for v in values]
+    values = [LAZY.blocks(v, n) if k is LAZY else as_host(k.to_host(v, n)) for k, v, n in zip(kinds, values, names, strict=True)]
+    dtype = result_dtype(names, [dtype_of(v) for v in values])
+    dtype = dtype if options.get("dtype") is None else check_dtype(options["dtype"])
+    workers = 1 if options.get("workers") is None else options["workers"]
+    result = LAZY.blockwise(functools.partial(_as_array, function, dtype, workers), values, dtype)
     return result if like is None else LABELLED.from_host(result, like)
 
 
-def _block(job, call, *values):
-    """One block; a module's function, so that processes can be sent it."""
-    return np.asarray(_of_arrays(job, call, [NUMPY] * len(values), values))
+def _as_array(function, dtype, workers, *values):
+    return np.asarray(function(*values, dtype=dtype, workers=workers))
+
+
+def of_blocks(function: F) -> F:
+    """Let a function of each of the values in its first argument take one of dask's arrays, as `in_blocks` does."""
+    first = next(iter(inspect.signature(function).parameters))
+    taken = {"dtype", "workers"} & set(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def any_blocks(*args, **options):
+        given = args[0] if args else options.get(first)
+        if not any_lazy((given,)):
+            return function(*args, **options)
+        rest = {name: value for name, value in options.items() if name not in (first, "workers", "dtype", "out", "stream")}
+        work = functools.partial(_with_rest, any_blocks, taken, args[1:], rest)
+        return in_blocks(work, (first,), (given,), options)
+
+    return cast(F, any_blocks)
+
+
+def _with_rest(function, taken, args, rest, block, **options):
+    """A block of `of_blocks`, with those options that the function has."""
+    return function(block, *args, **rest, **{name: options[name] for name in taken})
 
 
 def _on_device(kinds):

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from numbastats._core.errors import NotFittedError, names_ours
+from numbastats._core.parallel import is_executor
 
 __all__ = ["Estimator", "not_fitted"]
 
@@ -47,6 +48,11 @@ class Estimator:
         defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
         changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and not np.array_equal(v, defaults[n])}
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
+
+    def __getstate__(self):
+        """For pickling: an executor stays where it is."""
+        given = self.__dict__
+        return given | {"workers": None} if is_executor(given.get("workers")) else given
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the constructor by name.

@@ -22,6 +22,7 @@ import math
 import signal
 import sys
 import threading
+import time
 import types
 
 import numba
@@ -30,6 +31,7 @@ from numba import cuda, njit
 from numbastats import config
 from numbastats._core import cache, numba_internals
 from numbastats._core.parallel import in_threads
+from numbastats._core.progress import LOG
 
 __all__ = [
     "HOST_LOOPS",
@@ -241,11 +243,11 @@ def build(template, target: str, *, fastmath=(), **scalars):
         return cache.attach(cuda.jit(f, **_PTX))
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
     compiled = cache.attach(njit(f, parallel=target == "parallel", **options))
-    compiled.compile = _undisturbed(compiled.compile, f.__module__)
+    compiled.compile = _undisturbed(compiled.compile, f.__module__, f.__name__)
     return compiled
 
 
-def _undisturbed(compile, module):
+def _undisturbed(compile, module, name):
     """Compile with the garbage collector off and Ctrl-C put off to the end, and say so where it takes long.
 
     The collector walks the compiler's live objects again and again, a tenth of the time. An interrupt within one of LLVM's
@@ -257,8 +259,11 @@ def _undisturbed(compile, module):
         collect = gc.isenabled()
         gc.disable()
         try:
+            began = time.perf_counter()
             with _interrupts_put_off(), _announced(module):
-                return compile(signature)
+                made = compile(signature)
+            LOG.debug("%s.%s ready in %.3f s (compiled, or from the cache)", module, name, time.perf_counter() - began)
+            return made
         finally:
             if collect:
                 gc.enable()

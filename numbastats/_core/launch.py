@@ -13,6 +13,7 @@ from numbastats._core.checks import choice
 from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
 from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
+from numbastats._core.progress import LOG
 
 __all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "or_on_the_host", "pairwise_sum"]
 
@@ -91,6 +92,8 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
     stream : optional
         Numba's stream, as `Device` has it.
     """
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s: %d items on %s, workers=%r", kernel, n, device, workers)
     if device == "cpu":
         count = worker_count(workers)
         if count == 1 or n * cost < PARALLEL_FROM:

@@ -18,7 +18,17 @@ import numba
 from numbastats import config
 from numbastats._core.checks import is_integer
 
-__all__ = ["check_workers", "in_threads", "is_executor", "mapped", "parallel_region", "threading_layer", "worker_count"]
+__all__ = [
+    "check_workers",
+    "in_threads",
+    "is_executor",
+    "mapped",
+    "parallel_region",
+    "shares",
+    "threads_beside",
+    "threading_layer",
+    "worker_count",
+]
 
 _forked = False  # this process is the child of one that had already started its thread pool
 _workqueue_lock = threading.Lock()
@@ -42,15 +52,55 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def _is_joblib(workers) -> bool:
+    return type(workers).__module__.partition(".")[0] == "joblib" and callable(workers)
+
+
 def is_executor(workers) -> bool:
-    """Whether `workers` maps a function over items (Executor, pool, dask client) instead of counting threads."""
-    return workers is not None and not isinstance(workers, int) and callable(getattr(workers, "map", None))
+    """Whether `workers` calls functions elsewhere (Executor, pool, dask client, joblib.Parallel) instead of counting threads."""
+    if workers is None or isinstance(workers, int):
+        return False
+    return any(callable(getattr(workers, name, None)) for name in ("submit", "map")) or _is_joblib(workers)
 
 
 def mapped(executor, function, items):
-    """The results of `function` in the order of the items; a dask client's `map` gives futures."""
-    for result in executor.map(function, items):
-        yield result.result() if callable(getattr(result, "result", None)) else result
+    """The results of `function` in the order of the items, each as soon as those before it are there.
+
+    Calls that have not begun are cancelled where the results are not taken to the end.
+    """
+    if callable(getattr(executor, "submit", None)):
+        yield from _submitted(executor, function, items)
+    elif _is_joblib(executor):
+        from joblib import delayed
+
+        yield from executor(delayed(function)(item) for item in items)
+    else:
+        for result in executor.map(function, list(items)):  # of some pools the results are futures
+            yield result.result() if callable(getattr(result, "result", None)) else result
+
+
+def _submitted(executor, function, items):
+    """`mapped` by submitting one call after another.
+
+    It does not wait for long at a time: where another library (polars) has set a handler of SIGINT that lets the waiting go on,
+    Ctrl-C would be noticed at the end only.
+    """
+    waiting = collections.deque(executor.submit(function, item) for item in items)
+    try:
+        while waiting:
+            while not waiting[0].done():
+                with contextlib.suppress(TimeoutError):
+                    waiting[0].result(timeout=0.2)
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def shares(items, most=64, size=50):
+    """Lists of consecutive items, at most `size` in each and about `most` of them: what executors are handed at a time."""
+    step = max(1, min(size, -(-len(items) // most)))
+    return [items[lo : lo + step] for lo in range(0, len(items), step)]
 
 
 def worker_count(workers) -> int:
@@ -58,14 +108,22 @@ def worker_count(workers) -> int:
     if workers is None:
         workers = config.get("workers")
     if is_executor(workers):
-        raise ValueError(f"workers={workers!r} is an executor, but this call runs in threads; use None, a positive integer or -1")
+        raise ValueError(
+            f"workers={workers!r} is an executor, but this call runs in threads: use None, a positive integer or -1. Executors "
+            "are taken by elementwise functions, draws, fit_many, kde.grid, KDE, goodness and the chains of bayes (docs/scale.md)"
+        )
     if not is_integer(workers) or (workers < 1 and workers != -1):
         raise ValueError(
             f"workers={workers!r} is not understood; use None, a positive integer, -1 for all cores, "
-            "or an object with a map method such as a concurrent.futures.Executor"
+            "or what calls functions elsewhere: an Executor, a dask Client, joblib.Parallel, a pool"
         )
     available = numba.config.NUMBA_NUM_THREADS
     return available if workers == -1 else min(int(workers), available)
+
+
+def threads_beside(workers):
+    """The number of threads for work that stays in this process where an executor is given: that of `config`."""
+    return None if is_executor(workers) else workers
 
 
 def check_workers(workers):

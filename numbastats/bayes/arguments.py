@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.broadcast import unmasked
-from numbastats._core.checks import choice, refuse_mask
+from numbastats._core.checks import choice, refuse_complex, refuse_mask
 from numbastats._core.errors import warn
 from numbastats._core.kinds import to_host
-from numbastats._core.parallel import worker_count
+from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import SAMPLERS
 
@@ -70,12 +70,13 @@ class Options:
     callback_every: int | None
     dtype: Any
     device: str | None
-    workers: int | None
+    workers: Any
     rng: Any
     callback: Callable | None
     quantize: bool = False
     response: str = "probit"
     slab_df: float | None = None
+    progress: bool = False
 
 
 def count(name, value, least=1):
@@ -107,7 +108,14 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
         value = getattr(options, name)
         if value is not None or name not in ("draws", "inner_sweeps"):
             count(name, value, least)
-    worker_count(options.workers)
+    check_workers(options.workers)
+    if is_executor(options.workers):
+        for name, used in (("callback", options.callback is not None), ("device", options.device == "cuda")):
+            if used:
+                raise ValueError(
+                    f"an executor samples every chain in a process of its own, where {name}={getattr(options, name)!r} does not "
+                    f"reach; pass workers= as a number of threads, or leave {name} out"
+                )
     if options.sampler not in ("gibbs", "px-gibbs") and options.response != "gaussian" and options.warmup < 50:
         raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
     for name in ("tau_scale", "tau", "slab", "slab_df", "intercept_scale"):
@@ -158,6 +166,7 @@ def matrix(X):
     frame, X = X, unmasked(to_host(X, "X"))
     if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
         X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
+    refuse_complex(X.dtype, "X")
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
     if X.dtype.kind not in "fiub":

@@ -114,10 +114,27 @@ class Chains:
     intercept_precision : float
     sweeps : int or None
         Sweeps of the surrogate.
+    number : tuple of two ints or None
+        Of the only chain, and how many the fit has; None for all of them.
     """
 
     def __init__(  # noqa: PLR0913
-        self, rows, *, skip, prior, kind, chains, warmup, key, tau_scale, tau, slab, intercept_precision, sweeps, slab_df=None
+        self,
+        rows,
+        *,
+        skip,
+        prior,
+        kind,
+        chains,
+        warmup,
+        key,
+        tau_scale,
+        tau,
+        slab,
+        intercept_precision,
+        sweeps,
+        slab_df=None,
+        number=None,
     ):
         self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
         self.n, self.p = rows.shape
@@ -132,7 +149,8 @@ class Chains:
         if self.normal:
             self.kind, self.choosing = "gibbs", False
         self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
-        self.streams = _streams(0, chains)
+        first, of = (0, chains) if number is None else number
+        self.streams = _streams(first, chains)
         shape = (chains, self.p)
         D = np.ones(shape)
         D[:, :skip] = min(max(intercept_precision, 1e-12), 1e300)
@@ -155,7 +173,8 @@ class Chains:
             s["C"] = np.full(chains, math.log(max(float(slab), 1e-150)))  # log of the slab's width
             self._drawn.append("C")
         self.slab_df, self.width = slab_df, 1.0 if slab is None else max(float(slab), 1e-150)
-        self._more_streams = [_streams(i * chains, chains) for i in range(8)]  # but for the first of chains that there are not
+        # but for the first ones of chains that there are not
+        self._more_streams = [_streams(i * of + first, chains) for i in range(8)]
         self._no_slab = np.zeros(shape)
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
         self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 2))
@@ -168,11 +187,20 @@ class Chains:
             if not self.wide:
                 s["H"] = _summed(rows.gram)
             else:
-                self._identity = Rows(np.eye(self.n), rows.device, rows.workers)
-                self._X = rows.floats()
+                self.attach(rows)
                 _summed(lambda: np.einsum("ij,ij->i", self._X, self._X))
         else:
             self._start()
+
+    def attach(self, rows):
+        """Take up the data, which are not pickled with the chains."""
+        self.rows = rows
+        if self.wide:
+            self._identity, self._X = Rows(np.eye(self.n), rows.device, rows.workers), rows.floats()
+
+    def __getstate__(self):
+        """For pickling: without the data."""
+        return self.__dict__ | {"rows": None, "_identity": None, "_X": None}
 
     # --- common steps ---
 

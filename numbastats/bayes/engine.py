@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
+import functools
 import math
 import os
 import signal
 import threading
 import time
+import types
+from typing import Any
 
 import numpy as np
 
+from numbastats._core.parallel import mapped
+from numbastats._core.progress import bar
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses import BINARY
 
-__all__ = ["Moments", "Posterior", "Run", "agree", "bytes_of_draws", "free_memory", "goals"]
+__all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "free_memory", "goals"]
 
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
 _RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
@@ -140,11 +146,17 @@ class Run:
         Whether Ctrl-C or the callback ended it.
     """
 
+    _interrupts: Any = staticmethod(_interrupts)
+
     def __init__(self, chains, options, scaling, names):
         self.chains, self.options, self.scaling, self.names = chains, options, scaling, names
         self.moments = Moments(options.chains, chains.p, options.keep == "cov")
         self.posterior, self.stopped = None, False
-        self._kept, self._trace, self._seconds = {}, [], 0.0
+        self._kept, self._trace, self._seconds, self._shown = {}, [], 0.0, None
+
+    def __getstate__(self):
+        """For pickling: without the bar."""
+        return self.__dict__ | {"_shown": None}
 
     def until(self, goals, callback, every):
         """Sample up to the first goal, a number of iterations, at which the chains agree, or the last one.
@@ -160,14 +172,17 @@ class Run:
         -------
         Posterior
         """
-        s, options = self.chains.state, self.options
-        with _interrupts() as interrupted:
+        options, begun = self.options, self.chains.state["iteration"]
+        with self._interrupts() as interrupted, bar(options.progress, goals[0] - begun, "sampling") as self._shown:
             for goal in goals:
+                self._shown.total = goal - begun
                 self.stopped = self._sample(goal, interrupted, callback, every) or bool(interrupted)
                 if self.moments.n == 0:
                     if interrupted:
                         raise KeyboardInterrupt
-                    raise RuntimeError(f"sampling was stopped at iteration {s['iteration']}, before the first draw")
+                    raise RuntimeError(
+                        f"sampling was stopped at iteration {self.chains.state['iteration']}, before the first draw"
+                    )
                 self.posterior = self._summary()
                 doubled = bytes_of_draws(2 * self.moments.n, self.chains.p, options.keep, options.chains)
                 if self.stopped or self.posterior.converged or self._light_tails() or doubled > 0.5 * free_memory():
@@ -183,6 +198,8 @@ class Run:
         try:
             while s["iteration"] < until and not stopped and not interrupted:
                 self.chains.advance()
+                if self._shown is not None:
+                    self._shown.update()
                 drawn = s["iteration"] - options.warmup
                 if drawn > 0 and drawn % options.thin == 0:
                     self.moments.add(self._original(s["B"]))
@@ -236,7 +253,7 @@ class Run:
     def _summary(self):
         chains, s = self.chains, self.chains.state
         stats = {
-            "sampler": chains.kind,
+            "sampler": self._kinds(),
             "acceptance": float(s["accepted"].mean() / max(s["offered"], 1)),
             "angle": float(s["angle"]),
             "ms_per_iteration": 1e3 * self._seconds / max(s["iteration"], 1),
@@ -248,6 +265,9 @@ class Run:
         x = self._side_by_side(draws)[0] if draws else None
         converged = not self.stopped and not _light(stats) and agree(x, self.moments)
         return Posterior(draws, self._sample_stats(), self.moments.pooled(), stats, int(s["iteration"]), converged)
+
+    def _kinds(self):
+        return self.chains.kind
 
     def _draws(self):
         """The stored draws by name, in the units of X."""
@@ -330,3 +350,78 @@ def _light(stats):
     """Whether the surrogate's tails are lighter than the posterior's, so that more draws do not help."""
     shape = stats["pareto_k"]
     return shape is not None and shape >= _LIGHT
+
+
+# --- chains elsewhere ------------------------------------------------------------------------------------------------------
+
+
+class Spread(Run):
+    """A run whose chains an executor samples, each by itself, from one goal to the next.
+
+    Parameters
+    ----------
+    executor
+    rows : Rows
+        Sent along with every chain, and not sent back.
+    make : callable
+        ``make(rows, number)`` gives the `Chains` of one chain.
+    options, scaling, names
+        As in `Run`.
+    """
+
+    _interrupts: Any = staticmethod(lambda: contextlib.nullcontext([]))  # Ctrl-C ends the waiting at once
+
+    def __init__(self, executor, rows, make, options, scaling, names):
+        self.executor, self.rows = executor, rows
+        own = dataclasses.replace(options, chains=1, workers=1)
+        self._parts = [functools.partial(_alone, make, (i, options.chains), own, scaling, names) for i in range(options.chains)]
+        super().__init__(types.SimpleNamespace(p=rows.shape[1], state={"iteration": 0}), options, scaling, names)
+
+    def __getstate__(self):
+        """For pickling: without the executor."""
+        return self.__dict__ | {"executor": None, "_shown": None}
+
+    def _sample(self, until, interrupted, callback, every):
+        jobs = [(part, self.rows, until) for part in self._parts]
+        work = map(_sampled, jobs) if self.executor is None else mapped(self.executor, _sampled, jobs)
+        parts, before = [], self.chains.state["iteration"]
+        for part in work:
+            parts.append(part)
+            self._shown.update((until - before) / len(jobs))
+        self._parts = parts
+        first, states = parts[0].chains, [part.chains.state for part in parts]
+        self.chains = copy.copy(first)
+        self.chains.state = states[0] | {
+            "accepted": np.concatenate([s["accepted"] for s in states]),
+            "angle": float(np.mean([s["angle"] for s in states])),
+            "nonfinite": sum(s["nonfinite"] for s in states),
+        }
+        self.chains.ratios = [r for part in parts for r in part.chains.ratios]
+        self._kept = {name: np.concatenate([part._kept[name] for part in parts]) for name in parts[0]._kept}
+        self._seconds = sum(part._seconds for part in parts)
+        self.moments.n = parts[0].moments.n
+        for name in ("mean", "squares", "positive"):
+            setattr(self.moments, name, np.concatenate([getattr(part.moments, name) for part in parts]))
+        return False
+
+    def _kinds(self):
+        return " and ".join(sorted({part.chains.kind for part in self._parts}))
+
+
+def _alone(make, number, options, scaling, names, rows):
+    """The run of one chain at its start."""
+    return Run(make(rows, number), options, scaling, names)
+
+
+def _sampled(job):
+    """The run of one chain, advanced to an iteration; a module's function, so that processes can be sent it."""
+    run, rows, until = job
+    if isinstance(run, Run):
+        run.chains.attach(rows)
+    else:
+        run = run(rows)
+    interrupted = []
+    run._sample(until, interrupted, None, None)
+    if interrupted:
+        raise KeyboardInterrupt
+    return run

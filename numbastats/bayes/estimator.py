@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import json
 import math
@@ -16,13 +17,13 @@ from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.launch import choose_device, or_on_the_host
-from numbastats._core.parallel import check_workers
+from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
-from numbastats.bayes.engine import Run, goals
+from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import BINARY, facts_of_rows
 from numbastats.random import RNG, Device
@@ -55,6 +56,10 @@ class Outcomes(NamedTuple):
     size: float = 1.0
 
 
+def _chains_of(rows, number, **options):
+    return Chains(rows, number=number, **options)
+
+
 class _Regression(Estimator):
     """What the estimators have in common: the run of a fit, draws, reports and files."""
 
@@ -82,9 +87,10 @@ class _Regression(Estimator):
     callback_every: int | None
     dtype: Any
     device: Device | None
-    workers: int | None
+    workers: Any
     rng: RNG
     callback: Callable[[dict[str, Any]], Any] | None
+    progress: bool
 
     # attributes of a fit
     coef_: NDArray[np.float64]
@@ -105,6 +111,8 @@ class _Regression(Estimator):
         """Sample the posterior; the text of `fit` says what may come."""
         params = self.get_params() | {"prior": self.prior, "response": self.response}
         options = arguments.checked_options(params, self._responses, self._priors)
+        if is_executor(self.workers):
+            options = dataclasses.replace(options, workers=None)  # which is kept, and pickled
         reader, names = Reader(X), getattr(X, "columns", None)
         arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
@@ -117,10 +125,14 @@ class _Regression(Estimator):
         scales = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
         scales = scales._replace(level=found.level, size=found.size)
         rows = self._rows(reader, facts, found, storage, scales)
-        chains = self._chains(rows, scales.unit)
-        self._forget()
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        self._options, self._run = options, Run(chains, options, scales, labels)
+        make = self._chains(scales.unit)
+        if is_executor(self.workers):
+            run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, scales, labels)
+        else:
+            run = Run(make(rows, None, chains=self.chains), options, scales, labels)
+        self._forget()
+        self._options, self._run = options, run
         self.n_features_in_ = facts.p
         if found.classes is not None:
             self.classes_ = found.classes
@@ -156,17 +168,17 @@ class _Regression(Estimator):
         again = reader.streamed and storage in ("float64", "float32") and tall
         X = source if again else source.load()
         device = "cpu" if self.response == "gaussian" else device  # whose sums are made once
-        rows = lambda where: Rows(X, where, self.workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
+        workers = 1 if is_executor(self.workers) else self.workers  # which then share out chains
+        rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
-    def _chains(self, rows, unit):
-        """The chains at their start; scales of the prior are in this unit."""
-        return Chains(
-            rows,
+    def _chains(self, unit):
+        """What makes `Chains` of rows at their start; scales of the prior are in this unit."""
+        return functools.partial(
+            _chains_of,
             skip=int(self.fit_intercept),
             prior=self.prior,
             kind=self.sampler,
-            chains=self.chains,
             warmup=self.warmup,
             key=key_words(normalise_rng(self.rng)),
             tau_scale=self.tau_scale / unit,
@@ -376,7 +388,7 @@ class _Regression(Estimator):
         """
         self._fitted()
         params = {f.name: getattr(self._options, f.name) for f in dataclasses.fields(self._options)}
-        params = {n: v for n, v in params.items() if n not in ("rng", "callback", "workers", "device")}
+        params = {n: v for n, v in params.items() if n not in ("rng", "callback", "progress", "workers", "device")}
         arrays: dict[str, Any] = {f"draws_{n}": v for n, v in self.draws_.items()} | {
             f"moments_{n}": v for n, v in self.moments_.items()
         }
@@ -669,7 +681,7 @@ class HorseshoeClassifier(_Classifier):
     standardize : bool
         Sample with columns scaled, and with an intercept also centred; priors are of the coefficients of these columns, results
         on the original scale.
-    callback_every, callback
+    callback_every, callback, progress
         As for `BayesProbit`.
     dtype : {"float64", "float32"}, optional
         Type of X in memory; by default float64, and float32 from 10^6 entries on.
@@ -733,9 +745,10 @@ class HorseshoeClassifier(_Classifier):
         callback_every: int | None = None,
         dtype: Literal["float64", "float32"] | DTypeLike | None = None,
         device: Device | None = None,
-        workers: int | None = None,
+        workers: Any = None,
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
+        progress: bool = False,
     ) -> None:
         self._store(locals())
 
@@ -809,7 +822,7 @@ class HorseshoeRegression(_Regression):
     standardize : bool
         Sample with columns scaled, and with an intercept also centred; priors are of the coefficients of these columns, results
         on the original scale.
-    callback_every, callback
+    callback_every, callback, progress
         As for `BayesProbit`.
     dtype : {"float64", "float32"}, optional
         Type of X in memory; by default float64, and float32 from 10^6 entries on.
@@ -886,9 +899,10 @@ class HorseshoeRegression(_Regression):
         callback_every: int | None = None,
         dtype: Literal["float64", "float32"] | DTypeLike | None = None,
         device: Device | None = None,
-        workers: int | None = None,
+        workers: Any = None,
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
+        progress: bool = False,
     ) -> None:
         self._store(locals())
 
@@ -1109,10 +1123,14 @@ class BayesProbit(_Classifier):
         are in float32 for "float32" and "bfloat16", else in float64; sums over chunks and linear algebra are in float64.
     device : {"auto", "cpu", "cuda"}, optional
         Where the passes over X run. The p x p linear algebra runs on the CPU.
-    workers : int, optional
-        Number of threads, -1 for all cores.
+    workers : int or executor, optional
+        Number of threads, -1 for all cores. An executor, `joblib.Parallel` or dask client samples every chain by itself, each
+        with a warmup of its own: other draws of the same posterior, which do not depend on the executor. It takes no callback.
     rng : None, int, SeedSequence or Generator
         Seed of the chains.
+    progress : bool
+        Show a bar of tqdm, or a line on stderr where that is not installed. It begins anew where the chains have not agreed and
+        the number of draws is doubled.
 
     Attributes
     ----------
@@ -1141,9 +1159,9 @@ class BayesProbit(_Classifier):
 
     Notes
     -----
-    A chain's draws depend on `rng`, the data and the number of chains, but not on `workers` (with a fixed number of BLAS
-    threads). For the slowest coefficient, effective draws per second against "gibbs" were 181 times as many with "surrogate" on
-    10^4 x 100 entries, and 3.5 times as many with "split-hmc" on 569 nearly separable rows.
+    A chain's draws depend on `rng`, the data and the number of chains, but not on the number of threads (with a fixed number of
+    BLAS threads). For the slowest coefficient, effective draws per second against "gibbs" were 181 times as many with
+    "surrogate" on 10^4 x 100 entries, and 3.5 times as many with "split-hmc" on 569 nearly separable rows.
 
     References
     ----------
@@ -1195,9 +1213,10 @@ class BayesProbit(_Classifier):
         callback_every: int | None = None,
         dtype: Storage | DTypeLike | None = None,
         device: Device | None = None,
-        workers: int | None = None,
+        workers: Any = None,
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
+        progress: bool = False,
     ) -> None:
         self._store(locals())
 
@@ -1238,7 +1257,7 @@ class HorseshoeProbit(BayesProbit):
     Parameters
     ----------
     tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, sampler, chains, warmup, draws, thin, keep, inner_sweeps,
-    standardize, quantize, callback_every, dtype, device, workers, rng, callback
+    standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
         As for `BayesProbit`, as are attributes and methods.
 
     Examples
@@ -1269,9 +1288,10 @@ class HorseshoeProbit(BayesProbit):
         callback_every: int | None = None,
         dtype: Storage | DTypeLike | None = None,
         device: Device | None = None,
-        workers: int | None = None,
+        workers: Any = None,
         rng: RNG = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
+        progress: bool = False,
     ) -> None:
         options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         super().__init__("horseshoe", **options)

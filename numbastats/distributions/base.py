@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 import numbastats.random as random
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import refuse_mask
-from numbastats._core.elementwise import as_double, deliver, elementwise, in_float32
+from numbastats._core.elementwise import any_lazy, as_double, deliver, elementwise, in_blocks, in_float32
 from numbastats._core.kinds import device_kind, first_array, in_kind_of, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
@@ -187,7 +187,7 @@ class Family:
             NaN out of the domain. In float32 the tails have errors to 200 ulp; ``dtype="float64"`` has not.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._density_values("pdf", x, self._bind(params, named), options)
+        return self._density("pdf", x, self._bind(params, named), options)
 
     def logpdf(
         self,
@@ -213,12 +213,25 @@ class Family:
         array or scalar
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._density_values("logpdf", x, self._bind(params, named), options)
+        return self._density("logpdf", x, self._bind(params, named), options)
+
+    def _density(self, method, x, params, options):
+        if any_lazy((x, *params)):
+            return self._blocks(method, (x, *params), options)
+        return self._density_values(method, x, params, options)
+
+    def _blocks(self, method, values, options):
+        """One of the functions of x, of dask's arrays."""
+        work = functools.partial(_block, self, method, options["device"])
+        return in_blocks(work, ("x", *self.names), values, options)
 
     # -- distribution function -----------------------------------------------------------------------------------
 
     @np.errstate(under="ignore", over="ignore")  # tails underflow; in float32 the last panel may begin beyond the range
     def _distribution(self, x, params, upper, out, dtype, device, workers, stream):
+        if any_lazy((x, *params)):
+            options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+            return self._blocks("sf" if upper else "cdf", (x, *params), options)
         dtype = arguments.float_type((x, *params), dtype)
         x, like = _in_one_kind(x, params, dtype)
         sets, index = _sets(params)
@@ -328,6 +341,8 @@ class Family:
         return made
 
     def _quantile(self, method, u, params, out, dtype, device, workers):
+        if any_lazy((u, *params)):
+            return self._blocks(method, (u, *params), dict(out=out, dtype=dtype, device=device, workers=workers))
         dtype = arguments.float_type((u, *params), dtype)
         u, like = _in_one_kind(u, params, dtype)
         sets, index = _sets(params)
@@ -578,8 +593,14 @@ class FrozenDistribution(Recycler):
     def _of_family(self, function, x, options):
         values = tuple(float(p) if p.ndim == 0 else p for p in self.params)
         kept = {name: getattr(self, name) for name in ("device", "workers") if options.get(name) is None}
-        dtype = arguments.float_type((x,), options.get("dtype"), self._table.param_dtype)
-        return function(x, *values, **options | kept | {"dtype": dtype})
+        if not any_lazy((x,)):
+            kept["dtype"] = arguments.float_type((x,), options.get("dtype"), self._table.param_dtype)
+        return function(x, *values, **options | kept)
+
+
+def _block(family, method, device, *values, dtype, workers):
+    """A function of one block; a module's function, so that processes can be sent it."""
+    return getattr(family, method)(*values, dtype=dtype, device=device, workers=workers)
 
 
 def _in_one_kind(x, params, dtype):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_masked
 from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device, launch
-from numbastats._core.parallel import worker_count
+from numbastats._core.parallel import check_workers, is_executor, mapped
+from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
 from numbastats.distributions.elementary import Beta, Gamma, InverseGaussian, Lognormal, Normal, Weibull
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, StudentT, VarianceGamma
@@ -151,9 +154,11 @@ class DistributionFits(Result):
     loglik, n_obs, zeros : array of shape (...)
     n_iter, status : array of int of shape (...)
     keys : tuple or None
-        Of the series, where they came in a dict.
+        Of the series, where they came in a dict or in groups.
     free : int
         Number of parameters that were estimated.
+    labels : xarray.DataArray or None
+        One of the shape of the batch, where the data came in one.
     """
 
     family: str
@@ -166,12 +171,14 @@ class DistributionFits(Result):
     zeros: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     status: NDArray[np.int64]
-    keys: tuple[Any, ...] | None
+    keys: Keys | None
     free: int
+    labels: Any = None
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """One parameter of every series."""
-        return self.params[..., self.names.index(choice("name", name, self.names))]
+    def __getitem__(self, name: str) -> Any:
+        """One parameter of every series: an array, with the labels of the data where these came from xarray."""
+        values = self.params[..., self.names.index(choice("name", name, self.names))]
+        return values if self.labels is None else self.labels.copy(data=values).rename(name)
 
     @property
     def converged(self) -> NDArray[np.bool_]:
@@ -206,10 +213,11 @@ class DistributionFits(Result):
         Returns
         -------
         Table
-            A dict of the columns "key" (where the series have keys), the parameters, ``"se_"`` with their names, "loglik",
-            "n_obs", "zeros" and "converged".
+            A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
+            ``"se_"`` with their names, "loglik", "n_obs", "zeros" and "converged".
         """
-        columns: dict[str, Any] = {} if self.keys is None else {"key": np.array([str(key) for key in self.keys])}
+        keys = self.keys if self.labels is None else keys_of(self.labels)
+        columns: dict[str, Any] = {} if keys is None else keys.columns("key")
         for prefix, values in (("", self.params), ("se_", self.stderr)):
             columns |= {f"{prefix}{name}": values[..., j].ravel() for j, name in enumerate(self.names)}
         rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged")}
@@ -255,7 +263,8 @@ class _Series(NamedTuple):
     w: NDArray[np.float64] | None
     off: NDArray[np.int64]
     shape: tuple[int, ...]
-    keys: tuple[Any, ...] | None
+    keys: Keys | None
+    labels: Any = None  # an array of xarray of that shape
 
 
 def _floats(x, name):
@@ -269,20 +278,32 @@ def _floats(x, name):
 
 
 def _is_ragged(data):
-    """Whether data are series of several lengths, or with keys."""
-    return isinstance(data, Mapping) or (isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1)
+    """Whether data are series of several lengths."""
+    return isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1
 
 
-def _series(data, axis, weights, least):
+def _series(data, axis, weights, least, by=None, dim=None):
     """Data as series one after another; every message about shapes."""
-    if hasattr(data, "iloc") and hasattr(data, "columns"):
+    if hasattr(data, "columns") and not hasattr(data, "ngroups") and by is None:
         raise TypeError(
             f"data is a frame of shape {data.shape}, whose series may be its columns or its rows; pass data.to_numpy() "
-            f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1"
+            f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1; or by='key', where "
+            "one of its two columns has the keys of the series"
         )
-    if _is_ragged(data):
-        keys = tuple(data) if isinstance(data, Mapping) else None
-        parts = [_floats(a, "a series") for a in (data.values() if isinstance(data, Mapping) else data)]
+    labels, keys = None, None
+    if hasattr(data, "dims") and by is None:
+        if dim is None and not -data.ndim <= axis < data.ndim:
+            raise ValueError(f"axis={axis} is not an axis of data of shape {data.shape}")
+        if weights is not None:
+            raise ValueError("weights= goes with an array that is not of xarray; pass data.to_numpy() and axis=")
+        dim = data.dims[axis] if dim is None else dim
+        rows, _ = labelled_sets(data, dim=dim)
+        labels = data.isel({dim: 0}, drop=True)
+        data, axis = rows.reshape(*labels.shape, -1), -1
+    else:
+        data, keys = labelled_sets(data, by, dim)
+    if keys is not None or _is_ragged(data):
+        parts = [_floats(a, "a series") for a in data]
         wrong = [a.shape for a in parts if a.ndim != 1]
         if wrong:
             raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
@@ -306,7 +327,7 @@ def _series(data, axis, weights, least):
     shape = moved.shape[:-1]
     count = math.prod(shape)
     w = None if weights is None else _weights(weights, x.shape, axis)
-    return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None)
+    return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None, labels)
 
 
 def _weights(weights, shape, axis):
@@ -341,34 +362,51 @@ def _fixed(fixed, family):
     return values, int(np.isnan(values[: len(layout)]).sum())
 
 
-def _in_kernel(s, family, fixed, free, share, device, workers):
-    """Runs the kernel over slabs of series."""
+def _slabs(s, limit):
+    """The series in parts of about `limit` values, one series at least."""
+    lo, n = 0, s.off.size - 1
+    while lo < n:
+        hi = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + limit, "right")) - 1)
+        a, b = s.off[lo], s.off[hi]
+        w = None if s.w is None else s.w[a:b]
+        yield _Series(s.x[a:b], w, s.off[lo : hi + 1] - a, (hi - lo,), None)
+        lo = hi
+
+
+def _estimates(s, family, fixed, free, share, device, workers, shown=None):
+    """Parameters, information, numbers and status of all series."""
+    n, p = s.off.size - 1, len(_MODELS[family].names)
+    if is_executor(workers):
+        work = functools.partial(_in_kernel, family, fixed, free, share, device, 1)
+        limit = min(_SLAB, max(s.x.size // 64, int(5e6 / _MODELS[family].cost)))  # some milliseconds of work at least
+        found = mapped(workers, work, _slabs(s, limit))
+    else:
+        work = functools.partial(_in_kernel, family, fixed, free, share, device, workers)
+        found = map(work, _slabs(s, _SLAB if device == "cpu" else s.x.size))
+    parts = []
+    for part in found:
+        parts.append(part)
+        if shown is not None:
+            shown.update(len(part[0]))
+    if not parts:
+        return np.empty((n, p)), np.empty((n, p, p)), np.empty((n, 4)), np.empty(n, np.int64)
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _in_kernel(family, fixed, free, share, device, workers, s):
+    """`_estimates` of a part of the series by one launch of the kernel, which overwrites its copies of the values.
+
+    A module's function, so that processes can be sent it.
+    """
     n, model = s.off.size - 1, _MODELS[family]
     width = fixed.size
     params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
     numbers, status = np.empty((n, 4)), np.empty(n, np.int64)
-    sizes = np.diff(s.off)
-    longest = int(sizes.max(initial=0))
-    ones = np.ones(longest)
-    lo = 0
-    while lo < n:
-        hi = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + _SLAB, "right")) - 1) if device == "cpu" else n
-        a, b = s.off[lo], s.off[hi]
-        w = ones if s.w is None else s.w[a:b].copy()
-        first = (model.code, s.x[a:b].copy(), w, s.w is not None, share, max(2, free + 1), fixed, s.off[lo : hi + 1] - a)
-        outs = (params[lo:hi], info[lo:hi], numbers[lo:hi], status[lo:hi])
-        cost = 200.0 + model.cost * (b - a) / (hi - lo)
-        launch(
-            model.kernel,
-            (*first, *outs),
-            hi - lo,
-            device=device,
-            workers=workers,
-            cost=cost,
-            outputs=(-4, -3, -2, -1),
-            threads=64,
-        )
-        lo = hi
+    w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
+    first = (model.code, s.x.copy(), w, s.w is not None, share, max(2, free + 1), fixed, s.off)
+    outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
+    written = (-4, -3, -2, -1)
+    launch(model.kernel, (*first, *outs), n, device=device, workers=workers, cost=cost, outputs=written, threads=64)
     columns = [model.layout.index(name) for name in model.names]
     full = np.empty((n, len(columns), len(columns)))
     for i, row in enumerate(columns):
@@ -402,10 +440,10 @@ def _covariance(info, fixed):
     return cov
 
 
-def _fitted(s, family, fixed, share, device, workers):
+def _fitted(s, family, fixed, share, device, workers, shown=None):
     values, free = fixed
     model = _MODELS[family]
-    params, info, numbers, status = _in_kernel(s, family, values, free, share, device, workers)
+    params, info, numbers, status = _estimates(s, family, values, free, share, device, workers, shown)
     cov = _covariance(info, values[[model.layout.index(name) for name in model.names]])
     cov[(status >= k.DEGENERATE)] = math.nan
     p = len(model.names)
@@ -422,14 +460,15 @@ def _fitted(s, family, fixed, share, device, workers):
         status.reshape(s.shape),
         s.keys,
         free,
+        s.labels,
     )
 
 
 def _checked(family, zeros, device, workers):
     choice("family", family, tuple(_MODELS))
     choice("zeros", zeros, (None, "share"))
-    worker_count(workers)
-    return choose_device(device)
+    check_workers(workers)
+    return choose_device("cpu" if is_executor(workers) else device)
 
 
 def fit(
@@ -504,28 +543,39 @@ def fit_many(
     family: str,
     *,
     axis: int = -1,
+    by: str | Sequence[str] | None = None,
+    dim: str | None = None,
     weights: ArrayLike | None = None,
     fixed: Mapping[str, float] | None = None,
     zeros: Literal["share"] | None = None,
     device: Literal["auto", "cpu", "cuda"] | None = None,
-    workers: int | None = None,
+    workers: Any = None,
+    progress: bool = False,
 ) -> DistributionFits:
     """Fit a family to each of many series by maximum likelihood.
 
     Parameters
     ----------
     data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
-        Series along `axis`, or one in each entry; NaN is missing.
+        Series along `axis`, or one in each entry; NaN is missing. Keys of a dict, of a pandas groupby of one column
+        (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     family, fixed, zeros
         As in `fit`.
     axis : int
         Along which the values of a series run.
+    by : str or sequence of str, optional
+        Columns of a pandas or polars frame that say to which series a row belongs; one other column has the values.
+    dim : str, optional
+        Instead of `axis` the name of a dimension of an xarray.DataArray, whose labels ``fits["scale"]`` has.
     weights : array_like, optional
         As in `fit`; broadcast against `data`.
     device : {None, "auto", "cpu", "cuda"}
         Where the kernel runs, one series in a thread.
-    workers : int, optional
-        Threads, -1 for all cores. Results do not depend on it.
+    workers : int or executor, optional
+        Threads, -1 for all cores, or an executor, `joblib.Parallel` or dask client that fits parts of the series. Results do not
+        depend on it.
+    progress : bool
+        Show a bar of tqdm, or a line on stderr where that is not installed.
 
     Returns
     -------
@@ -551,7 +601,9 @@ def fit_many(
     """
     where = _checked(family, zeros, device, workers)
     known = _fixed(fixed, family)
-    return _fitted(_series(data, axis, weights, max(2, known[1] + 1)), family, known, zeros == "share", where, workers)
+    series = _series(data, axis, weights, max(2, known[1] + 1), by, dim)
+    with bar(progress, series.off.size - 1, "distributions.fit_many") as shown:
+        return _fitted(series, family, known, zeros == "share", where, workers, shown)
 
 
 def fitted(cls, x, axis, options):
@@ -597,7 +649,7 @@ def standardise(
     axis: int = -1,
     zeros: Literal["share"] | None = "share",
     device: Literal["auto", "cpu", "cuda"] | None = None,
-    workers: int | None = None,
+    workers: Any = None,
 ) -> NDArray[np.float64]:
     """Normal scores of values within their own series, as of the standardised precipitation index (SPI).
 
@@ -650,7 +702,7 @@ def standardise(
     where = _checked(family, zeros, device, workers)
     if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
-    if _is_ragged(x):
+    if isinstance(x, Mapping) or _is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
     known, names = _fixed(None, family), _MODELS[family].names
     s = _series(x, axis, None, known[1] + 1)
@@ -661,7 +713,7 @@ def standardise(
         hi = min(lo + step, count)
         rows = s.x[lo * length : hi * length]
         part = _Series(rows, None, np.arange(hi - lo + 1, dtype=np.int64) * length, (hi - lo,), None)
-        params, _info, numbers, _status = _in_kernel(part, family, known[0], known[1], zeros == "share", where, workers)
+        params, _info, numbers, _status = _estimates(part, family, known[0], known[1], zeros == "share", where, workers)
         found = _distribution(family, {name: params[:, i, None] for i, name in enumerate(names)})
         with np.errstate(all="ignore"):
             z[lo:hi] = _standard(found, rows.reshape(hi - lo, length), numbers[:, k.ZEROS, None])

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 import numbastats.stable as stable
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype
-from numbastats._core.checks import check_dtype, choice
-from numbastats._core.elementwise import elementwise
+from numbastats._core.checks import choice
+from numbastats._core.elementwise import any_lazy, elementwise
 from numbastats._core.kinds import device_kind
 from numbastats.distributions import kernels
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
@@ -494,9 +494,12 @@ class Stable(Distribution):
         return (*self.params, self.param)
 
     def _evaluate(self, name, x, out, dtype, device, workers):
-        dtype = check_dtype(dtype) if dtype is not None else _own_dtype(x)
+        if dtype is None and not any_lazy((x,)):
+            dtype = _own_dtype(x)
         options = dict(param=self.param, out=out, dtype=dtype, device=device, workers=workers)
         return getattr(stable, name)(x, *self.params, **options)
+
+    _evaluated = _evaluate  # whose functions take dask's arrays
 
     def _at(self, name, x):
         return np.asarray(getattr(stable, name)(np.asarray(x, order="C"), *self.params, param=self.param, device="cpu"))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
 from numbastats._core.checks import check_dtype, choice, refuse_mask
-from numbastats._core.elementwise import deliver
+from numbastats._core.elementwise import any_lazy, deliver, in_blocks
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import device_kind, first_array, in_kind_of, to_host
 from numbastats._core.parallel import check_workers
@@ -203,6 +203,18 @@ class Distribution:
 
     # -- functions of x -----------------------------------------------------------------------------------------
 
+    def _evaluated(self, name, x, out, dtype, device, workers):
+        """One function at x, of dask's arrays block by block."""
+        if not any_lazy((x,)):
+            return self._evaluate(name, x, out, dtype, device, workers)
+        if self.batch_shape:
+            raise TypeError(
+                f"x is a dask array, and {type(self).__name__} has parameters of shape {self.batch_shape}; pass x.compute() or a "
+                "distribution of one set of parameters"
+            )
+        options = dict(out=out, dtype=dtype, workers=workers)
+        return in_blocks(functools.partial(_block, self, name, device), ("x",), (x,), options)
+
     def _evaluate(self, name, x, out, dtype, device, workers):
         """One function at x on the host: types, broadcasting and `out`."""
         refuse_mask(x)
@@ -280,49 +292,49 @@ class Distribution:
         TypeError
             For points that are not real numbers of single or double precision, and for arrays on a device without a kernel.
         """
-        return self._evaluate("pdf", x, out, dtype, device, workers)
+        return self._evaluated("pdf", x, out, dtype, device, workers)
 
     def logpdf(
         self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Logarithm of the density at x, -inf outside the support; the arguments of all functions of x are those of `pdf`."""
-        return self._evaluate("logpdf", x, out, dtype, device, workers)
+        return self._evaluated("logpdf", x, out, dtype, device, workers)
 
     def cdf(
         self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Distribution function P(X <= x), with relative accuracy in the lower tail."""
-        return self._evaluate("cdf", x, out, dtype, device, workers)
+        return self._evaluated("cdf", x, out, dtype, device, workers)
 
     def logcdf(
         self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Logarithm of the distribution function, also where that underflows or is next to 1."""
-        return self._evaluate("logcdf", x, out, dtype, device, workers)
+        return self._evaluated("logcdf", x, out, dtype, device, workers)
 
     def sf(
         self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Survival function P(X > x), with relative accuracy in the upper tail."""
-        return self._evaluate("sf", x, out, dtype, device, workers)
+        return self._evaluated("sf", x, out, dtype, device, workers)
 
     def logsf(
         self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Logarithm of the survival function, also where that underflows or is next to 1."""
-        return self._evaluate("logsf", x, out, dtype, device, workers)
+        return self._evaluated("logsf", x, out, dtype, device, workers)
 
     def ppf(
         self, u: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Quantile at lower tail probability u: the ends of the support at 0 and 1, NaN outside [0, 1]."""
-        return self._evaluate("ppf", u, out, dtype, device, workers)
+        return self._evaluated("ppf", u, out, dtype, device, workers)
 
     def isf(
         self, p: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
     ) -> Any:
         """Quantile at upper tail probability p, accurate for the smallest p."""
-        return self._evaluate("isf", p, out, dtype, device, workers)
+        return self._evaluated("isf", p, out, dtype, device, workers)
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval with equal tails that holds `confidence` of the probability."""
@@ -762,3 +774,8 @@ def scipy_family(cls):
     }
     made = type(f"numbastats_{cls.__name__}", (stats.rv_continuous,), methods)
     return made(name=cls.family, shapes=", ".join(cls._scipy_shapes) or None)
+
+
+def _block(distribution, name, device, x, *, dtype, workers):
+    """A function of one block; a module's function, so that processes can be sent it."""
+    return getattr(distribution, name)(x, dtype=dtype, device=device, workers=workers)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.kinds import device_kind, numpy_dtype, to_host
-from numbastats._core.parallel import is_executor, worker_count
+from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.moments import moments
 
@@ -236,7 +236,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
             rules.roughness(kernel, d)
         except ValueError as error:
             raise ValueError(f"{error}{transposed(n, d)}") from None
-    product = form == "product" and d > 1
+    product, workers = form == "product" and d > 1, threads_beside(workers)
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
     if kernel == "cosine" and d > 1 and not product:
@@ -594,7 +594,7 @@ def check_workers(workers):
     """Raise unless a number of threads or None."""
     if is_executor(workers):
         raise ValueError(
-            "workers is an executor, but a density is one reduction; pass a number of threads, or distribute kde.partial "
-            "over the executor and kde.combine the results"
+            "workers is an executor, but kde.partial and kde.finalize run in threads; pass a number of threads here, and the "
+            "executor to kde.grid, or call kde.partial by it for each share of the samples and kde.combine the results"
         )
     worker_count(workers)

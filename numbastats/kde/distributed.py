@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import check_out, choice
-from numbastats._core.kinds import torch_to_numpy
+from numbastats._core.kinds import LAZY, torch_to_numpy
 from numbastats._core.launch import choose_device, launch
+from numbastats._core.parallel import mapped
+from numbastats._core.progress import bar
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
@@ -36,7 +38,9 @@ from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.moments import moments
 from numbastats.kde.slabs import in_slabs
 
-__all__ = ["Plan", "Summary", "combine", "finalize", "grid_slabs", "partial", "plan"]
+__all__ = ["Plan", "Summary", "combine", "finalize", "grid_by", "grid_of_blocks", "grid_slabs", "partial", "plan"]
+
+SHARE = 1 << 18  # samples that an executor is handed at a time, at least
 
 
 def grid_slabs(
@@ -153,13 +157,14 @@ def check_plan(plan):
         raise TypeError(f"plan is a {type(plan).__name__}; pass the Plan that kde.plan(summary, axes) makes")
 
 
-def summarise(samples, weights=None):
+def summarise(samples, weights=None, workers=None):
     """First pass over a share of the samples, for `plan`.
 
     Parameters
     ----------
     samples : (n, d) or (n,) array_like
     weights : (n,) array_like, optional
+    workers : int, optional
 
     Returns
     -------
@@ -173,7 +178,7 @@ def summarise(samples, weights=None):
     if not len(x) or (w is not None and not w.any()):  # nothing that a density would show
         far = np.full(d, np.inf)
         return Summary(len(x), 0.0, 0.0, np.zeros(d), np.zeros((d, d)), far, -far, w is not None)
-    m = moments(x, w)
+    m = moments(x, w, workers)
     return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"], w is not None)
 
 
@@ -237,6 +242,7 @@ def plan(
     weighted = s.weighted if weighted is None else bool(weighted)
     if not s.W > 0:
         raise ValueError("there are no samples of positive weight; pass at least one")
+    parsed = parse_axes(axes, d)
     known = dict(W=s.W, W2=s.W2, mean=s.mean, M2=s.M2, low=s.low, high=s.high, weighted=weighted)
     n_eff = s.W**2 / s.W2
     matrix, factor, spread = kernel_matrix(MatrixOptions(kernel, h, H, sigma, form=form), known, s.n, n_eff)
@@ -257,11 +263,16 @@ def plan(
         None,
         product=product,
     )
-    g = make_grid(m, parse_axes(axes, d))
-    g.geometry["bounds"] = product
-    short = not weighted and not product and kernel == "epanechnikov" and g.chord <= LONG_ROW
+    return plan_of(m, parsed, s.n, weighted)
+
+
+def plan_of(m, axes, n, weighted):
+    """The plan for a model without samples, of which there will be n."""
+    g = make_grid(m, axes)
+    g.geometry["bounds"] = m.product
+    short = not weighted and not m.product and m.kernel == "epanechnikov" and g.chord <= LONG_ROW
     g.method = "rows-c" if short else "rows-b"
-    quantise(m, g, m.power, s.W, float(s.n), weighted or product)
+    quantise(m, g, m.power, m.total, float(n), weighted or m.product)
     return Plan(m, g, weighted)
 
 
@@ -301,11 +312,11 @@ def partial(
     See `plan`.
     """
     if plan is None:
-        return summarise(samples, weights)
+        return summarise(samples, weights, workers)
     check_plan(plan)
     x, w = as_samples(samples)[0], None
     w = check_weights(weights, len(x))
-    m, g = plan.model, plan.grid
+    m = plan.model
     if x.shape[1] != m.d:
         raise ValueError(f"the samples have {x.shape[1]} columns, the plan {m.d}")
     if len(x) and plan.weighted != (w is not None):
@@ -316,14 +327,64 @@ def partial(
         )
     if not np.isfinite(x).all() or (w is not None and not (np.isfinite(w) & (w >= 0)).all()):
         raise ValueError("samples must be finite, and weights finite and >= 0")
-    model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0)) if len(x) else m
-    g = dataclasses.replace(g, geometry=g.geometry.copy())
+    check_workers(workers)
+    return state_of(x, w, plan, choose_device(device), workers)[0]
+
+
+def state_of(x, w, plan, device, workers):
+    """The integers of a share of the samples, and how many of these no grid position sees."""
+    m, g = plan.model, dataclasses.replace(plan.grid, geometry=plan.grid.geometry.copy())
     if not len(x):
-        return np.zeros((g.lines, g.state_size(m.power)), np.int64)
+        return np.zeros((g.lines, g.state_size(m.power)), np.int64), 0
+    model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0))
     lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
     lists.w = np.rint(lists.w * g.q)
-    check_workers(workers)
-    return accumulate(g, lists, model.power, g.geometry, g.lines, choose_device(device), workers)
+    return accumulate(g, lists, model.power, g.geometry, g.lines, device, workers), len(x) - lists.inside
+
+
+def _share(job):
+    """`state_of` for an executor."""
+    return state_of(*job, "cpu", 1)
+
+
+def grid_by(e, axes, method, derivative, device, progress):
+    """Density of an estimate on a grid by its executor, which sums shares of the samples."""
+    m = e.model
+    asked = {"kernel": m.kernel not in rules.POWERS, "boundary": bool(e.boundary), "adaptive": m.scale is not None}
+    asked |= {"method": method not in ("auto", "rows"), "derivative": derivative is not None, "device": device != "cpu"}
+    if wrong := [name for name, other in asked.items() if other]:
+        raise ValueError(
+            f"an executor sums the rows of {', '.join(rules.POWERS)} kernels, and takes no other {wrong[0]}=; pass workers= as a "
+            "number of threads"
+        )
+    bare = dataclasses.replace(m, x=m.x[:0], weights=None, dtype=np.dtype(np.float64))
+    plan = plan_of(bare, axes, len(m.x), m.weights is not None)
+    cells = plan.grid.lines * plan.grid.state_size(m.power)
+    step = max(SHARE, 2 * cells)  # of 8 d bytes each, against 8 bytes of every cell that come back
+    cut = lambda a, lo: None if a is None else a[lo : lo + step]  # noqa: E731
+    jobs = ((cut(m.x, lo), cut(m.weights, lo), plan) for lo in range(0, len(m.x), step))
+    total, e.outside = np.zeros((plan.grid.lines, plan.grid.state_size(m.power)), np.int64), 0
+    with bar(progress, -(-len(m.x) // step), "kde.grid") as shown:
+        for state, outside in mapped(e.executor, _share, jobs):
+            total += state
+            e.outside += outside
+            shown.update()
+    density = finalize(total, plan, workers=e.workers)
+    e.method_used, e.error_bound = plan.grid.method, plan.error_bound / density.max() if density.any() else None
+    return density
+
+
+def grid_of_blocks(samples, axes, weights, options):
+    """Density on a grid of samples in the blocks of a dask array, of which none leaves the process that has it."""
+    import dask
+
+    shares = LAZY.shares(samples, weights)
+    made = plan(combine(dask.compute(*[dask.delayed(partial)(x, weights=w, workers=1) for x, w in shares])), axes, **options)
+    there = dask.delayed(made)
+    states = [dask.delayed(partial)(x, there, weights=w, workers=1) for x, w in shares]
+    while len(states) > 1:
+        states = [dask.delayed(combine)(states[i : i + 8]) for i in range(0, len(states), 8)]
+    return finalize(*dask.compute(*states), made)
 
 
 def combine(*states: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from typing import NamedTuple
@@ -11,10 +12,10 @@ import numpy as np
 from numbastats._core import device as gpu
 from numbastats._core.errors import warn
 from numbastats._core.launch import launch
-from numbastats._core.parallel import worker_count
+from numbastats._core.parallel import is_executor, mapped, threads_beside, worker_count
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
-from numbastats.kde.arguments import Model, check_adaptive, check_method, check_workers, parse_boundary
+from numbastats.kde.arguments import Model, check_adaptive, check_method, parse_boundary
 from numbastats.kde.boundaries import LINEAR, inside_mass, linear_factors, linear_terms, moved, passes, wrap
 from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
@@ -33,6 +34,7 @@ SHARES = 8  # into which the samples of a line are split between threads
 LOSS = 1e-11  # of the peak, estimated (observed is at most 0.04 of that, from 1e-12 on): integers give way to direct sums
 LOSS_ASKED = 1e-9  # the same where a method of integers was asked for by its name
 BLOCKS = 1024  # row buffers on a GPU
+POINTS = 1 << 16  # points that an executor is handed at a time
 
 
 class Pass(NamedTuple):
@@ -244,7 +246,9 @@ class Estimate:
     """A model with its boundary, ready for grids and points."""
 
     def __init__(self, model, *, boundary=None, adaptive=None, workers=None):
-        check_workers(workers)
+        self.executor = workers if is_executor(workers) else None  # for points, and the sums of `distributed.grid_by`
+        workers = threads_beside(workers)
+        worker_count(workers)  # refuses what is none
         self.model, self.workers = model, workers
         if adaptive is not None:
             model.scale = adaptive_scales(model, adaptive, boundary, workers)
@@ -256,6 +260,10 @@ class Estimate:
         self.terms = [(sides, Estimate(part, boundary=others, workers=workers)) for sides, part in terms]
         self._lists = {}
         self.method_used, self.error_bound, self.outside = None, None, 0
+
+    def __getstate__(self):
+        """For pickling: without the executor."""
+        return self.__dict__ | {"executor": None}
 
     @property
     def corrected(self):
@@ -462,6 +470,11 @@ class Estimate:
 
     def points(self, points, *, method="cells", device="cpu"):
         """Density at (p, d) points, float64."""
+        if self.executor is not None and device == "cpu" and len(points):
+            alone = copy.copy(self)
+            alone.executor, alone.workers, alone._lists = None, 1, {}
+            parts = [(alone, points[lo : lo + POINTS], method) for lo in range(0, len(points), POINTS)]
+            return np.concatenate(list(mapped(self.executor, _points, parts)))
         if self.terms:
             values = [e.points(points, method=method, device=device) for _, e in self.terms]
             return self._combined(values, linear_factors(self.model, self.linear, points.T))
@@ -500,6 +513,12 @@ class Estimate:
                 q[np.arange(len(q)), without[i : i + block]] = np.inf
             logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
         return logs + math.log(m.constant)
+
+
+def _points(part):
+    """Density at a share of the points; a module's function, so that processes can be sent it."""
+    e, points, method = part
+    return e.points(points, method=method)
 
 
 def _height(block, derivative):

@@ -89,7 +89,7 @@ class KDE(Estimator):
         nan_policy: Missing = "raise",
         dtype: DTypeLike | None = None,
         device: DeviceName | None = None,
-        workers: int | None = None,
+        workers: Any = None,
         form: Form = "radial",
     ):
         self.kernel, self.h, self.H, self.sigma = kernel, h, H, sigma

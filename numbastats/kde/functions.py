@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.checks import check_dtype, check_out, choice
+from numbastats._core.checks import check_dtype, check_out, choice, is_lazy
 from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import in_kind_of, torch_to_numpy
@@ -95,8 +96,9 @@ def grid(  # noqa: PLR0913
     out: Any = None,
     dtype: DTypeLike | None = None,
     device: DeviceName | None = None,
-    workers: int | None = None,
+    workers: Any = None,
     form: Form = "radial",
+    progress: bool = False,
 ) -> NDArray[Any]:
     """Kernel density on a regular grid in 1 to 4 dimensions.
 
@@ -107,6 +109,8 @@ def grid(  # noqa: PLR0913
     Parameters
     ----------
     samples : (n, d) or (n,) array_like
+        A dask array is summed block by block where its blocks are, by the functions `partial`, `plan` and `combine`: with the
+        options kernel, h, H, sigma, form and weights.
     axes : sequence of d arrays or tuples (lo, hi, m)
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
@@ -144,11 +148,15 @@ def grid(  # noqa: PLR0913
     dtype : {"float64", "float32"}, optional
         By default float32 for float32 samples. Sums are always in 64-bit integers or floats.
     device : {"auto", "cpu", "cuda"}, optional
-    workers : int, optional
-        Number of threads, -1 for all cores.
+    workers : int or executor, optional
+        Number of threads, -1 for all cores, or what calls functions elsewhere: an executor, `joblib.Parallel`, a dask client.
+        Shares of the samples are then summed there, by rows of the power kernels without `boundary`, `adaptive` and
+        `derivative`, with a quantum a few bits coarser than that of threads.
     form : {"radial", "product"}
         The kernel as a function of the distance, or the product of one-dimensional kernels along the axes, for diagonal H; both
         by difference rows for the power kernels.
+    progress : bool
+        With an executor: show a bar of tqdm, or a line on stderr where that is not installed.
 
     Returns
     -------
@@ -225,11 +233,29 @@ def grid(  # noqa: PLR0913
         adaptive=adaptive,
         form=form,
     )
+    if is_lazy(samples):
+        others = dict(method=method, derivative=derivative, device=device, dtype=dtype, out=out, progress=progress)
+        return _grid_of_blocks(samples, axes, weights, options | others)
     e = estimate(samples, weights, options)
-    return grid_of(e, axes, method, derivative, out, device, samples)
+    return grid_of(e, axes, method, derivative, out, device, samples, progress)
 
 
-def grid_of(e, axes, method, derivative, out, device, like):
+def _grid_of_blocks(samples, axes, weights, options):
+    """`grid` of a dask array: those options that sums over blocks have."""
+    from numbastats.kde.distributed import grid_of_blocks  # which imports this module
+
+    kept = {name: options.pop(name) for name in ("kernel", "h", "H", "sigma", "form")}
+    default = inspect.signature(grid).parameters
+    for name, value in options.items():
+        if value is not default[name].default and value != default[name].default:
+            raise ValueError(
+                f"{name}={value!r} is not for a dask array, whose blocks are summed by its scheduler; leave it out, or pass "
+                "samples.compute()"
+            )
+    return grid_of_blocks(samples, axes, weights, kept)
+
+
+def grid_of(e, axes, method, derivative, out, device, like, progress=False):
     """The body of `grid` for an estimate that exists."""
     axes = parse_axes(axes, e.model.d, len(e.model.x))
     check_method(e.model, method, derivative, e.boundary)
@@ -242,7 +268,12 @@ def grid_of(e, axes, method, derivative, out, device, like):
     inputs = (e.model.x, e.model.weights, e.model.scale)
     apart = host is not None and not any(v is not None and np.may_share_memory(v, host) for v in inputs)
     result = host if apart else allocate(shape, e.model.dtype)  # samples and weights are read until the end
-    e.grid(axes, method, derivative=derivative, device=where, out=result)
+    if e.executor is not None:
+        from numbastats.kde.distributed import grid_by  # which imports this module
+
+        result[...] = grid_by(e, axes, method, derivative, where, progress)
+    else:
+        e.grid(axes, method, derivative=derivative, device=where, out=result)
     return out if apart else hand_over(result, out, kind, like)
 
 
@@ -267,7 +298,7 @@ def points(  # noqa: PLR0913
     out: Any = None,
     dtype: DTypeLike | None = None,
     device: DeviceName | None = None,
-    workers: int | None = None,
+    workers: Any = None,
     form: Form = "radial",
 ) -> Any:
     """Kernel density at listed points, any number of dimensions.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice
+from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
@@ -398,45 +398,19 @@ class Data:
         return self.off.size - 1
 
 
-def _is_pair(part):
-    """Whether an item of a list is a key with its data set; no data set is a number, or a text, beside an array."""
-    if not (isinstance(part, tuple) and len(part) == 2 and np.ndim(part[1]) > 0):
-        return False
-    return np.ndim(part[0]) == 0 or hasattr(part[1], "columns")
-
-
-def _split_keys(data, name):
-    """A list of data sets and their keys where `data` has keys, else `data` and None."""
-    if hasattr(data, "columns") and not hasattr(data, "ngroups"):
-        raise ValueError(
-            f"{name} is a {type(data).__name__}: pass [frame[c] for c in frame.columns] if its columns are the data sets, "
-            "frame.to_numpy() if its rows are, or frame.groupby('key')['x'] for groups of one column"
-        )
-    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # iterators, views of a dict, groups of polars
-        data = list(data)
-    if isinstance(data, Mapping):
-        pairs = list(data.items())
-    elif hasattr(data, "ngroups") or (isinstance(data, (list, tuple)) and len(data) and all(map(_is_pair, data))):
-        pairs = list(data)  # a groupby of pandas gives pairs, too
-    else:
-        return data, None
-    return [part for _key, part in pairs], tuple(key for key, _part in pairs)
-
-
-def keyed(data, weights):
-    """Lists of data sets and of weights, in the same order, and the keys; data without keys remain what they are."""
-    data, keys = _split_keys(data, "data")
+def keyed(data, weights, by=None, dim=None):
+    """Data sets and weights, in the same order, and the keys; data without keys remain what they are."""
+    if weights is not None and not (by is None and dim is None):
+        raise ValueError("weights= with by= or dim= has no labels to go by; pass data and weights as dicts with the same keys")
+    data, keys = labelled_sets(data, by, dim)
     if weights is None:
         return data, None, keys
-    weights, others = _split_keys(weights, "weights")
-    if others is not None and others != keys:
-        if keys is None or len(others) != len(keys) or set(others) != set(keys):
-            raise ValueError(
-                "weights have keys that differ from those of the data; pass both with the same keys, or both without"
-            )
-        by_key = dict(zip(others, weights, strict=True))
-        weights = [by_key[key] for key in keys]
-    return data, weights, keys
+    return data, _weights_of(weights, keys), keys
+
+
+def _weights_of(weights, keys):
+    sets, others = labelled_sets(weights, name="weights")
+    return same_order(sets, keys, others, "weights")
 
 
 def _flatten(data, offsets, name):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.elementwise import any_lazy
+from numbastats._core.kinds import LAZY
 from numbastats.mixture.arguments import mixture_of, parts_of, sums_of, weighted_values
 from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
@@ -39,7 +42,8 @@ def partial_stats(
     Parameters
     ----------
     x : array_like, shape (n,)
-        NaN are dropped. Arrays on a GPU are copied to the host.
+        NaN are dropped. Arrays on a GPU are copied to the host. Of a dask array every block is summed where it is, and the sums
+        are combined in the order of the blocks.
     weights, centres, params, family
         As in `logpdf`.
     sample_weight : array_like, shape (n,), optional
@@ -70,6 +74,12 @@ def partial_stats(
     >>> now[1].round(1)
     array([1., 3.])
     """
+    if any_lazy((x,)):
+        import dask
+
+        options: Any = dict(family=family, device=device, workers=1 if workers is None else workers)
+        work = dask.delayed(functools.partial(partial_stats, weights=weights, centres=centres, params=params, **options))
+        return combine(dask.compute(*[work(part, sample_weight=w) for part, w in LAZY.shares(x, sample_weight)]))
     family, par = mixture_of(weights, centres, params, family)
     x, w = weighted_values(x, sample_weight)
     apart = family.latent or far_apart(family, par)

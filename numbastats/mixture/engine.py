@@ -6,14 +6,14 @@ import contextlib
 import dataclasses
 import math
 import types
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from numbastats._core import device as gpu
 from numbastats._core import launch
 from numbastats._core.kernel import SIMULATED
-from numbastats._core.parallel import in_threads, worker_count
+from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import kernels as k
 from numbastats.mixture.arguments import KINDS, Options, arrange
@@ -476,23 +476,6 @@ def _chunks(data, limit, workers=1):
     return chunks
 
 
-def _in_turn(pool, function, items):
-    """Results in the order of the items.
-
-    It does not wait for long at a time: where another library (polars) has set a handler of SIGINT that lets the waiting go on,
-    Ctrl-C would be noticed at the end only.
-    """
-    futures = [pool.submit(function, item) for item in items]
-    try:
-        for future in futures:
-            while wait([future], timeout=0.2).not_done:
-                pass
-            yield future.result()
-    finally:
-        for future in futures:
-            future.cancel()
-
-
 def assemble(parts, data, family, candidates, done):
     """Fields of one batch from the chunks; data sets that were not reached have the status of those that were stopped."""
     D, width = data.count, max(candidates)
@@ -537,12 +520,11 @@ def assemble(parts, data, family, candidates, done):
     return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)
 
 
-def run_chunks(job, values, given, pool, callback):
+def run_chunks(job, values, given, pool, callback, shown):
     """Results of the chunks that were fitted, and the number of their data sets; with a pool of the caller's, or threads."""
     D, where, workers = values.count, job.options.device, job.options.workers
     parts, done, stopped = [], 0, False
     with contextlib.ExitStack() as stack:
-        theirs = pool is not None
         if pool is not None:
             chunks = _chunks(values, min(IN_FLIGHT, max(65_536, values.x.size // 16)))
         elif where == "cpu" and _many(values, workers):  # whole chunks by threads, which never wait for each other
@@ -552,16 +534,17 @@ def run_chunks(job, values, given, pool, callback):
         else:
             chunks = _chunks(values, IN_FLIGHT if where == "cpu" else 4 * IN_FLIGHT)
         cuts = ((values.cut(lo, hi), lo, None if given is None else given[lo:hi]) for lo, hi in chunks)
-        results = map(job, cuts) if pool is None else pool.map(job, cuts) if theirs else _in_turn(pool, job, cuts)
+        results = map(job, cuts) if pool is None else mapped(pool, job, cuts)
         try:
-            for (_lo, done), part in zip(chunks, results, strict=False):
+            for (lo, done), part in zip(chunks, results, strict=False):
                 parts.append(part)
+                shown.update(done - lo)
                 if callback is not None and callback(types.SimpleNamespace(done=done, total=D, status=part["status"])) is True:
                     stopped = done < D
                     break
         except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
             job.options.halt.append(True)
             raise
-        if stopped and pool is not None and hasattr(results, "close"):
+        if stopped and pool is not None:
             results.close()  # chunks that no thread has begun are not fitted
     return parts, done if stopped else D

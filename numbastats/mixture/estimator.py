@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import index_of
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.groups import Keys
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.results import Result, Table
@@ -521,7 +522,7 @@ class MixtureBatch(Result, _Components):
     candidates: tuple
     notes: dict = dataclasses.field(repr=False)
     starts: dict = dataclasses.field(repr=False)
-    keys: tuple | None = dataclasses.field(default=None, repr=False)
+    keys: Keys | None = dataclasses.field(default=None, repr=False)
 
     def __len__(self) -> int:
         return self.status.size
@@ -535,13 +536,15 @@ class MixtureBatch(Result, _Components):
         Returns
         -------
         Table
-            A dict of columns that prints as a table: "data_set" (number or key), "component", "weight", the names of
-            `parameters`, "loglik" and "status". A data set without components has one row of NaN.
+            A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
+            keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
+            row of NaN.
         """
         there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
-        named = sets if self.keys is None else np.array([str(key) for key in self.keys])[sets]
-        columns = {"data_set": named, "component": component, "weight": self.weights[there]}
+        named = {"data_set": np.arange(len(self))} if self.keys is None else self.keys.columns("data_set")
+        columns = {name: column[sets] for name, column in named.items()}
+        columns |= {"component": component, "weight": self.weights[there]}
         columns |= {name: values[there] for name, values in self.parameters.items()}
         return Table(columns | {"loglik": self.loglik[sets], "status": self.status[sets]})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice
 from numbastats._core.errors import names_ours
 from numbastats._core.launch import or_on_the_host
+from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
@@ -41,6 +41,8 @@ def fit_many(  # noqa: PLR0913
     n_components: int | Sequence[int] | NDArray = 2,
     *,
     family: str | tuple[str, float] | None = None,
+    by: str | Sequence[str] | None = None,
+    dim: str | None = None,
     offsets: ArrayLike | None = None,
     weights: Iterable | Mapping | ArrayLike | None = None,
     n_init: int | None = None,
@@ -59,8 +61,9 @@ def fit_many(  # noqa: PLR0913
     precision: Literal["double", "mixed", "single"] = "double",
     rng: int | np.random.SeedSequence | np.random.Generator | None = None,
     device: Literal["auto", "cpu", "cuda"] | None = None,
-    workers: int | Executor | None = None,
+    workers: Any = None,
     callback: Callable | None = None,
+    progress: bool = False,
     dataset_index: int = 0,
 ) -> MixtureBatch:
     """Fit a mixture to each of many data sets.
@@ -70,8 +73,8 @@ def fit_many(  # noqa: PLR0913
     data : list, tuple or iterator of 1-d arrays, dict of them, 2-d array, or 1-d array with `offsets`
         Data sets of any lengths. In a 2-d array rows are data sets. NaN and masked values are missing: dropped, and counted in
         `n_dropped`. Keys of a dict, of a pandas groupby of one column (``frame.groupby("g")["x"]``) or of an iterable of pairs
-        (key, 1-d array) are kept as `keys`. A data frame is refused: its rows or its columns might be meant. Arrays on a GPU are
-        copied to the host.
+        (key, 1-d array) are kept as `keys`. A data frame takes `by`, an array of xarray `dim`: rows or columns might be meant.
+        Arrays on a GPU are copied to the host.
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among certified fits. Where K components do
         worse than K - 1, starts that split a component are added.
@@ -79,6 +82,10 @@ def fit_many(  # noqa: PLR0913
         Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal".
         Poisson and geometric counts start at 0; NumPy's geometric draws start at 1. Distributions on (0, inf) refuse zeros,
         except those whose density at 0 is finite and positive, such as the exponential and the half-normal.
+    by : str or sequence of str, optional
+        Columns of a pandas or polars frame that say to which data set a row belongs; one other column has the values.
+    dim : str, optional
+        Dimension of an xarray.DataArray along which the values of a data set run; coordinates of the others are the keys.
     offsets : array of int, shape (D + 1,), optional
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
@@ -121,9 +128,11 @@ def fit_many(  # noqa: PLR0913
     rng : None, int, SeedSequence or Generator
         Start values depend on it, on the index of the data set and on the start, and on nothing else.
     device, workers
-        As elsewhere in the library; `workers` may be an executor.
+        As elsewhere in the library; `workers` may be an executor, `joblib.Parallel` or a dask client.
     callback : callable, optional
         ``callback(state)`` with `state.done`, `state.total`, `state.status` after each chunk of data sets; True stops.
+    progress : bool
+        Show a bar of tqdm, or a line on stderr where that is not installed.
     dataset_index : int
         Index of the first data set, for a job that is split.
 
@@ -191,7 +200,7 @@ def fit_many(  # noqa: PLR0913
     family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
-    data, weights, keys = keyed(data, weights)
+    data, weights, keys = keyed(data, weights, by, dim)
     values = flatten(data, offsets, weights)
     candidates, per_set = numbers_of_components(n_components, values.count)
     for_latent(family, options)
@@ -203,7 +212,8 @@ def fit_many(  # noqa: PLR0913
     def run(where):
         placed = dataclasses.replace(options, device=where)
         job = engine.Job(family, candidates, per_set, placed, bool(se), bool(cov), kept, dataset_index)
-        return engine.run_chunks(job, values, given, pool, callback)
+        with bar(progress, values.count, "mixture.fit_many") as shown:
+            return engine.run_chunks(job, values, given, pool, callback, shown)
 
     parts, done = or_on_the_host(run, where, device)
     return MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)

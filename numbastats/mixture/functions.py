@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.elementwise import of_host
+from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats.mixture.arguments import mixture_of, values_of
 from numbastats.mixture.density import scores
@@ -24,6 +24,7 @@ def _log_density(x, weights, centres, params, family, device, workers):
     return scores(x, family, par, False, device, workers)[0].reshape(x.shape), dtype
 
 
+@of_blocks
 @of_host
 def logpdf(
     x: ArrayLike,
@@ -85,6 +86,7 @@ def logpdf(
     return values.astype(dtype)[()]
 
 
+@of_blocks
 @of_host
 def pdf(
     x: ArrayLike,
@@ -185,6 +187,7 @@ def responsibilities(
     return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
 
 
+@of_blocks
 @of_host
 def cdf(
     x: ArrayLike,
@@ -230,6 +233,7 @@ def cdf(
     return probability(x, family, par, False).astype(dtype)[()]
 
 
+@of_blocks
 @of_host
 def sf(
     x: ArrayLike,
@@ -269,6 +273,7 @@ def sf(
     return probability(x, family, par, True).astype(dtype)[()]
 
 
+@of_blocks
 @of_host
 def ppf(
     q: ArrayLike,
@@ -308,6 +313,7 @@ def ppf(
     return quantile(q, family, par, dtype).astype(dtype)[()]
 
 
+@of_blocks
 @of_host
 def isf(
     q: ArrayLike,

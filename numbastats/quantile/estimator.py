@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 import numbastats.random as random
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import check_dtype
-from numbastats._core.elementwise import in_float32
+from numbastats._core.elementwise import any_lazy, in_blocks, in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.parallel import is_executor
 from numbastats.quantile import archive, arguments, engine
@@ -323,6 +324,15 @@ class Recycler:
             stream=stream,
         )
 
+    def _blocks(self, method, u, device, options):
+        """A quantile of a dask array."""
+        if self.shape:
+            raise TypeError(
+                f"the probabilities are a dask array, and the table has parameters of shape {self.shape}; pass x.compute(), or a "
+                "table of one set of parameters"
+            )
+        return in_blocks(functools.partial(_block, self, method, device), ("u",), (u,), options)
+
     def ppf(
         self,
         u: ArrayLike,
@@ -354,6 +364,8 @@ class Recycler:
         TypeError
             For inputs that are not real numbers of single or double precision.
         """
+        if any_lazy((u,)):
+            return self._blocks("ppf", u, device, dict(out=out, dtype=dtype, workers=workers, stream=stream))
         options = self._options((u,), out, dtype, device, workers, stream)
         return engine.evaluate(self._table, "uniform", ("u",), (u,), lambda d: self._table.header(d, False), options, 1.6)
 
@@ -384,6 +396,8 @@ class Recycler:
         TypeError, ValueError
             As `ppf`.
         """
+        if any_lazy((p,)):
+            return self._blocks("isf", p, device, dict(out=out, dtype=dtype, workers=workers, stream=stream))
         options = self._options((p,), out, dtype, device, workers, stream)
         return engine.evaluate(self._table, "uniform", ("p",), (p,), lambda d: self._table.header(d, True), options, 1.6)
 
@@ -588,3 +602,8 @@ class Recycler:
         table = cls(density, **options)
         table._hold(table._table.moved(place))
         return table
+
+
+def _block(table, method, device, u, *, dtype, workers):
+    """A function of one block; a module's function, so that processes can be sent it."""
+    return getattr(table, method)(u, dtype=dtype, device=device, workers=workers)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
 
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import check_dtype, refuse_mask
-from numbastats._core.elementwise import elementwise
+from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
 from numbastats._core.kinds import copied, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
@@ -97,6 +98,8 @@ _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernel
 
 def point_values(name, x, alpha, beta, loc, scale, param, method, error, options):
     """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
+    if any_lazy((x, alpha, beta, loc, scale)):
+        return _point_blocks(name, (x, alpha, beta, loc, scale), param, method, error, options)
     s1 = is_s1(param)
     code = _CODES[name]
     if error:
@@ -134,6 +137,25 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
         name, x, *ab, loc, scale, param, "quadrature", False, {**options, "out": None}
     )
     return _completed(values, (x, loc, scale), lambda values, x: np.isneginf(values) & np.isfinite(x), again)
+
+
+def _point_blocks(name, values, param, method, error, options):
+    """`point_values` of dask's arrays; the size of the whole, not that of a block, says whether there is a table."""
+    if error:
+        raise TypeError("error=True gives several results, which a dask array does not take; pass x.compute()")
+    x, alpha, beta, loc, scale = values
+    if method == "auto" and not any_lazy((alpha, beta)):
+        ab, _ = one_distribution(alpha, beta, (np.empty(0), np.empty(0), np.empty(0)), np.float64)
+        sizes = [_size(v) for v in (x, loc, scale)]  # NaN where chunks are unknown
+        pays = ab is not None and (any(map(math.isnan, sizes)) or table_pays(ab, x, loc, scale))
+        method = "table" if pays else "quadrature"
+    return in_blocks(functools.partial(_point_block, name, param, method, options["device"]), ARGUMENTS, values, options)
+
+
+def _point_block(name, param, method, device, *values, dtype, workers):
+    """One block; a module's function, so that processes can be sent it."""
+    options = dict(out=None, dtype=dtype, device=device, workers=workers, stream=None)
+    return point_values(name, *values, param, method, False, options)
 
 
 def _points(pick, want, values, options):
@@ -212,7 +234,7 @@ def three_values(x, alpha, beta, loc, scale, param, method, error, options):
     """(pdf, cdf, sf) of the points, with their errors if `error`."""
     ab = one_distribution(alpha, beta, (x, loc, scale), options["dtype"])[0]
     table = method == "table" or (method == "auto" and ab is not None and table_pays(ab, x, loc, scale))
-    if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS):
+    if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS or any_lazy((x, loc, scale))):
         names = ("pdf", "cdf", "sf")
         return tuple(point_values(name, x, alpha, beta, loc, scale, param, method, False, options) for name in names)
     values = values_with_errors(None, x, alpha, beta, loc, scale, is_s1(param), options)

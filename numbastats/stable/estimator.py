@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice, index_of
+from numbastats._core.groups import Keys
 from numbastats._core.results import Result, Table, estimates
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -260,7 +261,8 @@ class StableFit(Result):
 class StableFits(Result):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
-    A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``.
+    A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``. `keys`, a tuple or
+    None, are those of the data sets in their order; the fit of a key is ``fits[fits.keys.index(key)]``.
     """
 
     params: NDArray[np.float64]
@@ -274,6 +276,7 @@ class StableFits(Result):
     method: str
     param: functions.Param
     start: NDArray[np.float64]
+    keys: Keys | None = None
 
     def __len__(self) -> int:
         return self.params.shape[0]
@@ -293,8 +296,10 @@ class StableFits(Result):
         Returns
         -------
         Table
-            A dict of the columns "alpha", "beta", "loc", "scale", "se_alpha" ..., "loglik" and "converged".
+            A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "alpha",
+            "beta", "loc", "scale", "se_alpha" ..., "loglik" and "converged".
         """
-        columns = dict(zip(NAMES, self.params.T, strict=True))
+        columns = {} if self.keys is None else self.keys.columns("key")
+        columns |= dict(zip(NAMES, self.params.T, strict=True))
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
         return Table(columns | {"loglik": self.loglik, "converged": self.converged})

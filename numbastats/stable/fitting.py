@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.errors import ConvergenceWarning, names_ours
-from numbastats._core.parallel import in_threads, is_executor, mapped, worker_count
+from numbastats._core.groups import labelled_sets
+from numbastats._core.parallel import in_threads, is_executor, mapped, shares, worker_count
+from numbastats._core.progress import bar
 from numbastats.stable.arguments import NAMES, check_many, check_regular, data_sets, problem_of
 from numbastats.stable.estimator import StableFit, StableFits
 from numbastats.stable.functions import Param
@@ -238,19 +240,36 @@ def fit_small_alpha(
 
 
 @names_ours
-def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param: Param = "S0", **options: Any) -> StableFits:
+def fit_many(
+    data: Any,
+    method: FitMethod = "ml",
+    *,
+    by: str | Sequence[str] | None = None,
+    dim: str | None = None,
+    workers: Any = None,
+    progress: bool = False,
+    param: Param = "S0",
+    **options: Any,
+) -> StableFits:
     """Fit many data sets.
 
     Parameters
     ----------
-    data : sequence of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
-        Offsets are D + 1 integers; data set d is ``values[offsets[d]:offsets[d + 1]]``.
+    data : sequence or dict of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
+        Offsets are D + 1 integers; data set d is ``values[offsets[d]:offsets[d + 1]]``. Keys of a dict, of a pandas groupby of
+        one column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     method : str
         As in `fit`.
+    by : str or sequence of str, optional
+        Columns of a pandas or polars frame that say to which data set a row belongs; one other column has the values.
+    dim : str, optional
+        Dimension of an xarray.DataArray along which the values of a data set run; coordinates of the others are the keys.
     workers : int or executor, optional
         Number of threads, each with a data set of its own, -1 for all cores. A fit spends more than half of its time in Python,
         which only one thread runs at a time: more than two or three gain little. For many data sets pass an executor of
-        processes, an object with a ``map`` method. The results are the same.
+        processes, `joblib.Parallel` or a dask client. The results are the same.
+    progress : bool
+        Show a bar of tqdm, or a line on stderr where that is not installed.
     param : {"S0", "S1"}
     **options
         Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy; weights for data sets of one length.
@@ -288,10 +307,18 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
     (3, 4)
     """
     check_many(method, param, options)
+    data, keys = labelled_sets(data, by, dim)
     sets = data_sets(data)
     count = None if is_executor(workers) else worker_count(workers)
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
-    found = list(mapped(workers, _fit_one, jobs)) if count is None else _in_threads(jobs, count)
+    with bar(progress, len(jobs), "stable.fit_many") as shown:
+        if count is None:
+            found: list = []
+            for group in mapped(workers, _fit_group, shares(jobs)):
+                found += group
+                shown.update(len(group))
+        else:
+            found = _in_threads(jobs, count, shown)
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
     return StableFits(
         stack("params", (4,)),
@@ -305,6 +332,7 @@ def fit_many(data: Any, method: FitMethod = "ml", *, workers: Any = None, param:
         method,
         param,
         stack("start", (4,)),
+        keys,
     )
 
 
@@ -496,13 +524,19 @@ def _fit_one(job, stop=None):
         BATCH.reset(token)
 
 
-def _in_threads(jobs, count):
+def _fit_group(jobs):
+    """The fits of a share of the jobs, for an executor."""
+    return list(map(_fit_one, jobs))
+
+
+def _in_threads(jobs, count, shown):
     """The fits of all jobs by so many threads; after an exception, Ctrl-C among them, those under way end too."""
     found, stop = [None] * len(jobs), threading.Event()
 
     def one(i):
         try:
             found[i] = _fit_one(jobs[i], stop)
+            shown.update()
         except BaseException:
             stop.set()
             raise

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.progress import bar
 from numbastats.stable.arguments import check_draws, check_level, check_likeliest, observations, profile_options, range_of
 from numbastats.stable.estimator import StableFit
 from numbastats.stable.fitting import FitMethod, fit, fit_many
@@ -52,7 +53,9 @@ class ProfileInterval:
 
 
 @names_ours
-def profile(x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit | None = None, **options: Any) -> ProfileInterval:
+def profile(
+    x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit | None = None, progress: bool = False, **options: Any
+) -> ProfileInterval:
     """Confidence interval of one parameter by the profile likelihood.
 
     The interval holds the values of the parameter with which the log-likelihood, maximised over the other three, is within half
@@ -68,6 +71,8 @@ def profile(x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit |
         Confidence, between 0 and 1.
     found : StableFit, optional
         The fit by maximum likelihood to the same data with the same options, if it exists.
+    progress : bool
+        Show the number of fits, by tqdm or as a line on stderr.
     **options
         Of `fit`: fixed, bounds, weights, param, nan_policy, device, workers.
 
@@ -119,14 +124,16 @@ def profile(x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit |
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # judged by the likelihood
                 tried[value] = fit(x, **options, fixed={**fixed, name: value}, start=start)
+            shown.update()
         return math.sqrt(max(2.0 * (best.loglik - tried[value].loglik), 0.0))
 
     limit = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)  # root of the quantile of chi-square, 1 degree of freedom
     said, ends = [], []
-    for sign, bound in zip((-1.0, 1.0), range_of(name, options.get("bounds")), strict=True):
-        end, why = _crossing(drop, estimate, sign, bound, limit, _step(best, index, limit))
-        ends.append(end)
-        said += [why] if why else []
+    with bar(progress, None, "stable.profile") as shown:
+        for sign, bound in zip((-1.0, 1.0), range_of(name, options.get("bounds")), strict=True):
+            end, why = _crossing(drop, estimate, sign, bound, limit, _step(best, index, limit))
+            ends.append(end)
+            said += [why] if why else []
     values = np.array(sorted(tried))
     loglik = np.array([tried[v].loglik for v in values])
     more = loglik.max() - best.loglik
@@ -209,6 +216,7 @@ def goodness(
     draws: int = 199,
     rng: Any = None,
     workers: Any = None,
+    progress: bool = False,
     **options: Any,
 ) -> GoodnessOfFit:
     """Test whether a stable distribution fits, with its parameters estimated from the same data.
@@ -230,6 +238,8 @@ def goodness(
         As in `rvs`.
     workers : int or executor, optional
         As in `fit_many`.
+    progress : bool
+        Show a bar of tqdm, or a line on stderr where that is not installed.
     **options
         Of `fit`: fixed, bounds, param.
 
@@ -264,7 +274,7 @@ def goodness(
     values = np.sort(observations(x, None, options.get("nan_policy", "raise"))[0])
     alpha, beta, loc, scale = found.params
     y = rvs(alpha, beta, loc, scale, (draws, values.size), rng=rng, param=found.param)
-    again = fit_many(y, method, workers=workers, **options)
+    again = fit_many(y, method, workers=workers, progress=progress, **options)
     simulated = np.array([_edf(statistic, np.sort(row), p, found.param) for row, p in zip(y, again.params, strict=True)])
     observed = _edf(statistic, values, found.params, found.param)
     at_least = int(np.sum(~(simulated < observed)))  # NaN, of a fit that failed as a whole, counts as larger

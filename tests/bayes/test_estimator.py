@@ -154,25 +154,6 @@ def test_not_fitted_without_scikit_learn(run_python):
     assert run_python(code).split() == ["True", "False"]
 
 
-EXPECTED_FAILURES = {
-    "check_complex_data": "complex numbers are a TypeError, as for every function of the library",
-    "check_dtype_object": "arrays of objects are refused: astype('float64') is the user's to choose",
-}
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_scikit_learn_estimator_checks():
-    pytest.importorskip("sklearn", minversion="1.6")
-    from sklearn.utils import estimator_checks as checks
-
-    model = ns.bayes.BayesProbit(chains=2, warmup=100, draws=100, rng=1)
-    found = checks.check_estimator(model, expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None)
-    status = {result["check_name"]: result["status"] for result in found}
-    assert {name for name, s in status.items() if s == "failed"} == set()
-    assert {name for name, s in status.items() if s == "xfail"} == set(EXPECTED_FAILURES)
-
-
 def test_inside_scikit_learn():  # Mixture and KDE share the mechanism
     pytest.importorskip("sklearn")
     from sklearn.base import clone, is_classifier

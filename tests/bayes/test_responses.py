@@ -504,24 +504,3 @@ def test_inference_data_without_arviz(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ImportError, match="pip install arviz"):
         regression(draws=20).fit(*numbers()).to_inference_data()
-
-
-EXPECTED_FAILURES = {
-    "check_complex_data": "complex numbers are a TypeError, as for every function of the library",
-    "check_dtype_object": "arrays of objects are refused: astype('float64') is the user's to choose",
-    "check_sample_weight_equivalence_on_dense_data": "the posterior is the same, its draws are others",
-}
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("kind", [ns.bayes.HorseshoeClassifier, ns.bayes.HorseshoeRegression], ids=["classifier", "regression"])
-def test_scikit_learn_estimator_checks(kind):
-    pytest.importorskip("sklearn", minversion="1.6")
-    from sklearn.utils import estimator_checks as checks
-
-    model = kind(chains=2, warmup=100, draws=100, rng=1)
-    found = checks.check_estimator(model, expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None)
-    failed = {r["check_name"]: r["exception"] for r in found if r["status"] == "failed"}
-    assert not failed
-    assert {r["check_name"] for r in found if r["status"] == "xfail"} == set(EXPECTED_FAILURES)

@@ -87,18 +87,13 @@ def test_xarray_over_dask():
     "call",
     [
         lambda x: ns.mixture.fit(x, 1, family="normal"),
-        lambda x: ns.mixture.pdf(x, [1.0], [0.0], [1.0], family="normal"),
         lambda x: ns.kde.KDE().fit(x),
-        lambda x: ns.kde.grid(x, (0, 1, 5)),
         lambda x: ns.stable.fit(x),
-        lambda x: ns.stable.pdf(x, 1.5, 0.1),
         lambda x: ns.distributions.fit(x, "gamma"),
-        lambda x: ns.distributions.Normal(0.0, 1.0).pdf(x),
         lambda x: ns.random.normal(x),
         lambda x: ns.bayes.HorseshoeProbit().fit(x[:, None], U > 0.5),
-        lambda x: ns.quantile.Recycler(logpdf=lambda v: -(v**2)).ppf(x),
     ],
-    ids="mixture.fit mixture.pdf KDE grid stable.fit stable.pdf fit Normal.pdf draws probit recycler".split(),
+    ids="mixture.fit KDE stable.fit fit draws probit".split(),
 )
 def test_other_functions_refuse_dask(call):
     dask = pytest.importorskip("dask.array")
@@ -124,3 +119,85 @@ def test_labels_over_dask_are_not_aligned_in_silence():
     a = xarray.DataArray([0.1, 0.2], dims=("t",), coords={"t": [0, 1]}).chunk({"t": 1})
     with pytest.raises(ValueError, match="y and x have other labels or shapes"):
         elementwise(None, ("x", "y"), (a, a.assign_coords(t=[1, 2])))
+
+
+BLOCKS = {
+    "stable.pdf": lambda x, **o: ns.stable.pdf(x, 1.7, 0.2, **o),
+    "stable.logpdf, S1": lambda x, **o: ns.stable.logpdf(x, 1.7, 1.0, 0.5, 2.0, param="S1", **o),
+    "stable.cdf": lambda x, **o: ns.stable.cdf(x, 0.7, 0.2, **o),
+    "stable.sf": lambda x, **o: ns.stable.sf(x, 1.0, 0.0, **o),
+    "stable.ppf": lambda x, **o: ns.stable.ppf(x, 1.7, 0.2, **o),
+    "Stable.pdf": lambda x, **o: ns.distributions.Stable(1.7, 0.2).pdf(x, **o),
+    "Normal.cdf": lambda x, **o: ns.distributions.Normal(0.5, 2.0).cdf(x, **o),
+    "Gamma.ppf": lambda x, **o: ns.distributions.Gamma(2.5, 2.0).ppf(x, **o),
+    "StudentT.logpdf": lambda x, **o: ns.distributions.StudentT(4.0).logpdf(x, **o),
+    "NIG.sf": lambda x, **o: ns.distributions.NIG(2.0, 0.5, 1.0, 0.0).sf(x, **o),
+    "student_t.pdf": lambda x, **o: ns.distributions.student_t.pdf(x, 4.0, **o),
+    "student_t.cdf": lambda x, **o: ns.distributions.student_t.cdf(x, 4.0, **o),
+    "student_t(4).ppf": lambda x, **o: ns.distributions.student_t(4.0).ppf(x, **o),
+    "student_t(4).isf": lambda x, **o: ns.distributions.student_t(4.0).isf(x, **o),
+    "student_t(4).logpdf": lambda x, **o: ns.distributions.student_t(4.0).logpdf(x, **o),
+    "mixture.pdf": lambda x, **o: ns.mixture.pdf(x, [0.4, 0.6], [0.3, 0.7], [2.0, 5.0], family="gamma", **o),
+    "mixture.ppf": lambda x, **o: ns.mixture.ppf(x, [0.4, 0.6], [0.3, 0.7], [2.0, 5.0], family="gamma", **o),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_functions_by_blocks(name):
+    """The bits do not depend on the chunks: the size of the whole, not of a block, says how densities are computed."""
+    dask = pytest.importorskip("dask.array")
+    call, u = BLOCKS[name], np.linspace(0.01, 0.99, 600)
+    for x, chunks in ((u, 100), (u, 600), (u.reshape(100, 6), (30, 4)), (u[:50], 7)):
+        got, want = call(dask.from_array(x, chunks=chunks)), call(x)
+        assert isinstance(got, dask.Array) and got.dtype == np.float64 and got.shape == x.shape
+        np.testing.assert_array_equal(got.compute(scheduler="threads"), want)
+    single = call(dask.from_array(u.astype("float32"), chunks=100))
+    assert single.dtype == np.float32 == single.compute().dtype
+    with pytest.raises(TypeError, match="compute"):
+        call(dask.from_array(u, chunks=100), **({"workers": _Pool()} if name == "mixture.pdf" else {"out": np.empty(600)}))
+
+
+class _Pool:
+    map = staticmethod(map)
+
+
+def test_several_arrays_of_dask():
+    dask = pytest.importorskip("dask.array")
+    alpha = np.linspace(1.2, 1.9, 24)
+    got = ns.stable.pdf(dask.from_array(U, chunks=5), dask.from_array(alpha, chunks=5), 0.1, scale=dask.from_array(U, chunks=5))
+    np.testing.assert_array_equal(got.compute(), ns.stable.pdf(U, alpha, 0.1, scale=U))
+    parts = ns.stable.pdf_cdf(dask.from_array(U, chunks=5), 1.5, 0.0)
+    for got, want in zip(parts, ns.stable.pdf_cdf(U, 1.5, 0.0), strict=True):
+        np.testing.assert_allclose(got.compute(), want, rtol=1e-12)
+    with pytest.raises(TypeError, match="error=True"):
+        ns.stable.pdf(dask.from_array(U, chunks=5), 1.5, 0.0, error=True)
+    with pytest.raises(TypeError, match="parameters of shape"):
+        ns.distributions.Normal(np.zeros(3), 1.0).pdf(dask.from_array(U, chunks=5))
+    unknown = dask.from_array(U, chunks=5)
+    unknown = unknown[unknown > 0.5]  # of a length that is not known before it is computed
+    np.testing.assert_allclose(ns.stable.pdf(unknown, 1.5, 0.0).compute(), ns.stable.pdf(U[U > 0.5], 1.5, 0.0), rtol=1e-12)
+
+
+def test_sums_over_blocks():
+    """Of the same bits as the functions that the blocks are summed by."""
+    dask = pytest.importorskip("dask.array")
+    x, axes = ns.random.normal(size=(500, 2), rng=1), [(-4.0, 4.0, 17), (-4.0, 4.0, 19)]
+    w = ns.random.uniform(0.5, 1.5, size=500, rng=2)
+    cuts = [slice(0, 120), slice(120, 240), slice(240, 360), slice(360, 480), slice(480, 500)]
+    for weights, kernel in ((None, "epanechnikov"), (w, "biweight")):
+        of = lambda s, weights=weights: None if weights is None else weights[s]  # noqa: E731
+        plan = ns.kde.plan(ns.kde.combine([ns.kde.partial(x[s], weights=of(s)) for s in cuts]), axes, kernel=kernel)
+        want = ns.kde.finalize(ns.kde.combine([ns.kde.partial(x[s], plan, weights=of(s)) for s in cuts]), plan)
+        got = ns.kde.grid(dask.from_array(x, chunks=(120, 1)), axes, kernel=kernel, weights=weights)
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(
+        ns.kde.grid(dask.from_array(x, chunks=(120, 2)), axes, kernel="biweight", weights=dask.from_array(w, chunks=77)), got
+    )
+    model = dict(weights=[0.4, 0.6], centres=[-0.3, 0.7], params=[2.0, 5.0], family="normal")
+    sums = ns.mixture.partial_stats(dask.from_array(x[:, 0], chunks=120), **model, sample_weight=w)
+    want = ns.mixture.combine([ns.mixture.partial_stats(x[s, 0], **model, sample_weight=w[s]) for s in cuts])
+    np.testing.assert_array_equal(sums, want)
+    with pytest.raises(ValueError, match="boundary=.*is not for a dask array.*compute"):
+        ns.kde.grid(dask.from_array(x), axes, boundary={0: ("reflect", -4.0, None)})
+    with pytest.raises(ValueError, match="their weights .*one weight per sample"):
+        ns.kde.grid(dask.from_array(x), axes, weights=w[:20])

@@ -194,9 +194,9 @@ config.set(messages={messages})
 def slow(signature):
     time.sleep(0.3)
 for module in ("numbastats.kde.kernels.rows", "numbastats.kde.kernels.points", "numbastats.stable.kernels.points", "users"):
-    kernel._undisturbed(slow, module)(())
+    kernel._undisturbed(slow, module, "slow")(())
 kernel.ANNOUNCED_AFTER = 5.0
-kernel._undisturbed(slow, "numbastats.bayes.kernels")(())
+kernel._undisturbed(slow, "numbastats.bayes.kernels", "slow")(())
 """
 
 

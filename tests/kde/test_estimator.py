@@ -59,21 +59,6 @@ def test_labels_are_ignored():
     np.testing.assert_array_equal(with_labels.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"])
 
 
-REFUSED = {
-    "check_complex_data": "a TypeError that names the cast, as everywhere in the library; scikit-learn wants a ValueError",
-    "check_dtype_object": "arrays of objects are refused, even of numbers",
-    "check_fit1d": "samples (n,) are samples in one dimension",
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_checks_of_scikit_learn():
-    checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    options = dict(sigma="identity", h=2.0)  # one check has 27 samples in 30 dimensions, whose covariance is singular
-    results = checks.check_estimator(kde.KDE(**options), expected_failed_checks=REFUSED, on_skip=None)
-    assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(REFUSED)
-
-
 def test_log_densities_of_the_estimator():
     x = np.random.default_rng(4).standard_normal((200, 2))
     fitted = kde.KDE(h=0.8).fit(x)

@@ -30,6 +30,22 @@ def blocks(x, name):
     return x
 
 
+def shares(x, weights=None):
+    """Blocks of rows and their weights, or None, as delayed values."""
+    x = blocks(x, "the samples")
+    if x.ndim == 2:
+        x = x.rechunk({1: -1})
+    parts = x.to_delayed().ravel()
+    if weights is None:
+        return [(part, None) for part in parts]
+    from dask.array import asarray
+
+    weights = blocks(weights, "the weights") if is_lazy(weights) else asarray(weights)
+    if weights.shape != x.shape[:1]:
+        raise ValueError(f"the samples have shape {x.shape} and their weights {weights.shape}; pass one weight per sample")
+    return list(zip(parts, weights.rechunk((x.chunks[0],)).to_delayed().ravel(), strict=True))
+
+
 def blockwise(function, values, dtype):
     """The dask array of an elementwise function of arrays, of which some are dask's; blocks are shared out by its scheduler."""
     from dask.array.core import elemwise

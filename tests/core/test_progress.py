@@ -1,0 +1,95 @@
+"""Bars of long runs, with and without tqdm, and the lines of the logger."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+import numbastats as ns
+from numbastats._core import progress
+from numbastats._core.progress import bar
+
+pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
+SETS = [ns.random.gamma(2.0, size=40, rng=i) for i in range(5)]
+X = ns.random.normal(size=(60, 2), rng=1)
+
+
+class Pool:
+    map = staticmethod(map)
+
+
+RUNS = {
+    "stable.fit_many": (lambda **o: ns.stable.fit_many(SETS, "quantile", **o).params, 5),
+    "mixture.fit_many": (lambda **o: ns.mixture.fit_many(SETS, 1, family="gamma", **o).centres, 5),
+    "distributions.fit_many": (lambda **o: ns.distributions.fit_many(SETS, "gamma", **o).params, 5),
+    "kde.grid": (lambda **o: ns.kde.grid(X, [(-3.0, 3.0, 9)] * 2, **{"workers": Pool()} | o), 1),
+    "sampling": (
+        lambda **o: ns.bayes.HorseshoeProbit(chains=2, warmup=50, draws=30, rng=1, **o).fit(X, X[:, 0] > X[:, 1]).draws_["beta"],
+        80,
+    ),
+}
+
+
+@pytest.mark.parametrize("tqdm", [True, False])
+@pytest.mark.parametrize("executor", [None, Pool()], ids=["threads", "executor"])
+@pytest.mark.parametrize("name", RUNS)
+def test_bars(name, executor, tqdm, monkeypatch, capsys):
+    if tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    call, parts = RUNS[name]
+    options = {} if executor is None else {"workers": executor}
+    quiet = call(**options)
+    assert capsys.readouterr().err == ""
+    shown = call(**options, progress=True)
+    np.testing.assert_array_equal(shown, quiet)
+    said = capsys.readouterr().err
+    assert name in said and f"{parts}/{parts}" in said, said
+
+
+def test_goodness_shows_its_simulations(monkeypatch, capsys):
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    ns.stable.goodness(SETS[0], method="quantile", draws=19, rng=1, progress=True)
+    assert "stable.fit_many: 19/19" in capsys.readouterr().err
+
+
+def test_profiles_show_the_number_of_fits(monkeypatch, capsys):
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    found = ns.stable.profile(SETS[0] - SETS[0].mean(), "scale", progress=True)
+    assert f"stable.profile: {len(found.values) - 1}, " in capsys.readouterr().err
+
+
+def test_a_line_without_a_known_end(monkeypatch, capsys):
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    with bar(True, None, "profile") as shown:
+        shown.update()
+        shown.update(2)
+    said = capsys.readouterr().err
+    assert said.startswith("\rprofile: 1, 0 s\rprofile: 3, 0 s") and said.endswith("\n")
+
+
+def test_the_logger(caplog):
+    """Silent unless it is asked; then it says where a kernel runs."""
+    with caplog.at_level(logging.DEBUG, logger="numbastats"):
+        ns.quantile.ndtri(np.linspace(0.1, 0.9, 9), device="cpu", workers=1)
+    assert any("9 items on cpu, workers=1" in message for message in caplog.messages)
+    caplog.clear()
+    ns.quantile.ndtri(np.linspace(0.1, 0.9, 9), device="cpu", workers=1)
+    assert not caplog.messages
+
+
+def test_the_logger_tells_of_the_compiler_and_the_cache(run_python, tmp_path):
+    code = """if True:
+        import logging, sys
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, format="%(name)s %(message)s")
+        logging.getLogger("numba").setLevel(logging.WARNING)
+        import numpy as np, numbastats as ns
+        ns.quantile.ndtri(np.linspace(0.1, 0.9, 9), workers=1)"""
+    first, second = (run_python(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBASTATS_PACK="0") for _ in range(2))
+    assert "in no cache, so it is compiled" in first and f"kept in the cache {tmp_path}" in first
+    assert f"taken from the cache {tmp_path}" in second and "compiled" not in second.replace("(compiled, or from the cache)", "")
+    assert all(line.startswith("numbastats ") for line in first.splitlines())
