@@ -107,8 +107,8 @@ def test_gpu_script_in_the_simulator(environment):
     before = REPORT.exists() and REPORT.read_bytes()
     done = run(environment, FOLDER / "gpu.py", "--simulate")
     assert done.returncode == 0, done.stdout + done.stderr
-    registered, covered = (int(re.search(rf"^(\d+) kernels{end}", done.stdout, re.M)[1]) for end in ("$", " covered, 0 failures"))
-    assert registered == covered >= 60
+    registered, ran = (int(re.search(rf"^(\d+) kernels{end}", done.stdout, re.M)[1]) for end in ("$", " run, 0 failures"))
+    assert registered >= 100 and ran >= 40
     assert "nothing was timed or written" in done.stdout
     assert (REPORT.exists() and REPORT.read_bytes()) == before
 
