@@ -76,8 +76,8 @@ def refuse_complex(dtype, name):
     """Raise for a complex dtype."""
     if dtype.kind == "c":
         raise ComplexData(
-            f"{name} has dtype {dtype}. Complex data not supported: pass {name}.real if the imaginary part is zero; allowed are "
-            "float64, float32 and integers"
+            f"Complex data not supported: {name} has dtype {dtype}; allowed are float64, float32 and integers. Convert it first, "
+            f"{name}.real.astype('float64') if the imaginary part is zero"
         )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_masked
-from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device, launch
@@ -471,6 +471,7 @@ def _checked(family, zeros, device, workers):
     return choose_device("cpu" if is_executor(workers) else device)
 
 
+@names_ours
 def fit(
     x: ArrayLike,
     family: str,
@@ -538,6 +539,7 @@ def fit(
     return _fitted(series, family, known, zeros == "share", device, 1).one(0)
 
 
+@names_ours
 def fit_many(
     data: Any,
     family: str,
@@ -642,6 +644,7 @@ def _standard(distribution, x, q):
     return np.where(low < 0.5, ndtri(low), -ndtri(high))
 
 
+@names_ours
 def standardise(
     x: ArrayLike,
     family: str = "gamma",

@@ -25,9 +25,23 @@ class _LevyStable:
     0.159155
     """
 
+    name, shapes, numargs = "levy_stable", "alpha, beta", 2
+
     def __init__(self, parameterization="S1", fixed=None):
         self.parameterization = parameterization
         self._fixed = fixed
+
+    def __repr__(self) -> str:
+        if self._fixed is None:
+            return f"levy_stable, parameterization {self.parameterization!r} (numbastats.interop)"
+        return (
+            f"levy_stable({', '.join(map(repr, self._fixed))}), parameterization {self.parameterization!r} (numbastats.interop)"
+        )
+
+    @property
+    def args(self) -> tuple:
+        """Parameters of a frozen distribution: alpha, beta, loc, scale; without these there are none."""
+        return () if self._fixed is None else tuple(self._fixed)
 
     @property
     def parameterization(self):
@@ -94,11 +108,16 @@ class _LevyStable:
         return self._at(stable.isf, q, args, kwds)
 
     def rvs(self, *args, size=None, random_state=None, **kwds):
-        """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. Without `size` they have the parameters' shape."""
+        """Draws; `random_state` is what `rng` is to `numbastats.stable.rvs`. Without `size` they have the parameters' shape.
+
+        Of a `numpy.random.RandomState` one integer is drawn, which is then the seed.
+        """
         known = 0 if self._fixed is not None else 4
         if len(args) > known:  # as in SciPy, size may follow the parameters, and random_state the size of a frozen distribution
             args, size, *rest = args[:known], *args[known:]  # type: ignore[misc]
             random_state = rest[0] if rest else random_state
+        if hasattr(random_state, "randint"):
+            random_state = int(random_state.randint(2**31 - 1))
         return stable.rvs(*self._parameters(args, kwds), size, rng=random_state, param=self.parameterization)
 
     def fit(self, data, *start, **kwds):

@@ -212,6 +212,10 @@ class Recycler:
         order = arguments.check_order(base, accuracy, degree, tail)
         self._build(density, arguments.check_parameters(params), order, device, workers)
 
+    def __repr__(self) -> str:
+        error = np.max(self.certificate.max_rel_err) if np.size(self.certificate.max_rel_err) else math.nan
+        return f"Recycler(base={self.base!r}): tables of shape {self.shape}, largest relative error {error:.1e}"
+
     def _build(self, density, parameters, order, device, workers, shift=0.0, quiet=False):
         start = time.perf_counter()
         self.device, self.workers = device, workers
