@@ -68,7 +68,7 @@ def test_budget_of_calls_with_device_arrays():
     done = _run("budget.py", *BUDGET)
     assert done.returncode == 0, done.stdout + done.stderr
     table = json.loads(done.stdout.splitlines()[-1])
-    assert set(table) == set(BUDGET)
+    assert set(table) == set(BUDGET) and all(table.values()), done.stdout  # which says what has failed
     second = {name: counted[-1] for name, counted in table.items()}
     over = {name: got for name, got in second.items() if any(a > b for a, b in zip(got, BUDGET[name], strict=False))}
     assert not over
