@@ -245,6 +245,7 @@ def test_more_columns_than_rows_are_held_in_memory(tmp_path):
 
 
 def _peak(call):
+    call()  # loads code, or compiles it
     tracemalloc.start()
     try:
         call()
