@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_masked
 from numbastats._core.errors import ConvergenceWarning, warn
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import kind_of, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats._core.results import Result, Table, estimates
@@ -293,6 +293,8 @@ def _series(data, axis, weights, least):
     x = _floats(data, "data")
     if x.ndim == 0:
         raise ValueError("data is a number; pass an array whose `axis` runs along the values of a series")
+    if not isinstance(axis, int | np.integer):
+        raise TypeError(f"axis={axis!r} is not a number; of a labelled array pass data.get_axis_num({axis!r})")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
     length = x.shape[axis]
@@ -619,7 +621,7 @@ def standardise(
     Returns
     -------
     array of the shape of x
-        NaN in series that cannot be fitted.
+        NaN in series that cannot be fitted. Labels of pandas and xarray are kept.
 
     Raises
     ------
@@ -665,4 +667,6 @@ def standardise(
         found = _distribution(family, {name: params[:, i, None] for i, name in enumerate(names)})
         with np.errstate(all="ignore"):
             z[lo:hi] = _standard(found, rows.reshape(hi - lo, length), numbers[:, k.ZEROS, None])
-    return np.ascontiguousarray(np.moveaxis(z.reshape(*s.shape, length), -1, axis))
+    z = np.ascontiguousarray(np.moveaxis(z.reshape(*s.shape, length), -1, axis))
+    kind = kind_of(x)
+    return kind.from_host(z, x) if hasattr(kind, "check") else z  # labels are kept
