@@ -116,6 +116,13 @@ def _histogram(ax, x) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _density_axes(ax: Axes) -> Axes:
+    """Labels and legend of a plot of densities."""
+    ax.set(xlabel="x", ylabel="density")
+    ax.legend(frameon=False)
+    return ax
+
+
 def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """Histogram with densities of distributions.
 
@@ -133,15 +140,11 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     -------
     matplotlib axes
     """
-    x = _data(data)
     ax = _axes(ax)
-    low, high = _histogram(ax, x)
-    grid = np.linspace(low, high, points)
+    grid = np.linspace(*_histogram(ax, _data(data)), points)
     for label, one in _labelled(distributions).items():
         ax.plot(grid, one.pdf(grid), label=label)
-    ax.set(xlabel="x", ylabel="density")
-    ax.legend(frameon=False)
-    return ax
+    return _density_axes(ax)
 
 
 def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, ax: Axes | None = None) -> Axes:
@@ -252,9 +255,7 @@ def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: A
     ax.plot(grid, total, "k-", label="mixture")
     for k, share in enumerate(fit.predict_proba(grid).T):
         ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, label=f"component {k + 1}")
-    ax.set(xlabel="x", ylabel="density")
-    ax.legend(frameon=False)
-    return ax
+    return _density_axes(ax)
 
 
 def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None = None) -> Axes:

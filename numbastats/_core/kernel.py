@@ -116,21 +116,21 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False
 
 
 def bind(function, **names):
-    """An array function with other functions in place of some that it calls by global names.
+    """An array function with other functions, or numbers, in place of some that it knows by global names.
 
     Parameters
     ----------
     function : dispatcher
         Of `array_function`.
     **names
-        Functions for its global names.
+        What its global names stand for.
 
     Returns
     -------
     dispatcher
     """
     plain = _PLAIN[id(function)][1]
-    bound = "_".join(f.__qualname__ for f in names.values())  # by the name the disk cache tells kernels apart
+    bound = "_".join(getattr(f, "__qualname__", str(f)) for f in names.values())  # by the name the disk cache tells kernels apart
     return array_function(
         _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]"), **_OPTIONS[id(function)]
     )

@@ -107,15 +107,5 @@ class Result:
         return f"<p>{html.escape(f'{type(self).__name__}: {self._headline()}')}</p>{self.summary()._repr_html_()}"
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """What `summary` gives, as a data frame: see `Table.to_frame`.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "dict"}, optional
-            By default pandas, where it is installed, and else a dict of arrays.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or dict of numpy.ndarray
-        """
+        """What `summary` gives, as a data frame; `library` as in `Table.to_frame`."""
         return self.summary().to_frame(library)

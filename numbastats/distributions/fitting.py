@@ -15,7 +15,7 @@ import numbastats.stable as stable
 from numbastats._core.checks import choice, is_masked
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import kind_of, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
@@ -314,6 +314,8 @@ def _series(data, axis, weights, least, by=None, dim=None):
     x = _floats(data, "data")
     if x.ndim == 0:
         raise ValueError("data is a number; pass an array whose `axis` runs along the values of a series")
+    if not isinstance(axis, int | np.integer):
+        raise TypeError(f"axis={axis!r} is not a number; of a labelled array pass data.get_axis_num({axis!r})")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
     length = x.shape[axis]
@@ -674,7 +676,7 @@ def standardise(
     Returns
     -------
     array of the shape of x
-        NaN in series that cannot be fitted.
+        NaN in series that cannot be fitted. Labels of pandas and xarray are kept.
 
     Raises
     ------
@@ -720,4 +722,6 @@ def standardise(
         found = _distribution(family, {name: params[:, i, None] for i, name in enumerate(names)})
         with np.errstate(all="ignore"):
             z[lo:hi] = _standard(found, rows.reshape(hi - lo, length), numbers[:, k.ZEROS, None])
-    return np.ascontiguousarray(np.moveaxis(z.reshape(*s.shape, length), -1, axis))
+    z = np.ascontiguousarray(np.moveaxis(z.reshape(*s.shape, length), -1, axis))
+    kind = kind_of(x)
+    return kind.from_host(z, x) if hasattr(kind, "check") else z  # labels are kept

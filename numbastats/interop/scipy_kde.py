@@ -98,6 +98,10 @@ class gaussian_kde:  # noqa: N801
                 raise ValueError(f"bw_method={bw_method!r}; use 'scott', 'silverman', a number or a function")
             number = float(bw_method)
             self._rule = lambda: number
+        self._compute_covariance()
+
+    def _compute_covariance(self):
+        """The kernel by the factor as it is; SciPy's users call it after they have changed `covariance_factor`."""
         self.factor = self.covariance_factor()
         self.covariance = self._data_covariance * self.factor**2
         self._kde = KDE("gaussian", H=self.covariance, tail=0.0).fit(self.dataset.T, sample_weight=self.weights)
@@ -141,11 +145,27 @@ class gaussian_kde:  # noqa: N801
     def integrate_box_1d(self, low: float, high: float) -> float:
         """Probability between `low` and `high` in one dimension; ValueError in more."""
         if self.d != 1:
-            raise ValueError("integrate_box_1d is for one dimension; take numbastats.kde.KDE.box_probability")
+            raise ValueError("integrate_box_1d is for one dimension; use integrate_box")
         a, b = np.array([low, high], float)
         if a > 0.5 * (self.dataset.max() + self.dataset.min()):
             return float(self._kde.sf(a) - self._kde.sf(b))
         return float(self._kde.cdf(b) - self._kde.cdf(a))
+
+    def integrate_box(
+        self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: int | None = None, *, rng: Any = None
+    ) -> float:
+        """Probability of the box between `low_bounds` and `high_bounds`.
+
+        Parameters
+        ----------
+        low_bounds, high_bounds : (d,) array_like
+        maxpts, rng : optional
+            As in SciPy; not used.
+        """
+        low, high = np.atleast_1d(low_bounds), np.atleast_1d(high_bounds)
+        if self.d == 1:
+            return self.integrate_box_1d(low.item(), high.item())
+        return float(self._kde.box_probability(low, high))
 
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> float:
         """Integral of the density times that of a normal distribution.

@@ -137,7 +137,9 @@ class Problem:
     free: list
 
 
-def problem_of(x, method, start, fixed, bounds, weights, param, se, nan_policy, callback):
+def problem_of(
+    x, method, start=None, fixed=None, bounds=None, weights=None, param="S0", se="expected", nan_policy="raise", callback=None
+):
     """The `Problem` of a call of `fit`."""
     choice("method", method, FIT_METHODS)
     is_s1(param)

@@ -287,6 +287,16 @@ def test_standardise(family):
     np.testing.assert_array_equal(standardise(x.T, family, axis=0, zeros=zeros), z.T)
 
 
+def test_labels_of_standardised_series():
+    xarray = pytest.importorskip("xarray")
+    rain = xarray.DataArray(np.random.default_rng(29).gamma(2.0, 3.0, (40, 3)), dims=("year", "place"), name="rain")
+    z = standardise(rain, axis=0)
+    assert z.dims == rain.dims and z.name == "rain"
+    np.testing.assert_array_equal(z.to_numpy(), standardise(rain.to_numpy(), axis=0))
+    with pytest.raises(TypeError, match="get_axis_num"):
+        standardise(rain, axis="year")
+
+
 def test_bad_input():
     x = np.random.default_rng(24).gamma(2.0, 1.0, (30, 4))
     for bad, message in (

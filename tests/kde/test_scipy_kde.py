@@ -33,6 +33,7 @@ def test_like_scipy(d, bw_method, weighted):
     if d == 1:
         for box in ((-1.0, 2.0), (-np.inf, -20.0), (-np.inf, np.inf), (3.0, 1.0)):
             assert ours.integrate_box_1d(*box) == pytest.approx(theirs.integrate_box_1d(*box), rel=1e-12)
+            assert ours.integrate_box(*box) == ours.integrate_box_1d(*box)
     ours.set_bandwidth(0.7)
     theirs.set_bandwidth(0.7)
     np.testing.assert_allclose(ours(at), theirs(at), rtol=1e-12)
@@ -51,7 +52,7 @@ def test_draws_and_refusals():
         (lambda: gaussian_kde(x, weights=[1.0]), "one weight"),
         (lambda: gaussian_kde(x, "isj"), "bw_method"),
         (lambda: ours(np.zeros((3, 2))), "dimension 3"),
-        (lambda: ours.integrate_box_1d(0, 1), "box_probability"),
+        (lambda: ours.integrate_box_1d(0, 1), "integrate_box"),
         (lambda: ours.integrate_gaussian([0.0], [[1.0]]), "shapes"),
         (lambda: ours.marginal([0, -2]), "different"),
         (lambda: ours.integrate_kde(gaussian_kde(x[0])), "dimension 1"),

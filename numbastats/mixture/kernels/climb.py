@@ -19,6 +19,7 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue
 from numbastats.mixture.kernels.parameters import (
     above_floor,
+    coordinates,
     copy,
     least_mass,
     log_prior,
@@ -32,7 +33,9 @@ from numbastats.mixture.kernels.passes import LANES, MAX_CUDA_K, NSUM, PAIRS, RO
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, ranges, series_type, settings_type
 from numbastats.scalar import mixture as fam
 
-__all__ = ["ACCELERATE", "CLIMB", "CLIMB_SINGLE", "accelerate", "advance", "certify", "split_climb"]
+__all__ = ["ACCELERATE", "CLIMB", "CLIMB_SINGLE", "accelerate", "advance", "newton", "split_climb"]
+
+MOST_STEPS = 60  # of Newton's method
 
 _function = array_function(fastmath=(), host=False)
 
@@ -46,7 +49,7 @@ def advance(state, pars, vec, mat, D, S, H, ll, info, settings):
     objective = ll + log_prior(pars[c.TRIAL], info, settings)
     state.passes += 1
     if state.phase == c.AT_NEWTON or state.phase == c.FINAL:
-        _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings)
+        newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings)
     else:
         _short_run(state, pars, S, objective, info, settings)
 
@@ -93,11 +96,14 @@ def _begin_newton(state, pars):
 
 
 @_function
-def _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
-    """Newton's method with a certificate at the end; where it fails, SQUAREM from the last EM point."""
+def newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
+    """Newton's method with a certificate at the end; where it fails, SQUAREM from the last EM point.
+
+    Families with a latent variable bind their own derivatives, step, test of a point and way back.
+    """
     current, trial, g, step, family = pars[c.CURRENT], pars[c.TRIAL], vec[c.GRADIENT], vec[c.STEP], settings.family
     final, last = state.phase == c.FINAL, state.passes >= settings.max_passes
-    n = (3 if family <= fam.GAMMA else 2) * trial.shape[1] - 1
+    n = coordinates(trial, family)
     settle, failed, radius, limit = False, False, 0.0, settings.tol
     slack = settings.noise * abs(state.objective) if state.objective > -math.inf else 0.0
     better = objective >= state.objective - slack and objective < math.inf and above_floor(trial, info.floor, family)
@@ -116,7 +122,7 @@ def _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
             settle = True
         else:
             state.closing = closing + 1 if state.decrement < settings.tol else 0
-            failed = state.steps > 60 or not state.decrement < math.inf
+            failed = state.steps > MOST_STEPS or not state.decrement < math.inf
             radius = 1.0
     elif state.closing > 0:  # rounding of the last step: the point before it stands, with its derivatives
         settle = True
@@ -125,18 +131,18 @@ def _newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
         failed = state.tries > 8 or not state.objective > -math.inf
         radius = 0.25 * state.radius
     if settle:
-        certify(state, current, vec, mat, D, info.mass, limit, n)
+        _certify(state, current, vec, mat, D, info.mass, limit, n)
         failed = not final and state.min_eig < -c.FLAT  # a saddle
     elif not failed:
-        state.radius = stepped(current, trial, step, family, radius)
+        state.radius = stepped(current, trial, step, info, family, radius)
         if last:
             state.phase = c.DONE
     if failed:
-        _fall_back(state, pars, info.floor, last)
+        fall_back(state, pars, info.floor, family, last)
 
 
 @_function
-def certify(state, current, vec, mat, D, mass, limit, n):
+def _certify(state, current, vec, mat, D, mass, limit, n):
     """Certificate of the current point: the decrement and the smallest eigenvalue."""
     g, complete = vec[c.GRADIENT], vec[c.COMPLETE]
     least = smallest_eigenvalue(D, complete, mat[0], mat[1], vec[c.EIG], n)
@@ -152,7 +158,7 @@ def certify(state, current, vec, mat, D, mass, limit, n):
 
 
 @_function
-def _fall_back(state, pars, floor, last):
+def fall_back(state, pars, floor, family, last):
     """SQUAREM from the last EM point, for at most three rounds."""
     current = pars[c.CURRENT]
     state.rounds += 1
@@ -227,7 +233,7 @@ def _em(state, pars, vec, S, objective, info, settings):
 def _extrapolate(state, pars, vec, floor, family):
     """SQUAREM's step from the points before and after two steps of EM, of which the trial point is the last."""
     trial, th0, th1, th2 = pars[c.TRIAL], vec[c.TH0], vec[c.TH1], vec[c.TH2]
-    n = (3 if family <= fam.GAMMA else 2) * trial.shape[1] - 1
+    n = coordinates(trial, family)
     pack(trial, th2, family)
     rr, qq = 0.0, 0.0
     for i in range(n):

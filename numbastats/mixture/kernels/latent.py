@@ -16,10 +16,9 @@ import numba
 import numpy as np
 from numba import cuda, prange
 
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function, bind
 from numbastats.mixture.kernels import records as c
-from numbastats.mixture.kernels.climb import certify, split_climb
-from numbastats.mixture.kernels.newton import newton_step
+from numbastats.mixture.kernels.climb import newton, split_climb
 from numbastats.mixture.kernels.parameters import least_mass
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, LANES, ROW, WIDTH, column
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, series_type, settings_type
@@ -70,14 +69,14 @@ def _last(par, family, k):
 
 
 @_function
-def _assemble(acc, par, g, full, D, info, family):
+def _assemble(acc, _acc, par, g, full, D, info, settings):
     """Gradient and Hessian in theta = (log al_k/al_K for k < K; first coordinates; second; third) from the sums of a pass.
 
     `full` becomes the information of the complete data about each coordinate alone, by the squares of the derivatives. A last
     coordinate at its limit, with the likelihood still rising, no longer counts.
     """
     rows, K = par.shape
-    n, first = rows * K - 1, 1 + OWN * K
+    n, first, family = rows * K - 1, 1 + OWN * K, settings.family
     products, mass = first + rows * K, info.mass
     for i in range(rows * K):
         a, k = i // K, i % K
@@ -113,14 +112,15 @@ def _assemble(acc, par, g, full, D, info, family):
 
 
 @_function
-def _stepped(par, out, step, family, radius, most):
+def _stepped(par, out, step, info, family, radius):
     """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken.
 
     Of Student's t and the negative binomial the likelihood beyond 0.01 `most` differs from its limit by a multiple of 1/s: what
     still rises there goes to the limit at once.
     """
     rows, K = par.shape
-    longest, far = 0.0, 0.01 * most
+    longest, most = 0.0, lat.limit(family, info.centre)
+    far = 0.01 * most
     for i in range(rows * K - 1):
         longest = max(longest, abs(step[i]))
     f = radius / longest if longest > radius else 1.0
@@ -146,16 +146,6 @@ def _stepped(par, out, step, family, radius, most):
 
 
 # --- control of a climb -------------------------------------------------------------------------------------------------------
-
-
-@_function
-def _advance(state, pars, following, vec, mat, D, acc, info, settings):
-    """Use the sums of a pass at the trial point: sets the next trial point and phase; `following` is the M-step's."""
-    state.passes += 1
-    if state.phase == c.AT_NEWTON or state.phase == c.FINAL:
-        _newton(state, pars, vec, mat, D, acc, info, settings)
-    else:
-        _em(state, pars, following, acc[0], info, settings)
 
 
 @_function
@@ -193,54 +183,44 @@ def _em(state, pars, following, objective, info, settings):
 
 
 @_function
-def _newton(state, pars, vec, mat, D, acc, info, settings):
-    """Newton's method with a certificate at the end; where it fails, EM from where it began."""
-    current, trial, g, step, family = pars[c.CURRENT], pars[c.TRIAL], vec[c.GRADIENT], vec[c.STEP], settings.family
-    final, last, objective = state.phase == c.FINAL, state.passes >= settings.max_passes, acc[0]
-    n = trial.shape[0] * trial.shape[1] - 1
-    settle, failed, radius, limit = False, False, 0.0, settings.tol
-    slack = settings.noise * abs(state.objective) if state.objective > -math.inf else 0.0
-    better = objective >= state.objective - slack and objective < math.inf and _proper(trial, info.floor, family)
-    if final or better:
-        _copy(trial, current)
-        state.objective, state.loglik = objective, objective
-        _assemble(acc, current, g, vec[c.COMPLETE], D, info, family)
-        state.decrement = newton_step(D, g, step, mat[0], mat[1], vec[c.EIG], n)
-        state.tries = 0
-        state.steps += 1
-        closing = state.closing if state.decrement < settings.tol else 0
-        if final:
-            settle, limit = True, settings.decrement_tol
-            state.passes -= 1  # the certificate is not an iteration
-        elif closing > 1 or (closing > 0 and state.decrement < 1e-24):
-            settle = True
-        else:
-            state.closing = closing + 1 if state.decrement < settings.tol else 0
-            failed = state.steps > 100 or not state.decrement < math.inf
-            radius = 1.0
-    elif state.closing > 0:  # rounding of the last step: the point before it stands, with its derivatives
-        settle = True
+def _fall_back(state, pars, floor, family, last):
+    """EM from where Newton's method began, for at most three rounds."""
+    state.rounds += 1
+    if state.rounds > 3 or last:
+        state.phase = c.DONE
+        if not _proper(pars[c.CURRENT], 2.0 * floor, family):  # it would climb on, without end, but for the floor
+            state.status = c.DEGENERATE
     else:
-        state.tries += 1
-        failed = state.tries > 8 or not state.objective > -math.inf
-        radius = 0.25 * state.radius
-    if settle:
-        certify(state, current, vec, mat, D, info.mass, limit, n)
-        failed = not final and state.min_eig < -c.FLAT  # a saddle
-    elif not failed:
-        state.radius = _stepped(current, trial, step, family, radius, lat.limit(family, info.centre))
-        if last:
-            state.phase = c.DONE
-    if failed:
-        state.rounds += 1
-        if state.rounds > 3 or last:
-            state.phase = c.DONE
-            if not _proper(current, 2.0 * info.floor, family):  # it would climb on, without end, but for the floor
-                state.status = c.DEGENERATE
-        else:
-            _copy(pars[c.ANCHOR], trial)
-            state.left = 30 * state.rounds * state.rounds
-            state.phase = c.WARM
+        _copy(pars[c.ANCHOR], pars[c.TRIAL])
+        state.left = 30 * state.rounds * state.rounds
+        state.phase = c.WARM
+
+
+@_function
+def _coordinates(par, family):
+    return par.shape[0] * par.shape[1] - 1
+
+
+_newton = bind(
+    newton,
+    above_floor=_proper,
+    coordinates=_coordinates,
+    copy=_copy,
+    derivatives=_assemble,
+    fall_back=_fall_back,
+    stepped=_stepped,
+    MOST_STEPS=100,
+)
+
+
+@_function
+def _advance(state, pars, following, vec, mat, D, acc, info, settings):
+    """Use the sums of a pass at the trial point: sets the next trial point and phase; `following` is the M-step's."""
+    state.passes += 1
+    if state.phase == c.AT_NEWTON or state.phase == c.FINAL:
+        _newton(state, pars, vec, mat, D, acc, acc, acc[0], acc[0], info, settings)
+    else:
+        _em(state, pars, following, acc[0], info, settings)
 
 
 # --- a pass -------------------------------------------------------------------------------------------------------------------

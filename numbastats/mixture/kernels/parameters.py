@@ -7,7 +7,18 @@ import math
 from numbastats._core.kernel import array_function
 from numbastats.scalar import mixture as fam
 
-__all__ = ["above_floor", "copy", "least_mass", "log_prior", "m_step", "pack", "set_coefficients", "stepped", "unpack"]
+__all__ = [
+    "above_floor",
+    "coordinates",
+    "copy",
+    "least_mass",
+    "log_prior",
+    "m_step",
+    "pack",
+    "set_coefficients",
+    "stepped",
+    "unpack",
+]
 
 _function = array_function(fastmath=(), host=False)
 
@@ -76,7 +87,13 @@ def above_floor(par, floor, family):
 
 
 @_function
-def stepped(par, out, step, family, radius):
+def coordinates(par, family):
+    """Number of coordinates of a parameter point."""
+    return (3 if family <= fam.GAMMA else 2) * par.shape[1] - 1
+
+
+@_function
+def stepped(par, out, step, info, family, radius):
     """`par` after a step of at most `radius` in every coordinate; returns the largest coordinate that was taken."""
     K = par.shape[1]
     q = 2 if family <= fam.GAMMA else 1
