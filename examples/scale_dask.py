@@ -73,19 +73,20 @@ def main():
     parser.add_argument("--points", type=int, default=200_000 if SMOKE else 10_000_000, help="samples of the density")
     parser.add_argument("--repeats", type=int, default=1 if SMOKE else 3)
     options = parser.parse_args()
+    import dask
     from dask.distributed import Client, LocalCluster
 
     print(f"{'':32s} {'1 worker':>10s} {f'{options.workers} workers':>10s}  efficiency")
     with contextlib.ExitStack() as stack:
         clients = []
         for number in (1, options.workers):
-            cluster = LocalCluster(n_workers=number, threads_per_worker=1, processes=True, dashboard_address=None)
+            cluster = LocalCluster(n_workers=number, threads_per_worker=1, processes=True, dashboard_address=":0")
             clients.append(stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False)))
         for name, call in jobs(options.points).items():
             results, times = [], []
             for round_ in range(1 + options.repeats):  # the first one, which may compile, is not counted
                 for client in clients:
-                    with client.as_current():
+                    with dask.config.set(scheduler=client):
                         result, seconds = timed(call, client)
                     results.append(result)
                     times += [seconds] * (round_ > 0)

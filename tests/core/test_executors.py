@@ -219,7 +219,7 @@ if __name__ == "__main__":
     want = ns.kde.finalize(ns.kde.combine([ns.kde.partial(s, plan) for s in shares]), plan)
     y = x[:100, 0] > 0
     warnings.simplefilter("ignore", ns.ConvergenceWarning)
-    two = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    two = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with LocalCluster(**two) as cluster, Client(cluster) as client:
         print("fits", all(np.array_equal(a, b) for a, b in zip(fits(client), fits(1))))
         print("grid of blocks", np.array_equal(ns.kde.grid(blocks, axes), want))
