@@ -38,7 +38,7 @@ def _cuda():
         return "simulator (NUMBA_ENABLE_CUDASIM=1)"
     if not real_gpu():
         return "no usable GPU; everything runs on the CPU"
-    from numba import cuda
+    from numbastats._core.cuda_backend import cuda
 
     name = cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else name

@@ -17,7 +17,12 @@ JIT_NAMES = {"njit", "jit", "vectorize", "guvectorize", "generated_jit", "stenci
 JITTING = ("_core/kernel.py", "_core/numba_internals.py")
 TOPICS = {"stable", "kde", "bayes", "mixture", "quantile", "distributions"}
 
-OF_SCALAR = ("numbastats.scalar", "numbastats._core.kernel", "numbastats._core.numba_internals.in_step_here")
+OF_SCALAR = (
+    "numbastats.scalar",
+    "numbastats._core.kernel",
+    "numbastats._core.cuda_backend",
+    "numbastats._core.numba_internals.in_step_here",
+)
 # The one vocabulary of files; a room has those it needs
 ROOM_FILES = {
     "__init__.py",
@@ -41,12 +46,13 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}
 FURNISHED = tuple(FIELD_WORDS)
 CORE_FILES = {
-    "device.py",
     "__init__.py",
     "archive.py",
     "broadcast.py",
     "cache.py",
     "checks.py",
+    "cuda_backend.py",
+    "device.py",
     "elementwise.py",
     "errors.py",
     "estimator.py",
@@ -106,6 +112,9 @@ def test_who_imports_whom(path):
             if room in TOPICS and other in TOPICS and other != room:
                 assert len(name.split(".")) <= 3, f"{here} imports {name}: a topic uses another only through its public functions"
             assert other != "interop" or room in ("interop", "__init__.py"), f"{here} imports {name}: nothing imports interop"
+        assert name != "numba.cuda" or here == "_core/cuda_backend.py", (
+            f"{here} imports numba.cuda: take it from _core.cuda_backend"
+        )
         if name.startswith(("numba.extending", "llvmlite", "numba.core", "numba.np", "numba.misc", "numba.cuda.")):
             assert here in ("scalar/bits.py", "_core/numba_internals.py") or name in ("llvmlite",), (
                 f"{here} imports {name}: the compiler's internals are theirs"

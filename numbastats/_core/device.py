@@ -11,9 +11,9 @@ import math
 import weakref
 
 import numpy as np
-from numba import cuda
 
 from numbastats._core.checks import is_integer
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import OutOfDeviceMemory
 from numbastats._core.kernel import SIMULATED
 

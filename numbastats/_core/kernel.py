@@ -26,10 +26,11 @@ import time
 import types
 
 import numba
-from numba import cuda, njit
+from numba import njit
 
 from numbastats import config
 from numbastats._core import cache, numba_internals
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.parallel import in_threads
 from numbastats._core.progress import LOG
 

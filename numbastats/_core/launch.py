@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 import numpy as np
-from numba import cuda
 
 from numbastats import config
 from numbastats._core import device as gpu
 from numbastats._core.checks import choice
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
 from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count

@@ -91,7 +91,7 @@ class DistributionFit(Result):
     Attributes
     ----------
     family : str
-    params, stderr : dict
+    params, se : dict
         Estimates, and standard errors from the observed information: 0 for fixed parameters, NaN where there are none.
     covariance : array of shape (p, p)
     loglik, aic, bic : float
@@ -109,7 +109,7 @@ class DistributionFit(Result):
 
     family: str
     params: dict[str, float]
-    stderr: dict[str, float]
+    se: dict[str, float]
     covariance: NDArray[np.float64]
     loglik: float
     aic: float
@@ -137,7 +137,7 @@ class DistributionFit(Result):
         Table
             A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
         """
-        return estimates(list(self.params), list(self.params.values()), list(self.stderr.values()))
+        return estimates(list(self.params), list(self.params.values()), list(self.se.values()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -149,7 +149,7 @@ class DistributionFits(Result):
     family : str
     names : tuple of str
         Of the parameters.
-    params, stderr : array of shape (..., p)
+    params, se : array of shape (..., p)
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
     n_iter, status : array of int of shape (...)
@@ -164,7 +164,7 @@ class DistributionFits(Result):
     family: str
     names: tuple[str, ...]
     params: NDArray[np.float64]
-    stderr: NDArray[np.float64]
+    se: NDArray[np.float64]
     covariance: NDArray[np.float64]
     loglik: NDArray[np.float64]
     n_obs: NDArray[np.float64]
@@ -218,7 +218,7 @@ class DistributionFits(Result):
         """
         keys = self.keys if self.labels is None else keys_of(self.labels)
         columns: dict[str, Any] = {} if keys is None else keys.columns("key")
-        for prefix, values in (("", self.params), ("se_", self.stderr)):
+        for prefix, values in (("", self.params), ("se_", self.se)):
             columns |= {f"{prefix}{name}": values[..., j].ravel() for j, name in enumerate(self.names)}
         rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged")}
         return Table(columns | rest)
@@ -228,7 +228,7 @@ class DistributionFits(Result):
         i = self.keys.index(index) if self.keys is not None and index in self.keys else index
         if np.shape(self.loglik[i]) != ():
             raise IndexError(f"{index!r} is not the index of one series: the batch has shape {self.loglik.shape}")
-        named = [dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.stderr)]
+        named = [dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se)]
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         status = int(self.status[i])
         return DistributionFit(
@@ -449,13 +449,13 @@ def _fitted(s, family, fixed, share, device, workers, shown=None):
     cov = _covariance(info, values[[model.layout.index(name) for name in model.names]])
     cov[(status >= k.DEGENERATE)] = math.nan
     p = len(model.names)
-    stderr = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
     flat = (numbers[:, i].reshape(s.shape) for i in (k.LOGLIK, k.MASS, k.ZEROS))
     return DistributionFits(
         family,
         model.names,
         params.reshape(*s.shape, p),
-        stderr.reshape(*s.shape, p),
+        se.reshape(*s.shape, p),
         cov.reshape(*s.shape, p, p),
         *flat,
         numbers[:, k.PASSES].astype(np.int64).reshape(s.shape),

@@ -8,8 +8,9 @@ chunks, so results do not depend on the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange
+from numba import prange
 
+from numbastats._core.cuda_backend import cuda
 from numbastats.scalar.bits import at, buffer, in_step, reread
 from numbastats.scalar.philox import philox4x32, philox4x32_words, word_bits
 

@@ -104,7 +104,7 @@ def test_fixed_parameters(family):
         value *= 1.1
         found = fit(x, family, fixed={name: value})
         at, best = plain(family, x, 1.0, found.params, fixed=(name,))
-        assert found.params[name] == value and found.stderr[name] == 0.0, name
+        assert found.params[name] == value and found.se[name] == 0.0, name
         assert found.loglik == pytest.approx(at, rel=1e-11), name
         assert best - 1e-6 < found.loglik <= free.loglik, name
     every = fit(x, family, fixed=free.params)
@@ -131,7 +131,7 @@ def test_covariance_is_the_inverse_of_the_observed_information(family):
     want = np.linalg.inv(-hess)
     scale = np.sqrt(np.diag(want))
     np.testing.assert_allclose(found.covariance / np.outer(scale, scale), want / np.outer(scale, scale), atol=2e-4)
-    np.testing.assert_allclose(list(found.stderr.values()), scale, rtol=1e-4)  # observed 2e-6
+    np.testing.assert_allclose(list(found.se.values()), scale, rtol=1e-4)  # observed 2e-6
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -148,8 +148,8 @@ def test_intervals_cover(family):
     }[family]
     found = fit_many(draws(family, (2000, 200), np.random.default_rng(14)), family)
     assert found.converged.mean() > 0.99
-    ok = found.converged & np.isfinite(found.stderr).all(axis=-1)
-    share = (np.abs(found.params - truth) < 1.96 * found.stderr)[ok].mean(axis=0)
+    ok = found.converged & np.isfinite(found.se).all(axis=-1)
+    share = (np.abs(found.params - truth) < 1.96 * found.se)[ok].mean(axis=0)
     assert (share > 0.9).all() and (share < 0.97).all(), share
 
 
@@ -163,7 +163,7 @@ def test_twins_agree(family, monkeypatch):
         serial = fit_many(x, family, weights=weights, device="cpu", workers=1)
         threads = fit_many(x, family, weights=weights, device="cpu", workers=2)
         simulated = fit_many(x, family, weights=weights, device="cuda")
-        for name in ("params", "stderr", "loglik", "n_obs", "zeros", "status"):
+        for name in ("params", "se", "loglik", "n_obs", "zeros", "status"):
             assert same(getattr(serial, name), getattr(threads, name))
         assert (serial.status == simulated.status).all()
         ok = serial.converged if family in HYPERBOLIC else np.ones(5, bool)  # climbs to a boundary end where they are close to it
@@ -208,7 +208,7 @@ def test_series_that_cannot_be_fitted(family):
     found = fit_many(x, family)
     outside = family in POSITIVE_DATA
     assert found.status[1:5].tolist() == [7, 4, 5, 8] and (found.status[5] == 6) == outside
-    assert not found.converged[1:5].any() and np.isnan(found.params[1:5]).all() and np.isnan(found.stderr[1:5]).all()
+    assert not found.converged[1:5].any() and np.isnan(found.params[1:5]).all() and np.isnan(found.se[1:5]).all()
     assert not np.isnan(found.params[[0, 6]]).any()
     assert found.messages[1] == "all values are missing" and found.one(3).message == "all values are equal"
     assert "zeros" in found.messages[5] or not outside
@@ -229,10 +229,10 @@ def test_student_limits():
     found = fit(light, "student_t")
     assert found.params["df"] == math.inf and found.converged and "normal" in found.message
     assert found.params["loc"] == pytest.approx(light.mean()) and found.params["scale"] == pytest.approx(light.std())
-    assert math.isnan(found.stderr["df"]) and found.stderr["loc"] == pytest.approx(light.std() / math.sqrt(500))
+    assert math.isnan(found.se["df"]) and found.se["loc"] == pytest.approx(light.std() / math.sqrt(500))
     ties = np.concatenate([np.zeros(400), light[:100]])
     found = fit(ties, "student_t")
-    assert not found.converged and "boundary" in found.message and math.isnan(found.stderr["scale"])
+    assert not found.converged and "boundary" in found.message and math.isnan(found.se["scale"])
     heavy = np.random.default_rng(20).standard_t(0.6, 800)
     assert fit(heavy, "student_t").loglik >= st.t.logpdf(heavy, *st.t.fit(heavy)).sum() - 1e-6
     for shift, unit in ((1e6, 1.0), (0.0, 1e-8), (0.0, 1e8)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda
 
 from numbastats._core import device
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import SIMULATED
 from numbastats._core.kinds.numpy import ends as _host_ends
 from numbastats._core.kinds.numpy import interface_ends

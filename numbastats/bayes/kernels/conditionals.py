@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp

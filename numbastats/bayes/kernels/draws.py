@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.samplers import gamma1, normal_from_words

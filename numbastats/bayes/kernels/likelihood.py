@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar.bits import at, at2, buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange
+from numba import prange
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 from numbastats.scalar import hyperbolic, loops
 from numbastats.scalar.bits import at, buffer

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, bind
 from numbastats.distributions.kernels.fits import (
     DEGENERATE,

@@ -8,8 +8,9 @@ sample brings. All numbers are integers, so no order of samples, threads or devi
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, from_dtype, prange, types
+from numba import from_dtype, prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar.kde import cell_sample, cell_value, fused, third_difference
 

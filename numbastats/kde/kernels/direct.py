@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import cuda, prange
+from numba import prange
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.kde.kernels.geometry import TASKS, any_factor, bins_near, position, row_of, row_rest, run_near, sorted_samples
 from numbastats.scalar import kde as forms

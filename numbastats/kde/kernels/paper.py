@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange
+from numba import prange
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.kde.kernels.direct import direct_bounds, on_row
 from numbastats.kde.kernels.geometry import TASKS, row_near, row_of, rows_near, sorted_samples

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import cuda, from_dtype, prange, types
+from numba import from_dtype, prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.scalar import kde as forms
 from numbastats.scalar.kde import ceiling, floor, kernel_value, larger, power_value, smaller

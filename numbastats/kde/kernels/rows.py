@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.kde.kernels.geometry import GRID, TASKS, THREADS, bins_near, row_near, row_of, rows_near, run_near, sorted_samples
 from numbastats.kde.kernels.variants import PARTS, STATE, STRIDE, advance, pick, sample_on_row, work_for

@@ -12,8 +12,8 @@ import math
 
 import numba
 import numpy as np
-from numba import cuda
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue

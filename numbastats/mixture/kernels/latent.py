@@ -14,8 +14,9 @@ import math
 
 import numba
 import numpy as np
-from numba import cuda, prange
+from numba import prange
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, bind
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.climb import newton, split_climb

@@ -13,8 +13,8 @@ import math
 
 import numba
 import numpy as np
-from numba import cuda
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.records import ranges
 from numbastats.scalar import mixture as fam

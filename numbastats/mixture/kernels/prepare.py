@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numba
-from numba import cuda
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.passes import FAST
 from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type

@@ -6,8 +6,9 @@ import math
 
 import numba
 import numpy as np
-from numba import cuda, prange
+from numba import prange
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, LN2, LOG2E, ROW, shifted
 from numbastats.scalar import mixture as fam

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba import cuda
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.parameters import above_floor, least_mass
 from numbastats.mixture.kernels.passes import MAX_CUDA_K

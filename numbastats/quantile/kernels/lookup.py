@@ -9,8 +9,9 @@ logarithm of the rows per octave, or the number of rows beyond the octaves.
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 from numbastats.scalar import tables
 from numbastats.scalar.bits import LANES, at, buffer, row_lanes

@@ -9,8 +9,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, types
+from numba import types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import HostLoop, Kernel, array_function
 from numbastats.scalar import stable as dist
 from numbastats.scalar import stable_nodes

@@ -9,8 +9,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as dist
 from numbastats.scalar.elementary import exp, expm1, log

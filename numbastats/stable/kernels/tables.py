@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, prange, types
+from numba import prange, types
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as dist
 from numbastats.scalar.bits import at, in_step
