@@ -11,6 +11,7 @@ import collections
 import contextlib
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
@@ -82,15 +83,16 @@ def mapped(executor, function, items):
 def _submitted(executor, function, items):
     """`mapped` by submitting one call after another.
 
-    It does not wait for long at a time: where another library (polars) has set a handler of SIGINT that lets the waiting go on,
-    Ctrl-C would be noticed at the end only.
+    It asks instead of waiting, with pauses that grow to 20 ms: where another library (polars) has set a handler of SIGINT that
+    lets the waiting go on, Ctrl-C would be noticed at the end only, and the timeout of a dask future may fail (UnboundLocalError).
     """
     waiting = collections.deque(executor.submit(function, item) for item in items)
     try:
         while waiting:
+            pause = 0.0005
             while not waiting[0].done():
-                with contextlib.suppress(TimeoutError):
-                    waiting[0].result(timeout=0.2)
+                time.sleep(pause)
+                pause = min(2.0 * pause, 0.02)
             yield waiting.popleft().result()
     finally:
         for future in waiting:
