@@ -84,7 +84,8 @@ def _submitted(executor, function, items):
     """`mapped` by submitting one call after another.
 
     It asks instead of waiting, with pauses that grow to 20 ms: where another library (polars) has set a handler of SIGINT that
-    lets the waiting go on, Ctrl-C would be noticed at the end only, and the timeout of a dask future may fail.
+    lets the waiting go on, Ctrl-C would be noticed at the end only, and the timeout of a dask future may fail on a
+    busy machine.
     """
     waiting = collections.deque(executor.submit(function, item) for item in items)
     try:

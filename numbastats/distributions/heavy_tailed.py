@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.stable as stable
-from numbastats._core.broadcast import as_host, dtype_of, result_dtype
+from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise
-from numbastats._core.kinds import device_kind
+from numbastats._core.kinds import device_kind, to_host
 from numbastats.distributions import kernels
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.protocol import Distribution, inverse
@@ -20,6 +20,7 @@ from numbastats.distributions.student import student_t
 
 __all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "Stable", "StudentT", "VarianceGamma"]
 
+_NORMAL_DF = 1e100
 _DIFFERENCES = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))  # of eighth order, of a first derivative
 
 
@@ -29,7 +30,8 @@ class StudentT(Distribution):
     Parameters
     ----------
     df : array_like
-        Degrees of freedom, > 0; at least 1e-60 for distribution functions and quantiles.
+        Degrees of freedom, > 0; at least 1e-60 for distribution functions and quantiles. ``inf`` is the normal distribution, and
+        is stored as 1e100, from which on doubles do not tell the two apart.
     loc, scale : array_like, optional
         Location, and the scale (> 0), which is not the standard deviation.
 
@@ -55,7 +57,12 @@ class StudentT(Distribution):
     _positive, _scipy_shapes = ("df", "scale"), ("df",)
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(df=df, loc=loc, scale=scale)
+        self._set(df=np.minimum(real64(to_host(df, "df")), _NORMAL_DF), loc=loc, scale=scale)
+
+    @classmethod
+    def _refusals(cls, values):
+        for name, holds, words in super()._refusals(values):
+            yield name, holds | (values[name] == math.inf) if name == "df" else holds, words
 
     def _evaluate(self, name, x, out, dtype, device, workers):
         """Through the family where a device is asked for; on the host, in double precision, else."""
@@ -89,16 +96,19 @@ class StudentT(Distribution):
         return self._of_student("sf", z)
 
     def _ppf(self, u):
-        from scipy.special import gammaln
+        from scipy.special import gammaln, ndtri_exp
 
-        value = self._of_student("ppf", u)
+        value = np.asarray(self._of_student("ppf", u))
         deep = (u < 2.0**-60) & ~np.isnan(self._like(u, "df"))
         if deep.any():  # below the range of tables
             part, target = self._selected(deep), np.log(u[deep])
             df = part._like(target, "df")
             log_factor = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df + 1.0) - math.log(2.0 * math.sqrt(math.pi))
             start = 0.5 * np.log(df) + (log_factor - target) / df  # log of the quantile of the tail's power
-            near = np.exp(np.clip(start, 0.0, 700.0))
+            z = ndtri_exp(target)
+            light = np.sqrt(df * np.expm1(np.minimum(z * z / df, 700.0)))  # Wallace's approximation
+            near = np.where(df > 100.0, light, np.exp(np.clip(start, 0.0, 700.0)))
+            start = np.where(df > 100.0, 0.0, start)
             found = inverse(lambda s: part._logcdf(-s), lambda s: part._logpdf(-s), target, near, True, True)
             value[deep] = -np.where(start > 700.0, math.inf, found)
         return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import mpmath
@@ -155,3 +156,28 @@ def test_expected_shortfall_of_stable():
     q = float(d.ppf(p))
     value = scipy.integrate.quad(lambda s: float(d.cdf(q - np.expm1(s))) * np.exp(s), 0, 60, epsabs=0, epsrel=1e-10, limit=300)[0]
     np.testing.assert_allclose(d.expected_shortfall(p), q - value / p, rtol=1e-8)
+
+
+@pytest.mark.parametrize("df", [4.0, 30.0, 99.0, 101.0, 1e6])
+@pytest.mark.parametrize("p", [1e-25, 1e-300])
+def test_deep_quantiles_of_students_t(df, p):
+    """Against the incomplete beta function by mpmath; numbers and arrays."""
+    d = StudentT(df)
+    x = d.ppf(p)
+    with mpmath.workdps(40):
+        tail = mpmath.betainc(mpmath.mpf(df) / 2, 0.5, 0, df / (df + mpmath.mpf(float(x)) ** 2), regularized=True) / 2
+    assert abs(float(tail / mpmath.mpf(p) - 1)) < 5e-13
+    assert x == d.ppf([p])[0] == -d.isf(p)
+
+
+def test_infinite_degrees_of_freedom_are_the_normal_distribution():
+    x, p = np.array([-30.0, -1.0, 0.0, 2.5]), np.array([1e-310, 1e-30, 0.2, 0.999])
+    both = StudentT([math.inf, 3.0]).pdf(x[:, None])
+    np.testing.assert_allclose(
+        both, np.stack([scipy.stats.norm.pdf(x), scipy.stats.t.pdf(x, 3.0)], 1), rtol=2e-13
+    )  # as documented
+    d = StudentT(math.inf, 1.0, 2.0)
+    np.testing.assert_allclose(d.logsf(x), scipy.stats.norm.logsf(x, 1.0, 2.0), rtol=1e-12)
+    np.testing.assert_allclose(d.ppf(p), scipy.stats.norm.ppf(p, 1.0, 2.0), rtol=1e-13)
+    assert d.var() == 4.0
+    assert ns.interop.t.cdf(1.3, math.inf) == pytest.approx(scipy.stats.norm.cdf(1.3), rel=1e-14)
