@@ -314,8 +314,8 @@ def fit_many(
     1.97 to 2       16, 11           19, 14              25, 24
     =============== ================ =================== =================
 
-    A cell is made when the first climb comes to it, in the
-    time of one to two fits, and kept; with all of them, 0.3 MB each, tables take 130 MB.
+    A cell is made when the first climb comes to it, in the time of one to two fits, and kept; with all of them, 0.3 MB each,
+    tables take 130 MB.
 
     Examples
     --------
