@@ -49,9 +49,7 @@ def jobs(points):
             ns.mixture.fit_many(mixtures, 2, family="gamma", rng=0, workers=client).centres
         ),
         f"density of {points:,} samples": lambda client: ns.kde.grid(blocks_of_draws(points), axes),
-        f"4 chains, {n:,} x {p}": lambda client: (
-            ns.bayes.HorseshoeProbit(chains=4, rng=1, workers=client, **length).fit(x, y).coef_
-        ),
+        f"4 chains, {n:,} x {p}": lambda client: ns.bayes.HorseshoeProbit(**probit, workers=client).fit(x, y).coef_,
     }
 
 
