@@ -109,5 +109,5 @@ def quantiles(u: NDArray[np.float64]) -> None:
     print(t.pdf(u, 4.0), t(4.0).ppf(u), distributions.nig(1.5, 0.3, 1.0).cdf(0.2), table.ppf(u), table.certificate.ok)
     quantile.antithetic(u)
     interop.levy_stable.pdf(u, 1.7, 0.0)
-    ns.warmup("scalar", workers=1)
+    ns.warmup("random", workers=1)
     print(ns.has_gpu(), ns.__version__)

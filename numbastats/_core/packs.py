@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import zlib
 from typing import NamedTuple
 
+from numbastats._core.progress import LOG
+
 __all__ = ["LEVELS", "Level", "Pack", "best_level", "read", "write"]
 
 MAGIC = b"numbastats kernel pack 1\n"
-LOG = logging.getLogger("numbastats")
 _DIGEST = 16  # bytes kept of a digest
 
 

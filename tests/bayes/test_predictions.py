@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -71,8 +70,6 @@ def test_predictions_and_reports(tmp_path):
     assert model.loo(X, words[:, None])["elpd"] == model.loo(X, words)["elpd"]
     with pytest.raises(ValueError, match="120 rows"):
         model.score(X, words[:7])
-    with pytest.raises(ValueError, match="is an executor"), ThreadPoolExecutor(1) as pool:
-        quick(workers=pool).fit(X, y)
 
 
 @pytest.mark.parametrize("keep", ["draws", "cov"])

@@ -24,7 +24,8 @@ import hashlib, json, logging, sys
 log = []
 class Handler(logging.Handler):
     def emit(self, record):
-        log.append(record.getMessage())
+        if record.module == "packs":
+            log.append(record.getMessage())
 logging.getLogger("numbastats").addHandler(Handler())
 logging.getLogger("numbastats").setLevel(logging.DEBUG)
 import numpy as np

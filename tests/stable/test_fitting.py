@@ -207,7 +207,7 @@ def test_threads_fit_a_data_set_each():
     filters = warnings.filters[:]
     one = ns.stable.fit_many(x, workers=1)
     seen = set()
-    real = ns.stable.fitting.fit
+    real = ns.stable.fitting._fit_one
 
     def noted(*args, **options):
         seen.add(threading.get_ident())
@@ -215,7 +215,7 @@ def test_threads_fit_a_data_set_each():
         return real(*args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("numbastats.stable.fitting.fit", noted)
+        patch.setattr("numbastats.stable.fitting._fit_one", noted)
         two = ns.stable.fit_many(x, workers=2)
     assert len(seen) == min(2, numba.config.NUMBA_NUM_THREADS)
     for name in ("params", "se", "cov", "loglik", "n_eval", "start"):
