@@ -26,9 +26,13 @@ class BuildWithPacks(build_py):
     def run(self):
         """Copy the sources, then let the copy compile itself."""
         super().run()
-        if not ON or self.editable_mode:
+        if self.editable_mode:
             return
         built = Path(self.build_lib).resolve()
+        for left in (built / "numbastats" / "_packs").glob("*.pack"):  # of an earlier build in this folder
+            left.unlink()
+        if not ON:
+            return
         levels = [] if LEVELS == "1" else [f"--level={level}" for level in LEVELS.split(",")]
         command = [sys.executable, "-m", "numbastats", "pack", "--folder", str(built / "numbastats" / "_packs"), *levels]
         subprocess.run(command, env={**os.environ, "PYTHONPATH": str(built)}, cwd=built, check=True)

@@ -24,7 +24,6 @@ CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where resu
 GROUP = 128  # a multiple of the groups and blocks of items that kernels of random numbers draw together
 SLAB = 64 * CHUNK  # elements per task handed to an executor
 SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
-_log = logging.getLogger("numbastats")
 _GAINS = "of this call are worth the way to it and back"
 _LOSES = (
     "go to a GPU for stable densities and quantiles point by point, fits of thousands of data sets and the largest probit models "
@@ -58,7 +57,7 @@ def choose_device(device, *, on_device=False, pays=False) -> str:
     if wish == "auto":
         if not real_gpu():
             return "cpu"
-        _log.debug("device='auto' takes the %s: host arrays %s", *(("GPU", _GAINS) if pays else ("CPU", _LOSES)))
+        LOG.debug("device='auto' takes the %s: host arrays %s", *(("GPU", _GAINS) if pays else ("CPU", _LOSES)))
         return "cuda" if pays else "cpu"
     return wish
 

@@ -290,6 +290,8 @@ def _series(data, axis, weights, least, by=None, dim=None):
             f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1; or by='key', where "
             "one of its two columns has the keys of the series"
         )
+    if not isinstance(axis, int | np.integer):
+        raise TypeError(f"axis={axis!r} is not a number; of a labelled array pass data.get_axis_num({axis!r})")
     labels, keys = None, None
     if hasattr(data, "dims") and by is None:
         if dim is None and not -data.ndim <= axis < data.ndim:
@@ -314,8 +316,6 @@ def _series(data, axis, weights, least, by=None, dim=None):
     x = _floats(data, "data")
     if x.ndim == 0:
         raise ValueError("data is a number; pass an array whose `axis` runs along the values of a series")
-    if not isinstance(axis, int | np.integer):
-        raise TypeError(f"axis={axis!r} is not a number; of a labelled array pass data.get_axis_num({axis!r})")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
     length = x.shape[axis]

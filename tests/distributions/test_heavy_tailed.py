@@ -166,7 +166,7 @@ def test_deep_quantiles_of_students_t(df, p):
     x = d.ppf(p)
     with mpmath.workdps(40):
         tail = mpmath.betainc(mpmath.mpf(df) / 2, 0.5, 0, df / (df + mpmath.mpf(float(x)) ** 2), regularized=True) / 2
-    assert abs(float(tail / mpmath.mpf(p) - 1)) < 5e-13
+    assert abs(float(tail / mpmath.mpf(p) - 1)) < 5e-13  # observed 1.5e-13
     assert x == d.ppf([p])[0] == -d.isf(p)
 
 
@@ -175,7 +175,7 @@ def test_infinite_degrees_of_freedom_are_the_normal_distribution():
     both = StudentT([math.inf, 3.0]).pdf(x[:, None])
     np.testing.assert_allclose(
         both, np.stack([scipy.stats.norm.pdf(x), scipy.stats.t.pdf(x, 3.0)], 1), rtol=2e-13
-    )  # as documented
+    )  # as documented; observed 1.4e-13
     d = StudentT(math.inf, 1.0, 2.0)
     np.testing.assert_allclose(d.logsf(x), scipy.stats.norm.logsf(x, 1.0, 2.0), rtol=1e-12)
     np.testing.assert_allclose(d.ppf(p), scipy.stats.norm.ppf(p, 1.0, 2.0), rtol=1e-13)

@@ -43,6 +43,7 @@ _LEAST_LAM = 0.51  # of variance gamma distributions; below, the likelihood has 
 _CUSPS = 1.5  # lam up to which the density of a variance gamma distribution has a cusp, or no second derivative, at mu
 _SMOOTH = 0.1  # delta in place of 0 from which a climb with cusps begins
 _WALK = 12  # values on either side that are tried as mu
+_LOG_2, _LOG_SQRT_PI, _LOG_SQRT_2PI = 0.6931471805599453, 0.5723649429247001, 0.9189385332046727
 _TINY, _CLOSE = 1e-16, 1e-7  # least distance to mu, and that from which derivatives by it are taken
 
 # rows of the work space
@@ -82,7 +83,7 @@ def _constant(p, share, g, H):
         s = d * gamma
         value, z1, z2, by_lam, lam2, mixed = _inner(lam, s)
         sa, sb = d * a / gamma, -d * b / gamma
-        c += -lam * math.log(d) - v * math.log(a) - 0.9189385332046727 - value
+        c += -lam * math.log(d) - v * math.log(a) - _LOG_SQRT_2PI - value
         g[LAM] += -math.log(d) - math.log(a) - by_lam
         g[ALPHA] -= v / a + z1 * sa
         g[BETA] -= z1 * sb
@@ -100,7 +101,7 @@ def _constant(p, share, g, H):
         H[DELTA, DELTA] = lam / (d * d) - z2 * g2
     else:
         f, e, _h = fam.gamma_terms(lam)
-        c -= v * math.log(2.0 * a) + 0.5723649429247001 + math.lgamma(lam)
+        c -= v * math.log(2.0 * a) + _LOG_SQRT_PI + math.lgamma(lam)
         g[LAM] -= math.log(2.0 * a) + (math.log(lam) - f)
         g[ALPHA] -= v / a
         H[LAM, LAM] = e - 1.0 / lam
@@ -108,8 +109,8 @@ def _constant(p, share, g, H):
         H[ALPHA, ALPHA] += v / (a * a)
         if share > 0.0:
             f, e, _h = fam.gamma_terms(v)
-            c += share * (math.lgamma(v) + (v - 1.0) * 0.6931471805599453 - v * math.log(a))
-            g[LAM] += share * (math.log(v) - f + 0.6931471805599453 - math.log(a))
+            c += share * (math.lgamma(v) + (v - 1.0) * _LOG_2 - v * math.log(a))
+            g[LAM] += share * (math.log(v) - f + _LOG_2 - math.log(a))
             g[ALPHA] -= share * v / a
             H[LAM, LAM] += share * (1.0 / v - e)
             H[ALPHA, LAM] -= share / a
@@ -262,6 +263,7 @@ def _damped_step(A, g, damping, step, L):
 
 @_function
 def _moved(p, step, out, held, tied, least):
+    """The point after a step in the coordinates of the climb; parameters that are held stay."""
     out[MU] = p[MU] + step[MU]
     out[DELTA] = p[DELTA] * math.exp(step[DELTA])
     out[LAM] = least + (p[LAM] - least) * math.exp(step[LAM]) if least > 0.0 else p[LAM] + step[LAM]
