@@ -73,7 +73,7 @@ FIRST = {
     "stable.table": (TIMED, 256, None),
     "stable.quantile": (TIMED, 256, None),
     "mixture.scores": (TIMED // 4, 256, None),
-    "stable.points": (TIMED // 512, 64, lambda ins, outs: outs[-1].size * 64),
+    "stable.points": (TIMED // 512, 32, None),
     "mixture.sums": (TIMED // 16, 32, lambda ins, outs: outs[0].shape[0] * 32),
     "mixture.prepare": (TIMED // 64, 32, lambda ins, outs: outs[-1].size),
     "mixture.climb": (TIMED // 64, 32, lambda ins, outs: outs[0].size * 32),

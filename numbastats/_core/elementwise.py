@@ -136,7 +136,6 @@ class Map(NamedTuple):
     cost: float
     outputs: int
     threads: int
-    per_block: bool
 
 
 def elementwise(  # noqa: PLR0913
@@ -149,13 +148,12 @@ def elementwise(  # noqa: PLR0913
     cost=1.0,
     outputs=1,
     threads=256,
-    per_block=False,
     out=None,
     dtype=None,
     device=None,
     workers=None,
     stream=None,
-):  # two more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
+):  # one more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
     """Evaluate an elementwise kernel on broadcast inputs.
 
     Parameters
@@ -176,8 +174,6 @@ def elementwise(  # noqa: PLR0913
         Number of arrays that the kernel writes, its last arguments. More than one take neither `out` nor an executor.
     threads : int
         Threads per CUDA block.
-    per_block : bool
-        Whether a CUDA block, not a thread, takes an element.
     out, dtype, device, workers, stream
         Of the public function, see `Call`.
 
@@ -191,7 +187,7 @@ def elementwise(  # noqa: PLR0913
         if choose_device(device) == "cpu":
             return _of_numbers(pick, values, constants, extras, dtype, outputs)
     call = Call(out, dtype, device, workers, stream)
-    job = Map(pick, names, constants, extras, cost, outputs, threads, per_block)
+    job = Map(pick, names, constants, extras, cost, outputs, threads)
     kinds = [kind_of(v) for v in values]
     if kinds.count(NUMPY) == len(kinds) or _on_device(kinds):
         return _of_arrays(job, call, kinds, values)
@@ -376,7 +372,6 @@ def _start(job, call, kernel, args, dtype, flat, n, place):
         cost=job.cost,
         outputs=range(-job.outputs, 0),
         threads=job.threads,
-        per_block=job.per_block,
         stream=None if place is None else place.stream,
     )
     if place is not None:

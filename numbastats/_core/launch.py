@@ -70,7 +70,7 @@ def _geometry(n, threads):
     return max(LEAST_BLOCKS, min(-(-n // threads), blocks)), threads
 
 
-def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), threads=256, per_block=False, stream=None):
+def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), threads=256, stream=None):
     """Run a kernel over n items on the chosen device.
 
     Parameters
@@ -86,8 +86,6 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
         Positions in `args` that the kernel writes: host arrays there are copied back from the device.
     threads : int
         Threads per CUDA block.
-    per_block : bool
-        Whether a CUDA block, not a thread, takes an item.
     stream : optional
         Numba's stream, as `Device` has it.
     """
@@ -115,8 +113,6 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
         else:
             staged.append(a)
     blocks, threads = _geometry(n, threads)
-    if per_block and not SIMULATED:
-        blocks *= threads
     kernel.cuda[blocks, threads, stream](*staged)
     for on_device, host in back:
         on_device.copy_to_host(host, stream=stream)

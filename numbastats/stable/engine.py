@@ -167,7 +167,6 @@ def _points(pick, want, values, options):
         extras=lambda d: (np.empty(0, d),) * 5,  # one value and no estimates
         cost=3_000.0,
         threads=kernels.LANES,
-        per_block=True,
         **options,
     )
 
@@ -219,7 +218,6 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
         lambda dtype: (kernels.THREE + s1 * kernels.S1,),
         outputs=6,
         threads=kernels.LANES,
-        per_block=True,
         cost=3500.0,
         **{k: v for k, v in options.items() if k != "out"},
     )
@@ -275,7 +273,6 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
             lambda d: (float(upper), float(s1)),
             cost=30000.0,
             threads=kernels.LANES,
-            per_block=True,
             **options,
         )
         certificate = 1e-13

@@ -79,14 +79,13 @@ def test_masked_parameters_of_one_element(function):
             getattr(stable, function)(x, *law)
 
 
-def test_a_block_for_every_point_on_a_gpu(monkeypatch):
-    """The kernels work with a block per point, and were launched with a thread per point."""
+def test_blocks_of_a_gpu_have_the_threads_that_share_an_integral(monkeypatch):
     asked = []
-    monkeypatch.setattr(stable.engine, "elementwise", lambda *a, **k: asked.append(k.get("per_block")) or np.zeros(6))
+    monkeypatch.setattr(stable.engine, "elementwise", lambda *a, **k: asked.append(k.get("threads")) or np.zeros(6))
     stable.pdf(0.1, 1.5, 0.2, method="quadrature")
     stable.cdf(0.1, 1.5, 0.2, error=True)
     stable.ppf([0.1, 0.2], [1.5, 1.6], 0.2)
-    assert asked == [True, True, True]
+    assert asked == [stable.kernels.LANES] * 3
 
 
 def test_what_the_series_leave_goes_to_the_integral():

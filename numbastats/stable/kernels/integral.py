@@ -133,17 +133,29 @@ def level_sets(q):
 
 
 @_shared
+def sample_place(i, left, right, first, q):
+    """Place number i of SAMPLES between two ends; the first time denser in the middle."""
+    t = 2.0 * i / (SAMPLES - 1.0) - 1.0
+    v = WIDEST * t * abs(t) if first else 0.5 * ((right + left) + (right - left) * t)
+    return v if q.a <= 1.0 else -v
+
+
+@_shared
+def look(left, right, first, q, work):
+    """Log g at SAMPLES places."""
+    for i in range(SAMPLES):
+        work[0, i] = sample_place(i, left, right, first, q)
+    fill_log_g(work[0], SAMPLES, q, work[1], work[2], work[3])
+
+
+@_shared
 def sample(bottom, top, q, work):
     """Log g at SAMPLES places that bracket all levels, by bisection."""
-    w, d0, jac, lg = work[0], work[1], work[2], work[3]
+    w, lg = work[0], work[3]
     sign = 1.0 if q.a <= 1.0 else -1.0
     left, right = -WIDEST, WIDEST
     for turn in range(8):
-        for i in range(SAMPLES):
-            t = 2.0 * i / (SAMPLES - 1.0) - 1.0
-            v = WIDEST * t * abs(t) if turn == 0 else 0.5 * ((right + left) + (right - left) * t)
-            w[i] = sign * v
-        fill_log_g(w, SAMPLES, q, d0, jac, lg)
+        look(left, right, turn == 0, q, work)
         i, j = 0, SAMPLES - 1
         while i + 1 < SAMPLES and lg[i + 1] < bottom:
             i += 1

@@ -14,8 +14,8 @@ from numbastats.stable.kernels.points import (
     S1,
     by_series,
     ended,
+    fourier_alone,
     fourier_holds,
-    fourier_share,
     fourier_sums,
     geometry_of,
     memory_of_points,
@@ -60,7 +60,7 @@ def fourier_cuda(x, a, b, loc, scale, want, out):
         if not done:
             geometry = dist.geometry(point.alpha, side)
             if fourier_holds(point.alpha, geometry, dist.fourier_reach(point.alpha, geometry.m)):
-                density, half = fourier_share(0, 1, point.alpha, geometry)
+                density, half = fourier_alone(point.alpha, geometry)
                 v = dist.from_fourier(density, half)
             else:
                 v = dist.beyond_fourier(point.alpha, geometry)

@@ -1,6 +1,7 @@
 """One point: its closed form, one of two series, a ray, the Fourier rule, Zolotarev's integral; the first that is accurate.
 
-On the host SERIES takes what the series and the Fourier rule give, and INTEGRAL what is left; on a GPU POINTS takes all.
+On the host SERIES takes what the series and the Fourier rule give, and INTEGRAL what is left. On a GPU a thread takes a point,
+and for the integrals that are left the threads of a block join, one point after another.
 """
 
 from __future__ import annotations
@@ -12,12 +13,24 @@ import numpy as np
 from numba import types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import HostLoop, Kernel, array_function
+from numbastats._core.kernel import HostLoop, Kernel, array_function, bind
 from numbastats.scalar import stable as dist
 from numbastats.scalar import stable_nodes
 from numbastats.scalar.bits import at
 from numbastats.scalar.elementary import exp, log, sincos
-from numbastats.stable.kernels.integral import GAUSS, KRONROD, PANELS, ROOM, add_outside, crossings, integrate
+from numbastats.stable.kernels.integral import (
+    GAUSS,
+    KRONROD,
+    PANELS,
+    ROOM,
+    SAMPLES,
+    add_outside,
+    cross,
+    crossings,
+    integrate,
+    sample,
+    sample_place,
+)
 
 # Only jitted code calls these functions of arrays; those that sum may do so in any order.
 _shared = array_function(host=False)
@@ -25,7 +38,7 @@ _making = array_function(host=False, allocates=True)
 _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 TASK = 64  # points that stay together where a call is divided
-LANES = 64  # threads of a CUDA block that share a point
+LANES = 32  # threads of a CUDA block, which share an integral
 
 
 class Point(NamedTuple):
@@ -136,7 +149,7 @@ def add_terms(a, h0, k1, L, at_zeta, power, step, terms):
     """(number of terms, sum, sum of the terms over a k or, at zeta, k) of a series, from its power of x1 and the next.
 
     The number is 0 where it is not accurate: beyond the doubles, past its smallest term, too slow, or where a term was so much
-    larger than the sums that its digits are lost.
+    larger than the sums that its digits are lost. Without memory, with None for `terms`, each term is computed anew.
     """
     twist = twisted(h0, k1, L, at_zeta)
     angle = min(h0, L) if at_zeta else (a * L if twist else k1)  # h0 = pi - L at zeta
@@ -144,13 +157,16 @@ def add_terms(a, h0, k1, L, at_zeta, power, step, terms):
     over, most = 1.0 if at_zeta else a, 12.0 if at_zeta else 40.0
     p, s, top, before = 0.0, 0.0, 0.0, np.inf
     for k in range(1, TERMS):
-        if k > terms[0, 0]:
-            more_terms(a, angle, at_zeta, terms)
-        size = terms[0, k]
+        if terms is None:
+            size, value = dist.series_term(float(k), _LOG_FACTORIAL[k - (1 if at_zeta else 0)], a, angle, at_zeta)
+        else:
+            if k > terms[0, 0]:
+                more_terms(a, angle, at_zeta, terms)
+            size, value = terms[0, k], terms[1, k]
         bound = size * power
         if not (size < 1e200 and power < 1e100) or (asymptotic and bound > before) or (k == 5 and bound > SLOW * before):
             break
-        t = terms[1, k] * power
+        t = value * power
         t = -t if twist and k % 2 == 0 else t
         p += t
         s += t / (over * k)
@@ -242,12 +258,12 @@ def fourier_sums(a, geometry, memory):
 
 
 @_shared
-def fourier_share(lane, lanes, a, geometry):
-    """One lane's share of the two sums of the rule."""
+def fourier_alone(a, geometry):
+    """The same without memory."""
     band = dist.fourier_band(a)
     x, skew = dist.fourier_phase(a, geometry)
     density, half = 0.0, 0.0
-    for j in range(_FIRST[band] + lane, _FIRST[band + 1], lanes):
+    for j in range(_FIRST[band], _FIRST[band + 1]):
         t, bent, f, g = dist.fourier_node(_U[j], _LOG_U[j], _W[j], a)
         sine, cosine = sincos(dist.mul_add(skew, bent, x * t))
         density += f * cosine
@@ -319,84 +335,7 @@ def point_value(point, rule, memory, panels):
     return v, dist.rounding_errors(v, how == FOURIER)
 
 
-# --- one point by a CUDA block -----------------------------------------------------------------------------------------
-
-
-@_shared
-def deal_terms(lane, lanes, a, geometry, terms, acc):
-    """One lane's share of the terms of both series and of the sums of the Fourier rule."""
-    h0, k1, L = geometry.h0, geometry.k1, geometry.L
-    for k in range(1 + lane, TERMS, lanes):
-        angle = a * L if k1 > 0.5 * math.pi else k1
-        terms[0, 0, k], terms[0, 1, k] = dist.series_term(float(k), _LOG_FACTORIAL[k], a, angle, False)
-        terms[1, 0, k], terms[1, 1, k] = dist.series_term(float(k), _LOG_FACTORIAL[k - 1], a, min(h0, L), True)
-    if lane == 0:
-        terms[0, 0, 0], terms[1, 0, 0] = TERMS - 1.0, TERMS - 1.0
-    holds = fourier_holds(a, geometry, dist.fourier_reach(a, geometry.m))
-    acc[0], acc[1] = fourier_share(lane, lanes, a, geometry) if holds else (0.0, 0.5)
-
-
-@_shared
-def settle(lanes, a, geometry, terms, acc, samples, ends):
-    """Number of the ends of Zolotarev's panels; or -EXACT or -FOURIER, with the point in acc[0]."""
-    how, v = LEFT, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for k in range(2 if a != 1.0 else 0):
-        if how == LEFT:
-            ok, v = by_series(a, geometry, k == 1, terms[k])
-            how = EXACT if ok else LEFT
-    if how == LEFT and dist.by_the_ray(geometry.x0, a - 1.0, geometry.b):
-        how, v = EXACT, ray(geometry.x0, a, geometry.b)
-    if how == LEFT:
-        for lane in range(1, lanes):
-            acc[0, 0] += acc[lane, 0]
-            acc[0, 1] += acc[lane, 1]
-        if dist.fourier_accurate(a, acc[0, 0], acc[0, 1]):
-            how, v = FOURIER, dist.from_fourier(acc[0, 0], acc[0, 1])
-    if how == LEFT:
-        return crossings(dist.zolotarev(a, geometry), samples, ends)
-    acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3], acc[0, 4], acc[0, 5] = v
-    return -how
-
-
-@_shared
-def deal(lane, lanes, n, q, ends, rule, acc):
-    """One lane's share of the three integrals, panel by panel, and of the differences of the two rules."""
-    if n < 0:
-        return
-    nodes, weights, lower = rule
-    sign = 1.0 if q.a <= 1.0 else -1.0
-    low = exp(q.lowest)
-    for j in range(6):
-        acc[j] = 0.0
-    for k in range(lane, n - 1, lanes):
-        half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
-        pd, cd, sd = 0.0, 0.0, 0.0
-        for j in range(nodes.size):
-            d0, jac, lg = dist.log_g_any(sign * (mid + half * nodes[j]), q)
-            p, c, s = dist.integrands(lg, half * jac, low)
-            acc[0] += weights[j] * p
-            acc[1] += weights[j] * c
-            acc[2] += weights[j] * s
-            if lower.size > 0:
-                u = weights[j] - lower[j]
-                pd, cd, sd = pd + u * p, cd + u * c, sd + u * s
-        acc[3] += abs(pd)
-        acc[4] += abs(cd)
-        acc[5] += abs(sd)
-
-
-@_shared
-def gather(lanes, acc, n, q, flip, ends):
-    """A point from the shares of all lanes, or from what `settle` left."""
-    sums = acc[0]
-    if n < 0:
-        v = dist.reflect(flip, (sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]))
-        return v, dist.rounding_errors(v, n == -FOURIER)
-    for lane in range(1, lanes):
-        for j in range(6):
-            sums[j] += acc[lane, j]
-    add_outside(n, q, ends, sums)
-    return dist.from_sums((sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]), q, flip)
+# --- points by the threads of a CUDA block -----------------------------------------------------------------------------
 
 
 @_shared
@@ -412,35 +351,114 @@ def ended(point):
 
 
 @_shared
-def block_value(point, rule):
-    """`point_value` by all threads of a block: the terms of the series and the nodes of the rules are dealt to them.
-
-    All of them call; thread 0 has the result.
-    """
-    samples = cuda.shared.array((4, ROOM), np.float64)
-    terms = cuda.shared.array((2, 2, TERMS), np.float64)
-    ends = cuda.shared.array(PANELS, np.float64)
-    count = cuda.shared.array(1, np.int64)
-    acc = cuda.shared.array((LANES, 6), np.float64)
-    t = cuda.threadIdx.x
-    lanes = min(cuda.blockDim.x, LANES)
+def alone(point):
+    """(LEFT, EXACT or FOURIER, six numbers): what one thread can do, all but the integral."""
     a = point.alpha
     done, v, flip, side = ended(point)
-    e = dist.rounding_errors(v, False)
-    if not done:
-        geometry = dist.geometry(a, side)
-        if t < lanes:
-            deal_terms(t, lanes, a, geometry, terms, acc[t])
-        cuda.syncthreads()
-        if t == 0:
-            count[0] = settle(lanes, a, geometry, terms, acc, samples, ends)
-        cuda.syncthreads()
-        q = dist.zolotarev(a, geometry)
-        if t < lanes:
-            deal(t, lanes, count[0], q, ends, rule, acc[t])
-        cuda.syncthreads()
-        if t == 0:
-            v, e = gather(lanes, acc, count[0], q, flip, ends)
+    if done:
+        return EXACT, v
+    geometry = dist.geometry(a, side)
+    for k in range(2 if a != 1.0 else 0):
+        ok, found = by_series(a, geometry, k == 1, None)
+        if ok:
+            return EXACT, dist.reflect(flip, found)
+    if dist.by_the_ray(geometry.x0, a - 1.0, geometry.b):
+        return EXACT, dist.reflect(flip, ray(geometry.x0, a, geometry.b))
+    if fourier_holds(a, geometry, dist.fourier_reach(a, geometry.m)):
+        density, half = fourier_alone(a, geometry)
+        if dist.fourier_accurate(a, density, half):
+            return FOURIER, dist.reflect(flip, dist.from_fourier(density, half))
+    return LEFT, v
+
+
+@_shared
+def dealt_log_g(w, n, q, d0, jac, lg):
+    """`fill_log_g`, the places dealt to the threads."""
+    cuda.syncthreads()
+    for i in range(cuda.threadIdx.x, n, min(cuda.blockDim.x, LANES)):
+        d0[i], jac[i], lg[i] = dist.log_g_any(w[i], q)
+    cuda.syncthreads()
+
+
+@_shared
+def dealt_look(left, right, first, q, work):
+    """`look`, the places dealt to the threads."""
+    cuda.syncthreads()
+    w, d0, jac, lg = work[0], work[1], work[2], work[3]
+    for i in range(cuda.threadIdx.x, SAMPLES, min(cuda.blockDim.x, LANES)):
+        w[i] = sample_place(i, left, right, first, q)
+        d0[i], jac[i], lg[i] = dist.log_g_any(w[i], q)
+    cuda.syncthreads()
+
+
+# Whatever is not dealt all threads compute, and write the same: none is ahead of another by more than the barriers above.
+dealt_crossings = bind(crossings, sample=bind(sample, look=dealt_look), cross=bind(cross, fill_log_g=dealt_log_g))
+
+
+@_shared
+def share(lane, lanes, n, q, ends, rule, acc):
+    """One lane's share of the three integrals, and of the differences of the two rules: nodes, for the differences panels."""
+    nodes, weights, lower = rule
+    sign = 1.0 if q.a <= 1.0 else -1.0
+    low = exp(q.lowest)
+    for j in range(6):
+        acc[j] = 0.0
+    whole = lower.size > 0
+    per = nodes.size if whole else 1
+    for i in range(lane, (n - 1) * (nodes.size // per), lanes):
+        k, first = i * per // nodes.size, i * per % nodes.size
+        half, mid = 0.5 * (ends[k + 1] - ends[k]), 0.5 * (ends[k + 1] + ends[k])
+        pd, cd, sd = 0.0, 0.0, 0.0
+        for j in range(first, first + per):
+            d0, jac, lg = dist.log_g_any(sign * (mid + half * nodes[j]), q)
+            p, c, s = dist.integrands(lg, half * jac, low)
+            acc[0] += weights[j] * p
+            acc[1] += weights[j] * c
+            acc[2] += weights[j] * s
+            if whole:
+                u = weights[j] - lower[j]
+                pd, cd, sd = pd + u * p, cd + u * c, sd + u * s
+        acc[3] += abs(pd)
+        acc[4] += abs(cd)
+        acc[5] += abs(sd)
+
+
+@_shared
+def block_values(point, live, rule):
+    """`point_value` of each thread's own point, if it is `live`. All threads of the block call, as often as each other."""
+    work = cuda.shared.array((4, ROOM), np.float64)
+    ends = cuda.shared.array(PANELS, np.float64)
+    acc = cuda.shared.array((LANES, 6), np.float64)
+    points = cuda.shared.array((LANES, 6), np.float64)
+    left = cuda.shared.array(LANES, np.int64)
+    t, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
+    how, v = EXACT, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if live:
+        how, v = alone(point)
+    e = dist.rounding_errors(v, how == FOURIER)
+    if t < lanes:
+        left[t] = 1 if how == LEFT else 0
+        points[t, 0], points[t, 1], points[t, 2] = point.x, point.alpha, point.beta
+        points[t, 3], points[t, 4], points[t, 5] = point.loc, point.scale, 1.0 if point.s1 else 0.0
+    cuda.syncthreads()
+    for k in range(lanes):
+        if left[k] > 0:
+            theirs = Point(points[k, 0], points[k, 1], points[k, 2], points[k, 3], points[k, 4], points[k, 5] > 0.0)
+            done, v_end, flip, side = ended(theirs)
+            q = dist.zolotarev(theirs.alpha, dist.geometry(theirs.alpha, side))
+            n = dealt_crossings(q, work, ends)
+            cuda.syncthreads()
+            if t < lanes:
+                share(t, lanes, n, q, ends, rule, acc[t])
+            cuda.syncthreads()
+            if t == k:
+                sums = acc[0]
+                for lane in range(1, lanes):
+                    for j in range(6):
+                        sums[j] += acc[lane, j]
+                add_outside(n, q, ends, sums)
+                v, e = dist.from_sums((sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]), q, flip)
+            cuda.syncthreads()
     cuda.syncthreads()
     return v, e
 
@@ -484,12 +502,15 @@ def points_cpu(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
 
 
 def points_cuda(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
-    # One block per point.
+    # One point per thread, of which a block uses LANES at most.
     rule = GAUSS if pe.size == 0 else KRONROD
-    for i in range(cuda.blockIdx.x, p.size, cuda.gridDim.x):
+    t, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
+    for first in range(cuda.blockIdx.x * lanes, p.size, cuda.gridDim.x * lanes):
+        live = t < lanes and first + t < p.size
+        i = first + t if live else first
         point = point_of(i, x, a, b, loc, scale, want >= S1)
-        v, e = block_value(point, rule)
-        if cuda.threadIdx.x == 0:
+        v, e = block_values(point, live, rule)
+        if live:
             store(i, want, v, point.scale, p, c, s)
             store_errors(i, e, point.scale, pe, ce, se)
 

@@ -17,8 +17,9 @@ from numbastats.scalar.elementary import exp, expm1, log
 from numbastats.stable.kernels.integral import GAUSS
 from numbastats.stable.kernels.points import (
     DOUBLE,
+    LANES,
     Point,
-    block_value,
+    block_values,
     memory_of_panels,
     memory_of_points,
     point_of,
@@ -97,22 +98,30 @@ def newton_cpu(p, a, b, loc, scale, upper, s1, out):
 
 
 def newton_cuda(p, a, b, loc, scale, upper, s1, out):
-    # One block per point; thread 0 has the value and tells where to go on.
-    told = cuda.shared.array(2, np.float64)
-    for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
+    # One point per thread; all of a block go on until the last is done.
+    going = cuda.shared.array(LANES, np.int64)
+    t, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
+    for first in range(cuda.blockIdx.x * lanes, out.size, cuda.gridDim.x * lanes):
+        live = t < lanes and first + t < out.size
+        i = first + t if live else first
         point = point_of(i, p, a, b, loc, scale, s1 > 0)
         search = newton_start(point.x, upper > 0)
         for _ in range(STEPS):
-            if search.over:
-                break
-            value, e = block_value(standard_point(search.v, point), GAUSS)
-            if cuda.threadIdx.x == 0:
-                search = newton_step(search, value)
-                told[0], told[1] = search.v, 1.0 if search.over else 0.0
+            mine = live and not search.over
+            if t < lanes:
+                going[t] = 1 if mine else 0
             cuda.syncthreads()
-            search = Search(told[0], search.left, search.right, told[1] > 0.0, search.steps, search.code, search.target)
-        if cuda.threadIdx.x == 0:
+            left = 0
+            for k in range(lanes):
+                left += going[k]
+            if left == 0:
+                break
+            value, e = block_values(standard_point(search.v, point), mine, GAUSS)
+            if mine:
+                search = newton_step(search, value)
+        if live:
             out[i] = dist.newton_place(search.v, point.alpha, point.beta, point.loc, point.scale, point.s1)
+        cuda.syncthreads()
 
 
 NEWTON = Kernel(
