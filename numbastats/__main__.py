@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 import numbastats
-from numbastats._core import cache, numba_internals, packs, parallel
+from numbastats._core import cache, costs, numba_internals, packs, parallel
 from numbastats._core.errors import DeviceNotAvailable
 from numbastats._core.kernel import SIMULATED, real_gpu
 from numbastats._core.warmup import TOPICS, build_packs, warmup
@@ -120,6 +120,8 @@ def main(arguments=None):
         if given.command == "warmup":
             options = {"parallel": not given.serial, "workers": given.workers, "device": given.device}
             count = warmup(given.room, **options, progress=_progress)
+            if given.device == "cuda":
+                print(f"measured for device='auto': {costs.measured_rates()}")
             print(f"{count} variants of kernels are ready after {time.perf_counter() - start:.0f} s")
         elif given.command == "pack":
             for level, size in build_packs(given.level, given.folder, workers=given.workers, progress=_progress).items():

@@ -51,6 +51,7 @@ CORE_FILES = {
     "broadcast.py",
     "cache.py",
     "checks.py",
+    "costs.py",
     "cuda_backend.py",
     "device.py",
     "elementwise.py",

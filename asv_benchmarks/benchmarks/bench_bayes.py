@@ -413,6 +413,12 @@ def gpu_gamma(rng, dtype, n, edges):
     return [*random, *_one(500.0)], [np.zeros(chains)]
 
 
+def gpu_totals(rng, dtype, n, edges):
+    chunks = 3 if n < 1000 else 245
+    p = max(5, n // (2 * chunks))
+    return [rng.standard_normal((chunks, 2, p)).astype(dtype)], [np.zeros((2, p))]
+
+
 def gpu_map(low, high):
     return lambda rng, dtype, n, edges: ([rng.uniform(low, high, n).astype(dtype)], None)
 
@@ -428,6 +434,7 @@ GPU_MAKERS = {
     "bayes.conditionals": gpu_conditionals,
     "bayes.draws": gpu_draws,
     "bayes.gamma": gpu_gamma,
+    "bayes.totals": gpu_totals,
     "bayes.log_exe1": gpu_map(1.0, 30.0),
     "bayes.*": gpu_map(-30.0, 9.0),
 }

@@ -24,6 +24,7 @@ from numbastats._core.broadcast import (
     total,
 )
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, check_out, is_integer, is_lazy
+from numbastats._core.costs import Work
 from numbastats._core.kinds import (
     LABELLED,
     LAZY,
@@ -40,7 +41,7 @@ from numbastats._core.kinds import (
     to_host,
     torch_to_numpy,
 )
-from numbastats._core.launch import CUDA_COST, CUDA_FROM, GROUP, choose_device, launch, launch_all, or_on_the_host
+from numbastats._core.launch import GROUP, choose_device, launch, launch_all, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng, stream_word
 
@@ -289,7 +290,8 @@ def _of_arrays(job, call, kinds, values):
     dtype = natural if call.dtype is None else check_dtype(call.dtype)
     shape = _common_shape(job.names, values)
     n = total(shape)
-    where = choose_device(call.device, on_device=kind is not None, pays=job.cost >= CUDA_COST and n * job.cost >= CUDA_FROM)
+    work = functools.partial(_work, job, values, n, dtype)
+    where = choose_device(call.device, on_device=kind is not None, work=work, workers=call.workers)
     check_workers(call.workers)
     kernel = job.pick(dtype)
     if kind is None and call.out is None and job.outputs == 1:
@@ -316,6 +318,12 @@ def _of_arrays(job, call, kinds, values):
     if call.out is None and kind is None and not shape:
         results = [r[()] for r in results]
     return tuple(results) if job.outputs > 1 else results[0]
+
+
+def _work(job, values, n, dtype):
+    """What a call has to do, its large inputs copied as they are."""
+    arrays = sum(np.size(v) > 1 for v in values)
+    return Work(n * job.cost, arrays * n * dtype.itemsize, job.outputs * n * dtype.itemsize, n)
 
 
 def _common_shape(names, values):

@@ -9,6 +9,7 @@ import numpy as np
 from numbastats import config
 from numbastats._core import device as gpu
 from numbastats._core.checks import choice
+from numbastats._core.costs import pays
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
@@ -18,21 +19,14 @@ from numbastats._core.progress import LOG
 __all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "or_on_the_host", "pairwise_sum"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
-CUDA_COST = 1000.0  # nanoseconds per element of one core from which a host array's way to the GPU and back may pay: stable
-CUDA_FROM = 4_194_304  # densities and quantiles point by point; and nanoseconds of one core for all elements
 CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where results may be cut without changing a bit
 GROUP = 128  # a multiple of the groups and blocks of items that kernels of random numbers draw together
 SLAB = 64 * CHUNK  # elements per task handed to an executor
 SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
-_GAINS = "of this call are worth the way to it and back"
-_LOSES = (
-    "go to a GPU for stable densities and quantiles point by point, fits of thousands of data sets and the largest probit models "
-    "alone; device='cuda', or arrays that are there, take it for the others"
-)
 LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once
 
 
-def choose_device(device, *, on_device=False, pays=False) -> str:
+def choose_device(device, *, on_device=False, work=None, workers=None) -> str:
     """Return 'cpu' or 'cuda' for a call.
 
     Parameters
@@ -41,8 +35,10 @@ def choose_device(device, *, on_device=False, pays=False) -> str:
         The caller's wish; None means `config`.
     on_device : bool
         Whether an input lives on the GPU: then "auto" stays there.
-    pays : bool
-        Whether the problem is one that gains by its way to a GPU and back: "auto" leaves all others on the host.
+    work : callable, optional
+        Gives the `Work` of the call, for "auto", which leaves what has none on the host.
+    workers : optional
+        Of the call.
     """
     wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
     if on_device:
@@ -55,10 +51,11 @@ def choose_device(device, *, on_device=False, pays=False) -> str:
             "driver and numba-cuda: pip install 'numba-cuda[cu13]' (or cu12). `python -m numbastats` shows what is found."
         )
     if wish == "auto":
-        if not real_gpu():
+        if not real_gpu() or is_executor(workers):
             return "cpu"
-        LOG.debug("device='auto' takes the %s: host arrays %s", *(("GPU", _GAINS) if pays else ("CPU", _LOSES)))
-        return "cuda" if pays else "cpu"
+        gains, why = (False, "host arrays stay here") if work is None else pays(work(), worker_count(workers))
+        LOG.debug("device='auto' takes the %s: %s", "GPU" if gains else "CPU", why)
+        return "cuda" if gains else "cpu"
     return wish
 
 

@@ -24,14 +24,13 @@ from numbastats.bayes import arguments, predictions
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
-from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import BINARY, facts_of_rows
 from numbastats.random import RNG, Device
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
 _FITTED = ("_options", "_run")
-_CUDA_FROM = 1e8  # entries of X from which "auto" takes a real GPU
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
@@ -163,7 +162,8 @@ class _Regression(Estimator):
             rounded=self.quantize,
             outcomes=found.outcomes,
         )
-        device = choose_device(self.device, pays=facts.n * source.shape[1] >= _CUDA_FROM)
+        work = functools.partial(work_of, *source.shape, self.chains)
+        device = choose_device(self.device, work=work, workers=self.workers)
         tall = facts.p + self.fit_intercept <= facts.n or self.response != "probit"
         again = reader.streamed and storage in ("float64", "float32") and tall
         X = source if again else source.load()

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from numbastats._core import device as gpu
+from numbastats._core.costs import Work
 from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
 from numbastats.bayes import kernels as k
@@ -15,6 +16,7 @@ __all__ = ["Rows", "part_rows"]
 
 _PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
+_PASSES = 2000  # of a fit, for the choice of the device
 # By type of the stored numbers: the suffix of its kernels, the type of their sums.
 _STORED = {
     "float64": ("", np.float64),
@@ -27,6 +29,13 @@ _STORED = {
 def part_rows(columns):
     """Rows of a part."""
     return max(1, _PART // max(columns, 1))
+
+
+def work_of(n, p, chains):
+    """What a fit has to do with its rows."""
+    nanoseconds = _PASSES * n * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW)
+    sums = 8.0 * _PASSES * chains * (p + 1)
+    return Work(nanoseconds, 8.0 * n * p + sums, sums, float(n) * chains, 5.0 * _PASSES)
 
 
 class Rows:
@@ -90,7 +99,8 @@ class Rows:
     def _run(self, kernels, B, key, streams, step):
         (n, p), chains = self.X.shape, B.shape[0]
         chunks = -(-n // self.chunk)
-        G, S = np.empty((chunks, chains, p), self.dtype), np.empty((chunks, chains))
+        empty = gpu.empty if self.device == "cuda" else np.empty
+        G, S = empty((chunks, chains, p), self.dtype), empty((chunks, chains), np.float64)
         args = (np.ascontiguousarray(self._stored(B), self.dtype), *key, streams, np.uint32(step))
         if self._whole is None:  # a chunk for every thread
             parts = self.X.parts(max(self.part, self.chunk * worker_count(self.workers)))
@@ -103,7 +113,13 @@ class Rows:
             arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), self._facts, G[c], S[c])
             where = {"device": self.device, "workers": self.workers, "threads": k.GROUP}
             launch(kernels[self.kernels], arguments, items, cost=cost, outputs=(-2, -1), **where)
-        return self._of_rows(G.sum(axis=0, dtype=np.float64)), np.array([pairwise_sum(s) for s in S.T])
+        if self.device == "cuda":
+            total = np.empty((chains, p))
+            launch(k.TOTALS, (G, total), total.size, device="cuda")
+            S = S.copy_to_host()
+        else:
+            total = G.sum(axis=0, dtype=np.float64)
+        return self._of_rows(total), np.array([pairwise_sum(s) for s in S.T])
 
     def _stored(self, B):
         """Coefficients of the stored columns that give the same linear predictors as B."""

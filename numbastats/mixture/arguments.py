@@ -9,6 +9,7 @@ import numpy as np
 
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice
+from numbastats._core.costs import Work
 from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device
@@ -46,7 +47,8 @@ __all__ = [
 ]
 
 OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
-CUDA_SETS = 2000  # data sets from which "auto" takes a real GPU: a thread or a warp works on each
+PASS = 15.0  # nanoseconds that an observation takes with a component in a pass of a climb
+PASSES = 40  # of a climb, and 10 of each start
 KINDS = {
     "portfolio": (SUBSET, QUANTILE_CUTS, KMEANS_CUTS),
     "subset": (SUBSET,),
@@ -183,9 +185,16 @@ def threads_or_pool(workers):
     return (workers, 1) if is_executor(workers) else (None, worker_count(workers))
 
 
-def given_device(device, D, candidates, most=MAX_CUDA_K):
-    """The device for D data sets; CUDA holds a limited number of components."""
-    where = choose_device(device, pays=D >= CUDA_SETS)
+def work_of(sizes, candidates, options):
+    """What fits have to do; on a GPU a data set has the threads of a warp for each number of components."""
+    n, D = float(sizes.sum()), sizes.size
+    nanoseconds = n * PASS * sum(K * (PASSES + (10 * options.n_starts(K) if K > 1 else 0)) for K in candidates)
+    return Work(nanoseconds, 24.0 * n, 1e3 * D * sum(candidates), 32.0 * D * len(candidates), 5.0)
+
+
+def given_device(device, sizes, candidates, options, workers, most=MAX_CUDA_K):
+    """The device for data sets of these sizes; CUDA holds a limited number of components."""
+    where = choose_device(device, work=lambda: work_of(sizes, candidates, options), workers=workers)
     if where == "cuda" and max(candidates) > most:
         raise ValueError(f"n_components={max(candidates)} is more than the {most} that device='cuda' takes; use device='cpu'")
     return where

@@ -204,7 +204,8 @@ def fit_many(  # noqa: PLR0913
     values = flatten(data, offsets, weights)
     candidates, per_set = numbers_of_components(n_components, values.count)
     for_latent(family, options)
-    where = given_device(device, values.count, candidates, MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K)
+    most = MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K
+    where = given_device(device, np.diff(values.off), candidates, options, workers, most)
     given = explicit_starts(init_params, values.count, candidates, family.rows)
     options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads)
     kept = keep_starts or method == "bulkem"

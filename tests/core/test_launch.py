@@ -7,8 +7,10 @@ import types
 import numpy as np
 import pytest
 
-from numbastats._core import elementwise, launch
+from numbastats._core import costs, elementwise, launch
 from numbastats._core.errors import OutOfDeviceMemory
+from numbastats.bayes import estimator
+from numbastats.mixture import arguments
 
 INTERRUPT = """
 import signal, sys, time
@@ -62,35 +64,82 @@ def test_parts_do_not_change_results(monkeypatch, dtype):
         np.testing.assert_array_equal(a, b)
 
 
-def test_auto_leaves_host_arrays_on_the_host(monkeypatch, caplog):
-    """Of elementwise calls and draws only stable densities and quantiles point by point gain from the way to a GPU."""
-    import numbastats as ns
+GPU = costs.Rates(6e9, 6e9, 3e-5, 1000.0)  # about what a GPU in a server has
 
-    chosen = []
-    monkeypatch.setattr(launch, "real_gpu", lambda: True)
+
+@pytest.fixture
+def chosen(monkeypatch):
+    """A machine with 16 cores and a GPU whose rates are known; the list of what "auto" has chosen."""
+    made = []
 
     def choose(*args, **options):
-        chosen.append(original(*args, **options))
+        made.append(original(*args, **options))
         return "cpu"
 
     original = launch.choose_device
-    monkeypatch.setattr(elementwise, "choose_device", choose)
+    for module in (elementwise, arguments, estimator):
+        monkeypatch.setattr(module, "choose_device", choose)
+    monkeypatch.setattr(launch, "real_gpu", lambda: True)
+    monkeypatch.setattr(launch, "worker_count", lambda workers: 16)
+    monkeypatch.setattr(costs, "kept_rates", lambda: GPU)
+    monkeypatch.setattr(costs, "free_bytes", lambda: 2**34)
+    return made
+
+
+def test_auto_takes_the_gpu_where_host_arrays_gain(chosen, monkeypatch, caplog):
+    import numbastats as ns
+
     monkeypatch.setattr(launch, "launch", lambda *args, **options: None)
     x = np.full(5_000_000, 0.5)
     ns.quantile.ndtri(x)
     ns.random.truncnorm(0.0, 1.0, -1.0, 1.0, x.size)
     ns.quantile.student_t(4.5).pdf(x)
     ns.quantile.ndtri(0.5)
-    assert set(chosen) == {"cpu"} and len(chosen) == 4
+    assert set(chosen) == {"cpu"} and len(chosen) == 4  # copies alone take longer
     chosen.clear()
-    ns.stable.pdf(x[:10_000], np.linspace(1.1, 1.9, 10_000), 0.0)
+    with caplog.at_level("DEBUG", "numbastats"):
+        ns.stable.pdf(x[:100_000], np.linspace(1.1, 1.9, 100_000), 0.0)
     assert chosen[0] == "cuda"  # what the series leave may stay here
+    assert "device='auto' takes the GPU: 0.019 s on 16 cores, about 0.0" in caplog.text
     chosen.clear()
     ns.stable.pdf(x[:100], np.linspace(1.1, 1.9, 100), 0.0)
     assert set(chosen) == {"cpu"}
-    with caplog.at_level("DEBUG", "numbastats"):
-        assert launch.choose_device("auto") == "cpu"
-    assert "device='auto' takes the CPU: host arrays go to a GPU for" in caplog.text
+
+
+def test_auto_takes_the_gpu_for_many_fits_and_large_regressions(chosen):
+    sizes = np.full(40_000, 2000)
+    options = arguments.fit_options("newton", "quantile", 30, 1e-10, 100, None, 1e-3, 2.0, "bic", "double")
+    for some in (sizes, sizes[:4], np.array([1_000_000])):
+        arguments.given_device("auto", some, (2,), options, None)
+    assert chosen == ["cuda", "cpu", "cpu"]
+    chosen.clear()
+    for shape in ((1_000_000, 100), (500, 10)):
+        launch_choice = estimator.choose_device("auto", work=lambda shape=shape: estimator.work_of(*shape, 4))
+        assert launch_choice == "cpu"
+    assert chosen == ["cuda", "cpu"]
+    chosen.clear()
+    estimator.choose_device("auto", work=lambda: estimator.work_of(10**7, 400, 4))
+    assert chosen == ["cpu"]  # 32 GB do not fit
+
+
+def test_a_gpu_is_measured_for_long_calls_alone(monkeypatch, tmp_path):
+    measured = []
+    monkeypatch.setattr(costs, "_name", lambda: "a GPU")
+    monkeypatch.setattr(costs, "_files", lambda: [str(tmp_path / "none" / "gpu.json")])
+    monkeypatch.setattr(costs, "measure", lambda: measured.append(1) or GPU)
+    monkeypatch.setattr(costs, "free_bytes", lambda: 2**34)
+    costs._kept.cache_clear()
+    long = costs.Work(2e12, 8e6, 8e6, 1e6)
+    gains, why = costs.pays(long._replace(nanoseconds=1e9), 16)
+    assert not gains and "python -m numbastats warmup --device cuda" in why and not measured
+    assert costs.pays(long, 16)[0] and costs.pays(long, 16)[0] and len(measured) == 1
+    assert costs.kept_rates() == GPU
+    (tmp_path / "none" / "gpu.json").write_text("{")  # damaged
+    costs._kept.cache_clear()
+    assert costs.kept_rates() is None
+    gains, why = costs.pays(long._replace(up=2e10), 16)
+    assert not gains and "of its free memory" in why
+    assert costs.seconds(long._replace(items=32), GPU) > 1000 * costs.seconds(long._replace(items=1e9), GPU)
 
 
 def test_auto_goes_on_on_the_host_where_the_memory_of_the_gpu_does_not_suffice():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import types
 import warnings
 
@@ -18,7 +19,7 @@ import numpy as np  # noqa: E402
 from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
-from numbastats._core import cache, elementwise  # noqa: E402
+from numbastats._core import cache, costs  # noqa: E402
 
 cache._warned = True  # of kernels that are not cached
 LAUNCHES, WAITS, JOINS = 0, 4, 5
@@ -85,14 +86,14 @@ def short(call):
 
 
 found["out of memory"] = short(lambda: raised(lambda: ns.quantile.ndtri(host, device="cuda")))
-thresholds = elementwise.CUDA_COST, elementwise.CUDA_FROM
-elementwise.CUDA_COST = elementwise.CUDA_FROM = 0.0  # as if "auto" would take the GPU for it
+found["rates"] = [rate > 0.0 for rate in costs.measure(1 << 12)]
+costs.kept_rates = lambda: costs.Rates(math.inf, math.inf, 0.0, math.inf)  # as if "auto" would take the GPU for it
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     there = ran_on(lambda: ns.quantile.ndtri(host))[0][0]
     same = short(lambda: ns.quantile.ndtri(host))
 found["auto"] = [len(there), bool((same == want).all()), [str(w.message) for w in caught]]
-elementwise.CUDA_COST, elementwise.CUDA_FROM = thresholds
+costs.kept_rates = lambda: costs.Rates(1.0, 1.0, 1.0, 1.0)
 
 # --- fits of arrays of CuPy: copied to the host once
 rng = np.random.default_rng(2)

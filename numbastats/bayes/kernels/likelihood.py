@@ -268,6 +268,24 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
             S[c, q] = total
 
 
+def totals_cpu(G, out):
+    for q in prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[q, j] = 0.0
+        for c in range(G.shape[0]):
+            for j in range(out.shape[1]):
+                out[q, j] += np.float64(G[c, q, j])
+
+
+def totals_cuda(G, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        q, j = i // out.shape[1], i % out.shape[1]
+        total = 0.0
+        for c in range(G.shape[0]):
+            total += np.float64(G[c, q, j])
+        out[q, j] = total
+
+
 @device_function
 def latent_row(k0, k1, stream, step, row, m):
     """e = z - m and e^2 of one row, from the same words as in `row_words`."""
@@ -335,4 +353,7 @@ _STORAGE = {  # of X: stored type, None for that of the sums; types of the sums;
 LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_of_row) for name, s in _STORAGE.items()}
 LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
 LOGIT = {"": _pass("logit", _STORAGE[""], no_words, logit_rows, logit_row)}
+TOTALS = Kernel(
+    "bayes.totals", totals_cpu, totals_cuda, lambda T: [(T[:, :, ::1], _f[:, ::1])], f64_ok="sums of all chunks are double"
+)
 POISSON = {"": _pass("poisson", _STORAGE[""], no_words, poisson_rows, poisson_row)}

@@ -1,0 +1,173 @@
+"""Whether host arrays gain by their way to a GPU and back: `device="auto"` asks, where there is a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import statistics
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from numbastats._core import cache
+from numbastats._core import device as gpu
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.kernel import Kernel
+
+__all__ = ["RATE", "Rates", "Work", "pays"]
+
+GAIN = 0.7  # of the time on the host that a call on the GPU may take at most
+FILLED = 131_072  # threads that keep a GPU busy
+SHARE = 0.05  # of the speed of multiplications, by which rates are measured, that kernels reach
+MEMORY = 0.6  # of the free memory of the GPU that a call may take
+LONG = 1.0  # seconds on the host from which a call may wait for the compiler, and for the measurement
+
+
+class Work(NamedTuple):
+    """What a call has to do.
+
+    Attributes
+    ----------
+    nanoseconds : float
+        On one core.
+    up, down : float
+        Bytes to the GPU and back.
+    items : float
+        Threads that have something to do.
+    launches : float
+        Number of kernels, one after the other.
+    """
+
+    nanoseconds: float
+    up: float
+    down: float
+    items: float
+    launches: float = 1.0
+
+
+class Rates(NamedTuple):
+    """Of a GPU, measured once: bytes a second up and down, seconds of a launch, and how many cores it replaces in double precision."""
+
+    up: float
+    down: float
+    launch: float
+    cores: float
+
+
+def seconds(work, rates):
+    """Seconds that the work takes on the GPU with the way there and back."""
+    busy = min(1.0, work.items / FILLED)
+    way = work.up / rates.up + work.down / rates.down + work.launches * rates.launch
+    return way + work.nanoseconds * 1e-9 / (rates.cores * SHARE * max(busy, 1e-9))
+
+
+def pays(work, cores):
+    """(Whether the GPU gains, and why), against so many cores of the host."""
+    host = work.nanoseconds * 1e-9 / cores
+    rates = kept_rates()
+    if rates is None:
+        if host < LONG:
+            return False, (
+                f"{host:.2g} s on {cores} cores, too short to measure the GPU for; `python -m numbastats warmup --device cuda` "
+                "compiles for it and measures it"
+            )
+        rates = measured_rates()
+    there = seconds(work, rates)
+    why = f"{host:.2g} s on {cores} cores, about {there:.2g} s on the GPU with copies"
+    if there >= GAIN * host:
+        return False, why
+    if work.up + work.down > MEMORY * free_bytes():
+        return False, f"{why}; {(work.up + work.down) / 2**20:.4g} MiB are more than {MEMORY:.0%} of its free memory"
+    return True, why
+
+
+def free_bytes():
+    """Free memory of the GPU."""
+    return cuda.current_context().get_memory_info()[0]
+
+
+# --- measurement --------------------------------------------------------------------------------------------------------
+
+
+def _files():
+    return [os.path.join(folder, "gpu.json") for folder in cache.folders()]
+
+
+def _name():
+    name = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+@functools.cache
+def _kept(files, name):
+    for file in files:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            with open(file, encoding="utf-8") as text:
+                return Rates(*map(float, json.load(text)[name]))
+    return None
+
+
+def kept_rates():
+    """The rates of this GPU, if they were measured."""
+    return _kept(tuple(_files()), _name())
+
+
+def measured_rates():
+    """Measure the rates, in some tenths of a second, and keep them beside the compiled code."""
+    rates, name = measure(), _name()
+    for file in _files():
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w", encoding="utf-8") as text:
+                json.dump({name: rates}, text)
+            break
+    _kept.cache_clear()
+    return rates
+
+
+STEPS = 64  # multiplications and additions for each number
+
+
+def rate_cpu(x, out):
+    for i in prange(out.size):
+        v = x[i]
+        for _ in range(STEPS):
+            v = v * x[i] + 0.5
+        out[i] = v
+
+
+def rate_cuda(x, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        v = x[i]
+        for _ in range(STEPS):
+            v = v * x[i] + 0.5
+        out[i] = v
+
+
+RATE = Kernel("core.rate", rate_cpu, rate_cuda, lambda T: [(T[::1], T[::1])], fastmath=("contract",), dtypes=("float64",))
+
+
+def _timed(call, repeat=3):
+    """Median of the seconds of some calls, after one more."""
+    took = []
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        call()
+        cuda.synchronize()
+        took.append(time.perf_counter() - start)
+    return statistics.median(took[1:])
+
+
+def measure(n=1 << 22):
+    """Measure the rates, with arrays of n doubles: copies, a kernel with next to nothing to do, and one that multiplies."""
+    host = np.linspace(0.0, 0.5, n)
+    there, out = gpu.upload(host), gpu.empty(n, np.float64)
+    blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    launch = _timed(lambda: RATE.cuda[1, 32](there[:32], out[:32]))
+    up, down = _timed(lambda: there.copy_to_device(host)), _timed(lambda: there.copy_to_host(host))
+    work = max(_timed(lambda: RATE.cuda[blocks, 256](there, out)) - launch, 1e-7)
+    return Rates(host.nbytes / up, host.nbytes / down, launch, _timed(lambda: RATE.serial(host, host.copy())) / work)
