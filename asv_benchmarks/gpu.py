@@ -74,9 +74,10 @@ FIRST = {
     "stable.quantile": (TIMED, 256, None),
     "mixture.scores": (TIMED // 4, 256, None),
     "stable.points": (TIMED // 512, 32, None),
-    "mixture.sums": (TIMED // 16, 32, lambda ins, outs: outs[0].shape[0] * 32),
+    "mixture.sums_2": (TIMED // 16, 32, lambda ins, outs: outs[0].shape[0] * 32),
     "mixture.prepare": (TIMED // 64, 32, lambda ins, outs: outs[-1].size),
-    "mixture.climb": (TIMED // 64, 32, lambda ins, outs: outs[0].size * 32),
+    "mixture.pass_2": (TIMED // 64, 32, lambda ins, outs: outs[2].size * 32),
+    "mixture.advance": (TIMED // 64, 32, lambda ins, outs: outs[0].size),
     "bayes.latent": (TIMED // 64, 64, lambda ins, outs: outs[1].size * 64),
     "kde.cells_scatter": (TIMED // 64, 64, lambda ins, outs: ins[0].shape[1] * 64),
 }

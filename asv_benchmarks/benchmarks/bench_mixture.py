@@ -10,10 +10,12 @@ import numpy as np
 
 import numbastats as ns
 from numbastats.mixture import engine, kernels
+from numbastats.mixture import kernels as passes
 from numbastats.mixture.arguments import Options, arrange, flatten
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import family_of
-from numbastats.mixture.kernels import passes, records, starts
+from numbastats.mixture.kernels import records, starts
+from numbastats.mixture.kernels.passes import CUDA_CHUNK
 
 from .common import Case, few, interleave
 
@@ -403,25 +405,46 @@ def gpu_starts(rng, dtype, n, edges):
     return inputs, [np.ones((p.info.size, 3, 3, 2)), np.zeros((p.info.size, 3), np.int64)]
 
 
-def gpu_climb(rng, dtype, n, edges, **changes):
+def _at_newton(D, start, **fields):
+    """States of climbs in the midst of Newton's method, at given parameters."""
+    state = engine.begin(D, options().settings(family_of("inverse_gaussian"), True))
+    state["phase"] = records.AT_NEWTON
+    for name, value in fields.items():
+        state[name] = value
+    return state, np.tile(start, (D, 4, 1, 1))
+
+
+def _start(K):
+    return np.stack([np.full(K, 1.0 / K), np.linspace(0.5, 1.5, K), np.linspace(0.5, 2.0, K)])
+
+
+def gpu_pass(rng, dtype, n, edges, K):
     p, _ = prepared(_gpu_sets(n))
-    D, m = p.info.size, 5
-    few = dict(tol=0.0, max_iter=3) if dtype == np.float32 else {}  # as many steps on either device
-    settings = options(**few, **changes).settings(p.family, p.unit)
-    start = np.array([[0.6, 0.4], [0.5, 1.5], [0.5, 2.0]])
-    work = [np.zeros((D, records.VECTOR_ROWS, m)), np.zeros((D, 2, m, m)), np.zeros((D, passes.NSUM))]
-    results = [engine.begin(D, settings), np.tile(start, (D, 4, 1, 1)), np.zeros((D, m, m))]
-    return [p.sets, p.info, np.arange(D), settings, *work], results
+    p.sets = records.Series(*(v.astype(dtype) for v in p.sets[:3]), p.sets.off)
+    D = p.info.size
+    shapes = (D, 3, K), (D, K * (K + 1) // 2, 6), D
+    inputs = [p.sets, p.info, np.arange(D), options().settings(p.family, p.unit), *_one(records.AT_EM), *_at_newton(D, _start(K))]
+    return inputs, [np.zeros(shape) for shape in shapes]
 
 
-def gpu_accelerate(rng, dtype, n, edges):
-    return gpu_climb(rng, dtype, n, edges, method="squarem")
+def gpu_advance(rng, dtype, n, edges, phase=records.AT_NEWTON):
+    """The step after the first pass of Newton's method, or of SQUAREM."""
+    K = 2
+    inputs, sums = gpu_pass(rng, np.float64, n, edges, K)
+    inputs[5]["phase"] = phase
+    passes.PASSES[K].serial(*(v[0] if isinstance(v, np.ndarray) and v.shape == (1,) else v for v in inputs), *sums)
+    _, info, owner, settings, last, state, pars = inputs
+    m = 3 * K - 1
+    work = records.Work(np.zeros((owner.size, records.VECTOR_ROWS, m)), np.zeros((owner.size, 2, m, m)))
+    results = [state, pars, np.zeros((owner.size, m, m)), np.zeros(1, np.int64)]
+    return [info, owner, settings, last, *sums, work], results
 
 
-def gpu_sums(rng, dtype, n, edges):
+def gpu_sums(rng, dtype, n, edges, K=2):
     p, _ = prepared(paper_data(1, n, 6))
-    P = np.array([[0.1, -0.2], [0.5, -0.3], [-1.0, -0.4]])
-    return [*p.sets[:3], P, *_one(1, 1)], [np.zeros((-(-n // passes.CHUNK), 25))]
+    P = np.array([[0.1, -0.2, 0.3, 0.0, 0.1], [0.5, -0.3, 0.1, 0.2, -0.1], [-1.0, -0.4, -0.2, -0.5, -0.3]])[:, :K].copy()
+    chunk = 32 if n < 1000 else CUDA_CHUNK
+    return [*p.sets[:3], P, *_one(chunk, 1, 1)], [np.zeros((-(-n // chunk), 3 * K + 1 + 3 * K * (K + 1)))]
 
 
 def gpu_scores(rng, dtype, n, edges):
@@ -429,15 +452,27 @@ def gpu_scores(rng, dtype, n, edges):
     return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n)), np.zeros((2, n))]
 
 
-def gpu_latent_climb(rng, dtype, n, edges, family):
+def gpu_latent_pass(rng, dtype, n, edges, family, K):
     x = _gpu_sets(n)
     p, _ = prepared(np.floor(x) if family == "negative_binomial" else x, family)
-    settings = options().settings(p.family, p.unit)
-    start = np.array(_LATENT_START[family])
-    D, m = p.info.size, start.size - 1
-    work = [np.zeros((D, records.VECTOR_ROWS, m)), np.zeros((D, 2, m, m)), np.zeros((D, passes.NSUM))]
-    results = [engine.begin(D, settings), np.tile(start, (D, 4, 1, 1)), np.zeros((D, m, m))]
-    return [p.sets, p.info, np.arange(D), settings, *work], results
+    start = np.array(_LATENT_START[family])[:, np.arange(K) % 2]
+    start[0] = 1.0 / K
+    start[1] += 0.1 * np.arange(K)
+    D, settings = p.info.size, options().settings(p.family, p.unit)
+    state, pars = _at_newton(D, start)
+    state["phase"][::2] = records.WARM
+    sums = [np.zeros((D, passes.latent_sums(len(start), K))), np.zeros((D, len(start), K))]
+    return [p.sets, p.info, np.arange(D), settings, *_one(records.AT_EM), state, pars], sums
+
+
+def gpu_latent_advance(rng, dtype, n, edges):
+    inputs, sums = gpu_latent_pass(rng, dtype, n, edges, "student_t", 2)
+    _, info, owner, settings, last, state, pars = inputs
+    kernel = passes.LATENT_PASSES[family_of("student_t").code][2]
+    kernel.serial(*(v[0] if isinstance(v, np.ndarray) and v.shape == (1,) else v for v in inputs), *sums)
+    m = pars[0, 0].size - 1
+    work = records.Work(np.zeros((owner.size, records.VECTOR_ROWS, m)), np.zeros((owner.size, 2, m, m)))
+    return [info, owner, settings, last, *sums, work], [state, pars, np.zeros((owner.size, m, m)), np.zeros(1, np.int64)]
 
 
 def gpu_latent_scores(rng, dtype, n, edges, family):
@@ -451,35 +486,33 @@ _LATENT_START = {
     "skew_normal": [[0.6, 0.4], [-0.5, 0.6], [0.5, 0.8], [2.0, 1.0]],
     "negative_binomial": [[0.6, 0.4], [1.0, 4.0], [3.0, 5.0]],
 }
-_LATENT = {f"mixture.climb_{f}": functools.partial(gpu_latent_climb, family=f) for f in _LATENT_START}
+_LATENT = {
+    f"mixture.pass_{f}_{K}": functools.partial(gpu_latent_pass, family=f, K=3 if K == "any" else K)
+    for f in _LATENT_START
+    for K in (1, 2, "any")
+}
 _LATENT |= {f"mixture.scores_{f}": functools.partial(gpu_latent_scores, family=f) for f in _LATENT_START}
 GPU_MAKERS = {
     **_LATENT,
     "mixture.prepare": gpu_prepare,
     "mixture.starts": gpu_starts,
-    "mixture.climb": gpu_climb,
-    "mixture.climb_single": gpu_climb,
-    "mixture.accelerate": gpu_accelerate,
-    "mixture.sums": gpu_sums,
+    **{f"mixture.pass_{K}": functools.partial(gpu_pass, K=5 if K == "any" else K) for K in (1, 2, 3, 4, "any")},
+    **{f"mixture.sums_{K}": functools.partial(gpu_sums, K=5 if K == "any" else K) for K in (1, 2, 3, 4, "any")},
+    "mixture.advance": gpu_advance,
+    "mixture.advance_any": functools.partial(gpu_advance, phase=records.SQ_A),
+    "mixture.advance_latent": gpu_latent_advance,
     "mixture.scores": gpu_scores,
 }
 _ORDER = "another order of summation"
-_SINGLE = dict(ulp=5e11, floor=1.0, flips=1e-2, why="three EM steps in float32, results in float64: 5e11 ulp are 1e-4")
-_CLIMB = dict(
-    ulp=5e6,
-    floor=1.0,
-    flips=5e-2,
-    control=("old", "radius", "step_max"),  # at the end as small as rounding makes them
-    why=f"{_ORDER}; the last of the climb's passes may be one more",
-)
+_PASS = dict(ulp=65536.0, floor=1.0, single=5e11, why=f"{_ORDER}; 65536 ulp are 1.5e-11; of float32 data 5e11 ulp are 1e-4")
+_STEP = dict(ulp=5e6, floor=1.0, flips=1e-2, why="the step of Newton's method divides by small eigenvalues; 5e6 ulp are 1e-9")
 GPU_BOUNDS = {
-    **{name: _CLIMB if "climb" in name else dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums") for name in _LATENT},
+    **{name: dict(ulp=65536.0 if "pass" in name else 4096.0, floor=1.0, why=_ORDER) for name in _LATENT},
     "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
-    "mixture.climb": _CLIMB,
-    "mixture.accelerate": _CLIMB,
-    "mixture.climb_single": _SINGLE,
-    "mixture.sums": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),
+    "mixture.pass_*": _PASS,
+    "mixture.advance*": _STEP,
+    "mixture.sums_*": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),
     "mixture.scores": dict(ulp=512.0, floor=1.0, why="CUDA fuses products into sums"),
 }
 

@@ -50,7 +50,7 @@ class Work(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Of a GPU, measured once: bytes a second up and down, seconds of a launch, and how many cores it replaces in double precision."""
+    """Of a GPU, measured once: bytes a second up and down, seconds of a launch, and how many cores it replaces in multiplying."""
 
     up: float
     down: float

@@ -17,7 +17,7 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import OutOfDeviceMemory
 from numbastats._core.kernel import SIMULATED
 
-__all__ = ["Device", "constant", "current_index", "empty", "upload", "view", "zeros"]
+__all__ = ["Device", "clear", "constant", "current_index", "empty", "upload", "view", "zeros"]
 
 OUT_OF_MEMORY = 2  # the driver's number of that error
 _DEFAULT = (0, 1)  # pointers of the legacy default stream
@@ -122,9 +122,16 @@ def zeros(shape, dtype, stream=0):
     if SIMULATED:
         return cuda.to_device(np.zeros(shape, dtype))
     array = empty(shape, dtype, stream)
-    if array.size:
-        array.gpu_data.memset(0, stream=stream)
+    clear(array, stream)
     return array
+
+
+def clear(array, stream=0):
+    """Make all bytes of an array on the GPU zero."""
+    if SIMULATED:
+        array[:] = np.zeros(array.shape, array.dtype)
+    elif array.size:
+        array.gpu_data.memset(0, stream=stream)
 
 
 def upload(array, stream=0):

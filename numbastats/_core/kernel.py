@@ -345,6 +345,8 @@ class Kernel:
         Maps the arguments and a number to about that many lists of arguments, one for each part of the problems. The
         parallel twin is then the serial one called on the parts from Python threads. For coarse problems with a large body:
         Numba would compile that body once for `prange` and twice more for the loop around it.
+    on_host : bool
+        Whether the CPU twin serves users; else it stands for the CUDA twin in tests alone, and is not compiled ahead.
     **scalars
         Scalars bound on both sides.
     """
@@ -362,10 +364,12 @@ class Kernel:
         cpu_only=None,
         cuda_only=None,
         split=None,
+        on_host=True,
         **scalars,
     ):
         if name in REGISTRY or name in HOST_LOOPS:
             raise ValueError(f"kernel {name!r} is already registered")
+        self.on_host = on_host
         self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
         self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
         self._cpu, self._cuda, self._fastmath, self._split = cpu, cuda, fastmath, split
@@ -428,6 +432,8 @@ class HostLoop:
         Module-level function, or a scalar formula that the host calls.
     signatures : list of tuple
         Types of the arguments it is used with.
+    fastmath : collection of str
+        Flags of the loop.
     parallel : bool
         Whether there is a parallel twin.
     split : callable, optional
@@ -436,10 +442,10 @@ class HostLoop:
         Values for the template's free names.
     """
 
-    def __init__(self, name, template, signatures, *, parallel=True, split=None, **scalars):
+    def __init__(self, name, template, signatures, *, fastmath=(), parallel=True, split=None, **scalars):
         if name in REGISTRY or name in HOST_LOOPS:
             raise ValueError(f"loop {name!r} is already registered")
-        self.name, self.template, self.signatures = name, template, signatures
+        self.name, self.template, self.signatures, self._fastmath = name, template, signatures, fastmath
         self._split, self._scalars, self.threaded = split, scalars, parallel and split is None
         HOST_LOOPS[name] = self
 
@@ -454,14 +460,14 @@ class HostLoop:
         """The loop on one thread."""
         if not inspect.isfunction(self.template):
             return getattr(self.template, "host", self.template)
-        return build(self.template, "serial", **self._scalars)
+        return build(self.template, "serial", fastmath=self._fastmath, **self._scalars)
 
     @functools.cached_property
     def parallel(self):
         """The loop on several threads, if it has such a twin."""
         if self._split is not None:
             return InThreads(self.serial, self._split)
-        return build(self.template, "parallel", **self._scalars) if self.threaded else self.serial
+        return build(self.template, "parallel", fastmath=self._fastmath, **self._scalars) if self.threaded else self.serial
 
 
 def host_loop(name, *signatures):

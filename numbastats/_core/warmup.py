@@ -50,7 +50,8 @@ def _jobs(topic, device, parallel) -> list[Job]:
         package = importlib.import_module(f"numbastats.{room}")
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
             importlib.import_module(module.name)  # some are imported by the first call that needs them
-    loops: list[tuple[Any, list]] = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in REGISTRY.values()]
+    wanted = [kernel for kernel in REGISTRY.values() if device == "cuda" or kernel.on_host]
+    loops: list[tuple[Any, list]] = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in wanted]
     if device == "cpu":
         loops += [(loop, loop.signatures) for loop in HOST_LOOPS.values()]
     jobs = []

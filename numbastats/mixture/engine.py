@@ -12,7 +12,6 @@ import numpy as np
 
 from numbastats._core import device as gpu
 from numbastats._core import launch
-from numbastats._core.kernel import SIMULATED
 from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import kernels as k
@@ -21,8 +20,8 @@ from numbastats.mixture.criteria import criteria, free_parameters
 from numbastats.mixture.families import Family
 from numbastats.mixture.information import covariances
 from numbastats.mixture.kernels import records as c
-from numbastats.mixture.kernels.passes import CHUNK, LANES, NSUM
-from numbastats.mixture.kernels.records import STATE, STATISTICS, Series
+from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
+from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
 from numbastats.mixture.selection import Result, best_few, choose, split_starts
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
@@ -33,6 +32,8 @@ __all__ = ["Job", "Prepared", "assemble", "fit_k", "pairwise_sum", "prepare", "r
 IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
+ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
+WORK_SPACE = 1 << 25  # numbers of the work space of their steps
 PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
 _PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular")
 _LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
@@ -203,18 +204,18 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
         return par
     settings = options.settings(p.family, p.unit)
     few = info["count"] < 512  # too few observations for cells: half as many passes again
-    rounds = [(k.LATENT_CLIMBS[p.family.code] if p.family.latent else k.CLIMB, p.cells, np.where(few, 15, 10))]
+    rounds = [(p.cells, np.where(few, 15, 10))]
     if options.precision != "double":  # ranked, and moved once more, in double precision
-        rounds = [(k.CLIMB_SINGLE, narrow(p.cells), rounds[0][2]), (k.CLIMB, p.cells, 1)]
+        rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
     owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
-    for kernel, cells, passes in rounds:
+    for cells, passes in rounds:
         state = np.zeros(owner.size, STATE)
         state["phase"] = np.where(flag.ravel() == c.OK, c.START, c.DONE)
         state["left"] = np.repeat(np.broadcast_to(passes, info.size), R)
         state["status"] = flag.ravel()
         hess = np.zeros((owner.size, 0, 0))
         cost = 12.0 * K * (p.q.shape[1] / info.size) + 1000.0
-        advance(kernel, (cells, info, owner, settings, state, points, hess), options, cost)
+        advance(p.family, (cells, info, owner, settings, state, points, hess), options, cost)
         flag[:] = state["status"].reshape(flag.shape)
     ll[:] = np.where(flag == c.OK, state["objective"].reshape(flag.shape), -math.inf)
     return par
@@ -239,14 +240,40 @@ def begin(n, settings):
     return state
 
 
-def advance(kernel, args, options, cost, most=None):
-    """Run a climb kernel on (sets, info, owner, settings, state, points, Hessians); the last three are written."""
-    *inputs, state, points, hess = args
-    n = hess.shape[1]
-    blocks = 1 if options.device == "cpu" else min(state.size, 4 if SIMULATED else 4096)
-    work = np.zeros((blocks, c.VECTOR_ROWS, n)), np.zeros((blocks, 2, n, n)), np.zeros((blocks, NSUM))
-    args = [*inputs, *work, state, points, hess]
-    run(kernel, args, state.size, options, (7, 8, 9), cost=cost, most=most, zeroed=(4, 5, 6))
+def advance(family, args, options, cost, most=None, accelerated=False):
+    """Run climbs on (sets, info, owner, settings, state, points, Hessians); the last three are written."""
+    state = args[4]
+    if options.device == "cpu":
+        kernel = k.LATENT_CLIMBS[family.code] if family.latent else k.ACCELERATE if accelerated else k.CLIMB
+        run(kernel, list(args), state.size, options, (), cost=cost, most=most)
+    elif state.size:
+        _rounds(family, args, options, accelerated)
+
+
+def _rounds(family, args, options, accelerated):
+    """Rounds of a pass and a step for all climbs, on a GPU, to the end of all; the host looks after some of them."""
+    sets, info, owner, settings, state, points, hess = map(_staged, args)
+    (M, _, rows, K), n = points.shape, hess.shape[1]
+    if family.latent:
+        sums = k.latent_sums(rows, K) if n else 1 + k.OWN * K
+        passes, step, last = k.LATENT_PASSES[family.code], k.LATENT_ADVANCE, c.AT_EM
+        between = gpu.zeros((M, sums), np.float64), gpu.zeros((M, rows, K), np.float64)
+    else:
+        shapes = (M, 3, K), (M, K * (K + 1) // 2 if n else 0, 6), M
+        passes, step, last = k.PASSES, *((k.ADVANCE_ANY, c.AT_EM) if accelerated else (k.ADVANCE, c.FINAL))
+        between = [gpu.empty(shape, np.float64) for shape in shapes]
+    threads = min(M, max(1, WORK_SPACE // (c.VECTOR_ROWS * n + 2 * n * n + 1)))
+    work = Work(gpu.empty((threads, c.VECTOR_ROWS, n), np.float64), gpu.empty((threads, 2, n, n), np.float64))
+    here, going, counts = (info, owner, settings, last), np.ones(ROUNDS, np.int64), gpu.empty(ROUNDS, np.int64)
+    where = {"device": "cuda", "outputs": (), "threads": LANES}
+    while going[-1] > 0:
+        gpu.clear(counts)
+        for r in range(ROUNDS):
+            launch.launch(k.known(passes, K), (sets, *here, state, points, *between), M * LANES, **where)
+            launch.launch(step, (*here, *between, work, state, points, hess, counts[r : r + 1]), threads, **where)
+        counts.copy_to_host(going)
+    for there, array in zip((state, points, hess), args[4:], strict=True):
+        there.copy_to_host(array)
 
 
 def climb(p, info, owner, points, options):
@@ -259,7 +286,7 @@ def climb(p, info, owner, points, options):
     if p.family.latent:
         cost = 1000.0 * K * (1.0 + float(p.lengths[owner].mean() if M else 0.0))
         most = 10.0 * cost if options.method == "newton" else 0.1 * cost * options.max_iter
-        advance(k.LATENT_CLIMBS[p.family.code], (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
+        advance(p.family, (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
         return pars[:, c.CURRENT], state, hess
     large = p.lengths[owner] >= LARGE
     if not large.all():
@@ -278,18 +305,18 @@ def _climb_small(p, info, owner, settings, state, pars, hess, options):
     if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
         single = settings._replace(tol=max(1e-4, options.tol), noise=1e-6)
         rough, points = state.copy(), pars.copy()
-        advance(k.CLIMB_SINGLE, (narrow(p.sets), info, owner, single, rough, points, hess), options, cost, most)
+        advance(p.family, (narrow(p.sets), info, owner, single, rough, points, hess), options, cost, most)
         row = np.where(rough["phase"] == c.DONE, c.CURRENT, c.ANCHOR)  # where Newton's method has failed, the EM point
         points = points[np.arange(owner.size), row][:, None]
         pars[:] = np.where((rough["status"] == c.DEGENERATE)[:, None, None, None], pars, points)
         settings = settings._replace(warm_passes=0)
         state[:] = begin(owner.size, settings)
     if settings.method == c.NEWTON:
-        advance(k.CLIMB, (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
+        advance(p.family, (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
     rest = np.flatnonzero(state["phase"] != c.DONE)
     if rest.size:
         part = state[rest], pars[rest], hess[rest]
-        advance(k.ACCELERATE, (p.sets, info, owner[rest], settings, *part), options, cost, most)
+        advance(p.family, (p.sets, info, owner[rest], settings, *part), options, cost, most, accelerated=True)
         state[rest], pars[rest], hess[rest] = part
     if options.precision == "single":
         state["passes"] += rough["passes"]
@@ -313,8 +340,9 @@ def climb_large(p, info, d, settings, state, pars, hess, options):
 def chunk_sums(x, y, w, P, level, hessian, options):
     """Sums of one pass by chunks, combined in fixed order."""
     K = P.shape[1]
-    parts = np.zeros((max(1, -(-x.size // CHUNK)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
-    run(k.SUMS, [x, y, w, P, level, int(hessian), parts], parts.shape[0], options, (6,), cost=2.0 * K * CHUNK, zeroed=(6,))
+    size, kernel = (CHUNK, k.SUMS[0]) if options.device == "cpu" else (CUDA_CHUNK, k.known(k.SUMS, K))
+    parts = np.zeros((max(1, -(-x.size // size)), 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
+    run(kernel, [x, y, w, P, size, level, int(hessian), parts], len(parts), options, (7,), cost=2.0 * K * size, zeroed=(7,))
     return pairwise_sum(parts)
 
 

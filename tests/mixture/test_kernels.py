@@ -57,7 +57,7 @@ def test_sums_of_a_pass(K, apart):
     for level, w in ((1, np.ones(t1.size)), (2, rng.uniform(0.1, 3.0, t1.size))):
         S, ll, H = direct_sums(t1, t2, w, P)
         out = np.empty((1, 3 * K + 1 + 6 * len(pairs)))
-        kernels.SUMS.serial(t1, t2, w, P, level, 1, out)
+        kernels.SUMS[0].serial(t1, t2, w, P, 1 << 16, level, 1, out)
         scale = w @ np.abs(np.stack([np.ones_like(t1), t1, t2])).T
         assert (np.abs(out[0, : 3 * K].reshape(K, 3) - S) <= 1e-14 * scale).all()  # largest seen 6e-16
         assert abs(out[0, 3 * K] - ll) <= 1e-13 * (abs(ll) + np.abs(P[0]).max())  # largest seen 6e-14

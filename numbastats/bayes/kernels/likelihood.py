@@ -354,6 +354,11 @@ LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_of_row)
 LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
 LOGIT = {"": _pass("logit", _STORAGE[""], no_words, logit_rows, logit_row)}
 TOTALS = Kernel(
-    "bayes.totals", totals_cpu, totals_cuda, lambda T: [(T[:, :, ::1], _f[:, ::1])], f64_ok="sums of all chunks are double"
+    "bayes.totals",
+    totals_cpu,
+    totals_cuda,
+    lambda T: [(T[:, :, ::1], _f[:, ::1])],
+    f64_ok="sums of all chunks are double",
+    on_host=False,
 )
 POISSON = {"": _pass("poisson", _STORAGE[""], no_words, poisson_rows, poisson_row)}

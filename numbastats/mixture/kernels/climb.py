@@ -1,8 +1,8 @@
 """``climb``: from given parameters to an optimum on all observations, one problem per (data set, start).
 
 `advance` turns the sums of a pass into the next parameters and is the whole control flow of EM and Newton's method; `accelerate`
-adds SQUAREM. They are called after every pass by the CPU loop, by one lane of a CUDA block, and by the host when a large data
-set is passed in chunks, so the three cannot differ. Few fits need `accelerate`, which has a kernel of its own; it takes
+adds SQUAREM. They are called after every pass by the CPU loop, by a thread of the GPU (see `rounds`), and by the host when a
+large data set is passed in chunks, so the three cannot differ. Few fits need `accelerate`, which has a loop of its own; it takes
 over climbs that `climb` leaves in a phase it does not know.
 """
 
@@ -13,8 +13,7 @@ import math
 import numba
 import numpy as np
 
-from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import HostLoop, array_function
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue
 from numbastats.mixture.kernels.parameters import (
@@ -29,11 +28,11 @@ from numbastats.mixture.kernels.parameters import (
     stepped,
     unpack,
 )
-from numbastats.mixture.kernels.passes import LANES, MAX_CUDA_K, NSUM, PAIRS, ROW, WIDTH, column, cpu_sums, lane_sums, scatter
+from numbastats.mixture.kernels.passes import ROW, cpu_sums
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, ranges, series_type, settings_type
 from numbastats.scalar import mixture as fam
 
-__all__ = ["ACCELERATE", "CLIMB", "CLIMB_SINGLE", "accelerate", "advance", "newton", "split_climb"]
+__all__ = ["ACCELERATE", "CLIMB", "accelerate", "advance", "climb_types", "newton", "split_climb"]
 
 MOST_STEPS = 60  # of Newton's method
 
@@ -260,13 +259,13 @@ def level(state, settings):
     return 1 if settings.unit > 0 and state.phase != c.START else 2
 
 
-# --- twins -----------------------------------------------------------------------------------------------------------------
-# They take every climb to its end, or to a phase beyond LAST. `vec`, `mat` and `total` are work space of the CUDA twin's blocks.
+# --- climbs of the host ------------------------------------------------------------------------------------------------------
+# They take every climb to its end, or to a phase beyond LAST. `rounds` is what a GPU has instead.
 
 LAST = c.FINAL  # phase that `advance` knows; `ACCELERATE` binds both names anew
 
 
-def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
+def climb_cpu(sets, info, owner, settings, state, pars, hess):
     K, n = pars.shape[3], hess.shape[1]
     P, S, H = np.empty((3, K)), np.empty((3, K)), np.empty((K * (K + 1) // 2, 6))
     C, buf = np.empty((6, K), sets.t1.dtype), np.empty((K + 3, ROW), sets.t1.dtype)[1:]
@@ -282,75 +281,20 @@ def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
             advance(now, ps, vs, ms, hess[item], S, H, ll, row, settings)
 
 
-def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
-    shared = cuda.shared.array((LANES, WIDTH), np.float64)
-    P = cuda.shared.array((3, MAX_CUDA_K), np.float64)
-    S = cuda.shared.array((3, MAX_CUDA_K), np.float64)
-    H = cuda.shared.array((PAIRS, 6), np.float64)
-    acc = cuda.local.array(NSUM, np.float64)
-    e = cuda.local.array(MAX_CUDA_K, np.float64)
-    lane, block = cuda.threadIdx.x, cuda.blockIdx.x
-    K = pars.shape[3]
-    blocks = min(cuda.gridDim.x, vec.shape[0])  # each needs its own work space
-    if block >= blocks:
-        return
-    vs, ms, tot = vec[block], mat[block], total[block]
-    for item in range(block, owner.size, blocks):
-        d = owner[item]
-        a, b = sets.off[d], sets.off[d + 1]
-        row, now, ps = info[d], state[item], pars[item]
-        while c.DONE < now.phase <= LAST:
-            hessian = now.phase == c.AT_NEWTON or now.phase == c.FINAL
-            sums = 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)
-            if lane == 0:
-                set_coefficients(P[:, :K], ps[c.TRIAL], settings.family, settings.shape, row.centre)
-            cuda.syncthreads()
-            if lane < LANES:
-                lane_sums(sets.t1[a:b], sets.t2[a:b], sets.w[a:b], lane, P[:, :K], e, acc[:sums], hessian)
-            for j0 in range(0, sums, WIDTH):
-                m = min(WIDTH, sums - j0)
-                if lane < LANES:
-                    for j in range(m):
-                        shared[lane, j] = acc[j0 + j]
-                cuda.syncthreads()
-                if lane < m:
-                    tot[j0 + lane] = column(shared, lane)
-                cuda.syncthreads()
-            if lane == 0:
-                ll = scatter(tot, S[:, :K], H, hessian)
-                advance(now, ps, vs, ms, hess[item], S[:, :K], H, ll, row, settings)
-            cuda.syncthreads()
-
-
 def split_climb(args, parts):
     """The arguments for about `parts` shares of the climbs."""
-    sets, info, owner, settings, vec, mat, total, state, pars, hess = args
-    return [
-        (sets, info, owner[a:b], settings, vec, mat, total, state[a:b], pars[a:b], hess[a:b])
-        for a, b in ranges(owner.size, parts)
-    ]
+    sets, info, owner, settings, state, pars, hess = args
+    return [(sets, info, owner[a:b], settings, state[a:b], pars[a:b], hess[a:b]) for a, b in ranges(owner.size, parts)]
 
 
 _f, _i = numba.types.float64, numba.types.int64
 
 
-def _climb_types(T):
-    work, results = (_f[:, :, ::1], _f[:, :, :, ::1], _f[:, ::1]), (STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1])
-    return [(series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *work, *results)]
+def climb_types(floats):
+    """Signatures for statistics of these float types."""
+    results = STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1]
+    return [(series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *results) for T in floats]
 
 
-_DOUBLE = "parameters, and sums over the observations of a lane, are double"
-CLIMB = Kernel("mixture.climb", climb_cpu, climb_cuda, _climb_types, dtypes=("float64",), split=split_climb)
-CLIMB_SINGLE = Kernel(
-    "mixture.climb_single", climb_cpu, climb_cuda, _climb_types, dtypes=("float32",), split=split_climb, f64_ok=_DOUBLE
-)
-ACCELERATE = Kernel(
-    "mixture.accelerate",
-    climb_cpu,
-    climb_cuda,
-    _climb_types,
-    dtypes=("float64",),
-    split=split_climb,
-    advance=accelerate,
-    LAST=c.AT_EM,
-)
+CLIMB = HostLoop("mixture.climb", climb_cpu, climb_types((_f, numba.types.float32)), split=split_climb)
+ACCELERATE = HostLoop("mixture.accelerate", climb_cpu, climb_types((_f,)), split=split_climb, advance=accelerate, LAST=c.AT_EM)

@@ -17,22 +17,19 @@ import numpy as np
 from numba import prange
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, bind
+from numbastats._core.kernel import HostLoop, Kernel, array_function, bind
 from numbastats.mixture.kernels import records as c
-from numbastats.mixture.kernels.climb import newton, split_climb
+from numbastats.mixture.kernels.climb import climb_types, newton, split_climb
 from numbastats.mixture.kernels.parameters import least_mass
-from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, LANES, ROW, WIDTH, column
-from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, series_type, settings_type
+from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, ROW
 from numbastats.scalar import latent as lat
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["LATENT_CLIMBS", "LATENT_SCORES", "MAX_LATENT_CUDA_K"]
+__all__ = ["FORMULAS", "LATENT_CLIMBS", "LATENT_SCORES", "MAX_LATENT_CUDA_K", "advance_latent", "numbers_of"]
 
 OWN = 9  # sums of one component
 NUMBERS = 8  # rows of P: a family's seven numbers and the logarithm of the weight
 MAX_LATENT_CUDA_K = 8
-_MOST_Z = 4 * MAX_LATENT_CUDA_K
-_NSUM = 1 + OWN * MAX_LATENT_CUDA_K + _MOST_Z + _MOST_Z * (_MOST_Z + 1) // 2
 
 _function = array_function(fastmath=(), host=False)
 _summing = array_function(fastmath=FAST, host=False)
@@ -215,7 +212,7 @@ _newton = bind(
 
 
 @_function
-def _advance(state, pars, following, vec, mat, D, acc, info, settings):
+def advance_latent(state, pars, following, vec, mat, D, acc, info, settings):
     """Use the sums of a pass at the trial point: sets the next trial point and phase; `following` is the M-step's."""
     state.passes += 1
     if state.phase == c.AT_NEWTON or state.phase == c.FINAL:
@@ -228,7 +225,8 @@ def _advance(state, pars, following, vec, mat, D, acc, info, settings):
 
 
 @_function
-def _numbers(P, k):
+def numbers_of(P, k):
+    """The numbers of component k."""
     return P[0, k], P[1, k], P[2, k], P[3, k], P[4, k], P[5, k], P[6, k]
 
 
@@ -297,7 +295,7 @@ def _level(state):
     return state.phase == c.AT_NEWTON or state.phase == c.FINAL
 
 
-def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
+def climb_cpu(sets, info, owner, settings, state, pars, hess):
     rows, K = pars.shape[2], pars.shape[3]
     n = rows * K
     P, following, acc = np.empty((NUMBERS, K)), np.empty((rows, K)), np.empty(1 + OWN * K + n + n * (n + 1) // 2)
@@ -318,13 +316,13 @@ def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
             for q in range(0, x.size, BLOCK):
                 xb, wb = x[q : q + BLOCK], w[q : q + BLOCK]
                 for k in range(K):
-                    p, log_weight, e = _numbers(P, k), P[7, k], buf[k]
+                    p, log_weight, e = numbers_of(P, k), P[7, k], buf[k]
                     for i in range(xb.size):
                         e[i] = log_weight + _density(xb[i], p)
                 _normalise(buf, K, buf[n, : xb.size], buf[n + 1, : xb.size])
                 acc[0] += _total(wb, buf[n + 1])
                 for k in range(K):
-                    p, r, one = _numbers(P, k), buf[k], acc[1 + OWN * k : 1 + OWN * (k + 1)]
+                    p, r, one = numbers_of(P, k), buf[k], acc[1 + OWN * k : 1 + OWN * (k + 1)]
                     if hessian:
                         z1, z2, z3 = buf[K + k], buf[2 * K + k], buf[n - K + k]
                         for i in range(xb.size):
@@ -349,94 +347,7 @@ def climb_cpu(sets, info, owner, settings, vec, mat, total, state, pars, hess):
                     m, s, last = _maximise(m, s, last, t[0], t[1], t[2], t[3], t[4], t[5], most)
                     following[rows - 1, k] = last
                     following[0, k], following[1, k], following[2, k] = t[0], m, s
-            _advance(now, ps, following, vs, ms, hess[item], acc, row, settings)
-
-
-@_function
-def _lane_products(z, n, weight, acc, first):
-    at = first + n
-    for i in range(n):
-        u = weight * z[i]
-        acc[first + i] += u
-        for j in range(i + 1):
-            acc[at] += u * z[j]
-            at += 1
-
-
-def climb_cuda(sets, info, owner, settings, vec, mat, total, state, pars, hess):
-    shared = cuda.shared.array((LANES, WIDTH), np.float64)
-    P = cuda.shared.array((NUMBERS, MAX_LATENT_CUDA_K), np.float64)
-    following = cuda.shared.array((4, MAX_LATENT_CUDA_K), np.float64)
-    acc = cuda.local.array(_NSUM, np.float64)
-    z = cuda.local.array(_MOST_Z, np.float64)
-    v = cuda.local.array(OWN, np.float64)
-    lane, block = cuda.threadIdx.x, cuda.blockIdx.x
-    rows, K = pars.shape[2], pars.shape[3]
-    n, blocks = rows * K, min(cuda.gridDim.x, vec.shape[0])
-    if block >= blocks:
-        return
-    tot = total[block]
-    for item in range(block, owner.size, blocks):
-        d = owner[item]
-        x, w = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]]
-        row, now, ps = info[d], state[item], pars[item]
-        while now.phase > c.DONE:
-            trial, hessian = ps[c.TRIAL], _level(now)
-            own = OWN if hessian else 6
-            sums = 1 + OWN * K + (n + n * (n + 1) // 2 if hessian else 0)
-            if lane < K:
-                P[0, lane], P[1, lane], P[2, lane], P[3, lane], P[4, lane], P[5, lane], P[6, lane] = _coefficients(
-                    trial[1, lane], trial[2, lane], trial[rows - 1, lane], row.centre
-                )
-                P[7, lane] = math.log(trial[0, lane])
-            cuda.syncthreads()
-            for j in range(sums):
-                acc[j] = 0.0
-            for i in range(lane, x.size if lane < LANES else 0, LANES):
-                top, s, weight = -math.inf, 0.0, w[i]
-                for k in range(K):
-                    z[k] = P[7, k] + _density(x[i], _numbers(P, k))
-                    top = max(top, z[k])
-                for k in range(K):
-                    z[k] = exp_neg(z[k] - top)
-                    s += z[k]
-                acc[0] += weight * (top + log(s))
-                for k in range(K):
-                    r = z[k] / s
-                    z[k] = r
-                    if hessian:
-                        s1, s2, s3, h11, h12, h13, h22, h23, h33 = _derivatives(x[i], _numbers(P, k))
-                        z[n - K + k] = r * s3  # of two parameters the second overwrites it
-                        z[K + k], z[2 * K + k] = r * s1, r * s2
-                        v[0], v[1], v[2] = s1 * s1 + h11, s1 * s2 + h12, s1 * s3 + h13
-                        v[3], v[4], v[5] = s2 * s2 + h22, s2 * s3 + h23, s3 * s3 + h33
-                        v[6], v[7], v[8] = s1 * s1, s2 * s2, s3 * s3
-                    else:
-                        v[0] = 1.0
-                        v[1], v[2], v[3], v[4], v[5] = _expected(x[i], _numbers(P, k))
-                    for j in range(own):
-                        acc[1 + OWN * k + j] += weight * r * v[j]
-                if hessian:
-                    _lane_products(z, n, weight, acc, 1 + OWN * K)
-            for j0 in range(0, sums, WIDTH):
-                m = min(WIDTH, sums - j0)
-                if lane < LANES:
-                    for j in range(m):
-                        shared[lane, j] = acc[j0 + j]
-                cuda.syncthreads()
-                if lane < m:
-                    tot[j0 + lane] = column(shared, lane)
-                cuda.syncthreads()
-            if lane == 0:
-                if not hessian:
-                    for k in range(K):
-                        t, most = tot[1 + OWN * k : 1 + OWN * (k + 1)], lat.limit(settings.family, row.centre)
-                        m1, s1, last = trial[1, k], trial[2, k], trial[rows - 1, k]
-                        m1, s1, last = _maximise(m1, s1, last, t[0], t[1], t[2], t[3], t[4], t[5], most)
-                        following[rows - 1, k] = last
-                        following[0, k], following[1, k], following[2, k] = t[0], m1, s1
-                _advance(now, ps, following[:rows, :K], vec[block], mat[block], hess[item], tot, row, settings)
-            cuda.syncthreads()
+            advance_latent(now, ps, following, vs, ms, hess[item], acc, row, settings)
 
 
 # --- densities, responsibilities, and the statistics of an M-step, of given values ----------------------------------------------
@@ -449,7 +360,7 @@ def scores_cpu(x, P, out, resp, stats):
         for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, x.size), BLOCK):
             xb, o = x[q : q + BLOCK], out[q : q + BLOCK]
             for k in range(K):
-                p, log_weight, e = _numbers(P, k), P[7, k], buf[k]
+                p, log_weight, e = numbers_of(P, k), P[7, k], buf[k]
                 for i in range(xb.size):
                     e[i] = log_weight + _density(xb[i], p)
             _normalise(buf, K, buf[K, : xb.size], buf[K + 1, : xb.size])
@@ -458,7 +369,7 @@ def scores_cpu(x, P, out, resp, stats):
             for k in range(resp.shape[0]):
                 resp[k, q : q + xb.size] = buf[k, : xb.size]
             for k in range(stats.shape[0]):
-                p, t = _numbers(P, k), stats[k, :, q : q + BLOCK]
+                p, t = numbers_of(P, k), stats[k, :, q : q + BLOCK]
                 for i in range(xb.size):
                     t[0, i], t[1, i], t[2, i], t[3, i], t[4, i] = _expected(xb[i], p)
 
@@ -468,33 +379,36 @@ def scores_cuda(x, P, out, resp, stats):
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
         top, s = -math.inf, 0.0
         for k in range(K):
-            top = max(top, P[7, k] + _density(x[i], _numbers(P, k)))
+            top = max(top, P[7, k] + _density(x[i], numbers_of(P, k)))
         for k in range(K):
-            s += exp_neg(P[7, k] + _density(x[i], _numbers(P, k)) - top)
+            s += exp_neg(P[7, k] + _density(x[i], numbers_of(P, k)) - top)
         out[i] = top + log(s)
         for k in range(resp.shape[0]):
-            resp[k, i] = exp_neg(P[7, k] + _density(x[i], _numbers(P, k)) - top) / s
+            resp[k, i] = exp_neg(P[7, k] + _density(x[i], numbers_of(P, k)) - top) / s
         for k in range(stats.shape[0]):
             t = stats[k]
-            t[0, i], t[1, i], t[2, i], t[3, i], t[4, i] = _expected(x[i], _numbers(P, k))
+            t[0, i], t[1, i], t[2, i], t[3, i], t[4, i] = _expected(x[i], numbers_of(P, k))
 
 
 _f, _i = numba.types.float64, numba.types.int64
 
 
-def _climb_types(T):
-    work, results = (_f[:, :, ::1], _f[:, :, :, ::1], _f[:, ::1]), (STATE_TYPE[::1], _f[:, :, :, ::1], _f[:, :, ::1])
-    return [(series_type(T), STATISTICS_TYPE[::1], _i[::1], settings_type, *work, *results)]
+FORMULAS = {
+    getattr(lat, name.upper()): (
+        name,
+        rows,
+        {job: getattr(lat, f"{name}_{job}") for job in ("coefficients", "density", "expected", "maximise", "derivatives")},
+    )
+    for name, rows in (("student_t", 4), ("skew_normal", 4), ("negative_binomial", 3))
+}
+"""Name, rows of the parameters, and formulas of each family, by its code."""
 
 
-def _kernels(name):
-    formulas = {job: getattr(lat, f"{name}_{job}") for job in ("coefficients", "density", "expected", "maximise", "derivatives")}
-    climb = Kernel(
+def _kernels(name, formulas):
+    climb = HostLoop(
         f"mixture.climb_{name}",
         climb_cpu,
-        climb_cuda,
-        _climb_types,
-        dtypes=("float64",),
+        climb_types((_f,)),
         fastmath=FAST,
         split=split_climb,
         **{f"_{job}": f for job, f in formulas.items()},
@@ -511,11 +425,7 @@ def _kernels(name):
     return climb, scores
 
 
-_LATENT = {
-    lat.STUDENT_T: _kernels("student_t"),
-    lat.SKEW_NORMAL: _kernels("skew_normal"),
-    lat.NEGATIVE_BINOMIAL: _kernels("negative_binomial"),
-}
+_LATENT = {code: _kernels(name, formulas) for code, (name, _rows, formulas) in FORMULAS.items()}
 LATENT_CLIMBS = {code: climb for code, (climb, _scores) in _LATENT.items()}
 LATENT_SCORES = {code: scores for code, (_climb, scores) in _LATENT.items()}
 """By the codes of `numbastats.scalar.latent`."""

@@ -21,14 +21,13 @@ from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["FAST", "SUMS", "column", "cpu_sums", "gather", "lane_sums", "scatter", "shifted"]
+__all__ = ["CUDA_CHUNK", "FAST", "SUMS", "column", "cpu_sums", "gather", "known", "lane_sums", "scatter", "shifted", "sizes"]
 
 BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
 ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
-CHUNK = 65_536  # observations per task of a pass over a large data set
+CHUNK, CUDA_CHUNK = 65_536, 4096  # observations per task of a pass over a large data set
 MAX_CUDA_K = 15  # local and shared arrays have this size
-PAIRS, EM_SUMS = MAX_CUDA_K * (MAX_CUDA_K + 1) // 2, 3 * MAX_CUDA_K + 1
-NSUM = EM_SUMS + 6 * PAIRS  # sums of a pass with its Hessian
+KNOWN = 4  # components up to which CUDA kernels know their number when they are compiled, so that sums are in registers
 WIDTH = 32  # sums that a block reduces at a time
 LANES = 32  # threads of a CUDA block that add (more only wait, fewer will not do)
 FAST = ("contract", "reassoc", "nsz", "arcp")  # sums over observations may be reordered; their scalars keep their own flags
@@ -36,6 +35,7 @@ LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
 _MANTISSA, _ONE, _HALF_RANGE = (1 << 52) - 1, 1023 << 52, 1023
 
 _function = array_function(fastmath=(), host=False)
+_K = _MOST = _SUMS = None  # bound by `sizes`
 _summing = array_function(fastmath=FAST, host=False)
 
 
@@ -314,57 +314,78 @@ def column(shared, j):
     return shared[0, j]
 
 
+def sizes(K):
+    """What a CUDA kernel for K components is bound to; 0 is for any number."""
+    most = K or MAX_CUDA_K
+    return {"_K": K, "_MOST": most, "_SUMS": 3 * most + 1 + 3 * most * (most + 1)}
+
+
+def known(kernels, K):
+    """The kernel for K components."""
+    return kernels.get(K, kernels[0])
+
+
 # --- sums: one pass over one large data set ----------------------------------------------------------------------------------
 # out[chunk]: s0, s1, s2 per component, the log-likelihood, then the six moments per pair if asked for.
 
 
-def sums_cpu(t1, t2, w, P, level, hessian, out):
+def sums_cpu(t1, t2, w, P, size, level, hessian, out):
     K = P.shape[1]
     S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 3, ROW))[1:]
     for chunk in range(out.shape[0]):
-        a = chunk * CHUNK
-        x, y, wt = t1[a : a + CHUNK], t2[a : a + CHUNK], w[a : a + CHUNK]
+        a = chunk * size
+        x, y, wt = t1[a : a + size], t2[a : a + size], w[a : a + size]
         ll = cpu_sums(x, y, wt, P, C, S, H, buf, level, hessian != 0)
         gather(out[chunk], S, H, ll, hessian)
 
 
-def sums_cuda(t1, t2, w, P, level, hessian, out):
+def sums_cuda(t1, t2, w, P, size, level, hessian, out):
     shared = cuda.shared.array((LANES, WIDTH), np.float64)
-    acc = cuda.local.array(NSUM, np.float64)
-    e = cuda.local.array(MAX_CUDA_K, np.float64)
+    acc = cuda.local.array(_SUMS, np.float64)
+    e = cuda.local.array(_MOST, np.float64)
+    own = cuda.shared.array((3, _MOST), np.float64)
     lane = cuda.threadIdx.x
-    K = P.shape[1]
-    sums = 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)
+    K = _K if _K > 0 else P.shape[1]
+    sums = _SUMS if _K > 0 else out.shape[1]
+    for j in range(lane, 3 * K, cuda.blockDim.x):
+        own[j % 3, j // 3] = P[j % 3, j // 3]
+    cuda.syncthreads()
     for chunk in range(cuda.blockIdx.x, out.shape[0], cuda.gridDim.x):
-        a = chunk * CHUNK
-        b = min(a + CHUNK, t1.size)
+        a = chunk * size
+        b = min(a + size, t1.size)
         if lane < LANES:
-            lane_sums(t1[a:b], t2[a:b], w[a:b], lane, P, e, acc[:sums], hessian)
+            lane_sums(t1[a:b], t2[a:b], w[a:b], lane, own[:, :K], e, acc[:sums], hessian)
         for j0 in range(0, sums, WIDTH):
             m = min(WIDTH, sums - j0)
             if lane < LANES:
                 for j in range(m):
                     shared[lane, j] = acc[j0 + j]
             cuda.syncthreads()
-            if lane < m:
+            if lane < m and j0 + lane < out.shape[1]:
                 out[chunk, j0 + lane] = column(shared, lane)
             cuda.syncthreads()
 
 
 def _split_sums(args, parts):
-    t1, t2, w, P, level, hessian, out = args
-    cut = [slice(a * CHUNK, b * CHUNK) for a, b in ranges(len(out), parts)]
+    t1, t2, w, P, size, level, hessian, out = args
+    cut = [slice(a * size, b * size) for a, b in ranges(len(out), parts)]
     pieces = [out[a:b] for a, b in ranges(len(out), parts)]
-    return [(t1[c], t2[c], w[c], P, level, hessian, piece) for c, piece in zip(cut, pieces, strict=True)]
+    return [(t1[c], t2[c], w[c], P, size, level, hessian, piece) for c, piece in zip(cut, pieces, strict=True)]
 
 
 _f, _i = numba.types.float64, numba.types.int64
-SUMS = Kernel(
-    "mixture.sums",
-    sums_cpu,
-    sums_cuda,
-    lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _f[:, ::1])],
-    dtypes=("float64",),
-    fastmath=FAST,
-    split=_split_sums,
-)
+SUMS = {
+    K: Kernel(
+        f"mixture.sums_{K or 'any'}",
+        sums_cpu,
+        sums_cuda,
+        lambda T: [(_f[::1], _f[::1], _f[::1], _f[:, ::1], _i, _i, _i, _f[:, ::1])],
+        dtypes=("float64",),
+        fastmath=FAST,
+        split=_split_sums,
+        on_host=K == 0,
+        cuda_only=sizes(K),
+    )
+    for K in range(KNOWN + 1)
+}
+"""By the number of components, of which the host knows 0, for any, alone."""

@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-__all__ = ["STATE", "STATE_TYPE", "STATISTICS", "STATISTICS_TYPE", "Series", "Settings", "ranges", "series_type", "settings_type"]
+__all__ = [
+    "STATE",
+    "STATE_TYPE",
+    "STATISTICS",
+    "STATISTICS_TYPE",
+    "Series",
+    "Settings",
+    "Work",
+    "ranges",
+    "series_type",
+    "settings_type",
+    "work_type",
+]
 
 NEWTON, SQUAREM, EM, BULKEM = range(4)  # methods
 DONE, START, WARM, AT_NEWTON, FINAL, SQ_A, SQ_B, SQ_C, AT_EM = range(9)  # phases; from SQ_A on those of `accelerate`
@@ -52,6 +64,13 @@ class Series(NamedTuple):
     off: Any
 
 
+class Work(NamedTuple):
+    """Work space of steps on a GPU, by thread: vectors (threads, VECTOR_ROWS, n) and two matrices (threads, 2, n, n)."""
+
+    vec: Any
+    mat: Any
+
+
 class Settings(NamedTuple):
     """What is fixed during a climb: family, method, prior, stopping rules."""
 
@@ -77,6 +96,9 @@ def series_type(T):
 
 
 settings_type = numba.types.NamedTuple([_i, _f, _i, _i, _f, _f, _f, _i, _i, _f, _f], Settings)
+
+
+work_type = numba.types.NamedTuple([_f[:, :, ::1], _f[:, :, :, ::1]], Work)
 
 
 def ranges(n, parts):
