@@ -180,6 +180,7 @@ def unused(rng, n, dtype):
 MAKERS = {
     **{name: scalar_function(name) for name in datasets.FUNCTIONS},
     "benchmark.philox_words": lambda rng, dtype, n, edges: ([np.array([1]), np.array([2])], [np.zeros(n // 4 * 4, np.uint32)]),
+    "core.sums": lambda rng, dtype, n, edges: ([rng.standard_normal(n).astype(dtype)], [np.zeros(min(n, 1000))]),
     "core.rate": lambda rng, dtype, n, edges: ([rng.uniform(0.0, 0.5, n)], None),
     "quantile.ndtri_log*": quantile(log_probabilities),
     "quantile.ndtri_*": quantile(probabilities),

@@ -47,14 +47,14 @@ BUDGET = {  # of calls with device arrays: launches, allocations, bytes up, byte
     "stable.ppf": (1, 1, 0, 0),
     "stable.rvs": (1, 1, 0, 0),
     "stable.score": (0, 1, 1600, 400),  # on the host
-    "stable.loglik": (1, 1, 0, 8000),  # summed on the host
+    "stable.loglik": (2, 2, 0, 512),
     "stable.fit": (0, 0, 0, 1600),  # on the host
     "random.normal mu": (1, 1, 0, 0),
     "random.normal mu numba": (1, 1, 0, 0),
     "random.normal like": (1, 1, 0, 0),
     "random.gamma shape": (1, 3, 0, 1),  # whether a shape is negative
-    "mixture.logpdf": (1, 4, 16048, 16000),
-    "mixture.pdf": (1, 4, 16048, 16000),
+    "mixture.logpdf": (1, 3, 96, 0),  # the parameters
+    "mixture.pdf": (1, 3, 96, 0),
     "mixture.partial_stats": (0, 0, 0, 8000),
     "mixture.fit": (70, 36, 18000, 10000),  # 8000 bytes of values; two launches a round
     "mixture.fit_many": (1100, 47, 94000, 57000),  # 38400 bytes of values

@@ -452,6 +452,12 @@ def gpu_scores(rng, dtype, n, edges):
     return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n)), np.zeros((2, n))]
 
 
+def gpu_density(rng, dtype, n, edges):
+    numbers = np.array([1.0, 1.0, 0.0, -0.9, 0.0, -1.5])
+    P = np.array([[0.1, -0.2], [0.5, -0.3], [-1.0, -0.4]])
+    return [rng.gamma(2.0, size=n).astype(dtype), *_one(0, 0, 0, 1), numbers, P], [np.zeros(n, dtype)]
+
+
 def gpu_latent_pass(rng, dtype, n, edges, family, K):
     x = _gpu_sets(n)
     p, _ = prepared(np.floor(x) if family == "negative_binomial" else x, family)
@@ -501,6 +507,7 @@ GPU_MAKERS = {
     "mixture.advance": gpu_advance,
     "mixture.advance_any": functools.partial(gpu_advance, phase=records.SQ_A),
     "mixture.advance_latent": gpu_latent_advance,
+    "mixture.density": gpu_density,
     "mixture.scores": gpu_scores,
 }
 _ORDER = "another order of summation"
@@ -513,6 +520,7 @@ GPU_BOUNDS = {
     "mixture.pass_*": _PASS,
     "mixture.advance*": _STEP,
     "mixture.sums_*": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),
+    "mixture.density": dict(ulp=64.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.scores": dict(ulp=512.0, floor=1.0, why="CUDA fuses products into sums"),
 }
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 import weakref
 
+import numba
 import numpy as np
+from numba import prange
 
 from numbastats._core.checks import is_integer
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import OutOfDeviceMemory
-from numbastats._core.kernel import SIMULATED
+from numbastats._core.kernel import SIMULATED, Kernel
 
-__all__ = ["Device", "clear", "constant", "current_index", "empty", "upload", "view", "zeros"]
+__all__ = ["Device", "clear", "constant", "current_index", "empty", "total", "upload", "view", "zeros"]
 
 OUT_OF_MEMORY = 2  # the driver's number of that error
 _DEFAULT = (0, 1)  # pointers of the legacy default stream
@@ -149,6 +151,38 @@ def constant(table):
         _constants[key] = copy
         weakref.finalize(table, _constants.pop, key, None).atexit = False
     return copy
+
+
+def sums_cpu(x, out):
+    for i in prange(out.size):
+        total = 0.0
+        for j in range(i, x.size, out.size):
+            total += np.float64(x[j])
+        out[i] = total
+
+
+def sums_cuda(x, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        total = 0.0
+        for j in range(i, x.size, out.size):
+            total += np.float64(x[j])
+        out[i] = total
+
+
+SUMS = Kernel(
+    "core.sums", sums_cpu, sums_cuda, lambda T: [(T[::1], numba.types.float64[::1])], f64_ok="sums are double", on_host=False
+)
+MANY, FEW = 16_384, 64  # sums that are made of an array, and of these
+
+
+def total(x, stream=0):
+    """The sum of a flat array on the GPU, in double precision and an order that depends on its size alone."""
+    for most in (MANY, FEW):
+        if x.size > most:
+            sums = empty(most, np.float64, stream)
+            SUMS.cuda[-(-most // 64), 64, stream](x, sums)
+            x = sums
+    return float(x.copy_to_host(stream=stream).sum(dtype=np.float64)) if x.size else 0.0
 
 
 def view(array):

@@ -57,6 +57,7 @@ __all__ = [
     "of_blocks",
     "of_host",
     "place_out",
+    "total_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -438,6 +439,15 @@ def deliver(result, out, dtype):
         check_out(host, tuple(result.shape), dtype)
         host[...] = result
     return out
+
+
+def total_of(values):
+    """The sum in double precision of an array of any kind; of one on a GPU it is made there."""
+    kind = kind_of(values)
+    if not kind.on_device:
+        return float(np.sum(kind.to_host(values, "the values"), dtype=np.float64))
+    place = gpu.Device([kind])
+    return gpu.total(kind.flat_output(values), place.stream)
 
 
 def as_double(x, stream):

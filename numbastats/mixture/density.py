@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from numbastats._core.elementwise import elementwise
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
@@ -13,7 +14,7 @@ from numbastats.mixture.families import count_base, poisson_base
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["far_apart", "latent_numbers", "scores"]
+__all__ = ["far_apart", "latent_numbers", "resident", "scores"]
 
 
 def _scale(family, par):
@@ -49,15 +50,7 @@ def scores(x, family, par, wanted, device, workers, stats=None):
         scaled = y * scale
     K, n = par.shape[1], y.size
     used = np.stack([used[0], used[1] * scale, _rescaled(family, used[2], scale)])
-    c = float(used[0] @ used[1])
-    base = family.base
-    if base == fam.FIXED_GAMMA and family.shape > 16.0:  # by the deviance, where large terms would cancel
-        base, used[2] = fam.GAMMA, 1.0 / family.shape
-    P = np.empty((3, used.shape[1]))
-    kernels.on_host.set_coefficients(P, used, base, float(family.shape), c)
-    if base == fam.FIXED_GAMMA:  # the coefficients are relative to the distribution of mean c
-        a = family.shape
-        P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
+    base, c, P = _coefficients(family, used)
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     pair = np.empty((0, n)) if stats is None else stats[0]
     where = choose_device(device)
@@ -67,7 +60,7 @@ def scores(x, family, par, wanted, device, workers, stats=None):
         launch(kernels.SCORES, args, n, device=where, workers=workers, cost=5.0 * K, outputs=(4, 5, 6))
     if stats is not None and scale != 1.0:
         pair *= [[1.0 / scale], [1.0 / _rescaled(family, 1.0, scale)]]
-    power, add = (family.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else family.log_base
+    power, add = _factor(family, base)
     j0, j1, j2 = family.jacobian
     with np.errstate(over="ignore", invalid="ignore"):
         out += add + j0 + j2 * y
@@ -86,6 +79,41 @@ def scores(x, family, par, wanted, device, workers, stats=None):
         full[par[0] > 0] = resp
         full[:, bad] = math.nan
     return out, full
+
+
+def _coefficients(family, used):
+    """(code of the base family, centre, coefficients) of components of positive weight."""
+    c, base = float(used[0] @ used[1]), family.base
+    if base == fam.FIXED_GAMMA and family.shape > 16.0:  # by the deviance, where large terms would cancel
+        base, used[2] = fam.GAMMA, 1.0 / family.shape
+    P = np.empty((3, used.shape[1]))
+    kernels.on_host.set_coefficients(P, used, base, float(family.shape), c)
+    if base == fam.FIXED_GAMMA:  # the coefficients are relative to the distribution of mean c
+        a = family.shape
+        P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]
+    return base, c, P
+
+
+def _factor(family, base):
+    """(b, k) of the factor b log y + k that no parameter of a component changes."""
+    return (family.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else family.log_base
+
+
+def resident(x, family, par, logs, options):
+    """Density, or its logarithm, of values on a GPU, there; None where the host has to prepare them.
+
+    It does for counts, families with a latent variable, components far apart, and parameters near the ends of the doubles.
+    """
+    used = par[:, par[0] > 0]
+    if family.latent or family.discrete or far_apart(family, par) or _scale(family, used) != 1.0:
+        return None
+    base, c, P = _coefficients(family, used.copy())
+    power, add = _factor(family, base)
+    j0, j1, j2 = family.jacobian
+    numbers = np.array([family.constant, c, family.minimum, add + j0, j2, power + j1])
+    codes = kernels.TRANSFORMS.index(family.transform), base, int(family.closed), int(logs)
+    extras = lambda dtype: (*map(np.int64, codes), numbers, P)  # noqa: E731
+    return elementwise(lambda dtype: kernels.DENSITY, ("x",), (x,), extras=extras, cost=5.0 * P.shape[1], **options)
 
 
 def far_apart(family, par):

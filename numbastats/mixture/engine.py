@@ -260,7 +260,8 @@ def _rounds(family, args, options, accelerated):
         between = gpu.zeros((M, sums), np.float64), gpu.zeros((M, rows, K), np.float64)
     else:
         shapes = (M, 3, K), (M, K * (K + 1) // 2 if n else 0, 6), M
-        passes, step, last = k.PASSES, *((k.ADVANCE_ANY, c.AT_EM) if accelerated else (k.ADVANCE, c.FINAL))
+        passes = k.PASSES
+        step, last = (k.ADVANCE_ANY, c.AT_EM) if accelerated else (k.ADVANCE, c.FINAL)
         between = [gpu.empty(shape, np.float64) for shape in shapes]
     threads = min(M, max(1, WORK_SPACE // (c.VECTOR_ROWS * n + 2 * n * n + 1)))
     work = Work(gpu.empty((threads, c.VECTOR_ROWS, n), np.float64), gpu.empty((threads, 2, n, n), np.float64))

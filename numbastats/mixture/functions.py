@@ -9,23 +9,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
+from numbastats._core.kinds import device_kind, numpy_dtype
 from numbastats.mixture.arguments import mixture_of, values_of
-from numbastats.mixture.density import scores
+from numbastats.mixture.density import resident, scores
 from numbastats.mixture.sampling import draws
 from numbastats.mixture.tails import probability, quantile
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
 
 
-def _log_density(x, weights, centres, params, family, device, workers):
-    """Logarithms in double precision, of the shape of x, and the float type of the result."""
+def _density(x, weights, centres, params, family, logs, device, workers):
+    """The density or its logarithm, computed where the values are."""
+    if device_kind(x) and numpy_dtype(x).kind == "f":
+        options = dict(device=device, workers=workers)
+        there = resident(x, *mixture_of(weights, centres, params, family), logs, options)
+        if there is not None:
+            return there
+    return _density_of_host(x, weights, centres, params, family, logs, device, workers)
+
+
+@of_host
+def _density_of_host(x, weights, centres, params, family, logs, device, workers):
     family, par = mixture_of(weights, centres, params, family)
     x, dtype = values_of(x)
-    return scores(x, family, par, False, device, workers)[0].reshape(x.shape), dtype
+    values = scores(x, family, par, False, device, workers)[0].reshape(x.shape)
+    with np.errstate(over="ignore"):
+        return (values if logs else np.exp(values)).astype(dtype)[()]
 
 
 @of_blocks
-@of_host
 def logpdf(
     x: ArrayLike,
     weights: ArrayLike,
@@ -82,12 +94,10 @@ def logpdf(
     >>> round(float(ns.mixture.logpdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
     -1.17617
     """
-    values, dtype = _log_density(x, weights, centres, params, family, device, workers)
-    return values.astype(dtype)[()]
+    return _density(x, weights, centres, params, family, True, device, workers)
 
 
 @of_blocks
-@of_host
 def pdf(
     x: ArrayLike,
     weights: ArrayLike,
@@ -131,9 +141,7 @@ def pdf(
     >>> round(float(ns.mixture.pdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
     0.308458
     """
-    values, dtype = _log_density(x, weights, centres, params, family, device, workers)
-    with np.errstate(over="ignore"):
-        return np.exp(values).astype(dtype)[()]
+    return _density(x, weights, centres, params, family, False, device, workers)
 
 
 @of_host

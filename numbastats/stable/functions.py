@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
-from numbastats._core.elementwise import Draws, draw
+from numbastats._core.elementwise import Draws, draw, total_of
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, in_kind_of, to_host
 from numbastats._core.random import Purpose
@@ -634,4 +634,4 @@ def loglik(
     -2.982607
     """
     values = logpdf(x, alpha, beta, loc, scale, param=param, device=device, workers=workers)
-    return float(np.sum(to_host(values, "x"), dtype=np.float64))
+    return total_of(values)

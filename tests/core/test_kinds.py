@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import types
 
@@ -11,6 +12,7 @@ from numba import cuda
 
 import numbastats as ns
 from numbastats._core import device, kinds, launch
+from numbastats._core.elementwise import total_of
 
 
 def _library(monkeypatch, name, events, device=0):
@@ -118,3 +120,12 @@ def test_device_arrays_that_speak_dlpack_alone_are_refused():
 
     with pytest.raises(TypeError, match=r"Array lives on the GPU.*cupy.from_dlpack\(x\)"):
         ns.quantile.ndtri(Array())
+
+
+@pytest.mark.parametrize("n", [0, 5, 1000, 40_000])
+def test_sums_of_device_arrays(n):
+    """In double precision, in two steps where there are many values."""
+    x = np.random.default_rng(n).normal(1.0, 3.0, n)
+    for v in (x, x.astype(np.float32)):
+        assert total_of(cuda.to_device(v)) == pytest.approx(math.fsum(v.tolist()), rel=1e-14)
+        assert total_of(v) == pytest.approx(math.fsum(v.tolist()), rel=1e-14)

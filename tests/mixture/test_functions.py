@@ -321,6 +321,22 @@ def test_densities_at_the_ends_of_their_range():
         assert mixture.pdf(1e160, *one, *params, family=family) == 0.0
 
 
+@pytest.mark.parametrize("family, means, params", LAWS, ids=lambda v: str(v) if isinstance(v, (str, tuple)) else "")
+def test_density_of_device_arrays(family, means, params):
+    """By a kernel of its own, which does not go through the host, but for counts; also outside of the support and far out."""
+    from numba import cuda
+
+    edge = [math.nan, math.inf, -math.inf, -2.0, 0.0, 1.0, 5e-324, 1e-200, 1e-30, 1e30, 1e170, 1e300]
+    x = np.concatenate([edge, np.abs(np.random.default_rng(1).normal(2.0, 2.0, 40))])
+    for dtype, rtol in ((np.float64, 1e-13), (np.float32, 2e-7)):
+        v = x if dtype == np.float64 else x[~(abs(x) > 1e9) & ~(abs(x) < 1e-9) | np.isinf(x)].astype(dtype)
+        for f in (mixture.logpdf, mixture.pdf):
+            got = f(cuda.to_device(v), W, means, params, family=family).copy_to_host()
+            want = f(v, W, means, params, family=family)
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got, want, rtol=rtol * 30 if f is mixture.pdf else rtol, atol=4e-14)
+
+
 @pytest.mark.parametrize("kind", ["torch", "numba"])
 def test_kind_of_array_is_kept(kind):
     """Functions of a fitted mixture give tensors for tensors and device arrays for device arrays, of the dtype given."""

@@ -13,7 +13,7 @@ from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
 from numbastats.mixture.kernels.rounds import ADVANCE, ADVANCE_ANY, LATENT_ADVANCE, LATENT_PASSES, PASSES, latent_sums
-from numbastats.mixture.kernels.scores import SCORES
+from numbastats.mixture.kernels.scores import DENSITY, SCORES, TRANSFORMS
 from numbastats.mixture.kernels.starts import STARTS
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ADVANCE",
     "ADVANCE_ANY",
     "CLIMB",
+    "DENSITY",
     "LATENT_ADVANCE",
     "LATENT_CLIMBS",
     "LATENT_PASSES",
@@ -31,6 +32,7 @@ __all__ = [
     "SCORES",
     "STARTS",
     "SUMS",
+    "TRANSFORMS",
     "known",
     "latent_sums",
     "on_host",

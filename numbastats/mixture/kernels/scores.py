@@ -1,4 +1,4 @@
-"""``scores``: log sum_k exp(l_k) and responsibilities of given values."""
+"""``scores``: log sum_k exp(l_k) and responsibilities of given values; ``density``: of values on a GPU, with all around it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numba import prange
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel
+from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, LN2, LOG2E, ROW, shifted
 from numbastats.scalar import mixture as fam
-from numbastats.scalar.elementary import exp_neg, log
+from numbastats.scalar.elementary import exp, exp_neg, log, log1p
 
-__all__ = ["SCORES"]
+__all__ = ["DENSITY", "SCORES", "TRANSFORMS"]
 
 
 def scores_cpu(y, c, family, P, out, resp, stats):
@@ -62,4 +62,86 @@ SCORES = Kernel(
     scores_cuda,
     lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1], _f[:, ::1])],
     dtypes=("float64",),
+)
+
+
+# --- density: of values on a GPU, which the host would prepare otherwise --------------------------------------------------
+
+TRANSFORMS = "identity log reciprocal half_square square power log_ratio".split()
+_IDENTITY, _LOG, _RECIPROCAL, _HALF_SQUARE, _SQUARE, _POWER, _LOG_RATIO = range(len(TRANSFORMS))
+
+_function = array_function(fastmath=(), host=False)
+
+
+@device_function
+def forward(transform, constant, x):
+    """(y, log y) of a value within the support, y = g(x), as `Family.forward` and `Family.log_forward` have them."""
+    if transform == _LOG:
+        return log(x), 0.0  # which is not needed
+    if transform == _LOG_RATIO:
+        return log1p((x - constant) / constant), 0.0
+    if transform == _RECIPROCAL:
+        return 1.0 / x, -log(x)
+    if transform == _HALF_SQUARE:
+        return 0.5 * x * x, 2.0 * log(x) - LN2
+    if transform == _SQUARE:
+        return x * x, 2.0 * log(x)
+    if transform == _POWER:
+        return x**constant, constant * log(x)
+    return x, log(x)
+
+
+@device_function
+def logit(y, c, t2, p0, p1, p2):
+    """Log density of a component, but for what all have in common."""
+    return p0 + p1 * (y - c) + p2 * t2
+
+
+@device_function
+def with_factor(value, by_y, y, by_log, log_y):
+    """The log density with the factor that no parameter changes; -inf so far out that an exponent overflows."""
+    value += by_y * y
+    if by_log != 0.0:
+        value += by_log * log_y
+    return value if value == value else -math.inf
+
+
+@_function
+def log_density(x, transform, base, closed, numbers, P):
+    """Log density of one value; numbers: constant, centre, minimum, and the terms of 1, y and log y."""
+    constant, c, minimum, add, by_y, by_log = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    if x != x:
+        return x
+    if abs(x) == math.inf or x < minimum or (x == minimum and closed == 0):
+        return -math.inf
+    y, log_y = forward(transform, constant, x)
+    t2, top, s = fam.deviance(base, y, c), -math.inf, 0.0
+    for k in range(P.shape[1]):
+        top = max(top, logit(y, c, t2, P[0, k], P[1, k], P[2, k]))
+    if not top > -math.inf:
+        return -math.inf
+    for k in range(P.shape[1]):
+        s += exp_neg(logit(y, c, t2, P[0, k], P[1, k], P[2, k]) - top)
+    return with_factor(top + log(s) + add, by_y, y, by_log, log_y)
+
+
+def density_cpu(x, transform, base, closed, logs, numbers, P, out):
+    for i in range(out.size):
+        value = log_density(np.float64(x[i]), transform, base, closed, numbers, P)
+        out[i] = value if logs > 0 else exp(value)
+
+
+def density_cuda(x, transform, base, closed, logs, numbers, P, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        value = log_density(np.float64(x[i]), transform, base, closed, numbers, P)
+        out[i] = value if logs > 0 else exp(value)
+
+
+DENSITY = Kernel(
+    "mixture.density",
+    density_cpu,
+    density_cuda,
+    lambda T: [(T[::1], _i, _i, _i, _i, _f[::1], _f[:, ::1], T[::1])],
+    f64_ok="values are computed in double precision and rounded once",
+    on_host=False,
 )
