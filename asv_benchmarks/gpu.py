@@ -75,7 +75,7 @@ FIRST = {
     "mixture.scores": (TIMED // 4, 256, None),
     "stable.points": (TIMED // 512, 32, None),
     "mixture.sums_2": (TIMED // 16, 32, lambda ins, outs: outs[0].shape[0] * 32),
-    "mixture.prepare": (TIMED // 64, 32, lambda ins, outs: outs[-1].size),
+    "mixture.prepare": (TIMED // 64, 32, lambda ins, outs: outs[-1].size * 32),
     "mixture.pass_2": (TIMED // 64, 32, lambda ins, outs: outs[2].size * 32),
     "mixture.advance": (TIMED // 64, 32, lambda ins, outs: outs[0].size),
     "bayes.latent": (TIMED // 64, 64, lambda ins, outs: outs[1].size * 64),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 
@@ -72,6 +74,7 @@ class Rows:
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
         self.response, self.facts = response, np.ones((3, 1)) if facts is None else facts
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
+        self._kept: Any = None
         if device == "cuda" and self._whole is not None:
             self._whole, self._facts = gpu.upload(X), gpu.upload(self.facts)
 
@@ -99,9 +102,15 @@ class Rows:
     def _run(self, kernels, B, key, streams, step):
         (n, p), chains = self.X.shape, B.shape[0]
         chunks = -(-n // self.chunk)
-        empty = gpu.empty if self.device == "cuda" else np.empty
-        G, S = empty((chunks, chains, p), self.dtype), empty((chunks, chains), np.float64)
-        args = (np.ascontiguousarray(self._stored(B), self.dtype), *key, streams, np.uint32(step))
+        B = np.ascontiguousarray(self._stored(B), self.dtype)
+        if self.device == "cuda":
+            G, S, total, there = self._room(chunks, chains, p)
+            for host, array in zip((B, streams), there, strict=True):
+                array.copy_to_device(host)
+            B, streams = there
+        else:
+            G, S = np.empty((chunks, chains, p), self.dtype), np.empty((chunks, chains))
+        args = (B, *key, streams, np.uint32(step))
         if self._whole is None:  # a chunk for every thread
             parts = self.X.parts(max(self.part, self.chunk * worker_count(self.workers)))
         else:
@@ -114,12 +123,19 @@ class Rows:
             where = {"device": self.device, "workers": self.workers, "threads": k.GROUP}
             launch(kernels[self.kernels], arguments, items, cost=cost, outputs=(-2, -1), **where)
         if self.device == "cuda":
-            total = np.empty((chains, p))
             launch(k.TOTALS, (G, total), total.size, device="cuda")
-            S = S.copy_to_host()
+            total, S = total.copy_to_host(), S.copy_to_host()
         else:
             total = G.sum(axis=0, dtype=np.float64)
         return self._of_rows(total), np.array([pairwise_sum(s) for s in S.T])
+
+    def _room(self, chunks, chains, p):
+        """Sums of the chunks and of all, and what goes in, on the GPU; kept for the next pass."""
+        if self._kept is None or self._kept[1].shape != (chunks, chains):
+            sums = gpu.empty((chunks, chains, p), self.dtype), gpu.empty((chunks, chains), np.float64)
+            inputs = gpu.empty((chains, self.X.shape[1]), self.dtype), gpu.empty(chains, np.uint32)
+            self._kept = *sums, gpu.empty((chains, p), np.float64), inputs
+        return self._kept
 
     def _stored(self, B):
         """Coefficients of the stored columns that give the same linear predictors as B."""

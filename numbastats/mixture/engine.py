@@ -131,7 +131,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     q = np.empty((3, size)) if options.device == "cpu" else gpu.empty((3, size), np.float64)
     if D:
         args = [y, data.power[lo:hi], m, family.base, sets, cells, q, info]
-        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), threads=1, cost=10.0 * n / D, zeroed=(7,))
+        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), cost=10.0 * n / D, zeroed=(7,))
     if data.counts is not None:
         info["count"] = data.counts[lo:hi]
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K

@@ -37,7 +37,7 @@ def _calls():
     host = rng.uniform(0.1, 0.9, N)
     x, s = cupy.asarray(host), cuda.to_device(host)
     two = cupy.asarray(rng.normal(size=(600, 2)))
-    sets = cupy.asarray(rng.gamma(2.0, size=(8, 600)))
+    sets = cupy.asarray(np.where(rng.uniform(size=(8, 600)) < 0.4, rng.gamma(2.0, size=(8, 600)), rng.gamma(30.0, size=(8, 600))))
     rows, hits = rng.normal(size=(400, 5)), (rng.uniform(size=400) < 0.5).astype(float)
     X, y = cupy.asarray(rows), cupy.asarray(hits)
     student, stable = ns.quantile.student_t(4.5), cupy.asarray(rng.standard_cauchy(200))

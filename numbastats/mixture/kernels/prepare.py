@@ -1,21 +1,22 @@
-"""``prepare``: scaled statistics (t1, t2) and compressed cells of every data set."""
+"""``prepare``: scaled statistics (t1, t2) and compressed cells of every data set; on CUDA a block takes a data set."""
 
 from __future__ import annotations
 
 import math
 
 import numba
+import numpy as np
 
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.mixture.kernels.passes import FAST
+from numbastats.mixture.kernels.passes import FAST, LANES
 from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import log
 
 __all__ = ["PREPARE"]
 
-_summing = array_function(fastmath=FAST, host=False)
+_function, _summing = array_function(fastmath=(), host=False), array_function(fastmath=FAST, host=False)
 
 
 @_summing
@@ -70,14 +71,19 @@ def _summarise(y, w, power, family, t1, t2, info):
         s1 += w[i] * e
         s2 += w[i] * t2[i]
         spread += w[i] * e * e
-    spread = math.sqrt(spread / mass)
+    info.mass, info.scale, info.shift, info.distinct, info.count = mass, scale, shift, distinct, n
+    _conclude(family, c, s1, s2, logs, spread, low, high, info)
+
+
+@_summing
+def _conclude(family, c, s1, s2, logs, spread, low, high, info):
+    """What follows from the sums about the centre c and from two quartiles."""
+    spread = math.sqrt(spread / info.mass)
     if high > low:  # a heavy tail must not decide what is narrow
         spread = min(spread, (high - low) / 1.349)
-    _mean, whole = fam.maximise(family, mass, s1, s2, c, 0.0, 0.0)
-    info.centre, info.mass, info.sum1, info.sum2, info.logs = c, mass, s1, s2, logs
-    info.scale, info.shift, info.spread = scale, shift, spread
+    _mean, whole = fam.maximise(family, info.mass, s1, s2, c, 0.0, 0.0)
+    info.centre, info.sum1, info.sum2, info.logs, info.spread = c, s1, s2, logs, spread
     info.floor = 1e-6 * whole if family <= fam.GAMMA else 0.0
-    info.distinct, info.count = distinct, n
 
 
 @_summing
@@ -102,7 +108,7 @@ def _compress(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
         q0[j], q1[j], q2[j] = c0, c1, c2
 
 
-@array_function(fastmath=(), host=False)
+@_function
 def _prepare(d, y, power, m, family, sets, cells, q, info):
     """Data set d."""
     a, b, p, e = sets.off[d], sets.off[d + 1], cells.off[d], cells.off[d + 1]
@@ -120,9 +126,126 @@ def prepare_cpu(y, power, m, family, sets, cells, q, info):
         _prepare(d, y, power, m, family, sets, cells, q, info)
 
 
+@_function
+def _sum(value, room):
+    """The sum of the values of all lanes, for all of them."""
+    lane, half = cuda.threadIdx.x, LANES // 2
+    cuda.syncthreads()
+    if lane < LANES:
+        room[lane] = value
+    cuda.syncthreads()
+    while half > 0:
+        if lane < half:
+            room[lane] += room[lane + half]
+        cuda.syncthreads()
+        half //= 2
+    return room[0]
+
+
+@_function
+def _quantile(t1, w, wanted, room):
+    """The first value up to which the weights add up to so much, for all lanes: each has a stretch of the values."""
+    lane, n = cuda.threadIdx.x, t1.size
+    step, own = -(-n // LANES), 0.0
+    for i in range(min(lane * step, n), min((lane + 1) * step, n) if lane < LANES else 0):
+        own += w[i]
+    cuda.syncthreads()
+    if lane < LANES:
+        room[lane] = own
+    cuda.syncthreads()
+    seen, k = 0.0, 0
+    while k < LANES - 1 and seen + room[k] < wanted:
+        seen += room[k]
+        k += 1
+    i = min(k * step, n - 1)
+    while i < n - 1 and seen + w[i] < wanted:
+        seen += w[i]
+        i += 1
+    return t1[i]
+
+
+@_function
+def _summarise_together(y, w, power, family, t1, t2, info, room):
+    """`_summarise` by all lanes of a block."""
+    n, lane = y.size, cuda.threadIdx.x
+    last = n if lane < LANES else 0
+    mass, total, distinct = 0.0, 0.0, 0.0
+    for i in range(lane, last, LANES):
+        mass += w[i]
+        total += w[i] * (y[i] * power)
+        distinct += 1.0 if i == 0 or y[i] != y[i - 1] else 0.0
+    mass, total, distinct = _sum(mass, room), _sum(total, room), _sum(distinct, room)
+    mean, shift, scale = total / mass, 0.0, 1.0
+    if family == fam.GAUSSIAN:
+        shift, total = mean, 0.0
+        for i in range(lane, last, LANES):
+            e = y[i] * power - mean
+            total += w[i] * (e * e)
+        scale = math.sqrt(_sum(total, room) / mass)
+        if not scale > 0.0:
+            scale = 1.0
+    elif family <= fam.FIXED_GAMMA:
+        scale = mean
+    inverse, total, logs = 1.0 / scale, 0.0, 0.0
+    for i in range(lane, last, LANES):
+        v = (y[i] * power - shift) * inverse
+        t1[i] = v
+        total += w[i] * v
+        if family != fam.GAUSSIAN and family < fam.POISSON:
+            logs += w[i] * log(v)
+    c, logs = _sum(total, room) / mass, _sum(logs, room)
+    low, high = _quantile(t1, w, 0.25 * mass, room), _quantile(t1, w, 0.75 * mass, room)
+    cuda.syncthreads()
+    s1, s2, spread = 0.0, 0.0, 0.0
+    for i in range(lane, last, LANES):
+        t2[i] = fam.deviance(family, t1[i], c)
+        e = t1[i] - c
+        t1[i] = e
+        s1 += w[i] * e
+        s2 += w[i] * t2[i]
+        spread += w[i] * e * e
+    s1, s2, spread = _sum(s1, room), _sum(s2, room), _sum(spread, room)
+    if lane == 0:
+        info.mass, info.scale, info.shift, info.distinct, info.count = mass, scale, shift, np.int64(distinct), n
+        _conclude(family, c, s1, s2, logs, spread, low, high, info)
+
+
+@_function
+def _compress_together(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
+    """`_compress` by all lanes of a block; three of them add up."""
+    lane = cuda.threadIdx.x
+    cuda.syncthreads()
+    for j in range(lane, u1.size if lane < LANES else 0, LANES):
+        b, b1, b2 = 0.0, 0.0, 0.0
+        for i in range(j * m, min((j + 1) * m, t1.size)):
+            b += w[i]
+            b1 += w[i] * t1[i]
+            b2 += w[i] * t2[i]
+        q0[j], q1[j], q2[j] = b, b1, b2
+        if m > 1:
+            b1, b2 = b1 / b, b2 / b
+        else:  # the cells may be the observations themselves
+            b1, b2 = t1[j], t2[j]
+        uw[j], u1[j], u2[j] = b, b1, b2
+    cuda.syncthreads()
+    if lane < 3:
+        own = q0 if lane == 0 else (q1 if lane == 1 else q2)
+        for j in range(1, own.size):
+            own[j] += own[j - 1]
+    cuda.syncthreads()
+
+
 def prepare_cuda(y, power, m, family, sets, cells, q, info):
-    for d in range(cuda.grid(1), info.size, cuda.gridsize(1)):
-        _prepare(d, y, power, m, family, sets, cells, q, info)
+    room = cuda.shared.array(LANES, np.float64)
+    for d in range(cuda.blockIdx.x, info.size, cuda.gridDim.x):
+        a, b, p, e = sets.off[d], sets.off[d + 1], cells.off[d], cells.off[d + 1]
+        if b > a:
+            t1, t2, w = sets.t1[a:b], sets.t2[a:b], sets.w[a:b]
+            _summarise_together(y[a:b], w, power[d], family, t1, t2, info[d], room)
+            u1, u2, uw, q0, q1, q2 = cells.t1[p:e], cells.t2[p:e], cells.w[p:e], q[0, p:e], q[1, p:e], q[2, p:e]
+            _compress_together(t1, t2, w, m[d], u1, u2, uw, q0, q1, q2)
+        elif cuda.threadIdx.x == 0:
+            info[d].scale = 1.0
 
 
 def _split_prepare(args, parts):
