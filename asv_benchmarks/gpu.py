@@ -180,8 +180,8 @@ def unused(rng, n, dtype):
 MAKERS = {
     **{name: scalar_function(name) for name in datasets.FUNCTIONS},
     "benchmark.philox_words": lambda rng, dtype, n, edges: ([np.array([1]), np.array([2])], [np.zeros(n // 4 * 4, np.uint32)]),
-    "core.sums": lambda rng, dtype, n, edges: ([rng.standard_normal(n).astype(dtype)], [np.zeros(min(n, 1000))]),
-    "core.rate": lambda rng, dtype, n, edges: ([rng.uniform(0.0, 0.5, n)], None),
+    "_core.sums": lambda rng, dtype, n, edges: ([rng.standard_normal(n).astype(dtype)], [np.zeros(min(n, 1000))]),
+    "_core.rate": lambda rng, dtype, n, edges: ([rng.uniform(0.0, 0.5, n)], None),
     "quantile.ndtri_log*": quantile(log_probabilities),
     "quantile.ndtri_*": quantile(probabilities),
     "quantile.norm_from_exponential": lambda rng, dtype, n, edges: ([exponentials(rng, dtype, n, edges)], None),

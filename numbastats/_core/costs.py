@@ -148,7 +148,9 @@ def rate_cuda(x, out):
         out[i] = v
 
 
-RATE = Kernel("core.rate", rate_cpu, rate_cuda, lambda T: [(T[::1], T[::1])], fastmath=("contract",), dtypes=("float64",))
+RATE = Kernel(
+    "_core.rate", rate_cpu, rate_cuda, lambda T: [(T[::1], T[::1])], fastmath=("contract",), dtypes=("float64",), on_host=False
+)
 
 
 def _timed(call, repeat=3):

@@ -170,7 +170,7 @@ def sums_cuda(x, out):
 
 
 SUMS = Kernel(
-    "core.sums", sums_cpu, sums_cuda, lambda T: [(T[::1], numba.types.float64[::1])], f64_ok="sums are double", on_host=False
+    "_core.sums", sums_cpu, sums_cuda, lambda T: [(T[::1], numba.types.float64[::1])], f64_ok="sums are double", on_host=False
 )
 MANY, FEW = 16_384, 64  # sums that are made of an array, and of these
 

@@ -45,7 +45,7 @@ class Job(NamedTuple):
 def _jobs(topic, device, parallel) -> list[Job]:
     """What there is to compile, in an order that is the same in every process."""
     topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
-    prefixes = tuple(dict.fromkeys(p for name in topics for p in (f"{name}.", *USES.get(name, ()))))
+    prefixes = tuple(dict.fromkeys(p for name in topics for p in (f"{name}.", *USES.get(name, ()), "_core.")))
     for room in {prefix.partition(".")[0] for prefix in prefixes}:
         package = importlib.import_module(f"numbastats.{room}")
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
