@@ -91,6 +91,8 @@ def test_streams_memory_and_arrays_of_cupy():
     assert found["out of memory"][0] == "OutOfDeviceMemory" and "0.007629 MiB were asked for" in found["out of memory"][1]
     launches, same, warned = found["auto"]
     assert launches == 1 and same and len(warned) == 1 and "goes on on the CPU" in warned[0]
+    *apart, made = found["products"]
+    assert made == 4 and max(apart) < 1e-10
     for name, (equal, copied) in found["fits"].items():
         assert equal and copied <= 1.25, name  # y of the probit model is looked at twice
 

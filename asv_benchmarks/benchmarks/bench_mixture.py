@@ -432,7 +432,7 @@ def gpu_advance(rng, dtype, n, edges, phase=records.AT_NEWTON):
     K = 2
     inputs, sums = gpu_pass(rng, np.float64, n, edges, K)
     inputs[5]["phase"] = phase
-    passes.PASSES[K].serial(*(v[0] if isinstance(v, np.ndarray) and v.shape == (1,) else v for v in inputs), *sums)
+    passes.PASSES[K].serial(*inputs[:4], inputs[4][0], *inputs[5:], *sums)
     _, info, owner, settings, last, state, pars = inputs
     m = 3 * K - 1
     work = records.Work(np.zeros((owner.size, records.VECTOR_ROWS, m)), np.zeros((owner.size, 2, m, m)))
@@ -475,7 +475,7 @@ def gpu_latent_advance(rng, dtype, n, edges):
     inputs, sums = gpu_latent_pass(rng, dtype, n, edges, "student_t", 2)
     _, info, owner, settings, last, state, pars = inputs
     kernel = passes.LATENT_PASSES[family_of("student_t").code][2]
-    kernel.serial(*(v[0] if isinstance(v, np.ndarray) and v.shape == (1,) else v for v in inputs), *sums)
+    kernel.serial(*inputs[:4], inputs[4][0], *inputs[5:], *sums)
     m = pars[0, 0].size - 1
     work = records.Work(np.zeros((owner.size, records.VECTOR_ROWS, m)), np.zeros((owner.size, 2, m, m)))
     return [info, owner, settings, last, *sums, work], [state, pars, np.zeros((owner.size, m, m)), np.zeros(1, np.int64)]

@@ -18,6 +18,7 @@ __all__ = ["Rows", "part_rows"]
 
 _PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
+_MORE = 16  # times as many at once for products of matrices on a GPU
 _PASSES = 2000  # of a fit, for the choice of the device
 # By type of the stored numbers: the suffix of its kernels, the type of their sums.
 _STORED = {
@@ -86,6 +87,19 @@ class Rows:
             stored = self.X.parts(self.part)
         for lo, x in stored:
             yield lo, self._floats(x)
+
+    def _products(self, sums):
+        """What ``sums(xp, blocks)`` gives, by CuPy where rows of floats are on a GPU and there is CuPy, else by NumPy."""
+        if self._whole is None or isinstance(self._whole, np.ndarray) or self.X.dtype != self.dtype or self.scale is not None:
+            return sums(np, self._parts())
+        try:
+            import cupy
+        except ImportError:
+            return sums(np, self._parts())
+        size = _MORE * self.part
+        with cupy.cuda.Stream(null=True):  # on which the rows were copied
+            X = cupy.asarray(self._whole)
+            return sums(cupy, ((lo, X[lo : lo + size]) for lo in range(0, self.shape[0], size)))
 
     def _floats(self, x):
         if x.dtype == np.uint16:
@@ -167,11 +181,15 @@ class Rows:
 
     def gram(self):
         """X'X, Fortran order, in double: nearly collinear columns leave a small rest of large numbers."""
-        H = np.zeros((self.shape[1],) * 2, order="F")
-        for _, x in self._parts():
-            x = x.astype(np.float64, copy=False)
-            H += x.T @ x
-        return self._held(H)
+
+        def sums(xp, blocks):
+            H = xp.zeros((self.shape[1],) * 2, order="F")
+            for _, x in blocks:
+                x = x.astype(np.float64, copy=False)
+                H += x.T @ x
+            return _of_host(H)
+
+        return self._held(self._products(sums))
 
     def _held(self, H):
         """H, infinite where it exceeds the range of the sums of a pass."""
@@ -180,20 +198,25 @@ class Rows:
 
     def curvature(self, b):
         """H = X' W X in double, W the weights of the log-likelihood's Hessian at b, and h = H b + gradient."""
-        p = self.shape[1]
-        H, g = np.zeros((p, p), order="F"), np.zeros(p)
-        for lo, x in self._parts():
-            m = (x @ b.astype(x.dtype)).astype(np.float64)
-            if self.response == "probit":
-                r = _ratios(m)
-                root = np.sqrt(np.maximum(r * (r + m), 0.0))
-            else:
-                weights, offsets, outcomes = self.facts[:, lo : lo + len(x)]
-                r, curvature = RESPONSES[self.response].derivatives(m + offsets, outcomes)
-                r, root = weights * r, np.sqrt(weights * curvature)
-            g += x.T @ r.astype(x.dtype)
-            x = x * root[:, None]  # a product with its own transpose takes half the time
-            H += x.T @ x
+
+        def sums(xp, blocks):
+            p = self.shape[1]
+            H, g = xp.zeros((p, p), order="F"), xp.zeros(p)
+            for lo, x in blocks:
+                m = _of_host(x @ xp.asarray(b, x.dtype)).astype(np.float64)
+                if self.response == "probit":
+                    r = _ratios(m)
+                    root = np.sqrt(np.maximum(r * (r + m), 0.0))
+                else:
+                    weights, offsets, outcomes = self.facts[:, lo : lo + len(x)]
+                    r, curvature = RESPONSES[self.response].derivatives(m + offsets, outcomes)
+                    r, root = weights * r, np.sqrt(weights * curvature)
+                g += x.T @ xp.asarray(r, x.dtype)
+                x = x * xp.asarray(root)[:, None]  # a product with its own transpose takes half the time
+                H += x.T @ x
+            return _of_host(H), _of_host(g)
+
+        H, g = self._products(sums)
         return self._held(H), H @ b + g
 
     def level(self):
@@ -224,6 +247,11 @@ class Rows:
                 A = H + np.diag(1e-10 * H.diagonal() + 1e-10)  # any b will do; one near the least squares keeps digits
                 b = scipy.linalg.solve(A, g, assume_a="pos") if np.isfinite(H).all() else b
         return H, b, g, squares
+
+
+def _of_host(x):
+    """An array of NumPy, or of CuPy, as NumPy's."""
+    return x if isinstance(x, np.ndarray) else np.asfortranarray(x.get())
 
 
 def _ratios(m):

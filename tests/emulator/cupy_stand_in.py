@@ -14,7 +14,7 @@ import types
 
 import numpy as np
 
-STREAMS = []
+STREAMS, PRODUCTS = [], []
 _current = [0]
 
 
@@ -47,6 +47,12 @@ class Stream:
 
     def __exit__(self, *error):
         _current.pop()
+
+
+def _of_numba(x):
+    """An array of Numba as NumPy's, of the same memory."""
+    raw = (ctypes.c_uint8 * max(1, x.nbytes)).from_address(x.__cuda_array_interface__["data"][0])
+    return np.frombuffer(raw, np.uint8)[: x.nbytes].view(x.dtype).reshape(x.shape)
 
 
 def install(driver):
@@ -127,6 +133,18 @@ def install(driver):
 
         __rmul__, __radd__ = __mul__, __add__
 
+        def __matmul__(self, other):
+            PRODUCTS.append(self.shape)
+            return result(self.values @ other.values)
+
+        def __iadd__(self, other):
+            self.values += other.values
+            return self
+
+        @property
+        def T(self):  # noqa: N802
+            return made(self.values.T, self.memory)
+
         def __lt__(self, other):
             return result(self.values < getattr(other, "values", other))
 
@@ -148,9 +166,16 @@ def install(driver):
         def __bool__(self):
             return bool(self.get())
 
+    def zeros(shape, dtype=np.float64, order="C"):
+        new = empty(tuple(map(int, np.atleast_1d(shape)))[::-1], dtype)
+        new.values[...] = 0
+        return new.T  # in Fortran's order, whatever was asked for
+
     def asarray(x, dtype=None):
         if isinstance(x, ndarray):
             return x
+        if hasattr(x, "__cuda_array_interface__"):
+            return made(_of_numba(x), x)
         host = np.ascontiguousarray(x, dtype)
         new = empty(host.shape, host.dtype)
         at, data = ctypes.c_uint64(new.memory.address), ctypes.c_void_p(host.ctypes.data)
@@ -161,14 +186,13 @@ def install(driver):
         dtype = x.dtype if dtype is None else np.dtype(dtype)
         return x if x.dtype == dtype and x.flags.c_contiguous else result(np.ascontiguousarray(x.values, dtype))
 
-    def current():
-        return types.SimpleNamespace(ptr=_current[-1])
-
-    module.ndarray, module.empty, module.asarray, module.array = ndarray, empty, asarray, asarray
+    module.ndarray, module.empty, module.zeros, module.asarray, module.array = ndarray, empty, zeros, asarray, asarray
     module.ascontiguousarray = ascontiguousarray
     module.broadcast_to = lambda x, shape: made(np.broadcast_to(x.values, shape), x.memory)
     module.cuda = types.SimpleNamespace(
-        Stream=Stream, ExternalStream=lambda ptr: Stream(null=True, ptr=ptr), get_current_stream=current
+        Stream=Stream,
+        ExternalStream=lambda ptr: Stream(null=True, ptr=ptr),
+        get_current_stream=lambda: types.SimpleNamespace(ptr=_current[-1]),
     )
     sys.modules["cupy"] = module
     return module

@@ -20,6 +20,7 @@ from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
 from numbastats._core import cache, costs  # noqa: E402
+from numbastats.bayes.likelihood import Rows  # noqa: E402
 
 cache._warned = True  # of kernels that are not cached
 LAUNCHES, WAITS, JOINS = 0, 4, 5
@@ -94,6 +95,16 @@ with warnings.catch_warnings(record=True) as caught:
     same = short(lambda: ns.quantile.ndtri(host))
 found["auto"] = [len(there), bool((same == want).all()), [str(w.message) for w in caught]]
 costs.kept_rates = lambda: costs.Rates(1.0, 1.0, 1.0, 1.0)
+
+# --- products of matrices by CuPy
+rows = Rows(np.random.default_rng(3).normal(size=(300, 4)), "cuda", 1)
+same = Rows(rows.X, "cpu", 1)
+b = np.array([0.3, -0.2, 0.1, 0.5])
+found["products"] = [
+    float(abs(rows.gram() - same.gram()).max()),
+    *(float(abs(there - here).max()) for there, here in zip(rows.curvature(b), same.curvature(b), strict=True)),
+    len(cupy_stand_in.PRODUCTS),
+]
 
 # --- fits of arrays of CuPy: copied to the host once
 rng = np.random.default_rng(2)
