@@ -28,10 +28,12 @@ __all__ = [
     "horner",
     "in_step",
     "muladd",
+    "pair_at",
     "pairs",
     "polynomial",
     "real",
     "row_lanes",
+    "row_of",
     "reread",
     "to_bits",
 ]
@@ -251,6 +253,55 @@ def row_lanes(columns):
         return types.void(table, row, x, types.intp), codegen
 
     evaluate.__name__ = evaluate.__qualname__ = f"row_lanes_{columns}"  # the disk cache knows functions by their names
+    return evaluate
+
+
+@intrinsic
+def pair_at(typingctx, a, i, j):
+    """``a[i, j], a[i, j + 1]`` of a C-contiguous float64 array; no negative indices, no check.
+
+    On CUDA one load of 16 bytes: j is even, and so is the number of columns.
+    """
+
+    def codegen(context, builder, sig, args):
+        array = arrayobj.make_array(a)(context, builder, args[0])
+        index = [context.cast(builder, v, kind, types.intp) for v, kind in zip(args[1:], sig.args[1:], strict=True)]
+        pointer = cgutils.get_item_pointer(context, builder, a, array, index, wraparound=False)
+        vector = ir.PointerType(ir.VectorType(ir.DoubleType(), 2))
+        both = builder.load(builder.bitcast(pointer, vector), align=8 if hasattr(context.codegen(), "_tm") else 16)
+        lanes = [builder.extract_element(both, ir.Constant(ir.IntType(32), k)) for k in range(2)]
+        return context.make_tuple(builder, sig.return_type, lanes)
+
+    return types.UniTuple(types.float64, 2)(a, i, j), codegen
+
+
+set_plain(pair_at, lambda a, i, j: (a[i, j], a[i, j + 1]))
+
+
+def row_of(columns, plain):
+    """An intrinsic (table, row, x): `pairs` of x and a row of `columns` coefficients, for CUDA kernels.
+
+    The row is loaded as vectors of 16 bytes: tables lie in memory at multiples of as many, and so do their rows. `plain` is
+    what simulated kernels call instead.
+    """
+
+    @intrinsic
+    def evaluate(typingctx, table, row, x):
+        def codegen(context, builder, sig, args):
+            data = arrayobj.make_array(table)(context, builder, args[0]).data
+            element = context.get_value_type(table.dtype)
+            count = 16 // context.get_abi_sizeof(element)
+            first, c = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, columns))]), []
+            for k in range(0, columns, count):
+                vector = builder.gep(first, [ir.Constant(ir.IntType(64), k)])
+                vector = builder.load(builder.bitcast(vector, ir.PointerType(ir.VectorType(element, count))), align=16)
+                c += [builder.extract_element(vector, ir.Constant(ir.IntType(32), i)) for i in range(count)]
+            return _emit_pairs(context, builder, args[2], c)
+
+        return x(table, types.int64, x), codegen
+
+    evaluate.__name__ = evaluate.__qualname__ = f"row_of_{columns}"
+    set_plain(evaluate, plain)
     return evaluate
 
 

@@ -32,8 +32,8 @@ class Table:
         tail), cells per unit, first cell, number of cells, first panel, number of panels.
     cells : int64 array (cells, 1)
         Panel at the start of every cell.
-    panels : tuple of three arrays (panels, 4 + DEGREE)
-        For log pdf, log cdf, log sf: middle, reciprocal half width, value at the start, monomial coefficients.
+    panels : tuple of three arrays (panels, COLUMNS)
+        For log pdf, log cdf, log sf: middle, reciprocal half width, monomial coefficients, value at the start, 0.
     certificate : float
         Largest difference at the check points, of logarithms; relative to 1 + |logarithm|/100.
     centred : bool
@@ -58,7 +58,7 @@ def table(a, b):
     x, f = np.empty((building.MARCHES, building.PLACES)), np.empty((building.MARCHES, 3, building.PLACES))
     spans, rows = np.empty((building.MOST, 3)), np.empty((building.MOST, 3, building.PLACES))
     info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)
-    panels = np.empty((3, 2 * building.MOST, 3 + building.COEFFICIENTS))
+    panels = np.empty((3, 2 * building.MOST, building.COLUMNS))
     marches, progress = np.zeros(building.MARCHES, building.MARCH), np.zeros(1, building.PROGRESS)
     centred, make = a < 0.9, building.maker(a, b)
     while True:

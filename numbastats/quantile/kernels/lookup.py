@@ -1,9 +1,9 @@
 """Kernels that evaluate quantile tables.
 
 Row and local variable are found in one vectorised pass, then eight rows of coefficients are taken at a time. On CUDA the rows of
-a degree-7 table are 64 bytes, so a value touches one cache line. All but the data, the integers and the table may be numbers or
-arrays: every value may have a table of its own within `table`. Arguments that a head does not need are 0; `more` is the
-logarithm of the rows per octave, or the number of rows beyond the octaves.
+a degree-7 table are 64 bytes, so a value touches one cache line, by four loads. All but the data, the integers and the table may
+be numbers or arrays: every value may have a table of its own within `table`. Arguments that a head does not need are 0; `more` is
+the logarithm of the rows per octave, or the number of rows beyond the octaves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import prange, types
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 from numbastats.scalar import tables
-from numbastats.scalar.bits import LANES, at, buffer, row_lanes
+from numbastats.scalar.bits import LANES, at, buffer, row_lanes, row_of
 from numbastats.scalar.loops import BLOCK, CHUNK
 
 __all__ = ["TABLE"]
@@ -60,7 +60,10 @@ def lookup_split_cpu(x, a, b, c, d, first_left, first_right, octave, zone, more,
             out[j] = _body(table, row, local)
 
 
-_DEGREES = {3: (tables.row3, row_lanes(4)), 5: (tables.row5, row_lanes(6)), 7: (tables.row7, row_lanes(8))}  # one row, eight
+_DEGREES = {  # a row for CUDA, eight for the CPU
+    degree: (row_of(degree + 1, row.py_func), row_lanes(degree + 1))
+    for degree, row in ((3, tables.row3), (5, tables.row5), (7, tables.row7))
+}
 
 
 def _lookup(name, head, degree):

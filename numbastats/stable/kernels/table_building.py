@@ -21,9 +21,9 @@ from numbastats.scalar import stable as dist
 from numbastats.scalar.elementary import exp, exp_neg, expm1, log, log1p, pow
 from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import TERMS, add_terms, ray, twisted
-from numbastats.stable.kernels.tables import BEND, COEFFICIENTS
+from numbastats.stable.kernels.tables import BEND, COEFFICIENTS, COLUMNS, START
 
-__all__ = ["COEFFICIENTS", "DEGREE", "MARCH", "MARCHES", "MOST", "MOST_CELLS", "PLACES", "PROGRESS", "maker"]
+__all__ = ["COEFFICIENTS", "COLUMNS", "DEGREE", "MARCH", "MARCHES", "MOST", "MOST_CELLS", "PLACES", "PROGRESS", "maker"]
 
 _shared = array_function(host=False)
 _making = array_function(host=False, allocates=True)
@@ -805,8 +805,11 @@ def finish(b, heavy, spans, rows, info, cells, panels):
         k = order[i]
         begin, end = spans[k, 1], spans[k, 2]
         for r in range(3):
-            for j in range(panels.shape[2]):
-                v = rows[k, r, j - 2] if j > 1 else (2.0 / (end - begin) if j > 0 else 0.5 * (begin + end))
+            for j in range(COLUMNS):
+                if j < 2:
+                    v = 2.0 / (end - begin) if j > 0 else 0.5 * (begin + end)
+                else:
+                    v = rows[k, r, j - 1] if j < START else (rows[k, r, 0] if j == START else 0.0)
                 panels[r, i, j] = v
                 if mirrored:
                     panels[(3 - r) % 3, kept + i, j] = v

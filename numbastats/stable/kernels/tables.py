@@ -11,13 +11,15 @@ from numba import prange, types
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import stable as dist
-from numbastats.scalar.bits import at, in_step
+from numbastats.scalar.bits import at, in_step, pair_at
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.stable.kernels.points import DOUBLE, TASK
 
 _shared = array_function(host=False)
 
 COEFFICIENTS = 14  # of the polynomials
+START = 2 + COEFFICIENTS  # column of the value at the start, after the middle, the reciprocal half width and the coefficients
+COLUMNS = START + 2  # the last is empty: rows and pairs of columns lie at multiples of 16 bytes
 CHUNK, BLOCK = 4096, 64  # look-ups per task and per pass
 
 BEND = 8.0  # cells are uniform in v/(v + BEND), v = u - first u: panels grow outwards
@@ -36,15 +38,17 @@ def half_of(info, side):
 def polynomial(cells, rows, cell, u):
     """The table's polynomial at u: that of the cell's panel or of one that follows."""
     k = cells[cell, 0]
-    y = (u - rows[k, 0]) * rows[k, 1]
-    while y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > rows[k, 0]:
+    middle, inverse = pair_at(rows, k, 0)
+    y = (u - middle) * inverse
+    while y > 1.0 and k + 1 < rows.shape[0] and rows[k + 1, 0] > middle:
         k += 1
-        y = (u - rows[k, 0]) * rows[k, 1]
-    row = rows[k]
+        middle, inverse = pair_at(rows, k, 0)
+        y = (u - middle) * inverse
     z = y * y
-    even, odd = row[COEFFICIENTS + 1], row[COEFFICIENTS + 2]
-    for j in range(COEFFICIENTS - 1, 2, -2):
-        even, odd = dist.mul_add(even, z, row[j]), dist.mul_add(odd, z, row[j + 1])
+    even, odd = pair_at(rows, k, COEFFICIENTS)
+    for j in range(COEFFICIENTS - 2, 0, -2):
+        first, second = pair_at(rows, k, j)
+        even, odd = dist.mul_add(even, z, first), dist.mul_add(odd, z, second)
     return dist.mul_add(y, odd, even)
 
 
@@ -136,7 +140,7 @@ def quantile(p, upper, info, lower_tail, upper_tail):
     side = 1
     if right.panels == 0.0:
         side = 2
-    elif left.panels > 0.0 and (rows[int(right.first_panel), 2] > target) == from_left:
+    elif left.panels > 0.0 and (rows[int(right.first_panel), START] > target) == from_left:
         side = 2
     half = right if side == 1 else left
     sign = 1.0 if from_left == (side == 1) else -1.0  # the logarithm rises with u
@@ -145,20 +149,20 @@ def quantile(p, upper, info, lower_tail, upper_tail):
     lo, hi = 0, count  # the last panel whose start does not lie beyond
     while hi - lo > 1:
         middle = (lo + hi) // 2
-        if sign * rows[first + middle, 2] <= target:
+        if sign * rows[first + middle, START] <= target:
             lo = middle
         else:
             hi = middle
     row = rows[first + lo]
     least, most = -1.0, 1.0 if lo + 1 < count else 1e3
-    low = sign * row[2]
+    low = sign * row[START]
     y = 0.0
     if lo + 1 < count:
-        high = sign * rows[first + lo + 1, 2]
+        high = sign * rows[first + lo + 1, START]
         y = min(max(2.0 * (target - low) / (high - low) - 1.0, -1.0), 1.0) if high > low else 0.0
     for _ in range(40):
-        f, d = row[row.size - 1], 0.0
-        for j in range(row.size - 2, 2, -1):
+        f, d = row[START - 1], 0.0
+        for j in range(START - 2, 1, -1):
             d = d * y + f
             f = f * y + row[j]
         f, d = sign * f - target, sign * d
