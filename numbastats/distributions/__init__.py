@@ -17,10 +17,10 @@ class                                                parameters
 `Beta`                                               a, b, loc, scale
 ==================================================== =======================================================================
 
-All have the protocol of `Distribution`: ``pdf logpdf cdf logcdf sf logsf ppf isf`` of x, which broadcasts against the parameters,
-``rvs(size, rng=)``, ``mean() var() std() median() support()``, ``interval(confidence)``, ``expect(func)``,
-``expected_shortfall(p)``, ``score(x)``, the named tuple `params`, and ``to_scipy()``. They are immutable, can be compared and
-hashed, and print as code.
+All have the protocol of `Distribution`: ``pdf logpdf cdf logcdf sf logsf ppf isf`` of x, which broadcasts against the
+parameters, ``rvs(size, rng=)``, ``mean() var() std() skewness() kurtosis() entropy() median() support()``,
+``interval(confidence)``, ``expect(func)``, ``expected_shortfall(p)``, ``score(x)``, the named tuple `params`, and
+``to_scipy()``. They are immutable, can be compared and hashed, and print as code.
 
 >>> from numbastats.distributions import NIG, Normal, StudentT
 >>> losses = StudentT(df=4.0, loc=[0.0, 0.1], scale=0.01)  # two distributions

@@ -30,7 +30,7 @@ _MEMORY = 1 << 26  # bytes of tables that a family keeps: 240 of 270 KiB, fewer 
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
 
 _COMMON = """Call it with its parameters for a `FrozenDistribution`; its methods `pdf logpdf cdf sf ppf isf` take data first,
-then the parameters, which broadcast; `rvs mean var std median` the parameters; out of the domain they give NaN.
+then the parameters, which broadcast; `rvs mean var std skewness kurtosis median` the parameters; out of the domain they give NaN.
 
 Raises
 ------
@@ -51,7 +51,7 @@ def times_exp(body, exponent, lift):
 class Family:
     """A family of distributions: functions of data and parameters, and ``distribution(*params)`` for fixed ones.
 
-    A subclass states `name`, `names` and `defaults` of its parameters, and defines four methods. The first takes parameters that
+    A subclass states `name`, `names` and `defaults` of its parameters, and defines five methods. The first takes parameters that
     broadcast, the others one set in the general form that `_general` gives.
 
     ``_density_values(kind, x, params, options)``
@@ -62,6 +62,8 @@ class Family:
         Density of `panels.Masses` and its options for parameters in the domain; ValueError where there is none.
     ``_moments(*general)``
         Mean and variance for parameters in the domain.
+    ``_shape(*general)``
+        Skewness and excess kurtosis.
 
     In the docstring of a subclass ``{common}`` stands for what all families have in common.
     """
@@ -72,6 +74,8 @@ class Family:
     base = "uniform"  # default of the tables with fixed parameters
 
     _density_values: Callable[..., Any]
+    _moments: Callable[..., Any]
+    _shape: Callable[..., Any]
 
     def __init_subclass__(cls):
         cls.__doc__ = cls.__doc__ and inspect.cleandoc(cls.__doc__).replace("{common}", _COMMON)
@@ -455,13 +459,14 @@ class Family:
 
     # -- moments ------------------------------------------------------------------------------------------------
 
-    def _moment(self, which, params, named):
+    def _moment(self, hook, which, params, named):
+        """One of the pair that `_moments` or `_shape` gives, for all sets of parameters."""
         sets, index = _sets(self._bind(params, named))
         found = np.empty(len(sets))
         for i, values in enumerate(sets):
             general = self._general(*values)
             try:
-                found[i] = math.nan if self._problem(*general) else self._moments(*general)[which]
+                found[i] = math.nan if self._problem(*general) else hook(*general)[which]
             except ValueError as error:
                 raise named_error(self, values, error) from None
         return found[index][()]
@@ -484,7 +489,7 @@ class Family:
         ValueError
             Where sqrt(alpha^2 - beta^2) delta is below 1e-70, or alpha^2 overflows, for distributions with a delta.
         """
-        return self._moment(0, params, named)
+        return self._moment(self._moments, 0, params, named)
 
     def var(self, *params: ArrayLike, **named: ArrayLike):
         """Variance, with a relative error of 1e-14.
@@ -504,7 +509,7 @@ class Family:
         ValueError
             As `mean`.
         """
-        return self._moment(1, params, named)
+        return self._moment(self._moments, 1, params, named)
 
     def std(self, *params: ArrayLike, **named: ArrayLike):
         """Standard deviation: the root of `var`.
@@ -519,6 +524,46 @@ class Family:
         float64 array or scalar
         """
         return np.sqrt(self.var(*params, **named))
+
+    def skewness(self, *params: ArrayLike, **named: ArrayLike):
+        """Skewness: the third central moment over the third power of the standard deviation; relative error 1e-12.
+
+        Parameters
+        ----------
+        *params, **named : array_like
+            See the family.
+
+        Returns
+        -------
+        float64 array or scalar
+            NaN out of the domain, and for Student's t with nu <= 3.
+
+        Raises
+        ------
+        ValueError
+            As `mean`.
+        """
+        return self._moment(self._shape, 0, params, named)
+
+    def kurtosis(self, *params: ArrayLike, **named: ArrayLike):
+        """Excess kurtosis, 0 for the normal distribution, as in SciPy; relative error 1e-12.
+
+        Parameters
+        ----------
+        *params, **named : array_like
+            See the family.
+
+        Returns
+        -------
+        float64 array or scalar
+            NaN out of the domain; for Student's t infinite where 2 < nu <= 4 and NaN where nu <= 2.
+
+        Raises
+        ------
+        ValueError
+            As `mean`.
+        """
+        return self._moment(self._shape, 1, params, named)
 
     def median(self, *params: ArrayLike, **named: Any):
         """The quantile at 1/2.
@@ -585,6 +630,14 @@ class FrozenDistribution(Recycler):
     def std(self):
         """Standard deviation."""
         return self.family.std(*self.params)
+
+    def skewness(self):
+        """Skewness; see `Family.skewness`."""
+        return self.family.skewness(*self.params)
+
+    def kurtosis(self):
+        """Excess kurtosis; see `Family.kurtosis`."""
+        return self.family.kurtosis(*self.params)
 
     def median(self):
         """The quantile at 1/2."""

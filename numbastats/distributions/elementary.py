@@ -12,9 +12,13 @@ import numbastats.random as random
 from numbastats.distributions.protocol import Distribution, inverse
 from numbastats.quantile import ndtri
 
-__all__ = ["Beta", "ChiSquared", "Gamma", "InverseGaussian", "Lognormal", "Normal", "TruncatedNormal", "Weibull"]
+__all__ = [
+    *("Beta", "ChiSquared", "Gamma", "InverseGaussian", "Lognormal", "Normal", "TruncatedNormal", "Weibull"),
+    *("stirling", "stirling_fall"),
+]
 
 _LOG_2PI = math.log(2.0 * math.pi)
+_NORMAL_ENTROPY = 0.5 * (_LOG_2PI + 1.0)
 _ROOT_HALF = math.sqrt(0.5)
 _LEGENDRE = np.polynomial.legendre.leggauss(20)
 _LAGUERRE = np.polynomial.laguerre.laggauss(40)
@@ -35,11 +39,18 @@ def _deviance(x, m):
     return np.where(np.abs(r) < 0.2, v * (r - 2.0 * q * series), r - np.where(r > -0.5, np.log1p(r), np.log(x / m)))
 
 
-def _stirling(a):
+def stirling(a):
     """log Gamma(a) - ((a - 1/2) log a - a + log(2 pi)/2), to 1e-16 from 10 on."""
     i = 1.0 / np.maximum(a, 10.0)
     j = i * i
     return i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j * (1 / 1188 - j * 691 / 360360)))))
+
+
+def stirling_fall(a):
+    """log a - 1/(2 a) - psi(a), minus the derivative of `stirling`, to 1e-16 from 10 on."""
+    i = 1.0 / np.maximum(a, 10.0)
+    j = i * i
+    return j * (1 / 12 - j * (1 / 120 - j * (1 / 252 - j * (1 / 240 - j * (1 / 132 - j * (691 / 32760 - j / 12))))))
 
 
 def _polished(x, log_tail, logpdf, target, upper):
@@ -106,6 +117,12 @@ class Normal(Distribution):
 
     def _mean_var(self):
         return 0.0, 1.0
+
+    def _shape(self):
+        return 0.0, 0.0
+
+    def _entropy(self):
+        return _NORMAL_ENTROPY
 
     def _score(self, z):
         return (-z,)
@@ -177,6 +194,13 @@ class Lognormal(Distribution):
         q = np.square(self.sigma)
         return np.exp(0.5 * q), np.exp(q) * np.expm1(q)
 
+    def _shape(self):
+        t = np.expm1(np.square(self.sigma))
+        return np.sqrt(t) * (3.0 + t), t * (16.0 + t * (15.0 + t * (6.0 + t)))
+
+    def _entropy(self):
+        return _NORMAL_ENTROPY + np.log(self.sigma)
+
     def _score(self, z):
         y = np.log(z) / self.sigma
         return -(1.0 + y / self.sigma) / z, (y * y - 1.0) / self.sigma
@@ -233,7 +257,7 @@ class Gamma(Distribution):
         small = xlogy(a - 1.0, z) - z - gammaln(a)
         if np.max(self.shape, initial=0.0) < 10.0:
             return small
-        large = 0.5 * (np.log(a) - _LOG_2PI) - _stirling(a) - np.log(z) - a * _deviance(z, a)
+        large = 0.5 * (np.log(a) - _LOG_2PI) - stirling(a) - np.log(z) - a * _deviance(z, a)
         return np.where(a < 10.0, small, np.where(z == 0.0, -math.inf, large))
 
     def _cdf(self, z):
@@ -261,6 +285,16 @@ class Gamma(Distribution):
 
     def _mean_var(self):
         return self.shape, self.shape
+
+    def _shape(self):
+        return 2.0 / np.sqrt(self.shape), np.divide(6.0, self.shape)
+
+    def _entropy(self):
+        from scipy.special import gammaln, psi
+
+        a = np.asarray(self.shape)
+        large = _NORMAL_ENTROPY + 0.5 * (np.log(a) - 1.0 / a) + stirling(a) + (a - 1.0) * stirling_fall(a)
+        return np.where(a < 10.0, a + gammaln(a) + (1.0 - a) * psi(a), large)
 
     def _score(self, z):
         from scipy.special import psi
@@ -315,6 +349,12 @@ class ChiSquared(Distribution):
 
     def _mean_var(self):
         return self.df, np.multiply(2.0, self.df)
+
+    def _shape(self):
+        return self._gamma()._shape()
+
+    def _entropy(self):
+        return self._gamma()._entropy() + math.log(2.0)
 
     def _score(self, z):
         from scipy.special import psi
@@ -393,6 +433,13 @@ class Weibull(Distribution):
         # next to shape = inf both terms are 1: their logarithms differ by pi^2/(6 shape^2) - ...
         return first, first**2 * np.expm1(_gamma_ratio(i))
 
+    def _shape(self):
+        return _weibull_shape(np.maximum(np.divide(1.0, self.shape), 1e-60))
+
+    def _entropy(self):
+        i = np.divide(1.0, self.shape)
+        return np.euler_gamma * (1.0 - i) + np.log(i) + 1.0
+
     def _score(self, z):
         k, power = self.shape, z**self.shape
         log_z = np.log(z)
@@ -405,6 +452,41 @@ def _gamma_ratio(i):
 
     small = sum(zeta(n) * (-i) ** n * (2.0**n - 2.0) / n for n in range(2, 26))
     return np.where(i < 0.1, small, gammaln(1.0 + 2.0 * i) - 2.0 * gammaln(1.0 + i))
+
+
+def _weibull_shape(i):
+    """Skewness and excess kurtosis from A, C, D, which are functions of L(n) = log Gamma(1 + n i).
+
+    A = L(2) - 2 L(1), C = L(3) - 3 L(2) + 3 L(1) and D = L(4) - 4 L(3) + 6 L(2) - 4 L(1): log E z^3/(E z)^3 is 3 A + C and
+    log E z^4/(E z)^4 is 6 A + 4 C + D. Moments are polynomials in e^A - 1, e^C - 1, e^D - 1, less the low powers, which cancel,
+    or for A > 1/2 sums of exponentials. For small i the differences go by log Gamma(1 + t) = -log(1 + t) + (1 - gamma) t +
+    sum (zeta(n) - 1) (-t)^n/n, which converges to t = 2.
+    """
+    from scipy.special import gammaln, zetac
+
+    i = np.asarray(i)
+    t = np.minimum(i, 0.3)
+    third = -np.log1p(t**3 * (2.0 + 3.0 * t) / (1.0 + 2.0 * t) ** 3)
+    fourth = -np.log1p(-(t**4) * (6.0 + t * (48.0 + t * (140.0 + t * (176.0 + t * 81.0)))) / ((1.0 + t) * (1.0 + 3.0 * t)) ** 4)
+    for n in range(3, 90):
+        term = zetac(n) / n * (-t) ** n
+        third = third + term * (3.0**n - 3.0 * 2.0**n + 3.0)
+        fourth = fourth + term * (4.0**n - 4.0 * 3.0**n + 6.0 * 2.0**n - 4.0)
+    one, two, three, four = (gammaln(1.0 + n * i) for n in (1, 2, 3, 4))
+    a = _gamma_ratio(i)
+    c = np.where(i < 0.3, third, three - 3.0 * (two - one))
+    d = np.where(i < 0.3, fourth, four - 4.0 * (three + one) + 6.0 * two)
+    far = a > 0.5
+    x, y, z = (np.expm1(np.where(far, 0.5, v)) for v in (a, c, d))
+    cube = (1.0 + x) ** 3
+    skewness = (x * x * (3.0 + x) + y * cube) / x**1.5
+    rest = z + (1.0 + z) * y * y * (6.0 + y * (4.0 + y)) + 4.0 * y * z
+    inner = cube * (cube * rest + 4.0 * y * x * (3.0 + x * (3.0 + x)))
+    kurtosis = x * (16.0 + x * (15.0 + x * (6.0 + x))) + inner / (x * x)
+    b, e, spread = 3.0 * a + c, 6.0 * a + 4.0 * c + d, -np.expm1(-a)
+    far_skewness = np.exp(b - 1.5 * a) * (1.0 - 3.0 * np.exp(a - b) + 2.0 * np.exp(-b)) / spread**1.5
+    far_kurtosis = np.exp(e - 2.0 * a) * (1.0 - 4.0 * np.exp(b - e) + 6.0 * np.exp(a - e) - 3.0 * np.exp(-e)) / spread**2 - 3.0
+    return np.where(far, far_skewness, skewness), np.where(far, far_kurtosis, kurtosis)
 
 
 class Beta(Distribution):
@@ -455,7 +537,7 @@ class Beta(Distribution):
             return small
         n = a + b
         rest = 1.0 - z
-        large = 0.5 * (np.log(a) + np.log(b / n) - _LOG_2PI) + _stirling(n) - _stirling(a) - _stirling(b)
+        large = 0.5 * (np.log(a) + np.log(b / n) - _LOG_2PI) + stirling(n) - stirling(a) - stirling(b)
         large = large - a * _deviance(z, a / n) - b * _deviance(rest, b / n) - np.log(z) - np.log(rest)
         large = np.where((z == 0.0) | (z == 1.0), -math.inf, large)
         return np.where(np.minimum(a, b) < 10.0, small, large)
@@ -499,6 +581,28 @@ class Beta(Distribution):
         n = np.add(self.a, self.b)
         mean = self.a / n
         return mean, mean * (self.b / n) / (n + 1.0)
+
+    def _shape(self):
+        n = np.add(self.a, self.b)
+        p, q, slant = self.a / n, self.b / n, np.subtract(self.b, self.a) / n
+        kurtosis = 6.0 * (slant * slant * ((n + 1.0) / (n + 2.0)) - p * q) / (p * q) / (n + 3.0)
+        return 2.0 * slant / np.sqrt(p) / np.sqrt(q) * (np.sqrt(n + 1.0) / (n + 2.0)), kurtosis
+
+    def _entropy(self):
+        from scipy.special import betaln, gammaln, psi
+
+        a, b = np.minimum(self.a, self.b), np.maximum(self.a, self.b)
+        n = a + b
+        small = betaln(a, b) - (a - 1.0) * psi(a) - (b - 1.0) * psi(b) + (n - 2.0) * psi(n)
+        # from b = 10 on by Stirling's series, and from a = 10 on both; what cancels is taken out
+        grown, fall_b, fall_n = np.log1p(a / b), stirling_fall(b), stirling_fall(n)
+        lost = gammaln(a) - a * np.log(n) - (b - 0.5) * grown + a + stirling(b) - stirling(n)
+        slopes = (a - 1.0) * (np.log(n) - 0.5 / n - fall_n - psi(a))
+        mixed = lost + slopes + (b - 1.0) * (grown + 0.5 * (a / b) / n + fall_b - fall_n)
+        large = _NORMAL_ENTROPY + 0.5 * (np.log(a / n) + np.log(b / n) - np.log(n)) - 0.5 / a - 0.5 / b + 1.0 / n
+        large = large + stirling(a) + stirling(b) - stirling(n)
+        large = large + (a - 1.0) * stirling_fall(a) + (b - 1.0) * fall_b - (n - 2.0) * fall_n
+        return np.where(b < 10.0, small, np.where(a < 10.0, mixed, large))
 
     def _score(self, z):
         from scipy.special import psi
@@ -625,6 +729,12 @@ class InverseGaussian(Distribution):
     def _mean_var(self):
         return self._mu, self._mu**3
 
+    def _shape(self):
+        return 3.0 * np.sqrt(self._mu), 15.0 * self._mu
+
+    def _entropy(self):
+        return _NORMAL_ENTROPY + 1.5 * _mean_log(self._mu)
+
     def _scores(self, x):
         y, m, k = x - self.loc, self.params.mean, self.shape
         r = (y - m) / m
@@ -633,6 +743,23 @@ class InverseGaussian(Distribution):
             0.5 / k - 0.5 * r * r / y,
             1.5 / y + 0.5 * k * (np.divide(1.0, m) ** 2 - np.divide(1.0, y) ** 2),
         )
+
+
+def _mean_log(mu):
+    """E log z = log mu - e^t E_1(t), t = 2/mu, of the inverse Gaussian distribution of mean mu and shape 1."""
+    from scipy.special import exp1
+
+    t = np.divide(2.0, mu)
+    # mu large: E_1(t) = -gamma - log t + entire, and log mu + log t = log 2
+    s = np.minimum(t, 1.0)
+    entire = sum(-((-s) ** k) / (k * math.factorial(k)) for k in range(1, 20))
+    near = math.log(2.0) + np.euler_gamma + np.expm1(s) * (np.euler_gamma + np.log(s)) - np.exp(s) * entire
+    fraction = np.maximum(t, 50.0) + 61.0
+    for k in range(30, 0, -1):  # of e^t E_1(t): 1/(t + 1 - 1/(t + 3 - 4/(t + 5 - ...)))
+        fraction = np.maximum(t, 50.0) + (2.0 * k - 1.0) - k * k / fraction
+    m = np.minimum(t, 50.0)
+    share = np.where(t < 50.0, np.exp(m) * exp1(m), 1.0 / fraction)
+    return np.where(t < 1.0, near, np.log(mu) - share)
 
 
 def _falls(a, gap):
@@ -757,6 +884,28 @@ class TruncatedNormal(Distribution):
         a, b = self._ends
         return _truncated_moments(a, b)
 
+    def _shape(self):
+        a, b = self._ends
+        _, mirrored, whole, moment = _truncated_integrals(a, b)
+        mean = moment(lambda s: s) / whole
+        var, third, fourth = (moment(lambda s, n=n: (s - mean) ** n) / whole for n in (2, 3, 4))
+        skewness, kurtosis = third / var**1.5, fourth / var**2 - 3.0
+        skewness = np.where(mirrored, -skewness, skewness)
+        # cumulants by the densities at the ends, which are small where both are far from 0
+        wide = np.minimum(-np.asarray(a), b) > 2.0
+        at_a, at_b = (np.exp(-0.5 * np.square(end)) / whole for end in (a, b))
+        e1, e2, e3, e4 = (_edge(b, n) * at_b - _edge(a, n) * at_a for n in range(4))
+        v = 1.0 - e2 - e1 * e1
+        third = e1 - e3 - 3.0 * e1 * e2 - 2.0 * e1**3
+        fourth = 3.0 * e2 * (1.0 - e2) - e4 + 4.0 * e1 * (e1 - e3) - 6.0 * e1 * e1 * (2.0 * e2 + e1 * e1)
+        skewness, kurtosis = np.where(wide, third / v**1.5, skewness), np.where(wide, fourth / (v * v), kurtosis)
+        return np.where(np.add(a, b) == 0.0, 0.0, skewness), kurtosis
+
+    def _entropy(self):
+        a, b = self._ends
+        base, _, whole, moment = _truncated_integrals(a, b)
+        return np.log(whole) + moment(lambda s: s * (base + 0.5 * s)) / whole
+
     def _scores(self, x):
         a, b = self._ends
         s, z, whole = self.scale, (x - self.loc) / self.scale, _log_mass(a, b)
@@ -792,12 +941,20 @@ def _log_mass(low, high):
     return np.where(across, np.log(0.5 * (erf(_ROOT_HALF * high) - erf(_ROOT_HALF * low))), one_sided)
 
 
-def _truncated_moments(a, b):
-    """Mean and variance of a standard normal variable between a and b, from its distance to the end nearer to 0."""
+def _edge(end, n):
+    """A power of an end; 0 for an infinite one, where the density vanishes."""
+    return np.where(np.isinf(end), 0.0, end) ** n if n else np.ones(np.shape(end))
+
+
+def _truncated_integrals(a, b):
+    """Integrals of functions of the distance s to the place of the largest density, times exp(-s (base + s/2)).
+
+    Returns that place, whether the interval was mirrored to lie above 0 (or more of it), the integral of 1 and the integrator.
+    """
     a, b = np.broadcast_arrays(a, b)
     mirrored = a + b < 0.0
     a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
-    base = np.clip(0.0, a, b)  # the place of the largest density
+    base = np.clip(0.0, a, b)
     first = np.maximum(a - base, -9.5)
     last = np.minimum(b - base, np.minimum(9.5, 45.0 / np.maximum(base, 1e-3)))
 
@@ -809,10 +966,15 @@ def _truncated_moments(a, b):
             for k in range(8)
         )
 
-    whole = moment(lambda s: 1.0)
+    return base, mirrored, moment(lambda s: 1.0), moment
+
+
+def _truncated_moments(a, b):
+    """Mean and variance of a standard normal variable between a and b, from its distance to the end nearer to 0."""
+    base, mirrored, whole, moment = _truncated_integrals(a, b)
     mean = moment(lambda s: s) / whole
     var = moment(lambda s: np.square(s - mean)) / whole
-    mean = base + mean
+    mean = np.where(np.add(a, b) == 0.0, 0.0, base + mean)
     return np.where(mirrored, -mean, mean), var
 
 

@@ -517,11 +517,14 @@ def fit(
     mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
 
     The likelihood of Student's t has poles where df < 1/(n - 1); the fit stays at df >= 0.05. Without heavy tails its maximum
-    is at df = infinity. That of a variance gamma distribution has poles where lam < 1/2; the fit stays at lam >= 0.51. Where
-    lam < 1.5 its density has a cusp (or no second derivative) at mu, and the likelihood one at every value: the best mu of the
-    values nearby is searched, and there are no standard errors. A generalised hyperbolic distribution often fits best at a
-    boundary (delta = 0: variance gamma; alpha = abs(beta): a skew t distribution), which is status 3; some hundreds of values
-    hardly determine its five parameters, as the standard errors say.
+    is at df = infinity. That of a variance gamma distribution has none: with mu at one of the values, the density of that value
+    grows like 1/(2 lam - 1) as lam falls to 1/2, and is infinite below. The fit stays at lam >= 0.51. Status 0 is a local
+    maximum inside, status 3 the end at 0.51; there may be likelier points next to 0.51 with another mu, by some units of
+    log-likelihood, most of which the one value at mu contributes. Where lam < 1.5 the density has a cusp (or no second
+    derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched, and there are no
+    standard errors. A generalised hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma; alpha =
+    abs(beta): a skew t distribution), which is status 3; some hundreds of values hardly determine its five parameters, as the
+    standard errors say.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise
 from numbastats._core.kinds import device_kind, to_host
 from numbastats.distributions import kernels
+from numbastats.distributions.elementary import stirling, stirling_fall
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.protocol import Distribution, inverse
 from numbastats.distributions.student import student_t
@@ -119,6 +120,22 @@ class StudentT(Distribution):
     def _mean_var(self):
         df = np.asarray(self.df)
         return np.where(df > 1.0, 0.0, math.nan), np.where(df > 2.0, df / (df - 2.0), np.where(df > 1.0, math.inf, math.nan))
+
+    def _shape(self):
+        df = np.asarray(self.df)
+        light = np.where(df < _NORMAL_DF, 6.0 / (df - 4.0), 0.0)
+        kurtosis = np.where(df > 4.0, light, np.where(df > 2.0, math.inf, math.nan))
+        return np.where(df > 3.0, 0.0, math.nan), kurtosis
+
+    def _entropy(self):
+        from scipy.special import betaln, psi
+
+        df = np.asarray(self.df)
+        h = 0.5 * df
+        small = (h + 0.5) * (psi(h + 0.5) - psi(h)) + 0.5 * np.log(df) + betaln(h, 0.5)
+        large = 0.5 * (math.log(2.0 * math.pi) + 1.0) + 0.5 * np.log1p(0.5 / h) + 0.25 / h + stirling(h) - stirling(h + 0.5)
+        large = large + (h + 0.5) * (stirling_fall(h) - stirling_fall(h + 0.5))
+        return np.where(h < 10.0, small, large)
 
     def _score(self, z):
         from scipy.special import psi
@@ -273,6 +290,14 @@ class GeneralizedHyperbolic(Distribution):
     def var(self) -> Any:
         """Variance."""
         return self._batch(self._family.var(*self.params))
+
+    def _shape(self):
+        return self._family.skewness(*self.params), self._family.kurtosis(*self.params)
+
+    def _entropy(self):
+        standard = type(self)(*self._of_standard(*self._standard()))
+        wide = standard._with_axis()
+        return -standard.expect(lambda x: wide.logpdf(np.where(x == 0.0, 1e-300, x)))  # there may be a pole at mu = 0
 
     def _draws(self, shape, options):
         return self._family.rvs(*self.params, size=shape, **options)
@@ -542,6 +567,16 @@ class Stable(Distribution):
         alpha = np.asarray(self.alpha)
         normal = 2.0 * np.square(self.scale)
         return self._batch(np.where(alpha == 2.0, normal, np.where(alpha > 1.0, math.inf, math.nan)))
+
+    def _shape(self):
+        none = np.where(np.asarray(self.alpha) == 2.0, 0.0, math.nan)
+        return none, none
+
+    def _entropy(self):
+        def one(alpha, beta):
+            return math.nan if math.isnan(alpha + beta) else stable.Stable(alpha, beta).entropy()
+
+        return np.asarray(np.frompyfunc(one, 2, 1)(self.alpha, self.beta), np.float64)
 
     def _scores(self, x):
         found = stable.score(x, *self.params, param=self.param, device="cpu")

@@ -180,6 +180,10 @@ class GeneralizedHyperbolic(Family):
         """Mean and variance."""
         return moments.of_normal_mixture(*general)
 
+    def _shape(self, lam, alpha, beta, delta, mu):
+        """Skewness and excess kurtosis."""
+        return moments.shape_of_normal_mixture(lam, alpha, beta, delta)
+
     def _in_domain(self, delta):
         """`delta` of arrays, NaN out of its domain."""
         return np.where(delta > 0, delta, math.nan)

@@ -63,6 +63,8 @@ class Distribution:
     _ppf: Callable[..., Any]
     _isf: Callable[..., Any]
     _mean_var: Callable[..., Any]  # of the standard form
+    _shape: Callable[..., Any]  # skewness and excess kurtosis
+    _entropy: Callable[..., Any]  # of the standard form
     _score: Callable[..., Any]  # derivatives of the log density by z and by the shape parameters, a tuple
 
     def _pdf(self, z):
@@ -460,6 +462,89 @@ class Distribution:
         """Standard deviation."""
         return np.sqrt(self.var())
 
+    def skewness(self) -> Any:
+        """Skewness: the third central moment over the third power of the standard deviation.
+
+        Returns
+        -------
+        float64 array or scalar
+            Of `batch_shape`. NaN where there is no third moment.
+
+        Notes
+        -----
+        Closed forms, with errors of 1e-12 of the larger of the value and 0.01. The generalised hyperbolic distributions have sums
+        and series of positive terms, with relative errors of 1e-12; `TruncatedNormal` has a closed form where both ends are more
+        than two standard deviations away, else quadrature with absolute errors of 1e-12.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Gamma
+        >>> Gamma([1.0, 4.0]).skewness()
+        array([2., 1.])
+        """
+        with np.errstate(all="ignore"):
+            return self._batch(self._shape()[0])
+
+    def kurtosis(self) -> Any:
+        """Excess kurtosis, as in SciPy: the fourth central moment over the squared variance, less 3; 0 for `Normal`.
+
+        Returns
+        -------
+        float64 array or scalar
+            Of `batch_shape`. Infinite where there is a variance but no fourth moment, NaN where there is no variance or an
+            infinite one.
+
+        Notes
+        -----
+        Methods and errors are those of `skewness`.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import StudentT
+        >>> StudentT([2.0, 3.0, 10.0]).kurtosis()
+        array([nan, inf,  1.])
+        """
+        with np.errstate(all="ignore"):
+            return self._batch(self._shape()[1])
+
+    def entropy(self) -> Any:
+        """Differential entropy, minus the mean of the log density, in nats.
+
+        Returns
+        -------
+        float64 array or scalar
+            Of `batch_shape`.
+
+        Warns
+        -----
+        ConvergenceWarning
+            As `expect`, for the generalised hyperbolic distributions.
+
+        Notes
+        -----
+        Closed forms, with errors of 1e-13 of the larger of 1 and the entropy at scale 1. By `expect` for the generalised
+        hyperbolic distributions, 1e-11; `TruncatedNormal` and `Stable` by quadratures of their own, 1e-12 (for a stable
+        distribution with alpha = 0.1 3e-11).
+
+        References
+        ----------
+        A. V. Lazo, P. Rathie, "On the entropy of continuous probability distributions", IEEE Trans. Inf. Theory 24 (1978).
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Normal
+        >>> float(Normal(scale=2.0).entropy().round(8))
+        2.11208571
+        """
+        with np.errstate(all="ignore"):
+            return self._batch(self._entropy() + np.log(self.scale))
+
+    def _with_axis(self):
+        """The same distributions, their parameters with a last axis for nodes."""
+        if not self.batch_shape:
+            return self
+        return type(self)(*(v[..., None] if isinstance(v, np.ndarray) else v for v in self._arguments()))
+
     def median(self) -> Any:
         """The quantile at 1/2."""
         return self.ppf(0.5)
@@ -638,10 +723,7 @@ class _Stretched:
 
     def __init__(self, distribution, name, first, width):
         self.first, self.width = np.asarray(first)[..., None], np.asarray(width)[..., None]
-        if distribution.batch_shape:
-            taken = [v[..., None] if isinstance(v, np.ndarray) else v for v in distribution._arguments()]
-            distribution = type(distribution)(*taken)
-        self.quantile = getattr(distribution, name)
+        self.quantile = getattr(distribution._with_axis(), name)
 
     def __call__(self, v):
         u = self.first + self.width * v
@@ -753,8 +835,10 @@ def scipy_family(cls):
     def on_z(name):
         return lambda self, z, *shapes: getattr(standard(shapes), name)(z)
 
-    def moments(self, *shapes):
-        return standard(shapes).mean(), standard(shapes).var(), None, None
+    def stats_of(self, *shapes, moments="mvsk"):
+        d = standard(shapes)
+        skewness, kurtosis = ((d.skewness() if "s" in moments else None), (d.kurtosis() if "k" in moments else None))
+        return d.mean(), d.var(), skewness, kurtosis
 
     def shape_info(self):  # what scipy.stats.fit asks for
         from scipy.stats._distn_infrastructure import _ShapeInfo
@@ -766,7 +850,8 @@ def scipy_family(cls):
     methods |= {
         "_argcheck": allowed,
         "_rvs": lambda self, *shapes, size=None, random_state=None: standard(shapes).ppf(random_state.uniform(size=size)),
-        "_stats": moments,
+        "_stats": stats_of,
+        "_entropy": lambda self, *shapes: standard(shapes).entropy(),
         "_shape_info": shape_info,
         "_get_support": lambda self, *shapes: standard(shapes).support(),
         "__reduce__": lambda self: (scipy_family, (cls,)),

@@ -83,6 +83,10 @@ class StudentT(Family):
         """Mean and variance; NaN where they do not exist."""
         return moments.of_student(nu)
 
+    def _shape(self, nu):
+        """Skewness and excess kurtosis."""
+        return moments.shape_of_student(nu)
+
     def _density_values(self, kind, x, params, options):
         """Density or its logarithm at x."""
         return elementwise(lambda d: kernels.STUDENT[kind], ("x", "nu"), (x, *params), cost=3.0, **options)

@@ -189,7 +189,7 @@ class _LevyStable:
 
     def entropy(self, *args, **kwds):
         """Differential entropy, to 1e-12, 3e-11 at alpha = 0.1."""
-        return self._of_frozen(_entropy, args, kwds)
+        return self._of_frozen(stable.Stable.entropy, args, kwds)
 
     def expect(self, func=None, *args, **kwds):
         """Integral of ``func(x) pdf(x)`` from `lb` to `ub` by `scipy.integrate.quad`, which takes the other keywords.
@@ -209,12 +209,7 @@ class _LevyStable:
         """Mean, variance, skewness and excess kurtosis, as asked for; the last two are 0 for alpha = 2, else NaN."""
         if self._fixed is not None and args:  # of a frozen distribution `moments` comes first, as in SciPy
             moments, *args = args
-        found = {
-            "m": stable.Stable.mean,
-            "v": stable.Stable.var,
-            "s": lambda dist: 0.0 if dist.alpha == 2.0 else math.nan,
-            "k": lambda dist: 0.0 if dist.alpha == 2.0 else math.nan,
-        }
+        found = {"m": stable.Stable.mean, "v": stable.Stable.var, "s": stable.Stable.skewness, "k": stable.Stable.kurtosis}
         result = tuple(self._of_frozen(found[choice("moments", m, tuple(found))], args, kwds) for m in moments)
         return result if len(result) > 1 else result[0]
 
@@ -242,19 +237,6 @@ def _moment(dist, order):
     if order % 2 == 0:
         return math.inf
     return math.copysign(math.inf, dist.beta) if abs(dist.beta) == 1.0 else math.nan
-
-
-def _entropy(dist):
-    """Equal steps in the logarithm of the distance to where the density has its cusp, or to the middle."""
-    a = dist.alpha
-    param = "S1" if a < 0.9 else "S0"
-    log_x = np.arange(-40.0 / min(a, 1.0), 45.0 / a + 40.0, 0.02)
-    total = 0.0
-    for x in (np.exp(log_x), -np.exp(log_x)):
-        logs = stable.logpdf(x, a, dist.beta, param=param)
-        use = logs > -700.0
-        total -= 0.02 * float(np.sum(np.exp(logs[use] + log_x[use]) * logs[use]))
-    return total + math.log(dist.scale)
 
 
 def expectation(dist, func, lb, ub, conditional, options):

@@ -483,6 +483,10 @@ def test_inference_data(from_dict, monkeypatch, tmp_path):
         model.to_inference_data(X)
 
 
+def _elpd(loo):
+    return float(loo.elpd if hasattr(loo, "elpd") else loo.elpd_loo)  # ArviZ 1, and before
+
+
 def test_inference_data_in_arviz():
     """ArviZ's own leave-one-out and plots take it, offsets included."""
     with warnings.catch_warnings():
@@ -496,8 +500,25 @@ def test_inference_data_in_arviz():
     az.plot_forest(data, var_names=["beta"])
     assert list(data.posterior["feature"].values) == ["x0", "x1", "x2"] and "log_slab" in data.posterior
     ours = model.loo(X, y, offset)
-    elpd = loo["elpd"] if "elpd" in loo else loo["elpd_loo"]
-    assert float(elpd) == pytest.approx(ours["elpd"], abs=0.05)
+    assert _elpd(loo) == pytest.approx(ours["elpd"], abs=0.05)
+
+
+def test_classifier_in_arviz():
+    """What a user calls next: summary, leave-one-out, comparison and a forest plot, with the names of the columns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        az = pytest.importorskip("arviz", exc_type=ImportError)
+        pytest.importorskip("matplotlib").use("Agg")
+        X, y = classes()
+        model = classifier(draws=400).fit(X, y)
+        data = model.to_inference_data(X, y)
+        table = az.summary(data, var_names=["beta", "intercept"])
+        assert list(table.index) == ["beta[x0]", "beta[x1]", "beta[x2]", "intercept"]
+        np.testing.assert_allclose(table["mean"].astype(float)[:3], model.coef_.ravel(), rtol=0.02, atol=0.006)  # as printed
+        assert len(az.compare({"one": data, "two": data})) == 2
+        az.plot_forest(data, var_names=["beta"])
+        loo = az.loo(data)
+    assert _elpd(loo) == pytest.approx(model.loo(X, y)["elpd"], abs=0.05)
 
 
 def test_inference_data_without_arviz(monkeypatch):

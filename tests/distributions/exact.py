@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 from mpmath import mp
 
-__all__ = ["cdf", "log_density", "sf"]
+__all__ = ["bessels", "cdf", "entropy", "log_density", "raw_moments", "sf", "shape"]
 
 
 def _params(d):
@@ -104,3 +104,97 @@ def _tails(d, x):
         tail = mp.betainc(n / 2, mpmath.mpf(0.5), 0, n / (n + z * z), regularized=True) / 2
         return (tail, 1 - tail) if z < 0 else (1 - tail, tail)
     raise NotImplementedError(kind)
+
+
+def bessels(v, z, count):
+    """e^z K_(v+n)(z), n < count: equal steps of the integral of exp(-z (cosh t - 1)) cosh((v + n) t) over t > 0."""
+    step = min(mpmath.mpf("0.03"), mpmath.mpf("0.2") / mp.sqrt(mp.hypot(v, z) + 1))
+    terms = total = [mpmath.mpf(0.5)] * count
+    k = 0
+    while not all(term < value * mpmath.mpf(10) ** -mp.dps for term, value in zip(terms, total, strict=True)):
+        k += 1
+        grow, power = mp.exp(k * step), mp.exp(v * k * step)
+        base = mp.exp(-z * (grow + 1 / grow - 2) / 2)
+        terms = [base * (power * grow**n + 1 / (power * grow**n)) / 2 for n in range(count)]
+        total = [a + b for a, b in zip(total, terms, strict=True)]
+    return [value * step for value in total]
+
+
+def raw_moments(d):
+    """The first four moments of X - loc, in units of scale for those that have one, from gamma and Bessel functions."""
+    p = _params(d)
+    kind, n = type(d).__name__, (1, 2, 3, 4)
+    if kind == "Lognormal":
+        return [mp.exp(k * k * p["sigma"] ** 2 / 2) for k in n]
+    if kind in ("Gamma", "ChiSquared"):
+        a = p["shape"] if kind == "Gamma" else p["df"] / 2
+        return [mp.rf(a, k) for k in n]
+    if kind == "Weibull":
+        return [mp.gamma(1 + k / p["shape"]) for k in n]
+    if kind == "Beta":
+        return [mp.rf(p["a"], k) / mp.rf(p["a"] + p["b"], k) for k in n]
+    if kind == "InverseGaussian":
+        k = bessels(mpmath.mpf(0.5), p["shape"] / p["mean"], 4)
+        return [p["mean"] ** (i + 1) * k[i] / k[0] for i in range(4)]
+    if kind == "TruncatedNormal":
+        low, high = ((p[end] - p["loc"]) / p["scale"] for end in ("lower", "upper"))
+        whole = _normal_mass(low, high)
+        found = [mpmath.mpf(0), mpmath.mpf(1)]  # of orders -1 and 0
+
+        def edge(z, k):
+            return z ** (k - 1) * mp.exp(-z * z / 2) / mp.sqrt(2 * mp.pi) if abs(z) < mpmath.inf else mpmath.mpf(0)
+
+        for k in n:
+            found.append((k - 1) * found[-2] - (edge(high, k) - edge(low, k)) / whole)
+        return found[2:]
+    lam = {"Hyperbolic": mpmath.mpf(1), "NIG": mpmath.mpf(-0.5)}.get(kind) or p["lam"]
+    b, delta, gamma = p["beta"], p.get("delta", mpmath.mpf(0)), mp.sqrt((p["alpha"] - p["beta"]) * (p["alpha"] + p["beta"]))
+    if delta == 0:
+        w = [(2 / gamma**2) ** k * mp.rf(lam, k) for k in n]
+    else:
+        k = bessels(lam, delta * gamma, 5)
+        w = [(delta / gamma) ** i * k[i] / k[0] for i in n]
+    return [b * w[0], w[0] + b**2 * w[1], 3 * b * w[1] + b**3 * w[2], 3 * w[1] + 6 * b**2 * w[2] + b**4 * w[3]]
+
+
+def shape(d):
+    """Skewness and excess kurtosis; central moments from raw ones, in the digits that the caller has set."""
+    m1, m2, m3, m4 = raw_moments(d)
+    var = m2 - m1**2
+    skewness = (m3 - 3 * m1 * m2 + 2 * m1**3) / var ** mpmath.mpf(1.5)
+    return skewness, (m4 - 4 * m1 * m3 + 6 * m1**2 * m2 - 3 * m1**4) / var**2 - 3
+
+
+def entropy(d):
+    """Differential entropy from the textbooks' formulas, or by equal steps in the logarithm of the distance from mu."""
+    p = _params(d)
+    kind, scale = type(d).__name__, p.get("scale", mpmath.mpf(1))
+    normal = mp.log(2 * mp.pi * mp.e) / 2
+    if kind in ("Normal", "Lognormal"):
+        return normal + mp.log(scale * p.get("sigma", 1))
+    if kind in ("Gamma", "ChiSquared"):
+        a, unit = (p["shape"], scale) if kind == "Gamma" else (p["df"] / 2, 2 * scale)
+        return a + mp.loggamma(a) + (1 - a) * mp.psi(0, a) + mp.log(unit)
+    if kind == "Weibull":
+        return mp.euler * (1 - 1 / p["shape"]) + mp.log(scale / p["shape"]) + 1
+    if kind == "Beta":
+        a, b = p["a"], p["b"]
+        norm = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+        return norm - (a - 1) * mp.psi(0, a) - (b - 1) * mp.psi(0, b) + (a + b - 2) * mp.psi(0, a + b) + mp.log(scale)
+    if kind == "InverseGaussian":
+        m, t = p["mean"], 2 * p["shape"] / p["mean"]
+        return normal - mp.log(p["shape"]) / 2 + mpmath.mpf(1.5) * (mp.log(m) - mp.exp(t) * mp.e1(t))
+    if kind == "StudentT":
+        n = p["df"]
+        norm = mp.log(n) / 2 + mp.loggamma(n / 2) + mp.loggamma(mpmath.mpf(0.5)) - mp.loggamma((n + 1) / 2)
+        return (n + 1) / 2 * (mp.psi(0, (n + 1) / 2) - mp.psi(0, n / 2)) + norm + mp.log(scale)
+    if kind == "TruncatedNormal":
+        low, high = ((p[end] - p["loc"]) / scale for end in ("lower", "upper"))
+        return mp.log(2 * mp.pi) / 2 + mp.log(_normal_mass(low, high)) + raw_moments(d)[1] / 2 + mp.log(scale)
+    total, step = mpmath.mpf(0), mpmath.mpf("0.1")
+    reach = 2 * p["lam"] if kind == "VarianceGamma" and d.lam < 0.5 else 1
+    for k in range(-int(380 / reach), 80):
+        for y in (mp.exp(k * step), -mp.exp(k * step)):
+            log = log_density(d, y, mu=mpmath.mpf(0))
+            total -= step * mp.exp(log + k * step) * log
+    return total

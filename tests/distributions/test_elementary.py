@@ -151,3 +151,42 @@ def test_values_at_the_ends_of_the_support():
 def test_quantiles_that_underflow():
     assert Beta(0.1, 0.5).ppf(1e-280) == 0.0 and Gamma(0.01).ppf(1e-100) == 0.0
     assert Beta(0.1, 0.5).isf(1e-280) == 1.0
+
+
+SIZES = (1e-100, 1e-3, 0.4, 1.4616, 3.7, 9.99, 10.01, 40.0, 1e3, 1e6, 1e12)
+ENDS = [(-1.0, 2.0), (0.0, 1.0), (5.0, 5.1), (-9.0, 9.5), (-8.0, 8.0), (300.0, 301.0), (-20.0, -19.999), (1.0, 1.001)]
+ENDS += [(30.0, np.inf), (1e3, np.inf), (-np.inf, -40.0), (-3.0, np.inf), (-np.inf, np.inf), (-1e3, 1e3), (-0.5, 10.0)]
+SHAPES = [
+    *map(Gamma, SIZES),
+    *map(ChiSquared, (0.3, 5.0, 1e4)),
+    *(Beta(a, b) for a in SIZES for b in (1e-3, 0.3, 5.0, 33.0, 1e9)),
+    *map(Weibull, (0.02, 0.1, 0.5, 1.0, 1.5, 2.0, 3.3, 3.4, 3.602349, 5.0, 20.0, 1e3, 1e7)),
+    *map(Lognormal, (1e-8, 0.02, 0.5, 1.5, 4.0)),
+    *(InverseGaussian(m, 2.0) for m in (1e-3, 0.08, 1.0, 3.9, 4.1, 50.0, 1e5)),
+    *(TruncatedNormal(*ends) for ends in ENDS),
+]
+
+
+@pytest.mark.parametrize("d", SHAPES, ids=repr)
+def test_skewness_kurtosis_entropy(d):
+    """In 350 digits, as raw moments cancel; errors relative to the larger of the value and 0.01, absolute of short intervals."""
+    with mpmath.workdps(350):
+        want = [*exact.shape(d), exact.entropy(d)]
+    got = d.skewness(), d.kurtosis(), d.entropy()
+    wide = isinstance(d, TruncatedNormal) and min(-d.lower, d.upper) > 2.0
+    least = (1e-300, 1e-300, 1.0) if wide else (1.0, 1.0, 1.0) if isinstance(d, TruncatedNormal) else (0.01, 0.01, 1.0)
+    # observed 1.6e-13 (Weibull next to skewness 0), 1.2e-13 (Weibull(0.02)), 7e-15
+    for value, exactly, low, error in zip(got, want, least, (1e-12, 1e-12, 1e-13), strict=True):
+        assert abs(float(value) - exactly) <= error * max(abs(exactly), low)
+
+
+def test_shapes_at_the_limits():
+    assert Normal(3.0, 2.0).skewness() == Normal().kurtosis() == 0.0
+    assert TruncatedNormal(-1.0, 1.0).skewness() == 0.0
+    np.testing.assert_allclose(TruncatedNormal(1e5, np.inf).skewness(), 2.0, rtol=1e-9)
+    np.testing.assert_allclose(Weibull(1e200).skewness(), scipy.stats.gumbel_l.stats(moments="s"), rtol=1e-12)
+    np.testing.assert_allclose(Weibull(1e200).kurtosis(), 2.4, rtol=1e-12)
+    np.testing.assert_allclose(Gamma(1e300).entropy(), Normal(scale=1e150).entropy(), rtol=1e-14)
+    levy = 0.5 * (1.0 + 3.0 * np.euler_gamma + np.log(16.0 * np.pi))
+    np.testing.assert_allclose(InverseGaussian(1e300, 1.0).entropy(), levy, rtol=1e-13)
+    assert Lognormal(30.0).kurtosis() == np.inf

@@ -378,6 +378,22 @@ def _hard(name):
     }[name]()
 
 
+def test_variance_gamma_next_to_its_poles():
+    """A maximum inside; at lam = 0.51 a likelier point, by one value only, whose density has no bound as lam falls to 1/2."""
+    x = distributions.NIG(1.0, 0.97, 1.0).rvs(150, rng=40)
+    found = fit(x, "variance_gamma")
+    assert found.status == 0 and 0.6 < found.params["lam"] < 0.62
+    mu = min(x, key=lambda v: abs(v - 0.45709))
+    parts = []
+    for lam in (0.51, 0.501, 0.5001):
+        edge = fit(x, "variance_gamma", fixed={"lam": lam, "mu": mu})
+        own = ns.distributions.variance_gamma.logpdf(mu, *edge.params.values())
+        parts.append((edge.loglik, edge.loglik - own))
+    inside = found.distribution.logpdf(x)
+    assert parts[0][0] > found.loglik + 1.5 and parts[0][1] < inside.sum() - inside.max()
+    np.testing.assert_allclose(np.diff([p[0] for p in parts]), np.log(10.0), atol=0.1)  # observed 2.21, 2.29
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cusp", "heavy", "skew", "rounded", "macro realcons", "macro realinv", "macro m1"])
 @pytest.mark.parametrize("family", HYPERBOLIC)

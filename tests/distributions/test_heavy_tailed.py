@@ -181,3 +181,41 @@ def test_infinite_degrees_of_freedom_are_the_normal_distribution():
     np.testing.assert_allclose(d.ppf(p), scipy.stats.norm.ppf(p, 1.0, 2.0), rtol=1e-13)
     assert d.var() == 4.0
     assert ns.interop.t.cdf(1.3, math.inf) == pytest.approx(scipy.stats.norm.cdf(1.3), rel=1e-14)
+
+
+ENTROPIES = [
+    *map(StudentT, (1e-50, 0.3, 2.0, 19.9, 20.1, 1e3, 1e8)),
+    NIG(1.5, 0.3, 1.0, 0.5),
+    NIG(50.0, 49.0, 1.0),
+    NIG(1.5, 0.3, 1e-3, 5.0),
+    GeneralizedHyperbolic(-2.0, 1.0, 0.9, 1.0, 3.0),
+    Hyperbolic(2.0, -1.0, 0.5),
+    VarianceGamma(3.0, 1.5, -0.9),
+    VarianceGamma(0.3, 1.5, 0.3, 100.0),
+    VarianceGamma(0.1, 1.5, 0.3),
+]
+
+
+@pytest.mark.parametrize("d", ENTROPIES, ids=repr)
+def test_entropy(d):
+    with mpmath.workdps(80 if isinstance(d, StudentT) else 20):
+        want = float(exact.entropy(d))
+    assert abs(d.entropy() - want) <= (1e-13 if isinstance(d, StudentT) else 1e-11) * max(abs(want), 1.0)  # observed 6e-16, 2e-13
+
+
+def test_shapes_of_student_and_stable_distributions():
+    d = StudentT([1.0, 2.0, 3.0, 3.5, 4.0, 10.0, np.inf, np.nan])
+    np.testing.assert_array_equal(d.skewness(), [np.nan] * 3 + [0.0] * 4 + [np.nan])
+    np.testing.assert_array_equal(d.kurtosis(), [np.nan] * 2 + [np.inf] * 3 + [1.0, 0.0, np.nan])
+    d = Stable([2.0, 1.9, 0.5, np.nan], 0.3, scale=2.0)
+    np.testing.assert_array_equal(d.skewness(), [0.0, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(d.kurtosis(), [0.0, np.nan, np.nan, np.nan])
+    np.testing.assert_allclose(
+        Stable(2.0, 0.0, scale=3.0).entropy(), ns.distributions.Normal(scale=3.0 * 2**0.5).entropy(), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        Stable(1.0, 0.0, 5.0, [1.0, 2.0]).entropy(), np.log(4.0 * np.pi * np.array([1.0, 2.0])), rtol=1e-12
+    )
+    one = ns.stable.Stable(2.0, 0.0)
+    assert one.skewness() == one.kurtosis() == 0.0 and np.isnan(ns.stable.Stable(1.5, 0.0).skewness())
+    np.testing.assert_allclose(VarianceGamma(1.0, np.sqrt(2.0), 0.0).entropy(), 1.0 + np.log(np.sqrt(2.0)), rtol=1e-12)  # Laplace

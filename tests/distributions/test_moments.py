@@ -8,8 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
+from numbastats.distributions import GeneralizedHyperbolic, VarianceGamma, moments
 from numbastats.quantile import generalized_hyperbolic, hyperbolic, nig, student_t
 from tests.contract import same
+from tests.distributions import exact
 from tests.distributions.naive import CASES, general
 
 
@@ -66,3 +68,43 @@ def test_moments_of_frozen_laws_and_arrays():
     assert nig.median(1.5, 0.3, 1.0) == nig.ppf(0.5, 1.5, 0.3, 1.0)
     with pytest.raises(ValueError, match=r"nig\(.*delta=1e-90.*1e-70"):
         nig.var(1.5, 0.3, 1e-90)
+
+
+SHAPES = [
+    *(
+        GeneralizedHyperbolic(lam, alpha, share * alpha, delta / alpha)
+        for lam in (-90.0, -0.5, 1.0, 101.0, -1e4)
+        for delta in (1e-6, 0.3, 98.0, 103.0, 1e5)
+        for alpha, share in ((1e-100, -0.5), (3.0, 0.999999))
+    ),
+    *(VarianceGamma(lam, 3.0, beta) for lam in (0.01, 0.5, 1.0, 1e4) for beta in (-1.0, 0.1, 2.99999)),
+]
+
+
+@pytest.mark.parametrize("d", SHAPES, ids=repr)
+def test_skewness_and_kurtosis(d):
+    with mpmath.workdps(50):
+        want = [float(v) for v in exact.shape(d)]
+    np.testing.assert_allclose([d.skewness(), d.kurtosis()], want, rtol=1e-12)  # observed 1.5e-15
+
+
+def test_cumulants_of_the_mixing_distribution_by_sums_and_series():
+    """Of orders 1 and 2 sums lose nothing; both ways agree where one takes over from the other."""
+    for lam, z in ((0.0, 150.0), (120.0, 90.0), (-300.0, 1.0)):
+        mode, h, c = moments.mixing_cumulants(lam, 1.0, z)
+        other, mean, var = moments.mixing_moments(lam, 1.0, z)
+        np.testing.assert_allclose([mode, c[0], c[1] / h], [other, mean, var], rtol=1e-14)
+
+
+def test_shapes_of_frozen_laws_and_arrays():
+    nu = np.array([-1.0, 1.0, 2.0, 2.5, 4.0, 10.0])
+    assert same(student_t.skewness(nu), [math.nan] * 4 + [0.0] * 2)
+    np.testing.assert_array_equal(student_t.kurtosis(nu), [math.nan] * 3 + [math.inf] * 2 + [1.0])
+    frozen = hyperbolic(1.5, np.array([0.3, -0.3]), 1.0)
+    assert same(frozen.skewness(), frozen.skewness()[0] * np.array([1.0, -1.0])) and frozen.kurtosis().shape == (2,)
+    assert frozen.skewness()[0] == generalized_hyperbolic.skewness(1.0, 1.5, 0.3, 1.0) > 0.0
+    assert math.copysign(1.0, nig.skewness(1.5, 0.0, 1.0)) == 1.0
+    np.testing.assert_allclose(nig.kurtosis(2.0, 0.0, 1.0), 1.5, rtol=1e-14)  # 3/(alpha delta)
+    assert np.isnan(nig.kurtosis(1.5, 1.6, 1.0))
+    with pytest.raises(ValueError, match=r"nig\(.*delta=1e-90.*1e-70"):
+        nig.kurtosis(1.5, 0.3, 1e-90)

@@ -223,6 +223,37 @@ def test_moments_and_integrals(d):
 
 
 @objects
+def test_skewness_kurtosis_entropy(d):
+    """Against integrals of what the distribution has in common with all others, and SciPy's calls."""
+    frozen, finite = d.to_scipy(), d.skewness() == d.skewness()
+    for value in (d.skewness(), d.kurtosis(), d.entropy()):
+        assert type(value) is np.float64
+    if finite:
+        mean, std = d.mean(), d.std()
+        np.testing.assert_allclose(d.skewness(), d.expect(lambda x: ((x - mean) / std) ** 3), rtol=1e-9, atol=1e-10)
+    if np.isfinite(d.kurtosis()) and not isinstance(d, StudentT):  # of which the fourth moment's integral barely converges
+        np.testing.assert_allclose(d.kurtosis() + 3.0, d.expect(lambda x: ((x - mean) / std) ** 4), rtol=1e-9)
+    if not isinstance(d, Stable):
+        terms = d.expect(lambda x: np.where(d.pdf(x) > 0.0, -d.logpdf(x), 0.0))  # quantiles may round to an end
+        np.testing.assert_allclose(d.entropy(), terms, rtol=1e-10)
+    np.testing.assert_allclose(frozen.stats(moments="sk"), (d.skewness(), d.kurtosis()), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(frozen.entropy(), d.entropy(), rtol=1e-12)
+
+
+def test_shapes_broadcast():
+    for d in (Gamma([[1.0], [4.0], [np.nan]], 0.0, [1.0, 2.0]), NIG([[1.5], [2.0], [np.nan]], [0.3, -0.3], 1.0)):
+        for value in (d.skewness(), d.kurtosis(), d.entropy()):
+            assert value.shape == (3, 2) and value.dtype == np.float64
+            assert np.isfinite(value[:2]).all() and np.isnan(value[2]).all()
+        one = type(d)(*(np.broadcast_to(p, (3, 2))[1, 1] for p in d.params))
+        np.testing.assert_allclose(d.entropy()[1, 1], one.entropy(), rtol=1e-11)
+        assert d.skewness()[1, 1] == one.skewness() and d.kurtosis()[1, 1] == one.kurtosis()
+    assert Weibull([]).skewness().shape == VarianceGamma([], 1.0, 0.0).entropy().shape == (0,)
+    single = Gamma(np.float32(2.0))
+    assert single.skewness().dtype == single.entropy().dtype == np.float64  # as mean and variance
+
+
+@objects
 def test_expected_shortfall_at_the_ends(d):
     low, high = d.support()
     with np.errstate(invalid="ignore"):

@@ -33,6 +33,11 @@ def test_calls_of_scipy(name, shapes):
         np.testing.assert_allclose(ours.ppf(q, *shapes), peer.ppf(q, *shapes), rtol=1e-6)
         np.testing.assert_allclose(ours.isf(q, *shapes), peer.isf(q, *shapes), rtol=1e-6)
     np.testing.assert_allclose(ours.stats(*shapes, moments="mv"), peer.stats(*shapes, moments="mv"), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(ours.stats(*shapes, moments="sk"), peer.stats(*shapes, moments="sk"), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(ours.entropy(*shapes, 0.2, 1.3), peer.entropy(*shapes, 0.2, 1.3), rtol=1e-8)
+    for order in range(1, 5):
+        want = peer.moment(order, *shapes, loc=0.2, scale=1.3)
+        np.testing.assert_allclose(ours.moment(order, *shapes, loc=0.2, scale=1.3), want, rtol=1e-6)
     assert ours.support(*shapes) == peer.support(*shapes)
     draws = ours.rvs(*shapes, size=500, random_state=1)
     assert scipy.stats.kstest(draws, ours(*shapes).cdf).pvalue > 1e-3

@@ -59,3 +59,32 @@ def test_draws_and_refusals():
     ):
         with pytest.raises(ValueError, match=message):
             bad()
+
+
+def test_boxes_in_two_dimensions():
+    rng = np.random.default_rng(5)
+    x, w = rng.multivariate_normal([1.0, 3.0], [[1.0, 2.0], [2.0, 6.0]], size=30).T, rng.uniform(0.1, 2.0, 30)
+    box = [-1.0, -2.0], [1.0, 4.0]
+    ours, theirs = gaussian_kde(x, weights=w), stats.gaussian_kde(x, weights=w)
+    assert ours.integrate_box(*box) == pytest.approx(theirs.integrate_box(*box), abs=3e-5)
+    assert ours.integrate_box([-50.0, -50.0], [50.0, 50.0], maxpts=2000) == pytest.approx(1.0, abs=3e-5)
+
+
+def test_what_users_of_scipy_rely_on():
+    """Singular data are a LinAlgError, RandomState is a seed, and subclasses need not call the constructor."""
+    with pytest.raises(np.linalg.LinAlgError, match="subspace"):
+        gaussian_kde([[1.0, 2.0, 4.0, 3.0], [2.0, 4.0, 8.0, 6.0]])
+    with pytest.raises(np.linalg.LinAlgError):
+        gaussian_kde([1.0, 1.0, 1.0])
+
+    class Scott(gaussian_kde):
+        def __init__(self, dataset):
+            self.dataset = np.atleast_2d(dataset)
+            self.d, self.n = self.dataset.shape
+            self.covariance_factor = self.scotts_factor
+            self._compute_covariance()
+
+    x = np.array([-7.0, -5.0, 1.0, 4.0, 5.0])
+    np.testing.assert_array_equal(Scott(x)(x), gaussian_kde(x)(x))
+    draws = [gaussian_kde(x).resample(4, seed=np.random.RandomState(3)) for _ in range(2)]  # noqa: NPY002
+    np.testing.assert_array_equal(*draws)
