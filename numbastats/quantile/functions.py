@@ -402,7 +402,10 @@ def recycle(
     elif not isinstance(target, Recycler):
         targets = list(target) if isinstance(target, Iterable) else []
         if not targets or not all(isinstance(t, Recycler) for t in targets):
-            raise ValueError("target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them")
+            raise ValueError(
+                "target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them; "
+                "Recycler(logpdf=d.logpdf) makes one of a distribution d, such as fit.distribution"
+            )
         columns = np.shape(samples)[-1:]
         if columns != (len(targets),):
             raise ValueError(
