@@ -1,15 +1,19 @@
-"""What the examples share: the smoke switch of continuous integration, and a timer."""
+"""What the examples share: the sizes of continuous integration and of the gallery, and a timer."""
 
 from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 
-SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"  # a smaller run for continuous integration
+SMOKE = os.environ.get("NUMBASTATS_SMOKE") == "1"  # as small as runs; pictures mean nothing
+GALLERY = os.environ.get("NUMBASTATS_GALLERY") == "1"  # for docs/conf.py: seconds each, pictures are right but coarser
+ROOT = Path(__file__).parents[1]  # of the repository
+OUTPUT = ROOT / "examples" / "output"
 
 
 def best_of(function, repeats=5):

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import SMOKE
+from common import GALLERY, OUTPUT, SMOKE
 from matplotlib import pyplot as plt
 
 import numbastats as ns
@@ -41,13 +41,14 @@ def autocorrelation(x, lags):
 
 def main():
     """Draw the three panels."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     figure, axes = plt.subplots(1, 3, figsize=(15, 4.4), constrained_layout=True)
 
-    X, y, truth = synthetic(2_000 if SMOKE else 20_000, 20 if SMOKE else 100)
+    rows, columns = (2_000, 20) if SMOKE else (5_000, 50) if GALLERY else (20_000, 100)
+    X, y, truth = synthetic(rows, columns)
     length = dict(warmup=100, draws=50) if SMOKE else {}
     model = ns.bayes.HorseshoeProbit(fit_intercept=False, rng=1, **length).fit(X, y)
     table = model.summary(0.95)
@@ -63,7 +64,7 @@ def main():
     print("their 95 % intervals")
 
     print(f"\n{'rows':>9s} {'columns':>8s} {'ms per iteration':>17s}")
-    sizes = (1_000, 4_000) if SMOKE else (1_000, 10_000, 100_000, 300_000)
+    sizes = (1_000, 4_000) if SMOKE else (1_000, 10_000, 50_000) if GALLERY else (1_000, 10_000, 100_000, 300_000)
     for p in (20,) if SMOKE else (20, 100):
         times = []
         for n in sizes:
@@ -81,7 +82,7 @@ def main():
     axes[1].set(xlabel="rows", ylabel="ms per iteration", title="the paper's Gibbs sampler, float32")
     axes[1].legend()
 
-    n = 2_000 if SMOKE else 20_000
+    n = 2_000 if SMOKE else 5_000 if GALLERY else 20_000
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, 10))
     y = X @ np.concatenate([[0.4, -0.3], np.zeros(8)]) - 2.6 + rng.standard_normal(n) > 0

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from common import SMOKE, best_of
+from common import GALLERY, OUTPUT, SMOKE, best_of
 from matplotlib import pyplot as plt
 
 import numbastats as ns
@@ -19,11 +19,11 @@ import numbastats as ns
 
 def main():
     """Time one grid, plot it beside the differences."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
-    n, shape = (500, (40, 42)) if SMOKE else (10_000, (270, 280))
+    n, shape = (500, (40, 42)) if SMOKE else (3_000, (135, 140)) if GALLERY else (10_000, (270, 280))
     rng = np.random.default_rng(0)
     x = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 2]], n)
     axes = ns.kde.regular_axes(x, shape=shape)

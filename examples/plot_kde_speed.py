@@ -16,14 +16,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import SMOKE, best_of
+from common import GALLERY, OUTPUT, SMOKE, best_of
 from matplotlib import pyplot as plt
 
 import numbastats as ns
 
 SETS = {  # name: samples, extent of the lattice or None for normal samples, grids
     "table 2": (3_473_932, (2736, 2640), [(560, 540), (560, 1350), (1400, 1350), (1400, 2700), (2800, 2700)]),
-    "table 3": (5_900_000, (3760, 3400), [(760, 680), (760, 1700), (1900, 1700), (1900, 3400), (3800, 3400)]),
+    "table 3": (5_885_326, (3760, 3400), [(760, 680), (760, 1700), (1900, 1700), (1900, 3400), (3800, 3400)]),
     "table 4, set 1": (500_000, None, [(110, 220, 322), (110, 440, 322), (220, 440, 322), (220, 440, 805), (220, 1100, 805)]),
     "table 4, set 2": (1_000_000, None, [(110, 220, 322), (110, 440, 322), (220, 440, 322), (220, 440, 805), (220, 1100, 805)]),
 }
@@ -136,14 +136,17 @@ def plot(tables, path):
 
 def main():
     """Print the tables, plot the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     parser.add_argument("--full", action="store_true", help="all sizes of the reference; takes hours")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    scale, tables = 1 if options.full else 1000 if SMOKE else 20, {}
+    scale, tables = 1 if options.full else 1000 if SMOKE else 100 if GALLERY else 20, {}
     for name, (n, extent, shapes) in SETS.items():
-        shapes = shapes if options.full else [tuple(m // 10 for m in shapes[0])] if SMOKE else shapes[:2]
+        if SMOKE or GALLERY:
+            shapes = [tuple(m // (10 if SMOKE else 3) for m in shape) for shape in shapes[: 1 if SMOKE else 3]]
+        elif not options.full:
+            shapes = shapes[:2]
         tables[name] = shapes, measure(name, n // scale, extent, shapes)
 
     print("\ntable 5: how many times longer, average over grids and data sets; the reference's EP-KDE / S-KDE: 76 and 1759")

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from common import SMOKE
+from common import OUTPUT, SMOKE
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes
 
@@ -30,8 +30,8 @@ def plot_mixture(axis, x, result, bins=40):
 
 def main():
     """Fit, print the table of criteria, plot the best model of each family."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     data = load_diabetes(scaled=False)

@@ -10,10 +10,11 @@ those of an interpreted R loop and of a CUDA GPU of 2014; they are quoted for sc
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 import numpy as np
-from common import SMOKE, best_of
+from common import GALLERY, OUTPUT, SMOKE, best_of
 from matplotlib import pyplot as plt
 
 import numbastats as ns
@@ -36,7 +37,7 @@ def measure(title, label, rows, data):
     )
     sizes, columns = [], []
     for size, (cpu, gpu) in rows.items():
-        if SMOKE and size > 1000:
+        if size > (1_000 if SMOKE else 100_000 if GALLERY else math.inf):
             continue
         x = data(size)
         repeats = 1 if SMOKE or x.size > 1e6 else 3
@@ -54,8 +55,8 @@ def measure(title, label, rows, data):
 
 def main():
     """Both tables and their plot."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     tables = [

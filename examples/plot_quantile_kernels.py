@@ -18,12 +18,12 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import scipy.special
-from common import SMOKE
+from common import OUTPUT, ROOT, SMOKE
 from matplotlib import pyplot as plt
 
 import numbastats as ns
 
-sys.path.append(str(Path(__file__).parents[1] / "asv_benchmarks"))
+sys.path.append(str(ROOT / "asv_benchmarks"))
 
 from benchmarks.quantile_peers import PEERS  # noqa: E402
 
@@ -160,8 +160,8 @@ def variable(path):
 
 def main():
     """Print the tables, save the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     figure, axes = plt.subplots(2, 2, figsize=(12, 8), constrained_layout=True)

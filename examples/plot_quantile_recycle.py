@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.stats
-from common import SMOKE
+from common import OUTPUT, SMOKE
 from matplotlib import pyplot as plt
 
 import numbastats as ns
@@ -97,8 +97,8 @@ def option_price():
 
 def main():
     """Print the figures, save the plot."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plot")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     print(f"device: {'CUDA GPU' if ns.has_gpu() else 'CPU'}")

@@ -18,7 +18,7 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from common import SMOKE, best_of
+from common import OUTPUT, ROOT, SMOKE, best_of
 from matplotlib import pyplot as plt
 
 import numbastats as ns
@@ -68,7 +68,7 @@ def accuracy(n):
         print(line + f"{theirs[2]:15.1e}{np.median(np.abs(back - z) / np.abs(z)):10.1e}")
 
 
-REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "stable_reference_public.csv"
+REFERENCE = ROOT / "tests" / "reference" / "stable_reference_public.csv"
 
 
 def true_errors():
@@ -172,8 +172,8 @@ def figure_parameters(folder, n=500):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plots")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plots")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     accuracy(50 if SMOKE else 1000)

@@ -16,7 +16,7 @@ device : {"auto", "cpu", "cuda"}, optional
     Where to draw.
 like : array, optional
     An array, of whose kind the draws are and on whose device: ``normal(size=n, like=cupy.empty(0))`` gives a CuPy array that
-    never was on the host.
+    never was on the host. A dask array of the shape of the draws lends them its chunks, too.
 workers : int or executor, optional
     Number of threads, -1 for all cores, or an object with a ``map`` method.
 
@@ -34,6 +34,10 @@ of values before them (in C order: blocks of rows, not of columns). However the 
 bit what one call gives on that device, in every distribution here and in `stable.rvs`, in both float types. Parameters that are
 arrays are those of the block. All blocks need the same integer or SeedSequence as ``rng``, since a Generator gives a new stream
 at each call.
+
+With arrays of dask as parameters, or as ``like``, blocks do so by themselves: the result is a dask array whose blocks are
+drawn when it is computed, of the key that was fixed at the call, and whose bits do not depend on the chunks. Blocks of whole
+rows are drawn in one go, others row by row.
 
 >>> import numpy as np, numbastats as ns
 >>> whole = ns.random.normal(size=(10, 3), rng=1)

@@ -35,12 +35,13 @@ def choice(name, value, allowed):
     return value
 
 
-def index_of(i, size):
-    """The index from 0 on of one data set among `size`; negative ones count from the end."""
+def index_of(i, size, keys=None):
+    """The index from 0 on of one data set among `size`, which may have keys; negative ones count from the end."""
     try:
         return range(size)[operator.index(i)]
     except TypeError:
-        raise TypeError(f"{i!r} is not the index of one data set; pass an integer") from None
+        how = f", as fits.keys.index({i!r}) is" if keys is not None and i in keys else ""
+        raise TypeError(f"{i!r} is not the index of one data set; pass an integer{how}") from None
     except IndexError:
         raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 import sys
 from collections.abc import Callable
@@ -43,7 +44,7 @@ from numbastats._core.kinds import (
 )
 from numbastats._core.launch import GROUP, choose_device, launch, launch_all, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
-from numbastats._core.random import key_words, normalise_rng, stream_word
+from numbastats._core.random import Key, key_words, normalise_rng, stream_word
 
 __all__ = [
     "Draws",
@@ -221,7 +222,7 @@ def any_lazy(values):
     return "dask" in sys.modules and any(map(is_lazy, values))
 
 
-def in_blocks(function, names, values, options):
+def in_blocks(function, names, values, options, last=None):
     """An elementwise function of dask's arrays, and of xarray's that hold one: an array that has not been computed yet.
 
     Parameters
@@ -232,6 +233,8 @@ def in_blocks(function, names, values, options):
         The inputs and what to call them in messages.
     options : dict
         Of the public function: out and stream are refused, dtype and workers understood.
+    last : int, optional
+        Length of an axis that the function adds at the end.
     """
     if options.get("out") is not None or options.get("stream") is not None or is_executor(options.get("workers")):
         raise TypeError("a dask array takes neither out, stream nor an executor: pass x.compute()")
@@ -242,7 +245,7 @@ def in_blocks(function, names, values, options):
     dtype = result_dtype(names, [dtype_of(v) for v in values])
     dtype = dtype if options.get("dtype") is None else check_dtype(options["dtype"])
     workers = 1 if options.get("workers") is None else options["workers"]
-    result = LAZY.blockwise(functools.partial(_as_array, function, dtype, workers), values, dtype)
+    result = LAZY.blockwise(functools.partial(_as_array, function, dtype, workers), values, dtype, last)
     return result if like is None else LABELLED.from_host(result, like)
 
 
@@ -505,6 +508,9 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
 
     Draws are of the kind of `out`, else of `like`, else of the parameters; parameters on a GPU stay there where they are of it.
     """
+    if any_lazy((*parameters, like)):
+        options = dict(out=out, device=device, workers=workers, stream=stream)
+        return _draw_blocks(job, parameters, size, rng, dtype, options, offset, like)
     kinds = [kind_of(p) for p in parameters]
     dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
     if like is None and kinds.count(NUMPY) == len(kinds):
@@ -564,6 +570,64 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
     if out is None and like is not None:
         return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result
+
+
+def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):
+    """`draw` where the parameters or `like` are dask's: an array that has not been computed, with the bits of one call."""
+    if options["out"] is not None or options["stream"] is not None or is_executor(options["workers"]):
+        raise TypeError("draws in a dask array take neither out, stream nor an executor; leave them out, or use NumPy's arrays")
+    if like is not None and not is_lazy(like):
+        raise TypeError(
+            f"like is a {type(like).__name__} and a parameter is a dask array; pass x.compute() as the parameter, or no like"
+        )
+    LABELLED.check(parameters, job.names)
+    labels = next((v for v in (like, *parameters) if LABELLED.is_mine(v, libraries_of(v))), None)
+    kinds = [kind_of(p) for p in parameters]
+    given = zip(kinds, parameters, job.names, strict=True)
+    parameters = [LAZY.blocks(p, name) if k is LAZY else as_host(k.to_host(p, name)) for k, p, name in given]
+    like = None if like is None else LAZY.blocks(like, "like")
+    for p, name in zip((like, *parameters), ("like", *job.names), strict=True):
+        if any(map(math.isnan, np.shape(p))):
+            raise ValueError(
+                f"{name} has blocks of unknown length, which draws need to know; call {name}.compute_chunk_sizes() first"
+            )
+    result_dtype(job.names, [dtype_of(p) for p in parameters])  # reject what is not a real number
+    dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
+    shape = size_to_shape(size, [np.shape(p) for p in parameters])
+    offset = _check_offset(offset, total(shape), rng)
+    choose_device(options["device"])
+    check_workers(options["workers"])
+    workers = 1 if options["workers"] is None else options["workers"]
+    function = functools.partial(
+        _draw_block, job, Key(normalise_rng(rng)), offset, shape, dict(dtype=dtype, device=options["device"], workers=workers)
+    )
+    result = LAZY.drawn(function, parameters, like, shape, dtype)
+    return result if labels is None else LABELLED.from_host(result, labels)
+
+
+def _draw_block(job, key, offset, shape, options, *parameters, block_info):
+    """One block; a module's function, so that processes can be sent it."""
+    where = block_info[None]["array-location"]
+    result = np.empty([high - low for low, high in where], options["dtype"])
+    for place, first in _runs(where, shape) if result.size else ():
+        part = [p[place] if np.ndim(p) else p for p in parameters]
+        draw(job, part, None, key, out=result[place], stream=None, offset=offset + first, **options)
+    return result
+
+
+def _runs(where, shape):
+    """The parts of a block that follow one another in the whole, in C order: their index in the block, and of their first value.
+
+    A block of whole rows is one part; one that is cut along a later axis has a part for each row, or row of rows.
+    """
+    cut = len(shape)
+    while cut and tuple(where[cut - 1]) == (0, shape[cut - 1]):
+        cut -= 1
+    rows = max(cut - 1, 0)  # axes before the one along which a part extends
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    start = sum(low * stride for (low, _), stride in zip(where, strides, strict=True))
+    for place in np.ndindex(*[high - low for low, high in where[:rows]]):
+        yield (*place, ...), start + sum(i * stride for i, stride in zip(place, strides, strict=False))
 
 
 def _check_offset(offset, n, rng):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import operator
+from typing import NamedTuple
 
 import numpy as np
 
 from numbastats._core.checks import is_integer
 
-__all__ = ["Purpose", "key_words", "normalise_rng", "stream_word"]
+__all__ = ["Key", "Purpose", "key_words", "normalise_rng", "stream_word"]
 
 
 class Purpose(enum.IntEnum):
@@ -28,6 +29,12 @@ class Purpose(enum.IntEnum):
     MIXTURE_SAMPLE = 49
     STABLE = 50
     BAYES = 51
+
+
+class Key(NamedTuple):
+    """What `normalise_rng` has made, for the blocks of one call."""
+
+    word: np.uint64
 
 
 def normalise_rng(rng) -> np.uint64:
@@ -46,6 +53,8 @@ def normalise_rng(rng) -> np.uint64:
     ValueError
         For a negative integer.
     """
+    if isinstance(rng, Key):
+        return rng.word
     if isinstance(rng, np.random.Generator):
         return np.uint64(rng.integers(0, 2**64, dtype=np.uint64, endpoint=False))
     if isinstance(rng, np.random.BitGenerator):

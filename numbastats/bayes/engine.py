@@ -384,10 +384,12 @@ class Spread(Run):
     def _sample(self, until, interrupted, callback, every):
         jobs = [(part, self.rows, until) for part in self._parts]
         work = map(_sampled, jobs) if self.executor is None else mapped(self.executor, _sampled, jobs)
-        parts, before = [], self.chains.state["iteration"]
+        parts, steps, shown = [], until - self.chains.state["iteration"], 0
         for part in work:
             parts.append(part)
-            self._shown.update((until - before) / len(jobs))
+            done = steps * len(parts) // len(jobs)
+            self._shown.update(done - shown)
+            shown = done
         self._parts = parts
         first, states = parts[0].chains, [part.chains.state for part in parts]
         self.chains = copy.copy(first)

@@ -126,8 +126,9 @@ def grid(  # noqa: PLR0913
     bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv"}
         Rule when h is None, see `numbastats.kde.bandwidth`.
     bw_convention : {"support", "std", "scipy", "sklearn"}
-        What `h` means: the radius of the support; the standard deviation of the kernel along one axis (KDEpy); a factor of the
-        data's covariance, Gaussian (SciPy); the radius of the support in the data's units, sigma="identity" (scikit-learn).
+        What `h` means: the radius of the support; the standard deviation of the kernel along one axis (with sigma="identity" in
+        the data's units, as KDEpy's); a factor of the data's covariance, Gaussian (SciPy); the radius of the support in the
+        data's units, sigma="identity" (scikit-learn).
     method : {"auto", "rows", "rows-b", "rows-c", "cells", "skde-row", "skde", "skde-atomic", "skde-crop", "ep"}
         How the sums are computed; "auto" chooses by kernel and accuracy. See the table in the Notes.
     boundary : dict, optional

@@ -550,11 +550,11 @@ class MixtureBatch(Result, _Components):
 
     def message(self, i: int) -> str:
         """What the status of data set i means."""
-        i = index_of(i, len(self))
+        i = index_of(i, len(self), self.keys)
         return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
 
     def __getitem__(self, i: int) -> MixtureFit:
-        i = index_of(i, len(self))
+        i = index_of(i, len(self), self.keys)
         values: dict[str, Any] = {}
         K = int(self.n_components[i])
         for field in dataclasses.fields(MixtureFit):

@@ -45,6 +45,8 @@ def check_base(base):
         if base.shape != ():
             raise ValueError(f"base has parameters of shape {base.shape}; use a distribution with one set of parameters")
         return base
+    if callable(getattr(base, "logpdf", None)):
+        raise ValueError(f"base is a {type(base).__name__}; use Recycler(logpdf=base.logpdf), which makes a table of it")
     name, rates = base if isinstance(base, tuple) and len(base) == 2 else (base, None)
     name = "normal" if isinstance(name, str) and name == "gaussian" else name
     choice("base", name, _BASES)

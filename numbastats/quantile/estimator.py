@@ -332,7 +332,7 @@ class Recycler:
         """A quantile of a dask array."""
         if self.shape:
             raise TypeError(
-                f"the probabilities are a dask array, and the table has parameters of shape {self.shape}; pass x.compute(), or a "
+                f"the values are a dask array, and the table has parameters of shape {self.shape}; pass x.compute(), or a "
                 "table of one set of parameters"
             )
         return in_blocks(functools.partial(_block, self, method, device), ("u",), (u,), options)
@@ -469,6 +469,8 @@ class Recycler:
         TypeError, ValueError
             As `ppf`.
         """
+        if any_lazy((b,)):
+            return self._blocks("transform", b, device, dict(out=out, dtype=dtype, workers=workers, stream=stream))
         options = self._options((b,), out, dtype, device, workers, stream)
         if self._table.indirect:
             return engine.through_probabilities(self._table, b, options)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 import numbastats.random as random
 from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
-from numbastats._core.elementwise import elementwise
+from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
 from numbastats.quantile import kernels, paper
@@ -319,6 +319,8 @@ def _normal(degree):
 
 def _signed(samples):
     """Samples that can be negated: no integers, which wrap around, and no lists."""
+    if any_lazy((samples,)):
+        return samples.astype(np.float64) if samples.dtype.kind in "iub" else samples
     if is_torch(samples):
         return samples if samples.is_floating_point() or samples.is_complex() else samples.double()
     if device_kind(samples):
@@ -400,11 +402,28 @@ def recycle(
     elif not isinstance(target, Recycler):
         targets = list(target) if isinstance(target, Iterable) else []
         if not targets or not all(isinstance(t, Recycler) for t in targets):
-            raise ValueError("target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them")
+            raise ValueError(
+                "target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them; "
+                "Recycler(logpdf=d.logpdf) makes one of a distribution d, such as fit.distribution"
+            )
         columns = np.shape(samples)[-1:]
         if columns != (len(targets),):
             raise ValueError(
                 f"{len(targets)} distributions for samples of shape {np.shape(samples)}; pass one for each column (last axis)"
             )
-        return targets[0]._columns(targets, base).transform(samples, **options)
+        table = targets[0]._columns(targets, base)
+        if any_lazy((samples,)):
+            work = functools.partial(_columns_of_block, table, device)
+            return in_blocks(work, ("samples",), (_with_whole_rows(samples),), options)
+        return table.transform(samples, **options)
     return target._rebased(base).transform(samples, **options)
+
+
+def _with_whole_rows(samples):
+    """A dask array, or xarray's that holds one, whose last axis is not cut."""
+    return samples.chunk({samples.dims[-1]: -1}) if hasattr(samples, "dims") else samples.rechunk({samples.ndim - 1: -1})
+
+
+def _columns_of_block(table, device, samples, *, dtype, workers):
+    """One block; a module's function, so that processes can be sent it."""
+    return table.transform(samples, dtype=dtype, device=device, workers=workers)

@@ -146,10 +146,13 @@ def _point_blocks(name, values, param, method, error, options):
     x, alpha, beta, loc, scale = values
     if method == "auto" and not any_lazy((alpha, beta)):
         ab, _ = one_distribution(alpha, beta, (np.empty(0), np.empty(0), np.empty(0)), np.float64)
-        sizes = [_size(v) for v in (x, loc, scale)]  # NaN where chunks are unknown
-        pays = ab is not None and (any(map(math.isnan, sizes)) or table_pays(ab, x, loc, scale))
-        method = "table" if pays else "quadrature"
+        method = "table" if ab is not None and table_pays_for_all(ab[0], x, loc, scale) else "quadrature"
     return in_blocks(functools.partial(_point_block, name, param, method, options["device"]), ARGUMENTS, values, options)
+
+
+def table_pays_for_all(alpha, *values):
+    """`table_pays` of dask's arrays, whose blocks then all do the same; where lengths are unknown, they count as long."""
+    return any(math.isnan(_size(v)) for v in values) or table_pays((alpha,), *values)
 
 
 def _point_block(name, param, method, device, *values, dtype, workers):
@@ -239,10 +242,17 @@ def three_values(x, alpha, beta, loc, scale, param, method, error, options):
     return values if error else values[:3]
 
 
-def log_density(x, alpha, beta, *, param="S0", device=None, workers=None):
-    """The logarithm of the standard density, as `numbastats.stable.logpdf` gives it."""
+def log_density(x, alpha, beta, *, param="S0", many=None, device=None, workers=None):
+    """The logarithm of the standard density, as `numbastats.stable.logpdf` gives it.
+
+    `many` says, for a block, whether the whole has points enough for a table; None looks at the points given.
+    """
+    method = "auto"
+    if many is not None:
+        tabled = many and one_distribution(alpha, beta, (x, 0.0, 1.0), None)[0] is not None
+        method = "table" if tabled else "quadrature"
     options = dict(out=None, dtype=None, device=device, workers=workers, stream=None)
-    return point_values("logpdf", x, alpha, beta, 0.0, 1.0, param, "auto", False, options)
+    return point_values("logpdf", x, alpha, beta, 0.0, 1.0, param, method, False, options)
 
 
 def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):

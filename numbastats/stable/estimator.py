@@ -241,6 +241,13 @@ class StableFit(Result):
     message, method, param : str
     start : numpy.ndarray, shape (4,)
         Where the search began.
+    n_obs : float
+        Number of values, or the sum of their weights.
+    n_free : int
+        Number of parameters that were not fixed.
+    aic, bic : float
+        Criteria of `loglik`, `n_free` and `n_obs`, to be compared with those of other families. They are meant for method "ml":
+        the others do not maximise the likelihood.
     """
 
     params: NDArray[np.float64]
@@ -254,6 +261,18 @@ class StableFit(Result):
     method: str
     param: functions.Param
     start: NDArray[np.float64]
+    n_obs: float
+    n_free: int
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return 2.0 * self.n_free - 2.0 * self.loglik
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion."""
+        return self.n_free * math.log(self.n_obs) - 2.0 * self.loglik if self.n_obs > 0.0 else math.nan
 
     @property
     def distribution(self) -> Stable:
@@ -295,13 +314,15 @@ class StableFits(Result):
     method: str
     param: functions.Param
     start: NDArray[np.float64]
+    n_obs: NDArray[np.float64]
+    n_free: NDArray[np.int64]
     keys: Keys | None = None
 
     def __len__(self) -> int:
         return self.params.shape[0]
 
     def __getitem__(self, i: int) -> StableFit:
-        i = index_of(i, len(self))
+        i = index_of(i, len(self), self.keys)
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
         return StableFit(**one)

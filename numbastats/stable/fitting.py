@@ -350,6 +350,8 @@ def fit_many(
         method,
         param,
         stack("start", (4,)),
+        stack("n_obs", ()),
+        stack("n_free", ()),
         keys,
     )
 
@@ -453,6 +455,8 @@ def _estimated(problem, found, likelihood):
         method,
         problem.param,
         origin,
+        mass * problem.share,
+        len(problem.free),
     )
 
 
@@ -540,7 +544,8 @@ def _fit_one(job, stop=None):
             return _fitted(problem_of(x, method, **what), True, *steps, **how)
     except ValueError as error:
         none = np.full(4, np.nan)
-        return StableFit(none, none, np.full((4, 4), np.nan), math.nan, 0, 0, False, str(error), method, options["param"], none)
+        unknown = none, none, np.full((4, 4), np.nan), math.nan, 0, 0, False
+        return StableFit(*unknown, str(error), method, options["param"], none, 0.0, 4 - len(options.get("fixed") or ()))
     finally:
         BATCH.reset(token)
 

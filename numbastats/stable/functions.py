@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 import re
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
@@ -12,14 +14,14 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
-from numbastats._core.elementwise import Draws, draw, total_of
+from numbastats._core.elementwise import Draws, any_lazy, draw, in_blocks, total_of
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, in_kind_of, to_host
 from numbastats._core.random import Purpose
 from numbastats.stable import kernels
 from numbastats.stable.arguments import ARGUMENTS, check_points, is_s1
 from numbastats.stable.derivatives import scores
-from numbastats.stable.engine import on_device, one_number, point_values, quantiles, three_values
+from numbastats.stable.engine import on_device, one_number, point_values, quantiles, table_pays_for_all, three_values
 from numbastats.stable.parameterisations import relocated
 
 __all__ = ["cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
@@ -518,7 +520,7 @@ def rvs(  # noqa: PLR0913
     True
     """
     is_s1(param)
-    arrays = any(np.size(v) != 1 for v in (alpha, beta, loc, scale))
+    arrays = any(math.prod(np.shape(v)) != 1 for v in (alpha, beta, loc, scale))
     job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
     return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
 
@@ -577,8 +579,8 @@ def score(
     -------
     numpy.ndarray
         Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
-        are; of the kind of the arrays where some are on a device. NaN where the density is 0; for alpha = 2 and beta = +-1 the
-        derivatives from inside the domain.
+        are; of the kind of the arrays where some are on a device or dask's. NaN where the density is 0; for alpha = 2 and
+        beta = +-1 the derivatives from inside the domain.
 
     Notes
     -----
@@ -596,17 +598,26 @@ def score(
     array([ 0.5, -0.5])
     """
     is_s1(param)
+    if any_lazy((x, alpha, beta, loc, scale)):
+        one = not any_lazy((alpha, beta)) and all(one_number(v) is not None for v in (alpha, beta))
+        many = one and table_pays_for_all(one_number(alpha), x, loc, scale)
+        work = functools.partial(_score_block, param, one, many, device)
+        return in_blocks(work, ARGUMENTS, (x, alpha, beta, loc, scale), {"workers": workers}, last=4)
     if on_device((x, alpha, beta, loc, scale)):
         like = first_array((x, alpha, beta, loc, scale))
         x, alpha, beta, loc, scale = map(to_host, (x, alpha, beta, loc, scale), ARGUMENTS)
         return in_kind_of(score(x, alpha, beta, loc, scale, param=param, device=device, workers=workers), like)
     given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(ARGUMENTS, [dtype_of(v) for v in given])
-    everything = np.broadcast_arrays(*map(real64, given))
-    x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
     one = all(one_number(v) is not None for v in (alpha, beta))
-    options = dict(device=device, workers=workers)
-    return scores(x, a, b, m, s, param, one, options, dtype)
+    return _score_block(param, one, None, device, *given, dtype=dtype, workers=workers)
+
+
+def _score_block(param, one, many, device, *values, dtype, workers):
+    """Scores of arrays on the host, or of a block of dask's; a module's function, so that processes can be sent it."""
+    everything = np.broadcast_arrays(*map(real64, values))
+    x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
+    return scores(x, a, b, m, s, param, one, dict(device=device, workers=workers, many=many), dtype)
 
 
 @as_pdf

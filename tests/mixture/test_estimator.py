@@ -115,6 +115,11 @@ def test_index_of_a_batch():
             read(slice(0, 2))
         with pytest.raises(IndexError, match="no data set 3: the batch holds 3"):
             read(3)
+    named = mixture.fit_many({"a": WALD[:50], "b": WALD[50:120]}, 1, family="inverse_gaussian")
+    with pytest.raises(TypeError, match=r"pass an integer, as fits\.keys\.index\('b'\) is"):
+        named["b"]
+    with pytest.raises(TypeError, match="pass an integer$"):
+        named["c"]
 
 
 @pytest.mark.parametrize("family", METHODS, ids=str)

@@ -602,6 +602,17 @@ def test_recycling_takes_what_ndtri_takes():
         recycle([0.5], "uniform", 3)
 
 
+def test_recycling_says_how_a_distribution_becomes_a_table():
+    t = ns.distributions.StudentT(4.0, 0.5, 0.1)
+    with pytest.raises(ValueError, match=r"target must be.*Recycler\(logpdf=d\.logpdf\) makes one of a distribution d"):
+        recycle([0.1], "normal", t)
+    with pytest.raises(ValueError, match=r"base is a StudentT; use Recycler\(logpdf=base\.logpdf\)"):
+        recycle([0.1], t, "normal")
+    z = np.array([-2.0, 0.0, 1.5])
+    got = recycle(z, "normal", Recycler(logpdf=t.logpdf))
+    np.testing.assert_allclose(got, t.ppf(scipy.special.ndtr(z)), rtol=1e-12)
+
+
 def test_recycling_tensors_of_integers():
     torch = pytest.importorskip("torch")
     x = recycle(torch.tensor([1, 0, 1], dtype=torch.uint8), "exponential", "normal")

@@ -81,6 +81,19 @@ def test_fixed_parameters():
     assert everything.params.tolist() == [1.2, 0.1, 0.0, 2.0]
 
 
+def test_criteria():
+    x = ns.stable.rvs(1.6, 0.2, size=300, rng=1)
+    w = np.linspace(0.5, 1.5, 300)
+    for options, free in (({}, 4), ({"fixed": {"beta": 0.0, "loc": 0.0}}, 2), ({"weights": w}, 4)):
+        found = fit(x, **options)
+        assert found.n_free == free and found.n_obs == pytest.approx(300.0, rel=1e-14)
+        assert found.aic == 2 * free - 2 * found.loglik
+        assert found.bic == pytest.approx(free * np.log(300.0) - 2 * found.loglik, rel=1e-14)
+    many = ns.stable.fit_many([x, [1.0]], "quantile")
+    assert many.n_obs.tolist() == [300.0, 0.0] and many.n_free.tolist() == [4, 4]
+    assert np.isnan(many[1].aic) and np.isnan(many[1].bic)
+
+
 def test_gaussian_data():
     x = np.random.default_rng(6).normal(4.0, 2.0, 800)  # about half of all Gaussian samples have their maximum at alpha = 2
     found = fit(x)
