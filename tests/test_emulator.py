@@ -53,8 +53,8 @@ BUDGET = {  # of calls with device arrays: launches, allocations, bytes up, byte
     "random.normal mu numba": (1, 1, 0, 0),
     "random.normal like": (1, 1, 0, 0),
     "random.gamma shape": (1, 3, 0, 1),  # whether a shape is negative
-    "mixture.logpdf": (1, 3, 96, 0),  # the parameters
-    "mixture.pdf": (1, 3, 96, 0),
+    "mixture.logpdf": (1, 1, 0, 0),
+    "mixture.pdf": (1, 1, 0, 0),
     "mixture.partial_stats": (0, 0, 0, 8000),
     "mixture.fit": (70, 36, 18000, 10000),  # 8000 bytes of values; two launches a round
     "mixture.fit_many": (70, 36, 92000, 52000),  # 38400 bytes of values

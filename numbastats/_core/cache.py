@@ -150,7 +150,7 @@ def _make(folder):
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _write(path, content):
+def write(path, content):
     """Write a file that no reader sees in part."""
     part = f"{path}.{uuid.uuid4().hex[:16]}"
     try:
@@ -229,7 +229,7 @@ class _Entries:
         for folder in folders():
             try:
                 _make(folder)
-                _write(os.path.join(folder, self._name(key)), hashlib.sha256(content).digest() + content)
+                write(os.path.join(folder, self._name(key)), hashlib.sha256(content).digest() + content)
             except OSError:
                 continue
             LOG.debug("%s kept in the cache %s", self._stem, folder)

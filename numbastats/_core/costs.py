@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import statistics
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from numbastats._core import cache
+from numbastats._core import cache, numba_internals
 from numbastats._core import device as gpu
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
@@ -24,7 +23,10 @@ GAIN = 0.7  # of the time on the host that a call on the GPU may take at most
 FILLED = 131_072  # threads that keep a GPU busy
 SHARE = 0.05  # of the speed of multiplications, by which rates are measured, that kernels reach
 MEMORY = 0.6  # of the free memory of the GPU that a call may take
-LONG = 1.0  # seconds on the host from which a call may wait for the compiler, and for the measurement
+SHORT, LONG = 1e-3, 1.0  # seconds on the host: up to SHORT no call asks, from LONG on it may wait for compiler and measurement
+_AHEAD = "`python -m numbastats warmup --device cuda` compiles for it and measures it"
+_known: dict[str, Rates] = {}  # by GPU and processor
+_failed: dict[str, Exception] = {}
 
 
 class Work(NamedTuple):
@@ -66,22 +68,23 @@ def seconds(work, rates):
 
 
 def pays(work, cores):
-    """(Whether the GPU gains, and why), against so many cores of the host."""
+    """Whether the GPU gains against so many cores of the host, and why: a template of a message, and what it takes."""
     host = work.nanoseconds * 1e-9 / cores
+    if host < SHORT:
+        return False, ("%.2g s on %d cores", host, cores)
     rates = kept_rates()
-    if rates is None:
-        if host < LONG:
-            return False, (
-                f"{host:.2g} s on {cores} cores, too short to measure the GPU for; `python -m numbastats warmup --device cuda` "
-                "compiles for it and measures it"
-            )
-        rates = measured_rates()
+    if rates is None and host < LONG:
+        return False, (f"%.2g s on %d cores, too short to measure the GPU for; {_AHEAD}", host, cores)
+    try:
+        rates = measured_rates() if rates is None else rates
+    except Exception as error:  # the GPU may be full
+        return False, ("it could not be measured: %s", error)
     there = seconds(work, rates)
-    why = f"{host:.2g} s on {cores} cores, about {there:.2g} s on the GPU with copies"
+    why = "%.2g s on %d cores, about %.2g s on the GPU with copies", host, cores, there
     if there >= GAIN * host:
         return False, why
     if work.up + work.down > MEMORY * free_bytes():
-        return False, f"{why}; {(work.up + work.down) / 2**20:.4g} MiB are more than {MEMORY:.0%} of its free memory"
+        return False, ("%.4g MiB are more than %d %% of its free memory", (work.up + work.down) / 2**20, 100 * MEMORY)
     return True, why
 
 
@@ -98,35 +101,43 @@ def _files():
 
 
 def _name():
+    """The GPU and the processor: the rates are of one against the other."""
     name = cuda.get_current_device().name
-    return name.decode() if isinstance(name, bytes) else str(name)
+    return f"{name.decode() if isinstance(name, bytes) else name}, {numba_internals.processor()}"
 
 
-@functools.cache
-def _kept(files, name):
-    for file in files:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+def _read():
+    """The first file of rates that can be read."""
+    for file in _files():
+        with contextlib.suppress(OSError, ValueError, TypeError):
             with open(file, encoding="utf-8") as text:
-                return Rates(*map(float, json.load(text)[name]))
-    return None
+                return {name: Rates(*map(float, values)) for name, values in json.load(text).items()}
+    return {}
 
 
 def kept_rates():
-    """The rates of this GPU, if they were measured."""
-    return _kept(tuple(_files()), _name())
+    """The rates of this GPU, if they were measured; a GPU is not touched where there are none of any."""
+    if not _known:
+        _known.update(_read())
+    return _known.get(_name()) if _known else None
 
 
 def measured_rates():
-    """Measure the rates, in some tenths of a second, and keep them beside the compiled code."""
-    rates, name = measure(), _name()
+    """Measure the rates, in some tenths of a second, and keep them, also beside the compiled code if that can be written."""
+    name = _name()
+    if name in _failed:
+        raise _failed[name]
+    try:
+        _known[name] = measure()
+    except Exception as error:
+        _failed[name] = error
+        raise
     for file in _files():
         with contextlib.suppress(OSError):
             os.makedirs(os.path.dirname(file), exist_ok=True)
-            with open(file, "w", encoding="utf-8") as text:
-                json.dump({name: rates}, text)
+            cache.write(file, json.dumps(_read() | _known).encode())
             break
-    _kept.cache_clear()
-    return rates
+    return _known[name]
 
 
 STEPS = 64  # multiplications and additions for each number
@@ -169,7 +180,7 @@ def measure(n=1 << 22):
     host = np.linspace(0.0, 0.5, n)
     there, out = gpu.upload(host), gpu.empty(n, np.float64)
     blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT
-    launch = _timed(lambda: RATE.cuda[1, 32](there[:32], out[:32]))
+    launch = _timed(lambda: RATE.cuda[128, 32](there[:32], out[:32]))
     up, down = _timed(lambda: there.copy_to_device(host)), _timed(lambda: there.copy_to_host(host))
     work = max(_timed(lambda: RATE.cuda[blocks, 256](there, out)) - launch, 1e-7)
     return Rates(host.nbytes / up, host.nbytes / down, launch, _timed(lambda: RATE.serial(host, host.copy())) / work)

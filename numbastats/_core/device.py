@@ -180,9 +180,12 @@ def total(x, stream=0):
     for most in (MANY, FEW):
         if x.size > most:
             sums = empty(most, np.float64, stream)
-            SUMS.cuda[-(-most // 64), 64, stream](x, sums)
+            SUMS.cuda[256, 64, stream](x, sums)  # of fewer blocks Numba warns
             x = sums
-    return float(x.copy_to_host(stream=stream).sum(dtype=np.float64)) if x.size else 0.0
+    host = x.copy_to_host(stream=stream)
+    if stream:
+        stream.synchronize()
+    return float(host.sum(dtype=np.float64))
 
 
 def view(array):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from numbastats import config
 from numbastats._core import device as gpu
 from numbastats._core.broadcast import (
     NAME,
@@ -250,7 +251,9 @@ def in_blocks(function, names, values, options, last=None):
 
 
 def _as_array(function, dtype, workers, *values):
-    return np.asarray(function(*values, dtype=dtype, workers=workers))
+    device = "cpu" if config.get("device") == "auto" else config.get("device")  # blocks have the cores between them
+    with config.using(device=device):
+        return np.asarray(function(*values, dtype=dtype, workers=workers))
 
 
 def of_blocks(function: F) -> F:

@@ -53,8 +53,8 @@ def choose_device(device, *, on_device=False, work=None, workers=None) -> str:
     if wish == "auto":
         if not real_gpu() or is_executor(workers):
             return "cpu"
-        gains, why = (False, "host arrays stay here") if work is None else pays(work(), worker_count(workers))
-        LOG.debug("device='auto' takes the %s: %s", "GPU" if gains else "CPU", why)
+        gains, (why, *figures) = (False, ("host arrays stay here",)) if work is None else pays(work(), worker_count(workers))
+        LOG.debug(f"device='auto' takes the %s: {why}", "GPU" if gains else "CPU", *figures)
         return "cuda" if gains else "cpu"
     return wish
 

@@ -162,12 +162,14 @@ class _Regression(Estimator):
             rounded=self.quantize,
             outcomes=found.outcomes,
         )
-        work = functools.partial(work_of, *source.shape, self.chains)
-        device = choose_device(self.device, work=work, workers=self.workers)
         tall = facts.p + self.fit_intercept <= facts.n or self.response != "probit"
         again = reader.streamed and storage in ("float64", "float32") and tall
         X = source if again else source.load()
-        device = "cpu" if self.response == "gaussian" else device  # whose sums are made once
+        if is_executor(self.workers) or self.response == "gaussian":  # whose sums are made once
+            device = "cpu"
+        else:  # rows that are read again at every pass would be sent at every pass
+            work = None if again else functools.partial(work_of, *source.shape, self.chains)
+            device = choose_device(self.device, work=work, workers=self.workers)
         workers = 1 if is_executor(self.workers) else self.workers  # which then share out chains
         rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)

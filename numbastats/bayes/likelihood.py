@@ -97,9 +97,14 @@ class Rows:
         except ImportError:
             return sums(np, self._parts())
         size = _MORE * self.part
-        with cupy.cuda.Stream(null=True):  # on which the rows were copied
-            X = cupy.asarray(self._whole)
-            return sums(cupy, ((lo, X[lo : lo + size]) for lo in range(0, self.shape[0], size)))
+        try:
+            with cupy.cuda.Stream(null=True):  # on which the rows were copied
+                X = cupy.asarray(self._whole)
+                return sums(cupy, ((lo, X[lo : lo + size]) for lo in range(0, self.shape[0], size)))
+        except Exception as error:
+            if "OutOfMemory" not in type(error).__name__:
+                raise
+        return sums(np, self._parts())
 
     def _floats(self, x):
         if x.dtype == np.uint16:

@@ -194,8 +194,9 @@ def work_of(sizes, candidates, options):
 
 def given_device(device, sizes, candidates, options, workers, most=MAX_CUDA_K):
     """The device for data sets of these sizes; CUDA holds a limited number of components."""
-    where = choose_device(device, work=lambda: work_of(sizes, candidates, options), workers=workers)
-    if where == "cuda" and max(candidates) > most:
+    fits = max(candidates) <= most
+    where = choose_device(device, work=(lambda: work_of(sizes, candidates, options)) if fits else None, workers=workers)
+    if where == "cuda" and not fits:
         raise ValueError(f"n_components={max(candidates)} is more than the {most} that device='cuda' takes; use device='cpu'")
     return where
 

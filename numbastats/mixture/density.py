@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -99,6 +100,15 @@ def _factor(family, base):
     return (family.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else family.log_base
 
 
+@functools.lru_cache(maxsize=64)
+def _tables(family, used):
+    """Code of the base family, numbers and coefficients for the kernel `density`: kept, since a GPU keeps what it was sent."""
+    base, c, P = _coefficients(family, np.frombuffer(used).reshape(3, -1).copy())
+    power, add = _factor(family, base)
+    j0, j1, j2 = family.jacobian
+    return base, np.array([family.constant, c, family.minimum, add + j0, j2, power + j1]), P
+
+
 def resident(x, family, par, logs, options):
     """Density, or its logarithm, of values on a GPU, there; None where the host has to prepare them.
 
@@ -107,10 +117,7 @@ def resident(x, family, par, logs, options):
     used = par[:, par[0] > 0]
     if family.latent or family.discrete or far_apart(family, par) or _scale(family, used) != 1.0:
         return None
-    base, c, P = _coefficients(family, used.copy())
-    power, add = _factor(family, base)
-    j0, j1, j2 = family.jacobian
-    numbers = np.array([family.constant, c, family.minimum, add + j0, j2, power + j1])
+    base, numbers, P = _tables(family, used.tobytes())
     codes = kernels.TRANSFORMS.index(family.transform), base, int(family.closed), int(logs)
     extras = lambda dtype: (*map(np.int64, codes), numbers, P)  # noqa: E731
     return elementwise(lambda dtype: kernels.DENSITY, ("x",), (x,), extras=extras, cost=5.0 * P.shape[1], **options)

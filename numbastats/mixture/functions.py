@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
-from numbastats._core.kinds import device_kind, numpy_dtype
+from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
 from numbastats.mixture.arguments import mixture_of, values_of
 from numbastats.mixture.density import resident, scores
 from numbastats.mixture.sampling import draws
@@ -20,7 +20,7 @@ __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"
 
 def _density(x, weights, centres, params, family, logs, device, workers):
     """The density or its logarithm, computed where the values are."""
-    if device_kind(x) and numpy_dtype(x).kind == "f":
+    if device_kind(x) and numpy_dtype(x).kind == "f" and (device_kind(x) != "numba" or kind_of(x).is_contiguous(x)):
         options = dict(device=device, workers=workers)
         there = resident(x, *mixture_of(weights, centres, params, family), logs, options)
         if there is not None:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
-from numbastats._core.checks import check_dtype, refuse_mask
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
 from numbastats._core.kinds import copied, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
@@ -30,6 +30,7 @@ class OnHost:
     cuda = property(lambda self: kernels.POINTS.cuda)
 
 
+_NONE = {d: np.empty(0, d) for d in (FLOAT64, FLOAT32)}
 _SERIES, _INTEGRAL = OnHost("SERIES"), OnHost("INTEGRAL")
 
 
@@ -167,7 +168,7 @@ def _points(pick, want, values, options):
         ARGUMENTS,
         values,
         lambda d: (want,),
-        extras=lambda d: (np.empty(0, d),) * 5,  # one value and no estimates
+        extras=lambda d: (_NONE[d],) * 5,  # one value and no estimates
         cost=3_000.0,
         threads=kernels.LANES,
         **options,

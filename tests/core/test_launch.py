@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+import numbastats
 from numbastats._core import costs, elementwise, launch
 from numbastats._core.errors import OutOfDeviceMemory
 from numbastats.bayes import estimator
@@ -80,7 +82,7 @@ def chosen(monkeypatch):
     for module in (elementwise, arguments, estimator):
         monkeypatch.setattr(module, "choose_device", choose)
     monkeypatch.setattr(launch, "real_gpu", lambda: True)
-    monkeypatch.setattr(launch, "worker_count", lambda workers: 16)
+    monkeypatch.setattr(launch, "pays", lambda work, cores: costs.pays(work, 16))
     monkeypatch.setattr(costs, "kept_rates", lambda: GPU)
     monkeypatch.setattr(costs, "free_bytes", lambda: 2**34)
     return made
@@ -122,24 +124,88 @@ def test_auto_takes_the_gpu_for_many_fits_and_large_regressions(chosen):
     assert chosen == ["cpu"]  # 32 GB do not fit
 
 
-def test_a_gpu_is_measured_for_long_calls_alone(monkeypatch, tmp_path):
-    measured = []
-    monkeypatch.setattr(costs, "_name", lambda: "a GPU")
+def test_more_components_than_a_gpu_takes_stay_on_the_host(chosen):
+    options = arguments.fit_options("newton", "quantile", 30, 1e-10, 100, None, 1e-3, 2.0, "bic", "double")
+    assert arguments.given_device("auto", np.full(40_000, 2000), (16,), options, None) == "cpu"
+    assert chosen == ["cpu"]
+
+
+def test_blocks_of_dask_and_chains_by_an_executor_stay_on_the_host(chosen):
+    da = pytest.importorskip("dask.array")
+    x, alpha = da.full(100_000, 0.5, chunks=50_000), np.linspace(1.1, 1.9, 100_000)
+    numbastats.stable.pdf(x, da.from_array(alpha, chunks=50_000), 0.0).compute(scheduler="synchronous")
+    assert set(chosen) == {"cpu"}
+    chosen.clear()
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    with ThreadPoolExecutor(2) as pool, numbastats.config.using(device="cuda"):
+        few = dict(chains=2, warmup=50, draws=30, rng=1)
+        numbastats.bayes.HorseshoeProbit(workers=pool, **few).fit(X, X[:, 0] > 0)
+    assert "cuda" not in chosen
+
+
+@pytest.fixture
+def measured(monkeypatch, tmp_path):
+    """A GPU that nobody has measured yet; the list of its measurements."""
+    made = []
+    monkeypatch.setattr(costs, "_name", lambda: "a GPU, a processor")
     monkeypatch.setattr(costs, "_files", lambda: [str(tmp_path / "none" / "gpu.json")])
-    monkeypatch.setattr(costs, "measure", lambda: measured.append(1) or GPU)
+    monkeypatch.setattr(costs, "measure", lambda: made.append(1) or GPU)
     monkeypatch.setattr(costs, "free_bytes", lambda: 2**34)
-    costs._kept.cache_clear()
-    long = costs.Work(2e12, 8e6, 8e6, 1e6)
-    gains, why = costs.pays(long._replace(nanoseconds=1e9), 16)
-    assert not gains and "python -m numbastats warmup --device cuda" in why and not measured
-    assert costs.pays(long, 16)[0] and costs.pays(long, 16)[0] and len(measured) == 1
+    monkeypatch.setattr(costs, "_known", {})
+    monkeypatch.setattr(costs, "_failed", {})
+    return made
+
+
+LONG = costs.Work(2e12, 8e6, 8e6, 1e6)
+
+
+def test_a_gpu_is_measured_for_long_calls_alone(measured, tmp_path):
+    gains, why = costs.pays(LONG._replace(nanoseconds=1e9), 16)
+    assert not gains and "python -m numbastats warmup --device cuda" in why[0] and not measured
+    assert costs.pays(LONG, 16)[0] and costs.pays(LONG, 16)[0] and len(measured) == 1
+    costs._known.clear()  # another process
     assert costs.kept_rates() == GPU
+    gains, why = costs.pays(LONG._replace(up=2e10), 16)
+    assert not gains and "of its free memory" in why[0]
     (tmp_path / "none" / "gpu.json").write_text("{")  # damaged
-    costs._kept.cache_clear()
+    costs._known.clear()
     assert costs.kept_rates() is None
-    gains, why = costs.pays(long._replace(up=2e10), 16)
-    assert not gains and "of its free memory" in why
-    assert costs.seconds(long._replace(items=32), GPU) > 1000 * costs.seconds(long._replace(items=1e9), GPU)
+    assert costs.seconds(LONG._replace(items=32), GPU) > 1000 * costs.seconds(LONG._replace(items=1e9), GPU)
+
+
+def test_rates_of_several_gpus_are_kept_side_by_side(measured, monkeypatch):
+    for name in ("one", "two", "one", "two"):
+        monkeypatch.setattr(costs, "_name", lambda name=name: name)
+        costs._known.clear()
+        costs.pays(LONG, 16)
+    assert len(measured) == 2
+
+
+def test_rates_that_cannot_be_written_are_kept_in_the_process(measured, monkeypatch):
+    monkeypatch.setattr(costs, "_files", list)
+    for _ in range(3):
+        assert costs.pays(LONG, 16)[0]
+    assert len(measured) == 1
+
+
+def test_a_gpu_that_cannot_be_measured_is_left_alone(measured, monkeypatch):
+    def full():
+        measured.append(1)
+        raise OutOfDeviceMemory("nothing is free")
+
+    monkeypatch.setattr(costs, "measure", full)
+    for _ in range(2):
+        gains, why = costs.pays(LONG, 16)
+        assert not gains and why[0] % why[1:] == "it could not be measured: nothing is free"
+    assert len(measured) == 1
+
+
+def test_short_calls_do_not_touch_the_gpu(monkeypatch):
+    monkeypatch.setattr(costs, "_name", lambda: pytest.fail("the GPU was asked for its name"))
+    monkeypatch.setattr(costs, "_known", {})
+    monkeypatch.setattr(costs, "_files", list)
+    assert not costs.pays(LONG._replace(nanoseconds=1e5), 1)[0]
+    assert not costs.pays(LONG._replace(nanoseconds=1e8), 1)[0]  # no rates of any GPU
 
 
 def test_auto_goes_on_on_the_host_where_the_memory_of_the_gpu_does_not_suffice():
