@@ -44,6 +44,48 @@ OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ and others, and what 
     "scale": ("sigma",),
 }
 
+METHODS = {  # methods of distributions in SciPy, pandas, torch, the statistics module and finance, and what they are called here
+    "cvar": "expected_shortfall",
+    "es": "expected_shortfall",
+    "tvar": "expected_shortfall",
+    "conditional_value_at_risk": "expected_shortfall",
+    "value_at_risk": "ppf",
+    "quantile": "ppf",
+    "quantiles": "ppf",
+    "percentile": "ppf",
+    "icdf": "ppf",
+    "inv_cdf": "ppf",
+    "inverse_cdf": "ppf",
+    "iccdf": "isf",
+    "ccdf": "sf",
+    "survival": "sf",
+    "survival_function": "sf",
+    "logccdf": "logsf",
+    "log_cdf": "logcdf",
+    "density": "pdf",
+    "log_prob": "logpdf",
+    "log_pdf": "logpdf",
+    "loglik": "logpdf",
+    "log_likelihood": "logpdf",
+    "sample": "rvs",
+    "samples": "rvs",
+    "random": "rvs",
+    "draw": "rvs",
+    "variance": "var",
+    "sd": "std",
+    "stddev": "std",
+    "stdev": "std",
+    "standard_deviation": "std",
+    "skew": "skewness",
+    "kurt": "kurtosis",
+    "stats": "mean, var, skewness or kurtosis",
+    "moment": "expect",
+    "expectation": "expect",
+    "confidence_interval": "interval",
+    "kwds": "params",
+    "args": "params",
+}
+
 
 class DeviceNotAvailable(RuntimeError):
     """The device asked for does not exist on this machine."""

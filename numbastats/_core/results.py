@@ -91,7 +91,7 @@ def estimates(names: Sequence[str], values: ArrayLike, se: ArrayLike) -> Table:
 
 
 class Result:
-    """A fit that prints as one line and a table, in a notebook as HTML."""
+    """A fit that prints as a headline, with lines for what failed, and a table, in a notebook as HTML."""
 
     def _headline(self) -> str:
         raise NotImplementedError
@@ -104,7 +104,8 @@ class Result:
         return f"{type(self).__name__}: {self._headline()}\n{self.summary()!r}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(f'{type(self).__name__}: {self._headline()}')}</p>{self.summary()._repr_html_()}"
+        head = html.escape(f"{type(self).__name__}: {self._headline()}").replace("\n", "<br>")
+        return f"<p>{head}</p>{self.summary()._repr_html_()}"
 
     def to_frame(self, library: Library | None = None) -> Any:
         """What `summary` gives, as a data frame; `library` as in `Table.to_frame`."""

@@ -23,7 +23,7 @@ from numbastats._core.results import Result, Table, estimates
 from numbastats.distributions.elementary import Beta, Gamma, InverseGaussian, Lognormal, Normal, Weibull
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, StudentT, VarianceGamma
 from numbastats.distributions.kernels import fits as k
-from numbastats.distributions.kernels.hyperbolic import FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
+from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["DistributionFit", "DistributionFits", "fit", "fit_many", "standardise"]
@@ -82,6 +82,13 @@ _MESSAGES = {
     k.MISSING: "all values are missing",
     k.INFINITE: "infinite values",
 }
+_TEXTS = (
+    *(_MESSAGES[i] for i in range(len(_MESSAGES))),
+    "converged; no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with mu in "
+    "fixed= the other parameters have theirs, given mu",
+    "converged; no standard errors: the observed information is not positive definite",
+)
+_NO_DERIVATIVE, _NOT_DEFINITE = len(_MESSAGES), len(_MESSAGES) + 1  # converged fits without standard errors
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -92,19 +99,22 @@ class DistributionFit(Result):
     ----------
     family : str
     params, se : dict
-        Estimates, and standard errors from the observed information: 0 for fixed parameters, NaN where there are none.
+        Estimates, and standard errors from the observed information: 0 for fixed parameters, NaN where there are none; `message`
+        says why.
     covariance : array of shape (p, p)
     loglik, aic, bic : float
         Weighted log-likelihood of the values that were fitted; the number of observations of `bic` is the sum of the weights.
     n_obs : float
-        Sum of the weights of the values that were fitted.
+        Sum of the weights of the values that were fitted; without weights their number.
+    n_values : int
+        Number of the values that were fitted: not missing, of weight > 0, and not a zero that was set apart.
     zeros : float
         Share of zeros that was set apart.
     n_iter, status : int
     converged : bool
         Whether the maximum is inside of the parameters, or the normal limit of Student's t.
     message : str
-        How the fit ended.
+        How the fit ended, and why a fit that converged has no standard errors.
     """
 
     family: str
@@ -115,6 +125,7 @@ class DistributionFit(Result):
     aic: float
     bic: float
     n_obs: float
+    n_values: int
     zeros: float
     n_iter: int
     status: int
@@ -127,7 +138,8 @@ class DistributionFit(Result):
         return _distribution(self.family, self.params)
 
     def _headline(self) -> str:
-        return f'family "{self.family}", {self.n_obs:g} values, log-likelihood {self.loglik:.8g}, {self.message}'
+        weight = "" if self.n_values == self.n_obs else f" of total weight {self.n_obs:g}"
+        return f'family "{self.family}", {self.n_values} values{weight}, log-likelihood {self.loglik:.8g}, {self.message}'
 
     def summary(self) -> Table:
         """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
@@ -152,7 +164,7 @@ class DistributionFits(Result):
     params, se : array of shape (..., p)
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
-    n_iter, status : array of int of shape (...)
+    n_values, n_iter, status : array of int of shape (...)
     keys : tuple or None
         Of the series, where they came in a dict or in groups.
     free : int
@@ -168,6 +180,7 @@ class DistributionFits(Result):
     covariance: NDArray[np.float64]
     loglik: NDArray[np.float64]
     n_obs: NDArray[np.float64]
+    n_values: NDArray[np.int64]
     zeros: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     status: NDArray[np.int64]
@@ -189,8 +202,21 @@ class DistributionFits(Result):
     @property
     def messages(self) -> NDArray[np.str_]:
         """How each fit ended, in words."""
-        table = np.array([_MESSAGES[i] for i in range(len(_MESSAGES))])
-        return table[self.status]
+        return np.array(_TEXTS)[self._endings()]
+
+    def message(self, index: Any) -> str:
+        """How the fit of one series ended, in words, by its index (or key)."""
+        return _TEXTS[self._endings(self._index(index))]
+
+    def _endings(self, i=...):
+        """The statuses, those of converged fits without standard errors replaced by the reason: entries of `_TEXTS`."""
+        status, se, params = self.status[i], self.se[i], self.params[i]
+        cusp = False
+        if self.family == "variance_gamma":  # fixed parameters have the error 0
+            lam, mu = self.names.index("lam"), self.names.index("mu")
+            cusp = (params[..., lam] <= CUSPS) & np.isnan(se[..., mu])
+        bare = (status == k.OK) & np.isnan(se).any(axis=-1)
+        return np.where(bare, np.where(cusp, _NO_DERIVATIVE, _NOT_DEFINITE), status)
 
     @property
     def aic(self) -> NDArray[np.float64]:
@@ -204,8 +230,11 @@ class DistributionFits(Result):
             return self.free * np.log(self.n_obs) - 2.0 * self.loglik
 
     def _headline(self) -> str:
-        shape, converged = self.loglik.shape, int(self.converged.sum())
-        return f'family "{self.family}", {self.loglik.size} series of shape {shape}, {converged} converged'
+        endings, shape = self._endings(), self.loglik.shape
+        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
+        counts = np.bincount(endings[~self.converged | (endings > k.INFINITE)], minlength=len(_TEXTS))
+        lines += [f"{counts[i]} series: {_TEXTS[i]}" for i in np.flatnonzero(counts)]
+        return "\n  ".join(lines)
 
     def summary(self) -> Table:
         """A row for each series, in the order of the flattened batch.
@@ -214,37 +243,32 @@ class DistributionFits(Result):
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_obs", "zeros" and "converged".
+            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged" and "status", whose words `message` has.
         """
         keys = self.keys if self.labels is None else keys_of(self.labels)
         columns: dict[str, Any] = {} if keys is None else keys.columns("key")
         for prefix, values in (("", self.params), ("se_", self.se)):
             columns |= {f"{prefix}{name}": values[..., j].ravel() for j, name in enumerate(self.names)}
-        rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged")}
+        rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged", "status")}
         return Table(columns | rest)
 
-    def one(self, index: Any) -> DistributionFit:
-        """The fit of one series, by its index (or key)."""
+    def _index(self, index):
+        """The index of one series, from an index or a key."""
         i = self.keys.index(index) if self.keys is not None and index in self.keys else index
         if np.shape(self.loglik[i]) != ():
             raise IndexError(f"{index!r} is not the index of one series: the batch has shape {self.loglik.shape}")
-        named = [dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se)]
+        return i
+
+    def one(self, index: Any) -> DistributionFit:
+        """The fit of one series, by its index (or key)."""
+        i = self._index(index)
+        params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
-        status = int(self.status[i])
+        n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
         return DistributionFit(
-            self.family,
-            named[0],
-            named[1],
-            self.covariance[i],
-            loglik,
-            aic,
-            bic,
-            n_obs,
-            zeros,
-            int(self.n_iter[i]),
-            status,
-            bool(self.converged[i]),
-            _MESSAGES[status],
+            *(self.family, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
+            converged=bool(self.converged[i]),
+            message=self.message(i),
         )
 
 
@@ -282,28 +306,48 @@ def _is_ragged(data):
     return isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1
 
 
-def _series(data, axis, weights, least, by=None, dim=None):
+def _is_labelled(data):
+    """Whether data are of xarray."""
+    return hasattr(data, "dims") and hasattr(data, "coords")
+
+
+def _axis(data, axis, dim, name="data"):
+    """Number of the axis along which the values of a series run: the last one by default, but of xarray `dim` must say which."""
+    if axis is not None and dim is not None:
+        raise ValueError(f"axis={axis!r} and dim={dim!r} both say along what the values of a series run; leave one out")
+    if hasattr(data, "data_vars"):
+        raise TypeError(f"{name} is a Dataset; pass one of its variables, {', '.join(map(repr, data.data_vars))}")
+    if axis is not None and not isinstance(axis, int | np.integer):
+        raise TypeError(f"axis={axis!r} is not a number; the name of a dimension of xarray is dim={axis!r}")
+    if dim is None and (axis is not None or not _is_labelled(data) or data.ndim == 1):
+        return -1 if axis is None else axis
+    if dim is None or dim not in getattr(data, "dims", ()):
+        labelled_sets(data, None, dim, name)  # says what to pass
+    return data.dims.index(dim)
+
+
+def _series(data, axis, weights, least, by=None, dim=None, name="data"):
     """Data as series one after another; every message about shapes."""
     if hasattr(data, "columns") and not hasattr(data, "ngroups") and by is None:
         raise TypeError(
-            f"data is a frame of shape {data.shape}, whose series may be its columns or its rows; pass data.to_numpy() "
+            f"{name} is a frame of shape {data.shape}, whose series may be its columns or its rows; pass {name}.to_numpy() "
             f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1; or by='key', where "
             "one of its two columns has the keys of the series"
         )
-    if not isinstance(axis, int | np.integer):
-        raise TypeError(f"axis={axis!r} is not a number; of a labelled array pass data.get_axis_num({axis!r})")
     labels, keys = None, None
-    if hasattr(data, "dims") and by is None:
-        if dim is None and not -data.ndim <= axis < data.ndim:
-            raise ValueError(f"axis={axis} is not an axis of data of shape {data.shape}")
+    if by is None:
+        axis = _axis(data, axis, dim, name)
+    if by is None and _is_labelled(data):
+        if not -data.ndim <= axis < data.ndim:
+            raise ValueError(f"axis={axis} is not an axis of {name} of shape {data.shape}")
         if weights is not None:
-            raise ValueError("weights= goes with an array that is not of xarray; pass data.to_numpy() and axis=")
-        dim = data.dims[axis] if dim is None else dim
-        rows, _ = labelled_sets(data, dim=dim)
+            raise ValueError(f"weights= goes with an array that is not of xarray; pass {name}.to_numpy() and axis=")
+        dim = data.dims[axis]
+        rows, _ = labelled_sets(data, dim=dim, name=name)
         labels = data.isel({dim: 0}, drop=True)
         data, axis = rows.reshape(*labels.shape, -1), -1
     else:
-        data, keys = labelled_sets(data, by, dim)
+        data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or _is_ragged(data):
         parts = [_floats(a, "a series") for a in data]
         wrong = [a.shape for a in parts if a.ndim != 1]
@@ -313,16 +357,16 @@ def _series(data, axis, weights, least, by=None, dim=None):
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
         return _Series(np.concatenate([*parts, np.zeros(0)]), None, off, (len(parts),), keys)
-    x = _floats(data, "data")
+    x = _floats(data, name)
     if x.ndim == 0:
-        raise ValueError("data is a number; pass an array whose `axis` runs along the values of a series")
+        raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
+        raise ValueError(f"axis={axis} is not an axis of {name} of shape {x.shape}")
     length = x.shape[axis]
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
-            f"along axis={axis} the series of data, of shape {x.shape}, have {length} values, fewer than parameters to fit; "
+            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than parameters to fit; "
             f"if they run along axis {better}, pass axis={better}"
         )
     moved = np.moveaxis(x, axis, -1)
@@ -442,15 +486,22 @@ def _covariance(info, fixed):
     return cov
 
 
+def _counted(s, share):
+    """Numbers of the values that have a weight, as the kernels take them."""
+    kept = ~np.isnan(s.x) & (s.w > 0.0) & ~(share & (s.x == 0.0))
+    return np.diff(np.concatenate([[0], np.cumsum(kept)])[s.off])
+
+
 def _fitted(s, family, fixed, share, device, workers, shown=None):
     values, free = fixed
     model = _MODELS[family]
     params, info, numbers, status = _estimates(s, family, values, free, share, device, workers, shown)
     cov = _covariance(info, values[[model.layout.index(name) for name in model.names]])
     cov[(status >= k.DEGENERATE)] = math.nan
-    p = len(model.names)
+    p, mass = len(model.names), numbers[:, k.MASS]
     se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
-    flat = (numbers[:, i].reshape(s.shape) for i in (k.LOGLIK, k.MASS, k.ZEROS))
+    counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
+    flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
     return DistributionFits(
         family,
         model.names,
@@ -502,7 +553,7 @@ def fit(
     Returns
     -------
     DistributionFit
-        A series that cannot be fitted has NaN and a `message`.
+        A series that cannot be fitted has NaN and a `message`; one without standard errors a `message` that says why.
 
     Raises
     ------
@@ -520,11 +571,11 @@ def fit(
     is at df = infinity. That of a variance gamma distribution has none: with mu at one of the values, the density of that value
     grows like 1/(2 lam - 1) as lam falls to 1/2, and is infinite below. The fit stays at lam >= 0.51. Status 0 is a local
     maximum inside, status 3 the end at 0.51; there may be likelier points next to 0.51 with another mu, by some units of
-    log-likelihood, most of which the one value at mu contributes. Where lam < 1.5 the density has a cusp (or no second
-    derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched, and there are no
-    standard errors. A generalised hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma; alpha =
-    abs(beta): a skew t distribution), which is status 3; some hundreds of values hardly determine its five parameters, as the
-    standard errors say.
+    log-likelihood, most of which the one value at mu contributes. Where lam <= 1.5 the density has a cusp (or no second
+    derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched. There are no standard
+    errors then, as they rest on second derivatives; with mu in `fixed` the other parameters have theirs, given mu. A generalised
+    hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma; alpha = abs(beta): a skew t distribution),
+    which is status 3; some hundreds of values hardly determine its five parameters, as the standard errors say.
 
     Examples
     --------
@@ -549,7 +600,7 @@ def fit_many(
     data: Any,
     family: str,
     *,
-    axis: int = -1,
+    axis: int | None = None,
     by: str | Sequence[str] | None = None,
     dim: str | None = None,
     weights: ArrayLike | None = None,
@@ -568,12 +619,13 @@ def fit_many(
         (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     family, fixed, zeros
         As in `fit`.
-    axis : int
-        Along which the values of a series run.
+    axis : int, optional
+        Along which the values of a series run; the last one by default.
     by : str or sequence of str, optional
         Columns of a pandas or polars frame that say to which series a row belongs; one other column has the values.
     dim : str, optional
-        Instead of `axis` the name of a dimension of an xarray.DataArray, whose labels ``fits["scale"]`` has.
+        Instead of `axis` the name of a dimension of an xarray.DataArray, whose labels ``fits["scale"]`` has. An array of several
+        dimensions needs one of the two.
     weights : array_like, optional
         As in `fit`; broadcast against `data`.
     device : {None, "auto", "cpu", "cuda"}
@@ -589,13 +641,13 @@ def fit_many(
     DistributionFits
         Of the shape of `data` without `axis`. A series that cannot be fitted has NaN parameters and a `status`: 4 too few values,
         5 constant, 6 outside of the support, 7 all missing, 8 infinite values; 0 is a maximum, 1 no convergence, 2 the
-        normal limit, 3 the boundary.
+        normal limit, 3 the boundary. ``fits.message(i)`` says it in words.
 
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; frames, and series that are shorter than the number of parameters while another
-        axis is long.
+        For arguments that are not understood; frames, arrays of xarray without `dim`, and series that are shorter than the number
+        of parameters while another axis is long.
 
     Examples
     --------
@@ -632,6 +684,8 @@ def _tell(converged, messages):
 
 def _stable(cls, x, axis, options):
     """The same by the fits of stable distributions."""
+    options = dict(options)
+    axis = _axis(x, axis, options.pop("dim", None), "x")
     data = np.moveaxis(_floats(x, "x"), axis, -1)
     param = options.get("param", "S0")
     if data.ndim == 1:  # warns itself
@@ -654,7 +708,8 @@ def standardise(
     x: ArrayLike,
     family: str = "gamma",
     *,
-    axis: int = -1,
+    axis: int | None = None,
+    dim: str | None = None,
     zeros: Literal["share"] | None = "share",
     device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: Any = None,
@@ -669,8 +724,10 @@ def standardise(
         Series along `axis`; NaN is missing and stays NaN.
     family : str
         "gamma" as for the SPI, "normal", "lognormal", "weibull", "inverse_gaussian", "beta" or "student_t".
-    axis : int
-        Along which the values of a series run.
+    axis : int, optional
+        Along which the values of a series run; the last one by default.
+    dim : str, optional
+        Instead of `axis` the name of a dimension of an xarray.DataArray. An array of several dimensions needs one of the two.
     zeros : {"share", None}
         "share" gives zeros a probability of their own; with None they are values like others.
     device, workers
@@ -710,10 +767,11 @@ def standardise(
     where = _checked(family, zeros, device, workers)
     if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
+    axis = _axis(x, axis, dim, "x")
     if isinstance(x, Mapping) or _is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
     known, names = _fixed(None, family), _MODELS[family].names
-    s = _series(x, axis, None, known[1] + 1)
+    s = _series(x, axis, None, known[1] + 1, name="x")
     count, length = math.prod(s.shape), np.shape(x)[axis]
     z = np.empty((count, length))
     step = max(1, _SLAB // max(1, length))

@@ -15,7 +15,7 @@ import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
 from numbastats._core.checks import check_dtype, choice, refuse_mask
 from numbastats._core.elementwise import any_lazy, deliver, in_blocks
-from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import device_kind, first_array, in_kind_of, to_host
 from numbastats._core.parallel import check_workers
 
@@ -100,17 +100,18 @@ class Distribution:
     # -- estimation ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def fit(cls, x: Any, *, axis: int = -1, **options: Any) -> Self:
+    def fit(cls, x: Any, *, axis: int | None = None, **options: Any) -> Self:
         """The likeliest distribution of this class, or a batch of them, one for every series.
 
         Parameters
         ----------
         x : array_like, or list or dict of series
             Data. `axis` runs along the values of a series; the other axes are the batch.
-        axis : int
+        axis : int, optional
+            The last one by default; an array of xarray of several dimensions needs it, or ``dim=``.
         **options
             Of `numbastats.distributions.fit_many`, which also has standard errors and statuses: weights, fixed, zeros, device,
-            workers; for `Stable` those of `numbastats.stable.fit`.
+            workers, dim; for `Stable` dim and those of `numbastats.stable.fit`.
 
         Returns
         -------
@@ -161,7 +162,10 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         if name in type(self).names:
             return getattr(self.params, name)
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}; its parameters are {', '.join(self.names)}")
+        missing, parameters = f"{type(self).__name__} has no attribute {name!r}", f"ts parameters are {', '.join(self.names)}"
+        if name in METHODS:  # with a name, the error gets no guess of Python's own, such as var for cvar
+            raise AttributeError(f"{missing}: did you mean {METHODS[name]}? I{parameters}", name=name)
+        raise AttributeError(f"{missing}; i{parameters}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; make another one with the {name} wanted")

@@ -111,23 +111,41 @@ def public():
         return table[:, 1:], table[:, 0].astype(int), json.load(file)
 
 
+def _distances(x, truth):
+    """Means, and shares of draws below reference quantiles, against a reference: differences in standard errors.
+
+    A standard error has the Monte Carlo error of the draws, by the effective sample size of what is averaged, and that of the
+    reference, by its effective sample size for the mean.
+    """
+    flat = x.reshape(-1, x.shape[2])
+    mcse, sd = np.array(truth["mcse_mean"]), np.array(truth["sd"])
+    means = (flat.mean(axis=0) - truth["mean"]) / np.sqrt(flat.var(axis=0) / ns.bayes.ess_bulk(x) + mcse**2)
+    shares = []
+    for level, name in ((0.05, "q05"), (0.5, "q50"), (0.95, "q95")):
+        below = (x <= truth[name]).astype(float)
+        error = np.sqrt(level * (1.0 - level) * (1.0 / ns.bayes.ess_bulk(below) + (mcse / sd) ** 2))
+        shares.append((below.mean(axis=(0, 1)) - level) / error)
+    return means, np.array(shares)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the chains have not converged")
 @pytest.mark.parametrize("kind", SAMPLERS)
 def test_reference_posterior(kind, public):
-    """8 x 100,000 draws of the plain sampler; runs of 24,000 to 48,000 draws gave |z| <= 2.2."""
+    """8 x 100,000 draws of the plain sampler against 12,000 to 20,000; draws that are off by a tenth of their sd are noticed."""
     X, y, truth = public
     draws = 5000 if kind in ("gibbs", "px-gibbs") else 3000
     model = ns.bayes.BayesProbit(fit_intercept=False, sampler=kind, chains=4, warmup=600, draws=draws, keep="all", rng=5).fit(
         X, y
     )
     x = np.concatenate([model.draws_["beta"], model.draws_["log_tau"][:, :, None], model.draws_["log_lambda"]], axis=2)
-    flat = x.reshape(-1, x.shape[2])
-    z = (flat.mean(axis=0) - truth["mean"]) / np.sqrt(flat.var(axis=0) / ns.bayes.ess_bulk(x) + np.array(truth["mcse_mean"]) ** 2)
-    assert abs(z).max() < 4.0
-    assert abs(flat.std(axis=0) / truth["sd"] - 1.0)[:9].max() < 0.05
-    for level, name in ((0.05, "q05"), (0.5, "q50"), (0.95, "q95")):
-        assert abs((flat <= truth[name]).mean(axis=0) - level).max() < 0.02
+    assert ns.bayes.ess_bulk(x).min() > 800  # observed 1093 and more; it bounds the errors below
+    for values in _distances(x, truth):
+        assert abs(values).max() < 4.0  # observed 3.2 in 16 runs of 68 values
+    assert abs(x.std(axis=(0, 1)) / truth["sd"] - 1.0)[:9].max() < 0.05
+    for shift in (-0.1, 0.1):
+        for values in _distances(x + shift * x.std(axis=(0, 1)), truth):
+            assert abs(values).max() > 4.0
 
 
 def _posterior(kind, X, y, monkeypatch=None, **options):

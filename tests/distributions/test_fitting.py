@@ -293,8 +293,68 @@ def test_labels_of_standardised_series():
     z = standardise(rain, axis=0)
     assert z.dims == rain.dims and z.name == "rain"
     np.testing.assert_array_equal(z.to_numpy(), standardise(rain.to_numpy(), axis=0))
-    with pytest.raises(TypeError, match="get_axis_num"):
+    np.testing.assert_array_equal(z, standardise(rain, dim="year"))
+    with pytest.raises(TypeError, match="dim='year'"):
         standardise(rain, axis="year")
+
+
+@pytest.mark.parametrize("name", ["fit_many", "standardise", "Normal.fit", "Stable.fit"])
+def test_arrays_of_xarray_say_along_what_they_are_fitted(name):
+    xarray = pytest.importorskip("xarray")
+    stable_options = {"method": "quantile"} if name == "Stable.fit" else {}
+    call = {
+        "fit_many": lambda x, **o: fit_many(x, "normal", **o).params,
+        "standardise": lambda x, **o: standardise(x, "normal", zeros=None, **o),
+        "Normal.fit": lambda x, **o: distributions.Normal.fit(x, **o).loc,
+        "Stable.fit": lambda x, **o: distributions.Stable.fit(x, **o, **stable_options).loc,
+    }[name]
+    values = np.random.default_rng(30).normal(size=(40, 3, 12))
+    field = xarray.DataArray(values, dims=("time", "lat", "lon"))
+    with pytest.raises(ValueError, match=r"is a DataArray with the dimensions \('time', 'lat', 'lon'\): pass dim="):
+        call(field)
+    want = call(values, axis=0)
+    np.testing.assert_array_equal(call(field, dim="time"), want)
+    np.testing.assert_array_equal(call(field, axis=0), want)
+    np.testing.assert_array_equal(call(field[:, 0, 0]), call(values[:, 0, 0]))
+    with pytest.raises(ValueError, match="dim='year' is not a dimension of"):
+        call(field, dim="year")
+    with pytest.raises(ValueError, match="axis=0 and dim='time' both"):
+        call(field, axis=0, dim="time")
+    with pytest.raises(TypeError, match="dim='time' is for an xarray.DataArray"):
+        call(values, dim="time")
+    with pytest.raises(TypeError, match="is a Dataset; pass one of its variables, 'rain'"):
+        call(xarray.Dataset({"rain": field}), dim="time")
+
+
+def test_batches_say_why_series_failed():
+    x = np.random.default_rng(31).gamma(2.0, 3.0, (6, 50))
+    x[1:4, 3] = 0.0
+    x[4] = 1.0
+    found = fit_many(dict(zip("abcdef", x, strict=True)), "gamma")
+    head, constant, zeros, _titles, *rows = repr(found).splitlines()
+    assert head.endswith("6 series of shape (6,), 2 converged") and len(rows) == 6
+    assert constant == f"  1 series: {found.message('e')}" and found.message("e") == "all values are equal"
+    assert zeros.startswith("  3 series: values outside the support") and 'zeros="share"' in zeros
+    assert found.message(1) == found.message("b") == found.one("b").message == found.messages[1]
+    assert found.summary()["status"].tolist() == [0, 6, 6, 6, 5, 0]
+    assert "<br>" in found._repr_html_()
+    assert len(repr(fit_many(x[:1], "gamma")).splitlines()) == 3
+    with pytest.raises(IndexError, match="not the index of one series"):
+        fit_many(x.reshape(2, 3, 50), "gamma").message(0)
+
+
+def test_number_and_weight_of_values():
+    rng = np.random.default_rng(32)
+    x = np.concatenate([rng.gamma(2.0, 3.0, 3999), [np.nan, 0.0, 5.0]])
+    w = np.full(x.size, 100.0 / 3999)
+    w[-1] = 0.0
+    found = fit(x, "gamma", weights=w, zeros="share")
+    assert found.n_values == 3999 and found.n_obs == pytest.approx(100.0)
+    assert "3999 values of total weight 100, log-likelihood" in repr(found)
+    plain = fit(x, "gamma", zeros="share")
+    assert plain.n_values == plain.n_obs == 4000 and "4000 values, log-likelihood" in repr(plain)
+    many = fit_many(np.stack([x, x[::-1]]), "gamma", weights=np.stack([w, w[::-1]]), zeros="share")
+    assert many.n_values.tolist() == [3999, 3999] and many.n_values.dtype.kind == "i"
 
 
 def test_bad_input():
@@ -392,6 +452,47 @@ def test_variance_gamma_next_to_its_poles():
     inside = found.distribution.logpdf(x)
     assert parts[0][0] > found.loglik + 1.5 and parts[0][1] < inside.sum() - inside.max()
     np.testing.assert_allclose(np.diff([p[0] for p in parts]), np.log(10.0), atol=0.1)  # observed 2.21, 2.29
+
+
+@pytest.mark.parametrize("at_a_value", [True, False])
+def test_variance_gamma_says_why_it_has_no_standard_errors(at_a_value):
+    """Where mu is held there are errors of the others: the inverse of the observed information by differences."""
+    rng = np.random.default_rng(33)
+    g = rng.gamma(1.0 if at_a_value else 1.25, 1.0, 1000)
+    x = 0.2 * g + np.sqrt(g) * rng.normal(size=1000)
+    found = fit(x, "variance_gamma")
+    assert found.converged and found.params["lam"] < 1.5 and np.isnan(list(found.se.values())).all()
+    assert "second derivatives" in found.message and "fixed=" in found.message and found.message in repr(found)
+    batch = fit_many(np.stack([x, 2.0 * x]), "variance_gamma")
+    assert "2 series: converged; no standard errors" in repr(batch) and batch.message(1) == found.message
+    mu = min(x, key=abs) if at_a_value else 0.5 * (min(x[x > 0]) + max(x[x < 0]))
+    known = fit(x, "variance_gamma", fixed={"mu": mu})
+    assert known.message == "converged" and known.se["mu"] == 0.0
+    p, names = known.params, ("lam", "alpha", "beta")
+    h = 1e-4
+    away = np.where(x == mu, np.nan, x)
+
+    def loglik(*steps):
+        moved = p | {name: p[name] + s for name, s in zip(names, steps, strict=True)}
+        own = 0.0
+        if at_a_value:  # the limit of the density at mu
+            lam, a, b = (moved[name] for name in names)
+            own = 2 * lam * math.log(math.sqrt(a * a - b * b)) + math.lgamma(lam - 0.5) - math.lgamma(lam)
+            own -= (2 * lam - 1) * math.log(a) + math.log(2.0) + 0.5 * math.log(math.pi)
+        return np.nansum(DENSITY["variance_gamma"](away, *moved.values())) + own
+
+    assert known.loglik == pytest.approx(loglik(0.0, 0.0, 0.0), rel=1e-10)
+    E = h * np.eye(3)
+    hess = [[sum(a * b * loglik(*(a * u + b * v)) for a in (1, -1) for b in (1, -1)) / (4 * h * h) for v in E] for u in E]
+    want = np.sqrt(np.diag(np.linalg.inv(-np.array(hess))))
+    np.testing.assert_allclose([known.se[name] for name in names], want, rtol=1e-4)
+
+
+def test_information_that_is_not_positive_definite_is_said(monkeypatch):
+    monkeypatch.setattr(distributions.fitting, "_covariance", lambda info, fixed: np.full(info.shape, np.nan))
+    found = fit_many(np.random.default_rng(34).gamma(2.0, 3.0, (2, 50)), "gamma")
+    assert found.converged.all() and "2 series: converged; no standard errors: the observed information is not" in repr(found)
+    assert found.one(0).message == found.message(0) == found.messages[0]
 
 
 @pytest.mark.slow

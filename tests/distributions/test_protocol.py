@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import traceback
 
 import mpmath
 import numpy as np
@@ -12,7 +14,7 @@ import scipy.optimize
 import scipy.stats
 
 import numbastats as ns
-from numbastats._core.errors import ConvergenceWarning
+from numbastats._core.errors import METHODS, ConvergenceWarning
 from numbastats.distributions import (
     NIG,
     Beta,
@@ -408,3 +410,18 @@ d.Normal()
 print("scipy.stats" in sys.modules, "scipy.special" in sys.modules)
 """
     assert run_python(code).split() == ["False", "False"]
+
+
+def test_other_names_of_methods_are_answered():
+    d = ns.distributions.NIG(1.0, 0.2, 1.0)
+    for name, ours in (("cvar", "expected_shortfall"), ("quantile", "ppf"), ("sample", "rvs"), ("log_prob", "logpdf")):
+        with pytest.raises(
+            AttributeError, match=f"NIG has no attribute '{name}': did you mean {ours}\\? Its parameters are"
+        ) as said:
+            getattr(d, name)
+        assert "Did you mean" not in "".join(traceback.format_exception(said.value))
+    with pytest.raises(AttributeError, match="no attribute 'foo'; its parameters are alpha, beta, delta, mu"):
+        d.foo  # noqa: B018
+    for cls in (type(d), ns.distributions.Stable):
+        for other, ours in METHODS.items():
+            assert not hasattr(cls, other) and all(hasattr(cls, o) for o in re.split(", | or ", ours) if o != "params"), other

@@ -31,7 +31,7 @@ from numbastats.scalar import hyperbolic as hyp
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import log
 
-__all__ = ["FIT_GENERAL", "FIT_HYPERBOLIC", "FIT_NIG"]
+__all__ = ["CUSPS", "FIT_GENERAL", "FIT_HYPERBOLIC", "FIT_NIG"]
 
 LAM, ALPHA, BETA, DELTA, MU, SIZE = 0, 1, 2, 3, 4, 5  # SIZE: number of parameters
 
@@ -40,7 +40,7 @@ _ONE_SIDED = 300.0  # alpha from which a skew distribution (abs(beta) > 0.98 alp
 _NEAR = 1e-6  # in units of the data
 _LEAST = 1e-4  # delta of a maximum, and alpha - |beta|; the likelihood is flat next to 0
 _LEAST_LAM = 0.51  # of variance gamma distributions; below, the likelihood has poles at every value
-_CUSPS = 1.5  # lam up to which the density of a variance gamma distribution has a cusp, or no second derivative, at mu
+CUSPS = 1.5  # lam up to which the density of a variance gamma distribution has a cusp, or no second derivative, at mu
 _SMOOTH = 0.1  # delta in place of 0 from which a climb with cusps begins
 _WALK = 12  # values on either side that are tried as mu
 _LOG_2, _LOG_SQRT_PI, _LOG_SQRT_2PI = 0.6931471805599453, 0.5723649429247001, 0.9189385332046727
@@ -395,7 +395,7 @@ def _climb_with_cusps(x, w, mass, work, numbers):
     p[DELTA], p[LAM] = 0.0, p[LAM] if not _free(held, LAM) else max(p[LAM], _LEAST_LAM + 0.2)
     numbers[LOGLIK] = -math.inf
     fixed_mu, rounds = held[MU], 0
-    while not fixed_mu == fixed_mu and p[LAM] < _CUSPS and status != NORMAL_LIMIT and rounds < 8:
+    while not fixed_mu == fixed_mu and p[LAM] < CUSPS and status != NORMAL_LIMIT and rounds < 8:
         rounds += 1
         reached = numbers[LOGLIK]
         _copy(work, _P, _BEST, 1)
@@ -472,7 +472,7 @@ def _fit_series(x, w, weighted, share, least_count, fixed, params, info, numbers
                 params[i] = p[i] * unit[i] if _free(held, i) else fixed[i]
                 for j in range(i + 1):
                     info[i * (i + 1) // 2 + j] = -work[_H + i, j] / (unit[i] * unit[j])
-            if family == 2 and p[LAM] <= _CUSPS:
+            if family == 2 and p[LAM] <= CUSPS and _free(held, MU):
                 for i in range(info.size):
                     info[i] = math.nan
         if done == OK and family != 0:
