@@ -89,6 +89,7 @@ def short(call):
 found["out of memory"] = short(lambda: raised(lambda: ns.quantile.ndtri(host, device="cuda")))
 found["rates"] = [rate > 0.0 for rate in costs.measure(1 << 12)]
 costs.kept_rates = lambda: costs.Rates(math.inf, math.inf, 0.0, math.inf)  # as if "auto" would take the GPU for it
+costs.SHORT, costs.free_bytes = 0.0, lambda: 2**34
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     there = ran_on(lambda: ns.quantile.ndtri(host))[0][0]
