@@ -35,8 +35,8 @@ def blocks_of_draws(points, size=1_000_000):
 
 def jobs(points):
     """Name of each job, and its call by an executor."""
-    sets = ns.stable.rvs(1.7, 0.3, size=(8, 300) if SMOKE else (800, 1000), rng=2)
-    mixtures = ns.random.gamma(2.0, size=(20, 200) if SMOKE else (6000, 1000), rng=3)
+    sets = ns.stable.rvs(1.7, 0.3, size=(8, 300) if SMOKE else (2400, 1000), rng=2)
+    mixtures = ns.random.gamma(2.0, size=(20, 200) if SMOKE else (12_000, 1000), rng=3)
     axes = [(-5.0, 5.0, 201), (-5.0, 5.0, 201)]
     n, p = (200, 3) if SMOKE else (4000, 40)
     x = ns.random.normal(size=(n, p), rng=4)
