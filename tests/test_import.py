@@ -83,7 +83,7 @@ def test_config_workers_and_device(monkeypatch):
     with ns.config.using(device="cuda"):
         assert launch.choose_device(None) == "cuda"
     if launch.SIMULATED:
-        assert launch.choose_device(None, pays=True) == "cpu"  # auto never picks the simulator
+        assert launch.choose_device(None, work=lambda: pytest.fail("asked")) == "cpu"  # auto never picks the simulator
 
 
 def test_environment_variables(run_python):
