@@ -87,7 +87,7 @@ def estep(K, n=20_000, hessian=0):
     P = np.empty((3, K))
     kernels.on_host.set_coefficients(P, par, p.family.base, 1.0, p.info["centre"][0])
     out = np.empty((1, 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)))
-    return lambda: kernels.SUMS.serial(*p.sets[:3], P, 1, hessian, out)
+    return lambda: kernels.SUMS[0].serial(*p.sets[:3], P, 1 << 16, 1, hessian, out)
 
 
 class ManySets:
