@@ -10,7 +10,6 @@ import numpy as np
 
 import numbastats as ns
 from numbastats.mixture import engine, kernels
-from numbastats.mixture import kernels as passes
 from numbastats.mixture.arguments import Options, arrange, flatten
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import family_of
@@ -432,7 +431,7 @@ def gpu_advance(rng, dtype, n, edges, phase=records.AT_NEWTON):
     K = 2
     inputs, sums = gpu_pass(rng, np.float64, n, edges, K)
     inputs[5]["phase"] = phase
-    passes.PASSES[K].serial(*inputs[:4], inputs[4][0], *inputs[5:], *sums)
+    kernels.PASSES[K].serial(*inputs[:4], inputs[4][0], *inputs[5:], *sums)
     _, info, owner, settings, last, state, pars = inputs
     m = 3 * K - 1
     work = records.Work(np.zeros((owner.size, records.VECTOR_ROWS, m)), np.zeros((owner.size, 2, m, m)))
@@ -467,14 +466,14 @@ def gpu_latent_pass(rng, dtype, n, edges, family, K):
     D, settings = p.info.size, options().settings(p.family, p.unit)
     state, pars = _at_newton(D, start)
     state["phase"][::2] = records.WARM
-    sums = [np.zeros((D, passes.latent_sums(len(start), K))), np.zeros((D, len(start), K))]
+    sums = [np.zeros((D, kernels.latent_sums(len(start), K))), np.zeros((D, len(start), K))]
     return [p.sets, p.info, np.arange(D), settings, *_one(records.AT_EM), state, pars], sums
 
 
 def gpu_latent_advance(rng, dtype, n, edges):
     inputs, sums = gpu_latent_pass(rng, dtype, n, edges, "student_t", 2)
     _, info, owner, settings, last, state, pars = inputs
-    kernel = passes.LATENT_PASSES[family_of("student_t").code][2]
+    kernel = kernels.LATENT_PASSES[family_of("student_t").code][2]
     kernel.serial(*inputs[:4], inputs[4][0], *inputs[5:], *sums)
     m = pars[0, 0].size - 1
     work = records.Work(np.zeros((owner.size, records.VECTOR_ROWS, m)), np.zeros((owner.size, 2, m, m)))
