@@ -20,7 +20,7 @@ from numbastats._core.kernel import Kernel
 __all__ = ["RATE", "Rates", "Work", "pays"]
 
 GAIN = 0.7  # of the time on the host that a call on the GPU may take at most
-FILLED = 131_072  # threads that keep a GPU busy
+FILLED = 131_072  # threads that keep a GPU busy; this and SHARE are estimates, not measured
 SHARE = 0.05  # of the speed of multiplications, by which rates are measured, that kernels reach
 MEMORY = 0.6  # of the free memory of the GPU that a call may take
 SHORT, LONG = 1e-3, 1.0  # seconds on the host: up to SHORT no call asks, from LONG on it may wait for compiler and measurement

@@ -11,6 +11,7 @@ from numbastats._core import device as gpu
 from numbastats._core.costs import Work
 from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
+from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import RESPONSES
 
@@ -104,6 +105,7 @@ class Rows:
         except Exception as error:
             if "OutOfMemory" not in type(error).__name__:
                 raise
+            LOG.debug("X'WX on the host, since CuPy has too little memory: %s", error)
         return sums(np, self._parts())
 
     def _floats(self, x):

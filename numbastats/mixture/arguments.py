@@ -48,7 +48,7 @@ __all__ = [
 
 OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
 PASS = 15.0  # nanoseconds that an observation takes with a component in a pass of a climb
-PASSES = 40  # of a climb, and 10 of each start
+PASSES, LAUNCHES = 40, 70.0  # of a climb, and 10 passes of each start; kernels on a GPU, two for each round
 KINDS = {
     "portfolio": (SUBSET, QUANTILE_CUTS, KMEANS_CUTS),
     "subset": (SUBSET,),
@@ -189,7 +189,7 @@ def work_of(sizes, candidates, options):
     """What fits have to do; on a GPU a data set has the threads of a warp for each number of components."""
     n, D = float(sizes.sum()), sizes.size
     nanoseconds = n * PASS * sum(K * (PASSES + (10 * options.n_starts(K) if K > 1 else 0)) for K in candidates)
-    return Work(nanoseconds, 24.0 * n, 1e3 * D * sum(candidates), 32.0 * D * len(candidates), 70.0)
+    return Work(nanoseconds, 24.0 * n, 1e3 * D * sum(candidates), 32.0 * D * len(candidates), LAUNCHES)
 
 
 def given_device(device, sizes, candidates, options, workers, most=MAX_CUDA_K):

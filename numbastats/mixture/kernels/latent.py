@@ -25,7 +25,16 @@ from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, ROW
 from numbastats.scalar import latent as lat
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["FORMULAS", "LATENT_CLIMBS", "LATENT_SCORES", "MAX_LATENT_CUDA_K", "advance_latent", "numbers_of"]
+__all__ = [
+    "FORMULAS",
+    "LATENT_CLIMBS",
+    "LATENT_SCORES",
+    "MAX_LATENT_CUDA_K",
+    "advance_latent",
+    "component_numbers",
+    "m_step",
+    "numbers_of",
+]
 
 OWN = 9  # sums of one component
 NUMBERS = 8  # rows of P: a family's seven numbers and the logarithm of the weight
@@ -33,7 +42,7 @@ MAX_LATENT_CUDA_K = 8
 
 _function = array_function(fastmath=(), host=False)
 _summing = array_function(fastmath=FAST, host=False)
-_coefficients = _density = _expected = _maximise = _derivatives = None  # bound by build
+_coefficients = _density = _expected = _maximise = _derivatives = _component_numbers = _m_step = None  # bound by build
 
 
 # --- parameters (rows, K): weights, m, v, and s where the family has one ------------------------------------------------------
@@ -290,6 +299,24 @@ def _own(stats, w, r, acc):
 
 
 @_function
+def component_numbers(k, trial, centre, P):
+    """The numbers of component k into its column of P."""
+    P[0, k], P[1, k], P[2, k], P[3, k], P[4, k], P[5, k], P[6, k] = _coefficients(
+        trial[1, k], trial[2, k], trial[trial.shape[0] - 1, k], centre
+    )
+    P[7, k] = math.log(trial[0, k])
+
+
+@_function
+def m_step(k, trial, centre, family, sums, following):
+    """The M-step of component k."""
+    t, last = sums[1 + OWN * k : 1 + OWN * (k + 1)], trial[trial.shape[0] - 1, k]
+    m, s, last = _maximise(trial[1, k], trial[2, k], last, t[0], t[1], t[2], t[3], t[4], t[5], lat.limit(family, centre))
+    following[following.shape[0] - 1, k] = last
+    following[0, k], following[1, k], following[2, k] = t[0], m, s
+
+
+@_function
 def _level(state):
     """Whether the derivatives are wanted."""
     return state.phase == c.AT_NEWTON or state.phase == c.FINAL
@@ -308,10 +335,7 @@ def climb_cpu(sets, info, owner, settings, state, pars, hess):
         while now.phase > c.DONE:
             trial, hessian = ps[c.TRIAL], _level(now)
             for k in range(K):
-                P[0, k], P[1, k], P[2, k], P[3, k], P[4, k], P[5, k], P[6, k] = _coefficients(
-                    trial[1, k], trial[2, k], trial[rows - 1, k], row.centre
-                )
-                P[7, k] = math.log(trial[0, k])
+                _component_numbers(k, trial, row.centre, P)
             acc[:] = 0.0
             for q in range(0, x.size, BLOCK):
                 xb, wb = x[q : q + BLOCK], w[q : q + BLOCK]
@@ -342,11 +366,7 @@ def climb_cpu(sets, info, owner, settings, state, pars, hess):
                     _products(buf, n, wb, acc, 1 + OWN * K)
             if not hessian:
                 for k in range(K):
-                    t, most = acc[1 + OWN * k : 1 + OWN * (k + 1)], lat.limit(settings.family, row.centre)
-                    m, s, last = trial[1, k], trial[2, k], trial[rows - 1, k]
-                    m, s, last = _maximise(m, s, last, t[0], t[1], t[2], t[3], t[4], t[5], most)
-                    following[rows - 1, k] = last
-                    following[0, k], following[1, k], following[2, k] = t[0], m, s
+                    _m_step(k, trial, row.centre, settings.family, acc, following)
             advance_latent(now, ps, following, vs, ms, hess[item], acc, row, settings)
 
 
@@ -411,7 +431,9 @@ def _kernels(name, formulas):
         climb_types((_f,)),
         fastmath=FAST,
         split=split_climb,
-        **{f"_{job}": f for job, f in formulas.items()},
+        _component_numbers=bind(component_numbers, _coefficients=formulas["coefficients"]),
+        _m_step=bind(m_step, _maximise=formulas["maximise"]),
+        **{f"_{job}": formulas[job] for job in ("density", "expected", "derivatives")},
     )
     scores = Kernel(
         f"mixture.scores_{name}",

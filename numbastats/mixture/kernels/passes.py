@@ -21,7 +21,20 @@ from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = ["CUDA_CHUNK", "FAST", "SUMS", "column", "cpu_sums", "gather", "known", "lane_sums", "scatter", "shifted", "sizes"]
+__all__ = [
+    "CUDA_CHUNK",
+    "FAST",
+    "SUMS",
+    "add_lanes",
+    "column",
+    "cpu_sums",
+    "gather",
+    "known",
+    "lane_sums",
+    "scatter",
+    "shifted",
+    "sizes",
+]
 
 BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
 ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
@@ -314,6 +327,21 @@ def column(shared, j):
     return shared[0, j]
 
 
+@_function
+def add_lanes(shared, acc, out):
+    """The sums of what the lanes have, into an array that may be shorter; all threads of a block call."""
+    lane = cuda.threadIdx.x
+    for j0 in range(0, acc.size, WIDTH):
+        m = min(WIDTH, acc.size - j0)
+        if lane < LANES:
+            for j in range(m):
+                shared[lane, j] = acc[j0 + j]
+        cuda.syncthreads()
+        if lane < m and j0 + lane < out.size:
+            out[j0 + lane] = column(shared, lane)
+        cuda.syncthreads()
+
+
 def sizes(K):
     """What a CUDA kernel for K components is bound to; 0 is for any number."""
     most = K or MAX_CUDA_K
@@ -355,15 +383,7 @@ def sums_cuda(t1, t2, w, P, size, level, hessian, out):
         b = min(a + size, t1.size)
         if lane < LANES:
             lane_sums(t1[a:b], t2[a:b], w[a:b], lane, own[:, :K], e, acc[:sums], hessian)
-        for j0 in range(0, sums, WIDTH):
-            m = min(WIDTH, sums - j0)
-            if lane < LANES:
-                for j in range(m):
-                    shared[lane, j] = acc[j0 + j]
-            cuda.syncthreads()
-            if lane < m and j0 + lane < out.shape[1]:
-                out[chunk, j0 + lane] = column(shared, lane)
-            cuda.syncthreads()
+        add_lanes(shared, acc[:sums], out[chunk])
 
 
 def _split_sums(args, parts):

@@ -16,11 +16,19 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, bind
 from numbastats.mixture.kernels import climb
 from numbastats.mixture.kernels import records as c
-from numbastats.mixture.kernels.latent import FORMULAS, MAX_LATENT_CUDA_K, NUMBERS, OWN, advance_latent, numbers_of
+from numbastats.mixture.kernels.latent import (
+    FORMULAS,
+    MAX_LATENT_CUDA_K,
+    NUMBERS,
+    OWN,
+    advance_latent,
+    component_numbers,
+    m_step,
+    numbers_of,
+)
 from numbastats.mixture.kernels.parameters import set_coefficients
-from numbastats.mixture.kernels.passes import KNOWN, LANES, ROW, WIDTH, column, cpu_sums, lane_sums, sizes
+from numbastats.mixture.kernels.passes import KNOWN, LANES, ROW, WIDTH, add_lanes, column, cpu_sums, lane_sums, sizes
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, series_type, settings_type, work_type
-from numbastats.scalar import latent as lat
 from numbastats.scalar.elementary import exp_neg, log
 
 __all__ = ["ADVANCE", "ADVANCE_ANY", "LATENT_ADVANCE", "LATENT_PASSES", "PASSES", "latent_sums"]
@@ -28,8 +36,8 @@ __all__ = ["ADVANCE", "ADVANCE_ANY", "LATENT_ADVANCE", "LATENT_PASSES", "PASSES"
 _LATENT_KNOWN = 2  # components up to which passes of families with a latent variable know their number
 
 _function = array_function(fastmath=(), host=False)
-_advance = _K = _MOST = _SUMS = _ALL = _ROWS = _lane_sums = _latent_numbers = _m_step = None  # bound to the loops below
-_coefficients = _density = _expected = _maximise = _derivatives = None  # and of a family with a latent variable
+_advance = _K = _MOST = _SUMS = _ALL = _ROWS = _lane_sums = _component_numbers = _m_step = None  # bound to the loops below
+_density = _expected = _derivatives = None  # and of a family with a latent variable
 
 
 @_function
@@ -216,24 +224,6 @@ def latent_lane_sums(x, w, lane, lanes, P, z, v, acc, hessian):
                     at += 1
 
 
-@_function
-def latent_numbers(k, trial, centre, P):
-    """The numbers of component k into its column of P."""
-    P[0, k], P[1, k], P[2, k], P[3, k], P[4, k], P[5, k], P[6, k] = _coefficients(
-        trial[1, k], trial[2, k], trial[_ROWS - 1, k], centre
-    )
-    P[7, k] = math.log(trial[0, k])
-
-
-@_function
-def latent_m_step(k, trial, centre, family, sums, following):
-    """The M-step of component k."""
-    t, last = sums[1 + OWN * k : 1 + OWN * (k + 1)], trial[_ROWS - 1, k]
-    m, s, last = _maximise(trial[1, k], trial[2, k], last, t[0], t[1], t[2], t[3], t[4], t[5], lat.limit(family, centre))
-    following[_ROWS - 1, k] = last
-    following[0, k], following[1, k], following[2, k] = t[0], m, s
-
-
 def latent_pass_cpu(sets, info, owner, settings, last, state, pars, sums, following):
     K = pars.shape[3]
     P, z, v = np.empty((NUMBERS, K)), np.empty(_ROWS * K), np.empty(OWN)
@@ -243,7 +233,7 @@ def latent_pass_cpu(sets, info, owner, settings, last, state, pars, sums, follow
             x, w, centre = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]], info[d].centre
             trial, hessian = pars[item, c.TRIAL], _with_hessian(state[item])
             for k in range(K):
-                _latent_numbers(k, trial, centre, P)
+                _component_numbers(k, trial, centre, P)
             _lane_sums(x, w, 0, 1, P, z, v, sums[item], hessian)
             for k in range(0 if hessian else K):
                 _m_step(k, trial, centre, settings.family, sums[item], following[item])
@@ -264,19 +254,11 @@ def latent_pass_cuda(sets, info, owner, settings, last, state, pars, sums, follo
             trial, hessian = pars[item, c.TRIAL], _with_hessian(state[item])
             wanted = _SUMS if _K > 0 else sums.shape[1]
             if lane < K:
-                _latent_numbers(lane, trial, centre, P)
+                _component_numbers(lane, trial, centre, P)
             cuda.syncthreads()
             if lane < LANES:
                 _lane_sums(x, w, lane, LANES, P[:, :K], z, v, acc[:wanted], hessian)
-            for j0 in range(0, wanted, WIDTH):
-                m = min(WIDTH, wanted - j0)
-                if lane < LANES:
-                    for j in range(m):
-                        shared[lane, j] = acc[j0 + j]
-                cuda.syncthreads()
-                if lane < m and j0 + lane < sums.shape[1]:
-                    sums[item, j0 + lane] = column(shared, lane)
-                cuda.syncthreads()
+            add_lanes(shared, acc[:wanted], sums[item])
             if lane < K and not hessian:
                 _m_step(lane, trial, centre, settings.family, sums[item], following[item])
 
@@ -311,8 +293,8 @@ def _latent(code):
     own = {f"_{job}": f for job, f in formulas.items()}
     bodies = {
         "_lane_sums": bind(latent_lane_sums, _ROWS=rows, **{n: own[n] for n in ("_density", "_expected", "_derivatives")}),
-        "_latent_numbers": bind(latent_numbers, _ROWS=rows, _coefficients=own["_coefficients"]),
-        "_m_step": bind(latent_m_step, _ROWS=rows, _maximise=own["_maximise"]),
+        "_component_numbers": bind(component_numbers, _coefficients=own["_coefficients"]),
+        "_m_step": bind(m_step, _maximise=own["_maximise"]),
     }
     passes = {}
     for K in range(_LATENT_KNOWN + 1):
