@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
+import importlib
+import pkgutil
 import re
 import runpy
 from pathlib import Path
@@ -10,6 +13,9 @@ from pathlib import Path
 import pytest
 
 import numbastats
+from numbastats._core.kernel import HOST_LOOPS, REGISTRY
+from numbastats._core.sources import EVERYTHING, TREE, named_imports
+from numbastats._core.warmup import TOPICS as WARMED
 
 ROOT = Path(numbastats.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -66,10 +72,12 @@ CORE_FILES = {
     "progress.py",
     "random.py",
     "results.py",
+    "sources.py",
     "warmup.py",
 }
 
 
+@functools.cache
 def tree(path):
     return ast.parse(path.read_text(), str(path))
 
@@ -120,6 +128,30 @@ def test_who_imports_whom(path):
             assert here in ("scalar/bits.py", "_core/numba_internals.py") or name in ("llvmlite",), (
                 f"{here} imports {name}: the compiler's internals are theirs"
             )
+
+
+def test_kernels_reach_by_imports_at_the_top_alone():
+    """The disk cache knows of no other imports; a kernel whose files had one would be compiled anew after every edit."""
+    for name in WARMED:
+        package = getattr(numbastats, name)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    loops = [*REGISTRY.values(), *HOST_LOOPS.values()]
+    assert len(loops) > 150
+    for loop in loops:
+        assert len(loop.closure()) < len(TREE.stamps) / 3, (
+            f"{loop} depends on everything: some file has an import that is not at its top"
+        )
+    for path in {Path(TREE.stamps[module][0]) for loop in loops for module in loop.closure()}:
+        top = set(tree(path).body)
+        for node in ast.walk(tree(path)):
+            names = named_imports(node)
+            assert not names or node in top, (
+                f"{relative(path)}:{node.lineno} imports {names} inside of something; write it at the top"
+            )
+            assert EVERYTHING not in names, f"{relative(path)}:{node.lineno}: name the module that is imported"
+    rooms = {module.split(".")[1] for module in REGISTRY["kde.exhaustive_power"].closure()}
+    assert rooms == {"_core", "scalar", "kde"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)

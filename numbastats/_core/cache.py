@@ -1,10 +1,11 @@
-"""Compiled code on disk: one folder for each version of the sources, one checked file for each compiled signature.
+"""Compiled code on disk: one folder for each set of versions of what compiles, one checked file for each compiled signature.
 
-The folder's name has a hash of all sources of the package and of the versions of Numba, llvmlite, NumPy and Python, so an edit of
-any file, also of a constant that another file imports, compiles anew; the name of an entry has the processor. The folder is
-looked for in the one that NUMBA_CACHE_DIR names, then beside the package, then in the user's cache folder, and written to the
-first of these that can be written: a warm cache on a read-only file system is used as it is. What is in none of them is looked
-for in the kernel pack that may have come with the package (`packs`), and compiled if it is not there either.
+The folder's name has a hash of the versions of Numba, llvmlite, NumPy and Python. The name of an entry has the kernel, the digest
+of the sources that the kernel reaches (`sources`) and the processor: an edit, also of a constant that another file imports,
+compiles anew what it reaches, and nothing else. The folder is looked for in the one that NUMBA_CACHE_DIR names, then beside the
+package, then in the user's cache folder, and written to the first of these that can be written: a warm cache on a read-only file
+system is used as it is. What is in none of them is looked for in the kernel pack that may have come with the package (`packs`),
+and compiled if it is not there either.
 
 A file begins with a digest of what follows, so a damaged one (after a crash of the machine) is not loaded but compiled and
 written again. It takes its place by a rename, and there is no index, so processes that compile at once do not disturb each
@@ -16,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -25,6 +27,7 @@ import types
 import uuid
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite
 import numba
@@ -32,50 +35,32 @@ import numpy as np
 
 from numbastats._core import numba_internals, packs
 from numbastats._core.progress import LOG
+from numbastats._core.sources import TREE, modules_of
 
-__all__ = ["PACKS", "attach", "folders", "made_with", "pack", "pack_entries", "source_digest", "variant_digest"]
+__all__ = ["PACKS", "Variant", "attach", "folders", "made_with", "pack", "pack_entries", "variant", "versions", "write"]
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PACKS = PACKAGE / "_packs"
-KEPT = 8  # versions of the package whose folders stay, those last used: some edits ago, some versions of Python and Numba
+KEPT = 8  # sets of versions whose folders stay, and digests of a kernel whose files do: those last used
+SOURCES = "sources"  # the file of a folder that says what is known of source files by their content
+SOURCES_KEPT = 2000
 
 _DIGEST = hashlib.sha256().digest_size
 _warned = False
-_used: set[str] = set()  # folders whose time of last use was renewed by this process
-
-
-def _sources():
-    """Files of the package and when they were last written."""
-    found = {}
-    for folder, inner, names in os.walk(PACKAGE):
-        inner[:] = [name for name in inner if name != "__pycache__"]
-        paths = [os.path.join(folder, name) for name in names if name.endswith(".py")]
-        found |= {path: os.stat(path).st_mtime_ns for path in paths}
-    return found
 
 
 @functools.cache
-def _hashed():
-    """Hash of all sources of the package, and what it was made of."""
-    h, sources = hashlib.sha256(repr(sorted(numba_internals.ACTIVE)).encode()), _sources()
-    for path in sorted(sources):  # pathlib would take ten times as long
-        with open(path, "rb", buffering=0) as file:
-            content = file.read()
-        h.update(f"{path[len(str(PACKAGE)) :]} {len(content)} ".replace(os.sep, "/").encode() + content)
-    return h.hexdigest()[:16], sources
-
-
-@functools.cache
-def source_digest() -> str:
-    """Hash of all sources and of the versions of what compiles them, when this process first asked for it."""
-    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag}"
-    return hashlib.sha256(f"{_hashed()[0]} {versions}".encode()).hexdigest()[:16]
+def versions() -> str:
+    """Hash of the versions of what compiles, and of the parts of Numba in use."""
+    of_cuda = getattr(sys.modules.get("numba_cuda"), "__version__", "")
+    made = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag} {of_cuda}"
+    return hashlib.sha256(f"{sorted(numba_internals.ACTIVE)} {made}".encode()).hexdigest()[:16]
 
 
 def made_with() -> dict:
     """What a kernel pack must agree with, beside the level of the processor."""
     return {
-        "sources": _hashed()[0],
+        "parts": sorted(numba_internals.ACTIVE),
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
         "numpy": ".".join(np.__version__.split(".")[:2]),  # later corrections change no layout that machine code knows
@@ -84,21 +69,75 @@ def made_with() -> dict:
     }
 
 
-def variant_digest(template, target, flags, scalars) -> str:
-    """Hash of what makes one variant of a template, and of the files outside of the package that its functions are from."""
-    h, files = hashlib.sha256(repr((target, sorted(flags))).encode()), {template.__code__.co_filename}
+class Variant(NamedTuple):
+    """One way to compile a template: its name among others, the digest of the code it reaches, and the modules it does so in."""
+
+    name: str
+    digest: str
+    closure: frozenset[str]
+
+
+def variant(template, target, flags, scalars, modules=()) -> Variant:
+    """What tells a template with these flags and scalars from others, and what its code depends on.
+
+    Functions from outside the package may import any file of it, so they depend on all of them, and on their own files.
+    """
+    h = hashlib.sha256(repr((template.__module__, template.__qualname__, target, sorted(flags))).encode())
+    files, modules = {template.__code__.co_filename}, {template.__module__, *modules}
     for name, value in sorted(scalars.items()):
         f = getattr(value, "py_func", value)
         if isinstance(f, types.FunctionType):
             files.add(f.__code__.co_filename)
+            modules |= modules_of(value)
             value = f"{f.__module__}.{f.__qualname__}"
         h.update(f"{name}={value!r};".encode())
+    closure = TREE.closure(modules)
+    digest = hashlib.sha256(TREE.digest(closure).encode())
+    _tell()
     for file in sorted(files):
         if not Path(file).resolve().is_relative_to(PACKAGE) and os.path.exists(file):
-            h.update(hashlib.sha256(Path(file).read_bytes()).digest())
+            digest.update(hashlib.sha256(Path(file).read_bytes()).digest())
+    code = digest.hexdigest()[:16]
     if "cache" not in numba_internals.ACTIVE:  # Numba's own files have no hash of the sources
-        h.update(source_digest().encode())
-    return h.hexdigest()[:16]
+        h.update(code.encode())
+    return Variant(h.hexdigest()[:16], code, closure)
+
+
+# --- what is known of sources ---------------------------------------------------------------------------------
+
+
+def _checked(path):
+    """The content of a file that begins with its digest; None where it is missing or damaged."""
+    try:
+        with open(path, "rb") as file:
+            content = memoryview(file.read())
+    except OSError:
+        return None
+    return content[_DIGEST:] if hashlib.sha256(content[_DIGEST:]).digest() == content[:_DIGEST] else None
+
+
+def _from_folders():
+    known = {}
+    for folder in reversed(folders()):
+        known |= json.loads(bytes(_checked(os.path.join(folder, SOURCES)) or b"{}"))
+    return known
+
+
+def _from_pack():
+    return pack().sources if pack() else {}
+
+
+TREE.teachers = [_from_folders, _from_pack]
+
+
+def _tell():
+    """Keep what this process found out of source files for later ones."""
+    if TREE.learned:
+        TREE.learned = False
+        _write_to_a_folder(SOURCES, json.dumps(dict(list(TREE.known.items())[-SOURCES_KEPT:])).encode())
+
+
+# --- folders --------------------------------------------------------------------------------------------------
 
 
 def _user_folder():
@@ -112,7 +151,7 @@ def _user_folder():
 
 @functools.cache
 def _folders(placed) -> tuple:
-    name = f"numbastats-{source_digest()}"
+    name = f"numbastats-{versions()}"
     roots = [os.path.abspath(placed)] if placed else []
     roots += [os.path.join(PACKAGE, "__pycache__"), _user_folder()]
     return tuple(os.path.join(root, name) for root in roots)
@@ -140,13 +179,13 @@ def _warn(instead):
 
 
 def _make(folder):
-    """Make a folder for this version of the package; those of versions not used for long go."""
+    """Make a folder for these versions; those of versions not used for long go."""
     if os.path.isdir(folder):
         return
     os.makedirs(folder, exist_ok=True)
     with contextlib.suppress(OSError):  # another process may be at the same
-        versions = sorted(Path(folder).parent.glob("numbastats-*"), key=os.path.getmtime)
-        for old in versions[:-KEPT]:
+        others = sorted(Path(folder).parent.glob("numbastats-*"), key=os.path.getmtime)
+        for old in others[:-KEPT]:
             shutil.rmtree(old, ignore_errors=True)
 
 
@@ -163,6 +202,22 @@ def write(path, content):
         raise
 
 
+def _write_to_a_folder(name, content):
+    """Write a file with its digest to the first folder that can be written, and return that; None where none can."""
+    content = hashlib.sha256(content).digest() + content
+    for folder in folders():
+        try:
+            _make(folder)
+            write(os.path.join(folder, name), content)
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+# --- entries --------------------------------------------------------------------------------------------------
+
+
 @functools.cache
 def pack() -> packs.Pack | None:
     """The kernel pack of the best level that this processor has, if one came with the package and fits."""
@@ -174,9 +229,9 @@ def pack() -> packs.Pack | None:
 
 
 def pack_entries(folder) -> dict[str, bytes]:
-    """Entries of a pack from the files of a cache folder."""
+    """Entries of a pack from the files in a cache folder and those in it."""
     found = {}
-    for path in Path(folder).glob("*.nbc"):
+    for path in Path(folder).rglob("*.nbc"):
         content = path.read_bytes()[_DIGEST:]
         key, _ = pickle.loads(content)
         found[_pack_name(path.name.rpartition("-")[0], key)] = content
@@ -192,64 +247,63 @@ def _pack_name(stem, key):
 class _Entries:
     """The files of one kernel; Numba's cache asks it for what belongs to a key and hands it what was compiled."""
 
-    def __init__(self, stem, dump):
-        self._stem, self._dump = stem, dump
+    def __init__(self, name, variant, dump):
+        self._name, self._variant, self._dump = name, variant, dump
+        self._stem = f"{name}-{variant.digest}"
 
-    def _name(self, key):
+    def _file(self, key):
         return f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
     def load(self, key):
         """What was saved with this key; None where there is nothing, or nothing sound."""
         for folder in folders():
-            try:
-                with open(os.path.join(folder, self._name(key)), "rb") as file:
-                    content = memoryview(file.read())
-            except OSError:
+            path = os.path.join(folder, self._file(key))
+            content = _checked(path)
+            if content is None:
                 continue
-            if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
-                continue
-            saved, data = pickle.loads(content[_DIGEST:])
+            saved, data = pickle.loads(content)
             if saved != key:
                 continue
-            if folder not in _used:
-                _used.add(folder)
+            for used in (path, folder):
                 with contextlib.suppress(OSError):
-                    os.utime(folder)
-            LOG.debug("%s taken from the cache %s", self._stem, folder)
+                    os.utime(used)
+            LOG.debug("%s taken from the cache %s", self._name, folder)
             return data
         content = pack() and pack().get(_pack_name(self._stem, key))
-        LOG.debug("%s is %s", self._stem, "taken from the kernel pack" if content else "in no cache, so it is compiled")
+        LOG.debug("%s is %s", self._name, "taken from the kernel pack" if content else "in no cache, so it is compiled")
         return pickle.loads(content)[1] if content else None
 
     def save(self, key, data):
-        """Write to the first folder that can be written, unless the package was edited since this process began."""
-        if not folders() or _sources() != _hashed()[1]:  # a module may have been imported after the edit
+        """Write to the first folder that can be written, unless what the kernel reaches was edited since this process began."""
+        if not folders() or not TREE.unchanged(self._variant.closure):  # a module may have been imported after the edit
             return
-        content = self._dump((key, data))
-        for folder in folders():
-            try:
-                _make(folder)
-                write(os.path.join(folder, self._name(key)), hashlib.sha256(content).digest() + content)
-            except OSError:
-                continue
-            LOG.debug("%s kept in the cache %s", self._stem, folder)
-            if numba.config.CACHE_DIR and folder != folders()[0]:
-                _warn(folder)
-            return
-        _warn(None)
+        folder = _write_to_a_folder(self._file(key), self._dump((key, data)))
+        if folder is not None:
+            LOG.debug("%s kept in the cache %s", self._name, folder)
+            self._forget(folder)
+        if folder is None or (numba.config.CACHE_DIR and folder != folders()[0]):
+            _warn(folder)
+
+    def _forget(self, folder):
+        """Remove the files of this kernel but for those of the digests that were used last."""
+        used = {}
+        with contextlib.suppress(OSError):  # another process may be at the same
+            for path in Path(folder).glob(f"{self._name}-*-*.nbc"):
+                used.setdefault(path.name.split("-")[-2], []).append((path.stat().st_mtime_ns, path))
+            used.pop(self._variant.digest, None)
+            for paths in sorted(used.values(), key=max)[: 1 - KEPT]:
+                for _, path in paths:
+                    path.unlink(missing_ok=True)
 
 
-def _entries(function, dump):
-    return _Entries(re.sub(r"[^\w.-]", "_", function.__qualname__), dump)
-
-
-def attach(dispatcher, *, linkable=False):
+def attach(dispatcher, variant, *, linkable=False):
     """Give a dispatcher the kernel pack and the disk cache, if its source is known; returns it.
 
     `linkable`: users' functions may take it as a value of a function type, for which Numba links its bitcode.
     """
     f = dispatcher.py_func
     if os.path.exists(f.__code__.co_filename) and (folders() or pack()):
-        return numba_internals.cached(dispatcher, _entries, linkable)
+        name = re.sub(r"[^\w.]", "_", f.__qualname__)  # without what parts names of files
+        return numba_internals.cached(dispatcher, functools.partial(_Entries, name, variant), linkable)
     numba_internals.load_registries()
     return dispatcher

@@ -33,6 +33,7 @@ from numbastats._core import cache, numba_internals
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.parallel import in_threads
 from numbastats._core.progress import LOG
+from numbastats._core.sources import TREE, modules_of
 
 __all__ = [
     "HOST_LOOPS",
@@ -87,8 +88,9 @@ def _for_the_host(f):
     """A version of a scalar formula with what Python needs to call it, in the disk cache."""
     if f.__closure__ or not f.__module__.startswith("numbastats."):  # of others the digest may miss a callee
         return njit(f, **_SCALAR)
-    digest = cache.variant_digest(f, "host", _SCALAR_FLAGS, {})
-    return cache.attach(njit(_renamed(f, f.__globals__, f"{f.__qualname__}__host__{digest}"), **_SCALAR), linkable=True)
+    variant = cache.variant(f, "host", _SCALAR_FLAGS, {})
+    named = _renamed(f, f.__globals__, f"{f.__qualname__}__host__{variant.name}")
+    return cache.attach(njit(named, **_SCALAR), variant, linkable=True)
 
 
 def device_function(f=None, *, inline=True):
@@ -132,9 +134,11 @@ def bind(function, **names):
     """
     plain = _PLAIN[id(function)][1]
     bound = "_".join(getattr(f, "__qualname__", str(f)) for f in names.values())  # by the name the disk cache tells kernels apart
-    return array_function(
+    made = array_function(
         _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]"), **_OPTIONS[id(function)]
     )
+    made.bound_from = set().union(*map(modules_of, (function, *names.values())))
+    return made
 
 
 def set_plain(compiled, plain):
@@ -206,7 +210,7 @@ def _renamed(f, glb, qualname):
     return g
 
 
-def build(template, target: str, *, fastmath=(), **scalars):
+def build(template, target: str, *, fastmath=(), _registered_in=(), **scalars):
     """Bind scalar functions to a loop skeleton and jit it for one target.
 
     Parameters
@@ -222,7 +226,7 @@ def build(template, target: str, *, fastmath=(), **scalars):
     Returns
     -------
     dispatcher
-        A Numba dispatcher; the disk cache is keyed by a hash of all sources and flags.
+        A Numba dispatcher; the disk cache is keyed by flags and by the sources that the functions reach.
     """
     flags = frozenset(fastmath)
     if not flags <= _ALLOWED_FLAGS:
@@ -235,15 +239,15 @@ def build(template, target: str, *, fastmath=(), **scalars):
     if simulated:
         glb = _plain_globals(template.__code__, glb, {})
     bound = "_".join(getattr(v, "__name__", str(v)) for v in scalars.values())
-    digest = cache.variant_digest(template, target, flags, scalars)
-    f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{digest}")
     if simulated:
-        return cuda.jit(f)
+        return cuda.jit(_renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}"))
+    variant = cache.variant(template, target, flags, scalars, _registered_in)
+    f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{variant.name}")
     if target == "cuda":
         numba_internals.probe_cuda()
-        return cache.attach(cuda.jit(f, **_PTX))
+        return cache.attach(cuda.jit(f, **_PTX), variant)
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
-    compiled = cache.attach(njit(f, parallel=target == "parallel", **options))
+    compiled = cache.attach(njit(f, parallel=target == "parallel", **options), variant)
     compiled.compile = _undisturbed(compiled.compile, f.__module__, f.__name__)
     return compiled
 
@@ -385,24 +389,29 @@ class Kernel:
     @functools.cached_property
     def serial(self):
         """The CPU twin on one thread."""
-        return build(self._cpu, "serial", fastmath=self._fastmath, **self._cpu_scalars)
+        return build(self._cpu, "serial", fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
 
     @functools.cached_property
     def parallel(self):
         """The CPU twin, same source, `prange` in parallel; with `split` in threads."""
         if self._split is not None:
             return InThreads(self.serial, self._split)
-        return build(self._cpu, "parallel", fastmath=self._fastmath, **self._cpu_scalars)
+        return build(self._cpu, "parallel", fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
 
     @functools.cached_property
     def cuda(self):
         """The CUDA twin, or the simulator's."""
-        return build(self._cuda, "cuda", **self._cuda_scalars)
+        return build(self._cuda, "cuda", _registered_in=[self._module], **self._cuda_scalars)
 
     @property
     def threaded(self):
         """Whether the parallel twin is code of its own."""
         return self._split is None
+
+    def closure(self):
+        """The modules on which the machine code of the twins depends."""
+        functions = self._cpu, self._cuda, *self._cpu_scalars.values(), *self._cuda_scalars.values()
+        return TREE.closure({self._module}.union(*map(modules_of, functions)))
 
     def numba_signatures(self):
         """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
@@ -447,6 +456,7 @@ class HostLoop:
             raise ValueError(f"loop {name!r} is already registered")
         self.name, self.template, self.signatures, self._fastmath = name, template, signatures, fastmath
         self._split, self._scalars, self.threaded = split, scalars, parallel and split is None
+        self._module = sys._getframe(1).f_globals["__name__"]
         HOST_LOOPS[name] = self
 
     def __repr__(self):
@@ -455,19 +465,25 @@ class HostLoop:
     def __call__(self, *args):
         return self.serial(*args)
 
+    def closure(self):
+        """The modules on which the loop's machine code depends."""
+        return TREE.closure({self._module}.union(*map(modules_of, (self.template, *self._scalars.values()))))
+
     @functools.cached_property
     def serial(self):
         """The loop on one thread."""
         if not inspect.isfunction(self.template):
             return getattr(self.template, "host", self.template)
-        return build(self.template, "serial", fastmath=self._fastmath, **self._scalars)
+        return build(self.template, "serial", fastmath=self._fastmath, _registered_in=[self._module], **self._scalars)
 
     @functools.cached_property
     def parallel(self):
         """The loop on several threads, if it has such a twin."""
         if self._split is not None:
             return InThreads(self.serial, self._split)
-        return build(self.template, "parallel", fastmath=self._fastmath, **self._scalars) if self.threaded else self.serial
+        if not self.threaded:
+            return self.serial
+        return build(self.template, "parallel", fastmath=self._fastmath, _registered_in=[self._module], **self._scalars)
 
 
 def host_loop(name, *signatures):

@@ -641,7 +641,7 @@ def _cache_class(base, linkable):
 
         def __init__(self, function, entries):
             super().__init__(function)
-            self._cache_file = entries(function, self._cache_file._dump)
+            self._cache_file = entries(self._cache_file._dump)
 
         def load_overload(self, signature, context):
             with contextlib.suppress(Exception):  # whatever is wrong with an entry, the function can be compiled
@@ -659,7 +659,7 @@ def _cache_class(base, linkable):
 
 
 def cached(dispatcher, entries, linkable):
-    """Give a dispatcher the disk cache; `entries(function, dump)` makes the object that loads and saves for a function."""
+    """Give a dispatcher the disk cache; `entries(dump)` makes the object that loads and saves for its function."""
     if "cache" not in ACTIVE:
         dispatcher.enable_caching()
         return dispatcher

@@ -4,10 +4,11 @@ A pack holds what the disk cache would hold after `warmup`, compiled for a level
 psABI, or the one level of 64-bit ARM. Levels are told apart by what decides the last bits of results, which is the width of the
 vectors that LLVM takes, so a kernel from a pack returns what the same kernel compiled on the spot does.
 
-A file is MAGIC, the digest of its head, the head's size, the head (JSON: what the pack was made with, and for each entry its
-place, size and digest), and the entries, compressed. A pack that was made from other sources or by other versions is not used; a
-damaged entry counts as none. Entries are pickles, hence packs are read from the package's own folder and from nowhere else: they
-are to be trusted as its Python files are.
+A file is MAGIC, the digest of its head, the head's size, the head (JSON: what the pack was made with, what is known of source
+files, and for each entry its place, size and digest), and the entries, compressed. A pack that was made by other versions of
+Numba, llvmlite, NumPy or Python is not used; a damaged entry counts as none. The name of an entry has the digest of the sources
+that the kernel reaches, so an edit puts out of use the entries that it reaches, not the pack. Entries are pickles, hence packs
+are read from the package's own folder and from nowhere else: they are to be trusted as its Python files are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numbastats._core.progress import LOG
 
 __all__ = ["LEVELS", "Level", "Pack", "best_level", "read", "write"]
 
-MAGIC = b"numbastats kernel pack 1\n"
+MAGIC = b"numbastats kernel pack 2\n"
 _DIGEST = 16  # bytes kept of a digest
 
 
@@ -62,10 +63,10 @@ def _digest(content) -> str:
 
 
 class Pack:
-    """An open pack: its entries by name."""
+    """An open pack: its entries by name, and what is known of source files by the hash of their content."""
 
-    def __init__(self, path, places, start):
-        self.path, self._places, self._start = path, places, start
+    def __init__(self, path, places, sources, start):
+        self.path, self._places, self.sources, self._start = path, places, sources, start
 
     def __len__(self):
         return len(self._places)
@@ -88,7 +89,7 @@ class Pack:
 
 
 def read(path: str, made_with: dict) -> Pack | None:
-    """Open a pack that was made with these sources and versions; None, and a line in the debug log, where it was not."""
+    """Open a pack that was made with these versions; None, and a line in the debug log, where it was not."""
     try:
         with open(path, "rb") as file:
             start = file.read(len(MAGIC) + 2 * _DIGEST + 8)
@@ -106,10 +107,10 @@ def read(path: str, made_with: dict) -> Pack | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         LOG.debug("%s is not used: %s", path, error)
         return None
-    return Pack(path, head["entries"], len(start) + len(text))
+    return Pack(path, head["entries"], head["sources"], len(start) + len(text))
 
 
-def write(path: str, made_with: dict, entries: dict[str, bytes]) -> int:
+def write(path: str, made_with: dict, entries: dict[str, bytes], sources: dict) -> int:
     """Write a pack and return its size in bytes."""
     places, blobs, at = {}, [], 0
     for name, entry in sorted(entries.items()):
@@ -117,7 +118,7 @@ def write(path: str, made_with: dict, entries: dict[str, bytes]) -> int:
         places[name] = (at, len(blob), _digest(blob))
         blobs.append(blob)
         at += len(blob)
-    head = json.dumps({"made_with": made_with, "entries": places}).encode()
+    head = json.dumps({"made_with": made_with, "sources": sources, "entries": places}).encode()
     content = b"".join((MAGIC, _digest(head).encode(), f"{len(head):08x}".encode(), head, *blobs))
     part = f"{path}.{os.getpid()}"
     with open(part, "wb") as file:

@@ -17,6 +17,7 @@ from numbastats._core import cache, numba_internals, packs
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.errors import DeviceNotAvailable
 from numbastats._core.kernel import HOST_LOOPS, REGISTRY, real_gpu
+from numbastats._core.sources import TREE
 
 __all__ = ["TOPICS", "build_packs", "warmup"]
 
@@ -214,6 +215,6 @@ def build_packs(
             env = {"NUMBA_CACHE_DIR": temporary, "NUMBA_CPU_NAME": level.cpu, "NUMBA_CPU_FEATURES": level.features}
             count = (os.cpu_count() or 1) if workers == -1 else workers
             _side_by_side(jobs, (topic, "cpu", True), count, tell, {**env, "NUMBASTATS_CACHE": "1", "NUMBASTATS_PACK": "0"})
-            entries = cache.pack_entries(os.path.join(temporary, f"numbastats-{cache.source_digest()}"))
-        sizes[name] = packs.write(str(folder / f"{name}.pack"), cache.made_with(), entries)
+            entries = cache.pack_entries(temporary)
+        sizes[name] = packs.write(str(folder / f"{name}.pack"), cache.made_with(), entries, TREE.all_sources())
     return sizes

@@ -43,10 +43,11 @@ print(json.dumps([digest, len(saved), log]))
 MAKE = """
 import os, sys
 from numbastats._core import cache, packs
+from numbastats._core.sources import TREE
 os.makedirs(cache.PACKS, exist_ok=True)
 entries = cache.pack_entries(cache.folders()[0])
 for level in sys.argv[1:]:
-    packs.write(str(cache.PACKS / f"{level}.pack"), cache.made_with(), entries)
+    packs.write(str(cache.PACKS / f"{level}.pack"), cache.made_with(), entries, TREE.all_sources())
 print(len(entries))
 """
 
@@ -127,12 +128,15 @@ def test_a_pack_that_does_not_fit_is_not_used(copy, damage):
     assert found == digest and compiled >= 1 and log
 
 
-def test_an_edited_package_does_not_use_its_pack(copy):
+def test_a_pack_survives_an_edit(copy):
+    """What the edit does not reach is taken from the pack; a kernel that it reaches is compiled."""
     folder, _, digest = copy
     edited = folder / "numbastats" / "bayes" / "engine.py"
-    edited.write_text(edited.read_text() + "\n# edited\n")
-    found, compiled, log = calls(folder)
-    assert found == digest and compiled >= 3 and "sources" in log[0]
+    edited.write_text(edited.read_text() + "\nEDITED = 1\n")
+    assert calls(folder) == [digest, 0, []]
+    edited = folder / "numbastats" / "random" / "kernels.py"
+    edited.write_text(edited.read_text() + "\nEDITED = 1\n")
+    assert calls(folder) == [digest, 1, []]
 
 
 def test_code_that_needs_what_the_process_lacks_is_compiled(copy):
@@ -178,7 +182,7 @@ def test_a_level_above_the_processor_is_never_taken():
 
 
 def test_a_pack_above_the_processor_is_not_opened(tmp_path, monkeypatch):
-    packs.write(str(tmp_path / "x86-64-v4-512.pack"), cache.made_with(), {"entry": b"code"})
+    packs.write(str(tmp_path / "x86-64-v4-512.pack"), cache.made_with(), {"entry": b"code"}, {})
     monkeypatch.setattr(cache, "PACKS", tmp_path)
     monkeypatch.delenv("NUMBASTATS_PACK", raising=False)
     for has, found in ((features("x86-64-v4-512"), True), (features("x86-64-v3"), False)):
@@ -190,9 +194,10 @@ def test_a_pack_above_the_processor_is_not_opened(tmp_path, monkeypatch):
 
 def test_what_is_written_is_read(tmp_path, caplog):
     path, entries = str(tmp_path / "one.pack"), {"a": b"first" * 100, "b": b""}
-    size = packs.write(path, {"numba": "1"}, entries)
+    size = packs.write(path, {"numba": "1"}, entries, {"content": ["digest", []]})
     assert size == os.path.getsize(path)
     pack = packs.read(path, {"numba": "1"})
+    assert pack.sources == {"content": ["digest", []]}
     assert len(pack) == 2 and {name: pack.get(name) for name in "ab"} == entries
     assert "a" in pack and pack.get("c") is None
     with caplog.at_level(logging.DEBUG, "numbastats"):

@@ -52,15 +52,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numba import types
 from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.elementwise import Draws, draw
 from numbastats._core.errors import names_ours
-from numbastats._core.kernel import Kernel
 from numbastats._core.kinds import comparable
 from numbastats._core.random import Purpose, key_words, normalise_rng
-from numbastats.scalar import loops, samplers
+from numbastats.random import kernels
 
 __all__ = ["exponential", "gamma", "key", "normal", "truncnorm", "uniform"]
 
@@ -71,39 +69,6 @@ RNG: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 def __dir__():
     return sorted(__all__)
-
-
-_KEY = (types.uint32, types.uint32, types.uint32, types.int64)
-
-
-def _words(name, head, tail, whole, parameters=2):
-    """Kernels of a distribution with a fixed number of words per draw, by dtype name."""
-
-    def make(dtype, per):
-        return Kernel(
-            f"random.{name}_{dtype}",
-            loops.words_cpu,
-            loops.words_cuda,
-            lambda T: [(*_KEY, T, T, T[::1]), (*_KEY, *[T[::1]] * parameters, *[T] * (2 - parameters), T[::1])],
-            dtypes=(dtype,),
-            cpu_only={"_head": head, "_tail": tail},
-            cuda_only={"_f": whole},
-            _PER=per,
-        )
-
-    return {"float64": make("float64", 2), "float32": make("float32", 4)}
-
-
-def _items(name, item, *arrays, **steps):
-    """Kernel of a distribution whose draws take a varying number of words or way; `arrays`: how many parameters may be arrays."""
-    return Kernel(
-        f"random.{name}",
-        loops.items_cpu,
-        loops.items_cuda,
-        lambda T: [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), T[::1]) for count in (0, *arrays)],
-        cuda_only={"_f": item},
-        cpu_only=steps,
-    )
 
 
 def _any(condition):
@@ -131,7 +96,7 @@ def _refuse_truncnorm(mu, sigma, lo, hi):
 
 
 _UNIFORM = Draws(
-    _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words),
+    kernels.UNIFORM,
     Purpose.UNIFORM,
     ("low", "high"),
     arity=2,
@@ -139,7 +104,7 @@ _UNIFORM = Draws(
     refuse=lambda low, high: _refuse_order(("low", "high"), low, high),
 )
 _NORMAL = Draws(
-    _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words),
+    kernels.NORMAL,
     Purpose.NORMAL,
     ("loc", "scale"),
     arity=2,
@@ -147,23 +112,10 @@ _NORMAL = Draws(
     refuse=lambda loc, scale: _refuse_negative("scale", scale),
 )
 _EXPONENTIAL = Draws(
-    _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair, 1),
-    Purpose.EXPONENTIAL,
-    ("scale",),
-    arity=2,
-    cost=1.2,
-    refuse=lambda scale: _refuse_negative("scale", scale),
+    kernels.EXPONENTIAL, Purpose.EXPONENTIAL, ("scale",), arity=2, cost=1.2, refuse=lambda scale: _refuse_negative("scale", scale)
 )
 _GAMMA = Draws(
-    _items(
-        "gamma",
-        samplers.gamma_item,
-        2,
-        _first=samplers.gamma_first,
-        _second=samplers.gamma_second,
-        _try=samplers.gamma_try,
-        _finish=samplers.gamma_finish,
-    ),
+    kernels.GAMMA,
     Purpose.GAMMA,
     ("shape", "scale"),
     arity=4,
@@ -171,21 +123,7 @@ _GAMMA = Draws(
     refuse=lambda shape, scale: (_refuse_negative("shape", shape), _refuse_negative("scale", scale)),
 )
 _TRUNCNORM = Draws(
-    _items(
-        "truncnorm",
-        samplers.truncnorm1,
-        1,
-        4,
-        _first=samplers.truncnorm_first,
-        _second=samplers.truncnorm_second,
-        _try=samplers.truncnorm_central,
-        _finish=samplers.truncnorm_finish,
-    ),
-    Purpose.TRUNCNORM,
-    ("mu", "sigma", "lo", "hi"),
-    arity=4,
-    cost=20.0,
-    refuse=_refuse_truncnorm,
+    kernels.TRUNCNORM, Purpose.TRUNCNORM, ("mu", "sigma", "lo", "hi"), arity=4, cost=20.0, refuse=_refuse_truncnorm
 )
 
 

@@ -1,0 +1,164 @@
+"""What the machine code of a kernel depends on: the files of the package that its functions reach by imports.
+
+A kernel takes constants and callees from the module of its loop, from those of the functions bound to it and from the file that
+registers it, and these get theirs by imports at the top of their files (tests/test_rules.py refuses other imports there). The
+digest of this closure is a part of the key of compiled code. It is made of what Python compiles of each file, without docstrings
+and comments, so an edit of host code, of a text or of another kernel leaves a kernel as it is.
+
+Files count as they were when this module was imported, before any module with a kernel: what was edited since is in no cache,
+for nobody can tell whether the process has the old code or the new.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import types
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["EVERYTHING", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed"]
+
+NAME = __name__.partition(".")[0]
+EVERYTHING = "*"  # among the imports of a file: it may reach any other
+WITHOUT_CODE = frozenset(  # what the jitting imports, and what changes no machine code
+    f"{NAME}.{module}"
+    for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress _core.sources".split()
+)
+
+
+def named_imports(node) -> list[str]:
+    """Dotted names of the package in an import statement; none of other statements, `EVERYTHING` for a relative import."""
+    if isinstance(node, ast.Import):
+        return [EVERYTHING if a.name == NAME else a.name for a in node.names if a.name.partition(".")[0] == NAME]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    if node.level:
+        return [EVERYTHING]
+    return [f"{node.module}.{a.name}" for a in node.names] if node.module.partition(".")[0] == NAME else []
+
+
+def _code(value) -> str:
+    """What a code object or a constant in it is, without the places of its lines."""
+    if isinstance(value, types.CodeType):
+        names = value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
+        counts = value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags
+        caught = value.co_exceptiontable.hex()
+        return f"{value.co_name} {value.co_code.hex()} {caught} {counts} {names} {_code(value.co_consts)}"
+    if isinstance(value, tuple):
+        return f"({' '.join(map(_code, value))})"
+    if isinstance(value, frozenset):  # in whatever order
+        return f"{{{' '.join(sorted(map(_code, value)))}}}"
+    return repr(value)
+
+
+def parsed(content: bytes) -> list:
+    """Of a file with this content, the digest of the code and the dotted names that it imports from the package."""
+    tree = ast.parse(content)
+    first, imports = set(tree.body), set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = named_imports(node)  # a function's import happens whenever it is called
+            imports |= set(names) if node in first or not names else {EVERYTHING}
+        elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, False) is not None:
+            node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
+    code = _code(compile(tree, "", "exec", dont_inherit=True))
+    return [hashlib.sha256(code.encode()).hexdigest()[:32], sorted(imports)]
+
+
+def _stamp(path):
+    """A file's path, and what tells that it was written since."""
+    try:
+        s = os.stat(path)
+    except OSError:  # it was removed
+        return path, 0, 0, 0
+    return path, s.st_mtime_ns, s.st_ctime_ns, s.st_size
+
+
+def modules_of(function) -> set[str]:
+    """Where a function, or a dispatcher, is from; with those of what `bind` gave it."""
+    f = getattr(function, "py_func", function)
+    return {f.__module__, *getattr(function, "bound_from", ())} if isinstance(f, types.FunctionType) else set()
+
+
+class Tree:
+    """The files of the package as they are now.
+
+    What is known of files, by the hash of their content, comes from `teachers`, functions that are asked once, one after another,
+    or is found out here.
+    """
+
+    def __init__(self, package):
+        self._root = Path(package).parent
+        self.stamps = self._stamps()
+        self.known: dict[str, list] = {}
+        self.teachers: list[Callable[[], dict]] = []
+        self.learned = False  # whether something is known that no teacher knew
+        self._sources: dict[str, list] = {}
+
+    def _stamps(self):
+        """The stamp of each module's file."""
+        found, cut = {}, len(str(self._root)) + 1
+        for folder, inner, names in os.walk(self._root / NAME):
+            inner[:] = [name for name in inner if name != "__pycache__"]
+            module = folder[cut:].replace(os.sep, ".")
+            for name in names:
+                if name.endswith(".py"):
+                    found[module if name == "__init__.py" else f"{module}.{name[:-3]}"] = _stamp(os.path.join(folder, name))
+        return found
+
+    def _content(self, module):
+        with open(self.stamps[module][0], "rb", buffering=0) as file:
+            content = file.read()
+        return content, hashlib.sha256(content).hexdigest()[:32]
+
+    def source(self, module) -> list:
+        """What `parsed` finds in the file of a module."""
+        if module not in self._sources:
+            content, key = self._content(module)
+            while key not in self.known and self.teachers:
+                self.known |= self.teachers.pop(0)()
+            if key not in self.known:
+                self.known[key], self.learned = parsed(content), True
+            self._sources[module] = self.known[key]
+        return self._sources[module]
+
+    def all_sources(self) -> dict[str, list]:
+        """What `parsed` finds in every file, by the hash of its content."""
+        return {self._content(module)[1]: self.source(module) for module in self.stamps}
+
+    def module_of(self, name: str) -> str:
+        """The module that a dotted name is, or in which it is."""
+        return name if name in self.stamps or "." not in name else name.rpartition(".")[0]
+
+    def closure(self, modules) -> frozenset[str]:
+        """These modules and all that they reach by imports, but for those without code; all modules where one may reach any."""
+        ahead, found = list(modules), set()
+        while ahead:
+            module = ahead.pop()
+            if module not in found and module not in WITHOUT_CODE:
+                if module == EVERYTHING or module not in self.stamps:
+                    return frozenset(self.stamps)
+                found.add(module)
+                ahead += map(self.module_of, self.source(module)[1])
+        return frozenset(found)
+
+    def digest(self, closure) -> str:
+        """Hash of the code of these modules; of no other process's where one of them was edited."""
+        whole = len(closure) == len(self.stamps)
+        h = hashlib.sha256()
+        for module in sorted(closure):
+            code = self._content(module)[1] if whole else self.source(module)[0]
+            h.update(f"{module} {code} ".encode())
+        if not self.unchanged(closure):
+            h.update(uuid.uuid4().bytes)
+        return h.hexdigest()
+
+    def unchanged(self, closure) -> bool:
+        """Whether these files are those that the process began with."""
+        return all(_stamp(self.stamps[module][0]) == self.stamps[module] for module in closure)
+
+
+TREE = Tree(Path(__file__).resolve().parent.parent)
