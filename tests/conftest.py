@@ -1,10 +1,13 @@
 """Device fixture: every numerical test runs on the serial CPU twin, the parallel CPU twin and CUDA.
 
-CUDA is Numba's simulator unless NUMBASTATS_TEST_CUDA=real asks for the GPU.
+CUDA is Numba's simulator unless NUMBASTATS_TEST_CUDA=real asks for the GPU. The parallel twin is compiled for one kernel of each
+loop template, whose `prange` all its kernels share; the others run their serial twin in a thread (NUMBASTATS_TEST_PARALLEL=all
+compiles every one). With xdist each sub-package has one worker, so that no kernel is compiled twice.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -23,6 +26,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numba  # noqa: E402
 import pytest  # noqa: E402
 
+from numbastats._core.kernel import REGISTRY, InThreads, Kernel  # noqa: E402
 from numbastats.testing import DEVICES  # noqa: E402
 
 assert bool(numba.config.ENABLE_CUDASIM) != REAL, "the CUDA simulator is not in the state the tests need"
@@ -41,12 +45,42 @@ collect_ignore = [
 ]  # programs, not tests: --doctest-modules would import them
 
 
+def pytest_addoption(parser):
+    parser.addoption("--changed", action="store_true", help="run the tests that the difference from the main branch reaches")
+
+
+def _group(path):
+    """Tests that compile the same kernels: those of a sub-package, be they beside it or its doctests; else of a file."""
+    parts = path.relative_to(Path(__file__).parent.parent).with_suffix("").parts
+    inside = len(parts) > 2 or (parts[0] == "numbastats" and len(parts) == 2)
+    return parts[1].removeprefix("test_") if inside or parts[0] == "tests" else "/".join(parts)
+
+
 @pytest.hookimpl(tryfirst=True)  # before the choice of tests by their marks
-def pytest_collection_modifyitems(items):
-    """In the simulator a thread of the GPU is a thread of Python: what takes long there is slow there only."""
+def pytest_collection_modifyitems(config, items):
+    """In the simulator a thread of the GPU is a thread of Python: what takes long there is slow, or for CI, there only."""
+    if config.getoption("--changed"):
+        from tests.changed import select
+
+        select(config, items)
     for item in items:
-        if not REAL and item.get_closest_marker("slow_in_simulator") and item.callspec.params.get("device") == "cuda":
-            item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.xdist_group(_group(item.path)))
+        simulated = not REAL and getattr(item, "callspec", None) and item.callspec.params.get("device") == "cuda"
+        for mark, then in (("slow_in_simulator", "slow"), ("more_in_simulator", "simulator")):
+            if simulated and item.get_closest_marker(mark):
+                item.add_marker(getattr(pytest.mark, then))
+
+
+def _parallel(kernel):
+    """The parallel twin of a kernel: compiled for the first one of its template, else the serial twin in its place."""
+    first = next(k for k in REGISTRY.values() if k._cpu is kernel._cpu and k.threaded == kernel.threaded)
+    return compiled_parallel(kernel) if kernel is first else InThreads(kernel.serial, lambda args, parts: [args])
+
+
+compiled_parallel = Kernel.parallel.func
+if os.environ.get("NUMBASTATS_TEST_PARALLEL") != "all":
+    Kernel.parallel = functools.cached_property(_parallel)
+    Kernel.parallel.__set_name__(Kernel, "parallel")
 
 
 @pytest.fixture(params=list(DEVICES))

@@ -103,6 +103,7 @@ readme_table.main()
     assert len(judged) == 9 and all(re.search(r"\| (met|\*\*missed\*\*) \|$", row) for row in judged)
 
 
+@pytest.mark.simulator
 def test_gpu_script_in_the_simulator(environment):
     before = REPORT.exists() and REPORT.read_bytes()
     done = run(environment, FOLDER / "gpu.py", "--simulate")

@@ -1,0 +1,63 @@
+"""Which tests a change reaches, on the files of this checkout."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import changed
+
+TESTS = ["tests/kde/test_functions.py", "tests/stable/test_functions.py", "tests/mixture/test_latent.py", "tests/test_rules.py"]
+
+
+@pytest.fixture
+def reached(monkeypatch):
+    """The test files that an edit of the code of these files reaches; None where all."""
+    monkeypatch.setattr(changed, "same_code", lambda path, base: False)
+
+    def reached(*paths):
+        reaches = changed.reached_by(set(paths), "base")
+        return reaches and [path for path in TESTS if reaches(path)]
+
+    return reached
+
+
+def test_a_change_reaches_those_who_import_it(reached):
+    kde, stable, mixture, rules = TESTS
+    assert reached() == []
+    assert reached("numbastats/kde/arguments.py") == [kde, rules]
+    assert reached("numbastats/kde/kernels/direct.py") == [kde, rules]
+    assert reached("numbastats/scalar/stable.py") == [stable, rules]
+    assert reached("numbastats/scalar/latent.py") == [mixture, rules]
+    assert reached("numbastats/scalar/elementary.py") == TESTS
+    assert reached("numbastats/_core/elementwise.py") == TESTS
+    assert reached("tests/kde/naive.py") == [kde, rules]  # a helper of tests
+    assert reached("tests/stable/test_functions.py") == [stable, rules]
+
+
+def test_other_files(reached):
+    for everything in (
+        "pyproject.toml",
+        "tests/conftest.py",
+        "tests/reference/stable.csv",
+        "numbastats/_core/cache.py",
+        "Makefile",
+    ):
+        assert reached(everything) is None
+    reaches = changed.reached_by({"docs/scale.md", "asv_benchmarks/gpu.py"}, "base")
+    assert reaches("docs/scale.md") and not reaches("docs/faq.md") and not reaches("tests/kde/test_functions.py")
+    assert reaches("tests/test_benchmarks.py")  # runs what is in these folders
+
+
+def test_texts_compile_nothing(monkeypatch):
+    """A docstring is run, and the rules are checked; no other test."""
+    monkeypatch.setattr(changed, "same_code", lambda path, base: True)
+    reaches = changed.reached_by({"numbastats/kde/functions.py"}, "base")
+    assert reaches("numbastats/kde/functions.py") and reaches("tests/test_rules.py")
+    assert not any(map(reaches, TESTS[:3]))
+
+
+def test_code_is_compared_without_texts(monkeypatch):
+    text = (changed.ROOT / "numbastats/config.py").read_text()
+    for before, same in ((text, True), (text.replace('"""', '"""Edited. ', 1), True), (text + "\nx = 1\n", False), (None, False)):
+        monkeypatch.setattr(changed, "git", lambda *arguments, before=before: before)
+        assert changed.same_code("numbastats/config.py", "base") == same
