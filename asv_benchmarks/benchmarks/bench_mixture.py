@@ -222,6 +222,8 @@ class Latent:
         self.x = self.sets[0]
         self.fit = ns.mixture.fit(self.x, 2, family=family, rng=1, device="cpu", workers=1)
         ns.mixture.fit(self.x, 1, family=family, device="cpu", workers=1)
+        self.time_fit_many(family)
+        self.time_logpdf(family)
 
     def time_fit(self, family):
         ns.mixture.fit(self.x, 2, family=family, rng=1, device="cpu", workers=1)
