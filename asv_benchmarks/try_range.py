@@ -22,10 +22,11 @@ ROOT = Path(__file__).parents[1]
 BENCHMARK = "bench_quantile.Scalar.time_float"
 
 
-def run(*command, cwd):
-    """Run a command and return what it wrote, which is shown; stop at the first that fails."""
+def run(*command, cwd, show=True):
+    """Run a command and return what it wrote, which is shown by default; stop at the first that fails."""
     done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    print(done.stdout, end="", flush=True)
+    if show or done.returncode:
+        print(done.stdout, end="", flush=True)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} ended with status {done.returncode}")
     return done.stdout
@@ -56,16 +57,16 @@ def main():
         conf = json5.loads((where / "asv.conf.json").read_text())
         (where / "asv.conf.json").write_text(json.dumps(conf | {"matrix": {}}))
 
-        def asv(*arguments):
-            return run(sys.executable, "-m", "asv", *arguments, cwd=where)
+        def asv(*arguments, show=True):
+            return run(sys.executable, "-m", "asv", *arguments, cwd=where, show=show)
 
-        asv("machine", "--yes")
+        asv("machine", "--yes", show=False)
         lines = asv("run", "HEAD~2..HEAD", "--quick", "--show-stderr", "--bench", f"^{BENCHMARK}$")
         if "numbastats compiles" in lines:
             sys.exit("asv run shows a line for what set-ups compile")
         if BENCHMARK not in asv("compare", "HEAD~1", "HEAD"):
             sys.exit("asv compare does not name the benchmark")
-        asv("publish")
+        asv("publish", show=False)
         found = points(where / conf["html_dir"])
     if len(found) != 2 or not all(seconds > 0 for _, seconds in found):
         sys.exit(f"the published graph has the points {found}, not one for each of two commits")
