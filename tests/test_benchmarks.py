@@ -89,6 +89,8 @@ for info in pkgutil.iter_modules(benchmarks.__path__):
         params = params if params and isinstance(params[0], (list, tuple)) else [params] if params else []
         for method in [m for m in dir(cls) if m.startswith("time_") and cls.__module__ == module.__name__]:
             for case in itertools.product(*params):
+                if case in getattr(cls, "skip_params", []):
+                    continue
                 benchmark = cls()
                 try:
                     getattr(benchmark, "setup", lambda *case: None)(*case)
