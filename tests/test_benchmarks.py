@@ -73,6 +73,22 @@ assert not missing, f"add {missing} to asv_benchmarks/benchmarks/datasets.py"
     assert done.returncode == 0, done.stderr
 
 
+def test_peers_that_are_not_installed_are_skipped(environment):
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from benchmarks import vs_peers
+vs_peers.require.__globals__["installed"] = lambda module: module != "KDEpy"
+for pair in vs_peers.Speedup.params:
+    try:
+        vs_peers.Speedup().setup(pair)
+    except NotImplementedError as error:
+        print(pair.rpartition(" / ")[2], error)
+"""
+    done = run(environment, "-c", code, FOLDER)
+    assert (done.returncode, done.stdout) == (0, 2 * "KDEpy FFTKDE not installed: KDEpy\n"), done.stderr
+
+
 WARM = """
 import importlib, inspect, itertools, pkgutil, sys
 from numba.core.dispatcher import Dispatcher

@@ -441,7 +441,7 @@ def _threads():
 PEER_CASES = {
     "kde.grid 10^4 samples, 280x270": Case(270 * 280, _scipy, {"scipy gaussian_kde": 1000.0}),
     "kde.grid 2*10^4 samples, 280x270": Case(
-        270 * 280, _sklearn(20_000, 270, 280), {"scikit-learn KernelDensity": 200.0}, "sklearn"
+        270 * 280, _sklearn(20_000, 270, 280), {"scikit-learn KernelDensity": 200.0}, needs="sklearn"
     ),
     "kde.grid 3.5*10^5 samples, 560x540": Case(540 * 560, _own(CHIP // 10, (540, 560), "skde", 2), {"method='skde'": 10.0}),
     "kde.grid 5*10^4 samples, 110x220x322": Case(
@@ -449,8 +449,8 @@ PEER_CASES = {
     ),
     "two threads, kde.grid 560x540": Case(540 * 560, _threads, {"one thread": 1.7}),
     # KDEpy's are approximate: binned samples and a fast Fourier transform
-    "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 1.0}, "KDEpy"),
-    "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}, "KDEpy"),
+    "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 1.0}, needs="KDEpy"),
+    "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}, needs="KDEpy"),
 }
 """Cases that run in seconds; those of the full size are in `examples/plot_kde_speed.py`."""
 

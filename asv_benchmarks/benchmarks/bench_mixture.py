@@ -373,7 +373,9 @@ PEER_CASES = {
     "mixture E-step, K = 3": Case(20_000, _pass_case(3), {"math.exp loop": 1.67}),
     "mixture E-step, K = 4": Case(20_000, _pass_case(4), {"math.exp loop": 1.25}),
     "mixture E-step, K = 8": Case(20_000, _pass_case(8), {"math.exp loop": 0.625}),
-    "mixture EM, 20 iterations of 20000 values": Case(20 * 20_000, _sklearn, {"scikit-learn GaussianMixture": 100.0}, "sklearn"),
+    "mixture EM, 20 iterations of 20000 values": Case(
+        20 * 20_000, _sklearn, {"scikit-learn GaussianMixture": 100.0}, needs="sklearn"
+    ),
     "two threads, mixture fits": Case(5 * SETS, _two_threads, {"one thread": 1.8, "two calls on halves at once": None}),
 }
 

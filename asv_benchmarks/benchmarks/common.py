@@ -99,7 +99,7 @@ class Case:
     values: int
     make: Callable[[], dict]
     goals: dict  # peer -> smallest ratio that meets the goal, None where none was set
-    needs: str | None = None  # the module of a peer that may not be installed
+    needs: str | None = dataclasses.field(default=None, kw_only=True)  # the module of a peer that may not be installed
 
     def measure(self, peers=None, seconds=0.3):
         """The `Timing` of ours and the named peers (all by default)."""
