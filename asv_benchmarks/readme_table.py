@@ -41,6 +41,8 @@ def peer_rows(seconds):
     """Goals that are ratios to a peer, and figures without a goal, one row per peer."""
     rows = []
     for name, case in vs_peers.CASES.items():
+        if case.needs and not common.installed(case.needs):
+            continue
         stated = name in vs_peers.SCALAR_CASES
         if stated and name not in ("elementary.exp float64", "elementary.log float64"):
             continue

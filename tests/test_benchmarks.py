@@ -73,6 +73,61 @@ assert not missing, f"add {missing} to asv_benchmarks/benchmarks/datasets.py"
     assert done.returncode == 0, done.stderr
 
 
+def test_peers_that_are_not_installed_are_skipped(environment):
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from benchmarks import vs_peers
+vs_peers.require.__globals__["installed"] = lambda module: module != "KDEpy"
+for pair in vs_peers.Speedup.params:
+    try:
+        vs_peers.Speedup().setup(pair)
+    except NotImplementedError as error:
+        print(pair.rpartition(" / ")[2], error)
+"""
+    done = run(environment, "-c", code, FOLDER)
+    assert (done.returncode, done.stdout) == (0, 2 * "KDEpy FFTKDE not installed: KDEpy\n"), done.stderr
+
+
+WARM = """
+import importlib, inspect, itertools, pkgutil, sys
+from numba.core.dispatcher import Dispatcher
+sys.path.insert(0, sys.argv[1])
+import benchmarks
+
+new, add = [], Dispatcher.add_overload
+Dispatcher.add_overload = lambda self, found: (new.append(self), add(self, found))[1]  # compiled, or loaded from the disk
+calls = 0
+for info in pkgutil.iter_modules(benchmarks.__path__):
+    module = importlib.import_module(f"benchmarks.{info.name}")
+    for _, cls in inspect.getmembers(module, inspect.isclass):
+        params = getattr(cls, "params", [])
+        params = params if params and isinstance(params[0], (list, tuple)) else [params] if params else []
+        for method in [m for m in dir(cls) if m.startswith("time_") and cls.__module__ == module.__name__]:
+            for case in itertools.product(*params):
+                if case in getattr(cls, "skip_params", []):
+                    continue
+                benchmark = cls()
+                try:
+                    getattr(benchmark, "setup", lambda *case: None)(*case)
+                except NotImplementedError:
+                    continue
+                new.clear()
+                getattr(benchmark, method)(*case)
+                getattr(benchmark, "teardown", lambda *case: None)(*case)
+                calls += 1
+                if new:
+                    print(info.name, cls.__name__, method, case, "compiles", new[0])
+assert calls > 200
+"""
+
+
+@pytest.mark.slow
+def test_setups_compile_what_is_timed(environment):
+    done = run(environment | {"NUMBASTATS_SMOKE": "1"}, "-c", WARM, FOLDER)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_readme_table(environment, tmp_path):
     code = """

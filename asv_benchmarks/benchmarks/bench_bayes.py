@@ -15,7 +15,7 @@ from numbastats.bayes import kernels as k
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import facts_of_rows
 
-from .common import SMOKE, Case, few
+from .common import SMOKE, Case, few, require
 
 SAMPLERS = ["gibbs", "px-gibbs", "split-hmc", "surrogate"]
 KEY = np.uint32(1), np.uint32(2)
@@ -246,10 +246,7 @@ class AgainstNUTS:
 
     def setup(self, response, sampler):
         if sampler == "NumPyro":
-            try:
-                import numpyro  # noqa: F401
-            except ImportError:
-                raise NotImplementedError("numpyro is not installed") from None
+            require("numpyro")
         X, y = responses()
         X, y, n = X / X.std(axis=0), y[response], 20 if SMOKE else 1000
         if sampler == "NumPyro":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import datasets
-from .common import FLOATS, SMALL, few
+from .common import FLOATS, SMALL, few, require
 
 
 class Scalar:
@@ -27,10 +27,7 @@ class Error:
     param_names = ["function", "dtype"]
 
     def setup(self, name, dtype):
-        try:
-            import mpmath  # noqa: F401
-        except ImportError:
-            raise NotImplementedError("mpmath is not installed") from None
+        require("mpmath")
 
     def track_error(self, name, dtype):
         return datasets.largest_error(name, dtype)

@@ -389,36 +389,32 @@ def _sklearn(n, *shape):
 
 def _kdepy(n, *shape):
     def make():
+        from KDEpy import FFTKDE
+
         x = lattice(n)
         low, high = x.min(0) - 1, x.max(0) + 1
         axes = [(float(a), float(b), m) for a, b, m in zip(low, high, shape, strict=True)]
         mesh = np.stack([m.ravel() for m in np.meshgrid(*[np.linspace(*a) for a in axes], indexing="ij")], -1)
         h = ns.kde.bandwidth.eq9(x) * float(x.std())
-        calls = {"ours": lambda: ns.kde.grid(x, axes, h=h, sigma="identity", **ONE)}
-        try:
-            from KDEpy import FFTKDE
-
-            calls["KDEpy FFTKDE"] = lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(mesh)
-        except ImportError:
-            calls["KDEpy FFTKDE"] = lambda: None
-        return calls
+        return {
+            "ours": lambda: ns.kde.grid(x, axes, h=h, sigma="identity", **ONE),
+            "KDEpy FFTKDE": lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(mesh),
+        }
 
     return make
 
 
 def _line(n, m):
     def make():
+        from KDEpy import FFTKDE
+
         x = np.random.default_rng(0).standard_normal(n)
         axis = np.linspace(x.min() - 1, x.max() + 1, m)
         h = ns.kde.bandwidth.eq9(x[:1000])
-        calls = {"ours": lambda: ns.kde.grid(x, axis, h=h, sigma="identity", **ONE)}
-        try:
-            from KDEpy import FFTKDE
-
-            calls["KDEpy FFTKDE"] = lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(axis)
-        except ImportError:
-            calls["KDEpy FFTKDE"] = lambda: None
-        return calls
+        return {
+            "ours": lambda: ns.kde.grid(x, axis, h=h, sigma="identity", **ONE),
+            "KDEpy FFTKDE": lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(axis),
+        }
 
     return make
 
@@ -442,27 +438,21 @@ def _threads():
     return {"ours": lambda: ns.kde.grid(x, axes, device="cpu", workers=2), "one thread": lambda: ns.kde.grid(x, axes, **ONE)}
 
 
-def _has_kdepy():
-    import importlib.util
-
-    return importlib.util.find_spec("KDEpy") is not None
-
-
 PEER_CASES = {
     "kde.grid 10^4 samples, 280x270": Case(270 * 280, _scipy, {"scipy gaussian_kde": 1000.0}),
-    "kde.grid 2*10^4 samples, 280x270": Case(270 * 280, _sklearn(20_000, 270, 280), {"scikit-learn KernelDensity": 200.0}),
+    "kde.grid 2*10^4 samples, 280x270": Case(
+        270 * 280, _sklearn(20_000, 270, 280), {"scikit-learn KernelDensity": 200.0}, needs="sklearn"
+    ),
     "kde.grid 3.5*10^5 samples, 560x540": Case(540 * 560, _own(CHIP // 10, (540, 560), "skde", 2), {"method='skde'": 10.0}),
     "kde.grid 5*10^4 samples, 110x220x322": Case(
         110 * 220 * 322, _own(50_000, (110, 220, 322), "skde-crop", 3), {"method='skde-crop'": 4.0}
     ),
     "two threads, kde.grid 560x540": Case(540 * 560, _threads, {"one thread": 1.7}),
+    # KDEpy's are approximate: binned samples and a fast Fourier transform
+    "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 1.0}, needs="KDEpy"),
+    "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}, needs="KDEpy"),
 }
 """Cases that run in seconds; those of the full size are in `examples/plot_kde_speed.py`."""
-if _has_kdepy():  # approximate: binned samples and a fast Fourier transform
-    PEER_CASES |= {
-        "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 1.0}),
-        "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}),
-    }
 
 
 # --- inputs of every kernel, for the GPU check ---

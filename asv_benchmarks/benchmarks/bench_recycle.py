@@ -248,7 +248,8 @@ class Densities:
         self.law = getattr(ns.quantile, law)
         general = {"student_t": (2.5,), "hyperbolic": HYPERBOLIC, "variance_gamma": VG}
         self.parameters = general.get(law, (1.2, *HYPERBOLIC))
-        self.law.pdf(self.x, *self.parameters, device="cpu", workers=1)
+        self.time_pdf(law)
+        self.time_cdf(law)
 
     def time_pdf(self, law):
         self.law.pdf(self.x, *self.parameters, device="cpu", workers=1)

@@ -35,7 +35,7 @@ class Grid:
 
     def setup(self):
         self.x = ns.stable.rvs(1.5, 0.3, size=100 if SMOKE else 1000, rng=1)
-        ns.stable.fit(self.x[:50], "grid", profile=True, workers=1)
+        self.time_profile()
 
     def time_profile(self):
         ns.stable.fit(self.x, "grid", profile=True, workers=1)
@@ -148,7 +148,7 @@ class Inference:
         self.x = ns.stable.rvs(1.5, 0.3, size=n, rng=1)
         self.found = ns.stable.fit(self.x)
         self.time_profile(n)
-        ns.stable.goodness(self.x, method="quantile", draws=19, rng=1)
+        self.time_goodness(n)
 
     def time_profile(self, n):
         ns.stable.profile(self.x, "alpha", found=self.found, workers=1)

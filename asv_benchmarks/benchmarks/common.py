@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import importlib.metadata
+import importlib.util
 import math
 import os
 import platform
@@ -98,6 +99,7 @@ class Case:
     values: int
     make: Callable[[], dict]
     goals: dict  # peer -> smallest ratio that meets the goal, None where none was set
+    needs: str | None = dataclasses.field(default=None, kw_only=True)  # the module of a peer that may not be installed
 
     def measure(self, peers=None, seconds=0.3):
         """The `Timing` of ours and the named peers (all by default)."""
@@ -128,6 +130,18 @@ def import_seconds():
 def first_call_seconds():
     """Seconds that the first call takes in a new process, after the import; the compiled code comes from the disk cache."""
     return in_fresh_process(_TIMED.format(before="import time, numbastats", timed="numbastats.quantile.ndtri(0.3)"))
+
+
+def installed(module):
+    """Whether a module can be imported."""
+    return importlib.util.find_spec(module) is not None
+
+
+def require(*modules):
+    """In the setup of a benchmark: skip it where one of these modules is not installed."""
+    missing = [module for module in modules if not installed(module)]
+    if missing:
+        raise NotImplementedError(f"not installed: {', '.join(missing)}")
 
 
 def version(package):
