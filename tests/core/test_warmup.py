@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,13 @@ for wrong in ("stable.rvs", "stable.zeta parallel", "scalar.exp"):
     assert (
         "no kernel 'stable.rvs'" in lines[3] and "no kernel 'stable.zeta parallel'" in lines[4] and "topic='scalar'" in lines[5]
     )
+
+
+def test_kernels_of_the_tour_exist():
+    """A list that is out of date costs time alone, but for names that are gone."""
+    path = Path(__file__).parents[2] / "examples" / "tour_kernels.py"
+    kernels = runpy.run_path(str(path))["KERNELS"]
+    assert len(kernels) > 20 and [job.label for job in compiling._jobs(kernels, "cpu", True)] == kernels
 
 
 def test_progress_of_warmup(run_python, capsys):
