@@ -4,7 +4,7 @@
 
 Every part is a module beside this one, tour_<part>.py, whose `run(rows, folder)` appends lines (what, result, seconds, peer,
 how many times faster than the peer) and saves its plots in the folder; seconds, peer and ratio may be None. What they call is
-compiled before, on all cores. Calls are timed after a first one, in turns with their peers; what is printed is the median. What takes
+compiled before, on all cores. Calls are timed after a first one, in turns with their peers, and the median is printed; what takes
 seconds is timed once.
 """
 
