@@ -3,8 +3,9 @@
     pip install ".[examples]" && python examples/tour.py
 
 Every part is a module beside this one, tour_<part>.py, whose `run(rows, folder)` appends lines (what, result, seconds, peer,
-how many times faster than the peer) and saves its plots in the folder; seconds, peer and ratio may be None. Calls are timed
-after a first one that compiles, in turns with their peers; what is printed is the median.
+how many times faster than the peer) and saves its plots in the folder; seconds, peer and ratio may be None. What they call is
+compiled before, on all cores. Calls are timed after a first one, in turns with their peers, and the median is printed; what takes
+seconds is timed once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import argparse
 import importlib
 import os
 from pathlib import Path
+
+from tour_kernels import KERNELS
 
 import numbastats as ns
 
@@ -39,7 +42,11 @@ def main():
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plots")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"numbastats {ns.__version__}, {os.cpu_count()} cores; median times; the first run also compiles, for about a minute\n")
+    print(
+        f"numbastats {ns.__version__}, {os.cpu_count()} cores; median times; the first run compiles for about a minute\n",
+        flush=True,
+    )
+    ns.warmup(KERNELS, workers=-1, progress=True)
     print(f"{'':{WIDTHS[0]}s} {'result':{WIDTHS[1]}s} {'seconds':>8s}  times as fast as", flush=True)
     for part in PARTS:
         rows = []

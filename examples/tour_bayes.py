@@ -23,7 +23,7 @@ def run(rows, folder):
     order = np.random.default_rng(569).permutation(y.size)
     seen, unseen = order[: 2 * y.size // 3], order[2 * y.size // 3 :]
     options = dict(standardize=True, slab=3.0, sampler="split-hmc", thin=4, rng=1)
-    ns.bayes.HorseshoeProbit(**options | dict(warmup=50, draws=1000, slab=0.1)).fit(X, y)  # compiles
+    ns.bayes.HorseshoeProbit(**options | dict(warmup=50, draws=250, slab=0.1)).fit(X, y)  # warms up
     length = dict(warmup=50, draws=50) if SMOKE else {}
     model, seconds = timed(lambda: ns.bayes.HorseshoeProbit(**options, **length).fit(X[seen], y[seen]))
     table = model.summary()

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.metadata
 import math
 import os
@@ -23,6 +24,7 @@ import numbastats
 from numbastats._core import cache, costs, numba_internals, packs, parallel
 from numbastats._core.errors import DeviceNotAvailable
 from numbastats._core.kernel import SIMULATED, real_gpu
+from numbastats._core.progress import bar, time_left
 from numbastats._core.warmup import TOPICS, build_packs, warmup
 
 
@@ -88,11 +90,20 @@ def _self_check():
     return bool(failures)
 
 
-def _progress(done, total, name):
-    if sys.stderr.isatty():
-        print(f"\r{done}/{total} {name:<40.40}", end="\n" if done == total else "", file=sys.stderr, flush=True)
-    elif done % 50 == 0 or done == total:
-        print(f"{done}/{total} kernels", file=sys.stderr, flush=True)
+@contextlib.contextmanager
+def _progress(desc):
+    """What `warmup` and `build_packs` call after each kernel: a bar in a terminal, elsewhere a line for every 50 kernels."""
+    start, in_terminal = time.perf_counter(), sys.stderr.isatty()
+    with bar(in_terminal, None, desc) as shown:
+
+        def tell(done, total, name):
+            shown.total = total
+            shown.update()
+            if not in_terminal and (done % 50 == 0 or done == total):
+                left = time_left(time.perf_counter() - start, done, total)
+                print(f"{done}/{total} kernels{left}", file=sys.stderr, flush=True)
+
+        yield tell
 
 
 def _parser():
@@ -101,7 +112,7 @@ def _parser():
     commands.add_parser("info", help="versions, devices, threads, where compiled code is kept")
     commands.add_parser("check", help="compare some results with known values; the exit status is 1 when one is wrong")
     ahead = commands.add_parser("warmup", help="compile kernels now, into the disk cache")
-    ahead.add_argument("room", nargs="?", choices=TOPICS, help="one sub-package; all of them by default")
+    ahead.add_argument("what", nargs="*", help=f"sub-packages ({', '.join(TOPICS)}), or kernels by name; by default everything")
     ahead.add_argument("--workers", type=int, default=-1, help="processes that compile side by side; -1, the default: all cores")
     ahead.add_argument("--serial", action="store_true", help="leave out the twins that run on several threads")
     ahead.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -119,12 +130,15 @@ def main(arguments=None):
     try:
         if given.command == "warmup":
             options = {"parallel": not given.serial, "workers": given.workers, "device": given.device}
-            count = warmup(given.room, **options, progress=_progress)
+            with _progress("warmup") as progress:
+                count = warmup(given.what or None, **options, progress=progress)
             if given.device == "cuda":
                 print(f"measured for device='auto': {costs.measured_rates()}")
             print(f"{count} variants of kernels are ready after {time.perf_counter() - start:.0f} s")
         elif given.command == "pack":
-            for level, size in build_packs(given.level, given.folder, workers=given.workers, progress=_progress).items():
+            with _progress("pack") as progress:
+                sizes = build_packs(given.level, given.folder, workers=given.workers, progress=progress)
+            for level, size in sizes.items():
                 print(f"{level}: {size / 1e6:.1f} MB")
         else:
             if given.command != "check":

@@ -51,7 +51,7 @@ def _labelled(distributions):
     return {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
 
 
-def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 200, ax: Axes | None = None) -> Axes:
+def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
     """Share of values beyond x, on logarithmic axes, with the tails of distributions.
 
     A tail that falls like a power of x is a straight line of that slope.

@@ -318,33 +318,19 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 @functools.cache
-def _wide_codegen():
-    """Where LLVM shall use vectors of 512 bits, Numba's code generator with libraries that say so; else None."""
-    if "width" not in ACTIVE:
-        return None
-    from numba.core import codegen
+def _wide():
+    """Whether LLVM shall use vectors of 512 bits."""
     from numba.core.registry import cpu_target
 
-    numbas = cpu_target.target_context.codegen()
-    if "+avx512vbmi2" not in numbas.magic_tuple()[2]:
-        return None
-
-    class WideLibrary(codegen.JITCodeLibrary):
-        def add_ir_module(self, module):
-            _widen(module)
-            super().add_ir_module(module)
-
-    ours = copy.copy(numbas)
-    ours._library_class = WideLibrary
-    return ours
+    return "width" in ACTIVE and "+avx512vbmi2" in cpu_target.target_context.codegen().magic_tuple()[2]
 
 
-_wide_functions: dict = {}  # what Numba compiles for its own use, with that code generator
+_own_functions: dict = {}  # what Numba compiles for its own use, with that code generator
 
 
-def _wide_target(context):
-    context = context.subtarget(_internal_codegen=_wide_codegen())
-    context.cached_internal_func = _wide_functions
+def _own_target(context, codegen):
+    context = context.subtarget(_internal_codegen=codegen)
+    context.cached_internal_func = _own_functions
     return context
 
 
@@ -447,20 +433,26 @@ def _compiler_classes():
 
     typing = _operator_typing(cpu_target.typing_context)
 
-    def with_library(library):
+    def widened(library):
         class Library(library):
             def add_ir_module(self, module):
-                if _wide_codegen() is not None:
+                if _wide():
                     _widen(module)
                 super().add_ir_module(module)
 
+        return Library
+
+    # What Numba makes libraries for by itself, the loop of a `prange` and its wrappers among them, are parts of a kernel.
+    ours = copy.copy(cpu_target.target_context.codegen())
+    ours._library_class = widened(PartLibrary)
+
+    def with_library(library):
         class Compiler(compiler.Compiler):
             def define_pipelines(self):
                 state = self.state
                 state.typingctx = typing
-                if _wide_codegen() is not None:
-                    state.targetctx = _wide_target(state.targetctx)
-                state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+                state.targetctx = _own_target(state.targetctx, ours)
+                state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
                 state.library.enable_object_caching()
                 pipelines = super().define_pipelines()
                 for passes in pipelines:
@@ -470,7 +462,7 @@ def _compiler_classes():
 
         return Compiler
 
-    return with_library(KernelLibrary), with_library(PartLibrary)
+    return with_library(widened(KernelLibrary)), with_library(widened(PartLibrary))
 
 
 def scalar_dispatcher(f, options, host):

@@ -8,11 +8,31 @@ import logging
 import sys
 import time
 
-__all__ = ["LOG", "bar"]
+__all__ = ["LOG", "bar", "time_left"]
 
 LOG = logging.getLogger("numbastats")
 LOG.addHandler(logging.NullHandler())
 EVERY = 0.5  # seconds between lines
+
+
+def time_left(elapsed, done, total):
+    """What is left of a run at its pace so far, in words; nothing where that is not known.
+
+    Parameters
+    ----------
+    elapsed : float
+        Seconds.
+    done, total : float
+        Parts; total may be None.
+
+    Returns
+    -------
+    str
+    """
+    if not total or not 0 < done < total:
+        return ""
+    seconds = elapsed * (total - done) / done
+    return f", about {seconds:.0f} s left" if seconds < 99.5 else f", about {seconds / 60.0:.0f} min left"
 
 
 class _Nothing:
@@ -30,7 +50,7 @@ class _Line:
     """A line on stderr that is written again and again; for machines without tqdm."""
 
     def __init__(self, total, desc):
-        self.total, self.desc, self.n = total, desc, 0
+        self.total, self.desc, self.n, self.width = total, desc, 0, 0
         self.began, self.written = time.perf_counter(), 0.0
 
     def update(self, n=1):
@@ -41,7 +61,10 @@ class _Line:
     def refresh(self):
         self.written = time.perf_counter()
         of = "" if self.total is None else f"/{self.total:g}"
-        print(f"\r{self.desc}: {self.n:g}{of}, {self.written - self.began:.0f} s", end="", file=sys.stderr, flush=True)
+        elapsed = self.written - self.began
+        text = f"{self.desc}: {self.n:g}{of}, {elapsed:.0f} s{time_left(elapsed, self.n, self.total)}"
+        print(f"\r{text:<{self.width}}", end="", file=sys.stderr, flush=True)
+        self.width = len(text)  # the next one may be shorter
 
     def close(self):
         self.refresh()

@@ -17,9 +17,10 @@ from numbastats._core import cache, numba_internals, packs
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.errors import DeviceNotAvailable
 from numbastats._core.kernel import HOST_LOOPS, REGISTRY, real_gpu
+from numbastats._core.progress import bar
 from numbastats._core.sources import TREE
 
-__all__ = ["TOPICS", "build_packs", "warmup"]
+__all__ = ["TOPICS", "build_packs", "in_use", "warmup"]
 
 TOPICS = ("stable", "mixture", "kde", "bayes", "quantile", "distributions", "random")  # what takes longest first
 USES = {  # kernels of other topics that a topic's functions call
@@ -32,62 +33,97 @@ USES = {  # kernels of other topics that a topic's functions call
 
 
 class Job(NamedTuple):
-    """One signature of one twin."""
+    """One signature of one twin; `label` is what `warmup` knows it by."""
 
     name: str
     twin: str
     signature: tuple
+    label: str
+
+    @property
+    def dispatcher(self):
+        """What compiles it."""
+        loop = REGISTRY[self.name] if self.name in REGISTRY else HOST_LOOPS[self.name]
+        return getattr(loop, self.twin)
 
     def __call__(self):
-        loop = REGISTRY[self.name] if self.name in REGISTRY else HOST_LOOPS[self.name]
-        getattr(loop, self.twin).compile(self.signature)
+        self.dispatcher.compile(self.signature)
+
+    def ready(self):
+        """Whether the disk cache or the kernel pack has it."""
+        dispatcher = self.dispatcher
+        return dispatcher._cache.load_overload(self.signature, dispatcher.targetctx) is not None
 
 
-def _jobs(topic, device, parallel) -> list[Job]:
-    """What there is to compile, in an order that is the same in every process."""
-    topics = TOPICS if topic is None else (choice("topic", topic, TOPICS),)
-    prefixes = tuple(dict.fromkeys(p for name in topics for p in (f"{name}.", *USES.get(name, ()), "_core.")))
-    for room in {prefix.partition(".")[0] for prefix in prefixes}:
-        package = importlib.import_module(f"numbastats.{room}")
-        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
-            importlib.import_module(module.name)  # some are imported by the first call that needs them
+def _variants(device, parallel) -> list[Job]:
+    """All that can be compiled of the kernels that are imported, by name."""
     wanted = [kernel for kernel in REGISTRY.values() if device == "cuda" or kernel.on_host]
     loops: list[tuple[Any, list]] = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in wanted]
     if device == "cpu":
         loops += [(loop, loop.signatures) for loop in HOST_LOOPS.values()]
     jobs = []
-    for prefix in prefixes:
-        for loop, signatures in sorted(loops, key=lambda one: one[0].name):
-            if loop.name.startswith(prefix):
-                twins = ["cuda"] if device == "cuda" else ["serial"]
-                if device == "cpu" and parallel and loop.threaded:
-                    twins.append("parallel")
-                jobs += [Job(loop.name, twin, signature) for signature in signatures for twin in twins]
+    for loop, signatures in sorted(loops, key=lambda one: one[0].name):
+        twins = ["cuda"] if device == "cuda" else ["serial"]
+        if device == "cpu" and parallel and loop.threaded:
+            twins.append("parallel")
+        jobs += [Job(loop.name, t, s, f"{loop.name} {t} {i}") for i, s in enumerate(signatures) for t in twins]
     return jobs
 
 
+def _jobs(topic, device, parallel) -> list[Job]:
+    """What there is to compile, in an order that is the same in every process."""
+    wanted = TOPICS if topic is None else (topic,) if isinstance(topic, str) else tuple(topic)
+    prefixes = {name: (f"{name}.", *USES.get(name, ()), "_core.") for name in wanted if "." not in name}
+    for room in {name.partition(".")[0] for name in (*wanted, *(p for many in prefixes.values() for p in many))}:
+        package = importlib.import_module(f"numbastats.{choice('topic', room, (*TOPICS, '_core'))}")
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            importlib.import_module(module.name)  # some are imported by the first call that needs them
+    variants, jobs = _variants(device, parallel), []
+    for name in wanted:
+        if name in prefixes:
+            found = [job for prefix in prefixes[name] for job in variants if job.name.startswith(prefix)]
+        else:
+            words = name.split()
+            found = [job for job in variants if job.label.split()[: len(words)] == words]
+            if not found:
+                raise ValueError(
+                    f"warmup: there is no kernel {name!r} to compile for {device}; kernels have names such as 'stable.rvs_S0'"
+                )
+        jobs += found
+    return list(dict.fromkeys(jobs))
+
+
+def in_use() -> list[str]:
+    """Labels of what this process has compiled, or taken from the disk, for the CPU: what `warmup` would have to be asked for."""
+    return [job.label for job in _variants("cpu", True) if job.signature in job.dispatcher.overloads]
+
+
 def warmup(
-    topic: str | None = None,
+    topic: str | Sequence[str] | None = None,
     *,
     parallel: bool = True,
     workers: int = 1,
     device: Literal["cpu", "cuda"] = "cpu",
-    progress: Callable[[int, int, str], object] | None = None,
+    progress: bool | Callable[[int, int, str], object] | None = None,
 ) -> int:
     """Compile kernels ahead of use, into the disk cache.
 
     Parameters
     ----------
-    topic : {"stable", "mixture", "kde", "bayes", "quantile", "distributions", "random"}, optional
-        Sub-package, with what its functions use of others; all of them by default, which takes minutes.
+    topic : str or sequence of str, optional
+        Sub-packages, each with what its functions use of others, out of "stable", "mixture", "kde", "bayes", "quantile",
+        "distributions" and "random"; all of them by default, which takes minutes. Also kernels by name, as "stable.rvs_S0", all
+        variants or one of them: "stable.rvs_S0 parallel 0" has the twin and the number of the signature.
     parallel : bool
         Also compile the parallel twins.
     workers : int
-        Processes that compile side by side; -1 for one on each core. Numba compiles one function at a time in a process.
+        Processes that compile side by side; -1 for one on each core. Numba compiles one function at a time in a process. Where
+        all is on the disk already, none is started.
     device : {"cpu", "cuda"}
         What to compile for.
-    progress : callable, optional
-        ``progress(done, total, name)`` is called after each kernel.
+    progress : bool or callable, optional
+        True shows a bar of tqdm, or a line on stderr where that is not installed, with the time left. A callable is called as
+        ``progress(done, total, name)`` after each kernel.
 
     Returns
     -------
@@ -97,7 +133,7 @@ def warmup(
     Raises
     ------
     ValueError
-        For another topic, device or number of workers, and for several workers where the disk cache is off.
+        For another topic, kernel, device or number of workers, and for several workers where the disk cache is off.
     DeviceNotAvailable
         For ``device="cuda"`` without a GPU.
 
@@ -106,6 +142,8 @@ def warmup(
     >>> import numbastats as ns
     >>> ns.warmup("quantile", parallel=False) > 0
     True
+    >>> ns.warmup(["random.normal_float64 serial 0", "quantile.ndtri_fast serial 0"])
+    2
     """
     if not is_integer(workers) or (workers < 1 and workers != -1):
         raise ValueError(f"workers={workers!r} is not a number of processes; use a positive integer, or -1 for one on each core")
@@ -115,23 +153,34 @@ def warmup(
         )
     count = (os.cpu_count() or 1) if workers == -1 else int(workers)
     jobs = _jobs(topic, device, parallel)
-    done = threading.Lock(), [0]
+    lock, done = threading.Lock(), [0]
+    with bar(progress is True, len(jobs), "warmup") as shown:
 
-    def tell(job):
-        with done[0]:
-            done[1][0] += 1
-            if progress is not None:
-                progress(done[1][0], len(jobs), job.name)
+        def tell(job):
+            with lock:
+                done[0] += 1
+                shown.update()
+                if callable(progress):
+                    progress(done[0], len(jobs), job.name)
 
-    if count == 1 or len(jobs) < 2:
-        for job in jobs:
-            job()
-            tell(job)
-        return len(jobs)
-    if not cache.folders():
-        raise ValueError("with NUMBASTATS_CACHE=0 other processes cannot hand over what they compile; use workers=1")
-    _side_by_side(jobs, (topic, device, parallel), count, tell)
+        _compile(jobs, (topic, device, parallel), count, tell)
     return len(jobs)
+
+
+def _compile(jobs, what, count, tell):
+    """Do the jobs in this process, or in `count` others unless all is on the disk."""
+    if count > 1 and len(jobs) > 1:
+        if not cache.folders():
+            raise ValueError("with NUMBASTATS_CACHE=0 other processes cannot hand over what they compile; use workers=1")
+        if not all(job.ready() for job in jobs):
+            _side_by_side(jobs, what, count, tell)
+        else:
+            for job in jobs:
+                tell(job)
+        return
+    for job in jobs:
+        job()
+        tell(job)
 
 
 def _side_by_side(jobs, what, count, tell, env=None):

@@ -31,7 +31,7 @@ class OnHost:
 
 
 _NONE = {d: np.empty(0, d) for d in (FLOAT64, FLOAT32)}
-_SERIES, _INTEGRAL = OnHost("SERIES"), OnHost("INTEGRAL")
+_CLOSED, _SERIES, _INTEGRAL = OnHost("CLOSED"), OnHost("SERIES"), OnHost("INTEGRAL")
 
 
 def on_device(values):
@@ -176,15 +176,14 @@ def _points(pick, want, values, options):
 
 
 def _by_points(want, values, options):
-    """Every point by itself: what the series and the Fourier rule leave goes to the integral and the closed forms."""
+    """Every point by itself: what the series and the Fourier rule leave goes to the integral."""
     if on_device(values):
         return _points(lambda d: kernels.POINTS, want, values, options)
+    if _has_closed_form(*values[1:3]):
+        return _points(lambda d: _CLOSED, want, values, options)
     if options["out"] is not None:
         values = list(map(copied, values))  # read again after the result is written, which may share their memory
-    first = _INTEGRAL if _has_closed_form(*values[1:3]) else _SERIES
-    result = _points(lambda d: first, want, values, options)
-    if first is _INTEGRAL:
-        return result
+    result = _points(lambda d: _SERIES, want, values, options)
     if isinstance(result, np.floating):
         return result if result == result else _points(lambda d: _INTEGRAL, want, values, options)
     rest = {**options, "out": None, "dtype": np.asarray(result).dtype}
@@ -197,12 +196,13 @@ def _has_closed_form(alpha, beta):
 
 
 def _completed(values, arguments, left, again):
-    """The values, with those that are left computed again."""
+    """The values, with those that are left computed again; numbers stay numbers, as arrays they would be another signature."""
     host = np.array(values, ndmin=1) if isinstance(values, np.generic) else np.asarray(values)
-    places = [np.broadcast_to(as_host(v), host.shape) for v in arguments]
-    lost = left(host, places[0])
+    x, *others = (np.asarray(as_host(v)) for v in arguments)
+    x = np.broadcast_to(x, host.shape)
+    lost = left(host, x)
     if lost.any():
-        host[lost] = again(*(v[lost] for v in places))
+        host[lost] = again(x[lost], *(np.broadcast_to(v, host.shape)[lost] if v.ndim else v[()] for v in others))
     return host[0] if isinstance(values, np.generic) else values
 
 

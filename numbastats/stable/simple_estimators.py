@@ -7,13 +7,12 @@ import math
 
 import numpy as np
 
+from numbastats.stable import quantile_grid
 from numbastats.stable.arguments import NAMES, weighted_quantiles
-from numbastats.stable.functions import ppf
 from numbastats.stable.parameterisations import LEAST_SCALE, LOWEST, converted
 
 _EULER = 0.5772156649015329
-_ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98, 2.0]])
-_BETAS = np.linspace(0.0, 1.0, 11)
+_ALPHAS, _BETAS = np.array([*quantile_grid.ALPHAS, 2.0]), np.array(quantile_grid.BETAS)
 _FINER = np.linspace(-1.0, 1.0, 15)
 _AT_ONCE = 1 << 14  # differences from modes
 _FREQUENCIES = 0.1 * np.arange(1, 11)
@@ -27,12 +26,13 @@ def weighted_mean(values, w):
 
 @functools.cache
 def _quantile_tables():
-    """McCulloch's ratios on a grid of (alpha, beta), from our own quantile function, as splines."""
+    """McCulloch's ratios on a grid of (alpha, beta) as splines."""
     from scipy.interpolate import RectBivariateSpline
     from scipy.special import ndtri
 
-    p = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-    q = np.array([[ppf(p, a, b, workers=1) if a < 2.0 else math.sqrt(2.0) * ndtri(p) for b in _BETAS] for a in _ALPHAS])
+    p = np.array(quantile_grid.PROBABILITIES)
+    q = np.full((_ALPHAS.size, _BETAS.size, p.size), math.sqrt(2.0) * ndtri(p))  # of alpha = 2
+    q[:-1] = np.reshape(quantile_grid.QUANTILES, q[:-1].shape)
     q05, q25, q50, q75, q95 = np.moveaxis(q, 2, 0)
     spread = q95 - q05
     ratios = (spread / (q75 - q25), (q95 + q05 - 2.0 * q50) / spread, q75 - q25, q50)

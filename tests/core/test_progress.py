@@ -73,6 +73,21 @@ def test_a_line_without_a_known_end(monkeypatch, capsys):
     assert said.startswith("\rprofile: 1, 0 s\rprofile: 3, 0 s") and said.endswith("\n")
 
 
+def test_a_line_says_how_long_is_left(monkeypatch, capsys):
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    clock = iter([0.0, 10.0, 10.0, 12.0, 12.0, 12.0]).__next__
+    monkeypatch.setattr(progress.time, "perf_counter", clock)
+    with bar(True, 4, "climbs") as shown:
+        shown.update()
+        shown.update(3)
+    *_, first, second, last = capsys.readouterr().err.split("\r")
+    assert first == "climbs: 1/4, 10 s, about 30 s left" and second == f"{'climbs: 4/4, 12 s':<{len(first)}}"
+    assert last == "climbs: 4/4, 12 s\n"
+    assert progress.time_left(60.0, 10, 100) == ", about 9 min left"
+    assert progress.time_left(1.0, 0, 100) == progress.time_left(1.0, 5, None) == progress.time_left(1.0, 5, 5) == ""
+
+
 def test_the_logger(caplog):
     """Silent unless it is asked; then it says where a kernel runs."""
     with caplog.at_level(logging.DEBUG, logger="numbastats"):

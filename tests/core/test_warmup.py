@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,50 @@ print(ns.warmup(), {name.split(".")[0] for name in kernel.REGISTRY} == {*warmup.
     assert run_python(code).split() == ["0", "True"]
     with pytest.raises(ValueError, match="'stable'"):
         numbastats.warmup("scalars")
+
+
+def test_warmup_takes_several_topics_and_kernels(run_python):
+    code = """
+import numbastats as ns
+from numbastats._core import warmup
+labels = lambda *wanted: [job.label for job in warmup._jobs(wanted, "cpu", True)]
+print(labels("random", "quantile") == list(dict.fromkeys(labels("random") + labels("quantile"))))
+print(labels("stable.rvs_S0 parallel 0", "stable.zeta"), {job.split()[0] for job in labels("kde.place")})
+print(ns.warmup(["stable.zeta", "stable.tan_half_pi serial 0"]), warmup.in_use())
+for wrong in ("stable.rvs", "stable.zeta parallel", "scalar.exp"):
+    try:
+        ns.warmup([wrong])
+    except ValueError as error:
+        print(error)
+"""
+    lines = run_python(code).splitlines()
+    assert lines[0] == "True" and lines[1] == "['stable.rvs_S0 parallel 0', 'stable.zeta serial 0'] {'kde.place'}"
+    assert lines[2] == "2 ['stable.tan_half_pi serial 0', 'stable.zeta serial 0']"
+    assert (
+        "no kernel 'stable.rvs'" in lines[3] and "no kernel 'stable.zeta parallel'" in lines[4] and "topic='scalar'" in lines[5]
+    )
+
+
+def test_kernels_of_the_tour_exist():
+    """A list that is out of date costs time alone, but for names that are gone."""
+    path = Path(__file__).parents[2] / "examples" / "tour_kernels.py"
+    kernels = runpy.run_path(str(path))["KERNELS"]
+    assert len(kernels) > 20 and [job.label for job in compiling._jobs(kernels, "cpu", True)] == kernels
+
+
+def test_progress_of_warmup(run_python, capsys):
+    """A bar; and with all on the disk no process is started."""
+    code = """
+import contextlib, io
+import numbastats as ns
+from numbastats._core import warmup
+for workers in (1, 2):
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        ns.warmup("stable.zeta stable.tan_half_pi".split(), workers=workers, progress=True)
+    print("warmup" in said.getvalue() and "2/2" in said.getvalue())
+    warmup.subprocess.Popen = None
+"""
+    assert run_python(code).split() == ["True", "True"]
 
 
 AFTER_WARMUP = {
@@ -144,7 +190,7 @@ print(n, [done for done, _, _ in seen] == list(range(1, n + 1)), {total for _, t
 
 def test_a_failure_in_another_process_is_raised():
     """With the name of the kernel."""
-    job = compiling.Job("random.nothing", "serial", ())
+    job = compiling.Job("random.nothing", "serial", (), "random.nothing serial 0")
     with pytest.raises(RuntimeError, match="1 of 1 compiling processes failed: random.nothing: the process ended"):
         compiling._side_by_side([job], ("no topic", "cpu", False), 2, None)
 
@@ -170,8 +216,13 @@ def test_command_line(monkeypatch, capsys):
     assert command.main(["warmup", "stable", "--workers", "2", "--serial"]) == 0
     (args, options), out = calls.pop(), capsys.readouterr().out
     options["progress"](50, 100, "stable.points")
-    assert args == ("stable",) and options["workers"] == 2 and options["parallel"] is False and "7 variants" in out
-    assert "50/100" in capsys.readouterr().err
+    assert args == (["stable"],) and options["workers"] == 2 and options["parallel"] is False and "7 variants" in out
+    said = capsys.readouterr().err
+    assert "50/100 kernels, about " in said and "left" in said
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(command, "warmup", lambda *args, progress, **options: progress(1, 2, "a") or progress(2, 2, "b") or 2)
+    assert command.main(["warmup"]) == 0 and "2/2" in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     monkeypatch.setattr(command, "build_packs", lambda levels, folder, **options: {"x86-64-v3": 5_000_000})
     assert command.main(["pack", "--level", "x86-64-v3"]) == 0 and capsys.readouterr().out == "x86-64-v3: 5.0 MB\n"
     assert command.main(["info"]) == 0
@@ -179,7 +230,8 @@ def test_command_line(monkeypatch, capsys):
     assert "kernel pack" in out and "self-check" not in out
     monkeypatch.undo()
     assert command.main(["warmup", "--device", "cuda"]) == 2 and "GPU" in capsys.readouterr().err
-    for wrong in (["warmup", "statistics"], ["pack", "--level", "i386"], ["clean"]):
+    assert command.main(["warmup", "statistics"]) == 2 and "'stable'" in capsys.readouterr().err
+    for wrong in (["pack", "--level", "i386"], ["clean"]):
         with pytest.raises(SystemExit):
             command.main(wrong)
 

@@ -32,3 +32,14 @@ def test_exact_quantiles_give_the_law():
         x = 2.0 * ns.stable.ppf(p, alpha, beta) - 1.0
         a, b, m, s = by_quantiles(x)
         np.testing.assert_allclose([a, b, m, s], [alpha, beta, -1.0, 2.0], atol=6e-3)  # observed 2.0e-3
+
+
+def test_stored_quantiles_are_those_of_ppf():
+    """Of every other alpha and every fifth beta; observed 1e-15."""
+    from numbastats.stable import quantile_grid as grid
+
+    q = np.reshape(grid.QUANTILES, (len(grid.ALPHAS), len(grid.BETAS), -1))
+    for i in range(0, len(grid.ALPHAS), 2):
+        for j in range(0, len(grid.BETAS), 5):
+            expected = ns.stable.ppf(grid.PROBABILITIES, grid.ALPHAS[i], grid.BETAS[j], workers=1)
+            np.testing.assert_allclose(q[i, j], expected, rtol=1e-12, atol=1e-12)

@@ -31,7 +31,7 @@ output, and the rows of every band [part, end) that a call adds."""
 VALUES, DIFFERENCES = 0, 1  # of the state
 
 
-@array_function
+@array_function(host=False)
 def _samples(y, x, y0, x0, g, gy, gx, s):
     """Integers of the samples of a cell, filled up to whole groups with samples that add nothing; their number and sums."""
     beta, schur, q = g.beta, g.schur, g.q
@@ -49,7 +49,7 @@ def _samples(y, x, y0, x0, g, gy, gx, s):
     return full, total_y, total_x, total
 
 
-@array_function
+@array_function(host=False)
 def _ring(ring, gy, gx, s, full, acc):
     """Add max(c + 2 d'g, s), s more than wanted, to every position of the ring."""
     c, ty, tx = ring[0], ring[1], ring[2]
@@ -73,7 +73,7 @@ def parabola(n, gy, gx, s, constant, slope, q, dx, dy):
     return n * (constant - (slope + q * dx) * dx) + 2 * (dy * gy + dx * gx) - s, 2 * gx - n * (slope + 2 * q * dx)
 
 
-@array_function
+@array_function(host=False)
 def _differences(moments, inner, q, further, sign, f, g, h):
     """Third differences where a row of the footprint starts, or `further` columns behind, for all cells of a row."""
     constant, slope, dx, dy = inner[1], inner[2], inner[5], inner[6]
@@ -84,7 +84,7 @@ def _differences(moments, inner, q, further, sign, f, g, h):
         f[k], g[k], h[k] = sign * a, sign * b, sign * c
 
 
-@array_function
+@array_function(host=False)
 def _add_line(f, g, h, line):
     """Add the third differences of all cells of a row; f, g, h have two zeros at both ends."""
     f, g = f[2:], g[1:]
@@ -176,7 +176,7 @@ def scatter_cuda(u, starts, ring, offsets, inner, plane, state):
             cuda.atomic.add(differences, first + inner[t, 4] + 2, -h)
 
 
-@array_function
+@array_function(host=False)
 def write_row(values, differences, before, scale, out):
     """A row of the density; `before`: column of the padded array at the grid's first."""
     s1, s2, s3 = np.int64(0), np.int64(0), np.int64(0)

@@ -18,7 +18,7 @@ __all__ = ["DIRECT", "direct_bounds"]
 # --- direct sums over cells: exact row interval, bounding box, or the cropped rectangle of a slice ---------------------
 
 
-@array_function
+@array_function(host=False)
 def direct_bounds(u, i, l2, row, g):
     """First cell and end that the sample visits on the row; q is A (x - centre)^2 + rest.
 
@@ -65,7 +65,7 @@ def on_row(u, i, q, lam2, row, g):
     return l2, (q[i] if q.size > 1 else q[0]) * g.scale * any_factor(u, i, 1.0 / l2, row, g)
 
 
-@array_function
+@array_function(host=False)
 def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
     """Add w K(q) on the cells [lo, hi)."""
     r = row[lo:hi]
@@ -104,7 +104,7 @@ def power_slope(p, q, ax):
     return -2.0 * np.float64(p) * ax * f if q < 1.0 else 0.0
 
 
-@array_function
+@array_function(host=False)
 def add_slope(row, lo, hi, centre, a, rest, inv_l2, w, p):
     """Add w dK/dx on the cells [lo, hi), in units of cells."""
     r = row[lo:hi]

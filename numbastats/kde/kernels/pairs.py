@@ -16,13 +16,16 @@ LANES = 256  # pairs per pass of the inner loops
 TASKS = 64
 NEWTON = 6  # coefficients per pass of a polynomial's evaluation
 
+_shared = array_function(host=False)
+_making = array_function(host=False, allocates=True, fastmath=())
+
 _f1, _f2, _f3, _i1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
 
 
 # --- one dimension: sum over i < j with x_j - x_i < reach of v_j w_i p((x_j - x_i) / reach) ---------------------------------
 
 
-@array_function
+@_shared
 def _line_sum(x, v, w, reach, p):
     """The sum for sorted x and a polynomial of degree 5 that vanishes at 1.
 
@@ -78,7 +81,7 @@ def line_loop(x, w, v, hs, smooth, cross, sums):
 # --- more dimensions ---------------------------------------------------------------------------------------------------------
 
 
-@array_function
+@_shared
 def _polynomial(table, x, out, m):
     """Values of a polynomial, highest coefficient first, their number a multiple of NEWTON."""
     out[:m] = 0.0
@@ -89,7 +92,7 @@ def _polynomial(table, x, out, m):
             out[j] = (((((out[j] * t + c0) * t + c1) * t + c2) * t + c3) * t + c4) * t + c5
 
 
-@array_function
+@_shared
 def _overlap(r2, wb, vb, m, inverse, table, dim, x, s, b, acc):
     """Add w (2 - r)^((d+5)/2) P(r - 1) to one lane and v (1 - r^2), where r < 1, to another."""
     square = inverse * inverse
@@ -114,7 +117,7 @@ def _overlap(r2, wb, vb, m, inverse, table, dim, x, s, b, acc):
         a1[j] += vb[j] * (t if t > 0.0 else 0.0)
 
 
-@array_function
+@_shared
 def _gaussian(r2, wb, m, inverse, table, x, b, acc):
     """Add w exp(-z/2) P(z), z the squared distance."""
     square = inverse * inverse
@@ -126,7 +129,7 @@ def _gaussian(r2, wb, m, inverse, table, x, b, acc):
         a0[j] += wb[j] * (b[j] * exp(-0.5 * x[j]))
 
 
-@array_function
+@_shared
 def _squares(y, i, w, v, first, m, r2, wb, vb):
     """Squared distances of sample i from m others, and the weights of those pairs."""
     yb, p = y[0][first : first + m], y[0, i]
@@ -142,52 +145,58 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
         vb[j] = fused(wi, vj[j], vi * wj[j])
 
 
+@_making
+def _pairs(y, w, v, starts, ball, hs, reaches, table, gaussian, task, step, sums):
+    """Sums for every bandwidth over every step-th sample from number `task` on."""
+    g = ball[0]
+    d, n = y.shape
+    work = np.empty((6, LANES))
+    r2, wb, vb, x, s, b = work[0], work[1], work[2], work[3], work[4], work[5]
+    acc = np.zeros((hs.size, 2, LANES))
+    inv_width, width = 1.0 / g.width, g.width
+    for i in range(task, n, step):
+        x0 = y[d - 3, i] if d > 2 else 0.0
+        x1, x2 = y[d - 2, i], y[d - 1, i]
+        own0 = min(max(np.int64((x0 - g.origin0) * inv_width), 0), g.cells0 - 1) if d > 2 else 0
+        own1 = min(max(np.int64((x1 - g.origin1) * inv_width), 0), g.cells1 - 1)
+        for k in range(hs.size):
+            inverse, reach, held = 1.0 / hs[k], reaches[k], 0
+            for c0 in range(own0, min(g.cells0, np.int64((x0 + reach - g.origin0) * inv_width) + 1) if d > 2 else 1):
+                lo = max(g.origin0 + c0 * width - x0, 0.0) if d > 2 else 0.0
+                first1 = own1 if c0 == own0 else max(np.int64(0), np.int64((x1 - reach - g.origin1) * inv_width))
+                for c1 in range(first1, min(g.cells1, np.int64((x1 + reach - g.origin1) * inv_width) + 1)):
+                    lo1 = g.origin1 + c1 * width - x1
+                    lo1 = max(max(lo1, -lo1 - width), 0.0)
+                    t = reach * reach - lo * lo - lo1 * lo1
+                    if t < -1e-9 * reach * reach:
+                        continue
+                    half = np.sqrt(max(t, 0.0)) + 1e-6 * reach
+                    row = (c0 * g.cells1 + c1) * g.cells2
+                    begin = min(max(np.int64((x2 - half - g.origin2) * inv_width), 0), g.cells2 - 1)
+                    end = min(max(np.int64((x2 + half - g.origin2) * inv_width), 0), g.cells2 - 1)
+                    j, last = max(starts[row + begin], i + 1), starts[row + end + 1]
+                    while j < last:
+                        m = min(LANES - held, last - j)
+                        _squares(y, i, w, v, j, m, r2[held:], wb[held:], vb[held:])
+                        j += m
+                        held += m
+                        if held == LANES:
+                            if gaussian:
+                                _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+                            else:
+                                _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+                            held = 0
+            if gaussian:
+                _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+            else:
+                _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+    for k in range(hs.size):
+        sums[k, 0] = acc[k, 0].sum()
+        sums[k, 1] = acc[k, 1].sum()
+
+
 @host_loop("kde.pairs", (_f2, _f1, _f1, _i1, BALL_TYPE, _f1, _f1, _f1, types.boolean, _i1, _f3))
 def pairs_loop(y, w, v, starts, ball, hs, reaches, table, gaussian, tasks, sums):
     """Sums for every bandwidth over the samples of tasks from the first of `tasks` on, of as many as the second says."""
-    for index in prange(sums.shape[0]):
-        task, g = np.int64(index) + tasks[0], ball[0]
-        d, n = y.shape
-        work = np.empty((6, LANES))
-        r2, wb, vb, x, s, b = work[0], work[1], work[2], work[3], work[4], work[5]
-        acc = np.zeros((hs.size, 2, LANES))
-        inv_width, width = 1.0 / g.width, g.width
-        for i in range(task, n, tasks[1]):
-            x0 = y[d - 3, i] if d > 2 else 0.0
-            x1, x2 = y[d - 2, i], y[d - 1, i]
-            own0 = min(max(np.int64((x0 - g.origin0) * inv_width), 0), g.cells0 - 1) if d > 2 else 0
-            own1 = min(max(np.int64((x1 - g.origin1) * inv_width), 0), g.cells1 - 1)
-            for k in range(hs.size):
-                inverse, reach, held = 1.0 / hs[k], reaches[k], 0
-                for c0 in range(own0, min(g.cells0, np.int64((x0 + reach - g.origin0) * inv_width) + 1) if d > 2 else 1):
-                    lo = max(g.origin0 + c0 * width - x0, 0.0) if d > 2 else 0.0
-                    first1 = own1 if c0 == own0 else max(np.int64(0), np.int64((x1 - reach - g.origin1) * inv_width))
-                    for c1 in range(first1, min(g.cells1, np.int64((x1 + reach - g.origin1) * inv_width) + 1)):
-                        lo1 = g.origin1 + c1 * width - x1
-                        lo1 = max(max(lo1, -lo1 - width), 0.0)
-                        t = reach * reach - lo * lo - lo1 * lo1
-                        if t < -1e-9 * reach * reach:
-                            continue
-                        half = np.sqrt(max(t, 0.0)) + 1e-6 * reach
-                        row = (c0 * g.cells1 + c1) * g.cells2
-                        begin = min(max(np.int64((x2 - half - g.origin2) * inv_width), 0), g.cells2 - 1)
-                        end = min(max(np.int64((x2 + half - g.origin2) * inv_width), 0), g.cells2 - 1)
-                        j, last = max(starts[row + begin], i + 1), starts[row + end + 1]
-                        while j < last:
-                            m = min(LANES - held, last - j)
-                            _squares(y, i, w, v, j, m, r2[held:], wb[held:], vb[held:])
-                            j += m
-                            held += m
-                            if held == LANES:
-                                if gaussian:
-                                    _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
-                                else:
-                                    _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
-                                held = 0
-                if gaussian:
-                    _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
-                else:
-                    _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
-        for k in range(hs.size):
-            sums[index, k, 0] = acc[k, 0].sum()
-            sums[index, k, 1] = acc[k, 1].sum()
+    for k in prange(sums.shape[0]):
+        _pairs(y, w, v, starts, ball, hs, reaches, table, gaussian, np.int64(k) + tasks[0], tasks[1], sums[k])

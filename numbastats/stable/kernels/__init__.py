@@ -1,12 +1,13 @@
 """Kernels of the stable distributions, by subject."""
 
 from numbastats.stable.kernels.paper import FOURIER, GAUSS_KRONROD
-from numbastats.stable.kernels.points import INTEGRAL, LANES, POINTS, S1, SERIES, THREE, THREE_LOGS
+from numbastats.stable.kernels.points import CLOSED, INTEGRAL, LANES, POINTS, S1, SERIES, THREE, THREE_LOGS
 from numbastats.stable.kernels.quantiles import NEWTON
 from numbastats.stable.kernels.sampling import RVS
 from numbastats.stable.kernels.tables import QUANTILE, TABLE, TABLE_OF_LOGS
 
 __all__ = [
+    "CLOSED",
     "FOURIER",
     "GAUSS_KRONROD",
     "INTEGRAL",

@@ -1,7 +1,8 @@
 """One point: its closed form, one of two series, a ray, the Fourier rule, Zolotarev's integral; the first that is accurate.
 
-On the host SERIES takes what the series and the Fourier rule give, and INTEGRAL what is left. On a GPU a thread takes a point,
-and for the integrals that are left the threads of a block join, one point after another.
+On the host CLOSED takes a distribution that has a closed form; of others SERIES takes what the series and the Fourier rule give,
+and INTEGRAL what is left. On a GPU a thread takes a point, and for the integrals that are left the threads of a block join, one
+point after another.
 """
 
 from __future__ import annotations
@@ -537,6 +538,17 @@ def integral(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
         p[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
+def closed(x, a, b, loc, scale, want, c, s, pe, ce, se, p):
+    """One value of the points of a distribution that has a closed form."""
+    memory = memory_of_points()
+    for i in range(p.size):
+        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        at_end, v, flip, side = begun(point, memory)
+        if not at_end:
+            v = dist.reflect(flip, dist.closed_form(point.alpha, side[1], side[2]))
+        p[i] = dist.pick(int(want) % S1, v, point.scale)
+
+
 def split_points(args, parts):
     """Whole tasks of points: slices of the arrays that hold a number per point."""
     n = args[-1].size
@@ -555,3 +567,4 @@ _BOTH = _signatures(types.float64) + _signatures(types.float32)
 POINTS = Kernel("stable.points", points_cpu, points_cuda, _signatures, f64_ok=DOUBLE, split=split_points)
 SERIES = HostLoop("stable.series", series, _BOTH, split=split_points)
 INTEGRAL = HostLoop("stable.integral", integral, _BOTH, split=split_points)
+CLOSED = HostLoop("stable.closed_form", closed, _BOTH, split=split_points)
