@@ -60,7 +60,8 @@ def check_dtype(dtype) -> np.dtype:
 def is_masked(value) -> bool:
     """Whether a value is a masked array; where NumPy has not loaded that module, there are none."""
     masked = sys.modules.get("numpy.ma")
-    return masked is not None and isinstance(value, masked.MaskedArray)
+    kind = getattr(masked, "MaskedArray", None)  # None, too, while another thread imports it
+    return kind is not None and isinstance(value, kind)
 
 
 def refuse_mask(value):

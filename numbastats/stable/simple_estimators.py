@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
-from numbastats.stable import quantile_grid
+from numbastats.stable import mcculloch
 from numbastats.stable.arguments import NAMES, weighted_quantiles
 from numbastats.stable.parameterisations import LEAST_SCALE, LOWEST, converted
 
 _EULER = 0.5772156649015329
-_ALPHAS, _BETAS = np.array([*quantile_grid.ALPHAS, 2.0]), np.array(quantile_grid.BETAS)
+_ALPHAS, _BETAS = np.array([*mcculloch.ALPHAS, 2.0]), np.array(mcculloch.BETAS)
 _FINER = np.linspace(-1.0, 1.0, 15)
 _AT_ONCE = 1 << 14  # differences from modes
 _FREQUENCIES = 0.1 * np.arange(1, 11)
@@ -30,9 +30,9 @@ def _quantile_tables():
     from scipy.interpolate import RectBivariateSpline
     from scipy.special import ndtri
 
-    p = np.array(quantile_grid.PROBABILITIES)
+    p = np.array(mcculloch.PROBABILITIES)
     q = np.full((_ALPHAS.size, _BETAS.size, p.size), math.sqrt(2.0) * ndtri(p))  # of alpha = 2
-    q[:-1] = np.reshape(quantile_grid.QUANTILES, q[:-1].shape)
+    q[:-1] = np.reshape(mcculloch.QUANTILES, q[:-1].shape)
     q05, q25, q50, q75, q95 = np.moveaxis(q, 2, 0)
     spread = q95 - q05
     ratios = (spread / (q75 - q25), (q95 + q05 - 2.0 * q50) / spread, q75 - q25, q50)

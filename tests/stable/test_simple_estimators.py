@@ -36,7 +36,7 @@ def test_exact_quantiles_give_the_law():
 
 def test_stored_quantiles_are_those_of_ppf():
     """Of every other alpha and every fifth beta; observed 1e-15."""
-    from numbastats.stable import quantile_grid as grid
+    from numbastats.stable import mcculloch as grid
 
     q = np.reshape(grid.QUANTILES, (len(grid.ALPHAS), len(grid.BETAS), -1))
     for i in range(0, len(grid.ALPHAS), 2):

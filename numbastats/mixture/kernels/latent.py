@@ -387,7 +387,9 @@ def scores_cpu(x, P, out, resp, stats):
             for i in range(xb.size):
                 o[i] = buf[K + 1, i]
             for k in range(resp.shape[0]):
-                resp[k, q : q + xb.size] = buf[k, : xb.size]
+                ek, rk = buf[k], resp[k, q : q + BLOCK]
+                for i in range(xb.size):
+                    rk[i] = ek[i]
             for k in range(stats.shape[0]):
                 p, t = numbers_of(P, k), stats[k, :, q : q + BLOCK]
                 for i in range(xb.size):

@@ -26,8 +26,9 @@ def scores_cpu(y, c, family, P, out, resp, stats):
             for i in range(yb.size):
                 t1[i], t2[i] = yb[i] - c, fam.deviance(family, yb[i], c)
             if stats.shape[0] > 0:
-                stats[0, q : q + yb.size] = t1[: yb.size]
-                stats[1, q : q + yb.size] = t2[: yb.size]
+                s1, s2 = stats[0, q : q + yb.size], stats[1, q : q + yb.size]
+                for i in range(yb.size):  # assigned as a whole, they would bring along all that writes a message about shapes
+                    s1[i], s2[i] = t1[i], t2[i]
             shifted(t1[: yb.size], t2[: yb.size], C, buf)
             s, top = buf[K], buf[K + 1]
             for i in range(yb.size):

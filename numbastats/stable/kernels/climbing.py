@@ -225,6 +225,20 @@ def spread(sums, outer):
             k += 1
 
 
+@_shared
+def copy(source, target):
+    """Number by number: a slice that is assigned an array brings along all that writes Numba's message about shapes."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@_shared
+def copy_matrix(source, target):
+    """Row by row."""
+    for i in range(target.shape[0]):
+        copy(source[i], target[i])
+
+
 @_making
 def update(J, outer, free, moved, change):
     """The BFGS update of the information by a step and the score's change; `outer` where the curvature has the wrong sign."""
@@ -236,7 +250,7 @@ def update(J, outer, free, moved, change):
         curvature += moved[i] * change[i]
         length += moved[i] * v[i]
     if not (curvature > 1e-12 * length and length > 0.0):
-        J[:, :] = outer
+        copy_matrix(outer, J)
         return
     for i in free:
         for j in free:
@@ -285,7 +299,8 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
     sums, fresh, trial, step, g = np.empty(15), np.empty(15), np.empty(4), np.empty(4), np.empty(4)
     J, moved, change = np.empty((4, 4)), np.zeros(4), np.zeros(4)
     moving, count, damping, gain, iteration, outside = np.zeros(4, np.int64), 0, 1e-3, 0.0, 0, 0
-    trial[:], blocked = p, False  # whether a step of this iteration led outside the tables
+    copy(p, trial)
+    blocked = False  # whether a step of this iteration led outside the tables
     while True:
         state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, ranges, pool, rows, work, fresh, state)
         if state[0] == MISSING or (iteration == 0 and state[0] != DONE):
@@ -307,19 +322,19 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
                 moved[i], change[i] = trial[i] - p[i], g[i] - fresh[1 + i]
                 p[i] = trial[i]
         improved = fresh[0] - sums[0] if iteration > 0 else np.inf
-        sums[:] = fresh
+        copy(fresh, sums)
         state[1], state[3] = sums[0], iteration
         spread(sums, outer)
         if iteration == most or (iteration > 0 and (gain < 1e-9 or (gain < 1e-6 and improved < 1e-9))):
             state[0] = OUTSIDE if blocked and state[6] >= 1e-6 else DONE
             return
         if iteration == 0:
-            J[:, :] = outer
+            copy_matrix(outer, J)
         else:
             update(J, outer, free, moved, change)
             damping = max(0.2 * damping, 1e-9)
         iteration, count, blocked = iteration + 1, 0, False
-        g[:] = sums[1:5]
+        copy(sums[1:5], g)
         for i in free:
             if i > 1 or not ((p[i] <= ends[i, 0] and g[i] < 0.0) or (p[i] >= ends[i, 1] and g[i] > 0.0)):
                 moving[count] = i
@@ -327,7 +342,7 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
         state[6] = 0.0
         for again in range(2):  # an update along a flat direction may see a curvature that is not there
             if again > 0:
-                J[:, :] = outer
+                copy_matrix(outer, J)
             if solved(J, g, moving, count, 1e-9, step):
                 state[6] = gain_of(g, moving, count, step)
             if state[6] >= 1e-9:

@@ -1,6 +1,6 @@
 """Quantiles of standard stable distributions (S0) on a grid of (alpha, beta), for McCulloch's estimator.
 
-tests/reference/make_quantile_grid.py writes this file; a test compares it with `stable.ppf`, which would take a third of a second
+tests/reference/make_mcculloch.py writes this file; a test compares it with `stable.ppf`, which would take a third of a second
 for it, and the compiler.
 """
 

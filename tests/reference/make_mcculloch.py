@@ -1,6 +1,6 @@
-"""Write numbastats/stable/quantile_grid.py: the quantiles behind McCulloch's estimator, by our own quantile function.
+"""Write numbastats/stable/mcculloch.py: the quantiles behind McCulloch's estimator, by our own quantile function.
 
-Run: PYTHONPATH=. python tests/reference/make_quantile_grid.py      (less than a second once the kernels are compiled)
+Run: PYTHONPATH=. python tests/reference/make_mcculloch.py      (less than a second once the kernels are compiled)
 """
 
 from pathlib import Path
@@ -9,14 +9,14 @@ import numpy as np
 
 import numbastats as ns
 
-TARGET = Path(__file__).parents[2] / "numbastats" / "stable" / "quantile_grid.py"
+TARGET = Path(__file__).parents[2] / "numbastats" / "stable" / "mcculloch.py"
 PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 ALPHAS = np.concatenate([np.arange(0.5, 1.0, 0.05), np.arange(1.0, 1.9, 0.1), [1.9, 1.95, 1.98]])
 BETAS = np.linspace(0.0, 1.0, 11)
 
 HEAD = '''"""Quantiles of standard stable distributions (S0) on a grid of (alpha, beta), for McCulloch's estimator.
 
-tests/reference/make_quantile_grid.py writes this file; a test compares it with `stable.ppf`, which would take a third of a second
+tests/reference/make_mcculloch.py writes this file; a test compares it with `stable.ppf`, which would take a third of a second
 for it, and the compiler.
 """
 
