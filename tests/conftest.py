@@ -22,6 +22,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a job in a shell's b
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))  # the parallel twin must really be split
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each worker of xdist has a core of its own
 
 import numba  # noqa: E402
 import pytest  # noqa: E402
@@ -56,6 +57,11 @@ def _group(path):
     return parts[1].removeprefix("test_") if inside or parts[0] == "tests" else "/".join(parts)
 
 
+def pytest_itemcollected(item):
+    """Say which tests belong together before xdist asks."""
+    item.add_marker(pytest.mark.xdist_group(_group(item.path)))
+
+
 @pytest.hookimpl(tryfirst=True)  # before the choice of tests by their marks
 def pytest_collection_modifyitems(config, items):
     """In the simulator a thread of the GPU is a thread of Python: what takes long there is slow, or for CI, there only."""
@@ -64,7 +70,6 @@ def pytest_collection_modifyitems(config, items):
 
         select(config, items)
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item.path)))
         simulated = not REAL and getattr(item, "callspec", None) and item.callspec.params.get("device") == "cuda"
         for mark, then in (("slow_in_simulator", "slow"), ("more_in_simulator", "simulator")):
             if simulated and item.get_closest_marker(mark):
@@ -73,8 +78,10 @@ def pytest_collection_modifyitems(config, items):
 
 def _parallel(kernel):
     """The parallel twin of a kernel: compiled for the first one of its template, else the serial twin in its place."""
-    first = next(k for k in REGISTRY.values() if k._cpu is kernel._cpu and k.threaded == kernel.threaded)
-    return compiled_parallel(kernel) if kernel is first else InThreads(kernel.serial, lambda args, parts: [args])
+    first = next((k for k in REGISTRY.values() if k._cpu is kernel._cpu and k.threaded), kernel)
+    if kernel is first or not kernel.threaded:
+        return compiled_parallel(kernel)
+    return InThreads(kernel.serial, lambda args, parts: [args])
 
 
 compiled_parallel = Kernel.parallel.func

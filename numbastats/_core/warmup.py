@@ -140,7 +140,7 @@ def warmup(
     Examples
     --------
     >>> import numbastats as ns
-    >>> ns.warmup("quantile", parallel=False) > 0
+    >>> ns.warmup("random", parallel=False) > 0
     True
     >>> ns.warmup(["random.normal_float64 serial 0", "quantile.ndtri_fast serial 0"])
     2

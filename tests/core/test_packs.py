@@ -35,8 +35,10 @@ from numbastats.scalar import elementary
 saved, save = [], cache._Entries.save
 cache._Entries.save = lambda entries, key, data: saved.append(entries._stem) or save(entries, key, data)
 u = np.linspace(0.01, 0.99, 500)
-results = [ns.bayes.log_ndtr(u, workers=1), ns.random.uniform(size=100_000, rng=1, workers=2), elementary.exp(0.5)]
-digest = hashlib.sha256(b"".join(np.asarray(r).tobytes() for r in results)).hexdigest()
+results = [ns.bayes.log_ndtr(u, workers=1), elementary.exp(0.5)]
+if len(sys.argv) > 1:  # a parallel twin
+    results.append(ns.random.uniform(size=100_000, rng=1, workers=2))
+digest = [hashlib.sha256(np.asarray(r).tobytes()).hexdigest() for r in results]
 print(json.dumps([digest, len(saved), log]))
 """
 
@@ -69,35 +71,35 @@ def made(tmp_path_factory):
     shutil.copytree(PACKAGE, folder / "numbastats", ignore=shutil.ignore_patterns("__pycache__", "_packs"))
     level = packs.LEVELS[LEVEL]
     target = dict(NUMBA_CPU_NAME=level.cpu, NUMBA_CPU_FEATURES=level.features, NUMBA_CACHE_DIR=str(folder / "made"))
-    digest, saved, _ = json.loads(python(folder, CALLS, **target))
-    assert saved >= 3
+    digest, saved, _ = json.loads(python(folder, CALLS, "parallel", **target))
+    assert saved == 3
     assert int(python(folder, MAKE, LEVEL, **target)) == saved
     return folder, digest
 
 
-def calls(folder, **environment):
-    return json.loads(python(folder, CALLS, **environment))
+def calls(folder, *parallel, **environment):
+    return json.loads(python(folder, CALLS, *parallel, **environment))
 
 
 def test_a_pack_is_used_and_gives_the_bits_of_native_code(made):
     folder, digest = made
-    assert calls(folder) == [digest, 0, []]
-    native, compiled, _ = calls(folder, NUMBASTATS_PACK="0")
-    assert native == digest and compiled >= 3
+    assert calls(folder, "parallel") == [digest, 0, []]
+    native, compiled, _ = calls(folder, "parallel", NUMBASTATS_PACK="0")
+    assert native == digest and compiled == 3
 
 
 def test_a_pack_serves_without_any_cache(made, tmp_path):
     folder, digest = made
-    assert calls(folder, NUMBASTATS_CACHE="0") == [digest, 0, []]
+    assert calls(folder, "parallel", NUMBASTATS_CACHE="0") == [digest, 0, []]
     nowhere = tmp_path / "file"
     nowhere.write_text("in the way")
     places = dict(NUMBA_CACHE_DIR=str(nowhere), HOME=str(nowhere), XDG_CACHE_HOME=str(nowhere))
-    assert calls(folder, **places) == [digest, 0, []]
+    assert calls(folder, **places) == [digest[:2], 0, []]
 
 
 @pytest.mark.parametrize("setting", [{"NUMBA_OPT": "2"}, {"NUMBA_CPU_NAME": "generic"}, {"NUMBA_BOUNDSCHECK": "1"}])
 def test_who_asks_numba_for_other_code_gets_it(made, setting):
-    assert calls(made[0], **setting)[1] >= 3
+    assert calls(made[0], **setting)[1] == 2
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ def test_a_pack_that_does_not_fit_is_not_used(copy, damage):
     else:
         path.write_bytes(content.replace(b'"made_with"', b'"made_wit_"'))
     found, compiled, log = calls(folder)
-    assert found == digest and compiled >= 1 and log
+    assert found == digest[:2] and compiled >= 1 and log
 
 
 def test_a_pack_survives_an_edit(copy):
@@ -133,10 +135,10 @@ def test_a_pack_survives_an_edit(copy):
     folder, _, digest = copy
     edited = folder / "numbastats" / "bayes" / "engine.py"
     edited.write_text(edited.read_text() + "\nEDITED = 1\n")
-    assert calls(folder) == [digest, 0, []]
+    assert calls(folder, "parallel") == [digest, 0, []]
     edited = folder / "numbastats" / "random" / "kernels.py"
     edited.write_text(edited.read_text() + "\nEDITED = 1\n")
-    assert calls(folder) == [digest, 1, []]
+    assert calls(folder, "parallel") == [digest, 1, []]
 
 
 def test_code_that_needs_what_the_process_lacks_is_compiled(copy):
@@ -150,14 +152,16 @@ def with_another(context, name, machine, defined, needed, *rest):
 numba_internals._rebuilt = with_another
 """
     found, compiled, _ = json.loads(python(folder, lacking + CALLS))
-    assert found == digest and compiled >= 2  # of three; a scalar function carries its bitcode
+    assert found == digest[:2] and compiled >= 1  # of two; a scalar function carries its bitcode
 
 
 def test_two_processes_at_once(copy):
     folder, _, digest = copy
     env = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
     env |= {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
-    running = [subprocess.Popen([sys.executable, "-P", "-c", CALLS], stdout=subprocess.PIPE, env=env) for _ in range(2)]
+    running = [
+        subprocess.Popen([sys.executable, "-P", "-c", CALLS, "parallel"], stdout=subprocess.PIPE, env=env) for _ in range(2)
+    ]
     assert [json.loads(process.communicate()[0])[:2] for process in running] == [[digest, 0]] * 2
 
 
