@@ -50,8 +50,11 @@ def pytest_addoption(parser):
     parser.addoption("--changed", action="store_true", help="run the tests that the difference from the main branch reaches")
 
 
-def _group(path):
-    """Tests that compile the same kernels: those of a sub-package, be they beside it or its doctests; else of a file."""
+def _group(path, config):
+    """Tests that compile the same kernels: of a sub-package, its doctests included; of a file where some tests are asked for."""
+    everything = {Path(arg).name for arg in config.args} >= set(config.getini("testpaths"))
+    if not everything or config.getoption("--changed"):
+        return str(path)
     parts = path.relative_to(Path(__file__).parent.parent).with_suffix("").parts
     inside = len(parts) > 2 or (parts[0] == "numbastats" and len(parts) == 2)
     return parts[1].removeprefix("test_") if inside or parts[0] == "tests" else "/".join(parts)
@@ -59,7 +62,7 @@ def _group(path):
 
 def pytest_itemcollected(item):
     """Say which tests belong together before xdist asks."""
-    item.add_marker(pytest.mark.xdist_group(_group(item.path)))
+    item.add_marker(pytest.mark.xdist_group(_group(item.path, item.config)))
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice of tests by their marks

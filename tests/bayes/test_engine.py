@@ -33,7 +33,9 @@ def test_continued_and_parallel_runs_are_the_same(kind, monkeypatch):
     assert not same(quick(sampler=kind, rng=5).fit(X, y).coef_, whole.coef_)
 
 
-@pytest.mark.parametrize(("kind", "warmup"), [("gibbs", 5), ("split-hmc", 50)])  # the latter adapts
+@pytest.mark.parametrize(
+    ("kind", "warmup"), [("gibbs", 5), pytest.param("split-hmc", 50, marks=pytest.mark.simulator)]
+)  # the latter adapts
 def test_simulated_device_gives_the_same_chain(kind, warmup):
     X, y = data(70, 3)
     options = dict(sampler=kind, chains=2, warmup=warmup, draws=3)

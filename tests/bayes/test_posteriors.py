@@ -67,7 +67,7 @@ def test_posterior(name, sampler):
 @pytest.mark.parametrize("name", [name for name in CASES if name.endswith("slab with a prior")])
 def test_posterior_by_default(name):
     """One data set of every response, few draws."""
-    check(name, draws=1500, warmup=500)
+    check(name, draws=600, warmup=300)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -122,7 +122,7 @@ def test_device_arrays_that_speak_dlpack_alone_are_refused():
         ns.quantile.ndtri(Array())
 
 
-@pytest.mark.parametrize("n", [0, 5, 1000, 40_000])
+@pytest.mark.parametrize("n", [0, 5, 1000, pytest.param(40_000, marks=pytest.mark.simulator)])
 def test_sums_of_device_arrays(n):
     """In double precision, in two steps where there are many values."""
     x = np.random.default_rng(n).normal(1.0, 3.0, n)

@@ -150,6 +150,7 @@ def test_samples_far_away_are_counted():
     np.testing.assert_allclose(got, kde.grid(x, axes, H=H, **CPU) * len(x) / len(far), rtol=1e-12)
 
 
+@pytest.mark.more_in_simulator
 def test_nothing_reaches_the_grid(device):
     for d in (1, 2, 3):
         x, axes, H = small(d, n=10)
@@ -206,6 +207,7 @@ def test_gradient(kernel):
         assert np.abs(got.reshape(d, -1) - want).max() <= 1e-12 * np.abs(want).max()
 
 
+@pytest.mark.more_in_simulator
 def test_gradient_of_tiny_supports(device):
     axis = np.arange(-3, 4.0)
     for h in (1e-3, 1e-4):

@@ -98,6 +98,7 @@ def test_weights():
         assert np.array_equal(kde.grid([0.0, 1.0, 100.0], (-1, 2, 5), weights=[1, 1, 1e-30], **line), want)
 
 
+@pytest.mark.more_in_simulator
 def test_dtypes_out_and_kinds(tmp_path, device):
     x, axes, H = small(2)
     f = kde.grid(x, axes, H=H, **device)

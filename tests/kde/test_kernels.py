@@ -32,6 +32,7 @@ def test_kernels_on_every_device(kernel, device):
     assert np.abs(got - want).max() <= 1e-13 * want.max()
 
 
+@pytest.mark.more_in_simulator
 def test_triangular_at_a_sample(device):
     """The root of q must not see the rounding of 1 - q."""
     for d in (1, 2, 3):

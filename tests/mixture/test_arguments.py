@@ -76,6 +76,7 @@ def test_lists_arrays_and_offsets_give_the_same_fits():
     np.testing.assert_allclose(narrow.means, want.means, rtol=1e-5)
 
 
+@pytest.mark.more_in_simulator
 def test_bad_data_get_a_status_and_harm_nobody(device):
     names = list(BAD) if device["device"] == "cpu" else ["zero", "empty", "nan", "equal"]
     sets = [GOOD, *(BAD[n][0] for n in names), GOOD]
