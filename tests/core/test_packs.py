@@ -109,7 +109,7 @@ def copy(made, tmp_path):
     return tmp_path, tmp_path / "numbastats" / "_packs" / f"{LEVEL}.pack", made[1]
 
 
-@pytest.mark.parametrize("damage", ["nothing", "short", "foreign", "head", "an entry", "versions"])
+@pytest.mark.parametrize("damage", ["nothing", "short", "foreign", "head", "entries", "versions"])
 def test_a_pack_that_does_not_fit_is_not_used(copy, damage):
     """Right results, and a line in the debug log."""
     folder, path, digest = copy
@@ -122,8 +122,10 @@ def test_a_pack_that_does_not_fit_is_not_used(copy, damage):
         path.write_bytes(b"PK" + content[2:])
     elif damage == "head":
         path.write_bytes(content.replace(b'"offset"', b'"offsex"').replace(b'"numba"', b'"nomba"'))
-    elif damage == "an entry":
-        path.write_bytes(content[:-200] + bytes(b ^ 255 for b in content[-200:]))
+    elif damage == "entries":
+        head = content.index(b"\n") + 1 + 2 * packs._DIGEST + 8
+        entries = head + int(content[head - 8 : head], 16)
+        path.write_bytes(content[:entries] + bytes(b ^ 255 for b in content[entries:]))
     else:
         path.write_bytes(content.replace(b'"made_with"', b'"made_wit_"'))
     found, compiled, log = calls(folder)
