@@ -24,7 +24,7 @@ def kind(exact):
         QUARTER,
         Fraction(QUARTER),
         Decimal(QUARTER),
-        mpmath.mp.make_mpf((0, 2**54 + 1, -54, 55)),  # whatever the working precision is
+        mpmath.mp.make_mpf((0, mpmath.libmp.MPZ(2**54 + 1), -54, 55)),  # whatever the working precision is
         pytest.param(
             np.longdouble(1) + np.longdouble(2) ** -54,
             marks=pytest.mark.skipif(np.finfo(np.longdouble).nmant < 54, reason="long double is double here"),

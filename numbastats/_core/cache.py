@@ -7,6 +7,9 @@ package, then in the user's cache folder, and written to the first of these that
 system is used as it is. What is in none of them is looked for in the kernel pack that may have come with the package (`packs`),
 and compiled if it is not there either.
 
+Entries are pickles, so whoever writes one runs code. Only the environment names a folder: Numba also reads a file of the current
+folder. What belongs to another user than root, or can be written by anyone, is not used (`_refused`).
+
 A file begins with a digest of what follows, so a damaged one (after a crash of the machine) is not loaded but compiled and
 written again. It takes its place by a rename, and there is no index, so processes that compile at once do not disturb each
 other.
@@ -22,6 +25,7 @@ import os
 import pickle
 import re
 import shutil
+import stat
 import sys
 import types
 import uuid
@@ -107,9 +111,12 @@ def variant(template, target, flags, scalars, modules=()) -> Variant:
 
 
 def _checked(path):
-    """The content of a file that begins with its digest; None where it is missing or damaged."""
+    """The content of a file that begins with its digest; None where it is missing, damaged or of another user."""
     try:
         with open(path, "rb") as file:
+            if _others(os.fstat(file.fileno())):
+                LOG.debug("%s is not used: another user owns it, or anyone can write to it", path)
+                return None
             content = memoryview(file.read())
     except OSError:
         return None
@@ -159,7 +166,40 @@ def _folders(placed) -> tuple:
 
 def folders() -> tuple:
     """Where compiled code is looked for, and written if that is possible, in this order."""
-    return () if os.environ.get("NUMBASTATS_CACHE", "1") == "0" else _folders(numba.config.CACHE_DIR)
+    if os.environ.get("NUMBASTATS_CACHE", "1") == "0":
+        return ()
+    return tuple(folder for folder in _folders(_placed()) if not _refused(folder))
+
+
+def _placed():
+    return os.environ.get("NUMBA_CACHE_DIR", "")
+
+
+def _others(status):
+    """Whether another user than root and this one may have written a file: it is theirs, or anyone can."""
+    return hasattr(os, "geteuid") and (status.st_uid not in (os.geteuid(), 0) or bool(status.st_mode & stat.S_IWOTH))
+
+
+@functools.cache
+def _tell_of(folder):
+    warnings.warn(
+        f"numbastats: the cache folder {folder} is not used: another user owns it, or anyone can write to it, and code from "
+        "there would run as yours. Remove it, make it yours (chown, chmod o-w), or set NUMBA_CACHE_DIR to a folder of your own.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _refused(folder):
+    """Whether a folder is there that others may have filled, or a link of theirs; one warning says so."""
+    try:
+        link, target = os.lstat(folder), os.stat(folder)
+    except OSError:
+        return False
+    theirs = _others(target) or (stat.S_ISLNK(link.st_mode) and hasattr(os, "geteuid") and link.st_uid not in (os.geteuid(), 0))
+    if theirs:
+        _tell_of(folder)
+    return theirs
 
 
 def _warn(instead):
@@ -167,7 +207,7 @@ def _warn(instead):
     if _warned:
         return
     _warned = True
-    placed = numba.config.CACHE_DIR
+    placed = _placed()
     what = f"NUMBA_CACHE_DIR={placed} cannot be written" if placed else "no cache folder can be written"
     then = f"compiled code goes to {instead}" if instead else "every process compiles its kernels anew"
     warnings.warn(
@@ -281,7 +321,7 @@ class _Entries:
         if folder is not None:
             LOG.debug("%s kept in the cache %s", self._name, folder)
             self._forget(folder)
-        if folder is None or (numba.config.CACHE_DIR and folder != folders()[0]):
+        if folder is None or (_placed() and not folder.startswith(os.path.abspath(_placed()))):
             _warn(folder)
 
     def _forget(self, folder):

@@ -11,7 +11,7 @@ import numpy as np
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
-from numbastats._core.kinds import copied, numpy_dtype, to_host
+from numbastats._core.kinds import copied, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_out, refuse_table
@@ -202,7 +202,10 @@ def _completed(values, arguments, left, again):
     x = np.broadcast_to(x, host.shape)
     lost = left(host, x)
     if lost.any():
-        host[lost] = again(x[lost], *(np.broadcast_to(v, host.shape)[lost] if v.ndim else v[()] for v in others))
+        whole = host if host.flags.writeable else host.copy()  # the memory of a series may not be written to
+        whole[lost] = again(x[lost], *(np.broadcast_to(v, host.shape)[lost] if v.ndim else v[()] for v in others))
+        if whole is not host:
+            return in_kind_of(whole, values)
     return host[0] if isinstance(values, np.generic) else values
 
 

@@ -12,7 +12,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -265,9 +264,39 @@ def test_warm_cache_that_can_only_be_read_is_used(project, tmp_path, placed):
     assert misses(result) == [1, 1] and len(warned) == 1 and "be written" in warned[0]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners of files")
+@pytest.mark.parametrize("theirs", ["folder anyone writes", "entries anyone writes", "folder", "entries", "link"])
+def test_what_others_may_have_written_is_not_run(project, tmp_path, theirs):
+    """Entries are pickles; a forged one in a folder of another user was executed without a word."""
+    if os.geteuid() != 0 and "anyone" not in theirs:
+        pytest.skip("only root gives files away")
+    placed = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache"), XDG_CACHE_HOME=str(tmp_path / "home"))
+    assert misses(project(**placed)[0]) == [1, 1] and hits(project(**placed)[0]) == [1, 1]
+    (folder,) = (tmp_path / "cache").iterdir()
+    if theirs == "link":
+        folder.rename(tmp_path / "elsewhere")
+        folder.symlink_to(tmp_path / "elsewhere")
+        assert hits(project(**placed)[0]) == [1, 1]  # a link of one's own
+        os.lchown(folder, 65534, 65534)
+    for path in [folder] if "folder" in theirs else folder.iterdir() if "entries" in theirs else []:
+        path.chmod(path.stat().st_mode | 0o002) if "anyone" in theirs else os.chown(path, 65534, 65534)
+    result, warned = project(**placed)
+    assert misses(result) == [1, 1]
+    assert len(warned) == ("entries" not in theirs) * 2 and all(str(tmp_path / "cache") in w for w in warned)
+
+
+@pytest.mark.parametrize("isolated", [(), ("-I",)])
+def test_a_file_of_the_current_folder_names_no_cache(tmp_path, isolated):
+    """Numba reads .numba_config.yaml where PyYAML is installed; whoever wrote it chose the folder whose pickles were executed."""
+    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import numba; numba.config.CACHE_DIR = 'evil'\n"
+    code += "from numbastats._core import cache; print(any('evil' in folder for folder in cache.folders()))"
+    done = subprocess.run([sys.executable, *isolated, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "False\n", done.stderr
+
+
 def test_folders_of_old_versions_go(tmp_path, monkeypatch):
     """Each set of versions has a folder; those not used for long are removed, and nothing else is."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for k in range(12):
         (tmp_path / f"numbastats-{k}").mkdir()
         os.utime(tmp_path / f"numbastats-{k}", (k, k))
@@ -280,7 +309,7 @@ def test_folders_of_old_versions_go(tmp_path, monkeypatch):
 
 def test_files_of_old_digests_go(tmp_path, monkeypatch):
     """Those of a kernel's digests that were used last stay, with all their signatures, and the files of other kernels."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cache, "_folders", cache._folders.__wrapped__)
     monkeypatch.delenv("NUMBASTATS_CACHE", raising=False)
 

@@ -52,6 +52,17 @@ def test_series_of_polars():
     np.testing.assert_array_equal(z.to_numpy(), Z)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("x", [np.array([np.nan, 1.0, 3.0]), np.linspace(0.1, 5.0, 60), np.linspace(0.1, 5.0, 500)], ids=len)
+def test_stable_densities_of_series(library, x):
+    """What the series and tables leave is computed again; in the memory of a series it could not be written."""
+    series = pytest.importorskip(library).Series
+    for name in ("pdf", "cdf", "sf", "logpdf", "logcdf", "logsf"):
+        got = getattr(ns.stable, name)(series(x), 1.5, 0.2)
+        assert isinstance(got, series)
+        np.testing.assert_array_equal(got.to_numpy(), getattr(ns.stable, name)(x, 1.5, 0.2))
+
+
 def test_arrays_of_xarray():
     xarray = pytest.importorskip("xarray")
     u = xarray.DataArray(U.reshape(8, 3), dims=("time", "k"), coords={"time": np.arange(8)}, name="u")
