@@ -68,10 +68,12 @@ def run(rows, folder):
         text = ", ".join(f"{100 * p:g} %: {v:.2f}" for p, v in zip(LEVELS, at, strict=True))
         label = f"t, df {fit.params['df']:.1f}" if name == "t" else name
         rows.append((f"10-day loss in %, {label} (log L {fit.loglik:.0f})", text, seconds, peer, ratio))
-        axes[1].hist(loss, bins=np.linspace(0, 40, 81), histtype="step", log=True, density=True, label=name)
+        bins = np.linspace(-20, 40, 121)
+        per_unit = np.full(loss.size, 1.0 / (loss.size * (bins[1] - bins[0])))  # of all scenarios, also of those beyond the plot
+        axes[1].hist(loss, bins=bins, weights=per_unit, histtype="step", log=True, label=name)
     ns.plot.tail(x, {name: fit.distribution for name, fit in fitted_distributions().items()}, side="lower", ax=axes[0])
     axes[0].set(xlabel="daily loss, %", ylabel="share of days with a larger loss", xlim=(0.3, 30), ylim=(2e-5, 1))
-    axes[1].set(xlabel="ten-day loss, %", ylabel="density")
+    axes[1].set(xlabel="ten-day loss, % (gains are negative)", ylabel="density")
     axes[1].legend(frameon=False)
     figure.suptitle(f"S&P 500, {x.size:,} days; {z.size:,} normal draws recycled into four distributions")
     figure.savefig(folder / "tour_risk.png", dpi=120)

@@ -41,14 +41,24 @@ def _data(data):
     return x
 
 
-def _labelled(distributions):
-    """Distributions with labels: one, several in a list, or a dict of labels."""
+def _distribution(one, method):
+    """A distribution, or that of a fit; `method` is what is drawn of it."""
+    for found in (one, getattr(one, "distribution", None)):
+        if callable(getattr(found, method, None)):
+            return found
+    raise TypeError(
+        f"{one!r} is no distribution: it has no method {method}; pass one, a fit with `.distribution`, or a dict of them"
+    )
+
+
+def _labelled(distributions, method):
+    """Distributions, or fits, with labels: one, several in a list, or a dict of labels."""
     if distributions is None:
         return {}
-    if isinstance(distributions, Mapping):
-        return dict(distributions)
     many = distributions if isinstance(distributions, list | tuple) else [distributions]
-    return {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
+    if not isinstance(distributions, Mapping):
+        distributions = {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
+    return {label: _distribution(d, method) for label, d in distributions.items()}
 
 
 def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
@@ -61,7 +71,7 @@ def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", poi
     data : array_like of shape (n,)
         NaN are left out; only values > 0 can be shown (for side="lower", values < 0).
     distributions : distribution, list of them, or dict, optional
-        Anything with the methods `cdf` and `sf`; the keys of a dict are the labels.
+        Anything with the methods `cdf` and `sf`, or fits of it; the keys of a dict are the labels.
     side : {"upper", "lower"}
         P(X >= x) against x, or P(X <= -x) against x: losses where data are returns.
     points : int
@@ -95,7 +105,7 @@ def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", poi
     ax = _axes(ax)
     ax.loglog(x[shown], share[shown], ".", color="0.3", ms=4, label="data")
     grid = np.geomspace(np.quantile(x[shown], 0.05), 2.0 * x[-1], points)
-    for label, one in _labelled(distributions).items():
+    for label, one in _labelled(distributions, "sf").items():
         ax.loglog(grid, one.sf(grid) if side == "upper" else one.cdf(-grid), label=label)
     ax.set(xlabel="x" if side == "upper" else "-x", ylabel=f"probability of values {'≥ x' if side == 'upper' else '≤ -x'}")
     ax.set_ylim(bottom=0.1 / x.size)
@@ -131,7 +141,7 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     data : array_like of shape (n,)
         NaN are left out. The plot shows the range from the 0.1 % to the 99.9 % quantile.
     distributions : distribution, list of them, or dict, optional
-        Anything with the method `pdf`; the keys of a dict are the labels.
+        Anything with the method `pdf`, or fits of it; the keys of a dict are the labels.
     points : int
         Places where densities are evaluated.
     ax : matplotlib axes, optional
@@ -142,7 +152,7 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     """
     ax = _axes(ax)
     grid = np.linspace(*_histogram(ax, _data(data)), points)
-    for label, one in _labelled(distributions).items():
+    for label, one in _labelled(distributions, "pdf").items():
         ax.plot(grid, one.pdf(grid), label=label)
     return _density_axes(ax)
 
@@ -155,7 +165,8 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     data : array_like of shape (n,)
         NaN are left out.
     distribution : distribution, optional
-        Anything with the method `ppf`. By default the normal distribution of the data's mean and standard deviation.
+        Anything with the method `ppf`, or a fit of it. By default the normal distribution of the data's mean and standard
+        deviation.
     confidence : float
         Of the band at each place for samples of exactly this distribution; samples stay closer to the line than the band says
         where the parameters were estimated from the same data.
@@ -178,6 +189,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
         from numbastats.distributions import Normal
 
         distribution = Normal(x.mean(), x.std())
+    distribution = _distribution(distribution, "ppf")
     i = np.arange(1, x.size + 1)
     expected = distribution.ppf((i - 0.5) / x.size)
     low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence))

@@ -93,6 +93,22 @@ def test_qq_takes_the_normal_distribution_by_default(ax):
     np.testing.assert_allclose(expected, scipy.stats.norm.ppf((np.arange(50) + 0.5) / 50, x.mean(), x.std()), rtol=1e-12)
 
 
+def test_fits_are_drawn_as_their_distributions(ax):
+    x = ns.random.normal(1.0, 2.0, size=50, rng=1)
+    fit = ns.distributions.fit(x, "normal")
+    for plot, one in ((ns.plot.density, {"fit": fit}), (ns.plot.tail, fit), (ns.plot.qq, fit)):
+        of_fit = [line.get_xydata() for line in plot(x, one, ax=ax).lines]
+        ax.clear()
+        of_distribution = [line.get_xydata() for line in plot(x, fit.distribution, ax=ax).lines]
+        ax.clear()
+        assert len(of_fit) == len(of_distribution)
+        for a, b in zip(of_fit, of_distribution, strict=True):
+            np.testing.assert_array_equal(a, b)
+    for plot, method in ((ns.plot.density, "pdf"), (ns.plot.tail, "sf"), (ns.plot.qq, "ppf")):
+        with pytest.raises(TypeError, match=f"'normal' is no distribution: it has no method {method}; pass one, a fit"):
+            plot(x, "normal", ax=ax)
+
+
 def test_contours_hold_the_shares_they_say(ax):
     samples = np.random.default_rng(6).normal(size=(2000, 2))
     ns.plot.contours(samples, masses=[0.9, 0.5], ax=ax)

@@ -12,7 +12,7 @@ import numpy as np
 from numbastats._core.errors import NotFittedError, names_ours
 from numbastats._core.parallel import is_executor
 
-__all__ = ["Estimator", "not_fitted"]
+__all__ = ["Estimator", "check_names", "column_names", "not_fitted"]
 
 
 def not_fitted(message: str) -> NotFittedError:
@@ -25,6 +25,20 @@ def not_fitted(message: str) -> NotFittedError:
 def _of_both(theirs):
     options = {"__module__": NotFittedError.__module__, "__reduce__": lambda self: (not_fitted, self.args)}
     return type("NotFittedError", (NotFittedError, theirs), options)
+
+
+def column_names(X):
+    """Names of the columns of a frame, if all are strings, as scikit-learn keeps them; None for anything else."""
+    names = list(getattr(X, "columns", ()))
+    return np.asarray(names, dtype=object) if names and all(isinstance(n, str) for n in names) else None
+
+
+def check_names(names, model, what="X"):
+    """Raise unless names of columns are those that the model was fitted with; compared where both have them."""
+    if names is not None and hasattr(model, "feature_names_in_"):
+        got, known = [str(n) for n in names], [str(n) for n in model.feature_names_in_]
+        if got != known:
+            raise ValueError(f"{what} has the columns {got}, the model was fitted with {known}; pass them in that order")
 
 
 class Estimator:

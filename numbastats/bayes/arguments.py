@@ -13,6 +13,7 @@ import numpy as np
 from numbastats._core.broadcast import unmasked
 from numbastats._core.checks import choice, refuse_complex, refuse_mask
 from numbastats._core.errors import warn
+from numbastats._core.estimator import check_names
 from numbastats._core.kinds import to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
@@ -207,10 +208,7 @@ def check_features(X, names, model):
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input: "
             f"X has shape {X.shape}; pass the columns of the fit"
         )
-    if names is not None and hasattr(model, "feature_names_in_"):
-        got, known = [str(n) for n in names], [str(n) for n in model.feature_names_in_]
-        if got != known:
-            raise ValueError(f"X has the columns {got}, the model was fitted with {known}; pass them in that order")
+    check_names(names, model)
 
 
 # --- outcomes -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numbastats.random as random
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_dtype
 from numbastats._core.errors import names_ours
-from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.kde import bandwidth as rules
@@ -59,6 +59,8 @@ class KDE(Estimator):
     H_, h_, sigma_ : kernel matrix, scalar bandwidth, matrix it multiplies; the last two None where H was given
     n_eff_ : effective number of samples
     n_dropped_ : rows dropped by ``nan_policy="omit"``
+    n_features_in_, feature_names_in_ : the number of columns, and their names where the samples are a frame; points in a frame
+        must have its columns in that order
     method_used_, error_bound_, n_outside_ : after `grid`: the method, the a-priori bound of the error relative to the peak, and
         the number of samples too far away to touch the grid
     h, H, sigma : the options of the constructor, which `clone` copies
@@ -125,15 +127,21 @@ class KDE(Estimator):
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
-        self.n_features_in_ = model.d
+        self.n_features_in_, names = model.d, column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):  # of another fit
+            del self.feature_names_in_
         self.method_used_ = self.error_bound_ = self.n_outside_ = None
         self.quadrature_error_: float | None = None
         self._sorted: Line | None = None
         return self
 
-    def _fitted(self):
+    def _fitted(self, points=None):
+        """The estimate, for these points: those of a frame have the columns of the samples."""
         if not hasattr(self, "_estimate"):
             raise not_fitted("this KDE is not fitted yet; call fit(samples) first")
+        check_names(column_names(points), self, "points")
         return self._estimate
 
     # --- densities
@@ -147,7 +155,7 @@ class KDE(Estimator):
 
     def points(self, points: ArrayLike, *, method: PointMethod = "auto", out: Any = None) -> Any:
         """Density at listed points; see `numbastats.kde.points`. The cell list is kept for the next call."""
-        result = points_of(self._fitted(), points, method, False, out, self.device, self._like)
+        result = points_of(self._fitted(points), points, method, False, out, self.device, self._like)
         self.method_used_, self.error_bound_ = self._fitted().method_used, None
         return result
 
@@ -176,7 +184,7 @@ class KDE(Estimator):
 
     def logpdf(self, points: ArrayLike, *, method: PointMethod = "auto", out: Any = None) -> Any:
         """Logarithm of the density at listed points, -inf where it is 0."""
-        result = points_of(self._fitted(), points, method, True, out, self.device, self._like)
+        result = points_of(self._fitted(points), points, method, True, out, self.device, self._like)
         self.method_used_, self.error_bound_ = self._fitted().method_used, None
         return result
 
@@ -272,7 +280,7 @@ class KDE(Estimator):
             Before `fit`, for points of another number of columns, with boundaries other than "reflect" and "periodic", and where
             no formula holds in more than 4 dimensions or for the Gaussian with ``tail=0``.
         """
-        e = self._fitted()
+        e = self._fitted(points)
         m, self.quadrature_error_ = e.model, 0.0
         if e.corrected:
             raise ValueError(f"boundary {e.corrected!r} has no closed distribution function; use 'reflect'")

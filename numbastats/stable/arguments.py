@@ -194,6 +194,11 @@ def _start(start, to, centre, unit, held):
 def observations(x, weights, nan_policy):
     """Finite values in order, and their weights (None: all 1); ValueError where nothing can be estimated."""
     choice("nan_policy", nan_policy, NAN_POLICIES)
+    if hasattr(x, "columns") and x.shape[1] > 1:
+        raise TypeError(
+            f"x is a frame of shape {x.shape}, and one distribution is fitted to one series; pass a column, stable.fit_many("
+            "x.to_numpy().T) for a fit of each column, or x.to_numpy() to pool all values"
+        )
     x = real64(unmasked(to_host(x, "x"))).reshape(-1)
     w = None if weights is None else real64(to_host(weights, "weights")).reshape(-1)
     if w is not None:

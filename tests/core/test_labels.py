@@ -53,6 +53,29 @@ def test_series_of_polars():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_a_frame_are_not_pooled_in_silence(library):
+    """A fit of both columns, which lie 100 apart, as of one series."""
+    frame = pytest.importorskip(library).DataFrame({"a": Z, "b": 100.0 + Z})
+    with pytest.raises(TypeError, match=r"frame of shape \(24, 2\).*pass a column, stable.fit_many"):
+        ns.stable.fit(frame)
+    assert ns.stable.fit(frame["a"], "quantile").params.shape == (4,)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_points_are_those_of_the_samples(library):
+    """The density at columns in another order was 7e-240 instead of 0.16."""
+    frame = pytest.importorskip(library).DataFrame({"a": Z, "b": 10.0 + Z**2})
+    model = ns.kde.KDE().fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    want = model.pdf(frame.to_numpy())
+    for method in (model.pdf, model.score_samples, model.cdf):
+        np.testing.assert_array_equal(method(frame), method(frame.to_numpy()))
+        with pytest.raises(ValueError, match=r"points has the columns \['b', 'a'\], the model was fitted with \['a', 'b'\]"):
+            method(frame[["b", "a"]])
+    assert not hasattr(model.fit(frame.to_numpy()), "feature_names_in_") and (model.pdf(frame) == want).all()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("x", [np.array([np.nan, 1.0, 3.0]), np.linspace(0.1, 5.0, 60), np.linspace(0.1, 5.0, 500)], ids=len)
 def test_stable_densities_of_series(library, x):
     """What the series and tables leave is computed again; in the memory of a series it could not be written."""
