@@ -23,6 +23,8 @@ def bulkem(
     max_iters: int = 100,
     random_inits: int = 1,
     epsilon: float = 1e-6,
+    verbose: bool = False,
+    use_gpu: bool | None = None,
     *,
     rng: int | np.random.SeedSequence | np.random.Generator | None = None,
     device: Literal["auto", "cpu", "cuda"] | None = None,
@@ -40,6 +42,10 @@ def bulkem(
         Random starts per data set: the maximum likelihood of three observations for each component, weights 1/K.
     epsilon : float
         Stop when the log-likelihood changes by less, absolutely.
+    verbose : bool
+        Show how many data sets are fitted.
+    use_gpu : bool, optional
+        As in the R package: True is ``device="cuda"``, False ``device="cpu"``.
     rng, device, workers
         As in `fit_many`.
 
@@ -47,13 +53,15 @@ def bulkem(
     -------
     list of dict
         Per data set: `lambda`, `mu`, `alpha` (arrays of K), `init_lambda`, `init_mu`, `init_alpha` of the best start, `loglik`,
-        `num_iterations`, `fit_success` (a certified maximum to 1e-3 units of log-likelihood), and beyond the paper `status`
-        and `message`.
+        `num_iterations` (passes over the data), `fit_success` (the log-likelihood changed by less than `epsilon` before the
+        iterations ended), and beyond the paper `status` and `message`. What is found is a local maximum: the likeliest of those
+        that the starts lead to.
 
     Raises
     ------
     TypeError, ValueError
-        For invalid options. Bad data do not raise: their `status` and `message` say what is wrong.
+        For invalid options, `use_gpu` beside `device` among them. Bad data do not raise: their `status` and `message` say what is
+        wrong.
 
     Notes
     -----
@@ -76,6 +84,10 @@ def bulkem(
     [0.3, 0.7]
     """
     one_number(num_components)
+    if use_gpu is not None:
+        if device is not None:
+            raise ValueError(f"use_gpu={use_gpu!r} and device={device!r} both say where to compute; leave one of them out")
+        device = "cuda" if use_gpu else "cpu"
     batch = fit_many(
         datasets,
         num_components,
@@ -90,6 +102,7 @@ def bulkem(
         rng=rng,
         device=device,
         workers=workers,
+        progress=verbose,
     )
     K, D = num_components, len(batch)
     kept = batch.starts.get(K)
@@ -100,15 +113,20 @@ def bulkem(
         found = np.nonzero(np.isin(batch.status, (0, 1, 2, 4)))[0]
         for name, values in first.items():
             values[found] = kept[name][found, best[found]]
+    ended = (batch.status == 0) & (batch.n_iter > max_iters)  # the last pass is one more
+    said = {
+        True: f"the {max_iters} iterations ended before the log-likelihood changed by less than epsilon={epsilon:g}",
+        False: f"the log-likelihood changed by less than epsilon={epsilon:g}: a local maximum",
+    }
     arrays = zip(batch.params[:, :K], batch.centres[:, :K], batch.weights[:, :K], *first.values(), strict=True)
     return [
         {
             **dict(zip(_FIELDS, row, strict=True)),
             "loglik": float(batch.loglik[d]),
             "num_iterations": int(batch.n_iter[d]),
-            "fit_success": bool(batch.status[d] == 0),
-            "status": int(batch.status[d]),
-            "message": batch.message(d),
+            "fit_success": bool(batch.status[d] == 0 and not ended[d]),
+            "status": 1 if ended[d] else int(batch.status[d]),
+            "message": said[bool(ended[d])] if batch.status[d] == 0 else batch.message(d),
         }
         for d, row in enumerate(arrays)
     ]

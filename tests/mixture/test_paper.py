@@ -38,11 +38,25 @@ def test_bulkem_against_a_plain_transcription():
             ll = np.log(dens.sum(axis=1)).sum()
             break
     assert got["num_iterations"] == passes
+    assert got["fit_success"] == (passes <= 100) and ("iterations ended" in got["message"]) == (passes > 100)
     order = np.argsort(mu)
     assert abs(got["loglik"] / ll - 1) < 1e-12
     np.testing.assert_allclose(got["mu"], mu[order], rtol=1e-8)
     np.testing.assert_allclose(got["lambda"], lam[order], rtol=1e-8)
     np.testing.assert_allclose(got["alpha"], alpha[order], rtol=1e-8)
+
+
+def test_bulkem_succeeds_where_its_rule_is_met():
+    """With few iterations the log-likelihood still changes by more than epsilon; this was called a certified optimum."""
+    x = paper_data(1, 400)[0]
+    (short,) = mixture.bulkem([x], max_iters=5, rng=3, device="cpu")
+    (long,) = mixture.bulkem([x], max_iters=5000, rng=3, device="cpu")
+    assert not short["fit_success"] and short["status"] == 1 and long["fit_success"] and "local maximum" in long["message"]
+    assert short["num_iterations"] == 6 < long["num_iterations"]
+    (same,) = mixture.bulkem([x], max_iters=5, rng=3, use_gpu=False)
+    assert same["loglik"] == short["loglik"]
+    with pytest.raises(ValueError, match="use_gpu=True and device='cpu' both say"):
+        mixture.bulkem([x], use_gpu=True, device="cpu")
 
 
 def test_bulkem_survives_bad_data():
