@@ -17,11 +17,15 @@ from pathlib import Path
 from numbastats._core.sources import NAME, TREE, WITHOUT_CODE, named_imports, parsed
 
 ROOT = Path(__file__).parent.parent
-ALWAYS = {"tests/test_rules.py"}  # reads all sources
+ALWAYS = {
+    f"tests/test_{name}.py" for name in "rules readme ptx emulator first_calls".split()
+}  # read the sources, or run other programs
 FOLDERS = ("examples", "asv_benchmarks")  # whose files tests run by the name of their folder
 USES = re.compile(rf"\b(?:ns|{NAME})\.(\w+)")
+EXAMPLE = re.compile(r"^ *(?:>>>|\.\.\.) .*", re.MULTILINE)
 EVERYTHING = None
-APART = {f"{NAME}/__init__.py", "tests/conftest.py"}  # loads sub-packages on demand; an edit of either runs everything
+# the package loads its parts on demand, and every test has these; an edit of one of them runs everything
+APART = {f"{NAME}/__init__.py", f"{NAME}/testing.py", "tests/conftest.py", "tests/simulator.py"}
 
 
 def git(*arguments):
@@ -64,12 +68,14 @@ def same_code(path, base):
 def depends_on(path):
     """Files that a file names: by imports, by attributes of the package, by the folder."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    found, names = set(), {f"{NAME}.{name}" for name in USES.findall(text)} if not path.startswith(f"{NAME}/") else set()
+    found, names = set(), set() if path.startswith(f"{NAME}/") else {f"{NAME}.{name}" for name in USES.findall(text)}
     if path.endswith(".py"):
         for node in ast.walk(ast.parse(text)):
             names |= set(named_imports(node))
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
                 names |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+            elif isinstance(node, ast.Import):
+                names |= {a.name for a in node.names if a.name.startswith("tests.")}
     for name in names:
         if name.startswith("tests"):
             found |= {p for p in (f"{name.replace('.', '/')}.py", f"{name.replace('.', '/')}/__init__.py") if (ROOT / p).exists()}
@@ -78,6 +84,12 @@ def depends_on(path):
     if "/test_" in path:
         found |= {str(p.relative_to(ROOT)) for folder in FOLDERS if folder in text for p in (ROOT / folder).rglob("*.py")}
     return found - APART
+
+
+def used_in_examples(path):
+    """Files of the sub-packages that the examples in a module's docstrings use; who imports the module does not run these."""
+    names = USES.findall("\n".join(EXAMPLE.findall((ROOT / path).read_text(encoding="utf-8")))) if _module(path) else ()
+    return {_path(f"{NAME}.{name}") for name in names if f"{NAME}.{name}" in TREE.stamps}
 
 
 def reached_by(changed, base):
@@ -92,7 +104,7 @@ def reached_by(changed, base):
         return EVERYTHING
 
     def closure(path):
-        ahead, found = [path], set()
+        ahead, found = [path, *used_in_examples(path)], set()
         while ahead:
             one = ahead.pop()
             if one not in found:

@@ -30,6 +30,9 @@ def test_a_change_reaches_those_who_import_it(reached):
     assert reached("numbastats/scalar/latent.py") == [mixture, rules]
     assert reached("numbastats/scalar/elementary.py") == TESTS
     assert reached("numbastats/_core/elementwise.py") == TESTS
+    reaches = changed.reached_by({"numbastats/random/__init__.py"}, "base")
+    assert reaches("numbastats/kde/bandwidth.py")  # by an example in a docstring
+    assert reaches("tests/test_ptx.py") and reaches("tests/test_readme.py")
     assert reached("tests/kde/naive.py") == [kde, rules]  # a helper of tests
     assert reached("tests/stable/test_functions.py") == [stable, rules]
 
@@ -40,6 +43,7 @@ def test_other_files(reached):
         "tests/conftest.py",
         "tests/reference/stable.csv",
         "numbastats/_core/cache.py",
+        "tests/simulator.py",
         "Makefile",
     ):
         assert reached(everything) is None

@@ -39,7 +39,7 @@ import numpy as np
 
 from numbastats._core import numba_internals, packs
 from numbastats._core.progress import LOG
-from numbastats._core.sources import TREE, modules_of
+from numbastats._core.sources import TREE, modules_of, scheme
 
 __all__ = ["PACKS", "Variant", "attach", "folders", "made_with", "pack", "pack_entries", "variant", "versions", "write"]
 
@@ -51,13 +51,16 @@ SOURCES_KEPT = 2000
 
 _DIGEST = hashlib.sha256().digest_size
 _warned = False
+_told: set[str] = set()  # folders that are not used, of which a warning was given
 
 
 @functools.cache
 def versions() -> str:
-    """Hash of the versions of what compiles, and of the parts of Numba in use."""
+    """Hash of the versions of what compiles, of the parts of Numba in use, and of the way in which keys are made."""
     of_cuda = getattr(sys.modules.get("numba_cuda"), "__version__", "")
-    made = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag} {of_cuda}"
+    made = (
+        f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag} {of_cuda} {scheme(variant)}"
+    )
     return hashlib.sha256(f"{sorted(numba_internals.ACTIVE)} {made}".encode()).hexdigest()[:16]
 
 
@@ -65,6 +68,7 @@ def made_with() -> dict:
     """What a kernel pack must agree with, beside the level of the processor."""
     return {
         "parts": sorted(numba_internals.ACTIVE),
+        "keys": scheme(variant),
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
         "numpy": ".".join(np.__version__.split(".")[:2]),  # later corrections change no layout that machine code knows
@@ -94,6 +98,8 @@ def variant(template, target, flags, scalars, modules=()) -> Variant:
             files.add(f.__code__.co_filename)
             modules |= modules_of(value)
             value = f"{f.__module__}.{f.__qualname__}"
+        elif hasattr(value, "__name__"):  # an intrinsic
+            value = f"{value!r} {value.__name__}"
         h.update(f"{name}={value!r};".encode())
     closure = TREE.closure(modules)
     digest = hashlib.sha256(TREE.digest(closure).encode())
@@ -114,7 +120,7 @@ def _checked(path):
     """The content of a file that begins with its digest; None where it is missing, damaged or of another user."""
     try:
         with open(path, "rb") as file:
-            if _others(os.fstat(file.fileno())):
+            if _others(os.fstat(file.fileno()), stat.S_IWOTH | stat.S_IWGRP):
                 LOG.debug("%s is not used: another user owns it, or anyone can write to it", path)
                 return None
             content = memoryview(file.read())
@@ -168,20 +174,33 @@ def folders() -> tuple:
     """Where compiled code is looked for, and written if that is possible, in this order."""
     if os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return ()
-    return tuple(folder for folder in _folders(_placed()) if not _refused(folder))
+    refused, used = [], []
+    for folder in _folders(_placed()):
+        (refused if _refused(folder) else used).append(folder)
+        if refused and not used:  # it would have been the first
+            _tell_of(folder)
+    return tuple(used)
 
 
 def _placed():
     return os.environ.get("NUMBA_CACHE_DIR", "")
 
 
-def _others(status):
-    """Whether another user than root and this one may have written a file: it is theirs, or anyone can."""
-    return hasattr(os, "geteuid") and (status.st_uid not in (os.geteuid(), 0) or bool(status.st_mode & stat.S_IWOTH))
-
-
 @functools.cache
+def _trusted():
+    """Users whose code runs here anyway: this one, root, and who owns the package."""
+    return {os.geteuid(), 0, os.stat(PACKAGE).st_uid}
+
+
+def _others(status, writable=stat.S_IWOTH):
+    """Whether others may have written a file or a folder: it is theirs, or it has these permissions."""
+    return hasattr(os, "geteuid") and (status.st_uid not in _trusted() or bool(status.st_mode & writable))
+
+
 def _tell_of(folder):
+    if folder in _told:
+        return
+    _told.add(folder)
     warnings.warn(
         f"numbastats: the cache folder {folder} is not used: another user owns it, or anyone can write to it, and code from "
         "there would run as yours. Remove it, make it yours (chown, chmod o-w), or set NUMBA_CACHE_DIR to a folder of your own.",
@@ -191,15 +210,11 @@ def _tell_of(folder):
 
 
 def _refused(folder):
-    """Whether a folder is there that others may have filled, or a link of theirs; one warning says so."""
+    """Whether a folder is there that others may have filled, or a link of theirs."""
     try:
-        link, target = os.lstat(folder), os.stat(folder)
+        return _others(os.stat(folder)) or _others(os.lstat(folder), 0)
     except OSError:
         return False
-    theirs = _others(target) or (stat.S_ISLNK(link.st_mode) and hasattr(os, "geteuid") and link.st_uid not in (os.geteuid(), 0))
-    if theirs:
-        _tell_of(folder)
-    return theirs
 
 
 def _warn(instead):
@@ -222,7 +237,7 @@ def _make(folder):
     """Make a folder for these versions; those of versions not used for long go."""
     if os.path.isdir(folder):
         return
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(folder, 0o755, exist_ok=True)  # whatever the umask allows
     with contextlib.suppress(OSError):  # another process may be at the same
         others = sorted(Path(folder).parent.glob("numbastats-*"), key=os.path.getmtime)
         for old in others[:-KEPT]:
@@ -233,7 +248,7 @@ def write(path, content):
     """Write a file that no reader sees in part."""
     part = f"{path}.{uuid.uuid4().hex[:16]}"
     try:
-        with open(part, "wb") as file:
+        with open(part, "wb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
             file.write(content)
         os.replace(part, path)
     except OSError:
@@ -321,7 +336,8 @@ class _Entries:
         if folder is not None:
             LOG.debug("%s kept in the cache %s", self._name, folder)
             self._forget(folder)
-        if folder is None or (_placed() and not folder.startswith(os.path.abspath(_placed()))):
+        first = _folders(_placed())[0]
+        if folder is None or (_placed() and folder != first and first not in _told):
             _warn(folder)
 
     def _forget(self, folder):

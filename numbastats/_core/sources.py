@@ -14,12 +14,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import threading
 import types
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["EVERYTHING", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed"]
+__all__ = ["EVERYTHING", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed", "scheme"]
 
 NAME = __name__.partition(".")[0]
 EVERYTHING = "*"  # among the imports of a file: it may reach any other
@@ -74,7 +75,7 @@ def _stamp(path):
         s = os.stat(path)
     except OSError:  # it was removed
         return path, 0, 0, 0
-    return path, s.st_mtime_ns, s.st_ctime_ns, s.st_size
+    return path, s.st_mtime_ns, s.st_size, s.st_ino
 
 
 def modules_of(function) -> set[str]:
@@ -92,6 +93,7 @@ class Tree:
 
     def __init__(self, package):
         self._root = Path(package).parent
+        self._lock = threading.Lock()
         self.stamps = self._stamps()
         self.known: dict[str, list] = {}
         self.teachers: list[Callable[[], dict]] = []
@@ -101,11 +103,11 @@ class Tree:
     def _stamps(self):
         """The stamp of each module's file."""
         found, cut = {}, len(str(self._root)) + 1
-        for folder, inner, names in os.walk(self._root / NAME):
+        for folder, inner, names in os.walk(self._root / NAME, followlinks=True):
             inner[:] = [name for name in inner if name != "__pycache__"]
             module = folder[cut:].replace(os.sep, ".")
             for name in names:
-                if name.endswith(".py"):
+                if name.endswith(".py") and name[:-3].isidentifier():  # no lock file of an editor
                     found[module if name == "__init__.py" else f"{module}.{name[:-3]}"] = _stamp(os.path.join(folder, name))
         return found
 
@@ -118,11 +120,12 @@ class Tree:
         """What `parsed` finds in the file of a module."""
         if module not in self._sources:
             content, key = self._content(module)
-            while key not in self.known and self.teachers:
-                self.known |= self.teachers.pop(0)()
-            if key not in self.known:
-                self.known[key], self.learned = parsed(content), True
-            self._sources[module] = self.known[key]
+            with self._lock:
+                while key not in self.known and self.teachers:
+                    self.known |= self.teachers.pop(0)()
+                if key not in self.known:
+                    self.known[key], self.learned = parsed(content), True
+                self._sources[module] = self.known[key]
         return self._sources[module]
 
     def all_sources(self) -> dict[str, list]:
@@ -134,31 +137,47 @@ class Tree:
         return name if name in self.stamps or "." not in name else name.rpartition(".")[0]
 
     def closure(self, modules) -> frozenset[str]:
-        """These modules and all that they reach by imports, but for those without code; all modules where one may reach any."""
+        """These modules and all that they reach by imports, but for those without code; all modules where one may reach any.
+
+        Modules from outside of the package may reach any. What belongs to the package and was not there when the process began
+        is in the closure, too, which then counts as edited.
+        """
         ahead, found = list(modules), set()
-        while ahead:
-            module = ahead.pop()
-            if module not in found and module not in WITHOUT_CODE:
-                if module == EVERYTHING or module not in self.stamps:
-                    return frozenset(self.stamps)
-                found.add(module)
-                ahead += map(self.module_of, self.source(module)[1])
+        try:
+            while ahead:
+                module = ahead.pop()
+                if module not in found and module not in WITHOUT_CODE:
+                    if module == EVERYTHING or module.partition(".")[0] != NAME:
+                        return frozenset({*self.stamps, *found})
+                    found.add(module)
+                    if module in self.stamps:
+                        ahead += map(self.module_of, self.source(module)[1])
+        except (OSError, SyntaxError, ValueError):  # of a file that was removed, or is being edited
+            return frozenset(self.stamps)
         return frozenset(found)
 
     def digest(self, closure) -> str:
         """Hash of the code of these modules; of no other process's where one of them was edited."""
-        whole = len(closure) == len(self.stamps)
-        h = hashlib.sha256()
-        for module in sorted(closure):
-            code = self._content(module)[1] if whole else self.source(module)[0]
-            h.update(f"{module} {code} ".encode())
         if not self.unchanged(closure):
-            h.update(uuid.uuid4().bytes)
+            return uuid.uuid4().hex
+        whole, h = len(closure) == len(self.stamps), hashlib.sha256()
+        try:
+            for module in sorted(closure):
+                code = self._content(module)[1] if whole else self.source(module)[0]
+                h.update(f"{module} {code} ".encode())
+        except OSError:
+            return uuid.uuid4().hex
         return h.hexdigest()
 
     def unchanged(self, closure) -> bool:
         """Whether these files are those that the process began with."""
-        return all(_stamp(self.stamps[module][0]) == self.stamps[module] for module in closure)
+        return all(module in self.stamps and _stamp(self.stamps[module][0]) == self.stamps[module] for module in closure)
 
 
-TREE = Tree(Path(__file__).resolve().parent.parent)
+def scheme(*others) -> str:
+    """Hash of the functions that make closures and digests, and of others: what an older version knew may be wrong."""
+    functions = named_imports, parsed, _code, modules_of, Tree._stamps, Tree.module_of, Tree.closure, Tree.digest, *others
+    return hashlib.sha256(" ".join(_code(f.__code__) for f in functions).encode()).hexdigest()[:16]
+
+
+TREE = Tree(Path(os.path.abspath(__file__)).parent.parent)  # links stay: what is imported is hashed

@@ -282,7 +282,41 @@ def test_what_others_may_have_written_is_not_run(project, tmp_path, theirs):
         path.chmod(path.stat().st_mode | 0o002) if "anyone" in theirs else os.chown(path, 65534, 65534)
     result, warned = project(**placed)
     assert misses(result) == [1, 1]
-    assert len(warned) == ("entries" not in theirs) * 2 and all(str(tmp_path / "cache") in w for w in warned)
+    assert len(warned) == ("entries" not in theirs) and all(f"folder {folder} is not used" in w for w in warned)
+
+
+@pytest.mark.parametrize("trouble", ["removed", "half edited", "edited behind a link"])
+def test_files_that_change_while_a_process_runs(project, trouble):
+    """The code that is loaded goes on; nothing of it is kept. The first two raised FileNotFoundError and SyntaxError."""
+    assert misses(project()[0]) == [1, 1]
+    path = project.folder / "numbastats" / "scalar" / "bits.py"
+    if trouble == "edited behind a link":  # of a callee
+        (project.folder / "elsewhere").mkdir()
+        path.parent.rename(project.folder / "elsewhere" / "scalar")
+        path.parent.symlink_to(project.folder / "elsewhere" / "scalar")
+        project()
+        assert hits(project()[0]) == [1, 1]
+        path.write_text(path.read_text() + "\nEDITED = 1\n")
+        assert misses(project()[0]) == [1, 1]
+        return
+    change = "path.unlink()" if trouble == "removed" else "path.write_text(path.read_text() + 'def f(:')"
+    loaded = f"from pathlib import Path\nfrom numbastats.scalar import elementary\npath = Path({str(path)!r})\n{change}\n"
+    (project.folder / "probe.py").write_text(loaded + SCALAR_PROBE)
+    assert project() == [math.exp(1.5), 0, 1]
+    assert len(list(project.folder.rglob("*.nbc"))) == 2  # those of before
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o000])
+def test_folders_that_were_made_here_are_used(project, umask):
+    """With a umask of 0 everybody could have written them, and they were refused."""
+    before = os.umask(umask)
+    try:
+        first, warned = project()
+        assert misses(first) == [1, 1] and warned == []
+        again, warned = project()
+        assert hits(again) == [1, 1] and warned == []
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.parametrize("isolated", [(), ("-I",)])
