@@ -174,7 +174,7 @@ def folders() -> tuple:
     """Where compiled code is looked for, and written if that is possible, in this order."""
     if os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return ()
-    refused, used = [], []
+    refused, used = list[str](), list[str]()
     for folder in _folders(_placed()):
         (refused if _refused(folder) else used).append(folder)
         if refused and not used:  # it would have been the first

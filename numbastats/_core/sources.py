@@ -38,7 +38,7 @@ def named_imports(node) -> list[str]:
         return []
     if node.level:
         return [EVERYTHING]
-    return [f"{node.module}.{a.name}" for a in node.names] if node.module.partition(".")[0] == NAME else []
+    return [f"{node.module}.{a.name}" for a in node.names] if str(node.module).partition(".")[0] == NAME else []
 
 
 def _code(value) -> str:
@@ -142,7 +142,7 @@ class Tree:
         Modules from outside of the package may reach any. What belongs to the package and was not there when the process began
         is in the closure, too, which then counts as edited.
         """
-        ahead, found = list(modules), set()
+        ahead, found = list(modules), set[str]()
         try:
             while ahead:
                 module = ahead.pop()
