@@ -43,7 +43,7 @@ def main():
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     print(
-        f"numbastats {ns.__version__}, {os.cpu_count()} cores; median times; the first run compiles for about a minute\n",
+        f"numbastats {ns.__version__}, {os.cpu_count()} cores; median times; the first run compiles for a minute or two\n",
         flush=True,
     )
     ns.warmup(KERNELS, workers=-1, progress=True)

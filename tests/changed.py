@@ -17,9 +17,8 @@ from pathlib import Path
 from numbastats._core.sources import NAME, TREE, WITHOUT_CODE, named_imports, parsed
 
 ROOT = Path(__file__).parent.parent
-ALWAYS = {
-    f"tests/test_{name}.py" for name in "rules readme ptx emulator first_calls".split()
-}  # read the sources, or run other programs
+# tests that read the sources, or run other programs with them
+ALWAYS = {f"tests/test_{name}.py" for name in "rules readme ptx emulator first_calls".split()}
 FOLDERS = ("examples", "asv_benchmarks")  # whose files tests run by the name of their folder
 USES = re.compile(rf"\b(?:ns|{NAME})\.(\w+)")
 EXAMPLE = re.compile(r"^ *(?:>>>|\.\.\.) .*", re.MULTILINE)

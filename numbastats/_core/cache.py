@@ -47,7 +47,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 PACKS = PACKAGE / "_packs"
 KEPT = 8  # sets of versions whose folders stay, and digests of a kernel whose files do: those last used
 SOURCES = "sources"  # the file of a folder that says what is known of source files by their content
-SOURCES_KEPT = 2000
+SOURCES_KEPT = 2000  # of some ten versions of every file
 
 _DIGEST = hashlib.sha256().digest_size
 _warned = False
@@ -97,7 +97,7 @@ def variant(template, target, flags, scalars, modules=()) -> Variant:
         if isinstance(f, types.FunctionType):
             files.add(f.__code__.co_filename)
             modules |= modules_of(value)
-            value = f"{f.__module__}.{f.__qualname__}"
+            value = f"{f.__qualname__} of {sorted(modules_of(value))}"
         elif hasattr(value, "__name__"):  # an intrinsic
             value = f"{value!r} {value.__name__}"
         h.update(f"{name}={value!r};".encode())
@@ -174,10 +174,11 @@ def folders() -> tuple:
     """Where compiled code is looked for, and written if that is possible, in this order."""
     if os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return ()
-    refused, used = list[str](), list[str]()
+    used: list[str] = []
     for folder in _folders(_placed()):
-        (refused if _refused(folder) else used).append(folder)
-        if refused and not used:  # it would have been the first
+        if not _refused(folder):
+            used.append(folder)
+        elif not used:  # it would have been the first
             _tell_of(folder)
     return tuple(used)
 

@@ -347,8 +347,8 @@ class Kernel:
         Scalars bound on one side only.
     split : callable, optional
         Maps the arguments and a number to about that many lists of arguments, one for each part of the problems. The
-        parallel twin is then the serial one called on the parts from Python threads. For coarse problems with a large body:
-        Numba would compile that body once for `prange` and twice more for the loop around it.
+        parallel twin is then the serial one called on the parts from Python threads. For coarse problems with a large body, which
+        would be compiled a second time for `prange`.
     on_host : bool
         Whether the CPU twin serves users; else it stands for the CUDA twin in tests alone, and is not compiled ahead.
     **scalars
@@ -386,17 +386,20 @@ class Kernel:
     def __reduce__(self):
         return _registered, (self._module, self.name)
 
+    def _built(self, target):
+        return build(self._cpu, target, fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
+
     @functools.cached_property
     def serial(self):
         """The CPU twin on one thread."""
-        return build(self._cpu, "serial", fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
+        return self._built("serial")
 
     @functools.cached_property
     def parallel(self):
         """The CPU twin, same source, `prange` in parallel; with `split` in threads."""
         if self._split is not None:
             return InThreads(self.serial, self._split)
-        return build(self._cpu, "parallel", fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
+        return self._built("parallel")
 
     @functools.cached_property
     def cuda(self):
@@ -465,6 +468,9 @@ class HostLoop:
     def __call__(self, *args):
         return self.serial(*args)
 
+    def _built(self, target):
+        return build(self.template, target, fastmath=self._fastmath, _registered_in=[self._module], **self._scalars)
+
     def closure(self):
         """The modules on which the loop's machine code depends."""
         return TREE.closure({self._module}.union(*map(modules_of, (self.template, *self._scalars.values()))))
@@ -474,7 +480,7 @@ class HostLoop:
         """The loop on one thread."""
         if not inspect.isfunction(self.template):
             return getattr(self.template, "host", self.template)
-        return build(self.template, "serial", fastmath=self._fastmath, _registered_in=[self._module], **self._scalars)
+        return self._built("serial")
 
     @functools.cached_property
     def parallel(self):
@@ -483,7 +489,7 @@ class HostLoop:
             return InThreads(self.serial, self._split)
         if not self.threaded:
             return self.serial
-        return build(self.template, "parallel", fastmath=self._fastmath, _registered_in=[self._module], **self._scalars)
+        return self._built("parallel")
 
 
 def host_loop(name, *signatures):

@@ -44,6 +44,7 @@ __all__ = [
     "CudaOptions",
     "cached",
     "in_step_here",
+    "kept",
     "kernel_options",
     "load_registries",
     "part_options",
@@ -648,6 +649,11 @@ def _cache_class(base, linkable):
             pass
 
     return Cache
+
+
+def kept(dispatcher, signature):
+    """Whether the cache of a dispatcher has the code of a signature."""
+    return dispatcher._cache.load_overload(signature, dispatcher.targetctx) is not None
 
 
 def cached(dispatcher, entries, linkable):

@@ -51,8 +51,7 @@ class Job(NamedTuple):
 
     def ready(self):
         """Whether the disk cache or the kernel pack has it."""
-        dispatcher = self.dispatcher
-        return dispatcher._cache.load_overload(self.signature, dispatcher.targetctx) is not None
+        return numba_internals.kept(self.dispatcher, self.signature)
 
 
 def _variants(device, parallel) -> list[Job]:
@@ -95,7 +94,7 @@ def _jobs(topic, device, parallel) -> list[Job]:
 
 def in_use() -> list[str]:
     """Labels of what this process has compiled, or taken from the disk, for the CPU: what `warmup` would have to be asked for."""
-    return [job.label for job in _variants("cpu", True) if job.signature in job.dispatcher.overloads]
+    return [job.label for job in _variants("cpu", True) if job.signature in job.dispatcher.signatures]
 
 
 def warmup(

@@ -127,7 +127,8 @@ class KDE(Estimator):
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
-        self.n_features_in_, names = model.d, column_names(X)
+        self.n_features_in_ = model.d
+        names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):  # of another fit

@@ -113,20 +113,18 @@ def bulkem(
         found = np.nonzero(np.isin(batch.status, (0, 1, 2, 4)))[0]
         for name, values in first.items():
             values[found] = kept[name][found, best[found]]
-    ended = (batch.status == 0) & (batch.n_iter > max_iters)  # the last pass is one more
-    said = {
-        True: f"the {max_iters} iterations ended before the log-likelihood changed by less than epsilon={epsilon:g}",
-        False: f"the log-likelihood changed by less than epsilon={epsilon:g}: a local maximum",
-    }
+    met = f"the log-likelihood changed by less than epsilon={epsilon:g}"
+    said = {0: f"{met}: a local maximum", 1: f"the {max_iters} iterations ended before {met}"}
+    status = np.where((batch.status == 0) & (batch.n_iter > max_iters), 1, batch.status)  # the last pass is one more
     arrays = zip(batch.params[:, :K], batch.centres[:, :K], batch.weights[:, :K], *first.values(), strict=True)
     return [
         {
             **dict(zip(_FIELDS, row, strict=True)),
             "loglik": float(batch.loglik[d]),
             "num_iterations": int(batch.n_iter[d]),
-            "fit_success": bool(batch.status[d] == 0 and not ended[d]),
-            "status": 1 if ended[d] else int(batch.status[d]),
-            "message": said[bool(ended[d])] if batch.status[d] == 0 else batch.message(d),
+            "fit_success": bool(status[d] == 0),
+            "status": int(status[d]),
+            "message": said[int(status[d])] if batch.status[d] == 0 else batch.message(d),
         }
         for d, row in enumerate(arrays)
     ]
