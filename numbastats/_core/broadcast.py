@@ -56,6 +56,8 @@ def real64(value):
     value = as_host(value)
     if type(value) in _WEAK:
         return np.asarray(value, np.float64)
+    if value.dtype.kind in "SUMm":
+        raise TypeError(f"text and dates ({value.dtype}) are not numbers: pass real numbers, as by x.astype('float64')")
     if value.dtype.kind == "c":
         raise TypeError(f"complex numbers ({value.dtype}) are not understood: pass x.real if the imaginary part is zero")
     return np.asarray(value, np.float64)

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from numbastats._core.errors import warn
+
 __all__ = [
     "check_dtype",
     "check_out",
@@ -18,6 +20,7 @@ __all__ = [
     "refuse_complex",
     "refuse_lazy",
     "refuse_mask",
+    "warn_of_shares",
 ]
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -118,3 +121,12 @@ def check_out(out, shape, dtype):
         raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
     if not out.flags.writeable:
         raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
+
+
+def warn_of_shares(total, n):
+    """Warn where weights of n values add up to less than n, for they count observations."""
+    if total < n * (1.0 - 1e-9):
+        warn(
+            f"the weights of {n} values add up to {total:.6g}: they count observations, so that log-likelihood, standard errors, "
+            f"AIC and BIC are those of {total:.6g} observations; pass weights * ({n}/weights.sum()) where they are shares"
+        )

@@ -31,14 +31,13 @@ from numbastats._core.kinds import (
     LABELLED,
     LAZY,
     NUMPY,
+    aligned,
     check_current,
     device_kind,
     ends_of,
     in_kind_of,
     is_torch,
     kind_of,
-    labelled_like,
-    libraries_of,
     share_memory,
     to_host,
     torch_to_numpy,
@@ -51,6 +50,7 @@ __all__ = [
     "Draws",
     "any_lazy",
     "as_double",
+    "by_labels",
     "deliver",
     "draw",
     "elementwise",
@@ -197,13 +197,25 @@ def elementwise(  # noqa: PLR0913
         return _of_arrays(job, call, kinds, values)
     if LAZY in kinds:
         return _of_blocks(job, call, values)
-    like = labelled_like(values, names)
-    values = [k.to_host(v, n) for k, v, n in zip(kinds, values, names, strict=True)]
+    values, like = aligned(values, names)
+    values = [to_host(v, n) for v, n in zip(values, names, strict=True)]
     call_of_host = call._replace(out=torch_to_numpy(out, "out"))
     result = _of_arrays(job, call_of_host, [kind_of(v) for v in values], values)
     if outputs > 1:
         return tuple(in_kind_of(r, like) for r in result)
     return in_kind_of(result, like) if out is None else out
+
+
+def by_labels(function, names, values, out=None, last=None):
+    """What a function gives for values of which some have labels, with the labels of the result (`labelled.aligned`).
+
+    The function takes the values as arrays that broadcast by position; where there is an `out`, it writes to that.
+    """
+    values, like = aligned(values, names, last)
+    found = function(*(as_host(to_host(v, n)) for v, n in zip(values, names, strict=True)))
+    if out is not None:
+        return found
+    return tuple(in_kind_of(f, like) for f in found) if isinstance(found, tuple) else in_kind_of(found, like)
 
 
 def _of_blocks(job, call, values):
@@ -239,15 +251,14 @@ def in_blocks(function, names, values, options, last=None):
     """
     if options.get("out") is not None or options.get("stream") is not None or is_executor(options.get("workers")):
         raise TypeError("a dask array takes neither out, stream nor an executor: pass x.compute()")
-    LABELLED.check(values, names)
-    like = next((v for v in values if LABELLED.is_mine(v, libraries_of(v))), None)
+    values, like = LABELLED.aligned(values, names)
     kinds = [kind_of(v) for v in values]
     values = [LAZY.blocks(v, n) if k is LAZY else as_host(k.to_host(v, n)) for k, v, n in zip(kinds, values, names, strict=True)]
     dtype = result_dtype(names, [dtype_of(v) for v in values])
     dtype = dtype if options.get("dtype") is None else check_dtype(options["dtype"])
     workers = 1 if options.get("workers") is None else options["workers"]
     result = LAZY.blockwise(functools.partial(_as_array, function, dtype, workers), values, dtype, last)
-    return result if like is None else LABELLED.from_host(result, like)
+    return result if like is None else LABELLED.relabelled(result, like)
 
 
 def _as_array(function, dtype, workers, *values):
@@ -451,7 +462,7 @@ def total_of(values):
     """The sum in double precision of an array of any kind; of one on a GPU it is made there."""
     kind = kind_of(values)
     if not kind.on_device:
-        return float(np.sum(kind.to_host(values, "the values"), dtype=np.float64))
+        return float(np.sum(np.asarray(kind.to_host(values, "the values")), dtype=np.float64))
     place = gpu.Device([kind])
     return gpu.total(kind.flat_output(values), place.stream)
 
@@ -520,8 +531,9 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
         kind, parameters = NUMPY if out is None else kind_of(out), [as_host(p) for p in parameters]
         shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
     else:
-        like = labelled_like(parameters, job.names) if like is None else like
-        kind = kind_of(like if out is None else out)
+        parameters, labels = aligned(parameters, job.names)
+        like = labels if like is None else like
+        kinds, kind = [kind_of(p) for p in parameters], kind_of(like if out is None else out)
         shapes = [np.shape(p) if k is NUMPY else tuple(p.shape) for k, p in zip(kinds, parameters, strict=True)]
         shape = size_to_shape(size, shapes, out)
         for i, (p, k) in enumerate(zip(parameters, kinds, strict=True)):
@@ -583,8 +595,8 @@ def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):
         raise TypeError(
             f"like is a {type(like).__name__} and a parameter is a dask array; pass x.compute() as the parameter, or no like"
         )
-    LABELLED.check(parameters, job.names)
-    labels = next((v for v in (like, *parameters) if LABELLED.is_mine(v, libraries_of(v))), None)
+    parameters, labels = LABELLED.aligned(parameters, job.names)
+    labels = like if hasattr(like, "dims") else labels
     kinds = [kind_of(p) for p in parameters]
     given = zip(kinds, parameters, job.names, strict=True)
     parameters = [LAZY.blocks(p, name) if k is LAZY else as_host(k.to_host(p, name)) for k, p, name in given]
@@ -605,7 +617,7 @@ def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):
         _draw_block, job, Key(normalise_rng(rng)), offset, shape, dict(dtype=dtype, device=options["device"], workers=workers)
     )
     result = LAZY.drawn(function, parameters, like, shape, dtype)
-    return result if labels is None else LABELLED.from_host(result, labels)
+    return result if labels is None else LABELLED.relabelled(result, labels)
 
 
 def _draw_block(job, key, offset, shape, options, *parameters, block_info):

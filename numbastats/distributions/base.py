@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike
 import numbastats.random as random
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import refuse_mask
-from numbastats._core.elementwise import any_lazy, as_double, deliver, elementwise, in_blocks, in_float32
-from numbastats._core.kinds import device_kind, first_array, in_kind_of, to_host
+from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
+from numbastats._core.kinds import device_kind, first_array, has_labels, in_kind_of, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
 from numbastats.distributions import kernels
@@ -236,6 +236,9 @@ class Family:
         if any_lazy((x, *params)):
             options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
             return self._blocks("sf" if upper else "cdf", (x, *params), options)
+        if any(map(has_labels, (x, *params))):
+            values, rest = (x, *params), (upper, out, dtype, device, workers, stream)
+            return by_labels(lambda x, *params: self._distribution(x, params, *rest), ("x", *self.names), values, out)
         dtype = arguments.float_type((x, *params), dtype)
         x, like = _in_one_kind(x, params, dtype)
         sets, index = _sets(params)
@@ -347,6 +350,9 @@ class Family:
     def _quantile(self, method, u, params, out, dtype, device, workers):
         if any_lazy((u, *params)):
             return self._blocks(method, (u, *params), dict(out=out, dtype=dtype, device=device, workers=workers))
+        if any(map(has_labels, (u, *params))):
+            values, rest = (u, *params), (out, dtype, device, workers)
+            return by_labels(lambda u, *params: self._quantile(method, u, params, *rest), ("u", *self.names), values, out)
         dtype = arguments.float_type((u, *params), dtype)
         u, like = _in_one_kind(u, params, dtype)
         sets, index = _sets(params)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
-from numbastats._core.checks import choice, is_masked
+from numbastats._core.checks import choice, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
-from numbastats._core.kinds import kind_of, to_host
+from numbastats._core.kinds import has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
@@ -80,7 +80,8 @@ _MESSAGES = {
     k.CONSTANT: "all values are equal",
     k.OUTSIDE: 'values outside the support: the family needs values > 0 (beta: between 0 and 1); zeros="share" sets zeros apart',
     k.MISSING: "all values are missing",
-    k.INFINITE: "infinite values",
+    k.INFINITE: "infinite values, or for normal and student_t values beyond 1e150 or all within 1e-150, whose squares are no "
+    "doubles: divide them by a unit",
 }
 _TEXTS = (
     *(_MESSAGES[i] for i in range(len(_MESSAGES))),
@@ -104,6 +105,7 @@ class DistributionFit(Result):
     covariance : array of shape (p, p)
     loglik, aic, bic : float
         Weighted log-likelihood of the values that were fitted; the number of observations of `bic` is the sum of the weights.
+        `aic` and `bic` are inf for a fit that did not converge, so that ``min(bic, key=bic.get)`` never takes one.
     n_obs : float
         Sum of the weights of the values that were fitted; without weights their number.
     n_values : int
@@ -196,8 +198,7 @@ class DistributionFits(Result):
     @property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each fit ended in a maximum, or in the normal limit of Student's t."""
-        limit = (self.status == k.NORMAL_LIMIT) & (self.family == "student_t")
-        return (self.status == k.OK) | limit
+        return _is_maximum(self.family, self.status)
 
     @property
     def messages(self) -> NDArray[np.str_]:
@@ -220,14 +221,19 @@ class DistributionFits(Result):
 
     @property
     def aic(self) -> NDArray[np.float64]:
-        """Akaike's criterion."""
-        return 2.0 * self.free - 2.0 * self.loglik
+        """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
+        return np.where(self.converged, 2.0 * self.free - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def bic(self) -> NDArray[np.float64]:
-        """Bayesian criterion of Schwarz."""
-        with np.errstate(divide="ignore"):
-            return self.free * np.log(self.n_obs) - 2.0 * self.loglik
+        """Bayesian criterion of Schwarz; inf for fits that did not converge."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.converged, self.free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
+
+    @property
+    def distribution(self) -> Distribution:
+        """The distributions of all series: one object, with parameters of the shape and the labels of the batch."""
+        return _distribution(self.family, {name: self[name] for name in self.names})
 
     def _headline(self) -> str:
         endings, shape = self._endings(), self.loglik.shape
@@ -278,8 +284,10 @@ def _distribution(family, params):
     The normal limit of Student's t has many degrees of freedom.
     """
     finite = {name: np.where(np.isposinf(value), NORMAL_DF, value) if name == "df" else value for name, value in params.items()}
-    inside = CLASSES[family].in_domain(finite)
-    return CLASSES[family](**{name: np.where(inside, value, math.nan) for name, value in finite.items()})
+    inside = CLASSES[family].in_domain({name: np.asarray(value) for name, value in finite.items()})
+    return CLASSES[family](
+        **{name: in_kind_of(np.where(inside, value, math.nan), params[name]) for name, value in finite.items()}
+    )
 
 
 class _Series(NamedTuple):
@@ -326,14 +334,21 @@ def _axis(data, axis, dim, name="data"):
     return data.dims.index(dim)
 
 
+def _refuse_frame(data, axis, name):
+    """Raise for a frame whose series may be its columns or its rows."""
+    if hasattr(data, "columns") and not hasattr(data, "ngroups") and axis is None:
+        keyed = "; or by='key', where one of its two columns has the keys of the series" if name == "data" else ""
+        raise TypeError(
+            f"{name} is a frame of shape {data.shape}, whose series may be its columns or its rows; pass axis=0 "
+            f"({data.shape[1]} series of {data.shape[0]} values, one a column) or axis=1{keyed}"
+        )
+
+
 def _series(data, axis, weights, least, by=None, dim=None, name="data"):
     """Data as series one after another; every message about shapes."""
-    if hasattr(data, "columns") and not hasattr(data, "ngroups") and by is None:
-        raise TypeError(
-            f"{name} is a frame of shape {data.shape}, whose series may be its columns or its rows; pass {name}.to_numpy() "
-            f"with axis=0 ({data.shape[1]} series of {data.shape[0]} values, one a column) or with axis=1; or by='key', where "
-            "one of its two columns has the keys of the series"
-        )
+    if by is None:
+        _refuse_frame(data, axis, name)
+    rows_alike(data, weights, (name, "weights"))
     labels, keys = None, None
     if by is None:
         axis = _axis(data, axis, dim, name)
@@ -346,7 +361,7 @@ def _series(data, axis, weights, least, by=None, dim=None, name="data"):
         rows, _ = labelled_sets(data, dim=dim, name=name)
         labels = data.isel({dim: 0}, drop=True)
         data, axis = rows.reshape(*labels.shape, -1), -1
-    else:
+    elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or _is_ragged(data):
         parts = [_floats(a, "a series") for a in data]
@@ -435,7 +450,7 @@ def _estimates(s, family, fixed, free, share, device, workers, shown=None):
         if shown is not None:
             shown.update(len(part[0]))
     if not parts:
-        return np.empty((n, p)), np.empty((n, p, p)), np.empty((n, 4)), np.empty(n, np.int64)
+        return np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -447,12 +462,15 @@ def _in_kernel(family, fixed, free, share, device, workers, s):
     n, model = s.off.size - 1, _MODELS[family]
     width = fixed.size
     params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
-    numbers, status = np.empty((n, 4)), np.empty(n, np.int64)
+    numbers, status = np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
     w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
     first = (model.code, s.x.copy(), w, s.w is not None, share, max(2, free + 1), fixed, s.off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
     launch(model.kernel, (*first, *outs), n, device=device, workers=workers, cost=cost, outputs=written, threads=64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        unit = np.where(numbers[:, k.MASS] == numbers[:, k.TOTAL], 1.0, numbers[:, k.TOTAL] / numbers[:, k.MASS])
+        numbers[:, k.LOGLIK], info, numbers[:, k.MASS] = numbers[:, k.LOGLIK] * unit, info * unit[:, None], numbers[:, k.TOTAL]
     columns = [model.layout.index(name) for name in model.names]
     full = np.empty((n, len(columns), len(columns)))
     for i, row in enumerate(columns):
@@ -502,6 +520,9 @@ def _fitted(s, family, fixed, share, device, workers, shown=None):
     se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
+    _tell(family, status, _TEXTS)
+    if s.w is not None:
+        warn_of_shares(float(mass.sum()), int(counts.sum()))
     return DistributionFits(
         family,
         model.names,
@@ -518,10 +539,11 @@ def _fitted(s, family, fixed, share, device, workers, shown=None):
 
 
 def _checked(family, zeros, device, workers):
-    choice("family", family, tuple(_MODELS))
+    """The family's name, and the device."""
+    family = choice("family", "normal" if family == "gaussian" else family, tuple(_MODELS))
     choice("zeros", zeros, (None, "share"))
     check_workers(workers)
-    return choose_device("cpu" if is_executor(workers) else device)
+    return family, choose_device("cpu" if is_executor(workers) else device)
 
 
 @names_ours
@@ -558,7 +580,14 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; x that is not one-dimensional; negative weights.
+        For arguments that are not understood; x that is not one-dimensional; negative weights; weights with other labels than x.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the fit ends in no maximum, with the reason.
+    UserWarning
+        When weights add up to less than the number of values: they count observations.
 
     Notes
     -----
@@ -567,8 +596,11 @@ def fit(
     distribution its profile equation, and those of a beta distribution psi(a) - psi(a + b) = mean log x and psi(b) - psi(a + b) =
     mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
 
-    The likelihood of Student's t has poles where df < 1/(n - 1); the fit stays at df >= 0.05. Without heavy tails its maximum
-    is at df = infinity. That of a variance gamma distribution has none: with mu at one of the values, the density of that value
+    The likelihood of Student's t has poles where df < s/(1 - s), with s the share of the values that are equal (1/n without
+    ties); the fit stays at df >= 0.05, and where it ends in a pole it is repeated at df >= 1.25 s/(1 - s), with status 3 if it
+    ends there. Without heavy tails the maximum is at df = infinity.
+
+    That of a variance gamma distribution has none: with mu at one of the values, the density of that value
     grows like 1/(2 lam - 1) as lam falls to 1/2, and is infinite below. The fit stays at lam >= 0.51. Status 0 is a local
     maximum inside, status 3 the end at 0.51; there may be likelier points next to 0.51 with another mu, by some units of
     log-likelihood, most of which the one value at mu contributes. Where lam <= 1.5 the density has a cusp (or no second
@@ -588,8 +620,9 @@ def fit(
     a = _floats(x, "x")
     if a.ndim != 1:
         raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
-    device = _checked(family, zeros, "cpu", 1)
+    family, device = _checked(family, zeros, "cpu", 1)
     known = _fixed(fixed, family)
+    rows_alike(x, weights, ("x", "weights"))
     w = None if weights is None else _weights(weights, a.shape, 0)
     series = _Series(a, w, np.array([0, a.size]), (1,), None)
     return _fitted(series, family, known, zeros == "share", device, 1).one(0)
@@ -646,8 +679,15 @@ def fit_many(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; frames, arrays of xarray without `dim`, and series that are shorter than the number
-        of parameters while another axis is long.
+        For arguments that are not understood; frames without `axis` or `by`, arrays of xarray without `dim`, and series that are
+        shorter than the number of parameters while another axis is long.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When fits end in no maximum, with their number and the first reason; series in which all values are missing do not count.
+    UserWarning
+        When weights add up to less than the number of values.
 
     Examples
     --------
@@ -658,7 +698,7 @@ def fit_many(
     >>> fits["shape"].shape, bool(fits.converged.all())
     ((5, 6), True)
     """
-    where = _checked(family, zeros, device, workers)
+    family, where = _checked(family, zeros, device, workers)
     known = _fixed(fixed, family)
     series = _series(data, axis, weights, max(2, known[1] + 1), by, dim)
     with bar(progress, series.off.size - 1, "distributions.fit_many") as shown:
@@ -669,17 +709,28 @@ def fitted(cls, x, axis, options):
     """The distribution of a class with the parameters of a fit, or of many."""
     if cls.family == "stable":
         return _stable(cls, x, axis, options)
-    found = fit_many(x, cls.family, axis=axis, **options)
-    _tell(found.converged, found.messages)
-    return _distribution(cls.family, {name: found[name] for name in found.names})
+    return fit_many(x, cls.family, axis=axis, **options).distribution
 
 
-def _tell(converged, messages):
-    """Warn of fits without a maximum."""
-    failed = ~np.asarray(converged)
+def _is_maximum(family, status):
+    """Whether a fit ended in a maximum, or in the normal limit of Student's t."""
+    return (status == k.OK) | ((status == k.NORMAL_LIMIT) & (family == "student_t"))
+
+
+def _tell(family, status, texts):
+    """Warn of fits without a maximum; in a batch, series without a value are no failures."""
+    failed = ~np.asarray(_is_maximum(family, status))
+    if not (failed & (status == k.MISSING)).all():
+        failed &= status != k.MISSING
+    _warn_of(failed, np.asarray(texts)[np.asarray(status)])
+
+
+def _warn_of(failed, messages):
+    """Warn of fits that failed, with the reason of the first."""
     if failed.any():
-        first = np.asarray(messages)[failed].flat[0]
-        warn(f"{failed.sum()} of {failed.size} fits ended without a maximum, the first: {first}", ConvergenceWarning)
+        count = "the fit ended" if failed.size == 1 else f"{failed.sum()} of {failed.size} fits ended"
+        first = ", the first" if failed.size > 1 else ""
+        warn(f"{count} without a maximum{first}: {messages[failed].flat[0]}", ConvergenceWarning)
 
 
 def _stable(cls, x, axis, options):
@@ -691,16 +742,23 @@ def _stable(cls, x, axis, options):
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
-    _tell(found.converged, found.message)
+    _warn_of(~np.asarray(found.converged), np.asarray(found.message))
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 
 def _standard(distribution, x, q):
-    """Normal scores of x: the normal quantile of q + (1 - q) G(x), through the smaller tail."""
-    from scipy.special import ndtri
+    """Normal scores of x: the normal quantile of q 1(x >= 0) + (1 - q) G(x), through the smaller tail and its logarithm."""
+    from scipy.special import ndtri, ndtri_exp
 
-    low, high = q + (1.0 - q) * distribution.cdf(x), (1.0 - q) * distribution.sf(x)
-    return np.where(low < 0.5, ndtri(low), -ndtri(high))
+    rest, low, high = 1.0 - q, distribution.cdf(x), distribution.sf(x)
+    below = np.less(x, 0.0)
+    low, high = np.where(below, 0.0, q) + rest * low, np.where(below, q, 0.0) + rest * high
+    z = np.where(low < 0.5, ndtri(low), -ndtri(high))
+    for tail, sign in (("logcdf", 1.0), ("logsf", -1.0)):
+        far = np.isfinite(x) & (z == -sign * math.inf)  # where the tail underflows
+        if far.any():
+            z[far] = sign * ndtri_exp(np.log(rest) + getattr(distribution, tail)(x))[far]
+    return np.where(np.isnan(distribution.median()), math.nan, z)
 
 
 @names_ours
@@ -710,7 +768,7 @@ def standardise(
     *,
     axis: int | None = None,
     dim: str | None = None,
-    zeros: Literal["share"] | None = "share",
+    zeros: Literal["auto", "share"] | None = "auto",
     device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: Any = None,
 ) -> NDArray[np.float64]:
@@ -728,25 +786,33 @@ def standardise(
         Along which the values of a series run; the last one by default.
     dim : str, optional
         Instead of `axis` the name of a dimension of an xarray.DataArray. An array of several dimensions needs one of the two.
-    zeros : {"share", None}
-        "share" gives zeros a probability of their own; with None they are values like others.
+    zeros : {"auto", "share", None}
+        "share" gives zeros a probability of their own; with None they are values like others. "auto" is "share" for families of
+        positive values, where a zero is impossible, and None for "normal" and "student_t".
     device, workers
         As in `fit_many`.
 
     Returns
     -------
     array of the shape of x
-        NaN in series that cannot be fitted. Labels of pandas and xarray are kept.
+        NaN in series that cannot be fitted. Labels of pandas and xarray are kept, attributes too but ``units``.
 
     Raises
     ------
     TypeError, ValueError
         As `fit_many`; for families without a distribution function here.
 
+    Warns
+    -----
+    ConvergenceWarning
+        When fits end in no maximum, with their number and the first reason; series in which all values are missing do not count.
+
     Notes
     -----
-    With q the share of zeros and G the distribution function fitted to the other values, H(x) = q + (1 - q) G(x) [1], and a zero
-    has H(0) = q. G is at its maximum likelihood; the formula of Thom [2], a = (1 + sqrt(1 + 4 A/3))/(4 A) with A = log(mean) -
+    With q the share of zeros and G the distribution function fitted to the other values, H(x) = q + (1 - q) G(x) for x >= 0 [1],
+    so that a zero of a positive family has H(0) = q, and H(x) = (1 - q) G(x) for x < 0.
+
+    G is at its maximum likelihood; the formula of Thom [2], a = (1 + sqrt(1 + 4 A/3))/(4 A) with A = log(mean) -
     mean log, is an approximation whose shape is 0.9 % too large at a = 1, 4 % at a = 0.5 and 37 % at a = 0.1; it is not used.
 
     References
@@ -764,25 +830,31 @@ def standardise(
     >>> z.shape, bool(abs(z.mean()) < 0.05)
     ((40, 3), True)
     """
-    where = _checked(family, zeros, device, workers)
+    if zeros == "auto":
+        zeros = None if family in ("normal", "gaussian", "student_t") else "share"
+    family, where = _checked(family, zeros, device, workers)
     if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
+    _refuse_frame(x, axis, "x")
     axis = _axis(x, axis, dim, "x")
     if isinstance(x, Mapping) or _is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
     known, names = _fixed(None, family), _MODELS[family].names
     s = _series(x, axis, None, known[1] + 1, name="x")
     count, length = math.prod(s.shape), np.shape(x)[axis]
-    z = np.empty((count, length))
+    z, statuses = np.empty((count, length)), np.empty(count, np.int64)
     step = max(1, _SLAB // max(1, length))
     for lo in range(0, count, step):
         hi = min(lo + step, count)
         rows = s.x[lo * length : hi * length]
         part = _Series(rows, None, np.arange(hi - lo + 1, dtype=np.int64) * length, (hi - lo,), None)
-        params, _info, numbers, _status = _estimates(part, family, known[0], known[1], zeros == "share", where, workers)
+        params, _info, numbers, statuses[lo:hi] = _estimates(part, family, known[0], known[1], zeros == "share", where, workers)
         found = _distribution(family, {name: params[:, i, None] for i, name in enumerate(names)})
         with np.errstate(all="ignore"):
             z[lo:hi] = _standard(found, rows.reshape(hi - lo, length), numbers[:, k.ZEROS, None])
+    _tell(family, statuses, _TEXTS)
     z = np.ascontiguousarray(np.moveaxis(z.reshape(*s.shape, length), -1, axis))
-    kind = kind_of(x)
-    return kind.from_host(z, x) if hasattr(kind, "check") else z  # labels are kept
+    scores: Any = in_kind_of(z, x) if has_labels(x) else z
+    if "units" in getattr(x, "attrs", ()):  # which scores do not have
+        del scores.attrs["units"]
+    return scores

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.stable as stable
-from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
+from numbastats._core.broadcast import as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise
-from numbastats._core.kinds import device_kind, to_host
+from numbastats._core.kinds import device_kind
 from numbastats.distributions import kernels
 from numbastats.distributions.elementary import stirling, stirling_fall
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
@@ -56,9 +56,10 @@ class StudentT(Distribution):
 
     names, family = ("df", "loc", "scale"), "student_t"
     _positive, _scipy_shapes = ("df", "scale"), ("df",)
+    _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(df=np.minimum(real64(to_host(df, "df")), _NORMAL_DF), loc=loc, scale=scale)
+        self._set(df=df, loc=loc, scale=scale)
 
     @classmethod
     def _refusals(cls, values):
@@ -534,7 +535,7 @@ class Stable(Distribution):
         options = dict(param=self.param, out=out, dtype=dtype, device=device, workers=workers)
         return getattr(stable, name)(x, *self.params, **options)
 
-    _evaluated = _evaluate  # whose functions take dask's arrays
+    _takes_blocks = True
 
     def _at(self, name, x):
         return np.asarray(getattr(stable, name)(np.asarray(x, order="C"), *self.params, param=self.param, device="cpu"))

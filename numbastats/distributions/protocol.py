@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
 from numbastats._core.checks import check_dtype, choice, refuse_mask
-from numbastats._core.elementwise import any_lazy, deliver, in_blocks
+from numbastats._core.elementwise import any_lazy, by_labels, deliver, in_blocks
 from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
-from numbastats._core.kinds import device_kind, first_array, in_kind_of, to_host
+from numbastats._core.kinds import aligned, device_kind, first_array, has_labels, in_kind_of, to_host
 from numbastats._core.parallel import check_workers
 
 __all__ = ["Distribution", "inverse", "scipy_family"]
@@ -43,6 +43,10 @@ class Distribution:
     (``dtype=`` changes it), whatever the parameters' type. A parameter outside its domain raises ValueError; NaN is allowed in
     a batch, and gives NaN.
 
+    Parameters with labels keep them. Arrays of xarray broadcast by the names of their dimensions, against each other and against
+    x, and have equal coordinates; series and frames of pandas have an equal index (and columns), where a series goes with the
+    columns of a frame; anything else is refused. Results of `batch_shape` and functions of x have the labels.
+
     Two distributions are equal when they are of one class and have the same parameters in the same shapes; equal ones have
     equal hashes.
     """
@@ -52,7 +56,10 @@ class Distribution:
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
     _ends: ClassVar[tuple[Any, Any]] = (-math.inf, math.inf)  # of the support, in the standard form
+    _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
+    _most: ClassVar[dict[str, float]] = {}  # larger values of a parameter are stored as this one
     params: Any
+    _labels: Any = None  # an array of pandas or xarray of `batch_shape`, if the parameters came with labels
 
     # -- what a class defines -----------------------------------------------------------------------------------
     # Functions of z = (x - loc)/scale, an array of the broadcast shape of x and the parameters
@@ -142,7 +149,8 @@ class Distribution:
 
     def _set(self, **values: Any) -> None:
         """Check and store the parameters."""
-        given = {name: real64(to_host(value, name)) for name, value in values.items()}
+        found, labels = aligned(tuple(values.values()), tuple(values))
+        given = {name: real64(to_host(value, name)) for name, value in zip(values, found, strict=True)}
         try:
             shape = np.broadcast_shapes(*(value.shape for value in given.values()))
         except ValueError:
@@ -155,7 +163,9 @@ class Distribution:
             if bad.any():
                 worst = float(np.broadcast_to(value, bad.shape)[bad][0])
                 raise ValueError(f"{name}={worst!r} must be {words}")
-        stored = {name: _fixed(value) for name, value in given.items()}
+        stored = {name: _fixed(np.minimum(value, self._most.get(name, math.inf))) for name, value in given.items()}
+        if labels is not None and has_labels(labels) and labels.shape == shape and shape:
+            object.__setattr__(self, "_labels", labels)
         object.__setattr__(self, "params", _params_type(type(self).__name__, tuple(stored))(**stored))
         object.__setattr__(self, "batch_shape", shape)
 
@@ -178,7 +188,30 @@ class Distribution:
         return tuple(self.params)
 
     def __reduce__(self):
-        return type(self), self._arguments()
+        made = type(self), self._arguments()
+        return made if self._labels is None else (_with_labels, (*made, self._labels))
+
+    def _bare(self):
+        """The same distributions without labels."""
+        return type(self)(*self._arguments())
+
+    def _by_labels(self, name, x, *args, **options):
+        """A method of x by the labels of x and of the parameters."""
+        order = self._labels if hasattr(self._labels, "dims") else None
+        found = by_labels(
+            lambda points, *_: getattr(self._bare(), name)(points, *args, **options),
+            ("x",) if self._labels is None else ("x", f"the parameters of {type(self).__name__}"),
+            (x,) if self._labels is None else (x, self._labels),
+            options.get("out"),
+            order,
+        )
+        if order is None or not hasattr(x, "dims") or not hasattr(found, "dims"):
+            return found
+        return found.transpose(*x.dims, ...)
+
+    def _labelled(self, value):
+        """A value of each distribution with the labels of the parameters."""
+        return value if self._labels is None else in_kind_of(value, self._labels)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={_code(v)}' for n, v in self.params._asdict().items())})"
@@ -211,7 +244,9 @@ class Distribution:
 
     def _evaluated(self, name, x, out, dtype, device, workers):
         """One function at x, of dask's arrays block by block."""
-        if not any_lazy((x,)):
+        if not any_lazy((x,)) or self._takes_blocks:
+            if self._labels is not None:
+                return self._by_labels(name, x, out=out, dtype=dtype, device=device, workers=workers)
             return self._evaluate(name, x, out, dtype, device, workers)
         if self.batch_shape:
             raise TypeError(
@@ -344,7 +379,8 @@ class Distribution:
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval with equal tails that holds `confidence` of the probability."""
-        tail = 0.5 * (1.0 - real64(confidence))
+        share: Any = confidence if has_labels(confidence) else real64(confidence)
+        tail = 0.5 * (1.0 - share)
         return self.ppf(tail), self.isf(tail)
 
     def score(self, x: ArrayLike) -> tuple[Any, ...]:
@@ -361,6 +397,8 @@ class Distribution:
             NaN outside the support. Analytic, but for differences of eighth order by `lam` (errors of 1e-12) and those of
             `numbastats.stable.score`.
         """
+        if self._labels is not None:
+            raise TypeError(f"{type(self).__name__}.score needs parameters without labels: pass them and x by .to_numpy()")
         refuse_mask(x)
         if device_kind(x):
             raise TypeError(f"{type(self).__name__}.score runs on the host: pass a numpy array")
@@ -560,7 +598,7 @@ class Distribution:
 
     def _batch(self, value):
         """A value of each distribution."""
-        return np.array(np.broadcast_to(value, self.batch_shape))[()]
+        return self._labelled(np.array(np.broadcast_to(value, self.batch_shape))[()])
 
     def expect(
         self,
@@ -609,6 +647,8 @@ class Distribution:
         >>> float(Normal(1.0, 2.0).expect(np.square).round(10))
         5.0
         """
+        if self._labels is not None:
+            return self._labelled(self._bare().expect(func, lb=lb, ub=ub, conditional=conditional))
         func = func or (lambda x: x)
         value = np.zeros(self.batch_shape)
         mass = np.zeros(self.batch_shape)
@@ -674,6 +714,8 @@ class Distribution:
         >>> float(Normal().expected_shortfall(0.025).round(6))
         -2.337803
         """
+        if self._labels is not None or has_labels(p):
+            return self._by_labels("expected_shortfall", p, upper=upper)
         p = real64(p)
         shape = np.broadcast_shapes(p.shape, self.batch_shape)
         p = np.broadcast_to(p, shape)
@@ -810,6 +852,13 @@ def _code(value):
             return np.array2string(value, threshold=6, separator=", ")
         return f"[{', '.join(map(_code, value))}]" if value.ndim else _code(float(value))
     return repr(float(value)) if np.isfinite(value) else f"float({str(float(value))!r})"
+
+
+def _with_labels(cls, arguments, labels):
+    """A distribution, and the labels of its parameters."""
+    made = cls(*arguments)
+    object.__setattr__(made, "_labels", labels)
+    return made
 
 
 def _bits(value):

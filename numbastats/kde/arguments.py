@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.checks import choice
-from numbastats._core.kinds import device_kind, numpy_dtype, to_host
+from numbastats._core.kinds import device_kind, numpy_dtype, rows_alike, to_host
 from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.moments import moments
@@ -225,6 +225,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     """Validate and fix the kernel matrix; the other keywords are `MatrixOptions`."""
     options = MatrixOptions(**matrix)
     form = options.form
+    rows_alike(samples, weights, ("the samples", "weights"))
     x, own, kind = as_samples(samples)
     kernel = rules.kernel_name(options.kernel)
     choice("bw_convention", options.bw_convention, CONVENTIONS)

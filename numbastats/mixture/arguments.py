@@ -11,7 +11,7 @@ from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.costs import Work
 from numbastats._core.groups import labelled_sets, same_order
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats.mixture.families import family_of
@@ -279,6 +279,7 @@ def values_of(x):
 
 def weighted_values(x, sample_weight):
     """Values and weights of a piece of the data, without missing values and weights of 0."""
+    rows_alike(x, sample_weight, ("x", "sample_weight"))
     x, _ = values_of(to_host(x, "x"))
     w = np.ones(x.shape) if sample_weight is None else real64(to_host(sample_weight, "sample_weight"))
     if x.ndim != 1 or w.shape != x.shape:
@@ -415,7 +416,11 @@ def keyed(data, weights, by=None, dim=None):
     data, keys = labelled_sets(data, by, dim)
     if weights is None:
         return data, None, keys
-    return data, _weights_of(weights, keys), keys
+    weights = _weights_of(weights, keys)
+    if isinstance(data, list | tuple) and isinstance(weights, list | tuple):
+        for i, (x, w) in enumerate(zip(data, weights, strict=False)):
+            rows_alike(x, w, (f"data[{i}]", f"weights[{i}]"))
+    return data, weights, keys
 
 
 def _weights_of(weights, keys):

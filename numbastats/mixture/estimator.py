@@ -16,7 +16,7 @@ from numbastats._core.checks import index_of
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.groups import Keys
-from numbastats._core.kinds import device_kind, in_kind_of, to_host
+from numbastats._core.kinds import device_kind, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.results import Result, Table
 from numbastats.mixture import functions
@@ -654,6 +654,7 @@ class Mixture(_Distribution, Estimator):
         """
         from numbastats.mixture.fitting import fit  # whose results are of the types above
 
+        rows_alike(X, sample_weight, ("X", "sample_weight"))
         x = column(X)
         options = self.get_params()
         w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
 from numbastats._core.errors import names_ours
+from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
@@ -263,6 +264,7 @@ def fit(
     (2, [-2.0, 3.0])
     """
     choice("errors", errors, ("raise", "status"))
+    rows_alike(x, weights, ("x", "weights"))
     x = one_data_set(x)
     if options.get("keep_starts"):
         raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")

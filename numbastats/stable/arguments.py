@@ -9,7 +9,7 @@ import numpy as np
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice, is_integer
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import rows_alike, to_host
 from numbastats.stable.parameterisations import LOWEST, NEAR_1, converted
 
 ARGUMENTS = ("x", "alpha", "beta", "loc", "scale")
@@ -199,6 +199,7 @@ def observations(x, weights, nan_policy):
             f"x is a frame of shape {x.shape}, and one distribution is fitted to one series; pass a column, stable.fit_many("
             "x.to_numpy().T) for a fit of each column, or x.to_numpy() to pool all values"
         )
+    rows_alike(x, weights, ("x", "weights"))
     x = real64(unmasked(to_host(x, "x"))).reshape(-1)
     w = None if weights is None else real64(to_host(weights, "weights")).reshape(-1)
     if w is not None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
-from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
-from numbastats._core.kinds import copied, in_kind_of, numpy_dtype, to_host
+from numbastats._core.elementwise import any_lazy, by_labels, elementwise, in_blocks
+from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_out, refuse_table
@@ -101,6 +101,8 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
     """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
     if any_lazy((x, alpha, beta, loc, scale)):
         return _point_blocks(name, (x, alpha, beta, loc, scale), param, method, error, options)
+    if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
+        return by_labels(lambda *v: point_values(name, *v, param, method, error, options), ARGUMENTS, values, options["out"])
     s1 = is_s1(param)
     code = _CODES[name]
     if error:
@@ -237,6 +239,8 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
 
 def three_values(x, alpha, beta, loc, scale, param, method, error, options):
     """(pdf, cdf, sf) of the points, with their errors if `error`."""
+    if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
+        return by_labels(lambda *v: three_values(*v, param, method, error, options), ARGUMENTS, values)
     ab = one_distribution(alpha, beta, (x, loc, scale), options["dtype"])[0]
     table = method == "table" or (method == "auto" and ab is not None and table_pays(ab, x, loc, scale))
     if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS or any_lazy((x, loc, scale))):
@@ -261,6 +265,9 @@ def log_density(x, alpha, beta, *, param="S0", many=None, device=None, workers=N
 
 def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
     """The common body of ppf and, if `upper`, isf."""
+    if any(map(has_labels, values := (p, alpha, beta, loc, scale))):
+        names = ("p", *ARGUMENTS[1:])
+        return by_labels(lambda *v: quantiles(*v, upper, param, error, options), names, values, options["out"])
     s1 = is_s1(param)
     if error and options["out"] is not None:
         p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result

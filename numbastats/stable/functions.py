@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
-from numbastats._core.elementwise import Draws, any_lazy, draw, in_blocks, total_of
+from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
 from numbastats._core.errors import names_ours
-from numbastats._core.kinds import first_array, in_kind_of, to_host
+from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
 from numbastats._core.random import Purpose
 from numbastats.stable import kernels
 from numbastats.stable.arguments import ARGUMENTS, check_points, is_s1
@@ -603,6 +603,8 @@ def score(
         many = one and table_pays_for_all(one_number(alpha), x, loc, scale)
         work = functools.partial(_score_block, param, one, many, device)
         return in_blocks(work, ARGUMENTS, (x, alpha, beta, loc, scale), {"workers": workers}, last=4)
+    if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
+        return by_labels(lambda *v: score(*v, param=param, device=device, workers=workers), ARGUMENTS, values)
     if on_device((x, alpha, beta, loc, scale)):
         like = first_array((x, alpha, beta, loc, scale))
         x, alpha, beta, loc, scale = map(to_host, (x, alpha, beta, loc, scale), ARGUMENTS)

@@ -112,3 +112,9 @@ def test_numbers_of_workers_are_checked(workers, size):
         for device in ("cpu", "cuda"):
             with pytest.raises(ValueError, match="workers=.* is not understood"):
                 call(np.full(size, 0.5), workers=workers, device=device)
+
+
+@pytest.mark.parametrize("value", ["1.5", ["a"], np.datetime64("2026-01-01")])
+def test_text_and_dates_are_no_numbers(value):
+    with pytest.raises(TypeError, match="pass real numbers"):
+        ns.distributions.Normal(value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -29,13 +32,133 @@ def test_frames_of_pandas():
     )
 
 
-def test_labels_are_not_aligned_in_silence():
-    pandas = pytest.importorskip("pandas")
-    a = pandas.Series(U[:3], index=[0, 1, 2])
-    with pytest.raises(ValueError, match="scale and loc have other labels or shapes.*to_numpy"):
-        ns.random.normal(a, a[::-1], rng=1)
-    with pytest.raises(ValueError, match="beta and x have other labels or shapes"):
-        ns.stable.pdf(a, 1.5, a[::-1])
+D = ns.distributions
+FUNCTIONS = {  # of a value, a location and a scale, in several sub-packages and forms
+    "ndtri": lambda x, loc, scale: ns.quantile.ndtri(0.5 + 0.001 * x, loc, scale),
+    "stable.pdf": lambda x, loc, scale: ns.stable.pdf(x, 1.7, 0.2, loc, scale),
+    "stable.cdf": lambda x, loc, scale: ns.stable.cdf(x, 1.7, 0.2, loc, scale),
+    "Normal": lambda x, loc, scale: D.Normal(loc, scale).cdf(x),
+    "Gamma": lambda x, loc, scale: D.Gamma(2.0, loc=loc, scale=scale).logsf(x),
+    "StudentT": lambda x, loc, scale: D.StudentT(4.0, loc, scale).pdf(x),
+    "NIG": lambda x, loc, scale: D.NIG(2.0, 0.5, scale, loc).logpdf(x),
+    "nig": lambda x, loc, scale: D.nig.cdf(x, 2.0, 0.5, scale, loc),
+    "Stable": lambda x, loc, scale: D.Stable(1.7, 0.2, loc, scale).pdf(x),
+    "shortfall": lambda x, loc, scale: D.Normal(loc, scale).expected_shortfall(0.1 + 0.001 * x),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_inputs_of_pandas_need_the_same_labels(name):
+    """An index in another order was combined by position: P(X <= 1) for another location."""
+    pandas, function = pytest.importorskip("pandas"), FUNCTIONS[name]
+    x, loc = pandas.Series([1.0, 2.0, 3.0], index=list("abc")), pandas.Series([0.0, 10.0, 20.0], index=list("abc"))
+    want = [float(function(v, m, 2.0)) for v, m in zip(x, loc, strict=True)]
+    got = function(x, loc, 2.0)
+    pandas.testing.assert_series_equal(got, pandas.Series(want, index=x.index), rtol=1e-13)
+    other = loc[::-1]
+    for values in ((x, other, 2.0), (x, other, other + 1.0), (x, 1.0, other + 1.0)):
+        with pytest.raises(ValueError, match=r"have different indexes, .*reindex_like\(.*to_numpy\(\)"):
+            function(*values)
+    pandas.testing.assert_series_equal(function(x, other.reindex_like(x), 2.0), got)
+    frame = pandas.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], columns=list("abc"))
+    found = function(frame, loc, 2.0)
+    assert list(found.columns) == list("abc")
+    np.testing.assert_allclose(found.iloc[0], want, rtol=1e-13)
+    for wrong in (other, pandas.DataFrame(frame, columns=list("cba"))):
+        with pytest.raises(ValueError, match="index.* columns"):
+            function(frame, wrong, 2.0)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_inputs_of_xarray_broadcast_by_dimensions(name):
+    """Every row was [0, 10, 20] where every column is to be."""
+    xarray, function = pytest.importorskip("xarray"), FUNCTIONS[name]
+    x = xarray.DataArray(np.arange(6.0).reshape(2, 3), dims=("y", "x"), coords={"x": list("abc")})
+    by_x = xarray.DataArray([0.0, 10.0, 20.0], dims="x", coords={"x": list("abc")})
+    by_y, by_k = xarray.DataArray([0.0, 10.0], dims="y"), xarray.DataArray([1.0, 2.0, 3.0, 4.0], dims="k")
+    whole = by_y + by_x
+    for loc, scale, dims in (
+        (by_y, 2.0, ("y", "x")),
+        (by_x, 2.0, ("y", "x")),
+        (by_x, by_y + 1.0, ("y", "x")),
+        (whole.T, 2.0, ("y", "x")),
+        (by_y, by_k, ("y", "x", "k")),
+    ):
+        got = function(x, loc, scale)
+        assert got.dims == dims and got.coords["x"].equals(x.coords["x"])
+        for one in ({"y": 1, "x": 2, "k": 3}, {"y": 0, "x": 1, "k": 0}):
+            at = [v.isel({d: i for d, i in one.items() if d in v.dims}).item() for v in (x, loc, xarray.DataArray(scale), got)]
+            assert at[3] == pytest.approx(float(function(*at[:3])), rel=1e-13)
+    with pytest.raises(ValueError, match=r"different labels along the dimension 'x'.*reindex_like\("):
+        function(x, by_x[::-1], 2.0)
+    with pytest.raises(ValueError, match="no dimensions with names"):
+        ns.quantile.ndtri(x, by_y, np.ones(3))
+
+
+def test_a_number_at_many_parameters_has_their_labels():
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    loc = pandas.Series([0.0, 1.0], index=["a", "b"], name="m")
+    d = D.Normal(loc, 2.0)
+    for got, want in ((d.cdf(1.0), [0.6914624612740131, 0.5]), (d.mean(), [0.0, 1.0]), (d.std(), [2.0, 2.0])):
+        pandas.testing.assert_series_equal(got, pandas.Series(want, index=loc.index, name="m"))
+    for end in (*d.interval(0.5), d.median(), d.expected_shortfall(0.1), d.expect(np.square), d.entropy()):
+        assert end.index.equals(loc.index)
+    for same in (copy.deepcopy(d), pickle.loads(pickle.dumps(d))):
+        with pytest.raises(ValueError, match="different indexes"):
+            same.cdf(loc[::-1])
+    rain = xarray.DataArray(
+        np.random.default_rng(1).gamma(2.0, 3.0, (40, 4, 4)),
+        dims=("time", "lat", "lon"),
+        coords={"lat": range(4), "lon": range(4)},
+    )
+    fits = D.fit_many(rain, "gamma", dim="time")
+    one = rain.isel(time=0)
+    for fitted in (D.Gamma(fits["shape"], scale=fits["scale"]), D.Gamma.fit(rain, dim="time")):
+        xarray.testing.assert_allclose(fitted.cdf(one.T).T, fitted.cdf(one), rtol=1e-15)
+        assert fitted.cdf(one.T).dims == ("lon", "lat") and fitted.cdf(rain).dims == rain.dims
+    with pytest.raises(TypeError, match="without labels"):
+        fitted.score(one)
+
+
+def test_pandas_beside_xarray_is_refused():
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    with pytest.raises(ValueError, match=r"scale is of pandas and loc of xarray.*to_xarray\(\)"):
+        ns.random.normal(xarray.DataArray([0.0, 1.0]), pandas.Series([1.0, 2.0]), rng=1)
+
+
+def test_series_of_polars_go_by_position():
+    polars = pytest.importorskip("polars")
+    got = D.Normal(polars.Series("m", [0.0, 1.0]), 1.0).cdf(polars.Series("x", [0.0, 1.0]))
+    assert isinstance(got, polars.Series) and got.to_list() == [0.5, 0.5]
+
+
+WEIGHTED = {
+    "distributions.fit": lambda x, w: D.fit(x, "normal", weights=w).loglik,
+    "fit_many": lambda x, w: D.fit_many(x, "normal", weights=w).loglik,
+    "mixture.fit": lambda x, w: ns.mixture.fit(x, 1, family="normal", weights=w, rng=1).loglik,
+    "Mixture": lambda x, w: ns.mixture.Mixture(1, family="normal", rng=1).fit(x, sample_weight=w).loglik_,
+    "stable.fit": lambda x, w: ns.stable.fit(x, weights=w).loglik,
+    "kde.points": lambda x, w: ns.kde.points(x, np.array([0.3]), weights=w)[0],
+    "kde.grid": lambda x, w: ns.kde.grid(x, [(-3.0, 3.0, 7)], weights=w)[3],
+    "KDE": lambda x, w: ns.kde.KDE().fit(x, sample_weight=w).pdf(np.array([0.3]))[0],
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_need_the_labels_of_the_data(name):
+    pandas, xarray, call = pytest.importorskip("pandas"), pytest.importorskip("xarray"), WEIGHTED[name]
+    x, w = np.random.default_rng(1).normal(size=60), np.linspace(1.0, 2.0, 60)
+    want = call(x, w)
+    series, weights = pandas.Series(x), pandas.Series(w)
+    assert call(series, weights) == want == call(series, w)
+    with pytest.raises(ValueError, match=r"eight.* have different indexes, .*reindex"):
+        call(series, weights[::-1])
+    if name != "fit_many":  # which takes no weights with arrays of xarray
+        t = {"t": range(60)}
+        a, b = xarray.DataArray(x, dims="t", coords=t), xarray.DataArray(w, dims="t", coords=t)
+        assert call(a, b) == want
+        with pytest.raises(ValueError, match=r"eight.* have different labels along the dimension 't'"):
+            call(a, b[::-1])
 
 
 def test_results_of_another_shape_have_no_labels():
@@ -91,8 +214,7 @@ def test_arrays_of_xarray():
     u = xarray.DataArray(U.reshape(8, 3), dims=("time", "k"), coords={"time": np.arange(8)}, name="u")
     z = ns.quantile.ndtri(u)
     xarray.testing.assert_identical(z, u.copy(data=Z.reshape(8, 3)))
-    with pytest.raises(ValueError, match="other labels or shapes"):
-        ns.stable.pdf(u, 1.5, u.T)
+    xarray.testing.assert_allclose(ns.stable.pdf(u, 1.5, u.T), ns.stable.pdf(u, 1.5, u), rtol=1e-14)
 
 
 def test_blocks_of_dask_are_computed_when_asked_for():
@@ -150,7 +272,7 @@ def test_labels_over_dask_are_not_aligned_in_silence():
     pytest.importorskip("dask.array")
     xarray = pytest.importorskip("xarray")
     a = xarray.DataArray([0.1, 0.2], dims=("t",), coords={"t": [0, 1]}).chunk({"t": 1})
-    with pytest.raises(ValueError, match="y and x have other labels or shapes"):
+    with pytest.raises(ValueError, match="y and x have different labels along the dimension 't'"):
         elementwise(None, ("x", "y"), (a, a.assign_coords(t=[1, 2])))
 
 

@@ -85,6 +85,7 @@ def test_likelihood_is_at_its_maximum(family):
     rng = np.random.default_rng(11)
     x = draws(family, 300, rng)
     w = rng.uniform(0.0, 2.0, 300)
+    w *= 310.0 / w.sum()
     for weights in (None, w):
         found = fit(x, family, weights=weights)
         assert found.converged and found.message == "converged"
@@ -153,6 +154,7 @@ def test_intervals_cover(family):
     assert (share > 0.9).all() and (share < 0.97).all(), share
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 @pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_twins_agree(family, monkeypatch):
     monkeypatch.setattr(launch, "PARALLEL_FROM", 0)
@@ -174,6 +176,7 @@ def test_twins_agree(family, monkeypatch):
         np.testing.assert_array_equal(list(one.params.values()), serial.params[1])
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 def test_shapes_missing_values_and_ragged_data(monkeypatch):
     monkeypatch.setattr(distributions.fitting, "_SLAB", 100)
     rng = np.random.default_rng(16)
@@ -197,6 +200,7 @@ def test_shapes_missing_values_and_ragged_data(monkeypatch):
     np.testing.assert_array_equal(x, untouched)
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 @pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_series_that_cannot_be_fitted(family):
     x = draws(family, (7, 20), np.random.default_rng(17))
@@ -214,6 +218,7 @@ def test_series_that_cannot_be_fitted(family):
     assert "zeros" in found.messages[5] or not outside
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 def test_zeros_have_a_share():
     rng = np.random.default_rng(18)
     x = rng.gamma(2.0, 3.0, 50)
@@ -224,6 +229,7 @@ def test_zeros_have_a_share():
     assert fit(np.zeros(10), "gamma", zeros="share").zeros == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 def test_student_limits():
     light = np.random.default_rng(19).uniform(-1.0, 1.0, 500)
     found = fit(light, "student_t")
@@ -240,6 +246,7 @@ def test_student_limits():
         assert moved["df"] == pytest.approx(fit(heavy, "student_t").params["df"], rel=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 def test_limits_of_hyperbolic_distributions():
     rng = np.random.default_rng(21)
     found = fit(rng.laplace(size=600), "hyperbolic")
@@ -326,6 +333,7 @@ def test_arrays_of_xarray_say_along_what_they_are_fitted(name):
         call(xarray.Dataset({"rain": field}), dim="time")
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 def test_batches_say_why_series_failed():
     x = np.random.default_rng(31).gamma(2.0, 3.0, (6, 50))
     x[1:4, 3] = 0.0
@@ -343,6 +351,7 @@ def test_batches_say_why_series_failed():
         fit_many(x.reshape(2, 3, 50), "gamma").message(0)
 
 
+@pytest.mark.filterwarnings("ignore:the weights of:UserWarning")
 def test_number_and_weight_of_values():
     rng = np.random.default_rng(32)
     x = np.concatenate([rng.gamma(2.0, 3.0, 3999), [np.nan, 0.0, 5.0]])
@@ -393,8 +402,17 @@ def test_bad_input():
 
 def test_frames_are_refused():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(TypeError, match=r"shape \(30, 4\).*axis=0"):
-        fit_many(pandas.DataFrame(np.ones((30, 4))), "normal")
+    frame = pandas.DataFrame(np.random.default_rng(1).gamma(2.0, 1.0, (30, 4)), columns=list("abcd"))
+    with pytest.raises(TypeError, match=r"shape \(30, 4\).*axis=0.*by='key'"):
+        fit_many(frame, "normal")
+    with pytest.raises(
+        TypeError, match=r"x is a frame of shape \(30, 4\).*axis=0 \(4 series of 30 values, one a column\) or axis=1$"
+    ):
+        standardise(frame)
+    np.testing.assert_array_equal(fit_many(frame, "gamma", axis=0).params, fit_many(frame.to_numpy(), "gamma", axis=0).params)
+    scores = standardise(frame, axis=0)
+    assert list(scores.columns) == list("abcd")
+    np.testing.assert_array_equal(scores["b"], standardise(frame["b"]))
 
 
 def test_thirty_starts():
@@ -438,6 +456,7 @@ def _hard(name):
     }[name]()
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the fits that fail here
 def test_variance_gamma_next_to_its_poles():
     """A maximum inside; at lam = 0.51 a likelier point, by one value only, whose density has no bound as lam falls to 1/2."""
     x = distributions.NIG(1.0, 0.97, 1.0).rvs(150, rng=40)
@@ -531,6 +550,7 @@ def test_classes_fit_themselves():
     shape, _, scale = st.gamma.fit(x[1, 2], floc=0)
     assert one.shape == pytest.approx(shape, rel=1e-6) and one.scale == pytest.approx(scale, rel=1e-6)
     batch = ns.distributions.Gamma.fit(x)
+    assert fit_many(x, "gamma").distribution == batch
     assert batch.batch_shape == (3, 5) and batch.shape[1, 2] == one.shape and batch.sf(10.0).shape == (3, 5)
     assert ns.distributions.Normal.fit(x, axis=0).batch_shape == (5, 60)
     found = ns.distributions.fit(x[0, 0], "weibull")
@@ -562,3 +582,199 @@ def test_stable_distributions_fit_by_their_own_functions():
     assert ns.distributions.Stable.fit(x[0]).alpha == ns.stable.fit(x[0]).params[0]
     with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits ended without a maximum, the first: .*no spread"):
         ns.distributions.Stable.fit(np.stack([np.zeros(20), x[0, :20]]), method="quantile")
+
+
+# --- answers that were wrong in silence
+
+
+@pytest.mark.parametrize(
+    ("x", "family", "status"),
+    [
+        ([], "gamma", 7),
+        ([1.0, 2.0, 0.0], "gamma", 6),
+        ([1.0, math.inf, 3.0], "normal", 8),
+        ([2.0], "normal", 4),
+        ([2.0, 2.0, 2.0], "weibull", 5),
+    ],
+)
+def test_a_fit_without_a_maximum_warns_and_is_never_the_best(x, family, status):
+    """``min(bic, key=bic.get)`` took a failed fit, whose criterion was NaN."""
+    with pytest.warns(ns.ConvergenceWarning, match="the fit ended without a maximum: ") as said:
+        found = fit(x, family)
+    assert found.status == status and found.aic == found.bic == math.inf and len(said) == 1 and said[0].filename == __file__
+    assert min(found.bic, fit([1.0, 2.0, 4.0], family).bic) < math.inf
+
+
+def test_a_batch_warns_once_and_not_of_empty_series():
+    x = np.random.default_rng(41).gamma(2.0, 3.0, (4, 30))
+    x[0] = np.nan  # as of cells in the sea
+    fit_many(x, "gamma")
+    x[1:3, 0] = -1.0
+    for call in (fit_many, standardise):
+        with pytest.warns(ns.ConvergenceWarning, match="2 of 4 fits ended without a maximum, the first: values outside") as said:
+            call(x, "gamma")
+        assert len(said) == 1
+    with pytest.warns(ns.ConvergenceWarning, match="all values are missing"):
+        fit_many(x[:1], "gamma")
+
+
+def test_ties_end_in_a_bounded_answer():
+    """A third of days without trade: the quantile at 1 % was -4e18."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_t(4, 1000) * 0.01
+    zero = rng.random(1000) < 0.35
+    x[zero] = 0.0
+    with pytest.warns(ns.ConvergenceWarning, match="pole at repeated"):
+        found = fit(x, "student_t")
+    share = zero.mean()
+    assert found.status == 3 and found.params["df"] == pytest.approx(1.25 * share / (1 - share)) and found.bic == math.inf
+    assert -1.0 < found.distribution.ppf(0.01) < -0.01 and found.loglik == pytest.approx(
+        st.t.logpdf(x, *found.params.values()).sum()
+    )
+    with pytest.warns(ns.ConvergenceWarning):
+        assert math.isfinite(fit(np.r_[np.zeros(99), 1.0], "student_t").loglik)
+    few = rng.standard_t(4, 1000) * 0.01
+    few[:100] = 0.0
+    assert fit(few, "student_t").status == 0
+
+
+@pytest.mark.parametrize("sizes", [(300, 150), (300, 200), (300, 30), (100, 100), (12, 6), (20, 10), (60, 40)])
+def test_values_on_one_side_of_a_cluster(sizes):
+    """The fit was the normal limit, up to 960 units below heavy tails around the cluster."""
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.normal(10.0, 0.1, sizes[0]), rng.uniform(0.0, 5.0, sizes[1])]
+    found = fit(x, "student_t")
+    assert found.status == 0 and found.params["loc"] == pytest.approx(10.0, abs=0.1)
+    starts = [(df, loc, s) for df in (0.3, 1.0, 5.0) for loc in (10.0, np.median(x)) for s in (0.05, 0.5)]
+    best = max(
+        -scipy.optimize.minimize(
+            lambda p: -st.t.logpdf(x, math.exp(p[0]), p[1], math.exp(p[2])).sum(),
+            (math.log(df), loc, math.log(s)),
+            method="Nelder-Mead",
+            options=dict(maxiter=4000, xatol=1e-8, fatol=1e-8),
+        ).fun
+        for df, loc, s in starts
+    )
+    assert found.loglik >= best - 1e-6
+    small = fit([0.0, 1.0, 10.0, 10.1, 10.2, 10.05], "student_t")
+    assert small.loglik == pytest.approx(-10.147270883921934, abs=1e-8) and small.params["df"] == pytest.approx(0.34896, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:the weights of:UserWarning", "ignore::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
+def test_the_unit_of_weights_does_not_matter(family):
+    x = draws(family, (60,), np.random.default_rng(42))
+    w = np.random.default_rng(43).uniform(0.5, 2.0, 60)
+    want = fit(x, family, weights=w)
+    for unit in (1e-300, 1e-12, 1.0 / 60, 1e10):
+        found = fit(x, family, weights=unit * w)
+        assert found.status == want.status
+        if want.status == 2:  # of a limit, along which the likelihood is flat
+            assert found.loglik / unit == pytest.approx(want.loglik, rel=1e-6)
+            continue
+        np.testing.assert_allclose(list(found.params.values()), list(want.params.values()), rtol=1e-6)
+        assert found.loglik / unit == pytest.approx(want.loglik, rel=1e-11) and found.n_obs / unit == pytest.approx(w.sum())
+        scale = math.sqrt(unit)
+        np.testing.assert_allclose(scale * np.array(list(found.se.values())), list(want.se.values()), rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
+def test_weights_are_repetitions_and_no_weight_is_no_value(family):
+    rng = np.random.default_rng(44)
+    for n in (5, 9, 40):
+        x, k = draws(family, (n,), rng), rng.integers(0, 4, n)
+        a, b = fit(x, family, weights=k * 1.0), fit(np.repeat(x, k), family)
+        assert a.status == b.status and a.n_obs == b.n_obs
+        assert a.loglik == pytest.approx(b.loglik, abs=1e-6 if a.status == 0 else 1e-3, nan_ok=True)  # limits are flat
+
+
+def test_weights_that_are_shares_are_said_to_be_counts():
+    x = np.random.default_rng(45).gamma(2.0, 3.0, 50)
+    with pytest.warns(UserWarning, match=r"the weights of 50 values add up to 1: they count observations.*weights \* \(50"):
+        found = fit(x, "gamma", weights=np.full(50, 0.02))
+    plain = fit(x, "gamma")
+    assert found.loglik == pytest.approx(plain.loglik / 50) and found.se["scale"] == pytest.approx(plain.se["scale"] * 50**0.5)
+    fit(x, "gamma", weights=np.full(50, 1.5))
+
+
+@pytest.mark.parametrize("family", ["normal", "student_t"])
+def test_values_whose_squares_are_no_doubles(family):
+    """The scale was infinite, or the start, with status 0."""
+    x = np.random.default_rng(46).standard_t(3, 50)
+    for unit in (1e160, 1e-170):
+        with pytest.warns(ns.ConvergenceWarning, match="divide them by a unit"):
+            assert fit(unit * x, family).status == 8
+    want = fit(x, family).params
+    assert fit(1e140 * x, family).params["scale"] == pytest.approx(1e140 * want["scale"], rel=1e-6)
+
+
+def test_scores_of_zeros_of_two_sided_families():
+    """The share of zeros lay below all values, negative ones included."""
+    x = np.array([-3.0, -1.0, 0.0, 0.0, 1.0, 3.0])
+    np.testing.assert_allclose(standardise(x, "normal"), (x - x.mean()) / x.std(), atol=1e-12)
+    fitted = fit(x[x != 0.0], "normal").distribution
+    below, above = fitted.cdf(x) * 2 / 3, 1.0 / 3.0 + fitted.cdf(x) * 2 / 3
+    np.testing.assert_allclose(
+        standardise(x, "normal", zeros="share"), scipy.special.ndtri(np.where(x < 0.0, below, above)), atol=1e-12
+    )
+
+
+def test_scores_where_tails_underflow():
+    x = np.r_[np.random.default_rng(47).normal(size=400), 60.0]
+    found = fit(x, "normal")
+    far = np.r_[x[:-1], 400.0]  # its own fit has a tail that does not underflow
+    assert np.isfinite(standardise(far, "normal")).all()
+    rain = np.r_[np.full(2000, 1.0) + 1e-3 * np.arange(2000) / 2000, 9.0]
+    z, gamma = standardise(rain, "gamma"), fit(rain, "gamma").distribution
+    assert gamma.sf(9.0) == 0.0 and z[-1] == pytest.approx(-scipy.special.ndtri_exp(gamma.logsf(9.0)), rel=1e-12)
+    assert found.converged
+    with pytest.warns(ns.ConvergenceWarning, match="outside the support"):
+        assert np.isnan(standardise([0.2, 0.5, 0.7, 1.0], "beta")).all()
+
+
+def test_units_of_scores():
+    xarray = pytest.importorskip("xarray")
+    rain = xarray.DataArray(np.random.default_rng(1).gamma(2.0, 1.0, 30), dims="t", attrs={"units": "mm", "source": "gauge"})
+    assert standardise(rain).attrs == {"source": "gauge"} and rain.attrs["units"] == "mm"
+
+
+def test_both_names_of_the_normal_family():
+    x = np.random.default_rng(1).normal(size=30)
+    assert fit(x, "gaussian").params == fit(x, "normal").params and fit(x, "gaussian").family == "normal"
+    np.testing.assert_array_equal(standardise(x, "gaussian"), standardise(x, "normal"))
+
+
+# --- known to be wrong: fits that another way of estimation will replace
+
+
+@pytest.mark.xfail(strict=True, reason="the climbs start without the maxima of the families within")
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_generalized_hyperbolic_fits_are_not_below_those_of_families_within():
+    r = np.random.default_rng(2)
+    x = np.r_[r.normal(0, 1, 200), r.normal(6, 1, 200)]
+    whole, *parts = (fit(x, name).loglik for name in ("generalized_hyperbolic", "hyperbolic", "variance_gamma", "nig"))
+    assert whole >= max(parts) - 1e-6
+
+
+@pytest.mark.xfail(strict=True, reason="the start of a climb follows the outlier")
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_nig_with_a_gross_outlier():
+    x = np.r_[np.random.default_rng(3).normal(size=300), 1e9]
+    nearly_cauchy = max(ns.distributions.NIG(a, 0.0, d, 0.0).logpdf(x).sum() for a in (1e-9, 1e-7, 1e-5) for d in (0.4, 0.7, 1.0))
+    assert fit(x, "nig").loglik >= nearly_cauchy
+
+
+@pytest.mark.xfail(strict=True, reason="the climb of a variance gamma distribution ends beside a better mu")
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_a_parameter_fixed_at_its_estimate_gains_nothing():
+    x = [3.37, 1.52, 0.26, 1.38, 0.71, 2.0, 3.21]
+    found = fit(x, "variance_gamma")
+    assert fit(x, "variance_gamma", fixed={"mu": found.params["mu"]}).loglik <= found.loglik + 1e-6
+
+
+@pytest.mark.xfail(strict=True, reason="the climb depends on the side of the longer tail")
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_mirrored_data_have_the_mirrored_fit():
+    x = np.array([-0.92, -0.72, -0.06, -0.35, -0.41, -1.75, 1.31, 3.12, -1.96, -0.18])
+    assert fit(-x, "nig").loglik == pytest.approx(fit(x, "nig").loglik, abs=1e-6)

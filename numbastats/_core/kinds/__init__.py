@@ -35,24 +35,25 @@ __all__ = [
     "LABELLED",
     "LAZY",
     "NUMPY",
+    "aligned",
     "check_current",
     "comparable",
     "copied",
     "device_kind",
     "first_array",
+    "has_labels",
     "in_kind_of",
     "is_torch",
     "kind_of",
-    "labelled_like",
-    "libraries_of",
     "numpy_dtype",
+    "rows_alike",
     "share_memory",
     "to_host",
     "torch_to_numpy",
 ]
 
 NUMPY = numpy
-LAZY, LABELLED, libraries_of = dask, labelled.xarray, labelled.libraries_of
+LAZY, LABELLED, rows_alike = dask, labelled, labelled.rows_alike
 KINDS = (  # asked in this order; all else is NumPy's
     numba_device,
     torch.on_gpu,
@@ -72,7 +73,7 @@ def kind_of(x):
     """The kind of an array; anything else on the host counts as NumPy's."""
     if isinstance(x, numpy.TYPES):
         return numpy
-    libraries = libraries_of(x)
+    libraries = labelled.libraries_of(x)
     for kind in KINDS:
         if kind.is_mine(x, libraries):
             return kind
@@ -113,12 +114,18 @@ def first_array(values):
     return None if chosen is None else values[kinds.index(chosen)]
 
 
-def labelled_like(values, names):
-    """`first_array`; raises where several inputs have labels that differ, for nothing is aligned."""
+def aligned(values, names, last=None):
+    """The values with their labels obeyed (`labelled.aligned`), and `first_array`, with the labels of the result."""
     like = first_array(values)
-    if like is not None and hasattr(kind_of(like), "check"):
-        kind_of(like).check(values, names)
-    return like
+    if like is None or not has_labels(like):
+        return values, like
+    values, labels = labelled.aligned(values, names, last)
+    return values, like if labels is None else labels
+
+
+def has_labels(x):
+    """Whether x is an array of pandas, polars or xarray."""
+    return hasattr(kind_of(x), "has_labels")
 
 
 def check_current(x, kind, name):

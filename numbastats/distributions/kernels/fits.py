@@ -1,7 +1,8 @@
 """``fit``: maximum likelihood for many series, one series per item of the loop.
 
 A series is first packed: missing values and those of weight 0 are dropped in place, zeros are counted apart where they have a
-share of their own. Everything after that runs over contiguous values without gaps.
+share of their own. Everything after that runs over contiguous values without gaps, with weights of mean 1: the caller multiplies
+log-likelihood, information and the sum of the weights by their mean.
 """
 
 from __future__ import annotations
@@ -32,27 +33,33 @@ __all__ = [
     "MAX_ITER",
     "MISSING",
     "NORMAL",
+    "NUMBERS",
     "NORMAL_LIMIT",
     "OK",
     "OUTSIDE",
     "PASSES",
     "STUDENT_T",
+    "TOTAL",
     "WEIBULL",
     "ZEROS",
     "admitted",
     "mean_square",
-    "ordered",
     "parts",
+    "quartiles",
     "types_of",
 ]
 
 NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
 OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINITE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-LOGLIK, MASS, ZEROS, PASSES = 0, 1, 2, 3  # columns of `numbers`
+LOGLIK, MASS, ZEROS, PASSES, TOTAL = 0, 1, 2, 3, 4  # columns of `numbers`; sums of the weights of mean 1, and as given
+NUMBERS = 5
 
 _LOG_2PI = 1.8378770664093453
 _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
 _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihood climbs to a pole
+_ABOVE = 1.0 + 1e-12  # weights that add up to a quantile's share but for rounding count as that
+_CLEAR = 1.25  # degrees of freedom from which on ties make no pole, over those below which they do
+_LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares leave the doubles
 
 # sums may be reordered, so that loops over values use vectors
 _function = array_function(fastmath=("contract", "reassoc"), host=False)
@@ -80,6 +87,22 @@ def _pack(x, w, weighted, share, numbers):
     numbers[MASS] = mass
     numbers[ZEROS] = zeros / (zeros + mass) if zeros + mass > 0.0 else math.nan
     return n, least, most, finite
+
+
+@_function
+def _of_mean_one(w):
+    """Divides weights by their mean; their sum then."""
+    top, s = 0.0, 0.0
+    for j in range(w.size):
+        top = max(top, w[j])
+    for j in range(w.size):
+        s += w[j] / top
+    mean = s / w.size
+    s = 0.0
+    for j in range(w.size):
+        w[j] = w[j] / top / mean
+        s += w[j]
+    return s
 
 
 @_function
@@ -239,8 +262,11 @@ def _weibull(x, w, top, fixed, params, info, numbers):
 
 
 @_function
-def ordered(x, w, weighted, lo, hi, rank):
-    """Puts the value of that rank in its place among x[lo:hi + 1] (Hoare's selection); those before it are not larger."""
+def _selected(x, w, weighted, lo, hi, before):
+    """Puts a quantile of x[lo:hi + 1] in its place by Hoare's selection: index, and `before` less the weight of those before it.
+
+    It is the least value that has, with those not larger, more than the weight `before`; those before it are not larger.
+    """
     while lo < hi:
         pivot, i, j = x[(lo + hi) // 2], lo, hi
         while i <= j:
@@ -254,13 +280,29 @@ def ordered(x, w, weighted, lo, hi, rank):
                     w[i], w[j] = w[j], w[i]
                 i += 1
                 j -= 1
-        if rank <= j:
+        left, equal = float(j + 1 - lo), float(i - j - 1)
+        if weighted:
+            left, equal = 0.0, w[j + 1] if i - j == 2 else 0.0
+            for m in range(lo, j + 1):
+                left += w[m]
+        if before < left:
             hi = j
-        elif rank >= i:
-            lo = i
+        elif before < left + equal:
+            return j + 1, before - left
         else:
-            return x[rank]
-    return x[rank]
+            lo, before = min(i, hi), before - left - equal
+    return lo, before
+
+
+@_function
+def quartiles(x, w, weighted, mass):
+    """The quartiles; values change places."""
+    last = x.size - 1
+    at, rest = _selected(x, w, weighted, 0, last, 0.5 * mass * _ABOVE)
+    middle = x[at]
+    low, _rest = _selected(x, w, weighted, 0, at, 0.25 * mass * _ABOVE)
+    high, _rest = _selected(x, w, weighted, at, last, 0.25 * mass * _ABOVE + rest)
+    return x[low], middle, x[high]
 
 
 @_function
@@ -305,8 +347,10 @@ def _student_sums(x, w, df, loc, scale):
 
 
 @_function
-def _student_climb(x, w, mass, fixed, start, unit, params, info, numbers):
+def _student_climb(x, w, mass, fixed, start, unit, least, params, info, numbers):
     """Newton's method in (log df, loc, log scale), damped as by Levenberg and Marquardt, from a start; returns the status.
+
+    df stays at `least` or above.
 
     The derivatives: with a = df + 1, l_loc = (a/scale) sum r d, l_log scale = sum (a u d - 1), and so on by d' = -d^2.
     """
@@ -330,7 +374,7 @@ def _student_climb(x, w, mass, fixed, start, unit, params, info, numbers):
         hll = a * (s0 - 2.0 * s1) / (scale * scale)
         hls = 2.0 * a * df * s3 / scale
         hss = 2.0 * a * df * s1
-        if f0:
+        if f0 or (df <= least and gd < 0.0):
             gd, hdd, hdl, hds = 0.0, 1.0, 0.0, 0.0
         if f1:
             gl, hdl, hll, hls = 0.0, 0.0, 1.0, 0.0
@@ -356,7 +400,7 @@ def _student_climb(x, w, mass, fixed, start, unit, params, info, numbers):
             if abs(step_d) > 2.0 or abs(step_s) > 2.0:
                 damping = max(4.0 * damping, 1e-3)
                 continue
-            new_df = df if f0 else min(max(df * math.exp(step_d), _LEAST_DF), _MOST_DF)
+            new_df = df if f0 else min(max(df * math.exp(step_d), least), _MOST_DF)
             new_scale = scale if f2 else scale * math.exp(step_s)
             new = _student_loglik(x, w, mass, new_df, loc + step_l, new_scale)
             if new >= ll - 1e-14 * abs(ll):
@@ -378,7 +422,7 @@ def _student_climb(x, w, mass, fixed, start, unit, params, info, numbers):
             break
         if small or not better:
             status = OK if small else MAX_ITER
-            if not f0 and df <= _LEAST_DF:
+            if not f0 and df <= least:
                 status = DEGENERATE
             break
     params[0], params[1], params[2] = df, loc, scale
@@ -388,35 +432,73 @@ def _student_climb(x, w, mass, fixed, start, unit, params, info, numbers):
 
 
 @_function
+def _shortest_half(x, w, weighted, mass):
+    """Middle and half length of the shortest of the intervals between octiles that hold half of the values."""
+    last, k, at, passed = x.size - 1, 0, 0, 0.0
+    v0, v1, v2, v3 = 0.0, 0.0, 0.0, 0.0
+    middle, half = 0.0, math.inf
+    while k <= 8:
+        share = min(0.125 * k * mass * _ABOVE, mass * (1.0 - 1e-9))
+        at, rest = _selected(x, w, weighted, at, last, share - passed)
+        passed = share - rest
+        if k >= 4 and 0.5 * (x[at] - v0) < half:
+            middle, half = 0.5 * (x[at] + v0), 0.5 * (x[at] - v0)
+        v0, v1, v2, v3 = v1, v2, v3, x[at]
+        k += 1
+    return middle, half
+
+
+@_function
+def _tied(x, w, loc, width):
+    """Weight of the values around a place."""
+    s = 0.0
+    for j in range(x.size):
+        s += w[j] if abs(x[j] - loc) <= width else 0.0
+    return s
+
+
+@_function
 def _student(x, w, weighted, fixed, params, info, numbers):
-    """The better of two climbs, from few and from many degrees of freedom, and the normal limit."""
-    n, mass = x.size, numbers[MASS]
-    last = n - 1
-    middle = ordered(x, w, weighted, 0, last, n // 2)
-    low = ordered(x, w, weighted, 0, n // 2, n // 4)
-    high = ordered(x, w, weighted, n // 2, last, n // 2 + n // 4)
+    """The best of climbs from few and many degrees of freedom, and the normal limit.
+
+    Where the quartiles are askew, as of clean values with others on one side of them, a third climb begins in the shortest half.
+    Ties of the share s make poles below df = s/(1 - s): a climb that ends in one is repeated above.
+    """
+    mass = numbers[MASS]
+    free = not fixed[0] == fixed[0]
+    low, middle, high = quartiles(x, w, weighted, mass)
     spread = math.sqrt(mean_square(x, w, middle))
     unit = 0.7 * (high - low) if high > low else 0.1 * spread
-    best, status = -math.inf, MAX_ITER
+    centre, half = middle, 0.0
+    if abs((high - middle) - (middle - low)) > 0.5 * (high - low):
+        centre, half = _shortest_half(x, w, weighted, mass)
+    best, status, least = -math.inf, MAX_ITER, _LEAST_DF
     b0, b1, b2 = math.nan, math.nan, math.nan
     i0, i1, i2, i3, i4, i5 = math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
-    attempt, starts = 0, 1 if fixed[0] == fixed[0] else 2  # a loop over two would be unrolled, at twice the time to compile
+    attempt, starts = 0, (3 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
     while attempt < starts:
         attempt += 1
         if attempt == 1:
             params[0], params[1], params[2] = 3.0, middle, unit
-        else:
+        elif attempt == 2:
             params[0], params[1], params[2] = 20.0, middle, min(spread, 10.0 * unit)
+        else:
+            params[0], params[1], params[2] = 1.0, centre, half
+        params[0] = max(params[0], least)
         for i in range(3):
             if fixed[i] == fixed[i]:
                 params[i] = fixed[i]
-        done = _student_climb(x, w, mass, fixed, params, unit, params, info, numbers)
-        if done != DEGENERATE and (numbers[LOGLIK] > best or status == DEGENERATE):
+        done = _student_climb(x, w, mass, fixed, params, unit, least, params, info, numbers)
+        if done == DEGENERATE and free:
+            ties = _tied(x, w, params[1], 1e3 * _NARROW * unit)
+            if _CLEAR * ties > least * (mass - ties) * (1.0 + 1e-9):
+                least, attempt = _CLEAR * ties / (mass - ties), attempt - 1
+                continue
+        pole, at_pole = done == DEGENERATE, status == DEGENERATE
+        if best == -math.inf or (at_pole and not pole) or (at_pole == pole and numbers[LOGLIK] > best):
             best, status, b0, b1, b2 = numbers[LOGLIK], done, params[0], params[1], params[2]
             i0, i1, i2, i3, i4, i5 = info[0], info[1], info[2], info[3], info[4], info[5]
-        elif done == DEGENERATE and best == -math.inf:
-            status, b0, b1, b2 = done, params[0], params[1], params[2]
-    if status != DEGENERATE and not fixed[0] == fixed[0]:
+    if status != DEGENERATE and free:
         loc, scale = _normal(x, w, fixed[1], fixed[2], numbers)
         if status == NORMAL_LIMIT or numbers[LOGLIK] >= best - 1e-12 * abs(best):
             status, best, b0, b1, b2 = NORMAL_LIMIT, numbers[LOGLIK], math.inf, loc, scale
@@ -429,7 +511,7 @@ def _student(x, w, weighted, fixed, params, info, numbers):
 
 @_function
 def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
-    """Packs a series and sets what is not known to NaN: number of values, largest value, and a status, OK where it can be fitted.
+    """Packs a series and sets what is not known to NaN: number of values, least and largest, and a status, OK to be fitted.
 
     ends: between which all values must be.
     """
@@ -438,7 +520,10 @@ def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
     for i in range(info.size):
         info[i] = math.nan
     n, least, most, finite = _pack(x, w, weighted, share, numbers)
-    numbers[LOGLIK], numbers[PASSES] = math.nan, 0.0
+    numbers[LOGLIK], numbers[PASSES], numbers[TOTAL] = math.nan, 0.0, numbers[MASS]
+    count = max(float(n), numbers[MASS])  # weights are repetitions
+    if weighted and n > 0:
+        numbers[MASS] = _of_mean_one(w[:n])
     status = OK
     if n == 0 and not numbers[ZEROS] > 0.0:
         status = MISSING
@@ -446,18 +531,20 @@ def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
         status = INFINITE
     elif n > 0 and not (least > ends[0] and most < ends[1]):
         status = OUTSIDE
-    elif n < least_count:
+    elif count < least_count:
         status = FEW
     elif least == most:
         status = CONSTANT
-    return n, most, status
+    return n, least, most, status
 
 
 @_function
 def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
     """Fits one series, which it overwrites; returns the status."""
     lower = -math.inf if family == NORMAL or family == STUDENT_T else 0.0
-    n, most, status = admitted(x, w, weighted, share, least_count, (lower, math.inf), params, info, numbers)
+    n, least, most, status = admitted(x, w, weighted, share, least_count, (lower, math.inf), params, info, numbers)
+    if status == OK and lower < 0.0 and not (max(most, -least) < _LARGE and most - least > _SMALL):
+        status = INFINITE
     if status != OK:
         return status
     x, w = x[:n], w[:n]
@@ -504,7 +591,7 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
 
     The likelihood is concave in (a, b), and the steps, in their logarithms, are limited.
     """
-    n, _most, status = admitted(x, w, weighted, share, least_count, (0.0, 1.0), params, info, numbers)
+    n, _least, _most, status = admitted(x, w, weighted, share, least_count, (0.0, 1.0), params, info, numbers)
     if status != OK:
         return status
     x, w = x[:n], w[:n]

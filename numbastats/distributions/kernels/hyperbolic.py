@@ -23,8 +23,8 @@ from numbastats.distributions.kernels.fits import (
     PASSES,
     admitted,
     mean_square,
-    ordered,
     parts,
+    quartiles,
     types_of,
 )
 from numbastats.scalar import hyperbolic as hyp
@@ -433,14 +433,12 @@ def _start(attempt, family, centre, spread, p):
 @_function
 def _fit_series(x, w, weighted, share, least_count, fixed, params, info, numbers, work):
     """Fits one series, which it overwrites; returns the status."""
-    n, _most, status = admitted(x, w, weighted, share, least_count, (-math.inf, math.inf), params, info, numbers)
+    n, _least, _most, status = admitted(x, w, weighted, share, least_count, (-math.inf, math.inf), params, info, numbers)
     if status != OK:
         return status
     x, w = x[:n], w[:n]
     mass = numbers[MASS]
-    centre = ordered(x, w, weighted, 0, n - 1, n // 2)
-    low = ordered(x, w, weighted, 0, n // 2, n // 4)
-    high = ordered(x, w, weighted, n // 2, n - 1, n // 2 + n // 4)
+    low, centre, high = quartiles(x, w, weighted, mass)
     spread = (high - low) / 1.35
     if not spread > 0.0:
         spread = math.sqrt(mean_square(x, w, centre))
