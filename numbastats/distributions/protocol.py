@@ -200,7 +200,7 @@ class Distribution:
         order = self._labels if hasattr(self._labels, "dims") else None
         found = by_labels(
             lambda points, *_: getattr(self._bare(), name)(points, *args, **options),
-            ("x",) if self._labels is None else ("x", f"the parameters of {type(self).__name__}"),
+            ("x",) if self._labels is None else ("x", "parameters"),
             (x,) if self._labels is None else (x, self._labels),
             options.get("out"),
             order,
