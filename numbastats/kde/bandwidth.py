@@ -324,12 +324,13 @@ def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayL
     Warns
     -----
     ConvergenceWarning
-        Where the fixed point has no solution (very few samples): Silverman's rule is returned.
+        Where no root is left: for very few samples, and where a kernel as wide as the root would hold more ties than neighbours.
+        Ties among values most of which occur once are then counted once; otherwise Silverman's rule is returned.
 
     Notes
     -----
-    As in the authors' program n is the number of different values. Of coarsely rounded data there are few, and the bandwidth is
-    too wide: 2.5 times as wide for 2000 standard normal samples to one decimal. `plugin` counts all.
+    The largest root of the fixed-point equation, n being the number of samples (effective for weights). Rounding does not move
+    it as long as the step of the rounding is not wider than 2 h.
 
     References
     ----------
@@ -343,48 +344,80 @@ def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayL
     >>> bool(0.15 < bandwidth.isj(x, kernel="gaussian") < 0.25)
     True
     """
+    x, w, n, sd = _one_dimension("isj", samples, weights)
+    h, advice = _isj_root(x, w, n), "Silverman's rule is used"
+    values, which, counts = np.unique(x, return_inverse=True, return_counts=True)
+    if h is None and np.median(counts) == 1 and len(values) < len(x):
+        each = None if w is None else np.bincount(which, w) / counts
+        h = _isj_root(values, each, _prepare(values, each)[2])
+        advice = advice if h is None else f"the bandwidth is that of the {len(values)} different values"
+    elif h is not None:
+        return h / sd * canonical_ratio(kernel, 1)
+    tied = f", {len(x) - len(values)} of which are ties" * (len(values) < len(x))
+    warn(
+        f"the Improved Sheather-Jones equation has no root for these {len(x)} samples{tied}; {advice}. "
+        "Use another rule" + " or add the rounding noise back" * bool(tied),
+        ConvergenceWarning,
+    )
+    return silverman(samples, kernel, weights) if h is None else h / sd * canonical_ratio(kernel, 1)
+
+
+def _isj_root(x, w, n):
+    """Gaussian bandwidth of sorted samples of effective number n in their units; None where ties leave no root."""
     from scipy.fft import dct
 
-    x, w, n, sd = _one_dimension("isj", samples, weights)
-    n, levels = n * len(np.unique(x)) / len(x), 7  # ties count once
     bins, h = 4096, math.inf
     while True:
         y = _without_gaps(x, 100 * h)
         span = 2 * y.max()
         counts = np.histogram(y, bins, (-span / 4, 0.75 * span), weights=w)[0]
         squares = (dct(counts / counts.sum(), type=2)[1:] / 2) ** 2
-        root = _fixed_point(squares, n, levels)
-        if root is None or math.sqrt(root) * bins > 2 or bins == 2**20:
-            break
-        h, bins = math.sqrt(root) * span, 4 * bins  # narrower than two bins: h is too large, and gaps of 100 h are no matter
-    if root is None:
-        warn(
-            f"the Improved Sheather-Jones equation has no root for these {len(x)} samples; Silverman's rule is used",
-            ConvergenceWarning,
-        )
-        return silverman(samples, kernel, weights)
-    return math.sqrt(root) * span / sd * canonical_ratio(kernel, 1)
+        root = _fixed_point(squares, n, 7, min(0.01, (2 * h / span) ** 2))
+        if root is None or _mostly_ties(x, w, 2 * math.sqrt(root) * span):
+            return None
+        h = math.sqrt(root) * span
+        if h * bins > 2 * span or bins == 2**20:
+            return h
+        bins *= 4  # narrower than two bins: h is too large, and gaps of 100 h are no matter
 
 
-def _fixed_point(squares, n, levels):
-    """Root t of the Improved Sheather-Jones equation for squared cosine coefficients; None where there is none."""
+def _mostly_ties(x, w, reach):
+    """Whether sorted samples have more pairs of equals than other pairs nearer than `reach`."""
+    i = np.arange(len(x))
+    w = np.ones(len(x)) if w is None else w
+    mass = np.concatenate([[0.0], np.cumsum(w)])
+    equal, near = (mass[np.searchsorted(x, x + r, "right")] for r in (0.0, reach))
+    return bool(w @ (equal - mass[i + 1]) > w @ (near - equal))
+
+
+def _fixed_point(squares, n, levels, top):
+    """Largest root t of the Improved Sheather-Jones equation for squared cosine coefficients; None where there is none."""
     from scipy.optimize import brentq
 
     k2 = np.arange(1.0, len(squares) + 1) ** 2
 
+    def norm(s, t):  # of the s-th derivative
+        m = min(len(k2), int(math.sqrt(75.0 / t)) + 1)  # exp(-k^2 pi^2 t) > 1e-321
+        return 2 * math.pi ** (2 * s) * np.sum(k2[:m] ** s * squares[:m] * np.exp(-k2[:m] * math.pi**2 * t))
+
     def excess(t):
-        f = 2 * math.pi ** (2 * levels) * np.sum(k2**levels * squares * np.exp(-k2 * math.pi**2 * t))
+        f = norm(levels, t)
         for s in range(levels - 1, 1, -1):
             odd = math.prod(range(1, 2 * s, 2)) / math.sqrt(2 * math.pi)
-            ts = (2 * (1 + 0.5 ** (s + 0.5)) / 3 * odd / (n * f)) ** (2 / (3 + 2 * s))
-            f = 2 * math.pi ** (2 * s) * np.sum(k2**s * squares * np.exp(-k2 * math.pi**2 * ts))
+            f = norm(s, (2 * (1 + 0.5 ** (s + 0.5)) / 3 * odd / (n * f)) ** (2 / (3 + 2 * s)))
         return t - (2 * n * math.sqrt(math.pi) * f) ** (-0.4)
 
-    top = 0.01
     with np.errstate(all="ignore"):
         while top < 0.2 and not excess(top) > 0:
             top *= 2
-        return brentq(excess, 1e-14, top) if top < 0.2 and excess(1e-14) < 0 else None
+        if not top < 0.2:
+            return None
+        while top > 1e-14:  # in steps shorter than the stretches that rounding leaves between two roots
+            low = 0.8 * top if top * len(k2) ** 2 > 0.1 else 1e-14
+            if excess(low) < 0:
+                return brentq(excess, low, top, xtol=1e-9 * low)
+            top = low
+    return None
 
 
 def plugin(
