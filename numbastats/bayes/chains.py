@@ -51,7 +51,8 @@ def _openblas():
     return found
 
 
-_blas_lock, _blas_held = threading.Lock(), []  # what gives the threads back, once for each fit in progress
+_blas_lock = threading.Lock()
+_blas_held: list[list] = []  # what gives the threads back, once for each fit in progress
 
 
 @contextlib.contextmanager

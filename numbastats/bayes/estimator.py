@@ -507,7 +507,7 @@ class _Classifier(_Regression):
     intercept_: NDArray[np.float64]
 
     def _outcomes(self, y, n, options, sample_weight, offset):
-        classes, signs = arguments.classes_and_signs(y, n, options)
+        classes, signs = arguments.classes_and_signs(y, n)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
         if self.response == "probit":
             if weights is not None or offset is not None:

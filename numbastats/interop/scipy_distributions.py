@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numbastats._core.checks import refuse_lazy
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats.distributions import NIG, GeneralizedHyperbolic, Normal, StudentT, TruncatedNormal, fit
 from numbastats.distributions.protocol import scipy_family
@@ -85,7 +86,17 @@ def _fit_of_scipy(self: Any, data: Any, *args: Any, **kwds: Any) -> tuple[Any, .
         ) from error
 
 
-_FITS = {TruncatedNormal: _fit_of_scipy}
+def _unless_lazy(plain: Any, method: str) -> Any:
+    """A method for what is in memory: SciPy's would compute an array of dask and say nothing."""
+
+    def in_memory(self: Any, *args: Any, **kwds: Any) -> Any:
+        for value in (*args, *kwds.values()):
+            refuse_lazy(value, f"an argument of {method}")
+        return getattr(plain, method)(self, *args, **kwds)
+
+    return functools.update_wrapper(in_memory, getattr(plain, method))
+
+
 _CLASSES = {
     "norm": Normal,
     "t": StudentT,
@@ -100,7 +111,8 @@ def _drop_in(name: str) -> Any:
     """SciPy's distribution of a name on our functions, with our fit."""
     family = _CLASSES[name]
     plain = scipy_family(family)
-    methods = {"fit": _FITS.get(family, _fit), "__reduce__": lambda self: (_drop_in, (name,))}
+    methods = {m: _unless_lazy(type(plain), m) for m in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+    methods |= {"fit": _fit_of_scipy if name == "truncnorm" else _fit, "__reduce__": lambda self: (_drop_in, (name,))}
     return type(f"numbastats_{name}", (type(plain),), methods)(name=plain.name, shapes=plain.shapes)
 
 

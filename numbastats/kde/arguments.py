@@ -48,7 +48,13 @@ def as_samples(samples, name="samples", allow_vector=True):
     if hasattr(samples, "tocsr"):
         raise TypeError(f"{name} are a sparse matrix, which is not supported; pass {name}.toarray()")
     host = unmasked(to_host(samples, name))
-    dtype = result_dtype((name,), (numpy_dtype(host),))
+    try:
+        dtype = result_dtype((name,), (numpy_dtype(host),))
+    except TypeError:
+        columns = [c for c in getattr(samples, "columns", ()) if np.asarray(samples[c]).dtype.kind not in "biuf"]
+        if not columns:
+            raise
+        raise TypeError(f"{name} have columns that are not numbers, {columns}; drop them, or pass the others by name") from None
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
     if host.ndim == 2 and host.shape[1] == 0:

@@ -60,6 +60,7 @@ def test_known_values(name, options, known):
             assert peer.nnlf(tuple(moved), X) > peer.nnlf(tuple(found), X)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # in SciPy
 def test_truncated_normal_fits_are_those_of_scipy():
     """Ours started at a = b = 1, and raised RuntimeError without a message."""
     x = np.linspace(-0.9, 0.9, 50)
@@ -83,3 +84,11 @@ def test_what_fits_refuse_or_say():
     loc, scale = interop.norm.fit(X, method="MM")
     assert loc == pytest.approx(X.mean(), rel=1e-4) and scale == pytest.approx(X.std(), rel=1e-4)
     assert pickle.loads(pickle.dumps(interop.t)) is interop.t
+
+
+def test_lazy_arrays_are_refused():
+    """They were computed whole, without a word."""
+    lazy = pytest.importorskip("dask.array").from_array(np.linspace(0.1, 0.9, 4), chunks=2)
+    for call in (interop.t(4.0).cdf, lambda x: interop.truncnorm.pdf(x, -1, 1), lambda q: interop.norm.ppf(q=q)):
+        with pytest.raises(TypeError, match="dask array.*map_blocks"):
+            call(lazy)
