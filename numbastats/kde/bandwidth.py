@@ -596,16 +596,18 @@ def _scorer(y, w, start, kernel, workers=None):
 
         def sums(hs):
             return near.sums(hs, 2 * hs, table, p) * [1.0, k0]
-    else:  # of the normal distribution, whose convolution is one twice as wide
-        near = None if d == 1 else Neighbours(y, weights, second, start, workers)
-
-        def gauss(hs):
-            if near is not None:
-                return near.sums(hs, 8 * hs, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), 0)
-            return np.array([gaussian_on_line(line, weights, second, h) for h in hs])
+    elif d == 1:  # the convolution of normal densities is one twice as wide
+        pair = (second[0] / weights[0], weights) if w is None else (1.0, second)
 
         def sums(hs):
-            return np.stack([k2 * gauss(math.sqrt(2) * hs)[:, 0], k0 * gauss(hs)[:, 1]], 1)
+            wide = [0.5 * k2 * gaussian_on_line(line, weights, weights, math.sqrt(2) * h) for h in hs]
+            return np.stack([wide, [k0 * pair[0] * gaussian_on_line(line, weights, pair[1], h) for h in hs]], 1)
+    else:
+        near, one = Neighbours(y, weights, second, start, workers), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+        def sums(hs):
+            wide = math.sqrt(2) * hs
+            return np.stack([k2 * near.sums(wide, 8 * wide, one, 0)[:, 0], k0 * near.sums(hs, 8 * hs, one, 0)[:, 1]], 1)
 
     def score(hs):
         hs = np.ascontiguousarray(hs, np.float64)

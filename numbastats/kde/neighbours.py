@@ -43,7 +43,7 @@ def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
 
 
 def gaussian_on_line(x, w, v, h):
-    """Sums over pairs i < j of ``w_i w_j k`` and ``(v_i w_j + w_i v_j) k``, k being ``exp(-(x_i - x_j)^2 / 2h^2)``, sorted x.
+    """Sum over pairs of samples of ``w_i v_j exp(-(x_i - x_j)^2 / 2h^2)``, i and j different, for sorted x.
 
     Greengard and Strain's fast Gauss transform: moments of cells half a bandwidth wide, Taylor series between cells.
     """
@@ -51,13 +51,20 @@ def gaussian_on_line(x, w, v, h):
     cell = np.floor(z)
     first = np.flatnonzero(np.diff(cell, prepend=-1.0))
     offset, cells = 0.5 * (z - cell) - 0.25, cell[first]
-    power, moments = np.ones_like(z), np.empty((2, _ORDER, len(first)))
-    for k in range(_ORDER):
-        moments[:, k] = np.add.reduceat(power * w, first), np.add.reduceat(power * v, first)
-        power *= offset / (k + 1)
+
+    def moments(weights):
+        found, power = np.empty((_ORDER, len(first))), weights.copy()
+        for k in range(_ORDER):
+            found[k] = np.add.reduceat(power, first)
+            power *= offset
+        return found / factorials[:, None]
+
+    factorials = np.cumprod(np.maximum(np.arange(_ORDER), 1.0))
+    of_w = moments(w)
+    of_v = of_w if v is w else moments(v)
     order = np.arange(_ORDER)
     orders, signs = np.add.outer(order, order), (-1.0) ** order
-    sums = np.zeros(2)
+    total = -float(w @ v)  # of i = j
     for step in range(_REACH + 1):
         apart = 0.5 * step
         hermite = [1.0, apart]
@@ -66,10 +73,10 @@ def gaussian_on_line(x, w, v, h):
         table = np.array(hermite)[orders] * (signs[:, None] * np.exp(-0.5 * apart**2))  # derivatives: signs of both sides cancel
         to = np.searchsorted(cells, cells + step)
         left = np.flatnonzero((to < len(cells)) & (cells[np.minimum(to, len(cells) - 1)] == cells + step))
-        (w0, v0), (w1, v1) = moments[:, :, left], moments[:, :, to[left]]
-        ww, wv, vw = (float(np.sum((table @ a) * b)) for a, b in ((w0, w1), (w0, v1), (v0, w1)))
-        sums += (ww, wv + vw) if step else (0.5 * (ww - w @ w), wv - w @ v)
-    return sums
+        pairs = [(of_w, of_v)] if step == 0 or v is w else [(of_w, of_v), (of_v, of_w)]
+        both = 2.0 if step and v is w else 1.0
+        total += both * sum(float(np.sum(np.einsum("ij,jk->ik", table, a[:, left]) * b[:, to[left]])) for a, b in pairs)
+    return total
 
 
 class Neighbours:
