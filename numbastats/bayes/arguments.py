@@ -248,7 +248,7 @@ def _missing(value):
 
 
 def _two_classes(y):
-    """The distinct outcomes, one or two."""
+    """The two distinct outcomes."""
     try:
         classes = np.unique(y)
     except TypeError:
@@ -261,22 +261,15 @@ def _two_classes(y):
             f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a probit "
             "model needs two: pass, for example, y > threshold or y == value"
         )
+    if classes.size == 1:
+        raise ValueError(
+            f"y contains one class only, {classes.tolist()[0]!r}, and the coefficients would be those of the prior; pass rows of "
+            "both classes, for example by stratified folds"
+        )
     return classes
 
 
-def _with_the_other(classes, improper):
-    """Both classes where only one was observed and implies the other."""
-    if improper:
-        raise ValueError("y has one class only: with intercept_scale=inf the posterior is improper; use a finite scale")
-    warn(f"y has one class only, {classes.tolist()[0]!r}: the coefficients come from the prior")
-    pair = {0: (0, 1), 1: (0, 1), -1: (-1, 1)}.get(classes[0].item() if classes.dtype.kind in "iufb" else None)
-    pair = (False, True) if classes.dtype.kind == "b" else pair
-    if pair is None:
-        raise ValueError(f"y has one value only, {classes[0]!r}; the other class is unknown")
-    return np.array(pair, classes.dtype)
-
-
-def classes_and_signs(y, n, options):
+def classes_and_signs(y, n):
     """The two classes, the event last, and +1 or -1 for each of n rows."""
     shape = np.asarray(to_host(y, "y")).shape
     if len(shape) == 2:
@@ -288,8 +281,6 @@ def classes_and_signs(y, n, options):
         i = int(np.argmax(missing))
         raise ValueError(f"y[{i}] is {y[i]}; drop such rows first")
     classes = _two_classes(y)
-    if classes.size == 1:
-        classes = _with_the_other(classes, math.isinf(options.intercept_scale) and options.fit_intercept)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 
 

@@ -9,7 +9,13 @@ resumed exactly: what an iteration draws depends on the key, the chain and the i
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import functools
+import importlib
+import itertools
 import math
+import threading
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -21,14 +27,51 @@ from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import BINARY
 
-__all__ = ["SAMPLERS", "Chains", "surrogate_sweeps"]
+__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "surrogate_sweeps"]
 
 SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
 _NEWTON_STEPS = 100  # at most: the first ones may be short where counts are large
 _TRIES = 50  # surrogate proposals by which "auto" decides
 _SLAB_STEPS = 3
+_MANY_COLUMNS = 2000  # from which on threads of BLAS pay
 _LIGHT = 0.5  # Pareto shape of these from which on their tails are too light; of few proposals, so below the limit of a fit
+
+
+@functools.cache
+def _openblas():
+    """What gets and sets the number of threads of the OpenBLAS of NumPy and of SciPy; nothing of another BLAS."""
+    found = []
+    for user, prefix, suffix in itertools.product(
+        ("numpy.linalg._umath_linalg", "scipy.linalg._flapack"), ("scipy_openblas", "openblas"), ("", "64_")
+    ):
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            library = ctypes.CDLL(importlib.import_module(user).__file__)
+            found.append([getattr(library, f"{prefix}_{verb}_num_threads{suffix}") for verb in ("get", "set")])
+    return found
+
+
+_blas_lock = threading.Lock()
+_blas_held: list[list] = []  # what gives the threads back, once for each fit in progress
+
+
+@contextlib.contextmanager
+def one_blas_thread(p):
+    """Keep BLAS to one thread while chains of p columns run: the time of p x p algebra is that of waking threads."""
+    if p >= _MANY_COLUMNS:
+        yield
+        return
+    with _blas_lock:
+        _blas_held.append(_blas_held[0] if _blas_held else [functools.partial(put, get()) for get, put in _openblas()])
+        for _, put in _openblas():
+            put(1)
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            restore = _blas_held.pop()
+            for put in [] if _blas_held else restore:
+                put()
 
 
 def surrogate_sweeps(n, p):
@@ -299,7 +342,7 @@ class Chains:
         else:
             b, L = self._mode(d)
         z = self._draws()[0]
-        s["B"] = np.array([b + _solve(L, v, True) for v in z])
+        s["B"] = self._about_mode(b, np.array([_solve(L, v, True) for v in z]), z, d)
         s["H"], s["h"] = _summed(self.rows.curvature, b)
         s["mean"], s["count"] = b.copy(), 0
         self._restart()
@@ -326,6 +369,24 @@ class Chains:
                 break
         return b, L
 
+    def _about_mode(self, b, steps, z, d):
+        """The mode b and steps of the normal approximation, halved where the posterior falls more than twice as fast as that.
+
+        Sums of exponentials do in directions that the data leave to the prior, and chains would not come back from there.
+        """
+
+        def fall(B):
+            with np.errstate(over="ignore", invalid="ignore"):
+                return 0.5 * (B * B) @ d - self.rows.loglik(B)[0]
+
+        least, share = fall(b[None]), np.ones(len(z))
+        for _ in range(60):
+            far = ~(fall(b + share[:, None] * steps) - least <= share**2 * (z * z).sum(axis=1))
+            if not far.any():
+                break
+            share[far] *= 0.5
+        return b + share[:, None] * steps
+
     def _restart(self):
         s = self.state
         s["loglik"], s["gradient"] = _summed(self.rows.loglik, s["B"])
@@ -333,7 +394,8 @@ class Chains:
     def advance(self):
         """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""
         step = {"gibbs": self._gibbs, "px-gibbs": self._gibbs, "split-hmc": self._rotate, "surrogate": self._propose}
-        chance = self._normal() if self.normal else step[self.kind]()
+        with np.errstate(over="ignore", invalid="ignore"):  # proposals of infinite energy are refused, and counted
+            chance = self._normal() if self.normal else step[self.kind]()
         s = self.state
         i = s["iteration"]
         if i == self.warmup:

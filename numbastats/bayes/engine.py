@@ -18,6 +18,7 @@ import numpy as np
 
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
+from numbastats.bayes.chains import one_blas_thread
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses import BINARY
@@ -26,6 +27,8 @@ __all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "
 
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
 _RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
+_APART = 1.1  # R-hat of log-likelihoods from which on they are told
+_MOST_TIMES = 10  # as many draws are advised at most
 _LIGHT = 0.6  # Pareto shape from which on the surrogate's tails are too light
 
 
@@ -54,7 +57,7 @@ def goals(options, n, p):
 
 @contextlib.contextmanager
 def _interrupts():
-    """Collect Ctrl-C in a list, which is checked between iterations so that none is left half done; a second one acts at once."""
+    """Collect Ctrl-C in a list, to be looked at between iterations, and raise it at the end; a second one acts at once."""
     seen, usual = [], signal.default_int_handler
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
         yield seen
@@ -69,6 +72,8 @@ def _interrupts():
         yield seen
     finally:
         signal.signal(signal.SIGINT, usual)
+    if seen:
+        raise KeyboardInterrupt
 
 
 class Moments:
@@ -143,7 +148,7 @@ class Run:
     moments : Moments
     posterior : Posterior or None
     stopped : bool
-        Whether Ctrl-C or the callback ended it.
+        Whether the callback ended it.
     """
 
     _interrupts: Any = staticmethod(_interrupts)
@@ -171,15 +176,20 @@ class Run:
         Returns
         -------
         Posterior
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C, at the end of the iteration; the draws so far are kept for another call.
         """
         options, begun = self.options, self.chains.state["iteration"]
         with self._interrupts() as interrupted, bar(options.progress, goals[0] - begun, "sampling") as self._shown:
             for goal in goals:
                 self._shown.total = goal - begun
-                self.stopped = self._sample(goal, interrupted, callback, every) or bool(interrupted)
+                self.stopped = self._sample(goal, interrupted, callback, every)
+                if interrupted:
+                    break
                 if self.moments.n == 0:
-                    if interrupted:
-                        raise KeyboardInterrupt
                     raise RuntimeError(
                         f"sampling was stopped at iteration {self.chains.state['iteration']}, before the first draw"
                     )
@@ -211,11 +221,9 @@ class Run:
                 if callback is not None and due:
                     called = now
                     stopped = bool(callback(self.progress()))
-        except KeyboardInterrupt:  # from the callback, or not from the usual handler
-            interrupted.append(None)
-        self._seconds += time.perf_counter() - begin
-        if pieces:
-            for name, values in zip(stored, zip(*pieces, strict=True), strict=True):
+        finally:  # an exception of the callback, too, leaves as many draws as the moments have
+            self._seconds += time.perf_counter() - begin
+            for name, values in zip(stored, zip(*pieces, strict=True), strict=bool(pieces)):
                 before = [self._kept[name]] if name in self._kept else []
                 self._kept[name] = np.concatenate([*before, np.stack(values, axis=1)], axis=1)
         return stopped
@@ -328,22 +336,32 @@ class Run:
             return f"of {draws}, {kept}"
         r, e, names = measures
         worst, slowest = (int(np.argmax(np.where(np.isnan(v), np.inf, v))) for v in (r, -e))
-        return (
+        text = (
             f"of {draws} the largest R-hat is {r[worst]:.3f} ({names[worst]}; it should be below 1.01), the smallest bulk ESS "
             f"{e[slowest]:.0f} ({names[slowest]}; at least 400)"
         )
+        loglik = self.posterior.sample_stats.get("log_likelihood")
+        if loglik is None or not rhat(loglik[..., None]).max() > _APART:
+            return text
+        means = ", ".join(f"{v:.1f}" for v in loglik.mean(axis=1))
+        return f"{text}; the chains' mean log-likelihoods are {means}"
 
     def _remedies(self, measures):
-        n, times = self.moments.n, 4.0
+        options, n, times = self.options, self.moments.n, 4.0
         if measures is not None:  # R-hat - 1 falls as 1/draws, the ESS grows with them
             times = 3.0 * np.clip(max(_ESS / measures[1].min(), (measures[0].max() - 1.0) / (_RHAT - 1.0)), 1.0, 100.0)
-        more = 1000 * math.ceil(np.nan_to_num(times, nan=4.0) * n / 1000.0)
-        tips = [f"draws={more} (or continue_({more - n}))"]
-        if not self.options.standardize:
+        more, most = 1000 * math.ceil(np.nan_to_num(times, nan=4.0) * n / 1000.0), _MOST_TIMES * max(n, _FIRST)
+        hopeless = more > most
+        tips = [] if hopeless else [f"draws={more} (or continue_({more - n}))"]
+        if not options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
-        if self.options.slab is None and self.options.response in BINARY:
+        if options.slab is None and options.response in BINARY:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
-        return f"Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
+        elif options.slab is None and hopeless:
+            tips.append("slab= the size of the largest coefficients that may be")
+        tips += ["fewer columns"] * hopeless
+        few = f"More draws alone will hardly do (more than {most} a chain). " * hopeless
+        return f"{few}Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
 
 
 def _light(stats):
@@ -418,12 +436,10 @@ def _alone(make, number, options, scaling, names, rows):
 def _sampled(job):
     """The run of one chain, advanced to an iteration; a module's function, so that processes can be sent it."""
     run, rows, until = job
-    if isinstance(run, Run):
-        run.chains.attach(rows)
-    else:
-        run = run(rows)
-    interrupted = []
-    run._sample(until, interrupted, None, None)
-    if interrupted:
-        raise KeyboardInterrupt
+    with one_blas_thread(rows.shape[1]):
+        if isinstance(run, Run):
+            run.chains.attach(rows)
+        else:
+            run = run(rows)
+        run._sample(until, [], None, None)
     return run

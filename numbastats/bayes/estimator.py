@@ -21,7 +21,7 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
-from numbastats.bayes.chains import Chains
+from numbastats.bayes.chains import Chains, one_blas_thread
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
@@ -129,7 +129,8 @@ class _Regression(Estimator):
         if is_executor(self.workers):
             run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, scales, labels)
         else:
-            run = Run(make(rows, None, chains=self.chains), options, scales, labels)
+            with one_blas_thread(rows.shape[1]):
+                run = Run(make(rows, None, chains=self.chains), options, scales, labels)
         self._forget()
         self._options, self._run = options, run
         self.n_features_in_ = facts.p
@@ -227,7 +228,8 @@ class _Regression(Estimator):
 
     def _sample(self, goals):
         """Sample up to a goal, and take over what was found."""
-        found = self._run.until(goals, self.callback, self.callback_every)
+        with one_blas_thread(self._run.chains.p):
+            found = self._run.until(goals, self.callback, self.callback_every)
         self.draws_, self.moments_, self.stats_ = found.draws, found.moments, found.stats
         self.sample_stats_ = found.sample_stats
         self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
@@ -505,7 +507,7 @@ class _Classifier(_Regression):
     intercept_: NDArray[np.float64]
 
     def _outcomes(self, y, n, options, sample_weight, offset):
-        classes, signs = arguments.classes_and_signs(y, n, options)
+        classes, signs = arguments.classes_and_signs(y, n)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
         if self.response == "probit":
             if weights is not None or offset is not None:
@@ -1106,8 +1108,9 @@ class BayesProbit(_Classifier):
         Store X in 8 bits. Columns of integers that are at most 254 apart stay exact; others are rounded to 255 equidistant
         numbers from their smallest to their largest. The posterior is that of the rounded numbers.
     callback : callable, optional
-        Called with a dictionary while the chains, which advance side by side, are sampled. Sampling stops when it returns True,
-        as after Ctrl-C: the draws so far are kept, and `continue_` goes on from there. The dictionary has
+        Called with a dictionary while the chains, which advance side by side, are sampled. Sampling stops when it returns True:
+        the draws so far are kept, without a warning, and `continue_` goes on from there. (Ctrl-C and exceptions leave no fit; in
+        `continue_` they leave the fit before it.) The dictionary has
 
         ================  ===============================================================================================
         "iteration"       their number so far

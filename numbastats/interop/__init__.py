@@ -2,7 +2,8 @@
 
 `norm`, `t`, `truncnorm`, `norminvgauss` and `genhyperbolic` are instances of `scipy.stats.rv_continuous` with the parameters and
 methods of SciPy's distributions of these names, on the functions of `numbastats.distributions`; importing them imports
-`scipy.stats`.
+`scipy.stats`. Their `fit` is `numbastats.distributions.fit` in SciPy's parameters (of `truncnorm` SciPy's own). Arrays of dask
+are refused by all but `levy_stable`.
 
 >>> from numbastats.interop import norminvgauss, t
 >>> float(t.sf(50.0, 4.0).round(12)), float(norminvgauss.ppf(0.99, 1.5, 0.3).round(6))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.checks import refuse_lazy
 from numbastats.kde import KDE
 
 __all__ = ["gaussian_kde"]
@@ -33,9 +34,11 @@ class gaussian_kde:  # noqa: N801
     Raises
     ------
     ValueError
-        For fewer than two samples, more dimensions than samples, and other weights than one a sample.
+        For fewer than two samples (of positive weight), more dimensions than samples, and other weights than one a sample.
     numpy.linalg.LinAlgError
         For a singular covariance; it is a ValueError.
+    TypeError
+        For arrays of dask, here and in the methods.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class gaussian_kde:  # noqa: N801
     def __init__(
         self, dataset: ArrayLike, bw_method: str | float | Callable[[Any], float] | None = None, weights: ArrayLike | None = None
     ):
+        refuse_lazy(dataset, "dataset")
         self.dataset = np.atleast_2d(np.asarray(dataset, float))
         self.d, self.n = self.dataset.shape
         if self.dataset.size < 2:
@@ -57,6 +61,11 @@ class gaussian_kde:  # noqa: N801
             w = np.asarray(weights, float)
             if w.shape != (self.n,):
                 raise ValueError(f"weights have shape {w.shape}; pass one weight per sample, shape ({self.n},)")
+            if not (np.isfinite(w).all() and (w >= 0).all()) or np.count_nonzero(w) < 2:
+                raise ValueError(
+                    f"of the weights {np.count_nonzero(w > 0)} are positive and {np.count_nonzero(~(w >= 0))} negative or NaN; "
+                    "pass finite ones >= 0, two of them positive at least, as one sample has no covariance"
+                )
             self._weights = w / w.sum()
         self.set_bandwidth(bw_method)
 
@@ -136,6 +145,7 @@ class gaussian_kde:  # noqa: N801
         return np.asarray(np.linalg.inv(self.covariance), np.float64)
 
     def _columns(self, points):
+        refuse_lazy(points, "the points")
         at = np.atleast_2d(np.asarray(points, float))
         at = at.reshape(self.d, 1) if at.shape == (1, self.d) else at
         if at.shape[0] != self.d:

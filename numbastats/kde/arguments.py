@@ -48,7 +48,13 @@ def as_samples(samples, name="samples", allow_vector=True):
     if hasattr(samples, "tocsr"):
         raise TypeError(f"{name} are a sparse matrix, which is not supported; pass {name}.toarray()")
     host = unmasked(to_host(samples, name))
-    dtype = result_dtype((name,), (numpy_dtype(host),))
+    try:
+        dtype = result_dtype((name,), (numpy_dtype(host),))
+    except TypeError:
+        columns = [c for c in getattr(samples, "columns", ()) if np.asarray(samples[c]).dtype.kind not in "biuf"]
+        if not columns:
+            raise
+        raise TypeError(f"{name} have columns that are not numbers, {columns}; drop them, or pass the others by name") from None
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
     if host.ndim == 2 and host.shape[1] == 0:
@@ -328,7 +334,12 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
     matrix = (
         _estimated_sigma(options.sigma, m, n, n_eff, x, w) if isinstance(options.sigma, str) else _given_sigma(options.sigma, d)
     )
-    h = _rule_bandwidth(options, m, n, n_eff, x, w, workers) if options.h is None else _given_bandwidth(options, d)
+    if options.h is not None:
+        h = _given_bandwidth(options, d)
+    elif options.bandwidth == "lscv":
+        h = _cross_validated(options, matrix, n_eff, x, w, workers)
+    else:
+        h = _rule_bandwidth(options, m, n, n_eff, x, w, workers)
     check_size(h * h * matrix, f"h^2 Sigma, with h = {h:.3g},")
     return h * h * matrix, h, matrix
 
@@ -407,13 +418,25 @@ def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
     elif rule in ("eq9", "silverman"):
         h = rules.normal_reference(n_eff, d, kernel, form)
     else:
-        extra = {"workers": workers} if rule in ("lscv", "plugin") else {}
+        extra = {"workers": workers} if rule == "plugin" else {}
         h = rules.SELECTORS[rule](x, "gaussian", w, **extra) * rules.canonical_ratio(kernel, d, form)
     if isinstance(options.sigma, str) and options.sigma == "identity":  # the rules are in units of the spread
         h *= float(np.sqrt(np.diag(_covariance(m, n, n_eff)).mean()))
         if not h > 0:
             raise ValueError("the samples have no spread; pass h=")
     return h
+
+
+def _cross_validated(options, matrix, n_eff, x, w, workers):
+    """The bandwidth h of least-squares cross-validation, in units of Sigma."""
+    if options.form == "product" and options.kernel != "gaussian":
+        raise ValueError(
+            f"bandwidth='lscv' does not know the criterion of a product of kernels {options.kernel!r}; use kernel='gaussian', "
+            "form='radial', or another rule"
+        )
+    kept = slice(None) if w is None else w > 0
+    y = np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w))[kept].T).T
+    return rules.lscv_whitened(y, options.kernel, None if w is None else w[kept], n_eff, workers)
 
 
 def _given_bandwidth(options, d):

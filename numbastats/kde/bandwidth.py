@@ -24,6 +24,7 @@ __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin"
 
 POWERS = {"uniform": 0, "epanechnikov": 1, "biweight": 2, "triweight": 3}
 KERNELS = (*POWERS, "triangular", "cosine", "gaussian")
+CROSS_VALIDATED = ("epanechnikov", "biweight", "triweight", "gaussian")
 
 
 def kernel_name(kernel, allowed=KERNELS):
@@ -324,12 +325,13 @@ def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayL
     Warns
     -----
     ConvergenceWarning
-        Where the fixed point has no solution (very few samples): Silverman's rule is returned.
+        Where no root is left: for very few samples, and where a kernel as wide as the root would hold more ties than neighbours.
+        Ties among values most of which occur once are then counted once; otherwise Silverman's rule is returned.
 
     Notes
     -----
-    As in the authors' program n is the number of different values. Of coarsely rounded data there are few, and the bandwidth is
-    too wide: 2.5 times as wide for 2000 standard normal samples to one decimal. `plugin` counts all.
+    The largest root of the fixed-point equation, n being the number of samples (effective for weights). Rounding does not move
+    it as long as the step of the rounding is not wider than 2 h.
 
     References
     ----------
@@ -343,48 +345,80 @@ def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayL
     >>> bool(0.15 < bandwidth.isj(x, kernel="gaussian") < 0.25)
     True
     """
+    x, w, n, sd = _one_dimension("isj", samples, weights)
+    h, advice = _isj_root(x, w, n), "Silverman's rule is used"
+    values, which, counts = np.unique(x, return_inverse=True, return_counts=True)
+    if h is None and np.median(counts) == 1 and len(values) < len(x):
+        each = None if w is None else np.bincount(which, w) / counts
+        h = _isj_root(values, each, _prepare(values, each)[2])
+        advice = advice if h is None else f"the bandwidth is that of the {len(values)} different values"
+    elif h is not None:
+        return h / sd * canonical_ratio(kernel, 1)
+    tied = f", {len(x) - len(values)} of which are ties" * (len(values) < len(x))
+    warn(
+        f"the Improved Sheather-Jones equation has no root for these {len(x)} samples{tied}; {advice}. "
+        "Use another rule" + " or add the rounding noise back" * bool(tied),
+        ConvergenceWarning,
+    )
+    return silverman(samples, kernel, weights) if h is None else h / sd * canonical_ratio(kernel, 1)
+
+
+def _isj_root(x, w, n):
+    """Gaussian bandwidth of sorted samples of effective number n in their units; None where ties leave no root."""
     from scipy.fft import dct
 
-    x, w, n, sd = _one_dimension("isj", samples, weights)
-    n, levels = n * len(np.unique(x)) / len(x), 7  # ties count once
     bins, h = 4096, math.inf
     while True:
         y = _without_gaps(x, 100 * h)
         span = 2 * y.max()
         counts = np.histogram(y, bins, (-span / 4, 0.75 * span), weights=w)[0]
         squares = (dct(counts / counts.sum(), type=2)[1:] / 2) ** 2
-        root = _fixed_point(squares, n, levels)
-        if root is None or math.sqrt(root) * bins > 2 or bins == 2**20:
-            break
-        h, bins = math.sqrt(root) * span, 4 * bins  # narrower than two bins: h is too large, and gaps of 100 h are no matter
-    if root is None:
-        warn(
-            f"the Improved Sheather-Jones equation has no root for these {len(x)} samples; Silverman's rule is used",
-            ConvergenceWarning,
-        )
-        return silverman(samples, kernel, weights)
-    return math.sqrt(root) * span / sd * canonical_ratio(kernel, 1)
+        root = _fixed_point(squares, n, 7, min(0.01, (2 * h / span) ** 2))
+        if root is None or _mostly_ties(x, w, 2 * math.sqrt(root) * span):
+            return None
+        h = math.sqrt(root) * span
+        if h * bins > 2 * span or bins == 2**20:
+            return h
+        bins *= 4  # narrower than two bins: h is too large, and gaps of 100 h are no matter
 
 
-def _fixed_point(squares, n, levels):
-    """Root t of the Improved Sheather-Jones equation for squared cosine coefficients; None where there is none."""
+def _mostly_ties(x, w, reach):
+    """Whether sorted samples have more pairs of equals than other pairs nearer than `reach`."""
+    i = np.arange(len(x))
+    w = np.ones(len(x)) if w is None else w
+    mass = np.concatenate([[0.0], np.cumsum(w)])
+    equal, near = (mass[np.searchsorted(x, x + r, "right")] for r in (0.0, reach))
+    return bool(w @ (equal - mass[i + 1]) > w @ (near - equal))
+
+
+def _fixed_point(squares, n, levels, top):
+    """Largest root t of the Improved Sheather-Jones equation for squared cosine coefficients; None where there is none."""
     from scipy.optimize import brentq
 
     k2 = np.arange(1.0, len(squares) + 1) ** 2
 
+    def norm(s, t):  # of the s-th derivative
+        m = min(len(k2), int(math.sqrt(75.0 / t)) + 1)  # exp(-k^2 pi^2 t) > 1e-321
+        return 2 * math.pi ** (2 * s) * np.sum(k2[:m] ** s * squares[:m] * np.exp(-k2[:m] * math.pi**2 * t))
+
     def excess(t):
-        f = 2 * math.pi ** (2 * levels) * np.sum(k2**levels * squares * np.exp(-k2 * math.pi**2 * t))
+        f = norm(levels, t)
         for s in range(levels - 1, 1, -1):
             odd = math.prod(range(1, 2 * s, 2)) / math.sqrt(2 * math.pi)
-            ts = (2 * (1 + 0.5 ** (s + 0.5)) / 3 * odd / (n * f)) ** (2 / (3 + 2 * s))
-            f = 2 * math.pi ** (2 * s) * np.sum(k2**s * squares * np.exp(-k2 * math.pi**2 * ts))
+            f = norm(s, (2 * (1 + 0.5 ** (s + 0.5)) / 3 * odd / (n * f)) ** (2 / (3 + 2 * s)))
         return t - (2 * n * math.sqrt(math.pi) * f) ** (-0.4)
 
-    top = 0.01
     with np.errstate(all="ignore"):
         while top < 0.2 and not excess(top) > 0:
             top *= 2
-        return brentq(excess, 1e-14, top) if top < 0.2 and excess(1e-14) < 0 else None
+        if not top < 0.2:
+            return None
+        while top > 1e-14:  # in steps shorter than the stretches that rounding leaves between two roots
+            low = 0.8 * top if top * len(k2) ** 2 > 0.1 else 1e-14
+            if excess(low) < 0:
+                return brentq(excess, low, top, xtol=1e-9 * low)
+            top = low
+    return None
 
 
 def plugin(
@@ -470,45 +504,49 @@ def _plugin_whitened(x, w, n, workers):
             p = 4 * z * p.deriv(2) + (2 * d - 4 * z) * p.deriv() + (z - d) * p
         table = np.zeros(6)
         table[5 - s :] = p.coef[::-1]
-        sums = near.sums(np.array([g]), np.array([9 * g]), table, gaussian=True)[0, 0]
+        sums = near.sums(np.array([g]), np.array([9 * g]), table, 0)[0, 0]
         psi = (square * at_zero + 2 * sums / (2 * math.pi) ** (d / 2)) / (total**2 * g ** (d + 2 * s))
     return (d / ((2 * math.sqrt(math.pi)) ** d * psi * n)) ** (1 / (d + 4))
 
 
-# --- exact least-squares cross-validation, Epanechnikov -----------------------------------------------------------------
+# --- exact least-squares cross-validation --------------------------------------------------------------------------------
 
 
-def _lens(r, d):
-    """The integral over the lens of two balls at distance r: T, U as in the specification's formula."""
+def _lens(r, d, p=1):
+    """K*K of the power kernel at distance r: the integral over the lens of two balls, slice by slice along their axis."""
     x, w = np.polynomial.legendre.leggauss(64)
     r = np.asarray(r, float)[..., None]
-    a = 1 - (1 - r / 2) * ((1 - x) / 2) ** 2  # graded towards a = 1, where T vanishes
+    b = (1 - r / 2) * ((1 - x) / 2) ** 2  # graded towards the lens's tip, where t vanishes
     weight = (1 - r / 2) * (1 - x) / 2 * w
-    t, u = 1 - a * a, 1 - (r - a) ** 2
-    area = 2 * math.pi ** ((d - 1) / 2) / math.gamma((d - 1) / 2)
-    t = np.maximum(t, 0)
-    inner = t * u * t ** ((d - 1) / 2) / (d - 1) - (t + u) * t ** ((d + 1) / 2) / (d + 1) + t ** ((d + 3) / 2) / (d + 3)
-    return norm_constant("epanechnikov", d) ** 2 * 2 * area * np.sum(weight * inner, -1)
+    t, u = b * (2 - b), (2 - r - b) * (r + b)  # 1 - q of both kernels on the axis
+    if d == 1:
+        inner = (t * u) ** p
+    else:  # over the radius in the slice; the sum is positive term by term
+        half = (d - 1) / 2
+        beta = [math.gamma(p + k + 1) * math.pi**half / math.gamma(p + k + 1 + half) for k in range(p + 1)]
+        inner = t ** (half + p) * sum(math.comb(p, k) * (u - t) ** (p - k) * t**k * beta[k] for k in range(p + 1))
+    return norm_constant(KERNELS[p], d) ** 2 * 2 * np.sum(weight * inner, -1)
 
 
 @functools.cache
-def _convolution_table(d):
-    """Coefficients of P, highest first, in (K*K)(r) = (2 - r)^((d+5)/2) P(r - 1), r in [0, 2].
+def _convolution_table(d, p=1):
+    """Coefficients of P, highest first, in (K*K)(r) = (2 - r)^((d+1)/2+2p) P(r - 1), r in [0, 2].
 
     The quotient has its nearest singularity at r = -2, so 18 coefficients leave an error of 5.8^-18.
     """
-    piece = np.polynomial.Chebyshev.interpolate(lambda x: _lens(x + 1, d) / (1 - x) ** ((d + 5) / 2), 17)
+    piece = np.polynomial.Chebyshev.interpolate(lambda x: _lens(x + 1, d, p) / (1 - x) ** ((d + 1) / 2 + 2 * p), 17)
     return np.ascontiguousarray(piece.convert(kind=np.polynomial.Polynomial).coef[::-1])
 
 
-def lscv_score(samples, h, weights=None):
-    """Least-squares cross-validation score, exact, Epanechnikov kernel with ``H = h^2 Sigma``.
+def lscv_score(samples, h, weights=None, kernel="epanechnikov"):
+    """Least-squares cross-validation score, exact, with ``H = h^2 Sigma``.
 
     Parameters
     ----------
     samples : (n, d) or (n,) array_like
     h : float or sequence of float
     weights : (n,) array_like, optional
+    kernel : {"epanechnikov", "biweight", "triweight", "gaussian"}
 
     Returns
     -------
@@ -517,7 +555,7 @@ def lscv_score(samples, h, weights=None):
     """
     x, w, _ = _prepare(samples, weights)
     hs = np.atleast_1d(np.asarray(h, float))
-    scores = _scorer(_whiten(x, w), w, float(hs.max()))(hs)
+    scores = _scorer(_whiten(x, w), w, float(hs.max()), kernel_name(kernel, CROSS_VALIDATED))(hs)
     return float(scores[0]) if np.ndim(h) == 0 else scores
 
 
@@ -533,28 +571,43 @@ def _whiten(x, w):
     return np.linalg.solve(factor, (x - x.mean(0)).T).T
 
 
-def _scorer(y, w, start, workers=None):
+def _scorer(y, w, start, kernel, workers=None):
     """The score as a function of an array of bandwidths; `start` is their usual size."""
-    from numbastats.kde.neighbours import Neighbours, sums_on_line
+    from numbastats.kde.neighbours import Neighbours, gaussian_on_line, sums_on_line
 
     n, d = y.shape
     weights = np.ones(n) if w is None else w
     total, square = weights.sum(), np.sum(weights * weights)
     second = weights / (total - weights)
-    k0, k2 = norm_constant("epanechnikov", d), roughness("epanechnikov", d)[0]
-    if d == 1:
+    k0, k2 = norm_constant(kernel, d), roughness(kernel, d)[0]
+    p = POWERS.get(kernel, 0)
+    if d == 1 and p < 2:
         order = np.argsort(y[:, 0], kind="stable")
         line = np.ascontiguousarray(y[order, 0])
-        weights, second = weights[order], second[order] if w is not None else second[:1].copy()
+        weights, second = weights[order], second[order]
+    if d == 1 and p == 1:
+        second = second if w is not None else second[:1].copy()
         smooth, cross = np.array([0.6, 0.0, -3.0, 3.0, 0.0, -0.6]), np.array([0.75, 0.0, -0.75, 0.0, 0.0, 0.0])
 
         def sums(hs):
             return sums_on_line(line, weights, second, hs, smooth, cross, workers)
-    else:
-        near, table = Neighbours(y, weights, second, 0.5 * start, workers), _convolution_table(d)
+    elif p:
+        near, table = Neighbours(y, weights, second, 0.5 * start, workers), _convolution_table(d, p)
 
         def sums(hs):
-            return near.sums(hs, 2 * hs, table) * [1.0, k0]
+            return near.sums(hs, 2 * hs, table, p) * [1.0, k0]
+    elif d == 1:  # the convolution of normal densities is one twice as wide
+        pair = (second[0] / weights[0], weights) if w is None else (1.0, second)
+
+        def sums(hs):
+            wide = [0.5 * k2 * gaussian_on_line(line, weights, weights, math.sqrt(2) * h) for h in hs]
+            return np.stack([wide, [k0 * pair[0] * gaussian_on_line(line, weights, pair[1], h) for h in hs]], 1)
+    else:
+        near, one = Neighbours(y, weights, second, start, workers), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+        def sums(hs):
+            wide = math.sqrt(2) * hs
+            return np.stack([k2 * near.sums(wide, 8 * wide, one, 0)[:, 0], k0 * near.sums(hs, 8 * hs, one, 0)[:, 1]], 1)
 
     def score(hs):
         hs = np.ascontiguousarray(hs, np.float64)
@@ -567,12 +620,13 @@ def _scorer(y, w, start, workers=None):
 def lscv(
     samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None, *, workers: int | None = None
 ) -> float:
-    """Bandwidth by exact least-squares cross-validation with the Epanechnikov kernel.
+    """Bandwidth by exact least-squares cross-validation with the kernel itself.
 
     Parameters
     ----------
-    samples, kernel, weights
-        As in `eq9`. Another kernel gets the bandwidth of the same asymptotic error.
+    samples, weights
+        As in `eq9`.
+    kernel : {"epanechnikov", "biweight", "triweight", "gaussian"}
     workers : int, optional
         Number of threads, -1 for all cores; the result does not depend on it.
 
@@ -583,7 +637,7 @@ def lscv(
     Raises
     ------
     ValueError
-        As `plugin`.
+        As `plugin`, and for other kernels.
 
     Warns
     -----
@@ -593,9 +647,10 @@ def lscv(
 
     Notes
     -----
-    The score is evaluated at 15 bandwidths up to 1.6 times `eq9`, further up while it falls, and about 10 times for
-    a minimum to 0.1 %. For d = 1 each takes O(n) (moments of cells). For d >= 2 all pairs nearer than two half boxes are visited,
-    O(n^2 h^d); for more than about 1e5 samples take a subset.
+    The score is evaluated at 15 bandwidths up to 1.6 times `eq9`, further up while it falls, and 20 to 40 times for the minimum
+    near the least of them, to about 1e-7. For d = 1, "epanechnikov" and "gaussian" each takes O(n) (moments of cells). Otherwise
+    all pairs nearer than two supports are visited, O(n^2 h^d), for the Gaussian nearly all; for more than about 1e5 samples (1e4)
+    take a subset.
 
     Examples
     --------
@@ -606,35 +661,58 @@ def lscv(
     True
     """
     x, w, n = _prepare(samples, weights)
-    d, y = x.shape[1], _whiten(x, w)
-    ties = len(x) - len(np.unique(x, axis=0))
-    tied = ties > len(x) / 10
+    return lscv_whitened(_whiten(x, w), kernel, w, n, workers)
+
+
+def lscv_whitened(y, kernel, w, n, workers=None):
+    """`lscv` of samples in the units of the kernel matrix, of any spread; n is their effective number."""
+    kernel, d = kernel_name(kernel), y.shape[1]
+    if kernel not in CROSS_VALIDATED:
+        raise ValueError(
+            f"bandwidth='lscv' minimises the criterion of the kernel itself and knows that of {', '.join(CROSS_VALIDATED)}, "
+            f"not of {kernel!r}; pass one of these, another rule, or h= lscv(samples) * {canonical_ratio(kernel, d):.6g} / "
+            f"{canonical_ratio('epanechnikov', d):.6g}, which has the same asymptotic error as the Epanechnikov kernel's"
+        )
+    ties = len(y) - len(np.unique(y, axis=0))
+    tied = ties > len(y) / 10
     if tied:
         warn(
-            f"{ties} of {len(x)} samples are ties, for which cross-validation prefers h = 0; "
+            f"{ties} of {len(y)} samples are ties, for which cross-validation prefers h = 0; "
             "use another rule or add the rounding noise back",
             ConvergenceWarning,
         )
-    start = normal_reference(n, d)
-    score = _scorer(y, w, start, workers)
+    start = normal_reference(n, d, kernel) * math.sqrt(np.average((y - np.average(y, 0, w)) ** 2, 0, w).mean())
+    score = _scorer(y, w, start, kernel, workers)
     grid = np.geomspace(0.1, 3.0, 18) * start
     first = 15  # a minimum above 1.6 times the rule for normal samples is looked for only while the score falls
     scores = score(grid[:first])
     while len(scores) < len(grid) and np.argmin(scores) == len(scores) - 1:
         scores = np.append(scores, score(grid[[len(scores)]]))
     best = int(np.argmin(scores))
-    h = grid[best]
-    if best in (0, len(grid) - 1):
-        if not tied:
-            warn(f"the cross-validation score is least at the end of its bracket, h = {h:.3g}", ConvergenceWarning)
-    else:
-        from scipy.optimize import minimize_scalar
+    if best not in (0, len(grid) - 1):
+        return _least(score, *np.log(grid[[best - 1, best + 1]]))
+    if not tied:
+        warn(f"the cross-validation score is least at the end of its bracket, h = {grid[best]:.3g}", ConvergenceWarning)
+    return float(grid[best])
 
-        bounds = np.log(grid[[best - 1, best + 1]])
-        h = math.exp(
-            minimize_scalar(lambda t: score([math.exp(t)])[0], bounds=bounds, method="bounded", options={"xatol": 1e-3}).x
-        )
-    return float(h * canonical_ratio(kernel, d) / canonical_ratio("epanechnikov", d))
+
+def _least(score, low, high):
+    """Bandwidth of the least score between two logarithms: finer and finer steps, then the root of a central difference.
+
+    Values alone fix a minimum to the root of their rounding, and different ones for data that differ by rounding.
+    """
+    from scipy.optimize import brentq
+
+    def slope(t):
+        return float(np.diff(score(np.exp([t - 3e-4, t + 3e-4])))[0])
+
+    for _ in range(4):
+        t = np.linspace(low, high, 9)
+        best = min(max(int(np.argmin(score(np.exp(t)))), 1), 7)
+        low, high = t[best - 1], t[best + 1]
+        if high - low < 0.03 and slope(low) < 0 < slope(high):
+            return math.exp(brentq(slope, low, high, xtol=1e-12))
+    return math.exp(t[best])
 
 
 SELECTORS = {"eq9": eq9, "scott": scott, "silverman": silverman, "isj": isj, "plugin": plugin, "lscv": lscv}

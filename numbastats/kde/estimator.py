@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_dtype
-from numbastats._core.errors import names_ours
+from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, to_host
 from numbastats._core.random import normalise_rng
@@ -180,8 +180,23 @@ class KDE(Estimator):
         ------
         ValueError
             As `numbastats.kde.points`, and before `fit`.
+
+        Warns
+        -----
+        UserWarning
+            Where it is -inf.
         """
-        return float(np.sum(np.asarray(self.score_samples(X))))
+        logs = to_host(self.score_samples(X), "the log densities")
+        outside = int(np.isneginf(logs).sum())
+        if outside:
+            if self._estimate.model.kernel != "gaussian":
+                why = f"kernel={self.kernel!r} ends at its support; pass kernel='gaussian' with tail=0, or a wider bandwidth"
+            elif self.tail > 0:
+                why = f"the Gaussian is cut (tail={self.tail!r}); pass tail=0, or a wider bandwidth"
+            else:
+                why = "they are infinite or beyond a boundary"
+            warn(f"the score is -inf: {outside} of {np.size(logs)} points have density 0, as {why}")
+        return float(np.sum(logs))
 
     def logpdf(self, points: ArrayLike, *, method: PointMethod = "auto", out: Any = None) -> Any:
         """Logarithm of the density at listed points, -inf where it is 0."""

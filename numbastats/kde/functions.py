@@ -503,12 +503,12 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
     Returns
     -------
     array or scalar
-        Levels, float64; NaN where p is NaN, outside [0, 1], or more than the grid holds.
+        Levels, float64; NaN where p is NaN, or more than the grid holds.
 
     Raises
     ------
     ValueError
-        For densities that are negative, not finite or all 0, and for both `cell` and `weights`.
+        For masses outside [0, 1]; for densities that are negative, not finite or all 0, and for both `cell` and `weights`.
 
     Notes
     -----
@@ -534,6 +534,9 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
         raise ValueError(
             "density must be finite, >= 0 and positive somewhere; drop NaN, and pass densities rather than logarithms"
         )
+    if ((p < 0) | (p > 1)).any():
+        worst = float(p[(p < 0) | (p > 1)].flat[0])
+        raise ValueError(f"probs has {worst:g}; masses lie in [0, 1], such as 0.9 for 90 %")
     if cell is not None and weights is not None:
         raise ValueError("cell= is for a grid and weights= for samples; pass one of the two")
     if cell is not None and not 0 < cell < math.inf:

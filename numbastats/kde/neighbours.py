@@ -8,7 +8,9 @@ from numbastats.kde.cell_list import ball_cells, ball_of
 from numbastats.kde.kernels.pairs import TASKS, line_loop, pairs_loop
 from numbastats.kde.slabs import in_slabs, run_loop
 
-__all__ = ["Neighbours", "sums_on_line"]
+__all__ = ["Neighbours", "gaussian_on_line", "sums_on_line"]
+
+_ORDER, _REACH = 16, 17  # terms of the Gaussian's Taylor series in half a bandwidth: 5e-17; cells as wide, beyond: 2e-16
 
 
 def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
@@ -40,8 +42,45 @@ def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
     return sums
 
 
+def gaussian_on_line(x, w, v, h):
+    """Sum over pairs of samples of ``w_i v_j exp(-(x_i - x_j)^2 / 2h^2)``, i and j different, for sorted x.
+
+    Greengard and Strain's fast Gauss transform: moments of cells half a bandwidth wide, Taylor series between cells.
+    """
+    z = np.concatenate([[0.0], np.cumsum(np.minimum(np.diff(x) * (2.0 / h), 2.0 * _REACH))])
+    cell = np.floor(z)
+    first = np.flatnonzero(np.diff(cell, prepend=-1.0))
+    offset, cells = 0.5 * (z - cell) - 0.25, cell[first]
+
+    def moments(weights):
+        found, power = np.empty((_ORDER, len(first))), weights.copy()
+        for k in range(_ORDER):
+            found[k] = np.add.reduceat(power, first)
+            power *= offset
+        return found / factorials[:, None]
+
+    factorials = np.cumprod(np.maximum(np.arange(_ORDER), 1.0))
+    of_w = moments(w)
+    of_v = of_w if v is w else moments(v)
+    order = np.arange(_ORDER)
+    orders, signs = np.add.outer(order, order), (-1.0) ** order
+    total = -float(w @ v)  # of i = j
+    for step in range(_REACH + 1):
+        apart = 0.5 * step
+        hermite = [1.0, apart]
+        for k in range(1, 2 * _ORDER - 2):
+            hermite.append(apart * hermite[k] - k * hermite[k - 1])
+        table = np.array(hermite)[orders] * (signs[:, None] * np.exp(-0.5 * apart**2))  # derivatives: signs of both sides cancel
+        to = np.searchsorted(cells, cells + step)
+        left = np.flatnonzero((to < len(cells)) & (cells[np.minimum(to, len(cells) - 1)] == cells + step))
+        pairs = [(of_w, of_v)] if step == 0 or v is w else [(of_w, of_v), (of_v, of_w)]
+        both = 2.0 if step and v is w else 1.0
+        total += both * sum(float(np.sum(np.einsum("ij,jk->ik", table, a[:, left]) * b[:, to[left]])) for a, b in pairs)
+    return total
+
+
 class Neighbours:
-    """Samples of two or more dimensions, sorted by cells, for sums over near pairs.
+    """Samples sorted by cells, for sums over near pairs.
 
     Parameters
     ----------
@@ -54,6 +93,8 @@ class Neighbours:
     """
 
     def __init__(self, y, w, v, width, workers=None):
+        self.d = y.shape[1]
+        y = np.column_stack([np.zeros(len(y)), y]) if self.d == 1 else y  # cells have two axes or three
         n, d = y.shape
         low, high = y.min(0), y.max(0)
         axes = min(d, 3)
@@ -66,7 +107,7 @@ class Neighbours:
         order = lists.w.astype(np.int64) if n > 1 else np.zeros(1, np.int64)
         self.y, self.starts, self.w, self.v, self.workers = lists.u, lists.starts, w[order], v[order], workers
 
-    def sums(self, hs, reaches, table, gaussian=False):
+    def sums(self, hs, reaches, table, power):
         """Sums over pairs of functions of their distance r / h.
 
         Parameters
@@ -75,9 +116,9 @@ class Neighbours:
             Bandwidths and the distances from which on the function is 0.
         table : (k,) float64
             Coefficients of P, highest first, k a multiple of 6.
-        gaussian : bool
-            Sum ``w_i w_j exp(-r^2 / 2) P(r^2)``; otherwise ``w_i w_j (2 - r)^((d+5)/2) P(r - 1)`` over r < 2, and
-            ``(v_i w_j + w_i v_j) (1 - r^2)`` over r < 1.
+        power : {0, 1, 2, 3}
+            With 0 sum ``exp(-r^2 / 2) P(r^2)`` times ``w_i w_j``, and times ``v_i w_j + w_i v_j``; with p > 0
+            ``w_i w_j (2 - r)^((d+1)/2+2p) P(r - 1)`` over r < 2, and ``(v_i w_j + w_i v_j) (1 - r^2)^p`` over r < 1.
 
         Returns
         -------
@@ -94,7 +135,7 @@ class Neighbours:
             def slab(a, b):
                 part, some = np.zeros((b - a, m - k, 2)), np.array([a, tasks])
                 lists = (self.y, self.w, self.v, self.starts, self.ball)
-                functions = (hs[k:m], reaches[k:m], table, gaussian)
+                functions = (hs[k:m], reaches[k:m], table, (np.int64(self.d), np.int64(power)))
                 run_loop(pairs_loop, n * 100 * len(hs), self.workers, *lists, *functions, some, part)
                 sums[a:b, k:m] = part
 

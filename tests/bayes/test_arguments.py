@@ -111,9 +111,6 @@ def test_accepted_inputs():
         quick().fit(np.column_stack([X, np.ones(120)]), y)
     with pytest.warns(UserWarning, match="standardize"):
         quick().fit(X * [1, 1, 1, 1e5], y)
-    with pytest.warns(UserWarning, match="one class"):
-        model = quick().fit(X, np.ones(120))
-    assert model.predict_proba(X)[:, 1].mean() > 0.9
     duplicate = quick().fit(np.column_stack([X, X]), y)
     assert np.isfinite(duplicate.coef_).all()
 
@@ -124,7 +121,8 @@ BAD = [
     (dict(), lambda X, y: (X[0], y), "two axes"),
     (dict(), lambda X, y: (X[:0], y[:0]), "at least one row"),
     (dict(), lambda X, y: (np.where(X == X[3, 2], np.nan, X), y), r"X\[3, 2\] is NaN"),
-    (dict(intercept_scale=np.inf), lambda X, y: (X, np.ones(120)), "improper"),
+    (dict(intercept_scale=np.inf), lambda X, y: (X, np.ones(120)), "one class only, 1.0"),
+    (dict(), lambda X, y: (X, np.zeros(120, bool)), "one class only, False.*stratified"),
     (dict(), lambda X, y: (X, None), "the target y is None"),
     (dict(), lambda X, y: (X, X[:, 1]), "continuous numbers"),
     (dict(), lambda X, y: (X[:, :0], y), r"0 feature\(s\) \(shape=\(120, 0\)\)"),
@@ -147,7 +145,6 @@ BAD = [
 
 
 @pytest.mark.parametrize(("options", "change", "message"), BAD)
-@pytest.mark.filterwarnings("ignore:y has one class")
 def test_bad_input(options, change, message):
     X, y = data()
     if change is not None:

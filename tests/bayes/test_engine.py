@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats.bayes import engine
+from numbastats.bayes import chains, engine
 from numbastats.bayes.arguments import checked_options
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.engine import agree
@@ -116,7 +116,8 @@ def usual_interrupts():
 
 
 def test_keyboard_interrupt(monkeypatch, usual_interrupts):
-    """Ctrl-C within an iteration, or an exception from the callback: the iteration is finished, the draws are kept."""
+    """Ctrl-C within an iteration, or an exception from the callback, ends a fit and leaves nothing of it, and ends `continue_`
+    with the fit before it, from which it goes on."""
     X, y = data()
     whole = quick().fit(X, y)
     rotate = Chains._rotate
@@ -132,18 +133,27 @@ def test_keyboard_interrupt(monkeypatch, usual_interrupts):
     def callback(state):
         raise KeyboardInterrupt
 
+    by_key, by_callback = (quick(draws=10).fit(X, y) for _ in range(2))  # 60 iterations of warmup
+    before = by_key.draws_["beta"]
     with monkeypatch.context() as patch:
-        patch.setattr(Chains, "_rotate", pressed(84))
-        by_key = quick().fit(X, y)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        patch.setattr(Chains, "_rotate", pressed(30))
+        for at in (30, 84):
+            patch.setattr(Chains, "_rotate", pressed(at))
+            model = quick()
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X, y)
+            assert not hasattr(model, "coef_") and not hasattr(model, "draws_")
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         with pytest.raises(KeyboardInterrupt):
-            quick().fit(X, y)
-    by_callback = quick(callback=callback, callback_every=85).fit(X, y)
+            by_key.continue_(40)
+    with pytest.raises(KeyboardInterrupt):
+        quick(callback=callback, callback_every=85).fit(X, y)
+    by_callback.set_params(callback=callback, callback_every=85)
+    with pytest.raises(KeyboardInterrupt):
+        by_callback.continue_(40)
     for model in (by_key, by_callback):
-        assert model.n_iter_ == 85 and not model.converged_
+        assert model.n_iter_ == 70 and same(model.draws_["beta"], before)
         model.callback = None
-        model.continue_(15)
+        model.continue_(15)  # from iteration 85, where it was interrupted
         for name in whole.draws_:
             assert same(model.draws_[name], whole.draws_[name])
 
@@ -195,7 +205,7 @@ def test_limits_of_the_number_of_draws(monkeypatch):
 
 
 def test_interrupted_between_doublings(monkeypatch, usual_interrupts):
-    """While the chains are compared: what was sampled is kept."""
+    """While the chains are compared: not sampled on, and not lost."""
     X, y = nearly_separable()
 
     def pressed(x, moments):
@@ -203,8 +213,11 @@ def test_interrupted_between_doublings(monkeypatch, usual_interrupts):
         return agree(x, moments)
 
     monkeypatch.setattr(engine, "agree", pressed)
-    model = ns.bayes.HorseshoeProbit(rng=1).fit(X, y)
-    assert model.draws_["beta"].shape[1] == 1000 and not model.converged_
+    for draws in (None, 1000):
+        model = ns.bayes.HorseshoeProbit(rng=1, draws=draws)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert not hasattr(model, "coef_")
 
 
 @pytest.mark.slow
@@ -227,3 +240,44 @@ def test_remedies_of_disagreement():
     for options, text in ((dict(draws=3), "4 draws and 2 chains"), (dict(draws=300, keep="moments"), "their means differ")):
         with pytest.warns(ns.ConvergenceWarning, match=text):
             ns.bayes.HorseshoeProbit(rng=1, **options).fit(X, y)
+
+
+def test_remedies_of_chains_that_draws_do_not_help(monkeypatch):
+    """They were told to draw 300 times as often; at most 10 times, or what else to do."""
+    X, y = nearly_separable()
+    monkeypatch.setattr(engine, "ess_bulk", lambda x: np.full(x.shape[-1], 3.0))
+    for options, expected in (({}, "slab=3.0"), (dict(slab=3.0, standardize=True), "Use fewer columns")):
+        with pytest.warns(ns.ConvergenceWarning, match=f"hardly do .more than 10000 a chain.*{expected}") as caught:
+            ns.bayes.HorseshoeProbit(draws=50, warmup=100, rng=1, **options).fit(X, y)
+        assert "draws=" not in str(caught[0].message)
+    monkeypatch.setattr(engine, "rhat", lambda x: np.full(x.shape[-1], 1.2))
+    with pytest.warns(ns.ConvergenceWarning, match=r"mean log-likelihoods are (-\d+\.\d, ){3}-\d+\.\d\. More"):
+        ns.bayes.HorseshoeProbit(draws=50, warmup=100, sampler="split-hmc", rng=1).fit(X, y)
+
+
+def test_blas_has_one_thread_while_chains_run(monkeypatch):
+    """500 columns took 17 times as long with two threads on two busy cores; the number before comes back, nested or not."""
+    calls, now = [], [4]
+    put = lambda n: (calls.append(n), now.__setitem__(0, n))  # noqa: E731
+    monkeypatch.setattr(chains, "_openblas", lambda: [(lambda: now[0], put)])
+    with chains.one_blas_thread(100):
+        with chains.one_blas_thread(100):
+            assert now == [1]
+        assert now == [1]
+    assert now == [4] and calls == [1, 1, 4]
+    with chains.one_blas_thread(5000):
+        assert now == [4]
+    seen = []
+    quick(callback=lambda state: seen.append(now[0]), callback_every=10).fit(*data())
+    assert set(seen) == {1} and now == [4]
+
+
+def test_threads_of_blas_are_found():
+    """In the wheels of NumPy and SciPy, which bring OpenBLAS."""
+    found = chains._openblas()
+    if not found:
+        pytest.skip("another BLAS")
+    before = [get() for get, _ in found]
+    with chains.one_blas_thread(100):
+        assert [get() for get, _ in found] == [1] * len(found)
+    assert [get() for get, _ in found] == before

@@ -304,6 +304,22 @@ def test_poisson_posterior(sampler):
     naive.check_against_plain(model, plain)
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_poisson_chains_of_more_columns_than_rows(seed):
+    """They start near the mode. Draws of its normal approximation had rates of e^100 and more, from which chains did not come."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 100))
+    y = rng.poisson(np.exp(0.5 + 0.8 * X[:, 0] - 0.6 * X[:, 1])).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = ns.bayes.HorseshoeRegression(response="poisson", rng=1, draws=200, warmup=300).fit(X, y)
+    means = model.draws_["beta"].mean(axis=1)
+    assert (
+        abs(means[:, 0] - 0.8).max() < 0.25 and abs(means[:, 2:]).max() < 0.4
+    )  # of each chain; observed 0.06, 0.21; was 0.8, 1.7
+    assert np.ptp(model.sample_stats_["log_likelihood"].mean(axis=1)) < 5.0  # observed 1.5; was 9.2, of 500 columns 10^5
+
+
 def test_gaussian_against_its_closed_form():
     """A tau so large that the prior of b/sigma is all but flat: Student's t around least squares."""
     X, y = numbers(40)

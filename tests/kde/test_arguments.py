@@ -336,3 +336,19 @@ def test_axes_of_single_precision():
     assert np.abs(kde.grid(x, axis, H=0.25, **CPU) - want).max() <= 1e-7 * want.max()
     with pytest.raises(ValueError, match="irregular"):
         kde.grid(x, axis + np.float32(1e-5) * (np.arange(101) == 50), H=0.25)
+
+
+def test_columns_that_are_no_numbers_are_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 1.0, 1.0], "group": ["u", "v", "v"]})
+    for column in (frame.group, frame.group.astype("category")):
+        with pytest.raises(TypeError, match=r"columns that are not numbers, \['group'\]; drop them"):
+            kde.KDE().fit(frame.assign(group=column))
+
+
+def test_masses_of_regions_are_shares():
+    """90 for 0.9 gave NaN."""
+    for probs, text in ((90, "90"), ([0.5, -0.1], "-0.1")):
+        with pytest.raises(ValueError, match=f"probs has {text}; masses lie in .0, 1., such as 0.9"):
+            kde.hdr_levels([1.0, 2.0, 1.0], probs)
+    assert np.isnan(kde.hdr_levels([1.0, 2.0, 1.0], np.nan))

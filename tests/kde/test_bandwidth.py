@@ -121,6 +121,36 @@ def test_improved_sheather_jones():
     assert bandwidth.isj(x, kernel="gaussian") * x.std(ddof=1) == pytest.approx(want, rel=1e-3)
 
 
+@pytest.mark.parametrize("step", [0.01, 0.1, 1.0])
+def test_improved_sheather_jones_of_rounded_samples(step):
+    """Observed 0.5 % from the bandwidth before rounding; with n the number of different values it was 3 times as wide."""
+    x = 3 * np.random.default_rng(0).normal(size=1000)
+    rounded = np.round(x / step) * step
+    want = bandwidth.isj(x, kernel="gaussian") * x.std(ddof=1)
+    assert bandwidth.isj(rounded, kernel="gaussian") * rounded.std(ddof=1) == pytest.approx(want, rel=0.02)
+    assert bandwidth.isj(rounded) == pytest.approx(bandwidth.isj(rounded, weights=np.full(1000, 0.5)), rel=1e-9)
+
+
+@pytest.mark.parametrize("zeros", [50, 100, 500, 800])
+def test_improved_sheather_jones_of_one_value_many_times(zeros):
+    """That of the other values, which is near the best for normal ones; it was 1e-6 of the spread and less."""
+    z = np.random.default_rng(0).normal(size=1000 - zeros)
+    x, once = np.r_[np.zeros(zeros), z], np.r_[0.0, z]
+    with pytest.warns(ConvergenceWarning, match=f"{zeros - 1} of which are ties.*{1001 - zeros} different values"):
+        h = bandwidth.isj(x, kernel="gaussian") * x.std(ddof=1)
+    assert h == pytest.approx(bandwidth.isj(once, kernel="gaussian") * once.std(ddof=1), rel=1e-9)
+    assert h == pytest.approx(bandwidth.normal_reference(len(z), 1, "gaussian"), rel=0.25)  # observed 0.2
+    with pytest.warns(ConvergenceWarning, match="add the rounding noise back"):
+        assert kde.points(x, np.array([0.0]), bandwidth="isj", **CPU)[0] < 3.0
+
+
+def test_improved_sheather_jones_of_a_lattice():
+    """Steps wider than two bandwidths: no number of samples tells it from a sum of spikes."""
+    x = np.random.default_rng(3).poisson(2.0, 1000).astype(float)
+    with pytest.warns(ConvergenceWarning, match="ties; Silverman's rule is used"):
+        assert bandwidth.isj(x) == bandwidth.silverman(x)
+
+
 def test_selectors_see_two_modes():
     rng = np.random.default_rng(9)
     x = np.concatenate([rng.normal(-4, 1, 2500), rng.normal(4, 0.3, 2500)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -351,3 +352,16 @@ def test_points_in_any_arrangement():
     assert fitted.pdf(where[:0]).shape == (0, 5)
     with pytest.raises(ValueError, match="shape"):
         fitted.pdf(np.zeros((4, 5, 3)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"), [("gaussian", r"cut \(tail=1e-10\); pass tail=0"), ("biweight", "pass kernel='gaussian' with tail=0")]
+)
+def test_scores_of_points_outside_say_why(kernel, text):
+    """A search by scores took the widest bandwidth, because all others had -inf."""
+    model = kde.KDE(kernel, h=0.1, **CPU).fit(np.arange(5.0))
+    with pytest.warns(UserWarning, match=f"the score is -inf: 2 of 3 points have density 0.*{text}"):
+        assert model.score([0.0, 50.0, 60.0]) == -np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(kde.KDE("gaussian", h=0.1, tail=0, **CPU).fit(np.arange(5.0)).score([0.0, 20.0]))

@@ -10,7 +10,7 @@ import pytest
 from numbastats import kde
 from numbastats._core.errors import ConvergenceWarning
 from numbastats.kde import bandwidth
-from tests.kde.naive import CPU, WRAPS, constant, self_convolution
+from tests.kde.naive import CPU, PROFILE, WRAPS, constant, self_convolution
 
 pytestmark = WRAPS
 
@@ -56,6 +56,90 @@ def test_cross_validation_by_brute_force(d):
             leave = kernel @ v / (v.sum() - v)
             want = (v @ overlap @ v / v.sum() ** 2 - 2 * np.sum(v * leave) / v.sum()) / h**d
             assert value == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("kernel", ["biweight", "triweight", "gaussian"])
+def test_cross_validation_with_the_kernel_itself(kernel, d):
+    """Scores by brute force, and their least one; convolutions of radial kernels by quadrature over the second ball."""
+    rng = np.random.default_rng(d)
+    x, w = rng.standard_normal((80, d)), rng.uniform(0.1, 1, 80)
+    x[:20] *= 0.2
+    for weights in (None, w):
+        v = np.ones(80) if weights is None else weights
+        y = np.linalg.solve(np.linalg.cholesky(np.atleast_2d(np.cov(x.T, aweights=weights))), x.T).T
+        distance = np.linalg.norm(y[:, None] - y, axis=-1)
+
+        def score(h, distance=distance, v=v):
+            r = distance / h
+            if kernel == "gaussian":
+                k = np.exp(-r * r / 2) * (2 * math.pi) ** (-d / 2)
+                overlap = np.exp(-r * r / 4) * (4 * math.pi) ** (-d / 2)
+            else:
+                k, overlap = (
+                    np.where(r < 1, PROFILE[kernel](np.minimum(r * r, 1)), 0) * constant(kernel, d),
+                    _overlap(kernel, d, r),
+                )
+            np.fill_diagonal(k, 0)
+            return (v @ overlap @ v / v.sum() ** 2 - 2 * np.sum(v * (k @ v) / (v.sum() - v)) / v.sum()) / h**d
+
+        best = bandwidth.lscv(x, kernel, weights)
+        hs = best * np.array([0.2, 0.7, 1.0, 3.0])
+        np.testing.assert_allclose(
+            bandwidth.lscv_score(x, hs, weights, kernel), [score(h) for h in hs], rtol=1e-9 if kernel != "gaussian" else 1e-12
+        )
+        assert score(best) <= min(score(best * f) for f in (0.8, 0.9, 0.99, 0.999, 1.001, 1.01, 1.1, 1.3))
+        assert kde.KDE(kernel, bandwidth="lscv", **CPU).fit(x, sample_weight=weights).h_ == pytest.approx(best, rel=1e-7)
+
+
+def _overlap(kernel, d, r):
+    """(K*K)(r): over the axis and, in slices, over the radius, each by Gauss and Legendre's rule, polynomials being exact."""
+    x, w = np.polynomial.legendre.leggauss(40)
+    r = np.minimum(r, 2)[..., None, None]
+    half = 1 - r / 2  # of the lens; its tip is at 1, where a root of the radius is taken out by squares
+    b = half * ((1 - x[:, None]) / 2) ** 2
+    a, da = 1 - b, half * (1 - x[:, None]) / 2 * w[:, None]
+    if d == 1:
+        return 2 * constant(kernel, 1) ** 2 * (da * PROFILE[kernel](a * a) * PROFILE[kernel]((r - a) ** 2)).sum((-1, -2))
+    rho = np.sqrt(np.maximum(1 - a * a, 0)) * (1 + x) / 2
+    slices = {2: 2.0, 3: 2 * math.pi}[d] * rho ** (d - 2) * np.sqrt(np.maximum(1 - a * a, 0)) * w / 2
+    values = PROFILE[kernel](a * a + rho**2) * PROFILE[kernel]((r - a) ** 2 + rho**2)
+    return 2 * constant(kernel, d) ** 2 * (da * slices * values).sum((-1, -2))
+
+
+@pytest.mark.parametrize("kernel", bandwidth.CROSS_VALIDATED)
+def test_cross_validation_of_data_that_differ_by_rounding(kernel):
+    """Was 1e-5 to 6e-4 apart; largest difference seen: 4e-9."""
+    for d, n in ((1, 30), (1, 400), (2, 100)):
+        x = np.random.default_rng(n).standard_normal((n, d))
+        want = bandwidth.lscv(x, kernel)
+        for other in (bandwidth.lscv(-x, kernel), bandwidth.lscv(x + 10, kernel), bandwidth.lscv(x, kernel, np.full(n, 0.3))):
+            assert other == pytest.approx(want, rel=1e-8)
+
+
+def test_cross_validation_of_the_matrix_in_use():
+    """With sigma="diag" and "identity" the least score of those kernel matrices, not of the covariance."""
+    x = np.random.default_rng(5).standard_normal((150, 2)) @ np.array([[1.0, 0.8], [0.0, 0.3]])
+    z = ((x[:, None] - x) ** 2).transpose(2, 0, 1)
+    for sigma, scale in (("diag", x.var(0, ddof=1)), ("identity", np.ones(2))):
+        square = (z / scale[:, None, None]).sum(0)
+
+        def score(h, square=square):
+            k = np.exp(-square / (2 * h * h)) / (2 * math.pi)
+            np.fill_diagonal(k, 0)
+            return (np.exp(-square / (4 * h * h)).mean() / (4 * math.pi) - 2 * k.sum() / (150 * 149)) / h**2
+
+        best = kde.KDE("gaussian", bandwidth="lscv", sigma=sigma, **CPU).fit(x).h_
+        assert score(best) <= min(score(best * f) for f in (0.7, 0.95, 0.999, 1.001, 1.05, 1.5))
+
+
+def test_cross_validation_of_kernels_whose_score_is_not_known():
+    x = np.random.default_rng(5).standard_normal((50, 2))
+    for kernel in ("uniform", "triangular"):
+        with pytest.raises(ValueError, match=f"not of '{kernel}'.*same asymptotic error"):
+            bandwidth.lscv(x, kernel)
+    with pytest.raises(ValueError, match="product of kernels 'biweight'.*form='radial'"):
+        kde.KDE("biweight", bandwidth="lscv", form="product", sigma="diag").fit(x)
 
 
 def test_cross_validation_does_not_depend_on_workers():

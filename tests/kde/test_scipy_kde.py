@@ -88,3 +88,18 @@ def test_what_users_of_scipy_rely_on():
     np.testing.assert_array_equal(Scott(x)(x), gaussian_kde(x)(x))
     draws = [gaussian_kde(x).resample(4, seed=np.random.RandomState(3)) for _ in range(2)]  # noqa: NPY002
     np.testing.assert_array_equal(*draws)
+
+
+def test_what_the_drop_in_refuses():
+    x = np.array([0.0, 1.0, 3.0, 4.0])
+    for weights, text in (
+        ([1, 0, 0, 0], "1 are positive and 0 negative"),
+        ([1, -1, 2, 0], "2 are positive and 1 negative or NaN"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            gaussian_kde(x, weights=weights)
+    array = pytest.importorskip("dask.array")
+    lazy = array.from_array(x, chunks=2)
+    for call in (gaussian_kde(x), gaussian_kde(x).logpdf, gaussian_kde):
+        with pytest.raises(TypeError, match="dask array.*x.compute"):
+            call(lazy)

@@ -93,8 +93,8 @@ def _polynomial(table, x, out, m):
 
 
 @_shared
-def _overlap(r2, wb, vb, m, inverse, table, dim, x, s, b, acc):
-    """Add w (2 - r)^((d+5)/2) P(r - 1) to one lane and v (1 - r^2), where r < 1, to another."""
+def _overlap(r2, wb, vb, m, inverse, table, dim, power, x, s, b, acc):
+    """Add w (2 - r)^((d+1)/2+2p) P(r - 1) to one lane and v (1 - r^2)^p, where r < 1, to another; p = 1, 2, 3."""
     square = inverse * inverse
     for j in range(m):
         t = np.sqrt(r2[j] * square)
@@ -107,26 +107,34 @@ def _overlap(r2, wb, vb, m, inverse, table, dim, x, s, b, acc):
     if dim % 2 == 0:
         for j in range(m):
             b[j] *= np.sqrt(s[j])
-    for _ in range((dim - 1) // 2):
+    for _ in range((dim - 1) // 2 + 2 * power - 2):
         for j in range(m):
             b[j] *= s[j]
     a0, a1 = acc[0], acc[1]
     for j in range(m):
         a0[j] += wb[j] * b[j]
         t = 1.0 - r2[j] * square
-        a1[j] += vb[j] * (t if t > 0.0 else 0.0)
+        x[j] = t if t > 0.0 else 0.0
+        b[j] = vb[j]
+    for _ in range(power):
+        for j in range(m):
+            b[j] *= x[j]
+    for j in range(m):
+        a1[j] += b[j]
 
 
 @_shared
-def _gaussian(r2, wb, m, inverse, table, x, b, acc):
-    """Add w exp(-z/2) P(z), z the squared distance."""
+def _gaussian(r2, wb, vb, m, inverse, table, x, b, acc):
+    """Add w exp(-z/2) P(z), z the squared distance, to one lane and v exp(-z/2) P(z) to another."""
     square = inverse * inverse
     for j in range(m):
         x[j] = r2[j] * square
     _polynomial(table, x, b, m)
-    a0 = acc[0]
+    a0, a1 = acc[0], acc[1]
     for j in range(m):
-        a0[j] += wb[j] * (b[j] * exp(-0.5 * x[j]))
+        t = b[j] * exp(-0.5 * x[j])
+        a0[j] += wb[j] * t
+        a1[j] += vb[j] * t
 
 
 @_shared
@@ -146,9 +154,10 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
 
 
 @_making
-def _pairs(y, w, v, starts, ball, hs, reaches, table, gaussian, task, step, sums):
+def _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, task, step, sums):
     """Sums for every bandwidth over every step-th sample from number `task` on."""
     g = ball[0]
+    dim, power = kernel
     d, n = y.shape
     work = np.empty((6, LANES))
     r2, wb, vb, x, s, b = work[0], work[1], work[2], work[3], work[4], work[5]
@@ -181,22 +190,25 @@ def _pairs(y, w, v, starts, ball, hs, reaches, table, gaussian, task, step, sums
                         j += m
                         held += m
                         if held == LANES:
-                            if gaussian:
-                                _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+                            if power == 0:
+                                _gaussian(r2, wb, vb, held, inverse, table, x, b, acc[k])
                             else:
-                                _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+                                _overlap(r2, wb, vb, held, inverse, table, dim, power, x, s, b, acc[k])
                             held = 0
-            if gaussian:
-                _gaussian(r2, wb, held, inverse, table, x, b, acc[k])
+            if power == 0:
+                _gaussian(r2, wb, vb, held, inverse, table, x, b, acc[k])
             else:
-                _overlap(r2, wb, vb, held, inverse, table, d, x, s, b, acc[k])
+                _overlap(r2, wb, vb, held, inverse, table, dim, power, x, s, b, acc[k])
     for k in range(hs.size):
         sums[k, 0] = acc[k, 0].sum()
         sums[k, 1] = acc[k, 1].sum()
 
 
-@host_loop("kde.pairs", (_f2, _f1, _f1, _i1, BALL_TYPE, _f1, _f1, _f1, types.boolean, _i1, _f3))
-def pairs_loop(y, w, v, starts, ball, hs, reaches, table, gaussian, tasks, sums):
-    """Sums for every bandwidth over the samples of tasks from the first of `tasks` on, of as many as the second says."""
+@host_loop("kde.pairs", (_f2, _f1, _f1, _i1, BALL_TYPE, _f1, _f1, _f1, types.UniTuple(types.int64, 2), _i1, _f3))
+def pairs_loop(y, w, v, starts, ball, hs, reaches, table, kernel, tasks, sums):
+    """Sums for every bandwidth over the samples of tasks from the first of `tasks` on, of as many as the second says.
+
+    `kernel` is the dimension and the power, 0 for the Gaussian.
+    """
     for k in prange(sums.shape[0]):
-        _pairs(y, w, v, starts, ball, hs, reaches, table, gaussian, np.int64(k) + tasks[0], tasks[1], sums[k])
+        _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, np.int64(k) + tasks[0], tasks[1], sums[k])
