@@ -104,8 +104,8 @@ def pdf(  # noqa: PLR0913
     Returns
     -------
     array or scalar
-        Of the inputs' kind and broadcast shape, or a pair (value, error estimate) with ``error=True``. NaN where a parameter is
-        outside its domain.
+        Of the inputs' kind and broadcast shape, or a pair (value, error estimate) with ``error=True``. NaN, element by element,
+        where a parameter is outside its domain, as alpha = 2.5 or scale = -1; the object `Stable` raises ValueError instead.
 
     Raises
     ------
