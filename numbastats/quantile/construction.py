@@ -31,6 +31,7 @@ __all__ = [
 TARGET = 2e-14  # relative error that a double table aims at
 ROUGH = 1e-12  # relative error beyond which rows are split where they miss the target
 REFUSED = 1e-8  # relative error beyond which there is no table
+ROUNDING = 2e-15  # of masses and of arguments, two roundings of a probability; observed 4.2e-16 of one, so 2.1e-15 here
 MISSING = 1e-9  # by how much the integral of a normalised density may differ from 1
 UNSCALED = 1e-6  # integral below which a density is taken for one that is not normalised
 _NEAR, _PER = 0.25, 128  # a light-tailed base: octaves below 1/4, then 128 rows per unit
@@ -170,7 +171,7 @@ def make(density, values, order, bits, split):
     noise = extrapolation + max(side.noise for side in masses.sides if side is not None)
     if isinstance(function, Slope):  # whose integral is known
         noise = max(noise, 5.0 * abs(masses.norm - 1.0))
-    one = dataclasses.replace(one, extrapolation=extrapolation, error=max(one.error, noise), calls=counted.calls)
+    one = dataclasses.replace(one, extrapolation=extrapolation, error=max(one.error, noise) + ROUNDING, calls=counted.calls)
     if not refusal(one):
         check_norm(one.norm, density.normalised)
     return one, table, signed

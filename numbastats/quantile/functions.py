@@ -90,7 +90,7 @@ def ndtri(
     -------
     array or scalar
         ``loc + scale * Phi^-1(u)``, of the inputs' kind and broadcast shape. -inf and inf at 0 and 1; NaN for u outside
-        [0, 1] and for scale <= 0.
+        [0, 1], as a percentage like 95, and for scale <= 0.
 
     Raises
     ------

@@ -20,6 +20,7 @@ _ALONE = 2.0**-18  # a mass that shares of 2^-66 of the other side change by mor
 _DEEPEST = 50  # halvings of a row; beyond, its parts hold one or two doubles
 _SPLIT_ERROR = 1e-14  # of rows that are not split any more
 _PARTS = 200_000  # of the rows of a zone
+_PLACES = 4  # of a row that are compared; the last two are its ends: an error like a Chebyshev polynomial is largest there
 
 
 @functools.cache
@@ -152,14 +153,16 @@ class Zones:
         self.least = {}  # smallest share of a side that a zone holds, by (right, inner)
 
     def _checked(self, function, residual, lo, width, count, quarters=4):
-        """Rows of intervals, after a comparison at two random places of every row."""
+        """Rows of intervals, after a comparison at two random places of every row and at its ends, where errors are largest."""
         rows = _rows(function, lo, width, count, self.degree, self.masses.anchor == 0.0, quarters)
-        flat = np.repeat(rows.reshape(-1, self.degree + 1), 2, axis=0)
-        x = self.rng.uniform(-1, 1, flat.shape[0])
-        part = np.repeat(width / count, 2 * count)
-        left = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel().repeat(2)
+        flat = np.repeat(rows.reshape(-1, self.degree + 1), _PLACES, axis=0)
+        x = self.rng.uniform(-1, 1, (flat.shape[0] // _PLACES, _PLACES))
+        x[:, -2:] = -1.0, 1.0 - 2.0**-20
+        x = x.ravel()
+        part = np.repeat(width / count, _PLACES * count)
+        left = (lo[:, None] + (width / count)[:, None] * np.arange(count)).ravel().repeat(_PLACES)
         made = np.ones(x.size, bool)
-        made[2 * quarters * count // 4 : 2 * count] = False
+        made[_PLACES * quarters * count // 4 : _PLACES * count] = False
         error = residual((left + part * (0.5 * (x + 1)))[made], _polynomial(flat[made], x[made]))
         self.error = max(self.error, float(np.max(error, initial=0.0)) if not np.isnan(error).any() else math.inf)
         return rows

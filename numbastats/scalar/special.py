@@ -427,12 +427,33 @@ def stirling_rest(x):
     return r * _stirling_polynomial(r * r)
 
 
+# log Gamma(1 + x)/x in x - 1/4 on [0, 1/2]: 4.7e-17 relative, rounded 6.9e-17.
+_LGAMMA1 = horner(
+    -0.3930873456872526,
+    0.6625352492439489,
+    -0.2554826879616018,
+    0.1367707934883712,
+    -0.0833925057461147,
+    0.05439040174990732,
+    -0.03692956553070066,
+    0.025743858550162976,
+    -0.018282002489257113,
+    0.013163038093112174,
+    -0.009581623724678582,
+    0.007032775647613247,
+    -0.005150475842701773,
+    0.0038290740100617986,
+    -0.0033334654764390617,
+    0.002504762399546448,
+)
+
+
 @device_function
 def gammaln1p(x):
-    """Log Gamma(1 + x) for 0 <= x <= 1; relative error at most 7e-16 (float32 4e-7) up to x = 1/2, absolute beyond."""
+    """Log Gamma(1 + x) for 0 <= x <= 1; relative error at most 4e-16 (float32 2e-7) up to x = 1/2, absolute beyond."""
     x = real(x)
     T = type(x)
-    near = muladd(x, _lgamma_polynomial(x), -log1p(x))
+    near = x * _LGAMMA1(x - T(0.25))
     return near if x <= T(0.5) else gammaln(T(1.0) + x)
 
 

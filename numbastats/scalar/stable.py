@@ -971,14 +971,15 @@ def variate(u, w, e, recip, power, bte, s1):
     over = grow * recip if recip != 0.0 else power * lr  # E/e
     half = sin(0.5 * e * (_PI * (u - 0.5)))
     x0 = first * (1.0 + grow) + bte * ((tangent * se - 2.0 * half * half * recip) * (1.0 + grow) + over)
-    return x1 - bte * recip if e > 0.5 else x0  # far from 1 nothing cancels, but R^(e/a) overflows
+    # far from 1 nothing cancels but x1 and b T, and R^(e/a) overflows; `muladd` rounds once, whatever a loop takes out of itself
+    return muladd(-bte, recip, x1) if e > 0.5 else x0
 
 
 @device_function
 def scaled(z, e, bte, loc, scale, s1):
     """Loc + scale z; at a = 1 a standard variate is S0, and S1 adds its shift."""
-    z = z + bte * log(scale) if s1 and e == 0.0 else z
-    return scale * z + loc if scale > 0.0 else _NAN
+    z = muladd(bte, log(scale), z) if s1 and e == 0.0 else z
+    return muladd(scale, z, loc) if scale > 0.0 else _NAN
 
 
 @device_function

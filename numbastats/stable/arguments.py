@@ -40,6 +40,11 @@ def refuse_table(alpha, beta):
     )
 
 
+def refuse_estimate(method):
+    """ValueError: the method has no estimate of its error."""
+    raise ValueError(f"error=True has no estimate for method={method!r}; use 'auto', 'quadrature' or 'gauss-kronrod'")
+
+
 def refuse_out(out):
     """ValueError where an array for the result stands beside error=True."""
     if out is not None:

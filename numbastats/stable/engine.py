@@ -14,7 +14,7 @@ from numbastats._core.elementwise import any_lazy, by_labels, elementwise, in_bl
 from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
-from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_out, refuse_table
+from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_estimate, refuse_out, refuse_table
 
 _CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
 
@@ -105,8 +105,10 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
         return by_labels(lambda *v: point_values(name, *v, param, method, error, options), ARGUMENTS, values, options["out"])
     s1 = is_s1(param)
     code = _CODES[name]
+    if error and method == "gauss-kronrod":
+        return _by_both_rules(code + s1 * kernels.S1, (x, alpha, beta, loc, scale), options)
     if error:
-        return values_with_errors(name, x, alpha, beta, loc, scale, s1, options)
+        return values_with_errors(name, x, alpha, beta, loc, scale, s1, method, options)
     ab, dtype = one_distribution(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
     ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
     if ends and on_device((x, loc, scale)):
@@ -211,9 +213,22 @@ def _completed(values, arguments, left, again):
     return host[0] if isinstance(values, np.generic) else values
 
 
-def values_with_errors(name, x, alpha, beta, loc, scale, s1, options):
+def _by_both_rules(want, values, options):
+    """(value, |G - K|): by Kronrod's rule, and how far the value by Gauss's rule on the same subintervals is from it."""
+    refuse_out(options["out"])
+    kernel, cost = _LOOPS["gauss-kronrod"]
+    kronrod, gauss = (
+        elementwise(lambda d: kernel, ARGUMENTS, values, lambda d, code=code: (code,), cost=cost, **options)
+        for code in (want, want + kernels.LOWER)
+    )
+    return kronrod, abs(gauss - kronrod)
+
+
+def values_with_errors(name, x, alpha, beta, loc, scale, s1, method, options):
     """(value, error estimate) of pdf, cdf or sf; name None gives all three values, then their errors."""
     refuse_out(options["out"])
+    if method not in ("auto", "quadrature"):
+        refuse_estimate(method)
     values = [x, alpha, beta, loc, scale]
     if not on_device(values) and any(_size(v) > 1 for v in values[1:]):  # two variants of the kernel: all arrays or all numbers
         host = [as_host(v) for v in values]
@@ -246,7 +261,10 @@ def three_values(x, alpha, beta, loc, scale, param, method, error, options):
     if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS or any_lazy((x, loc, scale))):
         names = ("pdf", "cdf", "sf")
         return tuple(point_values(name, x, alpha, beta, loc, scale, param, method, False, options) for name in names)
-    values = values_with_errors(None, x, alpha, beta, loc, scale, is_s1(param), options)
+    if error and method == "gauss-kronrod":
+        pairs = [point_values(name, x, alpha, beta, loc, scale, param, method, True, options) for name in ("pdf", "cdf", "sf")]
+        return tuple(v for v, _ in pairs) + tuple(e for _, e in pairs)
+    values = values_with_errors(None, x, alpha, beta, loc, scale, is_s1(param), method, options)
     return values if error else values[:3]
 
 

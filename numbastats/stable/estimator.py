@@ -42,6 +42,11 @@ class Stable:
     ValueError
         For a parameter outside its domain.
 
+    Notes
+    -----
+    `numbastats.distributions.Stable` takes the same parameters, also as arrays, and has intervals, expectations and the expected
+    shortfall; from a fit: ``Stable(*fit.params, fit.param)``.
+
     Examples
     --------
     >>> import numbastats as ns

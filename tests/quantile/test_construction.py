@@ -334,3 +334,47 @@ def test_reasons_of_refusals():
         Recycler(lambda x: x)
     with pytest.raises(ValueError, match="0.99 of the mass .* lies where doubles end"):
         ns.quantile.student_t(0.001)
+
+
+def _sech(u):
+    return mpmath.log(mpmath.tan(mpmath.pi * u / 2))
+
+
+CLOSED = {  # density, options, quantile
+    "gumbel": (
+        lambda x: np.exp(np.maximum(-x - np.exp(-np.maximum(x, -6.6)), -1e4)),
+        dict(support=(-6.5, math.inf)),
+        lambda u: -mpmath.log(-mpmath.log(u)),
+    ),
+    "logistic": (lambda x: np.exp(-abs(x)) / (1 + np.exp(-abs(x))) ** 2, dict(anchor=1.0), lambda u: mpmath.log(u / (1 - u))),
+    "sech": (lambda x: 1 / np.cosh(np.clip(x, -700, 700)), dict(normalised=False), _sech),
+    "exponential": (lambda x: np.exp(-x), dict(anchor=1.0, support=(0.0, math.inf)), lambda u: -mpmath.log(1 - u)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_the_certificate_bounds_the_error(name):
+    """It was found inside the rows; at their ends, next to powers of two of a share, errors were up to 4.65 times as large."""
+    density, options, quantile = CLOSED[name]
+    table, rng = Recycler(density, **options), np.random.default_rng(2)
+    anchor = table._table.one.masses
+    shares = np.array([p * s for p in anchor.p for s in (0.5, 0.25, 0.125, 0.75, 0.0625) if 0 < p * s < 0.5])
+    near = (shares[:, None] * (1 + rng.uniform(-0.01, 0.01, (shares.size, 30)))).ravel()
+    at_octaves = (np.array(anchor.p)[:, None] - 2.0 ** -np.arange(2, 8) * (1 + rng.uniform(0, 0.06, (60, 6)))[:, None]).ravel()
+    u = np.concatenate([near, at_octaves[(at_octaves > 0) & (at_octaves < 0.5)], 10.0 ** rng.uniform(-15, -0.31, 100)])
+    worst = 0.0
+    with mpmath.workdps(40):
+        for upper in (False, True):
+            for p, x in zip(u, table.isf(u) if upper else table.ppf(u), strict=True):
+                exact = quantile(1 - mpmath.mpf(float(p)) if upper else mpmath.mpf(float(p)))
+                unit = max(abs(exact), mpmath.mpf(float(p)) / (5 * float(table.pdf(float(exact)))))
+                worst = max(worst, float(abs(mpmath.mpf(float(x)) - exact) / unit))
+    assert worst <= table.certificate.max_rel_err < 1.2e-14  # 0.5 to 0.9 of it observed
+
+
+@pytest.mark.xfail(strict=True, reason="SciPy's kve of a fractional order is up to 1.5e-13 off next to the argument 2")
+def test_the_certificate_of_a_density_that_is_off():
+    """The exact quantile by mpmath's integrals with 40 digits; 2.1e-14 off."""
+    law = ns.quantile.variance_gamma(0.621, 2.73, 0.95)
+    exact = mpmath.mpf("0.4446034015968347034586128")
+    assert abs(float(mpmath.mpf(float(law.isf(0.2))) / exact - 1)) <= law.certificate.max_rel_err

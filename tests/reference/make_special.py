@@ -112,6 +112,12 @@ def half_ratio(w):
         return (mp.sqrt(y) * mp.exp(mp.loggamma(y + mp.mpf("0.25")) - mp.loggamma(y + mp.mpf("0.75"))) - 1) / w
 
 
+def log_gamma_at_1(f):
+    """log Gamma(5/4 + f)/(1/4 + f)."""
+    x = mp.mpf("0.25") + f
+    return mp.loggamma(1 + x) / x if abs(x) > 1e-30 else -mp.euler + x * mp.zeta(2) / 2
+
+
 PSI_ZERO = mp.findroot(mp.digamma, 1.4616)
 
 
@@ -173,6 +179,7 @@ FITS = {  # name: function, interval, degree, dtype, weight of the error
     "ERF32": (erf_excess, 0, erf_end, 5, np.float32, erf_share),
     "LGAMMA64": (log_gamma_at_2, -half, half, 18, np.float64, None),
     "LGAMMA32": (log_gamma_at_2, -half, half, 8, np.float32, None),
+    "LGAMMA1": (log_gamma_at_1, -half / 2, half / 2, 15, np.float64, None),
     "STIRLING64": (stirling, 0, stirling_end, 6, np.float64, None),
     "STIRLING32": (stirling, 0, stirling_end, 2, np.float32, None),
     "DIGAMMA": (digamma_share, -half, half, 22, np.float64, None),

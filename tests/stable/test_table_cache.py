@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,3 +141,25 @@ def test_ctrl_c_while_tables_are_made():
         with pytest.raises(KeyboardInterrupt):
             for k in range(10**9):  # until the signal comes
                 stable.pdf(x, 1.1 + 1e-4 * (k % 5000) + 1e-6 * trial, 0.3, **SERIAL)
+
+
+@pytest.mark.slow
+def test_tables_with_more_coefficients(tmp_path):
+    """Sizes follow the constants: with 16 coefficients tables were 0 and infinite, and the certificate 4e-14."""
+    shutil.copytree(Path(stable.__file__).parents[1], tmp_path / "numbastats", ignore=shutil.ignore_patterns("__pycache__"))
+    source = tmp_path / "numbastats" / "stable" / "kernels" / "tables.py"
+    text = source.read_text(encoding="utf-8")
+    assert "\nCOEFFICIENTS = 14 " in text
+    source.write_text(text.replace("\nCOEFFICIENTS = 14 ", "\nCOEFFICIENTS = 16 "), encoding="utf-8")
+    code = """if True:
+        import numpy as np, numbastats as ns
+        from numbastats.stable import table_cache
+        table = table_cache.table(1.5, 0.3)
+        assert table.panels[0].shape[1] == 20, table.panels[0].shape
+        assert table.certificate < 1e-13, table.certificate
+        x = np.linspace(-30.0, 30.0, 301)
+        by_table, by_point = (ns.stable.logpdf(x, 1.5, 0.3, method=m, workers=1) for m in ("table", "quadrature"))
+        assert abs(by_table - by_point).max() < 1e-13, abs(by_table - by_point).max()
+    """
+    env = os.environ | dict(PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    subprocess.run([sys.executable, "-c", code], check=True, env=env, cwd=tmp_path, timeout=600)

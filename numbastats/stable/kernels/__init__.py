@@ -1,6 +1,6 @@
 """Kernels of the stable distributions, by subject."""
 
-from numbastats.stable.kernels.paper import FOURIER, GAUSS_KRONROD
+from numbastats.stable.kernels.paper import FOURIER, GAUSS_KRONROD, LOWER
 from numbastats.stable.kernels.points import CLOSED, INTEGRAL, LANES, POINTS, S1, SERIES, THREE, THREE_LOGS
 from numbastats.stable.kernels.quantiles import NEWTON
 from numbastats.stable.kernels.sampling import RVS
@@ -12,6 +12,7 @@ __all__ = [
     "GAUSS_KRONROD",
     "INTEGRAL",
     "LANES",
+    "LOWER",
     "NEWTON",
     "POINTS",
     "QUANTILE",

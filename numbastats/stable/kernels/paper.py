@@ -72,131 +72,171 @@ FOURIER = Kernel("stable.fourier", fourier_cpu, fourier_cuda, _signatures, f64_o
 
 
 # --- the reference's method: fixed subintervals of theta -----------------------------------------------------------------
-# A Gauss-Kronrod rule on each of 16 equal subintervals; while few of them hold most of the integral of g e^-g, those are
-# divided anew and the others' shares are kept. On CUDA one block has a point: a thread per node, and a
-# tree of additions per subinterval in shared memory (Julian-Moreno et al. 2016, sections 3.1-3.3).
+# A Gauss-Kronrod rule on each of 16 equal subintervals. The reference evaluates again where few subintervals hold the integral
+# and, for alpha < 0.3, at the beginning; here it is wherever the two rules differ, which is there and at other singular ends.
+# On CUDA one block has a point: a thread per node, and a tree of additions per subinterval in shared memory (Julian-Moreno et
+# al. 2016, sections 3.1-3.3).
 
 SUBINTERVALS, RULE = 16, 32
-_GK = np.append(kronrod(15)[0], 0.0)  # 31 nodes; the 32nd, of weight 0, makes the tree complete
-_GK_WEIGHTS = np.append(kronrod(15)[1], 0.0)
-_ROUNDS = 40
+LOWER = 2 * S1  # this much more in `want` for the value by the Gauss rule, whose distance is the reference's estimate
+_GK, _GK_WEIGHTS, _GAUSS_WEIGHTS = (np.append(v, 0.0) for v in kronrod(15))  # 31 nodes; of weight 0 the 32nd, for the tree
+_SPANS, _ROUNDS = 24, 60
+_TOLERANCE = 1e-14  # of the differences of the rules, to the whole
 
 
 @_shared
-def contributing(parts, range_, a, length, sums):
-    """Add up the subintervals' integrals parts (3, 16), or narrow the range; returns whether it is done.
+def begin(q, spans, sums):
+    """The whole range, and nothing added up; returns the number of spans."""
+    spans[:] = 0.0
+    spans[0, 1] = q.L
+    sums[:] = 0.0
+    return 1
 
-    range_: start, end, and whether they are distances from the upper end of theta.
+
+@_shared
+def to_divide(parts, spans, n, q, sums):
+    """Bits of the subintervals where the rules differ, and of those next to them."""
+    found, noise = 0, max(min(exp(q.lowest), 1e4), 1.0)  # roundings of e^(low - g)
+    for r in range(3):
+        total = sums[r]
+        for i in range(n):
+            total += spans[i, 3 + r]
+        for m in range(SUBINTERVALS):
+            total += parts[r, m]
+        if r == 0 and total == 0.0:  # all between nodes: where e^-g falls from 1 to 0
+            # where all e^-g are 0: the end where g is small
+            where, most = SUBINTERVALS - 1 if (q.a > 1.0) != (spans[n, 2] > 0.0) else -1, 0.0
+            for m in range(SUBINTERVALS - 1):
+                jump = abs(parts[1, m + 1] - parts[1, m])
+                if jump > most:
+                    where, most = m, jump
+            found = (6 << where) >> 1 if where >= 0 else 1
+            break
+        for m in range(SUBINTERVALS):
+            found |= int(abs(parts[3 + r, m]) > _TOLERANCE * noise * total) << m
+    return found | (found << 1) | (found >> 1)
+
+
+@_shared
+def divided(parts, spans, n, turn, q, sums):
+    """Add up the subintervals' integrals, or put runs of them among the spans; returns the number of spans.
+
+    parts (6, 16): of the last span, by the Kronrod rule, and what the Gauss rule lacks to it. spans: start, end, whether they are
+    distances from the upper end of theta, and the three integrals for the time being.
     """
-    largest = 0.0
-    for i in range(SUBINTERVALS):
-        largest = max(largest, parts[0, i])
-    first, last = 0, SUBINTERVALS - 1
-    if largest > 0.0:
-        while parts[0, first] < 1e-2 * largest:
-            first += 1
-        while parts[0, last] < 1e-2 * largest:
-            last -= 1
-    else:  # between nodes: where e^-g falls from 1 to 0, and next to it
-        # where all e^-g are 0: the end where g is small
-        where, most = SUBINTERVALS - 1 if (a > 1.0) != (range_[2] > 0.0) else -1, 0.0
-        for i in range(SUBINTERVALS - 1):
-            jump = abs(parts[1, i + 1] - parts[1, i])
-            if jump > most:
-                where, most = i, jump
-        first, last = where, where + 1
-    first, last = max(first - 1, 0), min(last + 1, SUBINTERVALS - 1)
-    done = last - first > SUBINTERVALS // 2
-    for i in range(SUBINTERVALS):
-        if done or i < first or i > last:
-            for j in range(3):
-                sums[j] += parts[j, i]
-    width = (range_[1] - range_[0]) / SUBINTERVALS
-    if range_[2] == 0.0 and last == SUBINTERVALS - 1 and range_[1] == length:  # count from the upper end from now on
-        range_[0], range_[1], range_[2] = 0.0, (last + 1 - first) * width, 1.0
-    else:
-        range_[0], range_[1] = range_[0] + first * width, range_[0] + (last + 1) * width
-    return done
-
-
-@_shared
-def begin(q, span, sums):
-    """The whole range, and nothing added up."""
-    span[0], span[1], span[2] = 0.0, q.L, 0.0
-    sums[0], sums[1], sums[2] = 0.0, 0.0, 0.0
+    n -= 1
+    start, end, turned = spans[n, 0], spans[n, 1], spans[n, 2]
+    again = to_divide(parts, spans, n, q, sums) if turn < _ROUNDS and n + SUBINTERVALS // 2 < _SPANS else 0
+    width = (end - start) / SUBINTERVALS
+    at_end = turned == 0.0 and end == q.L  # what is there is counted from the upper end from now on
+    first = -1
+    for m in range(SUBINTERVALS + 1):
+        more = m < SUBINTERVALS and (again >> m) & 1 == 1
+        if first >= 0 and (not more or (at_end and m == SUBINTERVALS // 2)):
+            turn_it = at_end and m == SUBINTERVALS
+            spans[n, 0] = 0.0 if turn_it else start + first * width
+            spans[n, 1] = (m - first) * width if turn_it else start + m * width
+            spans[n, 2] = 1.0 if turn_it else turned
+            for r in range(3):
+                spans[n, 3 + r] = 0.0
+                for i in range(first, m):
+                    spans[n, 3 + r] += parts[r, i]
+            n, first = n + 1, -1
+        if more and first < 0:
+            first = m
+        if not more and m < SUBINTERVALS:
+            for r in range(6):
+                sums[r] += parts[r, m]
+    return n
 
 
 @_uncontracted
 def node(m, j, half, q, span):
-    """Weight of a node of subinterval m, and the three integrands there."""
+    """Weights of a node of subinterval m, of the Kronrod rule and what the Gauss rule lacks; the three integrands there."""
     u, w, y = dist.kronrod_node(span[0] + half * (2 * m + 1 + _GK[j]), q, exp(q.lowest), span[2])
-    return _GK_WEIGHTS[j], u, w, y
+    return half * _GK_WEIGHTS[j], half * (_GK_WEIGHTS[j] - _GAUSS_WEIGHTS[j]), u, w, y
+
+
+@_shared
+def by_rule(sums, q, flip, want):
+    """The six numbers of a point by the Kronrod rule or, if `want` says so, the Gauss rule."""
+    less = 1.0 if want >= LOWER else 0.0
+    p, c, s = sums[0] - less * sums[3], sums[1] - less * sums[4], sums[2] - less * sums[5]
+    return dist.from_sums((p, c, s, 0.0, 0.0, 0.0), q, flip)[0]
+
+
+@_shared
+def kronrod_point(i, x, a, b, loc, scale, want):
+    """`point_of`, of a `want` with LOWER in it."""
+    return point_of(i, x, a, b, loc, scale, want % LOWER >= S1)
 
 
 def kronrod_cpu(x, a, b, loc, scale, want, out):
-    parts, span, sums = np.empty((3, SUBINTERVALS)), np.empty(3), np.empty(3)
+    parts, spans, sums = np.empty((6, SUBINTERVALS)), np.empty((_SPANS, 6)), np.empty(6)
     for i in range(out.size):
-        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        point = kronrod_point(i, x, a, b, loc, scale, want)
         done, v, flip, side = ended(point)
         if not done:
             q = dist.zolotarev(point.alpha, dist.geometry(point.alpha, side))
-            begin(q, span, sums)
-            for turn in range(_ROUNDS):
+            n, turn = begin(q, spans, sums), 0
+            while n > 0:
+                span = spans[n - 1]
                 half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
                 for m in range(SUBINTERVALS):
-                    p, c, s = 0.0, 0.0, 0.0
+                    p, c, s, lp, lc, ls = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
                     for j in range(RULE - 1):
-                        weight, u, w, y = node(m, j, half, q, span)
+                        weight, lower, u, w, y = node(m, j, half, q, span)
                         p, c, s = p + weight * u, c + weight * w, s + weight * y
-                    parts[0, m], parts[1, m], parts[2, m] = half * p, half * c, half * s
-                if contributing(parts, span, point.alpha, q.L, sums) or turn == _ROUNDS - 1:
-                    break
-            v, e = dist.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
+                        lp, lc, ls = lp + lower * u, lc + lower * w, ls + lower * y
+                    parts[0, m], parts[1, m], parts[2, m], parts[3, m], parts[4, m], parts[5, m] = p, c, s, lp, lc, ls
+                n = divided(parts, spans, n, turn, q, sums)
+                turn += 1
+            v = by_rule(sums, q, flip, want)
         out[i] = dist.pick(int(want) % S1, v, point.scale)
 
 
 def kronrod_cuda(x, a, b, loc, scale, want, out):
-    nodes = cuda.shared.array((3, SUBINTERVALS, RULE), np.float64)
-    parts = cuda.shared.array((3, SUBINTERVALS), np.float64)
-    span = cuda.shared.array(3, np.float64)
-    sums = cuda.shared.array(3, np.float64)
-    over = cuda.shared.array(1, np.int64)
+    nodes = cuda.shared.array((6, SUBINTERVALS, RULE), np.float64)
+    parts = cuda.shared.array((6, SUBINTERVALS), np.float64)
+    spans = cuda.shared.array((_SPANS, 6), np.float64)
+    sums = cuda.shared.array(6, np.float64)
+    left = cuda.shared.array(1, np.int64)
     t, threads = cuda.threadIdx.x, cuda.blockDim.x
     for i in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
-        point = point_of(i, x, a, b, loc, scale, want >= S1)
+        point = kronrod_point(i, x, a, b, loc, scale, want)
         done, v, flip, side = ended(point)
         if not done:
             q = dist.zolotarev(point.alpha, dist.geometry(point.alpha, side))
             if t == 0:
-                begin(q, span, sums)
-                over[0] = 0
+                left[0] = begin(q, spans, sums)
             cuda.syncthreads()
-            for turn in range(_ROUNDS):
-                if over[0] > 0:
-                    break
+            turn = 0
+            while left[0] > 0:
+                span = spans[left[0] - 1]
                 half = 0.5 * (span[1] - span[0]) / SUBINTERVALS
                 for n in range(t, SUBINTERVALS * RULE, threads):
                     m, j = n // RULE, n % RULE
-                    weight, u, w, y = node(m, j, half, q, span)
-                    weight *= half
+                    weight, lower, u, w, y = node(m, j, half, q, span)
                     nodes[0, m, j], nodes[1, m, j], nodes[2, m, j] = weight * u, weight * w, weight * y
+                    nodes[3, m, j], nodes[4, m, j], nodes[5, m, j] = lower * u, lower * w, lower * y
                 cuda.syncthreads()
                 width = RULE // 2
                 while width > 0:
                     for n in range(t, SUBINTERVALS * width, threads):
                         m, j = n // width, n % width
-                        for r in range(3):
+                        for r in range(6):
                             nodes[r, m, j] += nodes[r, m, j + width]
                     cuda.syncthreads()
                     width //= 2
                 if t == 0:
                     for m in range(SUBINTERVALS):
-                        for r in range(3):
+                        for r in range(6):
                             parts[r, m] = nodes[r, m, 0]
-                    over[0] = 1 if contributing(parts, span, point.alpha, q.L, sums) or turn == _ROUNDS - 1 else 0
+                    left[0] = divided(parts, spans, left[0], turn, q, sums)
+                turn += 1
                 cuda.syncthreads()
             if t == 0:
-                v, e = dist.from_sums((sums[0], sums[1], sums[2], 0.0, 0.0, 0.0), q, flip)
+                v = by_rule(sums, q, flip, want)
             cuda.syncthreads()
         if t == 0:
             out[i] = dist.pick(int(want) % S1, v, point.scale)

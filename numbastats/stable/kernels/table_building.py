@@ -31,7 +31,7 @@ _uncontracted = array_function(host=False, fastmath=())
 _summing = array_function(host=False, fastmath=("contract", "reassoc"))
 
 DEGREE = COEFFICIENTS - 1
-PLACES = 16  # of a panel: the nodes and two check points
+PLACES = 4 * math.ceil((COEFFICIENTS + 2) / 4)  # of a panel: the nodes and two check points or more; see `combine`
 MOST = 512  # panels
 MARCHES = 2  # one per side, whose panels are made at once
 MOST_CELLS = 512  # of a side
@@ -45,15 +45,13 @@ _LOG_LARGEST = math.log(1e308)
 
 
 def _matrices():
-    """Places on [-1, 1]; from values to Chebyshev coefficients and misfits at the check points; from those to a table's row."""
+    """Places on [-1, 1], the last for `misfit`; from values to Chebyshev coefficients; from those to a table's row."""
     nodes = np.cos(np.pi * (np.arange(COEFFICIENTS) + 0.5) / COEFFICIENTS)[::-1]
-    checks = np.array([-0.97, 0.06])
+    checks = np.array([-0.97, 0.06, 0.97, -0.5, 0.5])[: PLACES - COEFFICIENTS]
     to_chebyshev = np.linalg.inv(chebyshev.chebvander(nodes, DEGREE))
     fit = np.zeros((PLACES, PLACES))
     fit[:COEFFICIENTS, :COEFFICIENTS] = to_chebyshev.T
-    fit[:COEFFICIENTS, COEFFICIENTS:] = (chebyshev.chebvander(checks, DEGREE) @ to_chebyshev).T
-    fit[COEFFICIENTS:, COEFFICIENTS:] = -np.eye(checks.size)
-    row = np.zeros((PLACES, PLACES))  # the value at the start, the polynomial, and zeros; nothing of the misfits
+    row = np.zeros((PLACES, PLACES))  # the value at the start, the polynomial, and zeros
     row[:COEFFICIENTS, 0] = (-1.0) ** np.arange(COEFFICIENTS)
     for k in range(COEFFICIENTS):
         row[k, 1 : k + 2] = chebyshev.cheb2poly(np.eye(COEFFICIENTS)[k])[: k + 1]
@@ -61,6 +59,8 @@ def _matrices():
 
 
 _PLACES, _FIT, _TO_ROW = _matrices()
+assert COEFFICIENTS % 2 == 0, "`tables.polynomial` takes coefficients by twos"
+assert _PLACES.size == PLACES and PLACES > COEFFICIENTS + 1, "a row is the value at the start and the coefficients; checks follow"
 
 
 class Half(NamedTuple):
@@ -651,6 +651,19 @@ def largest(c, k, share):
 
 
 @_shared
+def misfit(row, values, c):
+    """How far a table's rows (3, PLACES) are from the values at the check points, of all three, as `largest`."""
+    size = 0.0
+    for r in range(3):
+        for i in range(COEFFICIENTS, PLACES):
+            v = row[r, COEFFICIENTS]
+            for k in range(COEFFICIENTS - 1, 0, -1):
+                v = v * _PLACES[i] + row[r, k]
+            size = max(size, abs(v - values[r, i]) / (1.0 + 0.01 * abs(c[r, 0])))
+    return size
+
+
+@_shared
 def right_width(width, fine, last, middle, tolerance):
     """The best width of a panel, by its last coefficients, or by those before where the last are rounding."""
     size = last if not fine or (last > 0.5 * tolerance and middle > 3e-9) else middle * middle
@@ -722,7 +735,7 @@ def advance(march, values, c, tolerance, spans, rows, progress):
         spans[kept, 0], spans[kept, 1], spans[kept, 2] = march.side, march.reached, end
         progress.kept, march.reached = kept + 1.0, end
         if finite:
-            progress.certificate = max(progress.certificate, largest(c, COEFFICIENTS, 0.01))
+            progress.certificate = max(progress.certificate, misfit(rows[kept], values, c))
     right = 0.5 * width
     if kept >= _CROWDED:
         right *= 4.0
