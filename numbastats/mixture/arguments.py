@@ -73,7 +73,7 @@ class Options:
     prior_n: float
     prior_d: float | None
     prior_a: float
-    min_sd_ratio: float
+    min_sd_ratio: float | None
     min_count: float
     precision: str
     key: tuple = (0, 0)
@@ -118,7 +118,7 @@ def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_
     if not max_iter >= 1 or max_iter % 1:
         raise ValueError(f"max_iter={max_iter!r} is not a number of passes; use an integer >= 1")
     for name, value in (("min_sd_ratio", min_sd_ratio), ("min_count", min_count)):
-        if not 0 <= value < math.inf:
+        if value is not None and not 0 <= value < math.inf:
             raise ValueError(f"{name}={value!r} is out of range; use a finite number >= 0")
     if n_init is not None and (n_init != int(n_init) or n_init < 1):
         raise ValueError(f"n_init={n_init!r} is not a number of starts; use an integer >= 1, or None")
@@ -132,7 +132,7 @@ def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_
         prior_n=prior_n,
         prior_d=prior_d,
         prior_a=prior_a,
-        min_sd_ratio=float(min_sd_ratio),
+        min_sd_ratio=None if min_sd_ratio is None else float(min_sd_ratio),
         min_count=float(min_count),
         precision=precision,
         criterion=criterion,

@@ -23,7 +23,7 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import Result, best_few, choose, split_starts
+from numbastats.mixture.selection import Result, admissible, best_few, choose, split_starts
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
 
@@ -135,7 +135,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     if data.counts is not None:
         info["count"] = data.counts[lo:hi]
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
-        info["prior_d"] = 1e6 * info["floor"]
+        info["prior_d"] = info["whole"]
         if family.base == fam.GAMMA:
             info["prior_d"] = [k.on_host.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info["prior_d"]]
     else:
@@ -167,7 +167,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
     climbs: list = []
-    while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
+    while not climbs or usable.any():  # the next best of data sets whose climbs all collapsed or are inadmissible
         if newton:
             owner, start, covered = best_few(
                 start_ll, par, usable, min((3 if family.latent else 1) if K == 1 else 3 if K == 2 else 5, R)
@@ -177,7 +177,8 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
         points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
         climbs.append((owner, start, covered, points, outcome, hess))
-        usable[owner[(outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"])]] = False
+        good = (outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"]) & admissible(p, owner, points, options)
+        usable[owner[good]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
     result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
@@ -208,7 +209,11 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
     if options.precision != "double":  # ranked, and moved once more, in double precision
         rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
     owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
-    for cells, passes in rounds:
+    good, drawn = flag == c.OK, par.copy() if len(rounds) > 1 else par
+    for i, (cells, passes) in enumerate(rounds):
+        if i > 0:  # components that single precision does not resolve are as they were drawn
+            par[flag != c.OK] = drawn[flag != c.OK]
+            flag[good] = c.OK
         state = np.zeros(owner.size, STATE)
         state["phase"] = np.where(flag.ravel() == c.OK, c.START, c.DONE)
         state["left"] = np.repeat(np.broadcast_to(passes, info.size), R)
@@ -391,9 +396,10 @@ class Job:
         values_of_criterion = criteria(options.criterion, p, results)
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
+        notes = self._passed(results, values_of_criterion, pick)
         out["criteria_"], out["n_components"] = values_of_criterion, np.asarray(self.candidates, np.int64)[pick]
         out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
-        notes = dict(data.notes)
+        notes |= data.notes
         for d in np.nonzero(unusable(out, family, values.dtype))[0]:
             out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
         lost = (data.status != 0) | np.isin(out["status"], (3, 5, 8))
@@ -406,15 +412,31 @@ class Job:
         return out
 
     def _picked(self, results, values, lo):
-        """Which number of components each data set gets: as prescribed, or by the criterion among certified fits."""
+        """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
         if self.per_set is not None:
             return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
-        certified = np.stack([r.status == 0 for r in results], axis=1)
-        pick = np.argmin(np.where(certified, values, math.inf), axis=1)
-        none = ~certified.any(axis=1)
+        kept = np.stack([r.keeps & np.isin(r.status, (0, 1, 2)) for r in results], axis=1)
+        pick = np.argmin(np.where(kept, values, math.inf), axis=1)
+        none = ~kept.any(axis=1)
         grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
         pick[none] = np.argmin(grade, axis=1)[none]
         return pick
+
+    def _passed(self, results, values, pick):
+        """By data set, what the choice has passed over: fits of a better criterion, and numbers without a fit."""
+        notes = {}
+        for d in range(len(values) if self.per_set is None and len(results) > 1 else 0):
+            best, passed = values[d, pick[d]], []
+            for K, r, value in zip(self.candidates, results, values[d], strict=True):
+                if value < best:
+                    passed.append(f"{K} (status {r.status[d]}, {self.options.criterion} lower by {best - value:.4g})")
+                elif r.status[d] == c.DEGENERATE and results[pick[d]].status[d] != c.DEGENERATE:
+                    passed.append(f"{K} (status {r.status[d]}, every start collapsed)")
+            if passed:
+                notes[d] = f"numbers of components passed over: {', '.join(passed)}"
+            elif results[pick[d]].status[d] in (1, 2, 4):
+                notes[d] = "no number of components has an admissible certified fit of as good a criterion"
+        return notes
 
     def _chosen(self, p, results, pick):
         """The fits that were picked, with standard errors and covariances, in the units of the data."""

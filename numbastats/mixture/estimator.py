@@ -551,7 +551,10 @@ class MixtureBatch(Result, _Components):
     def message(self, i: int) -> str:
         """What the status of data set i means."""
         i = index_of(i, len(self), self.keys)
-        return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
+        status = int(self.status[i])
+        if i not in self.notes:
+            return STATUS[status]
+        return self.notes[i] if status > 4 else f"{STATUS[status]}; {self.notes[i]}"
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self), self.keys)
@@ -645,7 +648,7 @@ class Mixture(_Distribution, Estimator):
         Returns
         -------
         Mixture
-            The estimator itself; with a `ConvergenceWarning` where `status_` is 1, 2 or 3.
+            The estimator itself; with a `ConvergenceWarning` where `status_` is not 0.
 
         Raises
         ------
@@ -658,7 +661,7 @@ class Mixture(_Distribution, Estimator):
         options = self.get_params()
         w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)
         r = fit(x, options.pop("n_components"), weights=w, **options)
-        if r.status in (1, 2, 3):
+        if r.status != 0 and np.size(self.n_components) == 1:  # of candidates `fit` has warned
             warn(f"status {r.status}: {r.message}", ConvergenceWarning)
         self.result_, self.n_features_in_ = r, 1
         self.weights_, self.centres_, self.params_, self.n_components_ = r.weights, r.centres, r.params, r.n_components
