@@ -10,6 +10,7 @@ import numpy as np
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.costs import Work
+from numbastats._core.errors import warn
 from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import to_host
 from numbastats._core.launch import choose_device
@@ -43,6 +44,7 @@ __all__ = [
     "sums_of",
     "threads_or_pool",
     "values_of",
+    "warn_of_shares",
     "weighted_values",
 ]
 
@@ -275,6 +277,15 @@ def values_of(x):
     x = unmasked(x)
     dtype = result_dtype(["x"], [x.dtype])
     return x.astype(np.float64), dtype
+
+
+def warn_of_shares(total, count, which=""):
+    """Warn where weights add up to less than the number of values: weights count observations."""
+    if total < 0.999 * count:
+        warn(
+            f"the weights{which} add up to {total:.6g} for {count} values: weights count observations, and the log-likelihood, "
+            f"AIC and BIC count their sum. For shares use weights * {count} / sum(weights)"
+        )
 
 
 def weighted_values(x, sample_weight):

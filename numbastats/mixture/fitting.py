@@ -26,6 +26,7 @@ from numbastats.mixture.arguments import (
     one_data_set,
     starts_of_one,
     threads_or_pool,
+    warn_of_shares,
 )
 from numbastats.mixture.estimator import MixtureBatch, MixtureFit
 from numbastats.mixture.families import family_of
@@ -92,7 +93,8 @@ def fit_many(  # noqa: PLR0913
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
         Weights >= 0 of the observations, as counts: tied or binned data as weighted values. Their sum is the number of
-        observations for `min_count`, the criteria and standard errors. Masked ones count as 0. With the keys of the data, in any
+        observations for `min_count`, the criteria and standard errors; where it is less than the number of values, as of shares
+        1/n, a UserWarning says so. Masked ones count as 0. With the keys of the data, in any
         order, or without keys, in the order of the data.
     n_init : int, optional
         Starts per data set; by default 30, 60, 100 for up to 2, 3, more components.
@@ -228,6 +230,10 @@ def fit_many(  # noqa: PLR0913
 
     parts, done = or_on_the_host(run, where, device)
     batch = MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)
+    if values.w is not None and parts:
+        mass = np.concatenate([part["mass"] for part in parts])
+        i = int(np.argmin(mass / np.maximum(batch.n_used[: mass.size], 1)))
+        warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
     doubtful = [i for i in sorted(batch.notes) if batch.status[i] <= 4]
     if doubtful:
         which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
