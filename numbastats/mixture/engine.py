@@ -1,4 +1,4 @@
-"""From arranged data to results: chunks of data sets, starts on compressed cells, the best few to a certified optimum."""
+"""From arranged data to results: chunks of data sets, starts on compressed cells, the best few to a certified maximum."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ LARGE = 4 * CHUNK  # observations from which the passes over one data set are pa
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
 PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
-_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular")
+_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up")
+_PER_FIT += ("n_singular", "n_climbed", "n_starts")
 _LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
 
 _BEYOND = (
@@ -181,6 +182,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         usable[owner[good]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
     result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
+    result.n_starts[:] = R
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
     if first is not None:
         result.starts = (first, owner, start, points, outcome)
@@ -542,7 +544,7 @@ def assemble(parts, data, family, candidates, done):
     values["params"] = joined("params", np.full((2, width), np.nan) if family.third else row)
     for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
         values[name] = joined(name, np.nan)
-    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_used"):
+    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts", "n_used"):
         values[name] = joined(name, np.int64(0))
     values["status"] = joined("status", np.int8(9))
     values["n_components"] = joined("n_components", np.int64(candidates[0]))

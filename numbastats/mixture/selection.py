@@ -35,6 +35,8 @@ class Result:
     hits: np.ndarray
     runner_up: np.ndarray
     n_singular: np.ndarray
+    n_climbed: np.ndarray
+    n_starts: np.ndarray
     keeps: np.ndarray  # whether it is admissible
     hess: np.ndarray
     starts: tuple | None = None
@@ -56,6 +58,7 @@ def _none(D, K, n, rows):
         hits,
         runner_up,
         n_singular,
+        *np.zeros((2, D), np.int64),
         np.zeros(D, bool),
         np.full((D, n, n), np.nan),
     )
@@ -107,7 +110,7 @@ def split_starts(par, family):
 
 
 def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
-    """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
+    """The best admissible certified maximum of each data set, or the best of what there is, with its status."""
     D, n = p.info.shape[0], (1 + q) * K - 1
     finite = np.isfinite(outcome["objective"])
     objective = np.where(finite, outcome["objective"], -math.inf)
@@ -125,6 +128,7 @@ def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     best[owner[order][first]] = order[first]
     r = _none(D, K, n, points.shape[1])
     np.add.at(r.n_passes, owner, outcome["passes"])
+    np.add.at(r.n_climbed, owner, covered)
     np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]

@@ -343,7 +343,7 @@ def test_fits_print_as_tables():
     head, titles, row = repr(fits[0]).splitlines()
     assert head.startswith("MixtureFit: family 'normal', 1 components, 200 values") and head.endswith(fits[0].message)
     assert titles.split() == ["weight", "mean", "variance", "mean_of_x", "sd_of_x"] and row.split()[0] == "1"
-    assert repr(fits).startswith("MixtureBatch: family 'normal', 3 data sets, 2 with a certified optimum")
+    assert repr(fits).startswith("MixtureBatch: family 'normal', 3 data sets, 2 with a certified local maximum")
     table = fits.summary()
     assert table["data_set"].tolist() == ["a", "b", "none"] and table["status"].tolist() == fits.status.tolist()
     np.testing.assert_allclose(table["mean"][:2], [data["a"].mean(), data["b"].mean()], rtol=1e-14)

@@ -233,6 +233,17 @@ def test_spikes_are_seen():
     assert ten.status == 0 and ten.params[1] == pytest.approx(1e-8 * x[::10].var(), rel=0.01)
 
 
+def test_the_message_says_how_many_starts_agree():
+    """The maximum of three lognormal components here is below the maximum of two: certified, but local, as it says."""
+    x = [0.4, 1.1, 2.1, 3.4, 1.4, 3.3, 1.8, 3.4, 0.6, 6.2, 0.8, 0.2, 2.6, 0.5, 1.6, 2.6, 3.1, 2.8]
+    fit = mixture.fit(x, 3, family="lognormal", rng=0, device="cpu")
+    assert fit.status == 0 and fit.loglik < mixture.fit(x, 2, family="lognormal", rng=0, device="cpu").loglik
+    assert fit.message == f"certified local maximum, found by {fit.hits} of {fit.n_climbed} starts climbed (60 drawn)"
+    assert 0 < fit.hits <= fit.n_climbed <= fit.n_starts == 60
+    every = mixture.fit(x, 3, family="lognormal", rng=0, device="cpu", method="em", n_init=7)
+    assert every.n_climbed + every.n_singular >= every.n_starts == 7
+
+
 def test_runner_up_is_the_next_optimum():
     """Three groups and two components: either two of them may be taken together."""
     rng = np.random.default_rng(3)
