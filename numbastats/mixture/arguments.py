@@ -365,6 +365,7 @@ class Values:
     off: np.ndarray
     unit: bool  # whether all weights above 0 are 1, in the whole call
     dtype: np.dtype  # of the results
+    spare: bool = False  # whether x may be overwritten, by the one chunk that it is
 
     @property
     def count(self):
@@ -412,6 +413,7 @@ class Data:
     power: np.ndarray
     factor: np.ndarray
     counts: np.ndarray | None = None
+    spare: bool = False  # whether y may be overwritten when the statistics are made
 
     @property
     def count(self):
@@ -463,7 +465,7 @@ def _flatten(data, offsets, name):
                 )
         off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
         dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
-        flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)
+        flat = np.concatenate(parts, dtype=np.float64, casting="unsafe") if parts else np.empty(0)
         return flat, off, dtype
     else:
         x = read(data)
@@ -496,7 +498,7 @@ def flatten(data, offsets, weights) -> Values:
 
 def arrange(values, family, threads=1) -> Data:
     """Check, drop, transform and sort copies."""
-    x, w, off = values.x.copy(), None if values.w is None else values.w.copy(), values.off
+    x, w, off = values.x if values.spare else values.x.copy(), None if values.w is None else values.w.copy(), values.off
     D = values.count
     status, notes = np.zeros(D, np.int8), {}
     bad_weight = None
@@ -566,6 +568,7 @@ def arrange(values, family, threads=1) -> Data:
         _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
     data = Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
+    data.spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
     return _tied(data) if family.latent and family.discrete else data
 
 

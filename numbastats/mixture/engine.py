@@ -124,7 +124,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
     fresh = (lambda size: spaced(np.empty(size))) if options.device == "cpu" else (lambda size: gpu.empty(size, np.float64))
     weights = w if options.device == "cpu" else gpu.upload(w)
-    t1, t2 = fresh(n), fresh(n)
+    t1, t2 = fresh(n), y if data.spare and options.device == "cpu" else fresh(n)  # of y then only t2 is left
     whole = cell[-1] == n  # every cell is an observation
     u1, u2, uw = (t1, t2, weights) if whole else (fresh(cell[-1]) for _ in range(3))
     sets, cells = Series(t1, t2, weights, off), Series(u1, u2, uw, cell)
@@ -394,7 +394,7 @@ class Job:
         results = [fit_k(p, K, options, given, self.keep_starts) for K in self.candidates]
         for j in range(1, len(results) if self.per_set is None and options.method != "bulkem" else 0):
             if self.candidates[j] == self.candidates[j - 1] + 1:
-                self._split(data, ids, results[j - 1], results[j])
+                self._split(data, ids, results[j - 1], results[j], p if D == 1 else None)
         values_of_criterion = criteria(options.criterion, p, results)
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
@@ -463,12 +463,15 @@ class Job:
             out["se"] = {name: se[:, q] for q, name in enumerate(("weights", *family.parameters))}
         return out
 
-    def _split(self, data, ids, fewer, more):
-        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two."""
+    def _split(self, data, ids, fewer, more, one):
+        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two.
+
+        `one` is the data set as it is prepared, where it is the only one.
+        """
         with np.errstate(invalid="ignore"):
             worse = ~(more.loglik >= fewer.loglik - 1e-6) & np.isfinite(fewer.loglik) & (more.status != 5)
         for d in np.nonzero(worse)[0]:
-            p = prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
+            p = one or prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
             starts = split_starts(fewer.par[d], self.family)
             again = fit_k(p, starts.shape[3], self.options, starts)
             more.n_passes[d] += again.n_passes[0]

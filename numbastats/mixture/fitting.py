@@ -224,9 +224,10 @@ def fit_many(  # noqa: PLR0913
 
     def run(where):
         placed = dataclasses.replace(options, device=where)
+        alone = where == "cpu" and pool is None and values.count == 1 and isinstance(data, list)  # x is a copy by `flatten`
         job = engine.Job(family, candidates, per_set, placed, bool(se), bool(cov), kept, dataset_index)
         with bar(progress, values.count, "mixture.fit_many") as shown:
-            return engine.run_chunks(job, values, given, pool, callback, shown)
+            return engine.run_chunks(job, dataclasses.replace(values, spare=alone), given, pool, callback, shown)
 
     parts, done = or_on_the_host(run, where, device)
     batch = MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)
