@@ -264,11 +264,15 @@ def mixture_of(weights, centres, params, family):
     if not ((w >= 0).all() and 0 < total < math.inf):
         raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
     positive = v[0] if known.code == lat.SKEW_NORMAL else v
-    centred = known.base == fam.GAUSSIAN or (m > 0).all()
-    if not (np.isfinite(m).all() and centred and (positive > 0).all() and np.isfinite(v).all()):
+    anywhere = known.base == fam.GAUSSIAN
+    if not (np.isfinite(m).all() and (anywhere or (m > 0).all())):
         raise ValueError(
-            f"centres={m!r}, params={v!r} are out of domain; centres of {known.name} and all params must be positive and finite"
+            f"centres={m!r} are out of domain: the {known.parameters[0]} of {known.name} must be "
+            + ("finite" if anywhere else "positive and finite")
         )
+    if not ((positive > 0).all() and np.isfinite(v).all()):
+        names = f"{known.param} and {known.third}" if known.code == lat.STUDENT_T else known.param
+        raise ValueError(f"params={v!r} are out of domain: the {names} of {known.name} must be positive, and all params finite")
     return known, np.stack([w / total, m, *(known.rows_of(v) if known.two else [v])])
 
 

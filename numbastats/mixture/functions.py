@@ -73,8 +73,8 @@ def logpdf(
     x : array_like
         Values of any shape.
     weights, centres : array_like, shape (K,)
-        Weights are divided by their sum. The centre of a component is its mean, or the mean of log x, 1/x, x^2 ...: the table
-        in `fit_many` has its name for each family.
+        Weights >= 0, divided by their sum, so that counts will do. The centre of a component is its mean, or the mean of log x,
+        1/x, x^2 ...: the table in `fit_many` has its name for each family.
     params : array_like, shape (K,), optional
         lambda, variance or shape; unused by one-parameter families. Of shape (2, K) for "student_t" (scale and df) and
         "skew_normal" (scale and shape).
