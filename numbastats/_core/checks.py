@@ -123,10 +123,10 @@ def check_out(out, shape, dtype):
         raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
 
 
-def warn_of_shares(total, n):
+def warn_of_shares(total, n, which=""):
     """Warn where weights of n values add up to less than n, for they count observations."""
-    if total < n * (1.0 - 1e-9):
+    if total < 0.999 * n:
         warn(
-            f"the weights of {n} values add up to {total:.6g}: they count observations, so that log-likelihood, standard errors, "
-            f"AIC and BIC are those of {total:.6g} observations; pass weights * ({n}/weights.sum()) where they are shares"
+            f"the weights{which} add up to {total:.6g} for {n} values: they count observations, so that log-likelihood, standard "
+            f"errors, AIC and BIC are those of {total:.6g} observations. For shares pass weights * {n} / sum(weights)"
         )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.checks import refuse_lazy
-from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats.distributions import NIG, GeneralizedHyperbolic, Normal, StudentT, TruncatedNormal, fit
 from numbastats.distributions.protocol import scipy_family
 
@@ -67,8 +66,6 @@ def _fit(self: Any, data: Any, *args: Any, **kwds: Any) -> tuple[Any, ...]:
     found = fit(x, self.name, fixed=known)
     if not np.isfinite(found.loglik):
         raise FitError(f"the fit has no parameters: {found.message}")
-    if not found.converged:
-        warn(f"the fit ended without a maximum: {found.message}", ConvergenceWarning)
     best = found.distribution
     return tuple(map(float, (*best._standard(), best.loc, best.scale)))
 

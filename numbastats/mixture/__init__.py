@@ -1,4 +1,4 @@
-"""Finite mixtures of one-dimensional distributions, for one data set or many thousands, every fit at a certified optimum.
+"""Finite mixtures of one-dimensional distributions, for one data set or many thousands, every fit at a certified local maximum.
 
 >>> import numpy as np, numbastats as ns
 >>> rng = np.random.default_rng(7)

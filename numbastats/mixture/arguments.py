@@ -73,7 +73,7 @@ class Options:
     prior_n: float
     prior_d: float | None
     prior_a: float
-    min_sd_ratio: float
+    min_sd_ratio: float | None
     min_count: float
     precision: str
     key: tuple = (0, 0)
@@ -118,7 +118,7 @@ def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_
     if not max_iter >= 1 or max_iter % 1:
         raise ValueError(f"max_iter={max_iter!r} is not a number of passes; use an integer >= 1")
     for name, value in (("min_sd_ratio", min_sd_ratio), ("min_count", min_count)):
-        if not 0 <= value < math.inf:
+        if value is not None and not 0 <= value < math.inf:
             raise ValueError(f"{name}={value!r} is out of range; use a finite number >= 0")
     if n_init is not None and (n_init != int(n_init) or n_init < 1):
         raise ValueError(f"n_init={n_init!r} is not a number of starts; use an integer >= 1, or None")
@@ -132,7 +132,7 @@ def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_
         prior_n=prior_n,
         prior_d=prior_d,
         prior_a=prior_a,
-        min_sd_ratio=float(min_sd_ratio),
+        min_sd_ratio=None if min_sd_ratio is None else float(min_sd_ratio),
         min_count=float(min_count),
         precision=precision,
         criterion=criterion,
@@ -262,11 +262,15 @@ def mixture_of(weights, centres, params, family):
     if not ((w >= 0).all() and 0 < total < math.inf):
         raise ValueError(f"weights={w!r} must be >= 0 with a positive finite sum")
     positive = v[0] if known.code == lat.SKEW_NORMAL else v
-    centred = known.base == fam.GAUSSIAN or (m > 0).all()
-    if not (np.isfinite(m).all() and centred and (positive > 0).all() and np.isfinite(v).all()):
+    anywhere = known.base == fam.GAUSSIAN
+    if not (np.isfinite(m).all() and (anywhere or (m > 0).all())):
         raise ValueError(
-            f"centres={m!r}, params={v!r} are out of domain; centres of {known.name} and all params must be positive and finite"
+            f"centres={m!r} are out of domain: the {known.parameters[0]} of {known.name} must be "
+            + ("finite" if anywhere else "positive and finite")
         )
+    if not ((positive > 0).all() and np.isfinite(v).all()):
+        names = f"{known.param} and {known.third}" if known.code == lat.STUDENT_T else known.param
+        raise ValueError(f"params={v!r} are out of domain: the {names} of {known.name} must be positive, and all params finite")
     return known, np.stack([w / total, m, *(known.rows_of(v) if known.two else [v])])
 
 
@@ -355,6 +359,7 @@ class Values:
     off: np.ndarray
     unit: bool  # whether all weights above 0 are 1, in the whole call
     dtype: np.dtype  # of the results
+    spare: bool = False  # whether x may be overwritten, by the one chunk that it is
 
     @property
     def count(self):
@@ -402,6 +407,7 @@ class Data:
     power: np.ndarray
     factor: np.ndarray
     counts: np.ndarray | None = None
+    spare: bool = False  # whether y may be overwritten when the statistics are made
 
     @property
     def count(self):
@@ -457,7 +463,7 @@ def _flatten(data, offsets, name):
                 )
         off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
         dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
-        flat = np.concatenate([p.astype(np.float64) for p in parts]) if parts else np.empty(0)
+        flat = np.concatenate(parts, dtype=np.float64, casting="unsafe") if parts else np.empty(0)
         return flat, off, dtype
     else:
         x = read(data)
@@ -490,7 +496,7 @@ def flatten(data, offsets, weights) -> Values:
 
 def arrange(values, family, threads=1) -> Data:
     """Check, drop, transform and sort copies."""
-    x, w, off = values.x.copy(), None if values.w is None else values.w.copy(), values.off
+    x, w, off = values.x if values.spare else values.x.copy(), None if values.w is None else values.w.copy(), values.off
     D = values.count
     status, notes = np.zeros(D, np.int8), {}
     bad_weight = None
@@ -560,6 +566,7 @@ def arrange(values, family, threads=1) -> Data:
         _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
     data = Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
+    data.spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
     return _tied(data) if family.latent and family.discrete else data
 
 

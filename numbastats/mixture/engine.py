@@ -1,4 +1,4 @@
-"""From arranged data to results: chunks of data sets, starts on compressed cells, the best few to a certified optimum."""
+"""From arranged data to results: chunks of data sets, starts on compressed cells, the best few to a certified maximum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import Result, best_few, choose, split_starts
+from numbastats.mixture.selection import Result, admissible, best_few, choose, split_starts
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
 
@@ -35,7 +35,8 @@ LARGE = 4 * CHUNK  # observations from which the passes over one data set are pa
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
 PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
-_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "n_singular")
+_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up")
+_PER_FIT += ("n_singular", "n_climbed", "n_starts")
 _LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
 
 _BEYOND = (
@@ -123,7 +124,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
     fresh = (lambda size: spaced(np.empty(size))) if options.device == "cpu" else (lambda size: gpu.empty(size, np.float64))
     weights = w if options.device == "cpu" else gpu.upload(w)
-    t1, t2 = fresh(n), fresh(n)
+    t1, t2 = fresh(n), y if data.spare and options.device == "cpu" else fresh(n)  # of y then only t2 is left
     whole = cell[-1] == n  # every cell is an observation
     u1, u2, uw = (t1, t2, weights) if whole else (fresh(cell[-1]) for _ in range(3))
     sets, cells = Series(t1, t2, weights, off), Series(u1, u2, uw, cell)
@@ -135,7 +136,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     if data.counts is not None:
         info["count"] = data.counts[lo:hi]
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
-        info["prior_d"] = 1e6 * info["floor"]
+        info["prior_d"] = info["whole"]
         if family.base == fam.GAMMA:
             info["prior_d"] = [k.on_host.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info["prior_d"]]
     else:
@@ -167,7 +168,7 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
     climbs: list = []
-    while not climbs or usable.any():  # the next best of data sets whose climbs have all collapsed
+    while not climbs or usable.any():  # the next best of data sets whose climbs all collapsed or are inadmissible
         if newton:
             owner, start, covered = best_few(
                 start_ll, par, usable, min((3 if family.latent else 1) if K == 1 else 3 if K == 2 else 5, R)
@@ -177,9 +178,11 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
         points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
         climbs.append((owner, start, covered, points, outcome, hess))
-        usable[owner[(outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"])]] = False
+        good = (outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"]) & admissible(p, owner, points, options)
+        usable[owner[good]] = False
     owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
     result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
+    result.n_starts[:] = R
     result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
     if first is not None:
         result.starts = (first, owner, start, points, outcome)
@@ -208,7 +211,11 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
     if options.precision != "double":  # ranked, and moved once more, in double precision
         rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
     owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
-    for cells, passes in rounds:
+    good, drawn = flag == c.OK, par.copy() if len(rounds) > 1 else par
+    for i, (cells, passes) in enumerate(rounds):
+        if i > 0:  # components that single precision does not resolve are as they were drawn
+            par[flag != c.OK] = drawn[flag != c.OK]
+            flag[good] = c.OK
         state = np.zeros(owner.size, STATE)
         state["phase"] = np.where(flag.ravel() == c.OK, c.START, c.DONE)
         state["left"] = np.repeat(np.broadcast_to(passes, info.size), R)
@@ -387,13 +394,14 @@ class Job:
         results = [fit_k(p, K, options, given, self.keep_starts) for K in self.candidates]
         for j in range(1, len(results) if self.per_set is None and options.method != "bulkem" else 0):
             if self.candidates[j] == self.candidates[j - 1] + 1:
-                self._split(data, ids, results[j - 1], results[j])
+                self._split(data, ids, results[j - 1], results[j], p if D == 1 else None)
         values_of_criterion = criteria(options.criterion, p, results)
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
+        notes = self._passed(results, values_of_criterion, pick)
         out["criteria_"], out["n_components"] = values_of_criterion, np.asarray(self.candidates, np.int64)[pick]
         out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
-        notes = dict(data.notes)
+        notes |= data.notes
         for d in np.nonzero(unusable(out, family, values.dtype))[0]:
             out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
         lost = (data.status != 0) | np.isin(out["status"], (3, 5, 8))
@@ -406,15 +414,31 @@ class Job:
         return out
 
     def _picked(self, results, values, lo):
-        """Which number of components each data set gets: as prescribed, or by the criterion among certified fits."""
+        """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
         if self.per_set is not None:
             return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
-        certified = np.stack([r.status == 0 for r in results], axis=1)
-        pick = np.argmin(np.where(certified, values, math.inf), axis=1)
-        none = ~certified.any(axis=1)
+        kept = np.stack([r.keeps & np.isin(r.status, (0, 1, 2)) for r in results], axis=1)
+        pick = np.argmin(np.where(kept, values, math.inf), axis=1)
+        none = ~kept.any(axis=1)
         grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
         pick[none] = np.argmin(grade, axis=1)[none]
         return pick
+
+    def _passed(self, results, values, pick):
+        """By data set, what the choice has passed over: fits of a better criterion, and numbers without a fit."""
+        notes = {}
+        for d in range(len(values) if self.per_set is None and len(results) > 1 else 0):
+            best, passed = values[d, pick[d]], []
+            for K, r, value in zip(self.candidates, results, values[d], strict=True):
+                if value < best:
+                    passed.append(f"{K} (status {r.status[d]}, {self.options.criterion} lower by {best - value:.4g})")
+                elif r.status[d] == c.DEGENERATE and results[pick[d]].status[d] != c.DEGENERATE:
+                    passed.append(f"{K} (status {r.status[d]}, every start collapsed)")
+            if passed:
+                notes[d] = f"numbers of components passed over: {', '.join(passed)}"
+            elif results[pick[d]].status[d] in (1, 2, 4):
+                notes[d] = "no number of components has an admissible certified fit of as good a criterion"
+        return notes
 
     def _chosen(self, p, results, pick):
         """The fits that were picked, with standard errors and covariances, in the units of the data."""
@@ -439,12 +463,15 @@ class Job:
             out["se"] = {name: se[:, q] for q, name in enumerate(("weights", *family.parameters))}
         return out
 
-    def _split(self, data, ids, fewer, more):
-        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two."""
+    def _split(self, data, ids, fewer, more, one):
+        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two.
+
+        `one` is the data set as it is prepared, where it is the only one.
+        """
         with np.errstate(invalid="ignore"):
             worse = ~(more.loglik >= fewer.loglik - 1e-6) & np.isfinite(fewer.loglik) & (more.status != 5)
         for d in np.nonzero(worse)[0]:
-            p = prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
+            p = one or prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
             starts = split_starts(fewer.par[d], self.family)
             again = fit_k(p, starts.shape[3], self.options, starts)
             more.n_passes[d] += again.n_passes[0]
@@ -520,7 +547,7 @@ def assemble(parts, data, family, candidates, done):
     values["params"] = joined("params", np.full((2, width), np.nan) if family.third else row)
     for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
         values[name] = joined(name, np.nan)
-    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_used"):
+    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts", "n_used"):
         values[name] = joined(name, np.int64(0))
     values["status"] = joined("status", np.int8(9))
     values["n_components"] = joined("n_components", np.int64(candidates[0]))

@@ -29,7 +29,7 @@ __all__ = ["Mixture", "MixtureBatch", "MixtureFit"]
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 STATUS = {
-    0: "certified optimum",
+    0: "certified local maximum",
     1: (
         "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
         "method='squarem' may go further; the best point is returned"
@@ -39,7 +39,7 @@ STATUS = {
         "components so far apart in scale that double precision does not resolve them"
     ),
     3: "every start collapsed onto too few values; try fewer components, more starts or a prior",
-    4: "a certified optimum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
+    4: "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
     5: "too few distinct values for this number of components",
     6: "values outside the support of the family",
     7: "no observation left",
@@ -343,8 +343,8 @@ class MixtureFit(Result, _Distribution, _Components):
         collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
     runner_up : float
         The next certified log-likelihood (with a prior: objective), NaN if none was seen.
-    n_singular : int
-        Starts that collapsed.
+    n_starts, n_climbed, n_singular : int
+        Starts; those that were climbed from, or taken for one that was; those that collapsed, before a climb or in it.
     se : dict
         Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
     cov : numpy.ndarray, shape (3 K, 3 K)
@@ -374,6 +374,8 @@ class MixtureFit(Result, _Distribution, _Components):
     hits: int
     runner_up: float
     n_singular: int
+    n_climbed: int
+    n_starts: int
     se: dict
     cov: NDArray
     decrement: float
@@ -514,6 +516,8 @@ class MixtureBatch(Result, _Components):
     hits: NDArray
     runner_up: NDArray
     n_singular: NDArray
+    n_climbed: NDArray
+    n_starts: NDArray
     se: dict
     cov: NDArray
     decrement: NDArray
@@ -528,7 +532,7 @@ class MixtureBatch(Result, _Components):
         return self.status.size
 
     def _headline(self) -> str:
-        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified optimum"
+        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified local maximum"
 
     def summary(self) -> Table:
         """A row for each component of each data set.
@@ -551,7 +555,13 @@ class MixtureBatch(Result, _Components):
     def message(self, i: int) -> str:
         """What the status of data set i means."""
         i = index_of(i, len(self), self.keys)
-        return self.notes[i] if i in self.notes else STATUS[int(self.status[i])]
+        status = int(self.status[i])
+        if status > 4:
+            return self.notes.get(i, STATUS[status])
+        found = ""
+        if status == 0:
+            found = f", found by {self.hits[i]} of {self.n_climbed[i]} starts climbed ({self.n_starts[i]} drawn)"
+        return STATUS[status] + found + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self), self.keys)
@@ -645,7 +655,7 @@ class Mixture(_Distribution, Estimator):
         Returns
         -------
         Mixture
-            The estimator itself; with a `ConvergenceWarning` where `status_` is 1, 2 or 3.
+            The estimator itself; with a `ConvergenceWarning` where `status_` is not 0.
 
         Raises
         ------
@@ -659,7 +669,7 @@ class Mixture(_Distribution, Estimator):
         options = self.get_params()
         w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)
         r = fit(x, options.pop("n_components"), weights=w, **options)
-        if r.status in (1, 2, 3):
+        if r.status != 0 and np.size(self.n_components) == 1:  # of candidates `fit` has warned
             warn(f"status {r.status}: {r.message}", ConvergenceWarning)
         self.result_, self.n_features_in_ = r, 1
         self.weights_, self.centres_, self.params_, self.n_components_ = r.weights, r.centres, r.params, r.n_components

@@ -249,7 +249,8 @@ class Family:
         m, v = par[:, :, 1], par[:, :, 2]
         turn = np.arange(R)[:, None] // 3  # the kinds of start change with the number modulo 3
         if self.code == lat.STUDENT_T:
-            s = np.broadcast_to(np.array([4.0, 12.0, 40.0])[turn % 3], v.shape)
+            normal = turn // 3 % (K + 1) == np.arange(1, K + 1)  # a maximum there has a basin that small df may not reach
+            s = np.broadcast_to(np.where(normal, 1e3, np.array([4.0, 12.0, 40.0])[turn % 3]), v.shape)
             return np.stack([par[:, :, 0], m, v * (1.0 - 2.0 / s), s], axis=2)
         if self.code == lat.SKEW_NORMAL:
             s = np.broadcast_to(np.where(turn >> np.arange(K) % 8 & 1, -1.0, 1.0) * np.array([1.5, 3.0])[turn % 2], v.shape)

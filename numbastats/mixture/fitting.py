@@ -1,4 +1,4 @@
-"""`fit_many` and `fit`: mixtures for many data sets, or one, every fit at a certified optimum or with an honest status."""
+"""`fit_many` and `fit`: mixtures for many data sets, or one, every fit at a certified local maximum or with an honest status."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice
-from numbastats._core.errors import names_ours
+from numbastats._core.checks import choice, warn_of_shares
+from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
 from numbastats._core.progress import bar
@@ -53,7 +53,7 @@ def fit_many(  # noqa: PLR0913
     tol: float = 1e-9,
     max_iter: int = 5000,
     prior: Mapping[str, float] | None = None,
-    min_sd_ratio: float = 0.015,
+    min_sd_ratio: float | None = None,
     min_count: float = 2.5,
     criterion: Literal["bic", "aic", "icl"] = "bic",
     se: bool = False,
@@ -77,7 +77,9 @@ def fit_many(  # noqa: PLR0913
         (key, 1-d array) are kept as `keys`. A data frame takes `by`, an array of xarray `dim`: rows or columns might be meant.
         Arrays on a GPU are copied to the host.
     n_components : int, (D,) int array, or range or tuple of candidates
-        With candidates every one is fitted and `criterion` chooses per data set, among certified fits. Where K components do
+        With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0 to 2). A
+        `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
+        criterion, a number with which every start collapsed. Where K components do
         worse than K - 1, starts that split a component are added.
     family : str or tuple
         Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal".
@@ -91,7 +93,8 @@ def fit_many(  # noqa: PLR0913
         Data set d is ``data[offsets[d]:offsets[d + 1]]``.
     weights : like data, optional
         Weights >= 0 of the observations, as counts: tied or binned data as weighted values. Their sum is the number of
-        observations for `min_count`, the criteria and standard errors. Masked ones count as 0. With the keys of the data, in any
+        observations for `min_count`, the criteria and standard errors; where it is less than the number of values, as of shares
+        1/n, a UserWarning says so. Masked ones count as 0. With the keys of the data, in any
         order, or without keys, in the order of the data.
     n_init : int, optional
         Starts per data set; by default 30, 60, 100 for up to 2, 3, more components.
@@ -115,7 +118,8 @@ def fit_many(  # noqa: PLR0913
         shape), and (a0 - 1) log of its weight.
     min_sd_ratio, min_count : float
         An admissible component is not narrower than this share of the data's spread (the standard deviation, or the
-        interquartile range / 1.349 if that is less), and has this many observations.
+        interquartile range / 1.349 if that is less), and has this many observations. By default the share is 0.015, and a
+        narrower component is admissible where it has more observations than chance brings together (see Notes).
     criterion : {"bic", "aic", "icl"}
     se : bool
         Standard errors from the observed information, for status 0.
@@ -152,6 +156,13 @@ def fit_many(  # noqa: PLR0913
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
     maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. On 24 public cases with references of 25 digits
     the log-likelihood is within 1e-13 relative and the parameters within 2e-11.
+
+    A component of n observations, with the probability r of membership at its centre, may be narrow by default where
+    n ((1 - r)/r - 1 - log((1 - r)/r)) > log(spread/sd) + 10: the others would have n (1 - r)/r observations there, and the
+    probability that as many as n fall into any interval of its width is then below exp(-10), by Chernoff's bound. So clusters
+    may be far apart beside their widths, and three close values among hundreds are no cluster. A component has collapsed where
+    its variance is below that of two values at the smallest distance in the data, or is lost in rounding, which happens where
+    components are more than 1e6 of their standard deviations apart.
 
     Families, with the names of `centres` and `params`, which are keys of `parameters` in results:
 
@@ -213,12 +224,26 @@ def fit_many(  # noqa: PLR0913
 
     def run(where):
         placed = dataclasses.replace(options, device=where)
+        alone = where == "cpu" and pool is None and values.count == 1 and isinstance(data, list)  # x is a copy by `flatten`
         job = engine.Job(family, candidates, per_set, placed, bool(se), bool(cov), kept, dataset_index)
         with bar(progress, values.count, "mixture.fit_many") as shown:
-            return engine.run_chunks(job, values, given, pool, callback, shown)
+            return engine.run_chunks(job, dataclasses.replace(values, spare=alone), given, pool, callback, shown)
 
     parts, done = or_on_the_host(run, where, device)
-    return MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)
+    batch = MixtureBatch(**engine.assemble(parts, values, family, candidates, done), keys=keys)
+    if values.w is not None and parts:
+        mass = np.concatenate([part["mass"] for part in parts])
+        i = int(np.argmin(mass / np.maximum(batch.n_used[: mass.size], 1)))
+        warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
+    doubtful = [i for i in sorted(batch.notes) if batch.status[i] <= 4]
+    if doubtful:
+        which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
+        warn(
+            f"the choice of n_components {which}: {batch.n_components[doubtful[0]]}, {batch.message(doubtful[0])}. Compare "
+            "with fits of one n_components, or use prior={'n0': 1}, under which no component collapses",
+            ConvergenceWarning,
+        )
+    return batch
 
 
 def fit(

@@ -7,15 +7,31 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
 from numbastats.mixture.arguments import mixture_of, values_of
 from numbastats.mixture.density import resident, scores
+from numbastats.mixture.kernels.passes import CHUNK
 from numbastats.mixture.sampling import draws
 from numbastats.mixture.tails import probability, quantile
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
+
+SLAB = 4 * CHUNK  # values that are worked on at a time
+
+
+def _by_slabs(function, x, *width):
+    """A function of (n,) doubles applied to slabs of x, whose temporary arrays take little beside x and the result."""
+    x = unmasked(x)
+    dtype = result_dtype(["x"], [x.dtype])
+    flat = x.reshape(-1)
+    out = np.empty((flat.size, *width), dtype)
+    with np.errstate(over="ignore"):
+        for a in range(0, max(1, flat.size), SLAB):  # also of no values, for the checks
+            out[a : a + SLAB] = function(flat[a : a + SLAB].astype(np.float64))
+    return out.reshape((*x.shape, *width))[()]
 
 
 def _density(x, weights, centres, params, family, logs, device, workers):
@@ -31,10 +47,12 @@ def _density(x, weights, centres, params, family, logs, device, workers):
 @of_host
 def _density_of_host(x, weights, centres, params, family, logs, device, workers):
     family, par = mixture_of(weights, centres, params, family)
-    x, dtype = values_of(x)
-    values = scores(x, family, par, False, device, workers)[0].reshape(x.shape)
-    with np.errstate(over="ignore"):
-        return (values if logs else np.exp(values)).astype(dtype)[()]
+
+    def density(part):
+        values = scores(part, family, par, False, device, workers)[0]
+        return values if logs else np.exp(values, out=values)
+
+    return _by_slabs(density, x)
 
 
 @of_blocks
@@ -55,8 +73,8 @@ def logpdf(
     x : array_like
         Values of any shape.
     weights, centres : array_like, shape (K,)
-        Weights are divided by their sum. The centre of a component is its mean, or the mean of log x, 1/x, x^2 ...: the table
-        in `fit_many` has its name for each family.
+        Weights >= 0, divided by their sum, so that counts will do. The centre of a component is its mean, or the mean of log x,
+        1/x, x^2 ...: the table in `fit_many` has its name for each family.
     params : array_like, shape (K,), optional
         lambda, variance or shape; unused by one-parameter families. Of shape (2, K) for "student_t" (scale and df) and
         "skew_normal" (scale and shape).
@@ -190,9 +208,7 @@ def responsibilities(
     [[0.0, 1.0], [0.846, 0.154]]
     """
     family, par = mixture_of(weights, centres, params, family)
-    x, dtype = values_of(x)
-    _, resp = scores(x, family, par, True, device, workers)
-    return np.ascontiguousarray(resp.T).reshape(*x.shape, par.shape[1]).astype(dtype)
+    return _by_slabs(lambda part: scores(part, family, par, True, device, workers)[1].T, x, par.shape[1])
 
 
 @of_blocks
@@ -237,8 +253,7 @@ def cdf(
     0.649145
     """
     family, par = mixture_of(weights, centres, params, family)
-    x, dtype = values_of(x)
-    return probability(x, family, par, False).astype(dtype)[()]
+    return _by_slabs(lambda part: probability(part, family, par, False), x)
 
 
 @of_blocks
@@ -277,8 +292,7 @@ def sf(
     distribution.
     """
     family, par = mixture_of(weights, centres, params, family)
-    x, dtype = values_of(x)
-    return probability(x, family, par, True).astype(dtype)[()]
+    return _by_slabs(lambda part: probability(part, family, par, True), x)
 
 
 @of_blocks

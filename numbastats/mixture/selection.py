@@ -7,15 +7,17 @@ import math
 
 import numpy as np
 
+from numbastats.mixture.density import scores
 from numbastats.mixture.information import reordered
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["Result", "best_few", "blur", "choose", "split_starts"]
+__all__ = ["Result", "admissible", "best_few", "blur", "choose", "split_starts"]
 
 INADMISSIBLE, TOO_FEW = 4, 5
+NARROW = 0.015  # by default, of the spread of the data
 
 
 @dataclasses.dataclass
@@ -33,6 +35,9 @@ class Result:
     hits: np.ndarray
     runner_up: np.ndarray
     n_singular: np.ndarray
+    n_climbed: np.ndarray
+    n_starts: np.ndarray
+    keeps: np.ndarray  # whether it is admissible
     hess: np.ndarray
     starts: tuple | None = None
 
@@ -53,6 +58,8 @@ def _none(D, K, n, rows):
         hits,
         runner_up,
         n_singular,
+        *np.zeros((2, D), np.int64),
+        np.zeros(D, bool),
         np.full((D, n, n), np.nan),
     )
 
@@ -103,17 +110,15 @@ def split_starts(par, family):
 
 
 def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
-    """The best admissible certified optimum of each data set, or the best of what there is, with its status."""
+    """The best admissible certified maximum of each data set, or the best of what there is, with its status."""
     D, n = p.info.shape[0], (1 + q) * K - 1
     finite = np.isfinite(outcome["objective"])
     objective = np.where(finite, outcome["objective"], -math.inf)
     status = np.where(finite, outcome["status"], c.DEGENERATE)
     info = p.info[owner]
+    keeps = admissible(p, owner, points, options)
     blurred = ~(blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
     status[(status == 0) & blurred] = c.NOT_CERTIFIED
-    keeps = (_sd(points, p.family) >= options.min_sd_ratio * info["spread"][:, None]).all(axis=1)
-    if K > 1:  # one component has all observations
-        keeps &= (points[:, 0, :] * info["mass"][:, None] >= options.min_count).all(axis=1)
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
     grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
     order = np.lexsort((-objective, -grade, owner))
@@ -123,10 +128,11 @@ def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
     best[owner[order][first]] = order[first]
     r = _none(D, K, n, points.shape[1])
     np.add.at(r.n_passes, owner, outcome["passes"])
+    np.add.at(r.n_climbed, owner, covered)
     np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]
-    r.par[has], r.hess[has], r.n_iter[has] = points[i], hess[i], outcome["passes"][i]
+    r.par[has], r.hess[has], r.n_iter[has], r.keeps[has] = points[i], hess[i], outcome["passes"][i], keeps[i]
     lift = p.constant + prior_units(p, options) * K
     r.objective[has], r.loglik[has] = outcome["objective"][i] + lift[has], outcome["loglik"][i] + p.constant[has]
     r.decrement[has], r.min_eig[has] = outcome["decrement"][i], outcome["min_eig"][i]
@@ -146,6 +152,35 @@ def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
         r.hess = reordered(r.hess, ascending)
         r.par = np.take_along_axis(r.par, ascending[:, None, :], axis=2)
     return r
+
+
+def admissible(p, owner, points, options):
+    """Which of the points (M, rows, K) have no component that is too narrow or too small."""
+    info, K = p.info[owner], points.shape[2]
+    keeps = np.ones(owner.size, bool)
+    if K > 1:  # one component has all observations
+        keeps &= (points[:, 0, :] * info["mass"][:, None] >= options.min_count).all(axis=1)
+    least = NARROW if options.min_sd_ratio is None else options.min_sd_ratio
+    narrow = ~(_sd(points, p.family) >= least * info["spread"][:, None])
+    for i in np.flatnonzero(narrow.any(axis=1) & keeps):
+        keeps[i] = options.min_sd_ratio is None and bool(_beyond_chance(points[i], info[i], p.family)[narrow[i]].all())
+    return keeps
+
+
+def _beyond_chance(par, info, family):
+    """Which components hold more observations than chance brings together at one of the places where they might be.
+
+    With r the responsibility at its centre, a component of n observations is where the others have n (1 - r)/r. By Chernoff's
+    bound for a Poisson number and the number of intervals of its width in the data, chance has a probability below exp(-10).
+    """
+    here = family if family.latent else dataclasses.replace(family, transform="identity", constant=1.0)
+    centre = here.component_means(par[1], family.params_of(list(par[2:]))) if family.third else par[1]
+    centre = np.rint(centre) if family.discrete else centre
+    r = np.diagonal(scores(centre, here, par, True, "cpu", 1)[1])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        others = (1.0 - r) / r
+        evidence = par[0] * info["mass"] * (others - 1.0 - np.log(others))
+        return (r > 0.5) & (evidence > np.log(info["spread"] / _sd(par, family)) + 10.0)
 
 
 def _sd(par, family):

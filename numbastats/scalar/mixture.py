@@ -33,6 +33,7 @@ __all__ = [
     "gamma_dispersion",
     "gamma_terms",
     "highest_power",
+    "least_dispersion",
     "maximise",
     "moved",
     "penalty",
@@ -132,6 +133,12 @@ def maximise(family, s0, s1, s2, c, prior_n, prior_d):
     d = s2 / s0 - deviance(family, m, c)
     d = (s0 * d + prior_n * prior_d) / (s0 + prior_n)
     return m, gamma_dispersion(d) if family == GAMMA and d > 0.0 else d
+
+
+@device_function
+def least_dispersion(family, m, c, floor):
+    """What a dispersion from sums about c must exceed: `floor`, and the rounding of the difference in `maximise`."""
+    return max(floor, 1e-13 * deviance(family, m, c))
 
 
 @device_function

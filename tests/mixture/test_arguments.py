@@ -46,13 +46,34 @@ def test_many_values_are_sorted_in_threads(sets, weighted):
 
 
 def test_data_are_left_alone():
-    x, w = paper_data(2, 60), np.random.default_rng(1).random((2, 60))
+    x, w = paper_data(2, 60), np.random.default_rng(1).random((2, 60)) + 0.6
     for a in (x, w):
         a.setflags(write=False)
     for family in ("inverse_gaussian", "rayleigh"):
         mixture.fit_many(x, 2, family=family, weights=w, n_init=2, rng=1, device="cpu")
         mixture.fit_many(x.reshape(-1), 2, family=family, offsets=[0, 60, 120], n_init=2, rng=1, device="cpu")
         mixture.fit_many(list(x), 2, family=family, n_init=2, rng=1, device="cpu")
+
+
+@pytest.mark.filterwarnings("ignore:the choice of n_components")
+def test_shares_as_weights_are_noticed():
+    """Weights of 1/n leave one observation in all: the criterion takes one component. One warning, with the cure."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(0.0, 1.0, 300), rng.normal(6.0, 1.0, 300)])
+    options = dict(family="normal", rng=0, device="cpu")
+    shares = np.full(600, 1 / 600)
+    with pytest.warns(UserWarning, match=r"weights add up to 1 for 600 values.*pass weights \* 600 / sum\(weights\)") as seen:
+        assert mixture.fit(x, (1, 2), weights=shares, **options).n_components == 1
+    shown = [w for w in seen if "weights" in str(w.message)]
+    assert len(shown) == 1 and shown[0].filename == __file__
+    assert mixture.fit(x, (1, 2), weights=shares * 600 / shares.sum(), **options).n_components == 2
+    with pytest.warns(UserWarning, match="weights of data set 1 add up to 1 for 600 values") as seen:
+        mixture.fit_many([x, x, x], 1, weights=[shares * 600, shares, shares * 2], **options)
+    assert len(seen) == 1
+    with pytest.warns(UserWarning, match="add up to 1 for 600 values"):
+        mixture.Mixture(1, **options).fit(x, sample_weight=shares)
+    mixture.fit(np.append(x, np.nan), 1, weights=np.append(shares * 600, 0.0), **options)  # absent values do not count
+    mixture.fit(np.append(x, 1.0), 1, weights=np.append(shares * 600, 0.0), **options)
 
 
 def test_lists_arrays_and_offsets_give_the_same_fits():
@@ -303,7 +324,7 @@ def test_polars_frames_are_refused():
 def test_keys_of_data_sets_are_kept():
     pandas = pytest.importorskip("pandas")
     sets = {"z": WALD[:50], "a": WALD[50:120], 7: WALD[120:]}
-    weights = {key: np.random.default_rng(3).random(v.size) for key, v in sets.items()}
+    weights = {key: np.random.default_rng(3).random(v.size) + 0.6 for key, v in sets.items()}
     want = mixture.fit_many(list(sets.values()), 1, family="gamma", weights=list(weights.values()))
     pairs = list(sets.items())
     reverse = dict(reversed(list(weights.items())))

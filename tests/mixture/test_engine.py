@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -164,7 +165,7 @@ def test_numbers_of_components_of_other_data_sets_do_not_matter():
 @pytest.mark.parametrize("kind", ["cupy", "numba"])
 def test_fits_of_arrays_on_a_gpu(kind):
     convert = CupyArray if kind == "cupy" else cuda.to_device
-    x, w = WALD, np.random.default_rng(3).random(200)
+    x, w = WALD, np.random.default_rng(3).random(200) + 0.6
     law = [0.5, 0.5], [0.8, 1.4], [5.0, 5.0]
     calls = [
         lambda x, w: mixture.fit(x, 2, family="gamma", weights=w, rng=1).centres,
@@ -202,3 +203,32 @@ def test_ctrl_c_is_answered_soon(K, method, workers):
     finally:
         timer.cancel()
     assert time.perf_counter() - pressed[0] < 4.0  # 0.1 to 0.5 on idle cores
+
+
+def test_memory_of_large_data():
+    """Beside the data: densities their result and slabs, fits the weights and two statistics, one of them in the sorted copy."""
+    x = np.random.default_rng(0).normal(size=1_000_000) + 5.0 * (np.arange(1_000_000) < 300_000)
+    law = [0.3, 0.7], [5.0, 0.0], [1.0, 1.0]
+    calls = [
+        (lambda x: mixture.logpdf(x, *law, family="gaussian", workers=1), 3.0),  # observed 2.4
+        (lambda x: mixture.cdf(x, *law, family="gaussian"), 3.5),  # observed 2.9
+        (lambda x: mixture.responsibilities(x, *law, family="gaussian", workers=1), 5.0),  # observed 4.2, 2 of it the result
+        (lambda x: mixture.fit(x, 2, family="gaussian", rng=0, n_init=3, device="cpu", workers=1), 3.3),  # observed 3.03
+    ]
+    for call, most in calls:
+        call(x[:300_000])
+        tracemalloc.start()
+        call(x)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < most * x.nbytes
+
+
+def test_data_of_a_fit_are_left_alone():
+    """The sorted copy is overwritten, never the data, nor what a list holds."""
+    x = np.random.default_rng(0).gamma(2.0, size=500)
+    kept = x.copy()
+    one = mixture.fit(x, (1, 2), family="gamma", rng=0, device="cpu")
+    many = mixture.fit_many([x, x[:100]], (1, 2), family="gamma", rng=0, device="cpu")
+    rows = mixture.fit_many(x[None], (1, 2), family="gamma", rng=0, device="cpu")
+    assert (x == kept).all() and one.loglik == many.loglik[0] == rows.loglik[0]

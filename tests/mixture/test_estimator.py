@@ -95,6 +95,9 @@ def test_estimator_warns_of_fits_that_are_none():
         mixture.Mixture(2, max_iter=1, rng=1, device="cpu", family="inverse_gaussian").fit(small_data(n=150))
     with pytest.warns(ConvergenceWarning, match="status 3"):
         mixture.Mixture(1, family="poisson", device="cpu").fit([0.0, 0.0])
+    x = np.append(np.random.default_rng(2).normal(size=100), np.full(10, 0.3))
+    with pytest.warns(ConvergenceWarning, match="status 4"):
+        mixture.Mixture(2, rng=0, device="cpu", family="normal").fit(x)
 
 
 def test_options_set_after_a_fit_do_not_change_the_model():
@@ -340,7 +343,7 @@ def test_fits_print_as_tables():
     head, titles, row = repr(fits[0]).splitlines()
     assert head.startswith("MixtureFit: family 'normal', 1 components, 200 values") and head.endswith(fits[0].message)
     assert titles.split() == ["weight", "mean", "variance", "mean_of_x", "sd_of_x"] and row.split()[0] == "1"
-    assert repr(fits).startswith("MixtureBatch: family 'normal', 3 data sets, 2 with a certified optimum")
+    assert repr(fits).startswith("MixtureBatch: family 'normal', 3 data sets, 2 with a certified local maximum")
     table = fits.summary()
     assert table["data_set"].tolist() == ["a", "b", "none"] and table["status"].tolist() == fits.status.tolist()
     np.testing.assert_allclose(table["mean"][:2], [data["a"].mean(), data["b"].mean()], rtol=1e-14)

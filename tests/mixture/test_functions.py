@@ -145,6 +145,22 @@ def test_poisson_densities_of_extreme_means():
     np.testing.assert_allclose(far, np.log([0.5, 1.0]) - 2.0, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("family", "centres", "params", "message"),
+    [
+        ("normal", [1.0, 2.0], [1.0, -1.0], r"^params=.*the variance of normal must be positive"),
+        ("normal", [1.0, np.inf], [1.0, 1.0], r"^centres=.*the mean of normal must be finite"),
+        ("gamma", [1.0, -2.0], [1.0, 1.0], r"^centres=.*the mean of gamma must be positive and finite"),
+        ("student_t", [1.0, 2.0], [[1.0, 1.0], [3.0, 0.0]], r"(?s)^params=.*the scale and df of student_t must be positive"),
+        ("skew_normal", [1.0, 2.0], [[1.0, -1.0], [3.0, 0.0]], r"(?s)^params=.*the scale of skew_normal must be positive"),
+        ("exponential", [1.0, 0.0], None, r"^centres=.*the mean of exponential must be positive"),
+    ],
+)
+def test_what_is_out_of_domain_is_named(family, centres, params, message):
+    with pytest.raises(ValueError, match=message):
+        mixture.pdf(1.0, [0.5, 0.5], centres, params, family=family)
+
+
 def test_distribution_edges():
     args = (W, [1.0, 3.0], [30.0, 0.2])
     assert mixture.logpdf([0.0, -1.0, np.inf], *args, family="inverse_gaussian").tolist() == [-np.inf] * 3 and np.isnan(

@@ -377,6 +377,21 @@ def test_results_do_not_depend_on_threads_batches_or_type(family):
     np.testing.assert_allclose(narrow.loglik, mixture.fit(sets[1], 2, family=family, rng=1).loglik, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("n", "w", "centres", "scales", "df"),
+    [(245, 0.7195, (-0.0092, 5.9776), (0.9930, 1.4090), 2.7349), (250, 0.7335, (-0.0048, 5.9611), (0.9829, 1.4338), 2.7268)],
+)
+def test_a_maximum_with_a_normal_component_is_found(n, w, centres, scales, df):
+    """Starts with few degrees of freedom end 1.2 units lower, at 3 and 3.5 of them."""
+    r = np.random.default_rng(14)
+    x = np.concatenate([r.standard_t(3, n), 6.0 + 1.4 * r.standard_t(6, 350 - n)])
+    parts = [scipy.stats.t.logpdf(x, df, centres[0], scales[0]), scipy.stats.norm.logpdf(x, centres[1], scales[1])]
+    there = scipy.special.logsumexp(np.log([[w], [1.0 - w]]) + np.stack(parts), axis=0).sum()
+    fit = mixture.fit(x, 2, family="student_t", rng=0, device="cpu")
+    assert fit.status == 0 and there < fit.loglik < there + 1e-4
+    assert fit.loglik == pytest.approx(log_density("student_t", x, fit.weights, fit.centres, fit.params).sum(), rel=1e-12)
+
+
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
 @pytest.mark.parametrize("family", ["student_t", "skew_normal"])
 def test_scale_of_the_data(family, scale):

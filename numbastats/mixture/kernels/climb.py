@@ -24,6 +24,7 @@ from numbastats.mixture.kernels.parameters import (
     log_prior,
     m_step,
     pack,
+    rounding,
     set_coefficients,
     stepped,
     unpack,
@@ -104,8 +105,10 @@ def newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
     final, last = state.phase == c.FINAL, state.passes >= settings.max_passes
     n = coordinates(trial, family)
     settle, failed, radius, limit = False, False, 0.0, settings.tol
-    slack = settings.noise * abs(state.objective) if state.objective > -math.inf else 0.0
-    better = objective >= state.objective - slack and objective < math.inf and above_floor(trial, info.floor, family)
+    slack = 0.0
+    if state.objective > -math.inf:
+        slack = settings.noise * abs(state.objective) + rounding(trial, info, family)
+    better = objective >= state.objective - slack and objective < math.inf and above_floor(trial, info.floor, info.centre, family)
     if final or better:
         copy(trial, current)
         state.objective, state.loglik = objective, ll
@@ -137,7 +140,7 @@ def newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
         if last:
             state.phase = c.DONE
     if failed:
-        fall_back(state, pars, info.floor, family, last)
+        fall_back(state, pars, info, family, last)
 
 
 @_function
@@ -157,14 +160,14 @@ def _certify(state, current, vec, mat, D, mass, limit, n):
 
 
 @_function
-def fall_back(state, pars, floor, family, last):
+def fall_back(state, pars, info, family, last):
     """SQUAREM from the last EM point, for at most three rounds."""
     current = pars[c.CURRENT]
     state.rounds += 1
     if state.rounds > 3 or last:
         state.phase = c.DONE
-        for k in range(current.shape[1]):
-            if not current[2, k] > 2.0 * floor:  # it would climb on, without end, but for the floor
+        for k in range(current.shape[1]):  # it would climb on, without end, but for the floor
+            if not current[2, k] > 2.0 * fam.least_dispersion(family, current[1, k], info.centre, info.floor):
                 state.status = c.DEGENERATE
     else:
         copy(pars[c.ANCHOR], pars[c.TRIAL])
@@ -224,12 +227,12 @@ def _em(state, pars, vec, S, objective, info, settings):
     else:
         state.old = objective
         copy(trial, pars[c.SECOND])
-        _extrapolate(state, pars, vec, info.floor, family)
+        _extrapolate(state, pars, vec, info, family)
         state.phase = c.SQ_C
 
 
 @_function
-def _extrapolate(state, pars, vec, floor, family):
+def _extrapolate(state, pars, vec, info, family):
     """SQUAREM's step from the points before and after two steps of EM, of which the trial point is the last."""
     trial, th0, th1, th2 = pars[c.TRIAL], vec[c.TH0], vec[c.TH1], vec[c.TH2]
     n = coordinates(trial, family)
@@ -247,7 +250,7 @@ def _extrapolate(state, pars, vec, floor, family):
         r = th1[i] - th0[i]
         th0[i] += -2.0 * a * r + a * a * (th2[i] - th1[i] - r)
     unpack(th0, trial, family)
-    if not above_floor(trial, floor, family):
+    if not above_floor(trial, info.floor, info.centre, family):
         copy(pars[c.SECOND], trial)
 
 

@@ -56,7 +56,7 @@ def _copy(source, target):
 
 
 @_function
-def _proper(par, floor, family):
+def _proper(par, floor, centre, family):
     """Whether all is finite and positive that must be, and no component at the floor."""
     for k in range(par.shape[1]):
         m, v = par[1, k], par[2, k]
@@ -160,7 +160,7 @@ def _em(state, pars, following, objective, info, settings):
     """A step of EM: one of those that rank the starts, that lead to Newton's method, or of a climb by EM alone."""
     phase, K = state.phase, following.shape[1]
     least = least_mass(info) if phase == c.START else 1e-8 * info.mass
-    total, good = 0.0, _proper(following, info.floor, settings.family)
+    total, good = 0.0, _proper(following, info.floor, info.centre, settings.family)
     for k in range(K):
         total += following[0, k]
         good = good and following[0, k] > least
@@ -190,12 +190,12 @@ def _em(state, pars, following, objective, info, settings):
 
 
 @_function
-def _fall_back(state, pars, floor, family, last):
+def _fall_back(state, pars, info, family, last):
     """EM from where Newton's method began, for at most three rounds."""
     state.rounds += 1
     if state.rounds > 3 or last:
         state.phase = c.DONE
-        if not _proper(pars[c.CURRENT], 2.0 * floor, family):  # it would climb on, without end, but for the floor
+        if not _proper(pars[c.CURRENT], 2.0 * info.floor, info.centre, family):  # it would climb on, but for the floor
             state.status = c.DEGENERATE
     else:
         _copy(pars[c.ANCHOR], pars[c.TRIAL])

@@ -15,6 +15,7 @@ __all__ = [
     "log_prior",
     "m_step",
     "pack",
+    "rounding",
     "set_coefficients",
     "stepped",
     "unpack",
@@ -48,7 +49,9 @@ def m_step(S, par, info, settings, least):
         total += s0[k] + more
     for k in range(s0.size):
         m, v = fam.maximise(family, s0[k], s1[k], s2[k], info.centre, settings.prior_n, info.prior_d)
-        if not (v > info.floor and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+        if not (m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+            return False
+        if not v > fam.least_dispersion(family, m, info.centre, info.floor):
             return False
         share = (s0[k] + more) / total
         if not share > 0.0:
@@ -77,13 +80,24 @@ def copy(source, target):
 
 
 @_function
-def above_floor(par, floor, family):
+def above_floor(par, floor, centre, family):
     """Whether a trial point is a proper mixture: its logarithms are finite and no dispersion is at the floor."""
     for k in range(par.shape[1]):
         m, v = par[1, k], par[2, k]
-        if not (par[0, k] > 0.0 and v > floor and v < math.inf and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+        if not (par[0, k] > 0.0 and v < math.inf and m < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+            return False
+        if not v > fam.least_dispersion(family, m, centre, floor):
             return False
     return True
+
+
+@_function
+def rounding(par, info, family):
+    """Rounding error of the log-likelihood of components far from the centre beside their dispersion, whose logits cancel."""
+    total = 0.0
+    for k in range(par.shape[1]):
+        total += par[0, k] * fam.deviance(family, par[1, k], info.centre) / par[2, k]
+    return 2.220446049250313e-16 * info.mass * total
 
 
 @_function

@@ -16,6 +16,8 @@ from numbastats.scalar.elementary import log
 
 __all__ = ["PREPARE"]
 
+_NO_GAP = 1e300  # of values that are all equal
+
 _function, _summing = array_function(fastmath=(), host=False), array_function(fastmath=FAST, host=False)
 
 
@@ -63,6 +65,7 @@ def _summarise(y, w, power, family, t1, t2, info):
     if family != fam.GAUSSIAN and family < fam.POISSON:
         for i in range(n):
             logs += w[i] * log(t1[i])
+    gap = _smallest(family, t1, w)
     s1, s2, spread = 0.0, 0.0, 0.0
     for i in range(n):
         t2[i] = fam.deviance(family, t1[i], c)
@@ -72,18 +75,41 @@ def _summarise(y, w, power, family, t1, t2, info):
         s2 += w[i] * t2[i]
         spread += w[i] * e * e
     info.mass, info.scale, info.shift, info.distinct, info.count = mass, scale, shift, distinct, n
-    _conclude(family, c, s1, s2, logs, spread, low, high, info)
+    _conclude(family, c, s1, s2, logs, spread, low, high, gap, info)
+
+
+@_function
+def _gap(family, low, high):
+    """At most the deviance of neighbouring values about each other."""
+    e = high - low
+    if not (e > 0.0 and family <= fam.GAMMA):
+        return _NO_GAP
+    r = e if family == fam.GAUSSIAN else e / high
+    return r * (r / high) if family == fam.INVERSE_GAUSSIAN else r * r
+
+
+@_function
+def _smallest(family, values, w):
+    """The smallest gap times the least weight; apart from the sums, which a minimum would keep from vectors."""
+    gap, least = _NO_GAP, w[0]
+    for i in range(1, values.size if family <= fam.GAMMA else 0):
+        gap, least = min(gap, _gap(family, values[i - 1], values[i])), min(least, w[i])
+    return gap * least
 
 
 @_summing
-def _conclude(family, c, s1, s2, logs, spread, low, high, info):
+def _conclude(family, c, s1, s2, logs, spread, low, high, gap, info):
     """What follows from the sums about the centre c and from two quartiles."""
     spread = math.sqrt(spread / info.mass)
     if high > low:  # a heavy tail must not decide what is narrow
         spread = min(spread, (high - low) / 1.349)
     _mean, whole = fam.maximise(family, info.mass, s1, s2, c, 0.0, 0.0)
     info.centre, info.sum1, info.sum2, info.logs, info.spread = c, s1, s2, logs, spread
-    info.floor = 1e-6 * whole if family <= fam.GAMMA else 0.0
+    info.whole, info.floor = 0.0, 0.0
+    if family <= fam.GAMMA:  # two values of a component, one of the least weight, differ by the smallest gap, or by rounding
+        rounding = 1e-15 / info.scale if family == fam.GAUSSIAN else 1e-15
+        info.whole = whole
+        info.floor = max(0.25 * gap / info.mass if gap < 1e200 else 0.0, rounding * rounding)
 
 
 @_summing
@@ -143,6 +169,19 @@ def _sum(value, room):
 
 
 @_function
+def _least(value, room):
+    """The least value of all lanes, for all of them."""
+    lane = cuda.threadIdx.x
+    cuda.syncthreads()
+    if lane < LANES:
+        room[lane] = value
+    cuda.syncthreads()
+    for j in range(LANES):
+        value = min(value, room[j])
+    return value
+
+
+@_function
 def _quantile(t1, w, wanted, room):
     """The first value up to which the weights add up to so much, for all lanes: each has a stretch of the values."""
     lane, n = cuda.threadIdx.x, t1.size
@@ -169,10 +208,11 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
     """`_summarise` by all lanes of a block."""
     n, lane = y.size, cuda.threadIdx.x
     last = n if lane < LANES else 0
-    mass, total, distinct = 0.0, 0.0, 0.0
+    mass, total, distinct, least = 0.0, 0.0, 0.0, w[0]
     for i in range(lane, last, LANES):
         mass += w[i]
         total += w[i] * (y[i] * power)
+        least = min(least, w[i])
         distinct += 1.0 if i == 0 or y[i] != y[i - 1] else 0.0
     mass, total, distinct = _sum(mass, room), _sum(total, room), _sum(distinct, room)
     mean, shift, scale = total / mass, 0.0, 1.0
@@ -186,14 +226,17 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
             scale = 1.0
     elif family <= fam.FIXED_GAMMA:
         scale = mean
-    inverse, total, logs = 1.0 / scale, 0.0, 0.0
+    inverse, total, logs, gap = 1.0 / scale, 0.0, 0.0, _NO_GAP
     for i in range(lane, last, LANES):
         v = (y[i] * power - shift) * inverse
         t1[i] = v
         total += w[i] * v
+        if i > 0:
+            gap = min(gap, _gap(family, (y[i - 1] * power - shift) * inverse, v))
         if family != fam.GAUSSIAN and family < fam.POISSON:
             logs += w[i] * log(v)
     c, logs = _sum(total, room) / mass, _sum(logs, room)
+    gap, least = _least(gap, room), _least(least, room)
     low, high = _quantile(t1, w, 0.25 * mass, room), _quantile(t1, w, 0.75 * mass, room)
     cuda.syncthreads()
     s1, s2, spread = 0.0, 0.0, 0.0
@@ -207,7 +250,7 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
     s1, s2, spread = _sum(s1, room), _sum(s2, room), _sum(spread, room)
     if lane == 0:
         info.mass, info.scale, info.shift, info.distinct, info.count = mass, scale, shift, np.int64(distinct), n
-        _conclude(family, c, s1, s2, logs, spread, low, high, info)
+        _conclude(family, c, s1, s2, logs, spread, low, high, gap * least, info)
 
 
 @_function

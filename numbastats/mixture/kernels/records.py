@@ -37,11 +37,14 @@ def _record(*fields):
 
 
 STATISTICS = _record(
-    *((name, np.float64) for name in "centre mass sum1 sum2 floor scale shift logs spread prior_d".split()),
+    *((name, np.float64) for name in "centre mass sum1 sum2 whole floor scale shift logs spread prior_d".split()),
     ("distinct", np.int64),
     ("count", np.int64),
 )
-"""Statistics of a data set. The prior's d0 stands among them, since by default it depends on the data."""
+"""Statistics of a data set; `whole` is its dispersion, `floor` the least that two distinct values have.
+
+The prior's d0 stands among them, since by default it depends on the data.
+"""
 
 STATE = _record(
     *((name, np.float64) for name in "objective loglik old radius step_max decrement min_eig".split()),

@@ -53,7 +53,8 @@ def _index(q0, n, word):
 def _segment(par, k, s0, s1, s2, share, family, info):
     """Maximum likelihood of a segment's sums as component k; False when it is too short or has no spread."""
     m, v = fam.maximise(family, s0, s1, s2, info.centre, 0.0, 0.0)
-    if not (s0 > 0.0 and v > 1e-3 * info.floor and v < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
+    least = fam.least_dispersion(family, m, info.centre, info.floor)
+    if not (s0 > 0.0 and v > least and v < math.inf and (m > 0.0 or family == fam.GAUSSIAN)):
         return False
     par[0, k], par[1, k], par[2, k] = share, m, v
     return True
@@ -88,7 +89,7 @@ def _draw(cells, par, scratch, kind, family, info, start, dataset, key):
     if n == 0:
         return False
     if kind == GIVEN:
-        return above_floor(par, 0.0, family)
+        return above_floor(par, 0.0, info.centre, family)
     draw = np.uint32(0)
     members = 3 if family <= fam.GAMMA else 2
     for attempt in range(65):
