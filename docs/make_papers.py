@@ -195,7 +195,7 @@ def kernel_densities():
     for method, words in (("skde", "S-KDE (4)-(8)"), ("auto", "our rows")):
         error = abs(ns.kde.grid(x, axes, method=method) - brute).max() / brute.max()
         claim(error < 1e-12, f"{method} is exact")
-        rows.append([f"largest difference of {words} from the sum over all samples, of the peak", "not stated", short(error)])
+        rows.append([f"largest difference of {words} from the sum over all samples, of the peak", "not stated", ours(error)])
     x3 = kde_speed.solid(2_000)
     axes = ns.kde.regular_axes(x3, shape=(20, 22, 24))
     brute = ns.kde.points(x3, np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], -1), method="ep").reshape(
@@ -203,7 +203,7 @@ def kernel_densities():
     )
     error = abs(ns.kde.grid(x3, axes, method="skde-crop") - brute).max() / brute.max()
     claim(error < 1e-12, "cropping is exact")
-    rows.append(["the same of chop and crop, three dimensions", "not stated", short(error)])
+    rows.append(["the same of chop and crop, three dimensions", "not stated", ours(error)])
     claim(score > 0.98, "the Perkins score is above 0.98")
     speeds = table(
         ["", "2-D", "3-D"],
