@@ -66,13 +66,13 @@ class _Density:
 
     def _body(self, g):
         """g^v K_v(alpha g) e^(alpha g) through SciPy."""
-        from scipy.special import k0e, k1e, kve
+        from scipy.special import k0e, k1e
 
         v, z = self.order, self.alpha * g
         order = abs(v)
         if order == 0.5:
             return (g / self.length) ** (v - 0.5)
-        k = k0e(z) if order == 0 else k1e(z) if order == 1 else kve(order, z)
+        k = k0e(z) if order == 0 else k1e(z) if order == 1 else _kve(order, z)
         m = 4 * v * v
         far = np.sqrt(0.5 * math.pi / z) * (1 + (m - 1) / (8 * z) * (1 + (m - 9) / (16 * z)))
         body = (g / self.length) ** v * np.where(z > 1e8, far, k)  # kve ends at 1e9
@@ -86,6 +86,23 @@ class _Density:
             if self.direct:
                 return times_exp(self._body(g), exponent, self.lift + 1 - math.frexp(self.unit)[1])
             return np.exp(self._log_body(g) + exponent + self.lift * math.log(2)) / self.unit
+
+
+def _kve(order, z):
+    """e^z K_order(z): SciPy's, but around z = 2, where that of a fractional order is off by up to 2e-13.
+
+    There the trapezoidal rule for the integral of exp(-z (cosh t - 1)) cosh(order t) over t > 0, with errors of 5e-16.
+    """
+    from scipy.special import kve
+
+    z = np.asarray(z)
+    value = np.asarray(kve(order, z))
+    near = (z > 0.3) & (z < 2.5)
+    if order <= 5.0 and near.any():
+        t, w = 0.14 * np.arange(46), np.full(46, 0.14)
+        w[0] *= 0.5
+        value[near] = np.exp(-2.0 * z[near][:, None] * np.sinh(0.5 * t) ** 2) @ (w * np.cosh(order * t))
+    return value
 
 
 def _scale(lam, alpha, beta, delta):

@@ -35,9 +35,7 @@ class Certificate:
     The errors are interpolation errors: the table is compared with the integral of the density that the build found. They do not
     show what that integral misses. For this the integral is compared with 1, and with an independent cdf where one is given; see
     `normalised` and `cdf` of `Recycler`. Nor do they show what a density is off: by rounding in a tail, as 1 + cos(x) next to
-    pi, or by a function it calls: SciPy's Bessel function of a fractional order, in `variance_gamma`, is up to 1.5e-13 off next
-    to the argument 2, which costs up to 2e-14 of x. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate
-    shows.
+    pi, or by a function it calls. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate shows.
 
     Attributes
     ----------
