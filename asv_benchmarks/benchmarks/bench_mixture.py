@@ -409,7 +409,7 @@ def gpu_starts(rng, dtype, n, edges):
 
 def _at_newton(D, start, **fields):
     """States of climbs in the midst of Newton's method, at given parameters."""
-    state = engine.begin(D, options().settings(family_of("inverse_gaussian"), True))
+    state = engine.begin(D, options().settings(family_of("inverse_gaussian")))
     state["phase"] = records.AT_NEWTON
     for name, value in fields.items():
         state[name] = value
@@ -425,7 +425,7 @@ def gpu_pass(rng, dtype, n, edges, K):
     p.sets = records.Series(*(v.astype(dtype) for v in p.sets[:3]), p.sets.off)
     D = p.info.size
     shapes = (D, 3, K), (D, K * (K + 1) // 2, 6), D
-    inputs = [p.sets, p.info, np.arange(D), options().settings(p.family, p.unit), *_one(records.AT_EM), *_at_newton(D, _start(K))]
+    inputs = [p.sets, p.info, np.arange(D), options().settings(p.family), *_one(records.AT_EM), *_at_newton(D, _start(K))]
     return inputs, [np.zeros(shape) for shape in shapes]
 
 
@@ -468,7 +468,7 @@ def gpu_latent_pass(rng, dtype, n, edges, family, K):
     start = np.array(_LATENT_START[family])[:, np.arange(K) % 2]
     start[0] = 1.0 / K
     start[1] += 0.1 * np.arange(K)
-    D, settings = p.info.size, options().settings(p.family, p.unit)
+    D, settings = p.info.size, options().settings(p.family)
     state, pars = _at_newton(D, start)
     state["phase"][::2] = records.WARM
     sums = [np.zeros((D, kernels.latent_sums(len(start), K))), np.zeros((D, len(start), K))]

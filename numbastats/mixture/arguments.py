@@ -88,13 +88,12 @@ class Options:
             return 1
         return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
 
-    def settings(self, family, unit):
+    def settings(self, family):
         """Settings of the climb kernels, double precision."""
         return c.Settings(
             family=family.code,
             shape=float(family.shape),
             method=METHODS[self.method],
-            unit=int(unit),
             tol=self.tol,
             decrement_tol=self.tol if self.method == "newton" else 1e-3,
             noise=1e-12,
@@ -380,10 +379,11 @@ class Data:
     Attributes
     ----------
     y, w : numpy.ndarray
-        Transformed values and weights of all data sets in a row, ascending within each; NaN and zero weights are gone.
+        Transformed values and weights of all data sets in a row, ascending within each; NaN and zero weights are gone, equal
+        values are one with the sum of their weights: fits of weighted and of repeated values are the same.
     off : numpy.ndarray of int64, shape (D + 1,)
-    unit : bool
-        Whether every weight is 1.
+    unit : numpy.ndarray of bool, shape (D,), optional
+        Whether every weight of a data set is 1; None: of all.
     dropped : numpy.ndarray of int64, shape (D,)
     status : numpy.ndarray of int8, shape (D,)
         0, or why the data set cannot be fitted.
@@ -400,7 +400,7 @@ class Data:
     y: np.ndarray
     w: np.ndarray
     off: np.ndarray
-    unit: bool
+    unit: np.ndarray | None
     dropped: np.ndarray
     status: np.ndarray
     notes: dict
@@ -565,19 +565,24 @@ def arrange(values, family, threads=1) -> Data:
         y = family.forward(x)
         _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
-    data = Data(y, np.ones(y.size) if w is None else w, off, w is None, dropped, status, notes, power, factor)
-    data.spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
-    return _tied(data) if family.latent and family.discrete else data
+    y, w, off, counts = _tied(y, w, off)
+    unit = None if w is None else _per_set(w != 1.0, off) == 0
+    spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
+    w = np.ones(y.size) if w is None else w
+    return Data(y, w, off, unit, dropped, status, notes, power, factor, counts, spare)
 
 
-def _tied(data):
-    """Equal counts as one value with the sum of their weights: a pass costs by distinct values."""
-    lengths = np.diff(data.off)
-    first = np.concatenate([[True], np.diff(data.y) != 0.0])[: data.y.size]
-    first[data.off[:-1][lengths > 0]] = True
+def _tied(y, w, off):
+    """Equal values as one with the sum of their weights, and how many values there were, None where no two are equal."""
+    lengths = np.diff(off)
+    first = np.ones(y.size, bool)
+    np.not_equal(y[1:], y[:-1], out=first[1:])
+    first[off[:-1][lengths > 0]] = True
+    if first.all():
+        return y, w, off, None
     at = np.flatnonzero(first)
-    w = np.add.reduceat(data.w, at) if at.size else data.w
-    return dataclasses.replace(data, y=data.y[at], w=w, off=np.searchsorted(at, data.off), unit=False, counts=lengths)
+    w = np.diff(at, append=y.size).astype(np.float64) if w is None else np.add.reduceat(w, at)
+    return y[at], w, np.searchsorted(at, off).astype(np.int64), lengths
 
 
 def _powers(y, off, *, ascending=False, limit=1022):
@@ -606,7 +611,7 @@ def _sort(y, w, off, threads):
             if w is None:
                 y[a:b].sort()
             else:
-                order = np.argsort(y[a:b], kind="stable")
+                order = np.lexsort((w[a:b], y[a:b]))
                 y[a:b], w[a:b] = y[a:b][order], w[a:b][order]
 
     in_threads(part, _parts(lengths.size, y.size, threads), threads)  # NumPy sorts without holding the interpreter

@@ -94,7 +94,6 @@ class Prepared:
     off: np.ndarray
     info: np.ndarray
     ids: np.ndarray
-    unit: bool
     factor: np.ndarray
     constant: np.ndarray | None = None
 
@@ -133,6 +132,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     if D:
         args = [y, data.power[lo:hi], m, family.base, sets, cells, q, info]
         *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), cost=10.0 * n / D, zeroed=(7,))
+    info["unit"] = 1 if data.unit is None else data.unit[lo:hi]
     if data.counts is not None:
         info["count"] = data.counts[lo:hi]
     if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
@@ -142,7 +142,7 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     else:
         scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
         info["prior_d"] = options.prior_d * (info["scale"] / data.factor[lo:hi]) ** scale
-    prepared = Prepared(family, sets, cells, q, off, info, ids[lo:hi].astype(np.uint32), data.unit, data.factor[lo:hi])
+    prepared = Prepared(family, sets, cells, q, off, info, ids[lo:hi].astype(np.uint32), data.factor[lo:hi])
     prepared.constant = loglik_constant(prepared, y, w)
     return prepared
 
@@ -205,8 +205,8 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
         par = base
     if options.method != "newton" or (K == 1 and not p.family.latent):
         return par
-    settings = options.settings(p.family, p.unit)
-    few = info["count"] < 512  # too few observations for cells: half as many passes again
+    settings = options.settings(p.family)
+    few = p.lengths < 512  # too few observations for cells: half as many passes again
     rounds = [(p.cells, np.where(few, 15, 10))]
     if options.precision != "double":  # ranked, and moved once more, in double precision
         rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
@@ -288,7 +288,7 @@ def climb(p, info, owner, points, options):
     """Run the climbs of (data set, start) pairs; returns points (M, rows, K), outcomes and Hessians."""
     M, K = owner.size, points.shape[2]
     n = free_parameters(p.family, K)
-    settings = options.settings(p.family, p.unit)
+    settings = options.settings(p.family)
     state, hess = begin(M, settings), np.zeros((M, n, n))
     pars = np.repeat(np.asarray(points, np.float64)[:, None], 4, axis=1)
     if p.family.latent:
@@ -338,7 +338,7 @@ def climb_large(p, info, d, settings, state, pars, hess, options):
     vec, mat = np.zeros((c.VECTOR_ROWS, n)), np.zeros((2, n, n))
     while state.phase > c.DONE:
         hessian = state.phase in (c.AT_NEWTON, c.FINAL)
-        level = 0 if state.phase == c.WARM else 1 if settings.unit else 2
+        level = 0 if state.phase == c.WARM else 1 if row.unit else 2
         k.on_host.set_coefficients(P, pars[c.TRIAL], family, settings.shape, row.centre)
         total = chunk_sums(x, y, w, P, level, hessian, options)
         ll = k.on_host.scatter(total, S, H, hessian)

@@ -255,11 +255,11 @@ def _extrapolate(state, pars, vec, info, family):
 
 
 @_function
-def level(state, settings):
+def level(state, info):
     """What `cpu_sums` is to do about the log-likelihood."""
     if state.phase == c.WARM or (state.phase == c.START and state.left > 1):
         return 0
-    return 1 if settings.unit > 0 and state.phase != c.START else 2
+    return 1 if info.unit > 0 and state.phase != c.START else 2
 
 
 # --- climbs of the host ------------------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def climb_cpu(sets, info, owner, settings, state, pars, hess):
         while c.DONE < now.phase <= LAST:
             set_coefficients(P, ps[c.TRIAL], settings.family, settings.shape, row.centre)
             hessian = now.phase == c.AT_NEWTON or now.phase == c.FINAL
-            ll = cpu_sums(x, y, w, P, C, S, H, buf, level(now, settings), hessian)
+            ll = cpu_sums(x, y, w, P, C, S, H, buf, level(now, row), hessian)
             advance(now, ps, vs, ms, hess[item], S, H, ll, row, settings)
 
 

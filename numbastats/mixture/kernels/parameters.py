@@ -34,8 +34,8 @@ def set_coefficients(P, par, family, shape, c):
 
 @_function
 def least_mass(info):
-    """What a start's component must hold: two observations, weights being counts, or two mean weights if these are below 1."""
-    return 2.0 * min(1.0, info.mass / info.count)
+    """What a start's component must exceed: two observations but for rounding, or two mean weights if these are below 1."""
+    return 1.999999999 * min(1.0, info.mass / info.count)
 
 
 @_function

@@ -40,6 +40,7 @@ STATISTICS = _record(
     *((name, np.float64) for name in "centre mass sum1 sum2 whole floor scale shift logs spread prior_d".split()),
     ("distinct", np.int64),
     ("count", np.int64),
+    ("unit", np.int64),  # whether all weights are 1
 )
 """Statistics of a data set; `whole` is its dispersion, `floor` the least that two distinct values have.
 
@@ -80,7 +81,6 @@ class Settings(NamedTuple):
     family: int
     shape: float
     method: int
-    unit: int  # whether all weights are 1
     tol: float
     decrement_tol: float
     noise: float  # relative rounding error of the objective
@@ -98,7 +98,7 @@ def series_type(T):
     return numba.types.NamedTuple([T[::1], T[::1], T[::1], _i[::1]], Series)
 
 
-settings_type = numba.types.NamedTuple([_i, _f, _i, _i, _f, _f, _f, _i, _i, _f, _f], Settings)
+settings_type = numba.types.NamedTuple([_i, _f, _i, _f, _f, _f, _i, _i, _f, _f], Settings)
 
 
 work_type = numba.types.NamedTuple([_f[:, :, ::1], _f[:, :, :, ::1]], Work)
