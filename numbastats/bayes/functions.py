@@ -72,8 +72,8 @@ def inv_mills(
     Parameters
     ----------
     x : array_like
-    out, dtype, device, workers, stream
-        As in `log_ndtr`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
@@ -108,8 +108,8 @@ def log_exe1(
     Parameters
     ----------
     x : array_like
-    out, dtype, device, workers, stream
-        As in `log_ndtr`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------

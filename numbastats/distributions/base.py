@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import threading
 from collections.abc import Callable
@@ -28,14 +27,6 @@ __all__ = ["Family", "FrozenDistribution", "as_float", "named_error", "panels_of
 Device = arguments.Device
 _MEMORY = 1 << 26  # bytes of tables that a family keeps: 240 of 270 KiB, fewer of steep distributions
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
-
-_COMMON = """Call it with its parameters for a `FrozenDistribution`; its methods `pdf logpdf cdf sf ppf isf` take data first,
-then the parameters, which broadcast; `rvs mean var std skewness kurtosis median` the parameters; out of the domain they give NaN.
-
-Raises
-------
-ValueError
-    When called with parameters out of the domain."""
 
 
 def times_exp(body, exponent, lift):
@@ -65,7 +56,9 @@ class Family:
     ``_shape(*general)``
         Skewness and excess kurtosis.
 
-    In the docstring of a subclass ``{common}`` stands for what all families have in common.
+    Called with its parameters a family gives a `FrozenDistribution`, or a ValueError where they are out of the domain. Its
+    methods `pdf logpdf cdf sf ppf isf` take data first, then the parameters, which broadcast; `rvs mean var std skewness kurtosis
+    median` the parameters; out of the domain they give NaN.
     """
 
     name = ""
@@ -76,9 +69,6 @@ class Family:
     _density_values: Callable[..., Any]
     _moments: Callable[..., Any]
     _shape: Callable[..., Any]
-
-    def __init_subclass__(cls):
-        cls.__doc__ = cls.__doc__ and inspect.cleandoc(cls.__doc__).replace("{common}", _COMMON)
 
     def __init__(self):
         self.__name__ = self.name
@@ -182,8 +172,8 @@ class Family:
         x : array_like
         *params, **named : array_like
             See the family; broadcast against `x`.
-        out, dtype, device, workers, stream
-            As in `numbastats.quantile.ndtri`.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -392,8 +382,8 @@ class Family:
         u : array_like
         *params, **named : array_like
             See the family; broadcast against `u`.
-        out, dtype, device, workers
-            As in `numbastats.quantile.ndtri`.
+        out, dtype, device, workers : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------

@@ -167,7 +167,10 @@ class GeneralizedHyperbolic(Family):
     mu : array_like, optional
         Location.
 
-    {common}
+    Raises
+    ------
+    ValueError
+        When called with parameters out of the domain. The methods, which give NaN there, are those of `Family`.
 
     Examples
     --------
@@ -233,7 +236,10 @@ class Hyperbolic(GeneralizedHyperbolic):
     alpha, beta, delta, mu : array_like
         As for `generalized_hyperbolic`.
 
-    {common}
+    Raises
+    ------
+    ValueError
+        When called with parameters out of the domain. The methods, which give NaN there, are those of `Family`.
 
     Examples
     --------
@@ -257,7 +263,10 @@ class NormalInverseGaussian(GeneralizedHyperbolic):
     alpha, beta, delta, mu : array_like
         As for `generalized_hyperbolic`.
 
-    {common}
+    Raises
+    ------
+    ValueError
+        When called with parameters out of the domain. The methods, which give NaN there, are those of `Family`.
 
     Examples
     --------
@@ -285,7 +294,10 @@ class VarianceGamma(GeneralizedHyperbolic):
     alpha, beta, mu : array_like
         As for `generalized_hyperbolic`.
 
-    {common}
+    Raises
+    ------
+    ValueError
+        When called with parameters out of the domain. The methods, which give NaN there, are those of `Family`.
 
     Examples
     --------

@@ -315,13 +315,10 @@ class Distribution:
         ----------
         x : array_like
             Points; broadcast against the parameters.
-        out : array, optional
-            Array for the result, of its shape and dtype, C-contiguous.
-        dtype : {"float64", "float32"}, optional
-            Float type of the result, by default that of x; the computation is in double precision.
-        device, workers : optional
-            For the distributions with kernels of their own: `StudentT`, `Stable` and the generalised hyperbolic ones; see
-            `numbastats.quantile.ndtri`. The others run on the host, in one thread.
+        out, dtype, device, workers : optional
+            The options of every function: :doc:`/options`; the computation is in double precision. `device` and `workers` are for
+            the distributions with kernels of their own, `StudentT`, `Stable` and the generalised hyperbolic ones; the others run
+            on the host, in one thread.
 
         Returns
         -------

@@ -52,7 +52,10 @@ class StudentT(Family):
     nu : array_like
         Degrees of freedom, > 0; at least 1e-60 for distribution functions and tables. Quantiles beyond 1e305 are NaN.
 
-    {common}
+    Raises
+    ------
+    ValueError
+        When called with parameters out of the domain. The methods, which give NaN there, are those of `Family`.
 
     Notes
     -----

@@ -109,8 +109,8 @@ class _Distribution:
         Parameters
         ----------
         x : array_like
-        device, workers
-            As in `mixture.pdf`.
+        device, workers : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -138,8 +138,8 @@ class _Distribution:
         Parameters
         ----------
         x : array_like
-        device, workers
-            As in `mixture.logpdf`.
+        device, workers : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -426,8 +426,8 @@ class MixtureFit(Result, _Distribution, _Components):
         Parameters
         ----------
         x : array_like
-        device, workers
-            As in `mixture.responsibilities`.
+        device, workers : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -444,8 +444,8 @@ class MixtureFit(Result, _Distribution, _Components):
         Parameters
         ----------
         x : array_like
-        device, workers
-            As in `mixture.responsibilities`.
+        device, workers : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------

@@ -80,9 +80,8 @@ def logpdf(
         "skew_normal" (scale and shape).
     family : str or tuple
         Required: one of the families of `fit_many`, whose results have all four as attributes.
-    device : {"auto", "cpu", "cuda"}, optional
-    workers : int, optional
-        Number of threads; executors are not accepted here.
+    device, workers : optional
+        The options of every function: :doc:`/options`; executors are not accepted here.
 
     Returns
     -------

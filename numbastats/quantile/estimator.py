@@ -353,8 +353,8 @@ class Recycler:
         ----------
         u : array_like
             Probabilities, broadcast against the table's parameters.
-        out, dtype, device, workers, stream
-            As in `numbastats.quantile.ndtri`.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -388,8 +388,8 @@ class Recycler:
         Parameters
         ----------
         p : array_like
-        out, dtype, device, workers, stream
-            As in `ppf`.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -425,8 +425,8 @@ class Recycler:
             > 0 for the right of the anchor.
         y, t : array_like
             Shares of that side's mass between the anchor and the result, and beyond it; y + t = 1.
-        out, dtype, device, workers, stream
-            As in `ppf`.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------
@@ -456,8 +456,8 @@ class Recycler:
         ----------
         b : array_like
             Values of the distribution named by ``base=``.
-        out, dtype, device, workers, stream
-            As in `ppf`.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`.
 
         Returns
         -------

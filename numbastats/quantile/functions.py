@@ -76,15 +76,8 @@ def ndtri(
         `u` is a logarithm of a probability, at most 0; any finite value works. Has one method.
     edges : {"inf", "open"}
         "open" moves u = 0 and u = 1 inside by half a step of the uniform grid (2^-54; float32 2^-25), for sampling.
-    out : array, optional
-        Array for the result, of the result's shape and dtype, C-contiguous.
-    dtype : {"float64", "float32"}, optional
-        Float type of the computation; by default that of the inputs (float32 only if all are).
-    device : {"auto", "cpu", "cuda"}, optional
-        Where to compute; by default where the inputs live.
-    workers : int or executor, optional
-        Number of threads, -1 for all cores, or an object with a ``map`` method.
-    stream : CUDA stream, optional
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
@@ -167,8 +160,8 @@ def norm_from_exponential(
     ----------
     v : array_like
         Standard exponential values, >= 0, any shape.
-    out, dtype, device, workers, stream
-        As in `ndtri`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
@@ -224,8 +217,8 @@ def antithetic(
         Uniforms in (0, 1], any shape; ``1 - rng.random()`` is such.
     out : tuple of two arrays, optional
         For z and -z; they must not share memory.
-    dtype, device, workers, stream
-        As in `ndtri`.
+    dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------

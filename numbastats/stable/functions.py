@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
-import re
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -26,35 +23,8 @@ from numbastats.stable.parameterisations import relocated
 
 __all__ = ["cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 Param = Literal["S0", "S1"]
 Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
-
-
-def _sections(text: str) -> dict[str, str]:
-    """The sections of a docstring by their headings; the first has none."""
-    parts = re.split(r"\n+(\w+)\n-+\n", inspect.cleandoc(text))
-    return dict(zip(["", *parts[1::2]], parts[::2], strict=True))
-
-
-def _entries(section: str) -> dict[str, str]:
-    """The entries of a section by the names they begin with."""
-    return {e.partition(" : ")[0].partition("\n")[0]: e for e in re.split(r"\n(?=\S)", section) if e}
-
-
-def as_pdf(function: F) -> F:
-    """Complete a docstring: parameters, results and errors that it leaves out are those of `pdf`, in the same words."""
-    if pdf.__doc__ is None or function.__doc__ is None:  # python -OO
-        return function
-    model, own = _sections(pdf.__doc__), _sections(function.__doc__)
-    entries = {**_entries(model["Parameters"]), **_entries(own.get("Parameters", ""))}
-    where = {name: key for key in entries for name in key.split(", ")}
-    wanted = dict.fromkeys(where[name] for name in inspect.signature(function).parameters)
-    own["Parameters"] = "\n".join(entries[key] for key in wanted)
-    sections = {**{name: model[name] for name in ("Returns", "Raises")}, **own}
-    order = [name for name in model if name in sections]
-    function.__doc__ = "\n\n".join(f"{name}\n{'-' * len(name)}\n{sections[name]}" if name else sections[name] for name in order)
-    return function
 
 
 def pdf(  # noqa: PLR0913
@@ -92,14 +62,8 @@ def pdf(  # noqa: PLR0913
     error : bool
         Also return an estimate of the absolute error, with the method "auto" or "quadrature", which are then the same, or
         "gauss-kronrod": there the reference's, the distance of the Gauss rule's value, which knows nothing of rounding.
-    out : array, optional
-        Array for the result, of the result's shape and dtype, C-contiguous.
-    dtype : {"float64", "float32"}, optional
-        Float type of input and result; the computation is in double precision.
-    device : {"auto", "cpu", "cuda"}, optional
-    workers : int or executor, optional
-        Number of threads, -1 for all cores, or an object with a ``map`` method.
-    stream : CUDA stream, optional
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
@@ -153,7 +117,6 @@ def pdf(  # noqa: PLR0913
     return point_values("pdf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
-@as_pdf
 def logpdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -171,10 +134,26 @@ def logpdf(
 ) -> Any:
     """Logarithm of the density of stable distributions.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, method
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
+
     Returns
     -------
     array or scalar
         Of the inputs' kind and broadcast shape; NaN where a parameter is outside its domain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Notes
     -----
@@ -192,7 +171,6 @@ def logpdf(
     return point_values("logpdf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
-@as_pdf
 def cdf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
@@ -211,6 +189,27 @@ def cdf(  # noqa: PLR0913
 ) -> Any:
     """Distribution function P(X <= x) of stable distributions.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, method, error
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
+
+    Returns
+    -------
+    array or scalar
+        As from `pdf`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
+
     Notes
     -----
     The smaller tail keeps its relative accuracy: errors below 3e-14 on the reference points, see `pdf`.
@@ -226,7 +225,6 @@ def cdf(  # noqa: PLR0913
     return point_values("cdf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
-@as_pdf
 def logcdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -244,10 +242,26 @@ def logcdf(
 ) -> Any:
     """Logarithm of the distribution function of stable distributions.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, method
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
+
     Returns
     -------
     array or scalar
         Of the inputs' kind and broadcast shape; NaN where a parameter is outside its domain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Notes
     -----
@@ -264,7 +278,6 @@ def logcdf(
     return point_values("logcdf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
-@as_pdf
 def sf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
@@ -283,6 +296,27 @@ def sf(  # noqa: PLR0913
 ) -> Any:
     """Survival function P(X > x) of stable distributions.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, method, error
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
+
+    Returns
+    -------
+    array or scalar
+        As from `pdf`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
+
     Notes
     -----
     Never formed as 1 - cdf: relative errors below 6e-14 on the reference points, see `pdf`.
@@ -298,7 +332,6 @@ def sf(  # noqa: PLR0913
     return point_values("sf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
-@as_pdf
 def logsf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -316,10 +349,26 @@ def logsf(
 ) -> Any:
     """Logarithm of the survival function of stable distributions.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, method
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
+
     Returns
     -------
     array or scalar
         Of the inputs' kind and broadcast shape; NaN where a parameter is outside its domain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Notes
     -----
@@ -336,7 +385,6 @@ def logsf(
     return point_values("logsf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
-@as_pdf
 def pdf_cdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -356,13 +404,26 @@ def pdf_cdf(
 
     Parameters
     ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
     error : bool
         Also return estimates of the absolute errors.
+    param, method
+        As in `pdf`.
+    dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
     tuple of three arrays or scalars
         (pdf, cdf, sf); six with ``error=True``, the last three being the error estimates.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Examples
     --------
@@ -375,7 +436,6 @@ def pdf_cdf(
     return three_values(x, alpha, beta, loc, scale, param, method, error, options)
 
 
-@as_pdf
 def ppf(
     p: ArrayLike,
     alpha: ArrayLike,
@@ -397,12 +457,23 @@ def ppf(
     ----------
     p : array_like
         Probabilities in [0, 1], any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, error
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
     array or scalar
         The ends of the support at p = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
         estimate a NumPy array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Notes
     -----
@@ -423,7 +494,6 @@ def ppf(
     return quantiles(p, alpha, beta, loc, scale, False, param, error, options)
 
 
-@as_pdf
 def isf(
     q: ArrayLike,
     alpha: ArrayLike,
@@ -445,12 +515,23 @@ def isf(
     ----------
     q : array_like
         Upper tail probabilities in [0, 1], any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param, error
+        As in `pdf`.
+    out, dtype, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
 
     Returns
     -------
     array or scalar
         The ends of the support at q = 0 and 1; NaN outside [0, 1]. A pair (value, error estimate) with ``error=True``, the
         estimate a NumPy array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Examples
     --------
@@ -462,7 +543,6 @@ def isf(
     return quantiles(q, alpha, beta, loc, scale, True, param, error, options)
 
 
-@as_pdf
 @names_ours
 def rvs(  # noqa: PLR0913
     alpha: ArrayLike,
@@ -485,20 +565,26 @@ def rvs(  # noqa: PLR0913
 
     Parameters
     ----------
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
     size : int or tuple of int, optional
         Shape of the result; by default that of the parameters.
     rng : None, int, numpy.random.SeedSequence or numpy.random.Generator
         Source of the key; see `numbastats.random`.
     offset : int, optional
         Index of the first value in the stream of the key, for blocks of one array; see `numbastats.random`.
+    param
+        As in `pdf`.
+    dtype, out, device, workers, stream : optional
+        The options of every function: :doc:`/options`.
     like : array, optional
         An array, of whose kind the draws are and on whose device.
 
     Returns
     -------
     numpy.ndarray or scalar
-        NaN where a parameter is outside its domain. Float32 draws are
-        computed in double precision from a stream of their own, and rounded.
+        NaN where a parameter is outside its domain. Float32 draws are computed in double precision from a stream of their own, and
+        rounded.
 
     Raises
     ------
@@ -564,7 +650,6 @@ def convert(
     return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, to))[()], np.array(s)[()]
 
 
-@as_pdf
 def score(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -578,12 +663,28 @@ def score(
 ) -> Any:
     """Derivatives of the log density with respect to alpha, beta, loc and scale.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param
+        As in `pdf`.
+    device, workers : optional
+        The options of every function: :doc:`/options`.
+
     Returns
     -------
     numpy.ndarray
         Of the broadcast shape with a last axis of length 4, in the order of the signature, rounded to float32 where all arrays
         are; of the kind of the arrays where some are on a device or dask's. NaN where the density is 0; for alpha = 2 and
         beta = +-1 the derivatives from inside the domain.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Notes
     -----
@@ -625,7 +726,6 @@ def _score_block(param, one, many, device, *values, dtype, workers):
     return scores(x, a, b, m, s, param, one, dict(device=device, workers=workers, many=many), dtype)
 
 
-@as_pdf
 def loglik(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -639,9 +739,25 @@ def loglik(
 ) -> float:
     """Log-likelihood: the sum of `logpdf` over all points.
 
+    Parameters
+    ----------
+    x : array_like
+        Points, any shape.
+    alpha, beta, loc, scale : array_like
+        0 < alpha <= 2, -1 <= beta <= 1, scale > 0; all broadcast against each other.
+    param
+        As in `pdf`.
+    device, workers : optional
+        The options of every function: :doc:`/options`.
+
     Returns
     -------
     float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pdf`.
 
     Examples
     --------
