@@ -583,8 +583,8 @@ def rvs(  # noqa: PLR0913
     Returns
     -------
     numpy.ndarray or scalar
-        NaN where a parameter is outside its domain. Float32 draws are computed in double precision from a stream of their own, and
-        rounded.
+        NaN where a parameter is outside its domain. Float32 draws are computed in double precision from a stream of their own,
+        and rounded.
 
     Raises
     ------
