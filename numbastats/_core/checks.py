@@ -1,4 +1,4 @@
-"""Checks of arguments that all rooms share; every message says what was got, what is allowed, and the fix."""
+"""Checks of arguments that all sub-packages share; every message says what was got, what is allowed, and the fix."""
 
 from __future__ import annotations
 

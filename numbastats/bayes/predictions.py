@@ -32,7 +32,7 @@ _BLOCK = 2**22  # linear predictors held at once when draws meet rows
 
 
 def _apply(name, x, workers=None):
-    """An elementwise function of the room on a host array."""
+    """An elementwise function of `bayes` on a host array."""
     return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 

@@ -1,4 +1,4 @@
-"""`fit_many` and `fit`: mixtures for many data sets, or one, every fit at a certified local maximum or with an honest status."""
+"""`fit_many` and `fit`: mixtures for many data sets, or one, every fit at a certified local maximum, or with a status that says why not."""
 
 from __future__ import annotations
 
