@@ -34,6 +34,7 @@ ROOM_FILES = {
     "__init__.py",
     "functions.py",
     "estimator.py",
+    "results.py",
     "fitting.py",
     "arguments.py",
     "engine.py",

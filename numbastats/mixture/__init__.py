@@ -9,10 +9,11 @@
 """
 
 from numbastats.mixture.distributed import combine, em_update, partial_stats
-from numbastats.mixture.estimator import Mixture, MixtureBatch, MixtureFit
+from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import fit, fit_many
 from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
 from numbastats.mixture.paper import bulkem
+from numbastats.mixture.results import MixtureBatch, MixtureFit
 
 __all__ = [
     "Mixture",

@@ -1,4 +1,4 @@
-"""`fit_many` and `fit`: mixtures for many data sets, or one, every fit at a certified local maximum, or with a status that says why not."""
+"""`fit_many` and `fit`: mixtures for many data sets, or one; a fit ends at a certified local maximum, or says why not."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from numbastats.mixture.arguments import (
     starts_of_one,
     threads_or_pool,
 )
-from numbastats.mixture.estimator import MixtureBatch, MixtureFit
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
+from numbastats.mixture.results import MixtureBatch, MixtureFit
 
 __all__ = ["fit", "fit_many"]
 

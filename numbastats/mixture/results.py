@@ -1,0 +1,576 @@
+"""Results of fits: the components, and the distribution that they make, of one data set or of many."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbastats._core.checks import index_of
+from numbastats._core.groups import Keys
+from numbastats._core.kinds import in_kind_of, to_host
+from numbastats._core.results import Result, Table
+from numbastats.mixture import functions
+from numbastats.mixture.families import family_of
+
+__all__ = ["MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
+
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+STATUS = {
+    0: "certified local maximum",
+    1: (
+        "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
+        "method='squarem' may go further; the best point is returned"
+    ),
+    2: (
+        "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
+        "components so far apart in scale that double precision does not resolve them"
+    ),
+    3: "every start collapsed onto too few values; try fewer components, more starts or a prior",
+    4: "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
+    5: "too few distinct values for this number of components",
+    6: "values outside the support of the family",
+    7: "no observation left",
+    8: "infinite values or invalid weights, or results beyond the range of double precision",
+    9: "stopped by the callback",
+}
+
+
+class _Components:
+    """What fits and batches of fits report of their components besides their fields."""
+
+    family: Any
+    centres: NDArray
+    params: NDArray
+
+    @property
+    def parameters(self) -> dict[str, NDArray]:
+        """Parameters of the components by the names that the family has for them, as {"mean": ..., "variance": ...}."""
+        family = family_of(self.family)
+        seconds = [self.params[..., i, :] for i in range(2)] if family.third else [self.params]
+        return dict(zip(family.parameters, (self.centres, *seconds), strict=False))
+
+    def component_means(self) -> NDArray:
+        """Means of x in each component, whatever the family's parameters are.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of `weights`; inf where a mean does not exist (Pareto and inverse gamma distributions with heavy tails).
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
+        >>> fit = ns.mixture.fit(x, 1, family="lognormal")
+        >>> fit.component_means().round(1), fit.parameters["mean_log"].round(1)
+        (array([3.]), array([1.]))
+        """
+        return family_of(self.family).component_means(self.centres, self.params)
+
+    @property
+    def means(self) -> NDArray:
+        """The centres, of families where these are the means of x."""
+        family = family_of(self.family)
+        if not family.of_x:
+            raise AttributeError(
+                f"the parameter {family.parameters[0]!r} of the family {self.family!r} is not the mean of x; component_means() "
+                f"has the means of x, centres or parameters[{family.parameters[0]!r}] the parameter"
+            )
+        return self.centres
+
+
+class MixtureDistribution:
+    """The fitted mixture as a distribution."""
+
+    def _distribution(self) -> dict[str, Any]:
+        """The arguments of the functions of `mixture`."""
+        raise NotImplementedError
+
+    def _place(self, device, workers):
+        """Where and by how many threads a density is computed."""
+        return dict(device=device, workers=workers)
+
+    def pdf(self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None) -> NDArray:
+        """Density of the fitted mixture, as `mixture.pdf`; for counts the probability.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers : optional
+            The options of every function: :doc:`/options`.
+
+        Returns
+        -------
+        array or scalar
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
+        (0.122626, 0.632121, 2.079442)
+        """
+        return functions.pdf(x, **self._distribution(), **self._place(device, workers))
+
+    def logpdf(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Logarithm of the density, as `mixture.logpdf`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers : optional
+            The options of every function: :doc:`/options`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.logpdf(x, **self._distribution(), **self._place(device, workers))
+
+    def cdf(self, x: ArrayLike) -> NDArray:
+        """Distribution function of the fitted mixture, as `mixture.cdf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.cdf(x, **self._distribution())
+
+    def sf(self, x: ArrayLike) -> NDArray:
+        """Upper tail probability of the fitted mixture, as `mixture.sf`.
+
+        Parameters
+        ----------
+        x : array_like
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.sf(x, **self._distribution())
+
+    def ppf(self, q: ArrayLike) -> NDArray:
+        """Quantile function of the fitted mixture, as `mixture.ppf`.
+
+        Parameters
+        ----------
+        q : array_like
+            Probabilities.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.ppf(q, **self._distribution())
+
+    def isf(self, q: ArrayLike) -> NDArray:
+        """Quantile from an upper tail probability, as `mixture.isf`: accurate for small q.
+
+        Parameters
+        ----------
+        q : array_like
+            Probabilities.
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.isf(q, **self._distribution())
+
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
+        """Draws from the fitted mixture, as `mixture.rvs`.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        array or scalar
+        """
+        return functions.rvs(**self._distribution(), size=size, rng=rng)
+
+    def mean(self) -> float:
+        """Mean of x under the fitted mixture, the weighted mean of `MixtureFit.component_means`.
+
+        Returns
+        -------
+        float
+            inf where a component has none (Pareto and inverse gamma distributions with heavy tails).
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> round(fit.mean(), 6), round(fit.std(), 6), round(fit.median(), 6), fit.interval(0.5)[1].round(6).item()
+        (3.0, 3.0, 2.079442, 4.158883)
+        """
+        return self._moments()[0]
+
+    def var(self) -> float:
+        """Variance of x under the fitted mixture: that within the components and that between their means.
+
+        Returns
+        -------
+        float
+            inf where a component has none. Relative error of a component's part up to 1e-13 (Weibull distributions; the others
+            1e-15).
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
+
+        References
+        ----------
+        G. McLachlan, D. Peel, "Finite Mixture Models" (2000), section 1.4.
+        """
+        return self._moments()[1]
+
+    def std(self) -> float:
+        """Standard deviation of x under the fitted mixture, the square root of `var`.
+
+        Returns
+        -------
+        float
+        """
+        return math.sqrt(self.var())
+
+    def median(self) -> float:
+        """The quantile at 1/2.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.ppf(0.5))
+
+    def interval(self, confidence: ArrayLike) -> tuple[NDArray, NDArray]:
+        """The interval with the probability `confidence` and equal tails.
+
+        Parameters
+        ----------
+        confidence : array_like
+            Probabilities of the interval, between 0 and 1.
+
+        Returns
+        -------
+        tuple of two arrays or scalars
+            `ppf` and `isf` at (1 - confidence)/2.
+
+        Raises
+        ------
+        ValueError
+            For values outside of [0, 1].
+        """
+        outside = 0.5 * (1.0 - np.asarray(confidence, np.float64))
+        if not ((outside >= 0.0) & (outside <= 0.5)).all():
+            raise ValueError(f"confidence={confidence!r} is no probability; use numbers from 0 to 1, such as 0.95")
+        return self.ppf(outside), self.isf(outside)
+
+    def _moments(self):
+        """Mean and variance of x."""
+        model = self._distribution()
+        family, w = family_of(model["family"]), model["weights"] / model["weights"].sum()
+        used = w > 0.0
+        w, m = w[used], model["centres"][used]
+        p = model["params"][..., used] if family.two else np.full(m.size, np.nan)
+        means, variances = family.component_means(m, p), family.component_variances(m, p)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(w @ means)
+            if not np.isfinite(means).all() or np.isinf(variances).any():
+                return mean, math.inf
+            return mean, float(w @ (variances + (means - mean) ** 2))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MixtureFit(Result, MixtureDistribution, _Components):
+    """Mixture fitted to one data set; it prints as a table, which `summary` and `to_frame` give.
+
+    Attributes
+    ----------
+    family : str or tuple
+        The family as `fit_many` spells it.
+    weights, centres, params : numpy.ndarray, shape (K,)
+        In order of increasing centre. The centre is the component's mean where the family has one that is called so, else the
+        mean of log x, 1/x, x^2 ...; `params` is lambda, the variance or the shape, NaN for families of one parameter, of shape
+        (2, K) for families of three ("student_t": scale and df; "skew_normal": scale and shape). The table of families in
+        `fit_many` has the names, under which `parameters` holds them. Functions take them in this order:
+        ``mixture.pdf(x, fit.weights, fit.centres, fit.params, family=fit.family)`` is ``fit.pdf(x)``.
+    loglik, objective : float
+        Log-likelihood, and with the log prior added.
+    n_iter, n_passes : int
+        Passes of the best climb, and of all climbs.
+    converged : bool
+        Whether `status` is 0 or 4.
+    status : int
+    message : str
+    bic, aic : float
+    n_used, n_dropped, n_components : int
+        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    hits : int
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; more where all
+        collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
+    runner_up : float
+        The next certified log-likelihood (with a prior: objective), NaN if none was seen.
+    n_starts, n_climbed, n_singular : int
+        Starts; those that were climbed from, or taken for one that was; those that collapsed, before a climb or in it.
+    se : dict
+        Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
+    cov : numpy.ndarray, shape (3 K, 3 K)
+        Covariance of (weights, centres, params), whose diagonal is the square of `se`; (2 K, 2 K) for families of one parameter,
+        (4 K, 4 K) for those of three, (0, 0) unless asked for.
+    decrement, min_eig : float
+        g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
+        the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
+    """
+
+    family: str | tuple[str, float]
+    weights: NDArray
+    centres: NDArray
+    params: NDArray
+    loglik: float
+    objective: float
+    n_iter: int
+    n_passes: int
+    converged: bool
+    status: int
+    message: str
+    bic: float
+    aic: float
+    n_used: int
+    n_dropped: int
+    n_components: int
+    hits: int
+    runner_up: float
+    n_singular: int
+    n_climbed: int
+    n_starts: int
+    se: dict
+    cov: NDArray
+    decrement: float
+    min_eig: float
+
+    def _distribution(self):
+        """The arguments of the functions of `mixture`."""
+        if np.isnan(self.weights).any():
+            raise ValueError(f"this fit has no parameters (status {self.status}: {self.message})")
+        two = family_of(self.family).two
+        return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
+
+    def _headline(self) -> str:
+        return (
+            f"family {self.family!r}, {self.n_components} components, {self.n_used} values, log-likelihood {self.loglik:.8g}, "
+            f"BIC {self.bic:.8g}, {self.message}"
+        )
+
+    def summary(self) -> Table:
+        """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table, with a row for each component, in the order of the fit: "weight", the names
+            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            `to_frame` gives it as a data frame.
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> x = np.random.default_rng(1).lognormal(1.0, 0.5, 1000)
+        >>> list(ns.mixture.fit(x, 1, family="lognormal").summary())
+        ['weight', 'mean_log', 'variance_log', 'mean_of_x', 'sd_of_x']
+        """
+        family = family_of(self.family)
+        columns = {"weight": self.weights} | self.parameters
+        columns["mean_of_x"] = family.component_means(self.centres, self.params)
+        columns["sd_of_x"] = np.sqrt(family.component_variances(self.centres, self.params))
+        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
+        return Table(columns)
+
+    def predict_proba(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Posterior probabilities of the components, as `mixture.responsibilities`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers : optional
+            The options of every function: :doc:`/options`.
+
+        Returns
+        -------
+        array, shape ``(*x.shape, K)``
+            NaN for NaN and outside the support.
+        """
+        return functions.responsibilities(x, **self._distribution(), device=device, workers=workers)
+
+    def predict(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Most probable component of every value.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers : optional
+            The options of every function: :doc:`/options`.
+
+        Returns
+        -------
+        array of int
+            Of the shape and kind of x; -1 for NaN and outside the support.
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+        >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
+        [0, 1, -1]
+        """
+        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
+        return in_kind_of(np.where(np.isnan(p[..., 0]), -1, np.argmax(p, axis=-1)), x)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MixtureBatch(Result, _Components):
+    """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
+
+    Attributes
+    ----------
+    family : str or tuple
+    weights, centres, params : numpy.ndarray, shape (D, K)
+        NaN where a data set has fewer components than the widest; `params` is (D, 2, K) for families of three parameters.
+        `parameters`, `component_means()` and `means` as in
+        `MixtureFit`.
+    status : numpy.ndarray of int8, shape (D,)
+        0 certified; 1 out of budget; 2 not certified; 3 degenerate; 4 inadmissible; 5 too few values; 6 out of support;
+        7 empty; 8 not finite; 9 stopped. `message(i)` says it in words.
+    cov : numpy.ndarray, shape (D, 3 * width, 3 * width)
+        Component k of quantity q (weights, centres, params) is row ``q * width + k``, width the largest number of components.
+    criteria_ : numpy.ndarray, shape (D, number of candidates)
+        The criterion for every number of components that was tried.
+    candidates : tuple of int
+        The numbers of components that were tried.
+    starts : dict
+        With ``keep_starts``, by number of components K: the start parameters "weights", "centres", "params" (D, R, K), and the
+        "loglik", "status" and "n_iter" (D, R) that each climb ended with.
+
+    keys : tuple or None
+        Keys of the data sets, in their order, where the data had any (a dict, a groupby, pairs).
+
+    Notes
+    -----
+    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. i is always a number
+    from 0 on (or negative, from the end); the fit of a key is ``batch[batch.keys.index(key)]``, and all of them are
+    ``zip(batch.keys, batch)``.
+    """
+
+    family: str | tuple[str, float]
+    weights: NDArray
+    centres: NDArray
+    params: NDArray
+    loglik: NDArray
+    objective: NDArray
+    n_iter: NDArray
+    n_passes: NDArray
+    converged: NDArray
+    status: NDArray
+    bic: NDArray
+    aic: NDArray
+    n_used: NDArray
+    n_dropped: NDArray
+    n_components: NDArray
+    hits: NDArray
+    runner_up: NDArray
+    n_singular: NDArray
+    n_climbed: NDArray
+    n_starts: NDArray
+    se: dict
+    cov: NDArray
+    decrement: NDArray
+    min_eig: NDArray
+    criteria_: NDArray
+    candidates: tuple
+    notes: dict = dataclasses.field(repr=False)
+    starts: dict = dataclasses.field(repr=False)
+    keys: Keys | None = dataclasses.field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    def _headline(self) -> str:
+        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified local maximum"
+
+    def summary(self) -> Table:
+        """A row for each component of each data set.
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
+            keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
+            row of NaN.
+        """
+        there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
+        sets, component = np.nonzero(there)
+        named = {"data_set": np.arange(len(self))} if self.keys is None else self.keys.columns("data_set")
+        columns = {name: column[sets] for name, column in named.items()}
+        columns |= {"component": component, "weight": self.weights[there]}
+        columns |= {name: values[there] for name, values in self.parameters.items()}
+        return Table(columns | {"loglik": self.loglik[sets], "status": self.status[sets]})
+
+    def message(self, i: int) -> str:
+        """What the status of data set i means."""
+        i = index_of(i, len(self), self.keys)
+        status = int(self.status[i])
+        if status > 4:
+            return self.notes.get(i, STATUS[status])
+        found = ""
+        if status == 0:
+            found = f", found by {self.hits[i]} of {self.n_climbed[i]} starts climbed ({self.n_starts[i]} drawn)"
+        return STATUS[status] + found + (f"; {self.notes[i]}" if i in self.notes else "")
+
+    def __getitem__(self, i: int) -> MixtureFit:
+        i = index_of(i, len(self), self.keys)
+        values: dict[str, Any] = {}
+        K = int(self.n_components[i])
+        for field in dataclasses.fields(MixtureFit):
+            if field.name == "family":
+                values["family"] = self.family
+            elif field.name == "message":
+                values["message"] = self.message(i)
+            elif field.name == "se":
+                values["se"] = {name: s[i, :K] for name, s in self.se.items()}
+            elif field.name == "cov":
+                width = self.weights.shape[1]
+                rows = np.concatenate([q * width + np.arange(K) for q in range(self.cov.shape[1] // width)] or [np.arange(0)])
+                values["cov"] = self.cov[i][np.ix_(rows, rows)]
+            else:
+                v = getattr(self, field.name)[i]
+                values[field.name] = v[..., :K] if np.ndim(v) else v.item()
+        return MixtureFit(**values)
