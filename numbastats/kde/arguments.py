@@ -15,16 +15,15 @@ from numbastats._core.checks import choice
 from numbastats._core.kinds import device_kind, numpy_dtype, rows_alike, to_host
 from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
+from numbastats.kde.bandwidth import Form
 from numbastats.kde.moments import moments
 
 __all__ = ["Model", "make_model", "parse_axes"]
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
-KernelName = Literal["epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "normal"]
 Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
-Form = Literal["radial", "product"]
 Missing = Literal["raise", "omit"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Axes: TypeAlias = Sequence[ArrayLike] | ArrayLike
@@ -225,6 +224,9 @@ class MatrixOptions(NamedTuple):
     bandwidth: str = "eq9"
     bw_convention: str = "support"
     form: str = "radial"
+
+
+MATRIX_OPTIONS = {*MatrixOptions._fields, "weights", "tail", "nan_policy", "dtype", "workers"}  # what `make_model` takes
 
 
 def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=None, workers=None, **matrix):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +17,10 @@ from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, warn
 
-if TYPE_CHECKING:
-    from numbastats.kde.arguments import Form, KernelName
-
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
+
+KernelName = Literal["epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "normal"]
+Form = Literal["radial", "product"]
 
 POWERS = {"uniform": 0, "epanechnikov": 1, "biweight": 2, "triweight": 3}
 KERNELS = (*POWERS, "triangular", "cosine", "gaussian")

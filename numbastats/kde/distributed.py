@@ -18,10 +18,9 @@ from numbastats._core.progress import bar
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
+    MATRIX_OPTIONS,
     Axes,
     DeviceName,
-    Form,
-    KernelName,
     MatrixOptions,
     Model,
     as_samples,
@@ -32,8 +31,8 @@ from numbastats.kde.arguments import (
     kernel_matrix,
     parse_axes,
 )
-from numbastats.kde.engine import LONG_ROW, accumulate, allocate
-from numbastats.kde.functions import MATRIX_OPTIONS, estimate
+from numbastats.kde.bandwidth import Form, KernelName
+from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.moments import moments
 from numbastats.kde.slabs import in_slabs

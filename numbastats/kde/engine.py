@@ -10,18 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from numbastats._core import device as gpu
+from numbastats._core.checks import check_dtype
 from numbastats._core.errors import warn
 from numbastats._core.launch import launch
 from numbastats._core.parallel import is_executor, mapped, threads_beside, worker_count
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
-from numbastats.kde.arguments import Model, check_adaptive, check_method, parse_boundary
+from numbastats.kde.arguments import Model, check_adaptive, check_method, make_model, parse_boundary
 from numbastats.kde.boundaries import LINEAR, inside_mass, linear_factors, linear_terms, moved, passes, wrap
 from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.kernels import geometry as G
-from numbastats.kde.slabs import Task, in_slabs
+from numbastats.kde.slabs import in_slabs
 
 __all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "plan_pass", "scatter_cells"]
 
@@ -240,6 +241,57 @@ def by_scale(parts):
 
 
 # --- the estimate ------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Task:
+    """Rows of a grid from `first` on, to be filled with the sums over the samples of one pass."""
+
+    grid: Grid
+    lists: Sorted
+    first: int
+    out: np.ndarray  # (rows, positions)
+    device: str
+    workers: int | None
+
+    @property
+    def samples(self):
+        """Coordinates, weights, squared scales, first samples of the lines or cells; on a GPU copied there once."""
+        lists = self.lists.u, self.lists.w, self.lists.lam2, self.lists.starts
+        return lists if self.device == "cpu" else tuple(map(gpu.constant, lists))
+
+    @property
+    def kept(self):
+        """Number of samples, at least 1."""
+        return max(self.lists.kept, 1)
+
+    @property
+    def cost(self):
+        """Nanoseconds of a row, about."""
+        return self.out.shape[1] + 3.0 * self.kept * self.grid.share
+
+    def options(self):
+        """Keywords of `launch`."""
+        return dict(device=self.device, workers=self.workers, cost=self.cost)
+
+    def geometry(self, further=0):
+        """The grid for a kernel whose first row is `further` rows behind that of the task."""
+        geometry = self.grid.geometry.copy()
+        geometry["first_row"] = self.first + further
+        return geometry
+
+    def by_rows(self, kernel, most, scratch=(), items=None, cost=None):
+        """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
+        lines, host = len(self.out), self.device == "cpu"
+        options = dict(device=self.device, workers=self.workers, cost=self.cost if cost is None else cost, threads=64)
+        samples = self.samples
+
+        def slab(a, b):
+            own = [v[: b - a] if host else v for v in scratch]
+            args = (*samples, self.geometry(a), *own, self.out[a:b])
+            launch(kernel, args, lines if items is None else items, **options)
+
+        in_slabs(slab, lines, most if host else 0, self.workers)
 
 
 class Estimate:
@@ -563,3 +615,12 @@ def allocate(shape, dtype):
             f"a grid of shape {tuple(int(s) for s in shape)} takes {size / 2**30:.3g} GiB, which cannot be allocated; use "
             "kde.grid_slabs, or out=numpy.memmap(...)"
         ) from error
+
+
+def estimate(samples, weights, options):
+    """Model and boundary from the keywords that all functions share."""
+    extra = {k: options.pop(k, None) for k in ("boundary", "adaptive")}
+    if options.get("dtype") is not None:
+        options["dtype"] = check_dtype(options["dtype"])
+    workers = options.get("workers")
+    return Estimate(make_model(samples, weights, **options), **extra, workers=workers)

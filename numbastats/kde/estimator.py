@@ -25,15 +25,14 @@ from numbastats.kde.arguments import (
     Boundary,
     Convention,
     DeviceName,
-    Form,
     GridMethod,
-    KernelName,
     Missing,
     PointMethod,
     Rule,
     make_model,
     parse_axes,
 )
+from numbastats.kde.bandwidth import Form, KernelName
 from numbastats.kde.boundaries import fold, wrap
 from numbastats.kde.engine import Estimate
 from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of

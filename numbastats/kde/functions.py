@@ -11,21 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.checks import check_dtype, check_out, choice, is_lazy
+from numbastats._core.checks import check_out, choice, is_lazy
 from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import in_kind_of, torch_to_numpy
 from numbastats._core.launch import choose_device
 from numbastats.kde.arguments import (
+    MATRIX_OPTIONS,
     POINT_METHODS,
     Adaptive,
     Axes,
     Boundary,
     Convention,
     DeviceName,
-    Form,
     GridMethod,
-    KernelName,
     Missing,
     PointMethod,
     Rule,
@@ -35,34 +34,12 @@ from numbastats.kde.arguments import (
     parse_axes,
     transposed,
 )
+from numbastats.kde.bandwidth import Form, KernelName
 from numbastats.kde.cell_list import PointList
-from numbastats.kde.engine import Estimate, allocate
+from numbastats.kde.distributed import grid_by, grid_of_blocks
+from numbastats.kde.engine import allocate, estimate
 
 __all__ = ["at_samples", "grid", "hdr_levels", "perkins", "points", "regular_axes"]
-
-MATRIX_OPTIONS = {  # what `make_model` takes
-    "weights",
-    "kernel",
-    "h",
-    "H",
-    "sigma",
-    "bandwidth",
-    "bw_convention",
-    "tail",
-    "nan_policy",
-    "dtype",
-    "workers",
-    "form",
-}
-
-
-def estimate(samples, weights, options):
-    """Model and boundary from the keywords that all functions share."""
-    extra = {k: options.pop(k, None) for k in ("boundary", "adaptive")}
-    if options.get("dtype") is not None:
-        options["dtype"] = check_dtype(options["dtype"])
-    workers = options.get("workers")
-    return Estimate(make_model(samples, weights, **options), **extra, workers=workers)
 
 
 def hand_over(result, out, kind, like):
@@ -243,8 +220,6 @@ def grid(  # noqa: PLR0913
 
 def _grid_of_blocks(samples, axes, weights, options):
     """`grid` of a dask array: those options that sums over blocks have."""
-    from numbastats.kde.distributed import grid_of_blocks  # which imports this module
-
     kept = {name: options.pop(name) for name in ("kernel", "h", "H", "sigma", "form")}
     default = inspect.signature(grid).parameters
     for name, value in options.items():
@@ -270,8 +245,6 @@ def grid_of(e, axes, method, derivative, out, device, like, progress=False):
     apart = host is not None and not any(v is not None and np.may_share_memory(v, host) for v in inputs)
     result = host if apart else allocate(shape, e.model.dtype)  # samples and weights are read until the end
     if e.executor is not None:
-        from numbastats.kde.distributed import grid_by  # which imports this module
-
         result[...] = grid_by(e, axes, method, derivative, where, progress)
     else:
         e.grid(axes, method, derivative=derivative, device=where, out=result)
