@@ -131,6 +131,58 @@ def test_who_imports_whom(path):
             )
 
 
+FLOORS = {  # imports go down, within functions and for types, too
+    **dict.fromkeys(("plot", "interop", "__main__", "__init__"), 8),
+    **dict.fromkeys(("mixture", "kde", "bayes"), 7),
+    "distributions": 6,
+    **dict.fromkeys(("quantile", "stable"), 5),
+    "random": 4,
+    "scalar": 3,
+    **dict.fromkeys(("_core", "config"), 2),  # one floor: each uses the other
+    "testing": 1,
+}
+UPWARDS = {"quantile/__init__.py"}  # names that stay there for a release
+
+
+def _module(name):
+    """The file of the package that an import names, and its sub-package; None for others."""
+    parts = name.split(".")[1:]
+    for count in range(len(parts), 0, -1):
+        path = ROOT.joinpath(*parts[:count])
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.exists():
+                return file
+    return None
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_imports_go_down(path):
+    here = relative(path)
+    floor = FLOORS[here.split("/")[0].removesuffix(".py")]
+    for name in imports(path):
+        other = name.split(".")[1] if name.startswith("numbastats.") else None
+        if other in FLOORS and here not in UPWARDS and other != here.split("/")[0].removesuffix(".py"):
+            assert FLOORS[other] < floor or floor in (2, 8), f"{here}, on floor {floor}, imports {name}, on floor {FLOORS[other]}"
+
+
+def test_no_circles_within_a_sub_package():
+    """Of the files of a sub-package some import none of the others; without these it is so again, until none is left."""
+    needs = {}
+    for path in FILES:
+        if path.name != "__init__.py":
+            found = {_module(name) for name in imports(path) if name.startswith("numbastats.")}
+            needs[path] = {f for f in found if f and f != path and f.name != "__init__.py" and _near(f, path)}
+    while free := [path for path, others in needs.items() if not others & needs.keys()]:
+        for path in free:
+            del needs[path]
+    assert not needs, f"circles among {sorted(map(relative, needs))}"
+
+
+def _near(a, b):
+    """Whether two files are of one sub-package."""
+    return relative(a).split("/")[0] == relative(b).split("/")[0]
+
+
 def test_kernels_reach_by_imports_at_the_top_alone():
     """The disk cache knows of no other imports; a kernel whose files had one would be compiled anew after every edit."""
     for name in WARMED:

@@ -712,6 +712,9 @@ def fitted(cls, x, axis, options):
     return fit_many(x, cls.family, axis=axis, **options).distribution
 
 
+Distribution._fitted = staticmethod(fitted)
+
+
 def _is_maximum(family, status):
     """Whether a fit ended in a maximum, or in the normal limit of Student's t."""
     return (status == k.OK) | ((status == k.NORMAL_LIMIT) & (family == "student_t"))

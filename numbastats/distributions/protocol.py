@@ -73,6 +73,7 @@ class Distribution:
     _shape: Callable[..., Any]  # skewness and excess kurtosis
     _entropy: Callable[..., Any]  # of the standard form
     _score: Callable[..., Any]  # derivatives of the log density by z and by the shape parameters, a tuple
+    _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
 
     def _pdf(self, z):
         return np.exp(self._logpdf(z))
@@ -141,9 +142,7 @@ class Distribution:
         >>> ns.distributions.Gamma.fit([1.0, 2.0, 4.0, 3.0, 7.0]).mean().round(6).item()
         3.4
         """
-        from numbastats.distributions.fitting import fitted  # which needs the classes
-
-        return fitted(cls, x, axis, options)
+        return cls._fitted(cls, x, axis, options)
 
     # -- parameters ---------------------------------------------------------------------------------------------
 
