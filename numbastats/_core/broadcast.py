@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from datetime import date
 
 import numpy as np
 
@@ -56,8 +57,11 @@ def real64(value):
     value = as_host(value)
     if type(value) in _WEAK:
         return np.asarray(value, np.float64)
-    if value.dtype.kind in "SUMm":
-        raise TypeError(f"text and dates ({value.dtype}) are not numbers: pass real numbers, as by x.astype('float64')")
+    if value.dtype.kind in "SUMm" or value.dtype.kind == "O" and any(isinstance(v, str | date) for v in value.flat):
+        raise TypeError(
+            f"text and dates ({value.dtype}) are not numbers: pass real numbers, of text by x.astype('float64'), of dates by "
+            "(x - x[0])/numpy.timedelta64(1, 's')"
+        )
     if value.dtype.kind == "c":
         raise TypeError(f"complex numbers ({value.dtype}) are not understood: pass x.real if the imaginary part is zero")
     return np.asarray(value, np.float64)

@@ -35,6 +35,7 @@ from numbastats._core.kinds import (
     check_current,
     device_kind,
     ends_of,
+    has_labels,
     in_kind_of,
     is_torch,
     kind_of,
@@ -492,7 +493,7 @@ def of_host(function: F) -> F:
     @functools.wraps(function)
     def any_kind(*args, **options):
         given = args[0] if args else options.get(names[0])
-        if not (device_kind(given) or is_torch(given)):
+        if not (device_kind(given) or is_torch(given) or has_labels(given)):
             return function(*args, **options)
         values = dict(zip(names, args, strict=False)) | options
         values[names[0]] = to_host(given, names[0])
@@ -531,6 +532,8 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
         kind, parameters = NUMPY if out is None else kind_of(out), [as_host(p) for p in parameters]
         shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
     else:
+        if like is not None and has_labels(like):
+            aligned((*parameters, like), (*job.names, "like"))  # which refuses other labels
         parameters, labels = aligned(parameters, job.names)
         like = labels if like is None else like
         kinds, kind = [kind_of(p) for p in parameters], kind_of(like if out is None else out)
@@ -595,6 +598,7 @@ def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):
         raise TypeError(
             f"like is a {type(like).__name__} and a parameter is a dask array; pass x.compute() as the parameter, or no like"
         )
+    LABELLED.aligned((*parameters, like), (*job.names, "like"))
     parameters, labels = LABELLED.aligned(parameters, job.names)
     labels = like if hasattr(like, "dims") else labels
     kinds = [kind_of(p) for p in parameters]

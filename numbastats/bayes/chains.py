@@ -34,8 +34,8 @@ _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
 _NEWTON_STEPS = 100  # at most: the first ones may be short where counts are large
 _TRIES = 50  # surrogate proposals by which "auto" decides
 _SLAB_STEPS = 3
-_MANY_COLUMNS = 2000  # from which on threads of BLAS pay
-_LIGHT = 0.5  # Pareto shape of these from which on their tails are too light; of few proposals, so below the limit of a fit
+_MANY_COLUMNS = 2000  # above which threads of BLAS pay
+_LIGHT = 0.5  # Pareto shape of these above which their tails are too light; of few proposals, so below the limit of a fit
 
 
 @functools.cache

@@ -27,9 +27,9 @@ __all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "
 
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
 _RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
-_APART = 1.1  # R-hat of log-likelihoods from which on they are told
+_APART = 1.1  # R-hat of log-likelihoods above which they are reported
 _MOST_TIMES = 10  # as many draws are advised at most
-_LIGHT = 0.6  # Pareto shape from which on the surrogate's tails are too light
+_LIGHT = 0.6  # Pareto shape above which the surrogate's tails are too light
 
 
 def free_memory():

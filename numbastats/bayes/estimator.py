@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import key_words, normalise_rng
@@ -110,6 +111,8 @@ class _Regression(Estimator):
         """Sample the posterior; the text of `fit` says what may come."""
         params = self.get_params() | {"prior": self.prior, "response": self.response}
         options = arguments.checked_options(params, self._responses, self._priors)
+        for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
+            rows_alike(X, values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # which is kept, and pickled
         reader, names = Reader(X), getattr(X, "columns", None)

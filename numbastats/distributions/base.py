@@ -457,7 +457,10 @@ class Family:
 
     def _moment(self, hook, which, params, named):
         """One of the pair that `_moments` or `_shape` gives, for all sets of parameters."""
-        sets, index = _sets(self._bind(params, named))
+        values = self._bind(params, named)
+        if any(map(has_labels, values)):
+            return by_labels(lambda *plain: self._moment(hook, which, plain, {}), self.names, values)
+        sets, index = _sets(values)
         found = np.empty(len(sets))
         for i, values in enumerate(sets):
             general = self._general(*values)

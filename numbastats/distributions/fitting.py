@@ -521,8 +521,9 @@ def _fitted(s, family, fixed, share, device, workers, shown=None):
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
     _tell(family, status, _TEXTS)
-    if s.w is not None:
-        warn_of_shares(float(mass.sum()), int(counts.sum()))
+    if s.w is not None and mass.size:
+        i = int(np.argmin(mass / np.maximum(counts, 1)))
+        warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
     return DistributionFits(
         family,
         model.names,

@@ -533,7 +533,8 @@ class Stable(Distribution):
         if dtype is None and not any_lazy((x,)):
             dtype = _own_dtype(x)
         options = dict(param=self.param, out=out, dtype=dtype, device=device, workers=workers)
-        return getattr(stable, name)(x, *self.params, **options)
+        values = [self._labelled(np.broadcast_to(p, self.batch_shape)) if isinstance(p, np.ndarray) else p for p in self.params]
+        return getattr(stable, name)(x, *values, **options)
 
     _takes_blocks = True
 

@@ -23,6 +23,7 @@ __all__ = ["Distribution", "inverse", "scipy_family"]
 
 Device = Literal["auto", "cpu", "cuda"] | None
 _LOWER, _UPPER = ("cdf", "logcdf"), ("sf", "logsf")
+_OF_SHARES = ("isf", "expected_shortfall")
 _UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 
 
@@ -163,7 +164,12 @@ class Distribution:
                 worst = float(np.broadcast_to(value, bad.shape)[bad][0])
                 raise ValueError(f"{name}={worst!r} must be {words}")
         stored = {name: _fixed(np.minimum(value, self._most.get(name, math.inf))) for name, value in given.items()}
-        if labels is not None and has_labels(labels) and labels.shape == shape and shape:
+        if labels is not None and has_labels(labels) and shape:
+            if labels.shape != shape:
+                raise ValueError(
+                    f"the parameters of {type(self).__name__} have labels of shape {tuple(labels.shape)} and together the shape "
+                    f"{shape}; pass all arrays among them with labels, or all by .to_numpy()"
+                )
             object.__setattr__(self, "_labels", labels)
         object.__setattr__(self, "params", _params_type(type(self).__name__, tuple(stored))(**stored))
         object.__setattr__(self, "batch_shape", shape)
@@ -197,6 +203,8 @@ class Distribution:
     def _by_labels(self, name, x, *args, **options):
         """A method of x by the labels of x and of the parameters."""
         order = self._labels if hasattr(self._labels, "dims") else None
+        if self._labels is not None:  # `mean()` has them, for the advice
+            aligned((self._labels, x), ("mean()", {"ppf": "u"}.get(name, "p" if name in _OF_SHARES else "x")))
         found = by_labels(
             lambda points, *_: getattr(self._bare(), name)(points, *args, **options),
             ("x",) if self._labels is None else ("x", "parameters"),
@@ -244,7 +252,7 @@ class Distribution:
     def _evaluated(self, name, x, out, dtype, device, workers):
         """One function at x, of dask's arrays block by block."""
         if not any_lazy((x,)) or self._takes_blocks:
-            if self._labels is not None:
+            if self._labels is not None and not any_lazy((x,)):
                 return self._by_labels(name, x, out=out, dtype=dtype, device=device, workers=workers)
             return self._evaluate(name, x, out, dtype, device, workers)
         if self.batch_shape:
@@ -479,7 +487,10 @@ class Distribution:
         shape = size_to_shape(size, [self.batch_shape])
         if device == "cuda":
             raise TypeError(f"{type(self).__name__}.rvs draws on the host: leave device='cpu'")
-        return self._draws(shape, dict(rng=rng, dtype=dtype, device=device, workers=workers))
+        draws = (self if self._labels is None else self._bare())._draws(
+            shape, dict(rng=rng, dtype=dtype, device=device, workers=workers)
+        )
+        return self._labelled(draws) if shape == self.batch_shape else draws
 
     def _draws(self, shape, options):
         """Draws by inversion."""

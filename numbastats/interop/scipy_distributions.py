@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numbastats._core.checks import refuse_lazy
+from numbastats._core.checks import refuse_lazy, refuse_mask
 from numbastats.distributions import NIG, GeneralizedHyperbolic, Normal, StudentT, TruncatedNormal, fit
 from numbastats.distributions.protocol import scipy_family
 
@@ -29,6 +29,8 @@ def _known(family: str, shapes: list[str], kwds: dict[str, Any]) -> dict[str, fl
             raise TypeError(f"fit got several values for {shape}; give one of f{shape}, f{i}, fix_{shape}")
         if given and shape in _SAME:
             known[_SAME[shape]] = given[0]
+        elif given and shape == "b" and given[0] == 0:
+            known["beta"] = 0.0
         elif given and scale in known:
             known[_OVER_SCALE[shape]] = given[0] / known[scale]
         elif given:
@@ -46,17 +48,19 @@ def _fit(self: Any, data: Any, *args: Any, **kwds: Any) -> tuple[Any, ...]:
     """
     from scipy.stats import FitError
 
+    refuse_lazy(data, "the data")
+    refuse_mask(data)
     generic = functools.partial(super(type(self), self).fit, data, *args, **kwds)
     if hasattr(data, "_uncensored") or kwds.get("optimizer") is not None or str(kwds.get("method", "MLE")).upper() != "MLE":
         return generic()
     shapes = self.shapes.split(", ") if self.shapes else []
     names = [name for i, s in enumerate(shapes) for name in (s, f"f{s}", f"f{i}", f"fix_{s}")]
     unknown = set(kwds) - {*names, "loc", "scale", "floc", "fscale", "method", "optimizer"}
-    if unknown or len(args) > len(shapes):
-        raise TypeError(
-            f"fit got {len(args)} start values and {sorted(unknown)}; it takes those of {self.shapes}, {', '.join(names)},"
-            " loc, scale, floc, fscale, method and optimizer"
-        )
+    if unknown:
+        allowed = dict.fromkeys((*names, "loc", "scale", "floc", "fscale", "method", "optimizer"))
+        raise TypeError(f"fit has no argument {sorted(unknown)[0]!r}; it takes {', '.join(allowed)}")
+    if len(args) > len(shapes):
+        raise TypeError(f"fit got {len(args)} start values for the shapes, which are {self.shapes or 'none'}")
     known = _known(self.name, shapes, kwds)
     if known is None:
         return generic()
@@ -103,12 +107,16 @@ _CLASSES = {
 }
 
 
+_IN_MEMORY = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "median", "stats", "entropy")
+_IN_MEMORY += ("moment", "interval", "expect")
+
+
 @functools.cache
 def _drop_in(name: str) -> Any:
     """SciPy's distribution of a name on our functions, with our fit."""
     family = _CLASSES[name]
     plain = scipy_family(family)
-    methods = {m: _unless_lazy(type(plain), m) for m in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+    methods = {m: _unless_lazy(type(plain), m) for m in _IN_MEMORY}
     methods |= {"fit": _fit_of_scipy if name == "truncnorm" else _fit, "__reduce__": lambda self: (_drop_in, (name,))}
     return type(f"numbastats_{name}", (type(plain),), methods)(name=plain.name, shapes=plain.shapes)
 

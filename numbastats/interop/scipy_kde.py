@@ -51,6 +51,7 @@ class gaussian_kde:  # noqa: N801
         self, dataset: ArrayLike, bw_method: str | float | Callable[[Any], float] | None = None, weights: ArrayLike | None = None
     ):
         refuse_lazy(dataset, "dataset")
+        refuse_lazy(weights, "weights")
         self.dataset = np.atleast_2d(np.asarray(dataset, float))
         self.d, self.n = self.dataset.shape
         if self.dataset.size < 2:

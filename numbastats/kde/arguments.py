@@ -50,7 +50,7 @@ def as_samples(samples, name="samples", allow_vector=True):
     try:
         dtype = result_dtype((name,), (numpy_dtype(host),))
     except TypeError:
-        columns = [c for c in getattr(samples, "columns", ()) if np.asarray(samples[c]).dtype.kind not in "biuf"]
+        columns = [c for c in getattr(samples, "columns", ()) if np.asarray(samples[c]).dtype.kind not in "iuf"]
         if not columns:
             raise
         raise TypeError(f"{name} have columns that are not numbers, {columns}; drop them, or pass the others by name") from None
@@ -233,7 +233,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     """Validate and fix the kernel matrix; the other keywords are `MatrixOptions`."""
     options = MatrixOptions(**matrix)
     form = options.form
-    rows_alike(samples, weights, ("the samples", "weights"))
+    rows_alike(samples, weights, ("samples", "weights"))
     x, own, kind = as_samples(samples)
     kernel = rules.kernel_name(options.kernel)
     choice("bw_convention", options.bw_convention, CONVENTIONS)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.kinds import rows_alike
 
 __all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
 
@@ -171,6 +172,7 @@ def near_one(w):
 
 def _prepare(samples, weights) -> tuple[np.ndarray, np.ndarray | None, float]:
     """Samples of positive weight, their weights or None, and the effective number."""
+    rows_alike(samples, weights, ("samples", "weights"))
     x = real64(unmasked(samples))
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[0] == 0:
@@ -330,8 +332,8 @@ def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayL
 
     Notes
     -----
-    The largest root of the fixed-point equation, n being the number of samples (effective for weights). Rounding does not move
-    it as long as the step of the rounding is not wider than 2 h.
+    The largest root of the fixed-point equation, n being the number of samples (effective for weights). Rounding moves it little
+    up to steps as wide as h; from about 1.2 h on there is no root.
 
     References
     ----------

@@ -34,8 +34,8 @@ class Certificate:
 
     The errors are interpolation errors: the table is compared with the integral of the density that the build found. They do not
     show what that integral misses. For this the integral is compared with 1, and with an independent cdf where one is given; see
-    `normalised` and `cdf` of `Recycler`. Nor do they show what a density is off: by rounding in a tail, as 1 + cos(x) next to
-    pi, or by a function it calls. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate shows.
+    `normalised` and `cdf` of `Recycler`. Nor do they show by how much a density is off: by rounding in a tail, as 1 + cos(x) next
+    to pi, or by a function it calls. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate shows.
 
     Attributes
     ----------

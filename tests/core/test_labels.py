@@ -356,3 +356,79 @@ def test_sums_over_blocks():
         ns.kde.grid(dask.from_array(x), axes, boundary={0: ("reflect", -4.0, None)})
     with pytest.raises(ValueError, match="their weights .*one weight per sample"):
         ns.kde.grid(dask.from_array(x), axes, weights=w[:20])
+
+
+# --- what a review found
+
+
+def test_labels_of_like_are_those_of_the_parameters():
+    xarray = pytest.importorskip("xarray")
+    loc = xarray.DataArray([1.0, 2.0, 3.0], dims="p", coords={"p": [1, 2, 3]})
+    with pytest.raises(ValueError, match="like and loc have different labels"):
+        ns.random.normal(loc, 1.0, like=loc[::-1], rng=1)
+    assert ns.random.normal(loc, 1.0, like=loc, rng=1).dims == ("p",)
+
+
+def test_a_parameter_without_labels_does_not_widen_others():
+    pandas = pytest.importorskip("pandas")
+    loc = pandas.Series([1.0, 2.0, 3.0], index=list("abc"))
+    with pytest.raises(ValueError, match=r"labels of shape \(3,\) and together the shape \(2, 3\)"):
+        D.Normal(loc, np.ones((2, 1)))
+
+
+def test_other_coordinates_are_no_labels_of_a_dimension():
+    """A scalar coordinate that `isel` leaves, or an altitude beside the latitude, made equal labels unequal."""
+    xarray = pytest.importorskip("xarray")
+    values = np.random.default_rng(0).gamma(2.0, 1.0, (20, 2, 3))
+    coords = {"time": range(20), "lat": [1, 2], "lon": [1, 2, 3], "altitude": ("lat", [100.0, 200.0])}
+    rain = xarray.DataArray(values, dims=("time", "lat", "lon"), coords=coords)
+    fitted = D.fit_many(rain, "gamma", dim="time").distribution
+    np.testing.assert_array_equal(fitted.sf(rain.isel(time=0)), D.Gamma.fit(values, axis=0).sf(values[0]))
+    assert D.Normal(rain.quantile(0.5, "time"), rain.std("time")).pdf(0.0).dims == ("lat", "lon")
+    bare = xarray.DataArray([1.0, 2.0], dims="lat")
+    for result in (D.Normal(bare).pdf(rain.lat * 1.0), D.Normal(rain.lat * 1.0).pdf(bare)):
+        assert result.coords["lat"].values.tolist() == [1, 2]
+
+
+def test_draws_and_blocks_of_labelled_distributions():
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    s = pandas.Series([1.0, 2.0, 3.0], index=list("abc"))
+    for made in (D.Normal(s), D.Weibull(s), D.StudentT(s), D.NIG(s + 1.0, 0.0, s), D.Stable(1.5, 0.0, s)):
+        assert made.rvs(rng=1).index.equals(s.index) and type(made.rvs((2, 3), rng=1)) is np.ndarray
+    dask = pytest.importorskip("dask.array")
+    p = xarray.DataArray([1.0, 2.0, 3.0], dims="p", coords={"p": [1, 2, 3]})
+    x = xarray.DataArray(np.ones((4, 3)), dims=("t", "p"), coords={"p": [1, 2, 3]})
+    got = D.Stable(1.5, 0.0, p).pdf(x.chunk({"t": 2}))
+    assert isinstance(got.data, dask.Array)
+    np.testing.assert_allclose(got.compute(), D.Stable(1.5, 0.0, p).pdf(x), rtol=1e-12)
+
+
+def test_mixtures_keep_labels():
+    pandas = pytest.importorskip("pandas")
+    x = pandas.Series(U, index=np.arange(U.size) + 3)
+    known = dict(weights=[0.4, 0.6], centres=[0.3, 0.7], params=[2.0, 5.0], family="gamma")
+    for name in ("pdf", "logpdf", "cdf", "sf", "ppf", "isf"):
+        got = getattr(ns.mixture, name)(x, **known)
+        assert got.index.equals(x.index)
+        np.testing.assert_array_equal(got, getattr(ns.mixture, name)(U, **known))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, w: ns.kde.bandwidth.isj(x, weights=w),
+        lambda x, w: ns.kde.bandwidth.lscv(x, weights=w),
+        lambda x, w: ns.bayes.HorseshoeClassifier(**FEW).fit(x.to_frame(), x.to_numpy() > 0.5, sample_weight=w),
+        lambda x, w: ns.bayes.HorseshoeRegression(**FEW).fit(x.to_frame(), w),
+        lambda x, w: D.fit_many(x.to_frame("a").assign(b=1.0 + x), "normal", axis=0, weights=w.to_frame("b").assign(a=w)),
+    ],
+    ids=["isj", "lscv", "classifier", "outcomes", "frames"],
+)
+def test_further_weights_need_the_labels_of_the_data(call):
+    pandas = pytest.importorskip("pandas")
+    x = pandas.Series(U)
+    with pytest.raises(ValueError, match="have different indexes"):
+        call(x, pandas.Series(np.linspace(1.0, 2.0, U.size))[::-1])
+
+
+FEW = dict(chains=1, warmup=60, draws=10, rng=1)

@@ -696,6 +696,8 @@ def test_weights_that_are_shares_are_said_to_be_counts():
     plain = fit(x, "gamma")
     assert found.loglik == pytest.approx(plain.loglik / 50) and found.se["scale"] == pytest.approx(plain.se["scale"] * 50**0.5)
     fit(x, "gamma", weights=np.full(50, 1.5))
+    with pytest.warns(UserWarning, match="the weights of series 0 add up to 1 for 50 values"):
+        fit_many(np.stack([x, x]), "gamma", weights=[[0.02], [3.0]])
 
 
 @pytest.mark.parametrize("family", ["normal", "student_t"])

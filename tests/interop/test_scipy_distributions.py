@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from numbastats import interop
+from numbastats import distributions, interop
 from numbastats._core.errors import ConvergenceWarning
 
 X = scipy.stats.norminvgauss.rvs(1.5, 0.4, loc=2.0, scale=3.0, size=200, random_state=1)
@@ -84,6 +84,17 @@ def test_what_fits_refuse_or_say():
     loc, scale = interop.norm.fit(X, method="MM")
     assert loc == pytest.approx(X.mean(), rel=1e-4) and scale == pytest.approx(X.std(), rel=1e-4)
     assert pickle.loads(pickle.dumps(interop.t)) is interop.t
+
+
+def test_masks_are_refused_and_no_skewness_is_ours():
+    with pytest.raises(TypeError, match="masked"):
+        interop.norm.fit(np.ma.array([1.0, 2.0, 3.0, 100.0], mask=[0, 0, 0, 1]))
+    found = interop.norminvgauss.fit(X, fb=0)
+    assert found[1] == 0.0 and scipy.stats.norminvgauss.logpdf(X, *found).sum() == pytest.approx(
+        distributions.fit(X, "nig", fixed={"beta": 0.0}).loglik, rel=1e-9
+    )
+    with pytest.raises(TypeError, match="2 start values for the shapes, which are df"):
+        interop.t.fit(X, 1.0, 2.0)
 
 
 def test_lazy_arrays_are_refused():

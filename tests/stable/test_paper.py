@@ -81,3 +81,17 @@ def test_the_contracting_grid(profile):
 def test_the_grid_begins_within_the_support():
     x = ns.stable.rvs(1.6, 0.4, 3.0, 2.0, size=300, rng=1)
     assert fit(x, "grid", fixed=dict(alpha=0.5, beta=1.0)).loglik == pytest.approx(-1595.2756, abs=1e-3)
+
+
+def test_reference_quadrature_where_its_nodes_meet_no_step():
+    """Next to alpha = 1 the integrand of the distribution function is a step, and far out it lies at the end of the range."""
+    x = np.array([-5.0, -0.77, -0.1, 0.3, 1.7, 30.0])
+    for alpha in (1.0 + 2e-9, 1.0 - 1e-7, 1.00001):
+        got = stable.cdf(x, alpha, 0.0, method="gauss-kronrod")
+        np.testing.assert_allclose(got, 0.5 + np.arctan(x) / np.pi, rtol=2e-5)  # Cauchy, to alpha - 1
+        np.testing.assert_allclose(got, stable.cdf(x, alpha, 0.0, method="quadrature"), rtol=1e-14)  # observed 4e-15
+    far = np.array([1e3, 1e4, 5e4])
+    for beta in (1.0, 0.5):
+        got = stable.sf(far, 1.0, beta, method="gauss-kronrod")
+        np.testing.assert_allclose(got, (1.0 + beta) / (np.pi * far), rtol=2e-2)  # the tail's power
+        np.testing.assert_allclose(got, stable.sf(far, 1.0, beta, method="quadrature"), rtol=1e-14)

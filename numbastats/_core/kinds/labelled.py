@@ -91,7 +91,8 @@ def aligned(values, names, last=None):
         for other, other_name in named[:i]:
             _same_coordinates(other, other_name, value, called)
     if all(v.dims == first.dims for v, _ in named):
-        return [v.data if _is_of(xarray, v) else v for v in values], first
+        more = {d: v.coords[d].variable for v, _ in named for d in first.dims if d in v.coords and d not in first.coords}
+        return [v.data if _is_of(xarray, v) else v for v in values], first.assign_coords(more) if more else first
     if bare := [n for v, n in zip(values, names, strict=True) if not hasattr(v, "dims") and np.ndim(v)]:
         raise ValueError(
             f"{bare[0]} has no dimensions with names, and those of {' and '.join(n for _, n in named)} differ, so that its axes "
@@ -117,6 +118,8 @@ def rows_alike(data, values, names):
     if _is_of(pandas, data) and _is_of(pandas, values):
         if not data.index.equals(values.index):
             _refuse(f"{w} and {x} have different indexes", w, f"{w}.reindex({x}.index)")
+        if values.ndim == data.ndim == 2:
+            _same_index(data, x, values, w)
     elif _is_of(xarray, data) and _is_of(xarray, values):
         if values.dims != data.dims[: values.ndim]:
             _refuse(f"{w} and {x} have different dimensions, {values.dims} and {data.dims}", w, f"{w}.transpose(*{x}.dims)")
@@ -150,8 +153,8 @@ def _same_index(a, a_name, b, b_name):
 def _same_coordinates(a, a_name, b, b_name):
     """Raise unless two arrays of xarray have the same labels along the dimensions that they share."""
     for d in set(a.dims) & set(b.dims):
-        labels = d in a.coords and d in b.coords
-        if a.sizes[d] != b.sizes[d] or labels and not a.coords[d].equals(b.coords[d]):
+        labels = d in a.coords and d in b.coords  # without what other coordinates hang on these
+        if a.sizes[d] != b.sizes[d] or labels and not a.coords[d].variable.equals(b.coords[d].variable):
             fault = f"{b_name} and {a_name} have different labels along the dimension {d!r}"
             _refuse(fault, b_name, f"{b_name}.reindex_like({a_name})")
 

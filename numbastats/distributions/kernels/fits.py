@@ -461,7 +461,8 @@ def _tied(x, w, loc, width):
 def _student(x, w, weighted, fixed, params, info, numbers):
     """The best of climbs from few and many degrees of freedom, and the normal limit.
 
-    Where the quartiles are askew, as of clean values with others on one side of them, a third climb begins in the shortest half.
+    Where the quartiles are askew, as of clean values with others on one side of them, two more climbs begin with still fewer, in
+    the shortest half and at the median.
     Ties of the share s make poles below df = s/(1 - s): a climb that ends in one is repeated above.
     """
     mass = numbers[MASS]
@@ -475,15 +476,17 @@ def _student(x, w, weighted, fixed, params, info, numbers):
     best, status, least = -math.inf, MAX_ITER, _LEAST_DF
     b0, b1, b2 = math.nan, math.nan, math.nan
     i0, i1, i2, i3, i4, i5 = math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
-    attempt, starts = 0, (3 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
+    attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
     while attempt < starts:
         attempt += 1
         if attempt == 1:
             params[0], params[1], params[2] = 3.0, middle, unit
         elif attempt == 2:
             params[0], params[1], params[2] = 20.0, middle, min(spread, 10.0 * unit)
-        else:
+        elif attempt == 3:
             params[0], params[1], params[2] = 1.0, centre, half
+        else:
+            params[0], params[1], params[2] = 0.3, middle, unit
         params[0] = max(params[0], least)
         for i in range(3):
             if fixed[i] == fixed[i]:

@@ -104,13 +104,16 @@ def to_divide(parts, spans, n, q, sums):
         for m in range(SUBINTERVALS):
             total += parts[r, m]
         if r == 0 and total == 0.0:  # all between nodes: where e^-g falls from 1 to 0
-            # where all e^-g are 0: the end where g is small
-            where, most = SUBINTERVALS - 1 if (q.a > 1.0) != (spans[n, 2] > 0.0) else -1, 0.0
+            # where all e^-g are 0: the end where g is small; where all are 1, the other
+            upper = (q.a > 1.0) != (spans[n, 2] > 0.0)
+            where, most = SUBINTERVALS - 1 if upper != (parts[1, 0] > 0.0) else -1, 0.0
             for m in range(SUBINTERVALS - 1):
                 jump = abs(parts[1, m + 1] - parts[1, m])
                 if jump > most:
                     where, most = m, jump
             found = (6 << where) >> 1 if where >= 0 else 1
+            if most == 0.0 and n > 0:  # not here, but in a span that is still to come
+                found = 0
             break
         for m in range(SUBINTERVALS):
             found |= int(abs(parts[3 + r, m]) > _TOLERANCE * noise * total) << m
