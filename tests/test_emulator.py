@@ -60,7 +60,8 @@ BUDGET = {  # of calls with device arrays: launches, allocations, bytes up, byte
     "mixture.fit_many": (70, 36, 92000, 52000),  # 38400 bytes of values
     "kde.grid": (1, 8, 24000, 23048),  # 9600 bytes of samples, sorted on the host
     "kde.points": (1, 9, 14000, 10800),
-    "bayes.HorseshoeProbit.fit": (215, 100, 95000, 80000),  # 54 iterations; X'WX of 400 rows 30 times, p x p algebra on the host
+    # 54 iterations; X'WX of 400 rows 30 times, p x p algebra on the host; the posterior at the mode and at the starts about it
+    "bayes.HorseshoeProbit.fit": (215, 102, 95000, 80000),
 }
 
 
