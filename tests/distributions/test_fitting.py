@@ -689,6 +689,21 @@ def test_weights_are_repetitions_and_no_weight_is_no_value(family):
         assert a.loglik == pytest.approx(b.loglik, abs=1e-6 if a.status == 0 else 1e-3, nan_ok=True)  # limits are flat
 
 
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
+def test_scaled_shifted_and_mirrored_data(family):
+    """Of as many values as tell the parameters; for few, see below what is known to be wrong."""
+    x = draws(family, (300,), np.random.default_rng(48))
+    want = fit(x, family)
+    assert want.status == 0
+    if family != "beta":
+        for unit in (1e-6, 3.0, 1e6):
+            assert fit(unit * x, family).loglik + 300 * math.log(unit) == pytest.approx(want.loglik, abs=1e-5)
+    if family not in POSITIVE_DATA:
+        for moved in (x + 100.0, -x):
+            assert fit(moved, family).loglik == pytest.approx(want.loglik, abs=1e-5)
+
+
 def test_weights_that_are_shares_are_said_to_be_counts():
     x = np.random.default_rng(45).gamma(2.0, 3.0, 50)
     with pytest.warns(UserWarning, match=r"the weights add up to 1 for 50 values: they count observations.*weights \* 50"):
