@@ -120,7 +120,10 @@ def _maker(family, held):
         code = np.array([fits.GAMMA])
         inputs = [code, x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
         width = fixed.size
-        return inputs, [*(np.zeros((series, w)) for w in (width, width * (width + 1) // 2, 4)), np.zeros(series, np.int64)]
+        return inputs, [
+            *(np.zeros((series, w)) for w in (width, width * (width + 1) // 2, fits.NUMBERS)),
+            np.zeros(series, np.int64),
+        ]
 
     return make
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+import scipy
 import scipy.stats
 
 from numbastats.distributions import Beta, ChiSquared, Gamma, InverseGaussian, Lognormal, Normal, TruncatedNormal, Weibull
@@ -194,6 +195,8 @@ def test_shapes_at_the_limits():
 
 # --- known to be wrong, where SciPy's functions of the beta distribution and a step next to an end are used
 
+OLD_SCIPY = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)  # which is right in two of these
+
 
 @pytest.mark.xfail(strict=True, reason="the incomplete beta function loses digits at large, nearly equal shapes")
 def test_beta_of_large_nearly_equal_shapes():
@@ -201,7 +204,7 @@ def test_beta_of_large_nearly_equal_shapes():
     assert Beta(a, a).cdf(0.5 - 0.5 * np.sqrt(0.25 / (2 * a + 1))) == pytest.approx(scipy.stats.norm.cdf(-0.5), rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the incomplete beta function underflows where its logarithm does not")
+@pytest.mark.xfail(OLD_SCIPY, strict=True, reason="the incomplete beta function underflows where its logarithm does not")
 def test_beta_in_the_far_tail():
     d = Beta(5768.7178998478885, 32.04123994354227)
     assert d.logcdf(0.8766315760708386) == pytest.approx(-633.8005896583, rel=1e-12)
@@ -214,6 +217,6 @@ def test_truncated_normal_next_to_a_finite_end():
     assert d.upper - d.isf(1e-17) == pytest.approx(2.58e-12, rel=0.01)  # mpmath
 
 
-@pytest.mark.xfail(strict=True, reason="half of the least double is 0")
+@pytest.mark.xfail(OLD_SCIPY, strict=True, reason="half of the least double is 0")
 def test_chi_squared_at_the_least_double():
     assert ChiSquared(3.0).pdf(5e-324) == pytest.approx(np.sqrt(5e-324) / np.sqrt(2.0 * np.pi), rel=1e-12)
