@@ -86,12 +86,7 @@ def main():
     if not options.write:
         print(made)
         return
-    page = TARGET.read_text()
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{TARGET.name} has no lines {BEGIN} and {END}; put them where the table belongs")
-    TARGET.write_text(f"{before}{begin}\n{made}\n{end}{after}")
+    common.replace_between(TARGET, BEGIN, END, made)
 
 
 if __name__ == "__main__":

@@ -136,16 +136,6 @@ Python's `math`; in brackets the ratio that was aimed at, where one was.
 {scalars}"""
 
 
-def write(text):
-    """Replace the block in TABLE.md."""
-    readme = TARGET.read_text()
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{TARGET.name} has no lines {BEGIN} and {END}; put them where the table belongs")
-    TARGET.write_text(f"{before}{begin}\n{text}\n{end}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="replace the table in TABLE.md")
@@ -155,7 +145,7 @@ def main():
         raise SystemExit(f"TABLE.md has no line {BEGIN}; put it and {END} where the table belongs")
     text = block(options.seconds)
     if options.write:
-        write(text)
+        common.replace_between(TARGET, BEGIN, END, text)
     else:
         print(text)
 

@@ -158,6 +158,15 @@ def versions():
     return ", ".join([f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in packages if version(p))])
 
 
+def replace_between(path, begin, end, text):
+    """Put a text in the place of what stands between two lines of a page."""
+    before, first, rest = path.read_text().partition(begin)
+    _, last, after = rest.partition(end)
+    if not first or not last:
+        raise SystemExit(f"{path.name} has no lines {begin} and {end}; put them where the table belongs")
+    path.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
 def processor():
     """One line: the processor by name, what LLVM compiles for, and the number of cores."""
     name = platform.processor() or platform.machine()

@@ -259,7 +259,7 @@ def in_blocks(function, names, values, options, last=None):
     dtype = dtype if options.get("dtype") is None else check_dtype(options["dtype"])
     workers = 1 if options.get("workers") is None else options["workers"]
     result = LAZY.blockwise(functools.partial(_as_array, function, dtype, workers), values, dtype, last)
-    return result if like is None else LABELLED.relabelled(result, like)
+    return LABELLED.relabelled(result, like)
 
 
 def _as_array(function, dtype, workers, *values):
@@ -621,7 +621,7 @@ def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):
         _draw_block, job, Key(normalise_rng(rng)), offset, shape, dict(dtype=dtype, device=options["device"], workers=workers)
     )
     result = LAZY.drawn(function, parameters, like, shape, dtype)
-    return result if labels is None else LABELLED.relabelled(result, labels)
+    return LABELLED.relabelled(result, labels)
 
 
 def _draw_block(job, key, offset, shape, options, *parameters, block_info):

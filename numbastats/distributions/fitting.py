@@ -762,7 +762,7 @@ def _standard(distribution, x, q):
         far = np.isfinite(x) & (z == -sign * math.inf)  # where the tail underflows
         if far.any():
             z[far] = sign * ndtri_exp(np.log(rest) + getattr(distribution, tail)(x))[far]
-    return np.where(np.isnan(distribution.median()), math.nan, z)
+    return np.where(np.isnan(distribution.params[0]), math.nan, z)  # where a fit failed, all parameters are NaN
 
 
 @names_ours
@@ -834,9 +834,10 @@ def standardise(
     >>> z.shape, bool(abs(z.mean()) < 0.05)
     ((40, 3), True)
     """
-    if zeros == "auto":
-        zeros = None if family in ("normal", "gaussian", "student_t") else "share"
-    family, where = _checked(family, zeros, device, workers)
+    choice("zeros", zeros, ("auto", "share", None))
+    family, where = _checked(family, None, device, workers)
+    if zeros == "auto" and CLASSES[family]._ends[0] == 0.0:  # families of positive values
+        zeros = "share"
     if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
     _refuse_frame(x, axis, "x")

@@ -533,7 +533,9 @@ class Stable(Distribution):
         if dtype is None and not any_lazy((x,)):
             dtype = _own_dtype(x)
         options = dict(param=self.param, out=out, dtype=dtype, device=device, workers=workers)
-        values = [self._labelled(np.broadcast_to(p, self.batch_shape)) if isinstance(p, np.ndarray) else p for p in self.params]
+        values = self.params
+        if self._labels is not None:  # of dask's x
+            values = [self._labelled(np.broadcast_to(p, self.batch_shape)) if isinstance(p, np.ndarray) else p for p in values]
         return getattr(stable, name)(x, *values, **options)
 
     _takes_blocks = True

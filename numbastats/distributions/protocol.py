@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
@@ -23,7 +24,6 @@ __all__ = ["Distribution", "inverse", "scipy_family"]
 
 Device = Literal["auto", "cpu", "cuda"] | None
 _LOWER, _UPPER = ("cdf", "logcdf"), ("sf", "logsf")
-_OF_SHARES = ("isf", "expected_shortfall")
 _UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 
 
@@ -204,7 +204,7 @@ class Distribution:
         """A method of x by the labels of x and of the parameters."""
         order = self._labels if hasattr(self._labels, "dims") else None
         if self._labels is not None:  # `mean()` has them, for the advice
-            aligned((self._labels, x), ("mean()", {"ppf": "u"}.get(name, "p" if name in _OF_SHARES else "x")))
+            aligned((self._labels, x), ("mean()", next(iter(inspect.signature(getattr(self, name)).parameters))))
         found = by_labels(
             lambda points, *_: getattr(self._bare(), name)(points, *args, **options),
             ("x",) if self._labels is None else ("x", "parameters"),
@@ -251,9 +251,10 @@ class Distribution:
 
     def _evaluated(self, name, x, out, dtype, device, workers):
         """One function at x, of dask's arrays block by block."""
-        if not any_lazy((x,)) or self._takes_blocks:
-            if self._labels is not None and not any_lazy((x,)):
-                return self._by_labels(name, x, out=out, dtype=dtype, device=device, workers=workers)
+        lazy = any_lazy((x,))
+        if self._labels is not None and not lazy:
+            return self._by_labels(name, x, out=out, dtype=dtype, device=device, workers=workers)
+        if self._takes_blocks or not lazy:
             return self._evaluate(name, x, out, dtype, device, workers)
         if self.batch_shape:
             raise TypeError(
