@@ -224,16 +224,21 @@ def arguments(make, dtype_name, signature, n, edges):
 def _cast(value, t):
     """A value as an argument of type t."""
     if isinstance(t, numba.types.BaseTuple):
-        return type(value)(*map(_cast, value, t.types))
+        return _like(value, map(_cast, value, t.types))
     if isinstance(t, numba.types.Array):
         return np.ascontiguousarray(value, None if isinstance(t.dtype, numba.types.Record) else str(t.dtype))
     return np.dtype(str(t)).type(np.reshape(value, -1)[0])
 
 
+def _like(value, parts):
+    """A tuple of the kind of another."""
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+
 def _mapped(f, a):
     """An argument with its arrays replaced by f of them."""
     if isinstance(a, tuple):
-        return type(a)(*(_mapped(f, part) for part in a))
+        return _like(a, (_mapped(f, part) for part in a))
     return f(a) if isinstance(a, np.ndarray) else a
 
 
@@ -411,7 +416,7 @@ UNKNOWN = f"no inputs are known for it; add them to MAKERS in {Path(__file__).na
 def chosen():
     """All kernels; in the simulator the first of each loop."""
     if not SIMULATED:
-        return list(REGISTRY.values())
+        return [kernel for kernel in REGISTRY.values() if kernel.gated]
     first = {kernel._cuda: kernel for kernel in reversed(REGISTRY.values())}
     return [kernel for kernel in REGISTRY.values() if first[kernel._cuda] is kernel]
 

@@ -173,7 +173,8 @@ def main():
     ptxas, version = find_ptxas(), None
     if ptxas:
         version = re.search(r"V([\d.]+)", subprocess.run([ptxas, "--version"], capture_output=True, text=True).stdout)[1]
-    chosen = [k for k in REGISTRY.values() if any(fnmatch.fnmatch(k.name, name) for name in given.names)]
+    named = given.names != ["*"]  # without names those kernels whose loops and formulas no other one includes
+    chosen = [k for k in REGISTRY.values() if (named or k.gated) and any(fnmatch.fnmatch(k.name, n) for n in given.names)]
     gc.disable()  # it walks the live objects of the compiler again and again
     libraries = recorded_libraries()
     numba.cuda.dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=ARCHITECTURES[0])

@@ -70,3 +70,36 @@ class Objects:
         return float(abs(self.d.expect() - self.d.mean()) / self.d.std())
 
     track_error_of_the_mean_by_quantiles.unit = "standard deviations"
+
+
+def _family_maker(family, shapes, function, of_arrays):
+    def make(rng, T, n, edges):
+        probabilities = function in ("ppf", "isf")
+        x = rng.random(n) if probabilities else (4.0 * rng.random(n) if shapes else rng.normal(size=n))
+        if edges:
+            x[:4] = [0.0, 1.0, np.nan, 0.5]
+        parameters = (0.0, 1.3, *FAMILY_SHAPES[family])
+        return [x, *(np.full(n, p) for p in parameters)] if of_arrays else [x, parameters], None
+
+    return make
+
+
+FAMILY_SHAPES = {
+    "normal": (),
+    "lognormal": (0.5,),
+    "gamma": (2.5,),
+    "chi_squared": (3.0,),
+    "weibull": (1.7,),
+    "beta": (2.0, 3.5),
+    "inverse_gaussian": (0.5,),
+    "truncated_normal": (-1.0, 2.0),
+}
+GPU_MAKERS = {
+    f"distributions.{family}_{function}{end}": _family_maker(family, shapes, function, bool(end))
+    for family, shapes in FAMILY_SHAPES.items()
+    for function in ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+    for end in ("", "_of_arrays")
+}
+GPU_BOUNDS = {
+    name: dict(ulp=4096.0, floor=1e-3, why="series, fractions and iterations whose ends rounding moves") for name in GPU_MAKERS
+}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import hashlib
 import importlib
 import inspect
 import math
@@ -84,11 +85,11 @@ _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its
 _SCALAR = {"error_model": "numpy", "nogil": True, "forceinline": True, "fastmath": set(_SCALAR_FLAGS)}
 
 
-def _for_the_host(f):
+def _for_the_host(f, modules=()):
     """A version of a scalar formula with what Python needs to call it, in the disk cache."""
     if f.__closure__ or not f.__module__.startswith("numbastats."):  # of others the digest may miss a callee
         return njit(f, **_SCALAR)
-    variant = cache.variant(f, "host", _SCALAR_FLAGS, {})
+    variant = cache.variant(f, "host", _SCALAR_FLAGS, {}, modules)
     named = _renamed(f, f.__globals__, f"{f.__qualname__}__host__{variant.name}")
     return cache.attach(njit(named, **_SCALAR), variant, linkable=True)
 
@@ -119,12 +120,12 @@ def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False
 
 
 def bind(function, **names):
-    """An array function with other functions, or numbers, in place of some that it knows by global names.
+    """An array function, or a scalar formula, with other functions, or numbers, in place of some that it knows by global names.
 
     Parameters
     ----------
     function : dispatcher
-        Of `array_function`.
+        Of `array_function` or `device_function`.
     **names
         What its global names stand for.
 
@@ -132,13 +133,25 @@ def bind(function, **names):
     -------
     dispatcher
     """
-    plain = _PLAIN[id(function)][1]
-    bound = "_".join(getattr(f, "__qualname__", str(f)) for f in names.values())  # by the name the disk cache tells kernels apart
-    made = array_function(
-        _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]"), **_OPTIONS[id(function)]
-    )
-    made.bound_from = set().union(*map(modules_of, (function, *names.values())))
+    scalar = id(function) not in _PLAIN
+    plain = function.py_func if scalar else _PLAIN[id(function)][1]
+    bound = "_".join(map(_name_of, names.values()))  # by the name the disk cache tells kernels apart; it names a file, too
+    bound = bound if len(bound) < 64 else f"{bound[:40]}_{hashlib.sha256(bound.encode()).hexdigest()[:16]}"
+    renamed = _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]")
+    modules = set().union(*map(modules_of, (function, *names.values())))
+    if scalar:
+        made = numba_internals.scalar_dispatcher(renamed, _SCALAR, functools.partial(_for_the_host, modules=modules))
+    else:
+        made = array_function(renamed, **_OPTIONS[id(function)])
+    made.bound_from = modules
     return made
+
+
+def _name_of(value):
+    """What tells a bound function from others; those of a family of distributions have the names of the others' functions."""
+    f = getattr(value, "py_func", value)
+    module = getattr(f, "__module__", None) or ""
+    return f"{module.rpartition('.')[2]}.{f.__qualname__}" if ".families." in module else getattr(f, "__qualname__", str(f))
 
 
 def set_plain(compiled, plain):
@@ -351,9 +364,13 @@ class Kernel:
         would be compiled a second time for `prange`.
     on_host : bool
         Whether the CPU twin serves users; else it stands for the CUDA twin in tests alone, and is not compiled ahead.
+    late : callable, optional
+        Gives further scalars of both sides, when the first twin is built.
     **scalars
         Scalars bound on both sides.
     """
+
+    gated = True  # whether the PTX gate compiles it each time: others have its loop, and formulas that include its own, where not
 
     def __init__(
         self,
@@ -369,6 +386,7 @@ class Kernel:
         cuda_only=None,
         split=None,
         on_host=True,
+        late=None,
         **scalars,
     ):
         if name in REGISTRY or name in HOST_LOOPS:
@@ -377,8 +395,20 @@ class Kernel:
         self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
         self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
         self._cpu, self._cuda, self._fastmath, self._split = cpu, cuda, fastmath, split
-        self._cpu_scalars, self._cuda_scalars = {**scalars, **(cpu_only or {})}, {**scalars, **(cuda_only or {})}
+        self._scalars, self._late, self._cpu_only, self._cuda_only = scalars, late, cpu_only or {}, cuda_only or {}
         REGISTRY[name] = self
+
+    @functools.cached_property
+    def _shared_scalars(self):
+        return {**self._scalars, **(self._late() if self._late else {})}
+
+    @property
+    def _cpu_scalars(self):
+        return {**self._shared_scalars, **self._cpu_only}
+
+    @property
+    def _cuda_scalars(self):
+        return {**self._shared_scalars, **self._cuda_only}
 
     def __repr__(self):
         return f"<Kernel {self.name}>"

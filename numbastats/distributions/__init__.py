@@ -40,16 +40,14 @@ parameters and give NaN out of the domain; ``student_t(*params)`` is a table of 
 """
 
 from numbastats.distributions.base import Family, FrozenDistribution
-from numbastats.distributions.elementary import (
-    Beta,
-    ChiSquared,
-    Gamma,
-    InverseGaussian,
-    Lognormal,
-    Normal,
-    TruncatedNormal,
-    Weibull,
-)
+from numbastats.distributions.families.beta import Beta
+from numbastats.distributions.families.chi_squared import ChiSquared
+from numbastats.distributions.families.gamma import Gamma
+from numbastats.distributions.families.inverse_gaussian import InverseGaussian
+from numbastats.distributions.families.lognormal import Lognormal
+from numbastats.distributions.families.normal import Normal
+from numbastats.distributions.families.truncated_normal import TruncatedNormal
+from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, StudentT, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma

@@ -20,7 +20,12 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
-from numbastats.distributions.elementary import Beta, Gamma, InverseGaussian, Lognormal, Normal, Weibull
+from numbastats.distributions.families.beta import Beta
+from numbastats.distributions.families.gamma import Gamma
+from numbastats.distributions.families.inverse_gaussian import InverseGaussian
+from numbastats.distributions.families.lognormal import Lognormal
+from numbastats.distributions.families.normal import Normal
+from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, StudentT, VarianceGamma
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG

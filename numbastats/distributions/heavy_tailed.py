@@ -14,9 +14,9 @@ from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise
 from numbastats._core.kinds import device_kind
 from numbastats.distributions import kernels
-from numbastats.distributions.elementary import stirling, stirling_fall
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.protocol import Distribution, inverse
+from numbastats.distributions.stirling import stirling, stirling_fall
 from numbastats.distributions.student import student_t
 
 __all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "Stable", "StudentT", "VarianceGamma"]

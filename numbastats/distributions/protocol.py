@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
-from numbastats._core.checks import check_dtype, choice, refuse_mask
-from numbastats._core.elementwise import any_lazy, by_labels, deliver, in_blocks
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, refuse_mask
+from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
 from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
-from numbastats._core.kinds import aligned, device_kind, first_array, has_labels, in_kind_of, to_host
+from numbastats._core.kinds import NUMPY, aligned, device_kind, first_array, has_labels, in_kind_of, kind_of, numpy_dtype, to_host
 from numbastats._core.parallel import check_workers
+from numbastats.distributions.kernels.points import Points
 
 __all__ = ["Distribution", "inverse", "scipy_family"]
 
@@ -57,6 +58,7 @@ class Distribution:
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
     _ends: ClassVar[tuple[Any, Any]] = (-math.inf, math.inf)  # of the support, in the standard form
+    _kernels: ClassVar[Points | None] = None  # of the formulas of its family
     _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
     _most: ClassVar[dict[str, float]] = {}  # larger values of a parameter are stored as this one
     params: Any
@@ -265,7 +267,9 @@ class Distribution:
         return in_blocks(functools.partial(_block, self, name, device), ("x",), (x,), options)
 
     def _evaluate(self, name, x, out, dtype, device, workers):
-        """One function at x on the host: types, broadcasting and `out`."""
+        """One function at x: by the kernels of the family, or on the host."""
+        if self._kernels is not None:
+            return self._by_kernels(name, x, self._parameters, out, dtype, device, workers)
         refuse_mask(x)
         if device_kind(x) or device == "cuda":
             raise TypeError(
@@ -284,8 +288,33 @@ class Distribution:
         result = result[()] if like is None else in_kind_of(result, like)
         return deliver(result, out, dtype)
 
+    @functools.cached_property
+    def _parameters(self):
+        """What the kernels take: location, scale and the shapes of the standard form."""
+        found = self.loc, self.scale, *self._standard()
+        return found if self.batch_shape else tuple(map(float, found))
+
+    def _by_kernels(self, name, x, parameters, out=None, dtype=None, device=None, workers=None):
+        """One function at x of any kind, in double precision; the result has the float type of x, or `dtype`."""
+        kernels, shapes = self._kernels, self._scipy_shapes
+        if kind_of(x) is NUMPY:
+            x = as_host(x)
+        given = numpy_dtype(x) if dtype is None else check_dtype(dtype)
+        options = dict(cost=kernels.cost[name], dtype=FLOAT64, device=device, workers=workers)
+        narrow = given == FLOAT32
+        options["out"] = None if narrow else out
+        x = as_double(x, None) if narrow else x
+        if self.batch_shape:
+            names, values = ("x", "loc", "scale", *shapes), (x, *parameters)
+            result = elementwise(lambda d: kernels.many[name], names, values, **options)
+        else:
+            result = elementwise(lambda d: kernels.one[name], ("x",), (x,), extras=lambda d: (parameters,), **options)
+        return in_float32(result, out, None) if narrow else result
+
     def _at(self, name, x):
         """One function at float64 points of the result's shape."""
+        if self._kernels is not None:
+            return self._by_kernels(name, x, self._parameters)
         value = self._quantile(name, x) if name in ("ppf", "isf") else self._of_z(name, (x - self.loc) / self.scale)
         return self._in_units(name, value)
 
@@ -297,6 +326,8 @@ class Distribution:
 
     def _of_z(self, name, z):
         """A function of z on all numbers from one that is right within the support."""
+        if self._kernels is not None:
+            return self._by_kernels(name, z, (0.0, 1.0, *self._parameters[2:]))
         low, high = self._ends
         value = getattr(self, f"_{name}")(np.minimum(np.maximum(z, low), high))
         never, surely = (-math.inf, 0.0) if name.startswith("log") else (0.0, 1.0)

@@ -5,10 +5,15 @@ deviance ("Fast and accurate computation of binomial probabilities", 2000), so t
 
 Gamma: the series DLMF 8.7.1 and 8.7.3, the continued fraction 8.9.2 in its even form, and from a = 50 on around the mean
 Temme's uniform expansion, DLMF 8.12.3-8.12.8 (N. M. Temme, SIAM J. Math. Anal. 10, 1979); which one where is much as in A. R.
-DiDonato, A. H. Morris, ACM TOMS 12 (1986). Beta: the continued fraction DLMF 8.17.22, by W. J. Lentz's method.
+DiDonato, A. H. Morris, ACM TOMS 12 (1986). Beta: the continued fraction DLMF 8.17.22 by its recurrence, and where both
+parameters are large the integral of the density over the tail, by Gauss and Legendre.
 
 Inverses: the distribution functions of log X (gamma) and log(X/(1 - X)) (beta) are log-concave, as are the upper tails, so that
-Newton's method for the logarithm of a tail converges from any start, and never oscillates.
+Newton's method for the logarithm of a tail converges from any start, and never oscillates. The steps are those of Halley's
+method, of third order. Starts: E. B. Wilson, M. M. Hilferty (PNAS 17, 1931) for gamma, formula 26.5.22 of M. Abramowitz, I. A.
+Stegun (1964) for beta, and the power at the end of the support for small parameters.
+
+What depends on the parameters alone is computed once, by `gamma_constants` and `beta_constants`.
 """
 
 from __future__ import annotations
@@ -18,16 +23,27 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, horner, muladd, real
+from numbastats.scalar.bits import by_dtype, fma, horner, muladd, real
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.special import erfcx, gammaln, gammaln1p, stirling_rest
 
 __all__ = [
+    "beta_constants",
+    "beta_log_density",
+    "beta_log_tails",
+    "beta_quantile",
+    "beta_tails",
     "betainc",
     "betaincc",
     "betaincinv",
     "binomial_log_mass",
+    "gamma_constants",
+    "gamma_density",
+    "gamma_log_mass",
+    "gamma_log_tails",
+    "gamma_quantile",
+    "gamma_tails",
     "gammainc",
     "gammaincc",
     "gammainccinv",
@@ -39,10 +55,12 @@ _LOG_SQRT_2PI, _1_SQRT_2PI = 0.9189385332046727, 0.3989422804014327
 _LN2 = 0.6931471805599453
 _ARTANH = horner(*(1.0 / n for n in range(3, 37, 2)))  # (artanh(v)/v - 1)/v^2 in v^2, v <= 0.3
 _tiny = by_dtype(device_function(lambda x: 1e-305), device_function(lambda x: np.float32(1e-37)))
-_lowest = by_dtype(device_function(lambda x: -690.0), device_function(lambda x: np.float32(-86.0)))
+_lowest = by_dtype(device_function(lambda x: -708.0), device_function(lambda x: np.float32(-86.0)))
 _gone = by_dtype(device_function(lambda x: 1000.0), device_function(lambda x: np.float32(200.0)))  # exp(-x) x^8 is 0
 _unit = by_dtype(device_function(lambda x: 1e-17), device_function(lambda x: np.float32(1e-9)))  # where sums end
-_settled = by_dtype(device_function(lambda x: 1e-9), device_function(lambda x: np.float32(2e-4)))  # its square is a rounding
+_settled = by_dtype(device_function(lambda x: 1e-12), device_function(lambda x: np.float32(1e-5)))  # a step that may be the last
+_LARGE = 3e4  # parameters of beta from which on tails are integrals
+_POINTS, _WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.legendre.leggauss(32))
 
 # --- Poisson and binomial probabilities ------------------------------------------------------------------------
 
@@ -50,8 +68,13 @@ _settled = by_dtype(device_function(lambda x: 1e-9), device_function(lambda x: n
 @device_function
 def _excess(a, x):
     """x - a - a log(x/a) for a, x > 0 without cancellation: a times the deviance of x/a from 1."""
+    return _excess_by(a, x, x - a)
+
+
+@device_function
+def _excess_by(a, x, d):
+    """`_excess` where x - a is known as d."""
     T = type(a)
-    d = x - a
     v = d / (x + a)
     w = v * v
     series = muladd(T(-2.0) * a * v, w * _ARTANH(w if w < T(0.09) else T(0.0)), d * v)
@@ -70,18 +93,6 @@ def poisson_log_mass(k, m):
 
 
 @device_function
-def _mass(k, m):
-    """The exponential of `poisson_log_mass`, for small k without a logarithm of m."""
-    T = type(k)
-    if k < T(8.0):
-        far = m > _gone(m)
-        m = T(1.0) if far else m
-        scale = exp(-gammaln1p(k) if k <= T(1.0) else -gammaln(k + T(1.0)))
-        return T(0.0) if far else pow(m, k) * (exp(-m) * scale)
-    return exp(-(_excess(k, m) + stirling_rest(k))) * (T(_1_SQRT_2PI) / T(math.sqrt(k)))
-
-
-@device_function
 def binomial_log_mass(k, n, p, q):
     """Logarithm of the binomial probability of k in n, 0 <= k <= n, with chances p and q = 1 - p, both positive; k, n real."""
     k, n = real(k), real(n)
@@ -89,6 +100,65 @@ def binomial_log_mass(k, n, p, q):
 
 
 # --- incomplete gamma ------------------------------------------------------------------------------------------
+
+
+@device_function(inline=False)
+def gamma_constants(a):
+    """For functions of a >= 0 and x: a; of the power ``x^a exp(-x)/Gamma(a + 1)`` a factor, its logarithm, and that of the peak.
+
+    Below a = 8 the power is a product with the factor 1/Gamma(a + 1); from there on it is taken from the deviance, and the factor
+    is its largest value, at x = a.
+    """
+    a = real(a)
+    T = type(a)
+    if a < T(8.0):
+        log_factor = -(gammaln1p(a) if a <= T(1.0) else gammaln(a + T(1.0)))
+        return a, exp(log_factor), log_factor, log_factor - a + (a * log(a) if a > T(0.0) else T(0.0))
+    rest = stirling_rest(a)
+    peak = -rest - (T(_LOG_SQRT_2PI) + T(0.5) * log(a))
+    return a, exp(-rest) * (T(_1_SQRT_2PI) / T(math.sqrt(a))), peak, peak
+
+
+@device_function
+def gamma_log_mass(x, c):
+    """Logarithm of ``x^a exp(-x)/Gamma(a + 1)`` for x > 0."""
+    return c[3] - _excess(c[0], x)
+
+
+@device_function
+def gamma_density(x, c):
+    """``x^(a - 1) exp(-x)/Gamma(a)`` for x > 0: the exponential of a logarithm with its rounding errors, large ones far out."""
+    a, factor, log_factor, peak = c
+    T = type(a)
+    d = x - a
+    less = (x - (d + a)) + ((d + a) - d - a)  # TwoDiff: d + less = x - a
+    v = d / (x + a)
+    ratio = log(x) - log(a) if x > T(4.0) * a or a > T(4.0) * x else log(x / a)
+    product = a * ratio
+    level = product - d
+    part = level - product
+    rest = (product - (level - part)) - (d + part) + fma(a, ratio, -product) - less
+    far = v * v >= T(0.09)
+    level, rest = (level, rest) if far else (-_excess_by(a, x, d), T(0.0))
+    more = peak + log(a / x)
+    logarithm = level + more
+    part = logarithm - level
+    rest = rest + (level - (logarithm - part)) + (more - part)
+    value = exp(logarithm)
+    return muladd(value, rest, value)
+
+
+@device_function
+def _gamma_mass(x, c):
+    """Its exponential, for small a without a logarithm of x."""
+    a, factor, log_factor, peak = c
+    T = type(a)
+    if a >= T(8.0):
+        return exp(-_excess(a, x)) * factor
+    far = x > _gone(x)
+    x = T(1.0) if far else x
+    return T(0.0) if far else pow(x, a) * (exp(-x) * factor)
+
 
 # c(k) of DLMF 8.12.8 in powers of eta, |eta| <= 0.46, by the recurrence 8.12.9-11 in 50 digits.
 _C0 = horner(
@@ -204,7 +274,7 @@ _C8 = horner(-0.0006526239185953094, 0.0008394987206720873, -0.00043829709854172
 
 @device_function
 def _uniform(a, x):
-    """P and Q around x = a for a >= 50, |x - a| <= 0.4 a."""
+    """P or Q, the smaller one, times exp(height), and the height a eta^2/2, for a >= 50 and |x - a| <= 0.4 a."""
     T = type(a)
     right = x >= a
     height = _excess(a, x)
@@ -214,13 +284,13 @@ def _uniform(a, x):
     tail = muladd(r, muladd(r, muladd(r, _C8(eta), _C7(eta)), _C6(eta)), _C5(eta))
     s = muladd(r, muladd(r, muladd(r, muladd(r, muladd(r, tail, _C4(eta)), _C3(eta)), _C2(eta)), _C1(eta)), _C0(eta))
     s = s * (T(_1_SQRT_2PI) / T(math.sqrt(a)))
-    small = exp(-height) * muladd(T(0.5), erfcx(T(math.sqrt(height))), s if right else -s)
-    return (T(1.0) - small, small) if right else (small, T(1.0) - small)
+    return muladd(T(0.5), erfcx(T(math.sqrt(height))), s if right else -s), height
 
 
 @device_function
-def _next_to_0(a, x):
+def _next_to_0(x, c):
     """P and Q for a <= 1, x <= 1.5, where Q is of the size of a: DLMF 8.7.1, its first term apart."""
+    a, factor, log_factor, peak = c
     T = type(a)
     n, term, total = T(0.0), T(1.0), T(0.0)
     while abs(term) > _unit(x):
@@ -228,9 +298,8 @@ def _next_to_0(a, x):
         term = term * (-x / n)
         total = total + term / (a + n)
     total = a * total
-    g = gammaln1p(a)
-    first = muladd(a, log(x), -g)
-    lower = pow(x, a) * exp(-g) * (T(1.0) + total)
+    first = muladd(a, log(x), log_factor)
+    lower = pow(x, a) * factor * (T(1.0) + total)
     return lower, -muladd(exp(first), total, expm1(first))
 
 
@@ -264,9 +333,9 @@ def _fraction(a, x):
     return a * h
 
 
-@device_function(inline=False)
-def _gamma_tails(a, x):
-    """P(a, x) and Q(a, x)."""
+@device_function
+def _gamma_special(a, x):
+    """P and Q at the ends; -1 twice where there is something to compute."""
     T = type(a)
     if not (a >= T(0.0) and x >= T(0.0)) or (a == x and (a == T(0.0) or a == T(np.inf))):
         return T(np.nan), T(np.nan)
@@ -274,16 +343,52 @@ def _gamma_tails(a, x):
         return T(0.0), T(1.0)
     if a == T(0.0) or x == T(np.inf):
         return T(1.0), T(0.0)
+    return T(-1.0), T(-1.0)
+
+
+@device_function(inline=False)
+def gamma_tails(x, c):
+    """P(a, x), Q(a, x) and ``x^a exp(-x)/Gamma(a + 1)``."""
+    a, factor, log_factor, peak = c
+    T = type(a)
+    lower, upper = _gamma_special(a, x)
+    if lower != T(-1.0):
+        return lower, upper, T(0.0)
     if a >= T(50.0) and abs(x - a) <= T(0.4) * a:
-        return _uniform(a, x)
+        small, height = _uniform(a, x)
+        fall = exp(-height)
+        small = fall * small
+        return (T(1.0) - small, small, fall * factor) if x >= a else (small, T(1.0) - small, fall * factor)
+    mass = _gamma_mass(x, c)
     if a <= T(1.0) and x <= T(1.5):
-        return _next_to_0(a, x)
-    mass = _mass(a, x)
+        lower, upper = _next_to_0(x, c)
+        return lower, upper, mass
     if x <= a + T(1.0):
         lower = mass * _series(a, x) if mass > T(0.0) else mass
-        return lower, T(1.0) - lower
+        return lower, T(1.0) - lower, mass
     upper = mass * _fraction(a, x) if mass > T(0.0) else mass
-    return T(1.0) - upper, upper
+    return T(1.0) - upper, upper, mass
+
+
+@device_function(inline=False)
+def gamma_log_tails(x, c):
+    """Logarithms of P(a, x) and Q(a, x), also where they underflow."""
+    a, factor, log_factor, peak = c
+    T = type(a)
+    lower, upper = _gamma_special(a, x)
+    if lower != T(-1.0):
+        return log(lower), log(upper)
+    if a <= T(1.0) and x <= T(1.5):
+        lower, upper = _next_to_0(x, c)
+        return log(lower), log(upper)
+    if a >= T(50.0) and abs(x - a) <= T(0.4) * a:
+        small, height = _uniform(a, x)
+        small, right = log(small) - height, x >= a
+    else:
+        right = x > a + T(1.0)
+        small = gamma_log_mass(x, c) + log(_fraction(a, x) if right else _series(a, x))
+    large = log1p(-exp(small))
+    return (large, small) if right else (small, large)
 
 
 @device_function
@@ -294,14 +399,14 @@ def gammainc(a, x):
     1e-10 to 2e5; NaN for negative arguments.
     """
     a, x = real(a), real(x)
-    return _gamma_tails(a, x)[0]
+    return gamma_tails(type(a)(x), gamma_constants(a))[0]
 
 
 @device_function
 def gammaincc(a, x):
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x); small ones accurate, errors as of `gammainc`."""
     a, x = real(a), real(x)
-    return _gamma_tails(a, x)[1]
+    return gamma_tails(type(a)(x), gamma_constants(a))[1]
 
 
 @device_function
@@ -313,11 +418,24 @@ def _log_ratio(tail, target):
 
 
 @device_function
-def _gamma_start(a, p, z):
+def _halley(newton, bend):
+    """Halley's step from Newton's, with the ratio `bend` of the second derivative to the first; and whether it may be the last.
+
+    The error after it is of the size of the third derivative: step^3 times bend + bend^2. Without a `bend` the step is Newton's.
+    """
+    T = type(newton)
+    rest = muladd(T(0.5) * newton, bend, T(1.0))
+    step = newton / (T(0.5) if rest < T(0.5) else rest)
+    turn = abs(bend) + bend * bend
+    return step, abs(step) <= _settled(step) or (bend != T(0.0) and abs(step) * step * step * turn < _unit(step))
+
+
+@device_function
+def _gamma_start(p, z, c):
     """Wilson and Hilferty's quantile at p = ndtr(z), or what P = x^a/Gamma(a + 1) gives, which is below the quantile."""
+    a, factor, log_factor, peak = c
     T = type(a)
-    g = gammaln1p(a) if a <= T(1.0) else gammaln(a + T(1.0))
-    low = exp((log(p) + g) / a)
+    low = exp((log(p) - log_factor) / a)
     w = T(1.0) / (T(9.0) * a)
     cube = T(1.0) - w + z * T(math.sqrt(w))
     middle = a * (cube * cube * cube) if cube > T(0.0) else T(0.0)
@@ -325,24 +443,26 @@ def _gamma_start(a, p, z):
 
 
 @device_function(inline=False)
-def _gamma_quantile(a, p, q, upper):
-    """x with P(a, x) = p, or with Q(a, x) = q where `upper`, by Newton's method for the logarithm of that tail over log x."""
+def gamma_quantile(p, q, upper, c):
+    """x with P(a, x) = p, or with Q(a, x) = q where `upper`, for 0 < p, q < 1 and a > 0: Halley's method over log x."""
+    a, factor, log_factor, peak = c
     T = type(a)
     target = q if upper else p
-    x = _gamma_start(a, p, -ndtri1(q) if upper else ndtri1(p))
-    step, count = T(1.0), 0
-    while abs(step) > _settled(a) and count < 100 and x > T(0.0):
-        lower_tail, upper_tail = _gamma_tails(a, x)
+    x = _gamma_start(p, -ndtri1(q) if upper else ndtri1(p), c)
+    last, count = False, 0
+    while not last and count < 100 and x > T(0.0):
+        lower_tail, upper_tail, mass = gamma_tails(x, c)
         tail = upper_tail if upper else lower_tail
-        mass = _mass(a, x)
         if tail > _tiny(x) and mass > _tiny(x):
             slope = a * mass / tail
             gap = _log_ratio(tail, target)
+            bend = a - x + slope if upper else a - x - slope
         else:  # leading terms far out in the tail
             slope = x + T(1.0) - a if upper else a * (T(1.0) - x / (a + T(1.0)))
             slope = slope if slope > T(0.0) else T(1.0)
-            gap = poisson_log_mass(a, x) + log(a / slope) - log(target)
-        step = gap / slope if upper else -gap / slope
+            gap = gamma_log_mass(x, c) + log(a / slope) - log(target)
+            bend = T(0.0)
+        step, last = _halley(gap / slope if upper else -gap / slope, bend)
         step = T(3.0) if step > T(3.0) else step
         x = x * exp(step)
         count += 1
@@ -361,7 +481,7 @@ def gammaincinv(a, p):
     p = T(p)
     if not (a > T(0.0) and a < T(np.inf) and p > T(0.0) and p < T(1.0)):
         return T(np.inf) if p == T(1.0) and a > T(0.0) else (T(0.0) if a >= T(0.0) and p == T(0.0) else T(np.nan))
-    return _gamma_quantile(a, p, T(1.0) - p, p > T(0.5))
+    return gamma_quantile(p, T(1.0) - p, p > T(0.5), gamma_constants(a))
 
 
 @device_function
@@ -372,44 +492,116 @@ def gammainccinv(a, q):
     q = T(q)
     if not (a > T(0.0) and a < T(np.inf) and q > T(0.0) and q < T(1.0)):
         return T(np.inf) if q == T(0.0) and a > T(0.0) else (T(0.0) if a >= T(0.0) and q == T(1.0) else T(np.nan))
-    return _gamma_quantile(a, T(1.0) - q, q, q <= T(0.5))
+    return gamma_quantile(T(1.0) - q, q, q <= T(0.5), gamma_constants(a))
 
 
 # --- incomplete beta -------------------------------------------------------------------------------------------
 
 
-@device_function
-def _beta_mass(a, b, x, y):
-    """``x^a y^b Gamma(a + b + 1)/(Gamma(a + 1) Gamma(b + 1))``, y = 1 - x: three Poisson probabilities."""
+@device_function(inline=False)
+def beta_constants(a, b):
+    """For functions of a, b >= 0 and x: a, b, -log B(a, b), and the logarithm of the peak of ``x^a (1 - x)^b/B(a, b)``."""
+    a, b = real(a), real(b)
+    T = type(a)
+    b = T(b)
     n = a + b
-    return _mass(a, n * x) * (_mass(b, n * y) / _mass(n, n))
+    small, large = (a, b) if a < b else (b, a)
+    grown = log1p(small / large)  # log(n/large)
+    if large < T(10.0):
+        norm = gammaln(n) - gammaln(a) - gammaln(b)
+        return a, b, norm, norm + small * log(small / n) - large * grown
+    rest = stirling_rest(n) - stirling_rest(large)
+    if small >= T(10.0):
+        peak = rest - stirling_rest(small) + T(0.5) * (log(small) - grown) - T(_LOG_SQRT_2PI)
+        return a, b, peak - small * log(small / n) + large * grown, peak
+    norm = rest - gammaln(small) + muladd(large - T(0.5), grown, small * log(n)) - small
+    return a, b, norm, rest - gammaln(small) - T(0.5) * grown + small * log(small) - small
+
+
+@device_function
+def beta_log_density(x, y, c):
+    """Logarithm of ``x^a y^b/B(a, b)`` at x = 1 - y, both positive: the density of log(x/y)."""
+    a, b, norm, peak = c
+    n = a + b
+    left = x < y
+    d = fma(n, x if left else y, -a if left else -b)  # n x - a, of which n y - b is the negative
+    d = d if left else -d
+    return peak - _excess_by(a, n * x, d) - _excess_by(b, n * y, -d)
+
+
+@device_function
+def _beta_height(x, y, c):
+    """The exponential of `beta_log_density`: of small ones as a product of powers, since errors of large logarithms are large."""
+    a, b, norm, peak = c
+    T = type(a)
+    logarithm = beta_log_density(x, y, c)
+    if logarithm > T(-20.0) or abs(norm) > T(40.0) or a >= T(10.0) and b >= T(10.0):
+        return exp(logarithm)
+    return pow(x, a) * (pow(y, b) * exp(norm))
 
 
 @device_function
 def _beta_fraction(a, b, x):
-    """The continued fraction DLMF 8.17.22, fast for x < (a + 1)/(a + b + 2)."""
+    """The continued fraction DLMF 8.17.22, fast for x < (a + 1)/(a + b + 2), by the recurrence of its convergents."""
     T = type(a)
-    c, n = T(1.0), a + b
-    d = T(1.0) / (T(1.0) - n * x / (a + T(1.0)))
-    h, m, change = d, T(0.0), T(0.0)
-    while abs(change - T(1.0)) > T(10.0) * _unit(x) and m < T(20000.0):
+    n = a + b
+    # convergents are over/under; `under` is 1 after every pair of terms
+    before = T(1.0) + a
+    turn = before / (before - n * x)
+    under_before, over_before, over = turn / before, turn / before, turn
+    m, change = T(0.0), T(1.0)
+    while abs(change) > T(10.0) * _unit(x) * abs(over) and m < T(20000.0):
         m = m + T(1.0)
-        even = a + T(2.0) * m
-        step = (m / (even - T(1.0))) * ((b - m) / even) * x
-        d = T(1.0) / muladd(step, d, T(1.0))
-        c = T(1.0) + step / c
-        h = h * (c * d)
-        step = -((a + m) / even) * ((n + m) / (even + T(1.0))) * x
-        d = T(1.0) / muladd(step, d, T(1.0))
-        c = T(1.0) + step / c
-        change = c * d
-        h = h * change
-    return h
+        e = T(1.0) / muladd(T(2.0), m, a)
+        even, odd = T(1.0) - e, T(1.0) + e  # denominators of the next two terms, over (a + 2 m)^2
+        first, second = m * ((b - m) * e) * (x * e), -((a + m) * e) * ((n + m) * e) * x
+        under_even = muladd(first * before, under_before, even)
+        over_even = muladd(first * before, over_before, even * over)
+        under_odd = muladd(second * even, T(1.0), odd * under_even)
+        over_odd = muladd(second * even, over, odd * over_even)
+        scale = T(1.0) / under_odd
+        change = muladd(over_odd, scale, -over)
+        over = over_odd * scale
+        under_before, over_before, before = under_even * scale, over_even * scale, odd
+    return over
 
 
-@device_function(inline=False)
-def _beta_tails(a, b, x, y):
-    """I and 1 - I at x = 1 - y."""
+@device_function
+def _beta_integral(a, b, x, y):
+    """The lower tail over ``x^a y^b/B(a, b)`` for large a, b: the integral of the density from 0 to x, by Gauss and Legendre."""
+    T = type(a)
+    n = a + b
+    spread = T(math.sqrt((a / n) * (b / n) / n))
+    d = fma(n, x, -a) if x < y else -fma(n, y, -b)
+    z = -d / (n * spread)
+    z = T(0.0) if z < T(0.0) else z
+    width = T(80.0) / (z + T(math.sqrt(z * z + T(80.0)))) * spread  # where the density has fallen by exp(-40)
+    width = x if width > x else width
+    level = _excess_by(a, n * x, d) + _excess_by(b, n * y, -d)
+    total = T(0.0)
+    for k in range(32):
+        s = T(0.5) * width * (T(1.0) - T(_POINTS[k]))
+        less, more, moved = x - s, y + s, d - n * s
+        fall = _excess_by(a, n * less, moved) + _excess_by(b, n * more, -moved) - level
+        total = muladd(T(_WEIGHTS[k]), exp(-fall) / (less * more), total)
+    return T(0.5) * width * total
+
+
+@device_function
+def _beta_factor(x, y, c):
+    """The smaller tail over ``x^a y^b/B(a, b)``, and whether it is the lower one."""
+    a, b, norm, peak = c
+    T = type(a)
+    lower = x * (a + b + T(2.0)) < a + T(1.0)
+    a, b, x, y = (a, b, x, y) if lower else (b, a, y, x)
+    if a >= T(_LARGE) and b >= T(_LARGE):
+        return _beta_integral(a, b, x, y), lower
+    return _beta_fraction(a, b, x) / a, lower
+
+
+@device_function
+def _beta_special(a, b, x, y):
+    """I and 1 - I at the ends; -1 twice where there is something to compute."""
     T = type(a)
     if not (a >= T(0.0) and b >= T(0.0) and x >= T(0.0) and y >= T(0.0) and a + b > T(0.0) and a + b < T(np.inf)):
         return T(np.nan), T(np.nan)
@@ -417,68 +609,131 @@ def _beta_tails(a, b, x, y):
         return T(0.0), T(1.0)
     if y == T(0.0) or a == T(0.0):
         return T(1.0), T(0.0)
-    mass = _beta_mass(a, b, x, y)
-    if x * (a + b + T(2.0)) < a + T(1.0):
-        lower = mass * (b / (a + b)) * _beta_fraction(a, b, x) if mass > T(0.0) else T(0.0)
-        return lower, T(1.0) - lower
-    upper = mass * (a / (a + b)) * _beta_fraction(b, a, y) if mass > T(0.0) else T(0.0)
-    return T(1.0) - upper, upper
+    return T(-1.0), T(-1.0)
+
+
+@device_function(inline=False)
+def beta_tails(x, y, c):
+    """I, 1 - I and ``x^a y^b/B(a, b)`` at x = 1 - y."""
+    T = type(c[0])
+    lower, upper = _beta_special(c[0], c[1], x, y)
+    if lower != T(-1.0):
+        return lower, upper, T(0.0)
+    height = _beta_height(x, y, c)
+    if height == T(0.0):
+        below = x * (c[0] + c[1]) < c[0]
+        return (T(0.0), T(1.0), height) if below else (T(1.0), T(0.0), height)
+    factor, below = _beta_factor(x, y, c)
+    small = height * factor
+    return (small, T(1.0) - small, height) if below else (T(1.0) - small, small, height)
+
+
+@device_function(inline=False)
+def beta_log_tails(x, y, c):
+    """Logarithms of I and 1 - I at x = 1 - y, also where they underflow."""
+    T = type(c[0])
+    lower, upper = _beta_special(c[0], c[1], x, y)
+    if lower != T(-1.0):
+        return log(lower), log(upper)
+    factor, below = _beta_factor(x, y, c)
+    small = beta_log_density(x, y, c) + log(factor)
+    large = log1p(-exp(small))
+    return (small, large) if below else (large, small)
 
 
 @device_function
 def betainc(a, b, x):
     """The regularised incomplete beta function I(x; a, b), a, b >= 0, 0 <= x <= 1.
 
-    Relative error at most 1e-13 for a and b up to 1e3, 4e-13 up to 1e5 (float32: 4e-5, 4e-4), where I is above 1e-13; below, in
-    units of |log I|, 1e-15 and 4e-15 (float32: 3e-7, 1e-6). Measured from 1e-6 to 1e5; the time goes with the root
-    of the larger parameter.
+    Relative error at most 1e-13 for a and b up to 1e3, 4e-13 above (float32: 4e-5, 4e-4), where I is above 1e-13; below, in
+    units of |log I|, 1e-15 and 4e-15 (float32: 3e-7, 1e-6). Measured from 1e-6 to 1e5; the time goes with the root of the larger
+    parameter, but where both are above 3e4.
     """
     a, b, x = real(a), real(b), real(x)
-    return _beta_tails(a, b, x, type(a)(1.0) - x)[0]
+    T = type(a)
+    return beta_tails(T(x), T(1.0) - T(x), beta_constants(a, T(b)))[0]
 
 
 @device_function
 def betaincc(a, b, x):
     """1 - I(x; a, b), small ones accurate; errors as of `betainc` for a >= 0.1, below that 1e-15/a."""
     a, b, x = real(a), real(b), real(x)
-    return _beta_tails(a, b, x, type(a)(1.0) - x)[1]
+    T = type(a)
+    return beta_tails(T(x), T(1.0) - T(x), beta_constants(a, T(b)))[1]
+
+
+@device_function
+def _beta_start(p, q, upper, c):
+    """log(x/(1 - x)) next to the quantile."""
+    a, b, norm, peak = c
+    T = type(a)
+    n = a + b
+    if a > T(1.0) and b > T(1.0):
+        u, v = T(1.0) / (T(2.0) * a - T(1.0)), T(1.0) / (T(2.0) * b - T(1.0))
+        z = ndtri1(q) if upper else -ndtri1(p)
+        h, level = T(2.0) / (u + v), (z * z - T(3.0)) / T(6.0)
+        inner = h + level
+        w = z * T(math.sqrt(inner if inner > T(0.0) else T(0.0))) / h
+        return log(a / b) - T(2.0) * (w - (v - u) * (level + T(5.0 / 6.0) - T(2.0) / (T(3.0) * h)))
+    left, right = exp(a * log(a / n)) / a, exp(b * log(b / n)) / b  # the integrals of the powers at 0 and at 1 to the mean
+    if p * (left + right) < left:
+        log_x = (log(a * (left + right)) + log(p)) / a
+        return log_x - log1p(-exp(log_x if log_x < T(-1e-3) else T(-1e-3)))
+    log_y = (log(b * (left + right)) + log(q)) / b
+    return log1p(-exp(log_y if log_y < T(-1e-3) else T(-1e-3))) - log_y
+
+
+@device_function(inline=False)
+def beta_quantile(p, q, upper, c):
+    """x and 1 - x with I = p, or with 1 - I = q where `upper`, for 0 < p, q < 1 and a, b > 0.
+
+    By Halley's method over log(x/(1 - x)). x is 0 where it is below 3e-308 (float32: 1e-37), as is 1 - x.
+    """
+    a, b, norm, peak = c
+    T = type(a)
+    target = q if upper else p
+    t, last, count = _beta_start(p, q, upper, c), False, 0
+    x, y = T(0.5), T(0.5)
+    while True:
+        t = _lowest(t) if t < _lowest(t) else t
+        t = -_lowest(t) if t > -_lowest(t) else t
+        e = exp(-abs(t))
+        small, large = e / (T(1.0) + e), T(1.0) / (T(1.0) + e)
+        x, y = (small, large) if t < T(0.0) else (large, small)
+        if last or count == 100:
+            break
+        lower_tail, upper_tail, height = beta_tails(x, y, c)
+        tail = upper_tail if upper else lower_tail
+        if tail > _tiny(x) and height > _tiny(x):
+            slope = height / tail
+            gap = _log_ratio(tail, target)
+            bend = a * y - b * x + slope if upper else a * y - b * x - slope
+        else:
+            slope = b * x - a * y if upper else a * y - b * x
+            slope = slope if slope > T(0.0) else T(1.0)
+            gap = beta_log_density(x, y, c) - log(slope) - log(target)
+            bend = T(0.0)
+        step, last = _halley(gap / slope if upper else -gap / slope, bend)
+        limit = T(0.25) * abs(t) + T(4.0)
+        step = limit if step > limit else (-limit if step < -limit else step)
+        last = last or (t == _lowest(t) and step < T(0.0)) or (t == -_lowest(t) and step > T(0.0))
+        t = t + step
+        count += 1
+    return (T(0.0), T(1.0)) if t == _lowest(t) else ((T(1.0), T(0.0)) if t == -_lowest(t) else (x, y))
 
 
 @device_function(inline=False)
 def betaincinv(a, b, p):
-    """x with I(x; a, b) = p, 0 <= p <= 1: the quantile of the beta distribution, by Newton's method over log(x/(1 - x)).
+    """x with I(x; a, b) = p, 0 <= p <= 1: the quantile of the beta distribution.
 
     The relative error of x/(1 - x) is that of `betainc` over the slope: at most 1e-13 for a and b from 0.1 to 1e5 (float32: 1e-5
-    from 10 to 1e5), besides the rounding of x; for small a the slope is about a. 0 where x is below 1e-299 (float32: 1e-37), 1
+    from 10 to 1e5), besides the rounding of x; for small a the slope is about a. 0 where x is below 3e-308 (float32: 1e-37), 1
     where it rounds to 1; NaN for arguments outside.
     """
     a, b, p = real(a), real(b), real(p)
     T = type(a)
+    b, p = T(b), T(p)
     if not (a > T(0.0) and b > T(0.0) and a + b < T(np.inf) and p > T(0.0) and p < T(1.0)):
         proper = a > T(0.0) and b > T(0.0) and (p == T(0.0) or p == T(1.0))
-        return T(p) if proper else T(np.nan)
-    upper = p > T(0.5)
-    target = T(1.0) - p if upper else T(p)
-    t, step, count = log(a) - log(b), T(1.0), 0
-    x, y = a / (a + b), b / (a + b)
-    while abs(step) > _settled(a) and count < 100:
-        lower_tail, upper_tail = _beta_tails(a, b, x, y)
-        tail = upper_tail if upper else lower_tail
-        mass = _beta_mass(a, b, x, y)
-        if tail > _tiny(x) and mass > _tiny(x):
-            slope = mass * (a / (a + b)) * b / tail
-            gap = _log_ratio(tail, target)
-        else:
-            slope = b * x - a * y if upper else a * y - b * x
-            slope = slope if slope > T(0.0) else T(1.0)
-            gap = binomial_log_mass(a, a + b, x, y) + log((a / (a + b)) * b / slope) - log(target)
-        step = gap / slope if upper else -gap / slope
-        before, t = t, t + step
-        t = _lowest(t) if t < _lowest(t) else t
-        t = -_lowest(t) if t > -_lowest(t) else t
-        step = T(0.0) if t == before else step  # also at an end twice
-        e = exp(-abs(t))
-        small, large = e / (T(1.0) + e), T(1.0) / (T(1.0) + e)
-        x, y = (small, large) if t < T(0.0) else (large, small)
-        count += 1
-    return T(0.0) if t == _lowest(t) else x
+        return p if proper else T(np.nan)
+    return beta_quantile(p, T(1.0) - p, p > T(0.5), beta_constants(a, b))[0]

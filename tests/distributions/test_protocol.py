@@ -14,6 +14,7 @@ import scipy.optimize
 import scipy.stats
 
 import numbastats as ns
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import METHODS, ConvergenceWarning
 from numbastats.distributions import (
     NIG,
@@ -313,10 +314,10 @@ def test_parameters_out_of_their_domain():
     assert Normal([0.0]) != Normal(0.0) and Normal() != Lognormal(1.0)
 
 
-def test_arrays_on_a_device_get_a_clear_message(device):
+def test_devices(device):
     x = np.array([0.3, 0.6])
     if device["device"] == "cuda":
-        for function in (Normal().pdf, Gamma(2.0).ppf, StudentT(3.0).logcdf, NIG(1.0, 0.0, 1.0).logsf):
+        for function in (StudentT(3.0).logcdf, NIG(1.0, 0.0, 1.0).logsf):
             with pytest.raises(TypeError, match="runs on the host"):
                 function(x, **device)
         with pytest.raises(TypeError, match="draws on the host"):
@@ -328,6 +329,41 @@ def test_arrays_on_a_device_get_a_clear_message(device):
         Normal().pdf(x, device="gpu")
     with pytest.raises(ValueError, match="workers"):
         Normal().pdf(x, workers=0)
+
+
+BY_KERNELS = [d for d in OBJECTS if d._kernels is not None]
+
+
+@pytest.mark.parametrize("d", BY_KERNELS, ids=repr)
+def test_kernels_of_families(d, device):
+    """The three twins, for one distribution and for arrays of them, whose parameters are not rounded to the type of x."""
+    x, u = inner(d), np.array([0.0, 1e-9, 0.4, 0.999, 1.0, np.nan])
+    many = type(d)(*([p, p] for p in d._arguments()))
+    for name in FUNCTIONS:
+        at = u if name in ("ppf", "isf") else np.array([*x, -np.inf, np.inf, np.nan])
+        want = np.array([getattr(d, name)(float(v)) for v in at])
+        np.testing.assert_allclose(getattr(d, name)(at, **device), want, rtol=2e-14, atol=1e-300)
+        got = getattr(many, name)(at[:, None], **device)
+        np.testing.assert_allclose(got, np.stack([want, want], axis=1), rtol=2e-14, atol=1e-300)
+        single = at.astype(np.float32)
+        want = getattr(d, name)(single.astype(np.float64)).astype(np.float32)
+        assert same(getattr(d, name)(single, **device), want) or device["device"] == "cuda"
+
+
+def test_arrays_on_the_gpu():
+    """A Numba array gives a Numba array, of its float type, with `out` too."""
+    x = np.linspace(0.1, 0.9, 50)
+    for d in (Normal(), Gamma(2.5, 0.1, 2.0), Beta([2.0], 3.0)):
+        for dtype in (np.float64, np.float32):
+            for name in ("logpdf", "sf", "ppf"):
+                there = cuda.to_device(x.astype(dtype))
+                want = getattr(d, name)(x.astype(dtype))
+                got = getattr(d, name)(there)
+                assert hasattr(got, "copy_to_host") and got.dtype == dtype
+                np.testing.assert_allclose(got.copy_to_host(), want, rtol=1e-6 if dtype == np.float32 else 1e-13)
+                out = cuda.to_device(np.zeros_like(want))
+                assert getattr(d, name)(there, out=out) is out
+                assert same(out.copy_to_host(), got.copy_to_host())
 
 
 @objects

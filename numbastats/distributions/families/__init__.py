@@ -1,0 +1,33 @@
+"""Families of distributions, a file each: scalar formulas for the user's own kernels, and the class.
+
+The formulas are functions of the standard form, z = (x - loc)/scale, that compile into loops of `numba.njit` and kernels of
+`numba.cuda.jit`. ``constants(*shapes)`` is computed once for a set of shape parameters; the others take what it returned:
+
+>>> import math, numba
+>>> from numbastats.distributions.families import gamma
+>>> @numba.njit
+... def log_likelihood(x, shape, scale):
+...     c = gamma.constants(shape)
+...     total = 0.0
+...     for value in x:
+...         total += gamma.logpdf(value/scale, c) - math.log(scale)
+...     return total
+>>> import numpy as np
+>>> round(log_likelihood(np.array([1.0, 2.0, 4.0]), 2.0, 1.5), 6)
+-5.020256
+
+They are right within the support, and for probabilities between 0 and 1; the methods of the classes are right everywhere.
+"""
+
+from numbastats.distributions.families import (
+    beta,
+    chi_squared,
+    gamma,
+    inverse_gaussian,
+    lognormal,
+    normal,
+    truncated_normal,
+    weibull,
+)
+
+__all__ = ["beta", "chi_squared", "gamma", "inverse_gaussian", "lognormal", "normal", "truncated_normal", "weibull"]

@@ -1,0 +1,162 @@
+"""The gamma distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.families.normal import NORMAL_ENTROPY
+from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.stirling import stirling, stirling_fall
+from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.incomplete import (
+    gamma_constants,
+    gamma_density,
+    gamma_log_mass,
+    gamma_log_tails,
+    gamma_quantile,
+    gamma_tails,
+)
+
+__all__ = ["Gamma", "cdf", "constants", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf", "support"]
+
+
+constants = gamma_constants
+
+
+@device_function
+def support(c):
+    return 0.0, math.inf
+
+
+@device_function
+def is_plain(c):
+    return c[0] < 8.0
+
+
+@device_function
+def plain_logpdf(z, c):
+    return (0.0 if c[0] == 1.0 else (c[0] - 1.0) * log(z)) - z + (c[2] + log(c[0]))
+
+
+@device_function
+def plain_pdf(z, c):
+    return exp(plain_logpdf(z, c))
+
+
+@device_function
+def logpdf(z, c):
+    if is_plain(c):
+        return plain_logpdf(z, c)
+    return gamma_log_mass(z, c) + log(c[0] / z) if z != 0.0 else -math.inf
+
+
+@device_function
+def pdf(z, c):
+    if is_plain(c):
+        return plain_pdf(z, c)
+    return gamma_density(z, c) if z != 0.0 else 0.0
+
+
+@device_function
+def cdf(z, c):
+    return gamma_tails(z, c)[0]
+
+
+@device_function
+def sf(z, c):
+    return gamma_tails(z, c)[1]
+
+
+@device_function
+def logcdf(z, c):
+    return gamma_log_tails(z, c)[0]
+
+
+@device_function
+def logsf(z, c):
+    return gamma_log_tails(z, c)[1]
+
+
+@device_function
+def ppf(p, c):
+    return gamma_quantile(p, 1.0 - p, p > 0.5, c)
+
+
+@device_function
+def isf(p, c):
+    return gamma_quantile(1.0 - p, p, p <= 0.5, c)
+
+
+class Gamma(Distribution):
+    """Gamma distribution: density like z^(shape - 1) e^-z, z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    shape : array_like
+        Shape, > 0.
+    loc, scale : array_like, optional
+        The end of the support, and the scale (> 0).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    The density is written in the deviance from shape 8 on, so that large shapes lose no digits. Distribution function and
+    quantiles are those of `numbastats.scalar.gammainc`. Relative errors observed for shapes from 0.01 to 2e4: 3e-14 (density),
+    3e-13 (tails down to 1e-290), 1e-13 (logarithms of tails).
+
+    References
+    ----------
+    C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Gamma
+    >>> d = Gamma([0.5, 2.0], scale=3.0)
+    >>> d.mean(), float(Gamma(1.0).sf(3.0).round(6))
+    (array([1.5, 6. ]), 0.049787)
+    """
+
+    names, family = ("shape", "loc", "scale"), "gamma"
+    _positive, _scipy_shapes, _ends = ("shape", "scale"), ("shape",), (0.0, math.inf)
+
+    _kernels = Points(
+        "gamma",
+        __name__,
+        shapes=1,
+        cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, logcdf=150.0, logsf=150.0, ppf=600.0, isf=600.0),
+    )
+
+    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(shape=shape, loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return self.shape, self.shape
+
+    def _shape(self):
+        return 2.0 / np.sqrt(self.shape), np.divide(6.0, self.shape)
+
+    def _entropy(self):
+        from scipy.special import gammaln, psi
+
+        a = np.asarray(self.shape)
+        large = NORMAL_ENTROPY + 0.5 * (np.log(a) - 1.0 / a) + stirling(a) + (a - 1.0) * stirling_fall(a)
+        return np.where(a < 10.0, a + gammaln(a) + (1.0 - a) * psi(a), large)
+
+    def _score(self, z):
+        from scipy.special import psi
+
+        return (self.shape - 1.0) / z - 1.0, np.log(z) - psi(self.shape)
+
+    def _draws(self, shape, options):
+        z = random.gamma(self.shape, self.scale, shape, **options)
+        return np.asarray(z + self.loc, np.asarray(z).dtype)[()]

@@ -1,0 +1,337 @@
+"""Kernels of the functions of a distribution, made of the formulas in the file of its family.
+
+A family gives scalar functions of the standard form: ``constants(*shapes)``, computed once for a set of parameters, and with
+c for what it returns ``support(c)``, ``logpdf(z, c)``, ``cdf(z, c)``, ``sf(z, c)``, ``ppf(p, c)``, ``isf(q, c)``, and ``pdf``,
+``logcdf`` and ``logsf`` where the exponential or the logarithm of another function would lose digits. They need be right within
+the support only, and for probabilities between 0 and 1. A family without quantiles of its own gives ``start(c)``, a point from
+which Newton's method finds them. Where a formula is a simple one for many parameters, it has that as ``plain_logpdf`` and says by
+``is_plain(c)`` for which: the loop over these can be vectorised.
+
+Of each function there are two kernels: ``one`` for one set of parameters, which takes them as a tuple, and ``many`` for arrays of
+parameters. Both take (location, scale, shapes of the standard form), all in double precision.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+
+import numpy as np
+from numba import prange, types
+
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.kernel import Kernel, bind, device_function
+from numbastats.scalar.bits import at, in_step
+from numbastats.scalar.elementary import exp, log, log1p
+from numbastats.scalar.loops import CHUNK
+
+__all__ = ["FUNCTIONS", "Points"]
+
+FUNCTIONS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+
+_f = _cdf = _sf = _support = _constants = _value = _standard = None  # bound to the formulas of a family
+_logpdf = _logcdf = _logsf = _start = _quantile = None
+_is_plain = _plain_value = None
+_never = _surely = 0.0
+
+
+# --- from formulas within the support to functions of all numbers ------------------------------------------------
+
+
+@device_function
+def _within(z, low, high):
+    """The point of the support that is nearest to z; NaN stays."""
+    z = low if z < low else z
+    return high if z > high else z
+
+
+@device_function
+def density(z, c):
+    """Density, or its logarithm: `_never` outside the support and at infinity."""
+    low, high = _support(c)
+    value = _f(_within(z, low, high), c)
+    value = value if z - z == 0.0 else _never  # of a test for infinity LLVM makes one without a vector instruction
+    value = _never if (z < low) | (z > high) else value
+    return value if z == z else math.nan
+
+
+@device_function
+def lower_tail(z, c):
+    """Distribution function, or its logarithm: `_never` below the support, `_surely` above."""
+    low, high = _support(c)
+    value = _f(_within(z, low, high), c)
+    value = _surely if z >= high else value
+    return _never if z <= low else value
+
+
+@device_function
+def upper_tail(z, c):
+    """Survival function, or its logarithm: `_surely` below the support, `_never` above."""
+    low, high = _support(c)
+    value = _f(_within(z, low, high), c)
+    value = _surely if z <= low else value
+    return _never if z >= high else value
+
+
+@device_function
+def quantile(p, c):
+    """Quantile of the standard form for any p: the ends of the support at 0 and 1, NaN outside."""
+    first, last = _ends(_support(c))
+    inside = (p > 0.0) & (p < 1.0)
+    value = _f(p if inside else 0.5, c)
+    value = first if p == 0.0 else (last if p == 1.0 else value)
+    return value if (p >= 0.0) & (p <= 1.0) else math.nan
+
+
+@device_function
+def _ends(support):
+    """The quantiles at 0 and 1, of the lower tail."""
+    return support
+
+
+@device_function
+def _exchanged(support):
+    """The quantiles at 0 and 1, of the upper tail."""
+    return support[1], support[0]
+
+
+# --- formulas that a family leaves out ---------------------------------------------------------------------------
+
+
+@device_function
+def exponential(z, c):
+    """The exponential of a logarithm."""
+    return exp(_f(z, c))
+
+
+@device_function
+def log_of_tail(z, c):
+    """Logarithm of a tail `_f` from it, or where it is above 1/2 from the other tail `_sf`."""
+    tail = _f(z, c)
+    return log(tail) if tail <= 0.5 else log1p(-_sf(z, c))
+
+
+@device_function(inline=False)
+def _by_newton(p, q, upper, c):
+    """The quantile at the lower tail p, or the upper tail q: Newton's method on the logarithm of that tail, within a bracket.
+
+    Where the support begins at 0 on the logarithm of z. It ends with a step below 1e-9 of z: the next would be below rounding.
+    """
+    low, high = _support(c)
+    positive = low == 0.0
+    target, z = log(q if upper else p), _start(c)
+    for _ in range(80):
+        logs = _logsf(z, c) if upper else _logcdf(z, c)
+        excess = target - logs if upper else logs - target  # increases with z
+        if excess < 0.0:
+            low = z
+        else:
+            high = z
+        step = -excess * exp(logs - _logpdf(z, c))
+        if positive:
+            ratio = step / z
+            new = z * exp(-4.0 if ratio < -4.0 else (4.0 if ratio > 4.0 else ratio))
+            middle = math.sqrt(max(low, 1e-320)) * math.sqrt(min(high, 1e308))
+        else:
+            reach = max(abs(z), 1.0)
+            new = z + max(min(step, 4.0 * reach), -4.0 * reach)
+            middle = 0.5 * (max(low, -8.0 * reach) + min(high, 8.0 * reach))
+        if not (new > low and new < high):
+            new = z if excess == 0.0 or new == z else middle
+        change, z = abs(new - z), new
+        if not change > 1e-9 * abs(z):
+            break
+    return z
+
+
+@device_function
+def ppf_by_newton(p, c):
+    """The quantile at a lower tail."""
+    return _quantile(p, 1.0 - p, p > 0.5, c)
+
+
+@device_function
+def isf_by_newton(p, c):
+    """The quantile at an upper tail."""
+    return _quantile(1.0 - p, p, p <= 0.5, c)
+
+
+# --- units -------------------------------------------------------------------------------------------------------
+
+
+@device_function
+def of_density(x, p, c):
+    """A density in units of 1/x."""
+    return _standard((x - p[0]) / p[1], c) / p[1]
+
+
+@device_function
+def of_log_density(x, p, c):
+    """The logarithm of a density in units of 1/x."""
+    return _standard((x - p[0]) / p[1], c) - log(p[1])
+
+
+@device_function
+def of_tail(x, p, c):
+    """A probability, or its logarithm."""
+    return _standard((x - p[0]) / p[1], c)
+
+
+@device_function
+def of_quantile(p, parameters, c):
+    """A quantile in units of x."""
+    return parameters[0] + parameters[1] * _standard(p, c)
+
+
+_FORMS = {  # of a function: what makes it one of all numbers, its values outside the support, its units
+    "pdf": (density, dict(_never=0.0), of_density),
+    "logpdf": (density, dict(_never=-math.inf), of_log_density),
+    "cdf": (lower_tail, dict(_never=0.0, _surely=1.0), of_tail),
+    "sf": (upper_tail, dict(_never=0.0, _surely=1.0), of_tail),
+    "logcdf": (lower_tail, dict(_never=-math.inf, _surely=0.0), of_tail),
+    "logsf": (upper_tail, dict(_never=-math.inf, _surely=0.0), of_tail),
+    "ppf": (quantile, dict(_ends=_ends), of_quantile),
+    "isf": (quantile, dict(_ends=_exchanged), of_quantile),
+}
+
+
+# --- loops -------------------------------------------------------------------------------------------------------
+
+
+def one_cpu(x, p, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o, c = out[lo : lo + CHUNK], _constants(*p[2:])
+        for i in range(o.size):
+            in_step()
+            o[i] = _value(at(x, lo + i), p, c)
+
+
+def one_plain_cpu(x, p, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o, c = out[lo : lo + CHUNK], _constants(*p[2:])
+        if _is_plain(c):  # a loop of its own, which can be vectorised
+            for i in range(o.size):
+                in_step()
+                o[i] = _plain_value(at(x, lo + i), p, c)
+        else:
+            for i in range(o.size):
+                in_step()
+                o[i] = _value(at(x, lo + i), p, c)
+
+
+def one_cuda(x, p, out):
+    c = _constants(*p[2:])
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _value(x[i], p, c)
+
+
+def many2_cpu(x, loc, scale, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o, c = out[lo : lo + CHUNK], _constants()
+        for i in range(o.size):
+            in_step()
+            o[i] = _value(at(x, lo + i), (at(loc, lo + i), at(scale, lo + i)), c)
+
+
+def many2_cuda(x, loc, scale, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _value(x[i], (at(loc, i), at(scale, i)), _constants())
+
+
+def many3_cpu(x, loc, scale, a, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            in_step()
+            j = lo + i
+            o[i] = _value(at(x, j), (at(loc, j), at(scale, j), at(a, j)), _constants(at(a, j)))
+
+
+def many3_cuda(x, loc, scale, a, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _value(x[i], (at(loc, i), at(scale, i), at(a, i)), _constants(at(a, i)))
+
+
+def many4_cpu(x, loc, scale, a, b, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            in_step()
+            j = lo + i
+            o[i] = _value(at(x, j), (at(loc, j), at(scale, j), at(a, j), at(b, j)), _constants(at(a, j), at(b, j)))
+
+
+def many4_cuda(x, loc, scale, a, b, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _value(x[i], (at(loc, i), at(scale, i), at(a, i), at(b, i)), _constants(at(a, i), at(b, i)))
+
+
+MANY = {2: (many2_cpu, many2_cuda), 3: (many3_cpu, many3_cuda), 4: (many4_cpu, many4_cuda)}
+_F = types.float64
+
+
+class Points:
+    """The kernels of a family: `one` and `many` by the function's name.
+
+    Parameters
+    ----------
+    name : str
+        The family's word, for the kernels' names.
+    module : str
+        The module with its formulas.
+    shapes : int
+        Number of shape parameters of the standard form.
+    cost : dict of str to float, optional
+        Nanoseconds for a value on one core, by function; 30 where nothing is given.
+    """
+
+    def __init__(self, name, module, shapes, cost=None):
+        self.module, self.cost = module, {**dict.fromkeys(FUNCTIONS, 30.0), **(cost or {})}
+        count = 2 + shapes
+        self.one = self._kernels(name, "", lambda T: [(_F[::1], types.UniTuple(_F, count), _F[::1])])
+        self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
+        self.one["isf"].gated = True
+
+    def _kernels(self, name, end, signatures, cpu=None, cuda=one_cuda):
+        """A kernel for each function."""
+        made = {}
+        for f in FUNCTIONS:
+            plain = hasattr(sys.modules[self.module], f"plain_{f}") and cpu is None
+            loop = cpu or (one_plain_cpu if plain else one_cpu)
+            late = functools.partial(self._bound, f, plain)
+            made[f] = Kernel(f"distributions.{name}_{f}{end}", loop, cuda, signatures, dtypes=("float64",), late=late)
+            made[f].gated = False
+        return made
+
+    def _bound(self, name, plain):
+        """Scalars of the loops of a function."""
+        family = sys.modules[self.module]
+        found = dict(_value=self._function(family, name, self._formula(family, name)), _constants=family.constants)
+        if plain:
+            value = self._function(family, name, getattr(family, f"plain_{name}"))
+            found |= dict(_is_plain=family.is_plain, _plain_value=value)
+        return found
+
+    def _function(self, family, name, formula):
+        """A function of all numbers, in units of x, from a formula of the standard form."""
+        form, values, units = _FORMS[name]
+        return bind(units, _standard=bind(form, _f=formula, _support=family.support, **values))
+
+    def _formula(self, family, name):
+        """The family's formula, or one that is made of its others."""
+        if hasattr(family, name):
+            return getattr(family, name)
+        if name in ("ppf", "isf"):
+            logs = {f"_{f}": self._formula(family, f) for f in ("logpdf", "logcdf", "logsf")}
+            newton = bind(_by_newton, _support=family.support, _start=family.start, **logs)
+            return bind(ppf_by_newton if name == "ppf" else isf_by_newton, _quantile=newton)
+        if name in ("pdf", "cdf", "sf"):
+            return bind(exponential, _f=getattr(family, f"log{name}"))
+        tails = ("cdf", "sf") if name == "logcdf" else ("sf", "cdf")
+        return bind(log_of_tail, **{f: self._formula(family, tail) for f, tail in zip(("_f", "_sf"), tails, strict=True)})
