@@ -26,7 +26,8 @@ NAME = __name__.partition(".")[0]
 EVERYTHING = "*"  # among the imports of a file: it may reach any other
 WITHOUT_CODE = frozenset(  # what the jitting imports, and what changes no machine code
     f"{NAME}.{module}"
-    for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress _core.sources".split()
+    for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress".split()
+    + "_core.slabs _core.sources".split()
 )
 
 

@@ -8,8 +8,6 @@ import dataclasses
 import functools
 import math
 import os
-import signal
-import threading
 import time
 import types
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
+from numbastats._core.slabs import interrupts_held
 from numbastats.bayes.chains import one_blas_thread
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
@@ -53,27 +52,6 @@ def goals(options, n, p):
         while 2 * draws[-1] <= _MOST_DRAWS and 2 * draws[-1] * work <= _MOST_WORK:
             draws.append(2 * draws[-1])
     return [options.warmup + d * options.thin for d in draws]
-
-
-@contextlib.contextmanager
-def _interrupts():
-    """Collect Ctrl-C in a list, to be looked at between iterations, and raise it at the end; a second one acts at once."""
-    seen, usual = [], signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
-        yield seen
-        return
-
-    def note(number, frame):
-        seen.append(number)
-        signal.signal(signal.SIGINT, usual)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if seen:
-        raise KeyboardInterrupt
 
 
 class Moments:
@@ -151,7 +129,7 @@ class Run:
         Whether the callback ended it.
     """
 
-    _interrupts: Any = staticmethod(_interrupts)
+    _interrupts: Any = staticmethod(functools.partial(interrupts_held, once=True))
 
     def __init__(self, chains, options, scaling, names):
         self.chains, self.options, self.scaling, self.names = chains, options, scaling, names

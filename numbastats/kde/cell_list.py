@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.device import constant
-from numbastats._core.launch import launch
+from numbastats._core.launch import LOOP_FROM, launch, run_loop
+from numbastats._core.slabs import in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import sorting as loops
 from numbastats.kde.kernels.points import BALL
 from numbastats.kde.kernels.sorting import AXIS, CHUNKS
-from numbastats.kde.slabs import PARALLEL_FROM, in_slabs, run_loop
 
 __all__ = ["PointList", "Sorted", "ball_cells", "ball_of", "cell_list"]
 
@@ -61,7 +61,7 @@ def cell_list(x, w, lam, axes, workers=None):
 def _sorted(x, w, lam, axes, workers):
     n, d = x.shape
     total = int(np.prod(axes["cells"]))
-    chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
+    chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= LOOP_FROM else 1  # keeps the counts below n / 4 numbers
     key = np.empty(n, np.int32 if n < 2**31 else np.int64)
     counts = np.zeros((chunks, total + 1), np.int64)
     weight, most, count = np.zeros((chunks, int(np.prod(axes["coarse_cells"])), 2)), 0.0, 0.0
@@ -90,7 +90,7 @@ def _largest(bound, w):
 def _line(x, w, lam, axes, workers):
     """`cell_list` in one dimension: nothing to sort, and samples that miss the grid stay, just outside."""
     n = len(x)
-    chunks = CHUNKS if n >= PARALLEL_FROM else 1
+    chunks = CHUNKS if n >= LOOP_FROM else 1
     u, inside = np.empty(n), np.zeros(chunks, np.int64)
     table = np.zeros((chunks, 4, int(axes["coarse_cells"][0]), 2))
     run_loop(loops.line_loop, n, workers, x.reshape(-1), w, axes, u, inside, table)

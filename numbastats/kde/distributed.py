@@ -15,6 +15,7 @@ from numbastats._core.kinds import LAZY, torch_to_numpy
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
+from numbastats._core.slabs import in_slabs
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
@@ -35,7 +36,6 @@ from numbastats.kde.bandwidth import Form, KernelName
 from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.moments import moments
-from numbastats.kde.slabs import in_slabs
 
 __all__ = ["Plan", "Summary", "combine", "finalize", "grid_by", "grid_of_blocks", "grid_slabs", "partial", "plan"]
 

@@ -14,6 +14,7 @@ from numbastats._core.checks import check_dtype
 from numbastats._core.errors import warn
 from numbastats._core.launch import launch
 from numbastats._core.parallel import is_executor, mapped, threads_beside, worker_count
+from numbastats._core.slabs import cuts, in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
 from numbastats.kde.arguments import Model, check_adaptive, check_method, make_model, parse_boundary
@@ -22,7 +23,6 @@ from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.kernels import geometry as G
-from numbastats.kde.slabs import in_slabs
 
 __all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "plan_pass", "scatter_cells"]
 
@@ -434,8 +434,7 @@ class Estimate:
         """Yield (first, last, block) along axis 0, the sum over all passes inside the walls; a line is one block."""
         count = ask.shape[0]
         step = count if ask.rows is None or len(ask.shape) == 1 else ask.rows
-        for first in range(0, count, step):
-            last = min(first + step, count)
+        for first, last in cuts(count, step):
             total = None
             for p in plans:
                 block = self._block(ask, p, first, last, out if ask.rows is None and total is None else None)

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from numbastats._core.launch import run_loop
 from numbastats.kde.kernels.sorting import BLOCK, CHUNKS, moments_loop
-from numbastats.kde.slabs import run_loop
 
 __all__ = ["moments"]
 

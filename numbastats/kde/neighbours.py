@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats._core.launch import run_loop
+from numbastats._core.slabs import in_slabs
 from numbastats.kde.cell_list import ball_cells, ball_of
 from numbastats.kde.kernels.pairs import TASKS, line_loop, pairs_loop
-from numbastats.kde.slabs import in_slabs, run_loop
 
 __all__ = ["Neighbours", "gaussian_on_line", "sums_on_line"]
 

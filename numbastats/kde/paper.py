@@ -9,8 +9,8 @@ import numpy as np
 
 from numbastats._core import device as gpu
 from numbastats._core.launch import launch
+from numbastats._core.slabs import cuts, in_slabs
 from numbastats.kde import kernels as K
-from numbastats.kde.slabs import in_slabs
 
 __all__ = ["exhaustive", "plan_direct", "run_atomic", "run_boxes", "run_direct"]
 
@@ -69,8 +69,7 @@ def exhaustive(estimate, ask):
     """Yield (first, last, block) along axis 0 by brute force over all samples."""
     positions, count, rest = estimate.positions(ask.axes), ask.shape[0], ask.shape[1:]
     step = count if ask.rows is None else ask.rows
-    for first in range(0, count, step):
-        last = min(first + step, count)
+    for first, last in cuts(count, step):
         block = np.empty((last - first, *rest))
         for i in range(first, last):
             mesh = np.meshgrid(positions[0][i : i + 1], *positions[1:], indexing="ij")
