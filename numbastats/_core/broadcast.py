@@ -10,7 +10,20 @@ import numpy as np
 
 from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_complex, refuse_lazy, refuse_mask
 
-__all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
+__all__ = [
+    "NAME",
+    "as_host",
+    "common_shape",
+    "dtype_of",
+    "flat_view",
+    "flatten",
+    "lent",
+    "real64",
+    "result_dtype",
+    "size_to_shape",
+    "total",
+    "unmasked",
+]
 
 NAME = {FLOAT32: "float32", FLOAT64: "float64"}  # what `dtype.name` says, in a tenth of a microsecond instead of three
 _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)

@@ -10,6 +10,8 @@ import numpy as np
 from numbastats._core.errors import warn
 
 __all__ = [
+    "FLOAT32",
+    "FLOAT64",
     "check_dtype",
     "check_out",
     "choice",

@@ -17,7 +17,7 @@ from numbastats._core import device as gpu
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 
-__all__ = ["RATE", "Rates", "Work", "pays"]
+__all__ = ["RATE", "Rates", "Work", "measured_rates", "pays"]
 
 GAIN = 0.7  # of the time on the host that a call on the GPU may take at most
 FILLED = 131_072  # threads that keep a GPU busy; this and SHARE are estimates, not measured

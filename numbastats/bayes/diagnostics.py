@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.broadcast import real64
 from numbastats.bayes import kernels
 
-__all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
+__all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat", "unit_of"]
 
 
 _SMALLEST = 1e-300  # excess of a weight over others whose reciprocal the Pareto fit can take

@@ -15,7 +15,7 @@ from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import RESPONSES
 
-__all__ = ["Rows", "part_rows"]
+__all__ = ["Rows", "part_rows", "work_of"]
 
 _PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0

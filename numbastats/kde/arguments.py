@@ -18,8 +18,6 @@ from numbastats.kde import bandwidth as rules
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.moments import moments
 
-__all__ = ["Model", "make_model", "parse_axes"]
-
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
 Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv"]

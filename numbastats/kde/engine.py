@@ -24,7 +24,7 @@ from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.kernels import geometry as G
 
-__all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "plan_pass", "scatter_cells"]
+__all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "estimate", "plan_pass", "scatter_cells"]
 
 CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
 DENSE, WIDE = 4.5, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"

@@ -39,7 +39,18 @@ from numbastats.kde.cell_list import PointList
 from numbastats.kde.distributed import grid_by, grid_of_blocks
 from numbastats.kde.engine import allocate, estimate
 
-__all__ = ["at_samples", "grid", "hdr_levels", "perkins", "points", "regular_axes"]
+__all__ = [
+    "at_samples",
+    "grid",
+    "grid_of",
+    "hand_over",
+    "hdr_levels",
+    "left_out",
+    "perkins",
+    "points",
+    "points_of",
+    "regular_axes",
+]
 
 
 def hand_over(result, out, kind, like):

@@ -22,6 +22,7 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = [
+    "KINDS",
     "Data",
     "Options",
     "Values",

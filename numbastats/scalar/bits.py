@@ -19,6 +19,7 @@ __all__ = [
     "LANES",
     "add_ends",
     "at",
+    "at2",
     "atomic_add",
     "buffer",
     "by_dtype",
@@ -32,9 +33,9 @@ __all__ = [
     "pairs",
     "polynomial",
     "real",
+    "reread",
     "row_lanes",
     "row_of",
-    "reread",
     "to_bits",
 ]
 

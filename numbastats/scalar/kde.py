@@ -19,6 +19,7 @@ __all__ = [
     "COSINE",
     "GAUSSIAN",
     "TRIANGULAR",
+    "add_powers",
     "ceiling",
     "cell_sample",
     "cell_value",
@@ -28,6 +29,7 @@ __all__ = [
     "floor",
     "fused",
     "kernel_value",
+    "larger",
     "power_biweight",
     "power_epanechnikov",
     "power_triweight",
@@ -39,6 +41,7 @@ __all__ = [
     "shift2",
     "shift4",
     "shift6",
+    "smaller",
     "taylor5",
     "third_difference",
 ]

@@ -40,6 +40,7 @@ __all__ = [
     "comparable",
     "copied",
     "device_kind",
+    "ends_of",
     "first_array",
     "has_labels",
     "in_kind_of",

@@ -20,7 +20,7 @@ from numbastats.scalar.shrinkage import (
 )
 from numbastats.scalar.special import log_ndtr_ratio
 
-__all__ = ["GROUP", "LATENT", "LOGIT", "LOGLIK", "OFFSET", "OUTCOME", "POISSON", "WEIGHT", "latent_row", "tile_rows"]
+__all__ = ["GROUP", "LATENT", "LOGIT", "LOGLIK", "OFFSET", "OUTCOME", "POISSON", "TOTALS", "WEIGHT", "latent_row", "tile_rows"]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
