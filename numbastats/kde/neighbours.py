@@ -65,7 +65,7 @@ def gaussian_on_line(x, w, v, h):
     of_v = of_w if v is w else moments(v)
     order = np.arange(_ORDER)
     orders, signs = np.add.outer(order, order), (-1.0) ** order
-    total = -float(w @ v)  # of i = j
+    total = -float(w @ v)  # subtracts the pairs i = j
     for step in range(_REACH + 1):
         apart = 0.5 * step
         hermite = [1.0, apart]
@@ -128,8 +128,8 @@ class Neighbours:
         n, tasks = self.y.shape[1], min(TASKS, self.y.shape[1])
         hs, reaches = np.ascontiguousarray(hs), np.ascontiguousarray(reaches)
         box = np.minimum(self.cells, 2 * reaches.max() / self.ball["width"][0] + 2).prod()
-        pairs = n * min(n, box * np.diff(self.starts).max())  # near enough, at most
-        cost = 1.0 + 2.0 * pairs / tasks  # of a task for one bandwidth
+        pairs = n * min(n, box * np.diff(self.starts).max())  # upper estimate of the number of pairs of near samples
+        cost = 1.0 + 2.0 * pairs / tasks  # nanoseconds of a task for one bandwidth
         sums = np.zeros((tasks, len(hs), 2))
 
         def for_some(k, m):

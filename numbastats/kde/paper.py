@@ -18,7 +18,7 @@ BOUNDS = {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}  # exact i
 
 
 def plan_direct(model, grid, lists, derivative):
-    """The final factor, what to add and where, and the bound on the error."""
+    """Set the final factor, the kernel's mode and bounds, and the bound on the error."""
     grid.geometry["scale"] = model.constant
     grid.geometry["mode"] = 0 if derivative is None else model.power + 3
     grid.geometry["bounds"] = 1 if model.product else BOUNDS[grid.method]
@@ -35,7 +35,7 @@ def run_direct(task, power):
         task.by_rows(K.DIRECT, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
         return
 
-    def share(a, b):  # one row: the same sums in the same order
+    def share(a, b):  # one row: slabs of the samples, so the sums keep their order
         launch(K.DIRECT, (*task.samples[:3], np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
 
     in_slabs(share, task.kept, most, 1)

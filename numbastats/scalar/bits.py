@@ -196,7 +196,7 @@ def polynomial(*coefficients):
 
 @intrinsic
 def pairs(typingctx, x, coefficients):
-    """A polynomial of x, a tuple of coefficients ascending: pairs of neighbours, then pairs of pairs."""
+    """The value of a polynomial of x, coefficients ascending, by pairs of neighbouring coefficients, then pairs of pairs."""
     return x(x, types.UniTuple(x, len(coefficients))), lambda context, builder, sig, args: _emit_pairs(
         context, builder, args[0], cgutils.unpack_tuple(builder, args[1])
     )

@@ -71,7 +71,7 @@ def poisson_log_mass(k, m):
 
 @device_function
 def _mass(k, m):
-    """The exponential of `poisson_log_mass`, for small k without a logarithm of m."""
+    """exp(`poisson_log_mass`); for small k it needs no logarithm of m."""
     T = type(k)
     if k < T(8.0):
         far = m > _gone(m)
@@ -236,7 +236,7 @@ def _next_to_0(a, x):
 
 @device_function
 def _series(a, x):
-    """P over ``x^a exp(-x)/Gamma(a + 1)``: DLMF 8.7.1 as 8.11.4, all terms positive."""
+    """P divided by ``x^a exp(-x)/Gamma(a + 1)``: DLMF 8.7.1 in the form 8.11.4, whose terms are positive."""
     T = type(a)
     n, term, total = a, T(1.0), T(1.0)
     while term > _unit(x) * total:
@@ -248,7 +248,7 @@ def _series(a, x):
 
 @device_function
 def _fraction(a, x):
-    """Q over the same, for x > a + 1: DLMF 8.9.2, its even part, by Lentz's method."""
+    """Q divided by ``x^a exp(-x)/Gamma(a + 1)``, for x > a + 1: the even part of DLMF 8.9.2, by Lentz's method."""
     T = type(a)
     b = x + T(1.0) - a
     c, d = T(1.0) / _tiny(x), T(1.0) / b
@@ -476,7 +476,7 @@ def betaincinv(a, b, p):
         before, t = t, t + step
         t = _lowest(t) if t < _lowest(t) else t
         t = -_lowest(t) if t > -_lowest(t) else t
-        step = T(0.0) if t == before else step  # also at an end twice
+        step = T(0.0) if t == before else step  # also where t is clipped to an end twice
         e = exp(-abs(t))
         small, large = e / (T(1.0) + e), T(1.0) / (T(1.0) + e)
         x, y = (small, large) if t < T(0.0) else (large, small)

@@ -442,7 +442,7 @@ def t2_fused(u, loc, scale, sign, edge):
     """The paper's hybrid: the T2 kernel where its variable is below 15.5, the (13,13) kernel beyond."""
     T = type(u)
     t = tail_of(u)
-    w = T(abs(u - T(0.5))) / T(math.sqrt(muladd(-t, t, t)))  # of t, nothing cancels without fma
+    w = T(abs(u - T(0.5))) / T(math.sqrt(muladd(-t, t, t)))  # from t, so that nothing cancels without fma
     v = neg_log_2t(t)
     q = w * (_PT2(w) / _DT2(w)) if w < T(15.5) else v * (_P1313(v) / _D1313(v))
     return finish(u, q, loc, scale, sign, edge)
