@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 from numba import cuda
 
-from numbastats._core import launch
+from numbastats._core import launch, slabs
 from numbastats.testing import DEVICES, assert_matches, ulp_error
 
 FLOATS = (np.float64, np.float32)
@@ -73,7 +73,7 @@ class ElementwiseContract:
 
     def test_workers_and_chunks_do_not_matter(self, monkeypatch):
         monkeypatch.setattr(launch, "PARALLEL_FROM", 0)
-        monkeypatch.setattr(launch, "SLAB", 4096)
+        monkeypatch.setattr(slabs, "SLAB", 4096)
         for dtype in self.dtypes:
             x = np.resize(self.sample(dtype), 10_007)
             serial = self.function(x, device="cpu", workers=1)
@@ -231,7 +231,7 @@ class RandomContract:
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)  # simulated scalars compute float32 in double
 
     def test_chunks_and_executors(self, monkeypatch):
-        monkeypatch.setattr(launch, "SLAB", 4096)
+        monkeypatch.setattr(slabs, "SLAB", 4096)
         for dtype in FLOATS:
             want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)
             with ThreadPoolExecutor(2) as pool:
@@ -261,7 +261,7 @@ class RandomContract:
 
     def test_offset_far_out(self, monkeypatch):
         """Beyond 2^32, in slabs for an executor; and what is refused."""
-        monkeypatch.setattr(launch, "SLAB", 4096)
+        monkeypatch.setattr(slabs, "SLAB", 4096)
         far = 2**32 - 5000
         whole = self.draw(10_007, offset=far, device="cpu", workers=1)
         with ThreadPoolExecutor(2) as pool:

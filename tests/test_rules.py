@@ -44,7 +44,7 @@ ROOM_FILES = {
 SHARED = {"information.py", "likelihood.py", "moments.py"}  # words of the field that mean the same in two rooms
 FIELD_WORDS = {  # host mathematics, each by a word of the field that no other room uses
     "stable": "derivatives inference maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
-    "kde": "bandwidth boundaries cell_list conditional footprint gridding masses neighbours slabs univariate",
+    "kde": "bandwidth boundaries cell_list conditional footprint gridding masses neighbours univariate",
     "mixture": "criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "base elementary heavy_tailed hyperbolic protocol student",
@@ -73,6 +73,7 @@ CORE_FILES = {
     "progress.py",
     "random.py",
     "results.py",
+    "slabs.py",
     "sources.py",
     "warmup.py",
 }
@@ -262,6 +263,39 @@ def test_private_names_stay_in_their_file(path):
         if name.startswith("numbastats."):
             last = name.rpartition(".")[2]
             assert not last.startswith("_") or last == "_core", f"{relative(path)} imports {name}"
+
+
+PUBLIC = {"config.py", "random/__init__.py", "kde/bandwidth.py"}  # `__all__` is what users see; more is imported from them
+
+
+def _taken():
+    """Names that other files of the package import from a file, or ask a module for as an attribute."""
+    found = {path: set() for path in FILES}
+    for path in FILES:
+        modules = {}
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    file = _module(f"{node.module}.{alias.name}") if node.module.startswith("numbastats") else None
+                    if file and file != _module(node.module):
+                        modules[alias.asname or alias.name] = file
+                    elif file:
+                        found[file].add(alias.name)
+            elif isinstance(node, ast.Import):
+                modules |= {a.asname: _module(a.name) for a in node.names if a.asname and a.name.startswith("numbastats.")}
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+                found[modules[node.value.id]].add(node.attr)
+    return found
+
+
+def test_private_modules_list_all_that_others_take():
+    for path, names in _taken().items():
+        lists = [n.value for n in tree(path).body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
+        whole = lists and all(isinstance(e, ast.Constant) for e in lists[0].elts)
+        if whole and relative(path) not in PUBLIC:
+            missing = names - set(ast.literal_eval(lists[0]))
+            assert not missing, f"{relative(path)}: __all__ lacks {sorted(missing)}; list them, or have no __all__"
 
 
 WORDS = re.compile(

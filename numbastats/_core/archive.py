@@ -18,7 +18,7 @@ def read_archive(path, key, problem):
             contents = {name: file[name] for name in file.files}
     except (OSError, MemoryError):
         raise
-    except Exception as error:  # of many types, by where the damage is
+    except Exception as error:  # its type depends on where the damage is
         raise ValueError(problem) from error
     if key not in contents:
         raise ValueError(problem)
@@ -28,9 +28,9 @@ def read_archive(path, key, problem):
 def write_archive(path, contents):
     """Write arrays by name to a file, under its name as it stands.
 
-    They go to a file beside it first, which takes its place when it is whole: what was there survives a full disk.
+    They are written to a second file, which replaces the first when it is complete: an older file survives a full disk.
     """
-    path = os.path.realpath(os.fspath(path))  # of a link, what it points to is replaced
+    path = os.path.realpath(os.fspath(path))  # the target of a link is replaced, not the link
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
         with open(path, "wb") as file:
             np.savez(file, **contents)

@@ -1,4 +1,4 @@
-"""Shapes and dtypes: what comes in becomes contiguous floats of one dtype, what goes out has the caller's shape."""
+"""Shapes and dtypes: inputs become contiguous floats of one dtype, results get the caller's shape."""
 
 from __future__ import annotations
 
@@ -10,9 +10,22 @@ import numpy as np
 
 from numbastats._core.checks import FLOAT32, FLOAT64, is_masked, refuse_complex, refuse_lazy, refuse_mask
 
-__all__ = ["NAME", "flatten", "real64", "result_dtype", "size_to_shape"]
+__all__ = [
+    "NAME",
+    "as_host",
+    "common_shape",
+    "dtype_of",
+    "flat_view",
+    "flatten",
+    "lent",
+    "real64",
+    "result_dtype",
+    "size_to_shape",
+    "total",
+    "unmasked",
+]
 
-NAME = {FLOAT32: "float32", FLOAT64: "float64"}  # what `dtype.name` says, in a tenth of a microsecond instead of three
+NAME = {FLOAT32: "float32", FLOAT64: "float64"}  # the same as `dtype.name`, in 0.1 us instead of 3
 _WEAK = (float, int, bool)  # Python numbers do not decide the dtype (NEP 50)
 
 
@@ -30,7 +43,7 @@ def result_dtype(names, dtypes) -> np.dtype:
     for name, d in zip(names, dtypes, strict=True):
         if d is None:
             continue
-        if d.kind in "iub" or (d.kind == "f" and d.itemsize == 8):  # of either byte order
+        if d.kind in "iub" or (d.kind == "f" and d.itemsize == 8):  # `d` may have either byte order
             result = FLOAT64
         elif d.kind == "f" and d.itemsize == 4:
             result = result or FLOAT32
@@ -53,7 +66,7 @@ def as_host(value):
 
 
 def real64(value):
-    """A float64 array; a TypeError for what `numpy.asarray` would drop, a mask or imaginary parts."""
+    """A float64 array; a TypeError for a mask or imaginary parts, which `numpy.asarray` would drop."""
     value = as_host(value)
     if type(value) in _WEAK:
         return np.asarray(value, np.float64)
@@ -68,7 +81,7 @@ def real64(value):
 
 
 def unmasked(value):
-    """`numpy.asarray`, with NaN for what a mask hides."""
+    """`numpy.asarray`, with NaN in place of masked elements."""
     if is_masked(value):
         return (value if value.dtype.kind == "f" else value.astype(np.float64)).filled(np.nan)
     refuse_lazy(value)
@@ -98,7 +111,7 @@ def flat_view(out):
 
 
 class _Lent:
-    """The memory of an array, without its flag."""
+    """The memory of an array, without the flag that it is read-only."""
 
     def __init__(self, value):
         self.value = value  # keeps the memory
@@ -109,14 +122,14 @@ class _Lent:
 def lent(value):
     """A view of a read-only array for a kernel, which does not write to inputs.
 
-    Numba takes the flag for another type, and would compile the kernel anew, in up to half a minute, for a memory map or a
-    column of a data frame.
+    Read-only arrays are another type for Numba: a memory map or a column of a data frame would have the kernel compiled
+    anew, which takes up to half a minute.
     """
     return np.asarray(_Lent(value))
 
 
 def common_shape(shapes) -> tuple:
-    """Shape of the broadcast; `numpy.broadcast_shapes` makes an array of each, which a call on one number feels."""
+    """Shape of the broadcast; `numpy.broadcast_shapes` makes an array per shape, which slows calls on single numbers."""
     different = {s for s in shapes if s}
     return np.broadcast_shapes(*different) if len(different) > 1 else different.pop() if different else ()
 

@@ -45,18 +45,18 @@ __all__ = ["PACKS", "Variant", "attach", "folders", "made_with", "pack", "pack_e
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PACKS = PACKAGE / "_packs"
-KEPT = 8  # sets of versions whose folders stay, and digests of a kernel whose files do: those last used
-SOURCES = "sources"  # the file of a folder that says what is known of source files by their content
-SOURCES_KEPT = 2000  # of some ten versions of every file
+KEPT = 8  # the last used so many sets of versions keep their folders, and digests of a kernel their files
+SOURCES = "sources"  # the file in a cache folder with the digests and imports of source files, by their content
+SOURCES_KEPT = 2000  # about ten versions of every source file
 
 _DIGEST = hashlib.sha256().digest_size
 _warned = False
-_told: set[str] = set()  # folders that are not used, of which a warning was given
+_told: set[str] = set()  # unused folders of which a warning was given
 
 
 @functools.cache
 def versions() -> str:
-    """Hash of the versions of what compiles, of the parts of Numba in use, and of the way in which keys are made."""
+    """Hash of the versions of the compilers, of the parts of Numba in use, and of the functions that make keys."""
     of_cuda = getattr(sys.modules.get("numba_cuda"), "__version__", "")
     made = (
         f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.implementation.cache_tag} {of_cuda} {scheme(variant)}"
@@ -65,20 +65,20 @@ def versions() -> str:
 
 
 def made_with() -> dict:
-    """What a kernel pack must agree with, beside the level of the processor."""
+    """The versions that a kernel pack must agree with; the level of the processor is compared elsewhere."""
     return {
         "parts": sorted(numba_internals.ACTIVE),
         "keys": scheme(variant),
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
-        "numpy": ".".join(np.__version__.split(".")[:2]),  # later corrections change no layout that machine code knows
+        "numpy": ".".join(np.__version__.split(".")[:2]),  # patch releases keep the memory layouts that machine code relies on
         "python": sys.implementation.cache_tag,
         "platform": numba_internals.platform(),
     }
 
 
 class Variant(NamedTuple):
-    """One way to compile a template: its name among others, the digest of the code it reaches, and the modules it does so in."""
+    """One way to compile a template: a name, the digest of the code that the template reaches, and the modules of this code."""
 
     name: str
     digest: str
@@ -86,7 +86,7 @@ class Variant(NamedTuple):
 
 
 def variant(template, target, flags, scalars, modules=()) -> Variant:
-    """What tells a template with these flags and scalars from others, and what its code depends on.
+    """The name of a template with these flags and scalars, and the code that it depends on.
 
     Functions from outside the package may import any file of it, so they depend on all of them, and on their own files.
     """
@@ -144,7 +144,7 @@ TREE.teachers = [_from_folders, _from_pack]
 
 
 def _tell():
-    """Keep what this process found out of source files for later ones."""
+    """Write what this process found out about source files to a cache folder, for later processes."""
     if TREE.learned:
         TREE.learned = False
         _write_to_a_folder(SOURCES, json.dumps(dict(list(TREE.known.items())[-SOURCES_KEPT:])).encode())
@@ -154,7 +154,7 @@ def _tell():
 
 
 def _user_folder():
-    """Where caches of the user are by the custom of the system, in Numba's folder."""
+    """The folder for Numba in the place where the system keeps caches of the user."""
     if sys.platform == "win32":
         return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~"), "numba", "Cache")
     if sys.platform == "darwin":
@@ -171,14 +171,14 @@ def _folders(placed) -> tuple:
 
 
 def folders() -> tuple:
-    """Where compiled code is looked for, and written if that is possible, in this order."""
+    """Folders in which compiled code is looked for, and written to the first that is writable."""
     if os.environ.get("NUMBASTATS_CACHE", "1") == "0":
         return ()
     used: list[str] = []
     for folder in _folders(_placed()):
         if not _refused(folder):
             used.append(folder)
-        elif not used:  # it would have been the first
+        elif not used:  # the environment named it, so it would come first
             _tell_of(folder)
     return tuple(used)
 
@@ -194,7 +194,7 @@ def _trusted():
 
 
 def _others(status, writable=stat.S_IWOTH):
-    """Whether others may have written a file or a folder: it is theirs, or it has these permissions."""
+    """Whether other users may have written a file or a folder: they own it, or its mode has one of these permissions."""
     return hasattr(os, "geteuid") and (status.st_uid not in _trusted() or bool(status.st_mode & writable))
 
 
@@ -211,7 +211,7 @@ def _tell_of(folder):
 
 
 def _refused(folder):
-    """Whether a folder is there that others may have filled, or a link of theirs."""
+    """Whether a folder exists that other users may have filled, or is a link that they own."""
     try:
         return _others(os.stat(folder)) or _others(os.lstat(folder), 0)
     except OSError:
@@ -235,7 +235,7 @@ def _warn(instead):
 
 
 def _make(folder):
-    """Make a folder for these versions; those of versions not used for long go."""
+    """Make a folder for these versions; remove folders of versions that were not used for long."""
     if os.path.isdir(folder):
         return
     os.makedirs(folder, 0o755, exist_ok=True)  # whatever the umask allows
@@ -246,7 +246,7 @@ def _make(folder):
 
 
 def write(path, content):
-    """Write a file that no reader sees in part."""
+    """Write a file so that no reader sees a part of it."""
     part = f"{path}.{uuid.uuid4().hex[:16]}"
     try:
         with open(part, "wb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
@@ -259,7 +259,7 @@ def write(path, content):
 
 
 def _write_to_a_folder(name, content):
-    """Write a file with its digest to the first folder that can be written, and return that; None where none can."""
+    """Write a file with its digest to the first writable folder; returns the folder, None where none is writable."""
     content = hashlib.sha256(content).digest() + content
     for folder in folders():
         try:
@@ -285,7 +285,7 @@ def pack() -> packs.Pack | None:
 
 
 def pack_entries(folder) -> dict[str, bytes]:
-    """Entries of a pack from the files in a cache folder and those in it."""
+    """Entries of a pack, made from the files in a cache folder and in its subfolders."""
     found = {}
     for path in Path(folder).rglob("*.nbc"):
         content = path.read_bytes()[_DIGEST:]
@@ -295,13 +295,13 @@ def pack_entries(folder) -> dict[str, bytes]:
 
 
 def _pack_name(stem, key):
-    """The name of an entry in a pack: that of its file, without the processor."""
+    """The name of an entry in a pack: the name of its file without the processor."""
     signature, _, code = key
     return f"{stem}-{hashlib.sha256(repr((signature, code)).encode()).hexdigest()[:16]}"
 
 
 class _Entries:
-    """The files of one kernel; Numba's cache asks it for what belongs to a key and hands it what was compiled."""
+    """The files of one kernel; Numba's cache loads compiled code from here by its key, and saves it here."""
 
     def __init__(self, name, variant, dump):
         self._name, self._variant, self._dump = name, variant, dump
@@ -311,7 +311,7 @@ class _Entries:
         return f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
     def load(self, key):
-        """What was saved with this key; None where there is nothing, or nothing sound."""
+        """The compiled code that was saved with this key; None where the file is missing or damaged."""
         for folder in folders():
             path = os.path.join(folder, self._file(key))
             content = _checked(path)
@@ -330,7 +330,7 @@ class _Entries:
         return pickle.loads(content)[1] if content else None
 
     def save(self, key, data):
-        """Write to the first folder that can be written, unless what the kernel reaches was edited since this process began."""
+        """Write to the first writable folder, unless sources of the kernel were edited since this process began."""
         if not folders() or not TREE.unchanged(self._variant.closure):  # a module may have been imported after the edit
             return
         folder = _write_to_a_folder(self._file(key), self._dump((key, data)))
@@ -342,7 +342,7 @@ class _Entries:
             _warn(folder)
 
     def _forget(self, folder):
-        """Remove the files of this kernel but for those of the digests that were used last."""
+        """Remove the files of this kernel, except for the digests that were used last."""
         used = {}
         with contextlib.suppress(OSError):  # another process may be at the same
             for path in Path(folder).glob(f"{self._name}-*-*.nbc"):
@@ -360,7 +360,7 @@ def attach(dispatcher, variant, *, linkable=False):
     """
     f = dispatcher.py_func
     if os.path.exists(f.__code__.co_filename) and (folders() or pack()):
-        name = re.sub(r"[^\w.]", "_", f.__qualname__)  # without what parts names of files
+        name = re.sub(r"[^\w.]", "_", f.__qualname__)  # without characters that file names cannot have
         return numba_internals.cached(dispatcher, functools.partial(_Entries, name, variant), linkable)
     numba_internals.load_registries()
     return dispatcher

@@ -10,6 +10,8 @@ import numpy as np
 from numbastats._core.errors import warn
 
 __all__ = [
+    "FLOAT32",
+    "FLOAT64",
     "check_dtype",
     "check_out",
     "choice",
@@ -27,7 +29,7 @@ FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def is_integer(value) -> bool:
-    """Whether a value is one integer, of Python, NumPy or another library; True and False are none."""
+    """Whether a value is a single integer of Python, NumPy or another library; True and False do not count."""
     return not isinstance(value, bool | np.bool_) and hasattr(value, "__index__") and not getattr(value, "ndim", 0)
 
 
@@ -61,9 +63,9 @@ def check_dtype(dtype) -> np.dtype:
 
 
 def is_masked(value) -> bool:
-    """Whether a value is a masked array; where NumPy has not loaded that module, there are none."""
+    """Whether a value is a masked array; where numpy.ma is not loaded, there are no masked arrays."""
     masked = sys.modules.get("numpy.ma")
-    kind = getattr(masked, "MaskedArray", None)  # None, too, while another thread imports it
+    kind = getattr(masked, "MaskedArray", None)  # also None while another thread is importing numpy.ma
     return kind is not None and isinstance(value, kind)
 
 
@@ -124,7 +126,7 @@ def check_out(out, shape, dtype):
 
 
 def warn_of_shares(total, n, which=""):
-    """Warn where weights of n values add up to less than n, for they count observations."""
+    """Warn where the weights of n values add up to less than n: weights count observations."""
     if total < 0.999 * n:
         warn(
             f"the weights{which} add up to {total:.6g} for {n} values: they count observations, so that log-likelihood, standard "

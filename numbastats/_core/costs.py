@@ -1,4 +1,4 @@
-"""Whether host arrays gain by their way to a GPU and back: `device="auto"` asks, where there is a GPU."""
+"""Whether a call on host arrays is faster on a GPU, copies included: the choice of `device="auto"`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from numbastats._core import device as gpu
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel
 
-__all__ = ["RATE", "Rates", "Work", "pays"]
+__all__ = ["RATE", "Rates", "Work", "measured_rates", "pays"]
 
-GAIN = 0.7  # of the time on the host that a call on the GPU may take at most
-FILLED = 131_072  # threads that keep a GPU busy; this and SHARE are estimates, not measured
-SHARE = 0.05  # of the speed of multiplications, by which rates are measured, that kernels reach
-MEMORY = 0.6  # of the free memory of the GPU that a call may take
+GAIN = 0.7  # "auto" takes the GPU if the call takes at most this share of the time on the host
+FILLED = 131_072  # threads that keep a GPU busy; FILLED and SHARE are estimates, not measured
+SHARE = 0.05  # of the measured rate of multiplications that kernels reach
+MEMORY = 0.6  # share of the GPU's free memory that a call may take
 SHORT, LONG = 1e-3, 1.0  # seconds on the host: up to SHORT no call asks, from LONG on it may wait for compiler and measurement
 _AHEAD = "`python -m numbastats warmup --device cuda` compiles for it and measures it"
 _known: dict[str, Rates] = {}  # by GPU and processor
@@ -30,16 +30,16 @@ _failed: dict[str, Exception] = {}
 
 
 class Work(NamedTuple):
-    """What a call has to do.
+    """Work and data of a call.
 
     Attributes
     ----------
     nanoseconds : float
-        On one core.
+        Time on one core of the host.
     up, down : float
         Bytes to the GPU and back.
     items : float
-        Threads that have something to do.
+        Number of GPU threads with work.
     launches : float
         Number of kernels, one after the other.
     """
@@ -52,7 +52,7 @@ class Work(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Of a GPU, measured once: bytes a second up and down, seconds of a launch, and how many cores it replaces in multiplying."""
+    """Measured speed of a GPU: bytes per second up and down, seconds per launch, cores of the host that it replaces."""
 
     up: float
     down: float
@@ -61,14 +61,14 @@ class Rates(NamedTuple):
 
 
 def seconds(work, rates):
-    """Seconds that the work takes on the GPU with the way there and back."""
+    """Seconds that the work takes on the GPU, copies included."""
     busy = min(1.0, work.items / FILLED)
     way = work.up / rates.up + work.down / rates.down + work.launches * rates.launch
     return way + work.nanoseconds * 1e-9 / (rates.cores * SHARE * max(busy, 1e-9))
 
 
 def pays(work, cores):
-    """Whether the GPU gains against so many cores of the host, and why: a template of a message, and what it takes."""
+    """Whether the GPU is faster than so many cores of the host, and why: a message's template and its arguments."""
     host = work.nanoseconds * 1e-9 / cores
     if host < SHORT:
         return False, ("%.2g s on %d cores", host, cores)
@@ -101,13 +101,13 @@ def _files():
 
 
 def _name():
-    """The GPU and the processor: the rates are of one against the other."""
+    """The GPU and the processor, between which the rates compare."""
     name = cuda.get_current_device().name
     return f"{name.decode() if isinstance(name, bytes) else name}, {numba_internals.processor()}"
 
 
 def _read():
-    """The first file of rates that can be read."""
+    """The rates in the first readable file."""
     for file in _files():
         with contextlib.suppress(OSError, ValueError, TypeError):
             with open(file, encoding="utf-8") as text:
@@ -116,14 +116,14 @@ def _read():
 
 
 def kept_rates():
-    """The rates of this GPU, if they were measured; a GPU is not touched where there are none of any."""
+    """The rates of this GPU, if they were measured; the GPU is not initialised where no file of rates exists."""
     if not _known:
         _known.update(_read())
     return _known.get(_name()) if _known else None
 
 
 def measured_rates():
-    """Measure the rates, in some tenths of a second, and keep them, also beside the compiled code if that can be written."""
+    """Measure the rates, in some tenths of a second; keep them in memory and, if possible, beside the compiled code."""
     name = _name()
     if name in _failed:
         raise _failed[name]
@@ -165,7 +165,7 @@ RATE = Kernel(
 
 
 def _timed(call, repeat=3):
-    """Median of the seconds of some calls, after one more."""
+    """Median time of some calls in seconds, after a first call that is not timed."""
     took = []
     for _ in range(repeat + 1):
         start = time.perf_counter()
@@ -176,7 +176,7 @@ def _timed(call, repeat=3):
 
 
 def measure(n=1 << 22):
-    """Measure the rates, with arrays of n doubles: copies, a kernel with next to nothing to do, and one that multiplies."""
+    """Measure the rates with arrays of n doubles: by copies, an almost empty kernel, and a kernel that multiplies."""
     host = np.linspace(0.0, 0.5, n)
     there, out = gpu.upload(host), gpu.empty(n, np.float64)
     blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT

@@ -1,4 +1,4 @@
-"""The GPU that a call runs on: its stream, memory there, and tables that stay there.
+"""The GPU that a call runs on: its stream, its memory, and tables that stay in it.
 
 Kernels run on the stream on which the caller's library works (CuPy's current stream, that of torch, Numba's default stream), or
 on the one that the call names. The host does not wait: streams of the libraries of other arrays of the call are joined with it by
@@ -21,7 +21,7 @@ from numbastats._core.kernel import SIMULATED, Kernel
 
 __all__ = ["Device", "clear", "constant", "current_index", "empty", "total", "upload", "view", "zeros"]
 
-OUT_OF_MEMORY = 2  # the driver's number of that error
+OUT_OF_MEMORY = 2  # the driver's error code
 _DEFAULT = (0, 1)  # pointers of the legacy default stream
 _constants: dict[tuple, object] = {}
 
@@ -41,7 +41,7 @@ class Device:
     stream
         Numba's stream object, on which kernels and copies of the call are; 0 for the default stream.
     others : list
-        Streams of libraries whose arrays it takes.
+        Streams of the libraries whose arrays the call takes.
     """
 
     def __init__(self, kinds=(), given=None):
@@ -51,22 +51,22 @@ class Device:
         self.others = [_numba_stream(p) for p in theirs if p != own and not (p in _DEFAULT and own in _DEFAULT)]
 
     def begin(self):
-        """Let the kernels wait for what the other streams have under way."""
+        """Let the kernels wait for the work on the other streams."""
         for other in self.others:
             _join(other, self.stream)
 
     def end(self):
-        """Let the other streams wait for the kernels, also with memory that they free."""
+        """Let the other streams wait for the kernels before they use or free memory."""
         for other in self.others:
             _join(self.stream, other)
 
     def wait(self):
-        """Wait on the host for the stream."""
+        """Let the host wait for the stream."""
         cuda.synchronize() if not self.stream else self.stream.synchronize()
 
 
 def _pointer(stream):
-    """The driver's pointer of a stream of any library; in the simulator, which has none, what was given."""
+    """The driver's pointer of a stream of any library; in the simulator, which has no pointers, the argument itself."""
     if is_integer(stream):
         return int(stream)
     if SIMULATED:
@@ -87,7 +87,7 @@ def _numba_stream(pointer):
 
 
 def _join(first, then):
-    """Let what comes on one stream wait for what is under way on another."""
+    """Let later work on one stream wait for the work submitted to another."""
     event = cuda.event(timing=False)
     event.record(first)
     event.wait(then)
@@ -99,7 +99,7 @@ def current_index():
 
 
 def _allocated(make, size):
-    """What `make` allocates; an error that says how much was wanted where there is too little memory."""
+    """The array that `make` allocates; an error with the size wanted where memory does not suffice."""
     try:
         return make()
     except Exception as error:
@@ -137,12 +137,12 @@ def clear(array, stream=0):
 
 
 def upload(array, stream=0):
-    """A copy of a host array on the GPU, in order with what else is on the stream."""
+    """A copy of a host array on the GPU, made in the order of the stream."""
     return _allocated(lambda: cuda.to_device(array, stream=stream), array.nbytes)
 
 
 def constant(table):
-    """A copy on the current GPU of a host array that never changes; it is made once and kept as long as the array."""
+    """A copy on the current GPU of a host array that never changes: made once and kept as long as the host array."""
     key = id(table), current_index()
     copy = _constants.get(key)
     if copy is None:
@@ -172,11 +172,11 @@ def sums_cuda(x, out):
 SUMS = Kernel(
     "_core.sums", sums_cpu, sums_cuda, lambda T: [(T[::1], numba.types.float64[::1])], f64_ok="sums are double", on_host=False
 )
-MANY, FEW = 16_384, 64  # sums that are made of an array, and of these
+MANY, FEW = 16_384, 64  # an array is reduced to MANY sums, these to FEW
 
 
 def total(x, stream=0):
-    """The sum of a flat array on the GPU, in double precision and an order that depends on its size alone."""
+    """The sum of a flat array on the GPU, in double precision, in an order that depends on the array's size alone."""
     for most in (MANY, FEW):
         if x.size > most:
             sums = empty(most, np.float64, stream)
@@ -189,5 +189,5 @@ def total(x, stream=0):
 
 
 def view(array):
-    """An array of another library as Numba's, of the same memory and without waiting for it."""
+    """An array of another library as a Numba array on the same memory, without synchronisation."""
     return cuda.as_cuda_array(array, sync=False)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "names_ours", "warn"]
+__all__ = ["METHODS", "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "OutOfDeviceMemory", "names_ours", "warn"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")  # as Python says it

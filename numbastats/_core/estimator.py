@@ -34,7 +34,7 @@ def column_names(X):
 
 
 def check_names(names, model, what="X"):
-    """Raise unless names of columns are those that the model was fitted with; compared where both have them."""
+    """Raise where the data and the fitted model both have names of columns, and these differ."""
     if names is not None and hasattr(model, "feature_names_in_"):
         got, known = [str(n) for n in names], [str(n) for n in model.feature_names_in_]
         if got != known:
@@ -64,7 +64,7 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
 
     def __getstate__(self):
-        """For pickling: an executor stays where it is."""
+        """The state that is pickled: without an executor."""
         given = self.__dict__
         return given | {"workers": None} if is_executor(given.get("workers")) else given
 

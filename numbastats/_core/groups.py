@@ -14,7 +14,7 @@ __all__ = ["Keys", "keys_of", "labelled_sets", "same_order"]
 
 
 class Keys(tuple):
-    """Keys of data sets in their order, a tuple; `names` are those of the columns or dimensions that they are from, or None."""
+    """Keys of data sets, a tuple; `names`, or None, are the columns or dimensions that the keys come from."""
 
     names: tuple[str, ...] | None = None
 
@@ -26,7 +26,7 @@ class Keys(tuple):
         return made
 
     def columns(self, default: str) -> dict[str, Any]:
-        """Columns of a table: one for each name, or one that is called `default`."""
+        """Columns of a table: one for each name, or a single column named `default`."""
         if self.names is None:
             return {default: _column(map(str, self))}
         if len(self.names) == 1:
@@ -46,7 +46,7 @@ def labelled_sets(data, by=None, dim=None, name="data"):
     Parameters
     ----------
     data
-        What a function of many data sets is given.
+        The argument of a function of many data sets.
     by : str or list of str, optional
         Columns of a frame whose values are the keys; one other column has the values.
     dim : str, optional
@@ -86,14 +86,14 @@ def labelled_sets(data, by=None, dim=None, name="data"):
 
 
 def _is_pair(part):
-    """Whether an item of a list is a key with its data set; no data set is a number, or a text, beside an array."""
+    """Whether an item of a list is a pair (key, data set): a number or a string beside an array is a key."""
     if not (isinstance(part, tuple) and len(part) == 2 and np.ndim(part[1]) > 0):
         return False
     return np.ndim(part[0]) == 0 or hasattr(part[1], "columns")
 
 
 def _values(part, keys, name):
-    """The data set of a group: of a frame its only column that has no keys."""
+    """The data set of a group; for a frame the one column without keys."""
     if not hasattr(part, "columns"):
         return part
     rest = [c for c in part.columns if c not in keys]
@@ -112,7 +112,7 @@ def _groups(data, name):
     names = names if isinstance(names, list) and all(isinstance(n, str) for n in names) else None
     left_out = getattr(data, "exclusions", ())
     pairs = [(key, _values(part, left_out, name)) for key, part in data]
-    if isinstance(given, list) and len(given) == 1:  # of which pandas makes tuples
+    if isinstance(given, list) and len(given) == 1:  # pandas makes tuples of one element
         pairs = [(key[0], part) for key, part in pairs]
     return [part for _key, part in pairs], Keys.of((key for key, _part in pairs), names)
 
@@ -153,7 +153,7 @@ def keys_of(labels):
 
 
 def same_order(sets, keys, others, name):
-    """Sets with the keys `others`, or None, in the order of `keys`."""
+    """Data sets with the keys `others`, in the order of `keys`; unchanged where `others` is None."""
     if others is None or others == keys:
         return sets
     if keys is None or len(others) != len(keys) or set(others) != set(keys):

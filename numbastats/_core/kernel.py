@@ -20,7 +20,6 @@ import hashlib
 import importlib
 import inspect
 import math
-import signal
 import sys
 import threading
 import time
@@ -34,6 +33,7 @@ from numbastats._core import cache, numba_internals
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.parallel import in_threads
 from numbastats._core.progress import LOG
+from numbastats._core.slabs import interrupts_held
 from numbastats._core.sources import TREE, modules_of
 
 __all__ = [
@@ -278,7 +278,7 @@ def _undisturbed(compile, module, name):
         gc.disable()
         try:
             began = time.perf_counter()
-            with _interrupts_put_off(), _announced(module):
+            with interrupts_held(), _announced(module):
                 made = compile(signature)
             LOG.debug("%s.%s ready in %.3f s (compiled, or from the cache)", module, name, time.perf_counter() - began)
             return made
@@ -322,24 +322,49 @@ def _announced(module):
         timer.cancel()
 
 
-@contextlib.contextmanager
-def _interrupts_put_off():
-    """Hand SIGINT to its handler at the end of the block; only the main thread hears of signals."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed = []
-    signal.signal(signal.SIGINT, lambda *where: pressed.append(where))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if pressed:
-            handler(*pressed[0])
+class _Loop:
+    """A loop of the CPU, known by its name; each target is built on first use."""
+
+    def __init__(self, registry, name, cpu, signatures, fastmath, split, scalars, parallel=True):
+        if name in REGISTRY or name in HOST_LOOPS:
+            raise ValueError(f"loop {name!r} is already registered")
+        self.name, self.signatures, self._cpu, self._fastmath = name, signatures, cpu, fastmath
+        self._split, self._on_cpu = split, scalars
+        self.threaded = parallel and split is None  # whether the parallel twin is code of its own
+        self._module = sys._getframe(2).f_globals["__name__"]  # where unpickling finds the registration again
+        registry[name] = self
+
+    def __repr__(self):
+        return f"<{type(self).__name__} {self.name}>"
+
+    @property
+    def _cpu_scalars(self):
+        return self._on_cpu
+
+    def _built(self, target):
+        return build(self._cpu, target, fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
+
+    @functools.cached_property
+    def serial(self):
+        """The loop on one thread."""
+        return self._built("serial")
+
+    @functools.cached_property
+    def parallel(self):
+        """The loop on several threads: `prange` in parallel, with `split` Python threads, else the serial one."""
+        if self._split is not None:
+            return InThreads(self.serial, self._split)
+        return self._built("parallel") if self.threaded else self.serial
+
+    def _functions(self):
+        return self._cpu, *self._cpu_scalars.values()
+
+    def closure(self):
+        """The modules on which the machine code depends."""
+        return TREE.closure({self._module}.union(*map(modules_of, self._functions())))
 
 
-class Kernel:
+class Kernel(_Loop):
     """The CPU and the CUDA twin of one job; each target is built on first use.
 
     Parameters
@@ -389,62 +414,32 @@ class Kernel:
         late=None,
         **scalars,
     ):
-        if name in REGISTRY or name in HOST_LOOPS:
-            raise ValueError(f"kernel {name!r} is already registered")
-        self.on_host = on_host
-        self.name, self.signatures, self.dtypes, self.f64_ok = name, signatures, dtypes, f64_ok
-        self._module = sys._getframe(1).f_globals["__name__"]  # where unpickling finds the registration again
-        self._cpu, self._cuda, self._fastmath, self._split = cpu, cuda, fastmath, split
-        self._scalars, self._late, self._cpu_only, self._cuda_only = scalars, late, cpu_only or {}, cuda_only or {}
-        REGISTRY[name] = self
+        self.dtypes, self.f64_ok, self.on_host, self._late = dtypes, f64_ok, on_host, late
+        self._cuda, self._on_cuda = cuda, {**scalars, **(cuda_only or {})}
+        super().__init__(REGISTRY, name, cpu, signatures, fastmath, split, {**scalars, **(cpu_only or {})})
 
     @functools.cached_property
-    def _shared_scalars(self):
-        return {**self._scalars, **(self._late() if self._late else {})}
+    def _late_scalars(self):
+        return self._late() if self._late else {}
 
     @property
     def _cpu_scalars(self):
-        return {**self._shared_scalars, **self._cpu_only}
+        return self._on_cpu | self._late_scalars
 
     @property
     def _cuda_scalars(self):
-        return {**self._shared_scalars, **self._cuda_only}
-
-    def __repr__(self):
-        return f"<Kernel {self.name}>"
+        return self._on_cuda | self._late_scalars
 
     def __reduce__(self):
         return _registered, (self._module, self.name)
-
-    def _built(self, target):
-        return build(self._cpu, target, fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
-
-    @functools.cached_property
-    def serial(self):
-        """The CPU twin on one thread."""
-        return self._built("serial")
-
-    @functools.cached_property
-    def parallel(self):
-        """The CPU twin, same source, `prange` in parallel; with `split` in threads."""
-        if self._split is not None:
-            return InThreads(self.serial, self._split)
-        return self._built("parallel")
 
     @functools.cached_property
     def cuda(self):
         """The CUDA twin, or the simulator's."""
         return build(self._cuda, "cuda", _registered_in=[self._module], **self._cuda_scalars)
 
-    @property
-    def threaded(self):
-        """Whether the parallel twin is code of its own."""
-        return self._split is None
-
-    def closure(self):
-        """The modules on which the machine code of the twins depends."""
-        functions = self._cpu, self._cuda, *self._cpu_scalars.values(), *self._cuda_scalars.values()
-        return TREE.closure({self._module}.union(*map(modules_of, functions)))
+    def _functions(self):
+        return *super()._functions(), self._cuda, *self._cuda_scalars.values()
 
     def numba_signatures(self):
         """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
@@ -463,7 +458,7 @@ class InThreads:
         in_threads(self.serial, self.split(args, parts), threads)
 
 
-class HostLoop:
+class HostLoop(_Loop):
     """A loop that runs on the host on every device; each target is built on first use.
 
     Parameters
@@ -485,41 +480,15 @@ class HostLoop:
     """
 
     def __init__(self, name, template, signatures, *, fastmath=(), parallel=True, split=None, **scalars):
-        if name in REGISTRY or name in HOST_LOOPS:
-            raise ValueError(f"loop {name!r} is already registered")
-        self.name, self.template, self.signatures, self._fastmath = name, template, signatures, fastmath
-        self._split, self._scalars, self.threaded = split, scalars, parallel and split is None
-        self._module = sys._getframe(1).f_globals["__name__"]
-        HOST_LOOPS[name] = self
-
-    def __repr__(self):
-        return f"<HostLoop {self.name}>"
+        super().__init__(HOST_LOOPS, name, template, signatures, fastmath, split, scalars, parallel)
 
     def __call__(self, *args):
         return self.serial(*args)
 
     def _built(self, target):
-        return build(self.template, target, fastmath=self._fastmath, _registered_in=[self._module], **self._scalars)
-
-    def closure(self):
-        """The modules on which the loop's machine code depends."""
-        return TREE.closure({self._module}.union(*map(modules_of, (self.template, *self._scalars.values()))))
-
-    @functools.cached_property
-    def serial(self):
-        """The loop on one thread."""
-        if not inspect.isfunction(self.template):
-            return getattr(self.template, "host", self.template)
-        return self._built("serial")
-
-    @functools.cached_property
-    def parallel(self):
-        """The loop on several threads, if it has such a twin."""
-        if self._split is not None:
-            return InThreads(self.serial, self._split)
-        if not self.threaded:
-            return self.serial
-        return self._built("parallel")
+        if inspect.isfunction(self._cpu):
+            return super()._built(target)
+        return getattr(self._cpu, "host", self._cpu)  # a scalar formula
 
 
 def host_loop(name, *signatures):

@@ -8,6 +8,8 @@ import numpy as np
 
 from numbastats import config
 from numbastats._core import device as gpu
+from numbastats._core import slabs
+from numbastats._core.broadcast import lent
 from numbastats._core.checks import choice
 from numbastats._core.costs import pays
 from numbastats._core.cuda_backend import cuda
@@ -16,13 +18,11 @@ from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
 from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
 from numbastats._core.progress import LOG
 
-__all__ = ["choose_device", "launch", "launch_all", "launch_slabs", "or_on_the_host", "pairwise_sum"]
+__all__ = ["GROUP", "LOOP_FROM", "choose_device", "launch", "launch_all", "or_on_the_host", "pairwise_sum", "run_loop"]
 
 PARALLEL_FROM = 32_768  # elements of unit cost (about 1 ns) that outweigh starting the threads (2-6 us, up to 20 us cold)
-CHUNK = 4096  # a multiple of every kernel's tasks and random groups: where results may be cut without changing a bit
+LOOP_FROM = 50_000  # items of a `run_loop` from which on threads pay
 GROUP = 128  # a multiple of the groups and blocks of items that kernels of random numbers draw together
-SLAB = 64 * CHUNK  # elements per task handed to an executor
-SLAB_WORK = 1e8  # nanoseconds of one core, for each thread, after which Python sees whether Ctrl-C was pressed
 LEAST_BLOCKS = 128  # on a GPU: of fewer Numba warns (NumbaPerformanceWarning), and idle ones end at once
 
 
@@ -136,16 +136,8 @@ def _run_slab(job):
     return out
 
 
-def launch_slabs(executor, kernel, slab_args, out):
-    """Map slabs of a flat output over an executor; `slab_args(lo, hi)` gives a slab's arguments before `out`."""
-    bounds = [(lo, min(lo + SLAB, out.size)) for lo in range(0, out.size, SLAB)]
-    jobs = [(kernel, slab_args(lo, hi), hi - lo, out.dtype) for lo, hi in bounds]
-    for (lo, hi), part in zip(bounds, mapped(executor, _run_slab, jobs), strict=True):
-        out[lo:hi] = part
-
-
 def launch_all(kernel, cut, outs, n, *, device, workers, cost, **options):
-    """`launch` for flat outputs; on the host in parts, where an executor is given or Ctrl-C would wait long.
+    """`launch` for flat outputs; on the host in slabs, where an executor is given or Ctrl-C would wait long.
 
     Parameters
     ----------
@@ -156,16 +148,31 @@ def launch_all(kernel, cut, outs, n, *, device, workers, cost, **options):
     outs : sequence of array
         Flat outputs, of n elements each; for an executor one.
     """
-    if device != "cpu" or (n * cost <= SLAB_WORK and not is_executor(workers)):
+    if device != "cpu" or (n * cost <= slabs.SLAB_WORK and not is_executor(workers)):
         launch(kernel, (*cut(0, n), *outs), n, device=device, workers=workers, cost=cost, **options)
     elif is_executor(workers):
-        launch_slabs(workers, kernel, cut, outs[0])
+        out, bounds = outs[0], slabs.cuts(n, slabs.SLAB)
+        jobs = [(kernel, cut(lo, hi), hi - lo, out.dtype) for lo, hi in bounds]
+        for (lo, hi), part in zip(bounds, mapped(workers, _run_slab, jobs), strict=True):
+            out[lo:hi] = part
     else:
-        step = max(CHUNK, int(SLAB_WORK * worker_count(workers) / cost) // CHUNK * CHUNK)
-        for lo in range(0, n, step):  # after each part Python sees whether Ctrl-C was pressed
-            hi = min(lo + step, n)
+
+        def slab(lo, hi):
             part = (*cut(lo, hi), *(o[lo:hi] for o in outs))
             launch(kernel, part, hi - lo, device="cpu", workers=workers, cost=cost, **options)
+
+        slabs.in_slabs(slab, n, cost, workers, slabs.CHUNK)
+
+
+def run_loop(loop, n, workers, *args):
+    """Call a `host_loop` over chunks of n items, on several threads where that pays."""
+    count = worker_count(workers)
+    args = [lent(a) if isinstance(a, np.ndarray) and not a.flags.writeable else a for a in args]
+    if count == 1 or n < LOOP_FROM:
+        loop.serial(*args)
+    else:
+        with parallel_region(count) as allowed:
+            (loop.parallel if allowed else loop.serial)(*args)
 
 
 def pairwise_sum(partial):

@@ -129,7 +129,7 @@ def _version(text):
 
 
 def _missing(module, path):
-    """The first attribute on the way that is not there, or None."""
+    """The first attribute of a dotted path that does not exist, or None."""
     try:
         thing = importlib.import_module(module)
         for name in path.split("."):
@@ -140,7 +140,7 @@ def _missing(module, path):
 
 
 def _probe():
-    """Parts that can be used; warns once of those that cannot."""
+    """The usable parts; warns once of the unusable ones."""
     plain = os.environ.get("NUMBASTATS_PLAIN_NUMBA", "")
     if plain not in ("", "0"):
         reason = f"NUMBASTATS_PLAIN_NUMBA={plain} is set"
@@ -204,7 +204,7 @@ def processor():
 
 
 def _back_edges(function):
-    """Pairs of a loop's last block and its first; and for each block those that jump to it."""
+    """Pairs (last block, first block) of the loops, and for each block the blocks that jump to it."""
 
     def targets(block):
         return iter([t for t in block.terminator.operands if isinstance(t, ir.Block)])
@@ -227,7 +227,7 @@ def _back_edges(function):
 
 
 def _blocks(latch, header, sources):
-    """The blocks of a loop: all from which its last can be reached without passing its first."""
+    """The blocks of a loop: all that lead to its last block without passing its first."""
     found, ahead = {header}, [latch]
     while ahead:
         block = ahead.pop()
@@ -251,12 +251,12 @@ def _hint(function):
         if latch is None:
             raise ValueError(f"in_step() stands outside of any loop in {function.name}")
         node = ir.MDValue(module, (), name=str(len(module.metadata)))
-        node.operands = (node, count)  # a loop's node begins with itself, so that no two loops share it
+        node.operands = (node, count)  # a node that begins with itself is shared by no two loops
         latch.terminator.set_metadata("llvm.loop", node)
 
 
 def in_step_here(context, builder):
-    """Mark the loop that is being written: the library it goes to tells LLVM, as soon as the function is whole."""
+    """Mark the loop that is being lowered; the library adds the hint for LLVM once the function is complete."""
     if "loops" not in ACTIVE:
         return
     builder.block.in_step = True
@@ -326,7 +326,7 @@ def _wide():
     return "width" in ACTIVE and "+avx512vbmi2" in cpu_target.target_context.codegen().magic_tuple()[2]
 
 
-_own_functions: dict = {}  # what Numba compiles for its own use, with that code generator
+_own_functions: dict = {}  # functions that Numba compiles for its own use, with this code generator
 
 
 def _own_target(context, codegen):
@@ -443,7 +443,7 @@ def _compiler_classes():
 
         return Library
 
-    # What Numba makes libraries for by itself, the loop of a `prange` and its wrappers among them, are parts of a kernel.
+    # Libraries that Numba makes by itself, such as the loop of a `prange` and its wrappers, become parts of a kernel.
     ours = copy.copy(cpu_target.target_context.codegen())
     ours._library_class = widened(PartLibrary)
 
@@ -496,7 +496,7 @@ def _scalar_class():
             return self.host(*args, **kwargs)
 
         def get_compile_result(self, sig):
-            """For Numba's function types, whose values are addresses of machine code."""
+            """The compile result for Numba's function types, whose values are addresses of machine code."""
             return self.host.get_compile_result(sig)
 
     return Scalar
@@ -506,7 +506,7 @@ def _scalar_class():
 
 
 def _reduced(compiled):
-    """What is kept of a compiled kernel: its machine code and how to call it, without bitcode, which only a linker would read."""
+    """The saved form of a compiled kernel: machine code and calling convention, without the bitcode for linkers."""
     library, description = compiled.library, compiled.fndesc
     module, own = library._final_module, compiled.environment.env_name
     names = {description.llvm_func_name, description.llvm_cpython_wrapper_name, description.llvm_cfunc_wrapper_name}
@@ -528,9 +528,9 @@ def _reduced(compiled):
 
 
 def _rebuilt(context, name, machine, defined, needed, description, environment, signature, reload_init, environments):
-    """The kernel of which `_reduced` kept this, or None where the process lacks a symbol that it needs.
+    """The kernel from the form that `_reduced` saves; None where the process lacks a symbol that the kernel needs.
 
-    LLVM ends the process if it has to look for one in vain. Numba's registries are left alone: they serve typing and lowering.
+    LLVM ends the process if it does not find a symbol. Numba's registries are left alone: they serve typing and lowering.
     """
     import llvmlite.binding
     from numba.core.compiler import CompileResult
@@ -593,7 +593,7 @@ def usual_target():
 
 
 class _Locator:
-    """Stands where Numba's caches choose a folder; the entries do that."""
+    """Stands in for the locator by which Numba's caches choose a folder: the entries choose it."""
 
     @classmethod
     def from_function(cls, function, path):
@@ -616,7 +616,7 @@ class _Locator:
 
 @functools.cache
 def _cache_class(base, linkable):
-    """One of Numba's classes of caches, with our files; without bitcode unless others link with the functions."""
+    """A subclass of one of Numba's caches that uses our files; bitcode is kept only if other functions link with it."""
     objects = "objects" in ACTIVE and base.__module__ == "numba.core.caching" and not linkable
 
     class Implementation(base._impl_class):
@@ -637,7 +637,7 @@ def _cache_class(base, linkable):
             self._cache_file = entries(self._cache_file._dump)
 
         def load_overload(self, signature, context):
-            with contextlib.suppress(Exception):  # whatever is wrong with an entry, the function can be compiled
+            with contextlib.suppress(Exception):  # after any error with an entry the function is compiled
                 load = self._load_overload if objects else super().load_overload
                 found = load(signature, context)
                 if found is not None:

@@ -28,7 +28,7 @@ _DIGEST = 16  # bytes kept of a digest
 
 
 class Level(NamedTuple):
-    """A level of processors: what one must have and must lack, and how Numba is told to compile for it."""
+    """A level of processors: the features one must have and must lack, and Numba's settings to compile for the level."""
 
     needs: frozenset[str]
     lacks: frozenset[str]
@@ -41,7 +41,7 @@ _V3 = _V2 | frozenset("avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave".split())
 _V4 = _V3 | frozenset("avx512f avx512bw avx512cd avx512dq avx512vl".split())
 _NONE: frozenset[str] = frozenset()
 
-LEVELS = {  # the best first
+LEVELS = {  # in order of speed, the fastest first
     "x86-64-v4-512": Level(_V4 | {"avx512vbmi2"}, _NONE, "x86-64-v4", "+avx512vbmi2"),  # Ice Lake, Zen 4 and later
     "x86-64-v4-256": Level(_V4, frozenset({"avx512vbmi2"}), "x86-64-v4", ""),  # Skylake-X, Cascade Lake: vectors of 256 bits
     "x86-64-v3": Level(_V3, frozenset({"avx512f"}), "x86-64-v3", ""),  # Haswell, Zen and later
@@ -51,7 +51,7 @@ LEVELS = {  # the best first
 
 
 def best_level(features: frozenset, wanted: str | None = None) -> str | None:
-    """Level of a processor with these features; `wanted` may name a lower one that it can run, for tests."""
+    """Level of a processor with these features; for tests, `wanted` may name a lower level that the processor can run."""
     if wanted:
         return wanted if wanted in LEVELS and LEVELS[wanted].needs <= features else None
     fits = (name for name, level in LEVELS.items() if level.needs <= features and features.isdisjoint(level.lacks))
@@ -63,7 +63,7 @@ def _digest(content) -> str:
 
 
 class Pack:
-    """An open pack: its entries by name, and what is known of source files by the hash of their content."""
+    """An open pack: its entries by name, and digests and imports of source files by the hash of their content."""
 
     def __init__(self, path, places, sources, start):
         self.path, self._places, self.sources, self._start = path, places, sources, start

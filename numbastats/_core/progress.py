@@ -1,4 +1,4 @@
-"""How far a long run has come: a bar of tqdm, or a line on stderr; and the logger of the package, "numbastats"."""
+"""Progress of long runs, by a bar of tqdm or a line on stderr; and the logger of the package, "numbastats"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY = 0.5  # seconds between lines
 
 
 def time_left(elapsed, done, total):
-    """What is left of a run at its pace so far, in words; nothing where that is not known.
+    """Time that a run will still take at its pace so far, in words; an empty string where it is not known.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def time_left(elapsed, done, total):
 
 
 class _Nothing:
-    """A bar that nobody asked for."""
+    """A bar that shows nothing."""
 
     total = None
 
@@ -64,7 +64,7 @@ class _Line:
         elapsed = self.written - self.began
         text = f"{self.desc}: {self.n:g}{of}, {elapsed:.0f} s{time_left(elapsed, self.n, self.total)}"
         print(f"\r{text:<{self.width}}", end="", file=sys.stderr, flush=True)
-        self.width = len(text)  # the next one may be shorter
+        self.width = len(text)  # the next text may be shorter, and must cover this one
 
     def close(self):
         self.refresh()
@@ -73,7 +73,7 @@ class _Line:
 
 @contextlib.contextmanager
 def bar(wanted, total, desc):
-    """What shows progress, by its `update(n)`, attribute `total` and `refresh()`; nothing unless it is wanted.
+    """An object that shows progress, with `update(n)`, `total` and `refresh()`; it shows nothing unless `wanted`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The ``rng`` argument, the Philox key, and the one registry of what the counters mean.
+"""The ``rng`` argument, the Philox key, and the registry of the purposes of counters.
 
 A counter has four 32-bit words: item low, item high or step, draw, and ``stream | purpose << 24``. Every use of random
 numbers in the library has a purpose of its own here, so no two share a stream under one key.
@@ -32,7 +32,7 @@ class Purpose(enum.IntEnum):
 
 
 class Key(NamedTuple):
-    """What `normalise_rng` has made, for the blocks of one call."""
+    """A key made by `normalise_rng`, shared by the blocks of one call."""
 
     word: np.uint64
 
@@ -58,7 +58,7 @@ def normalise_rng(rng) -> np.uint64:
     if isinstance(rng, np.random.Generator):
         return np.uint64(rng.integers(0, 2**64, dtype=np.uint64, endpoint=False))
     if isinstance(rng, np.random.BitGenerator):
-        return normalise_rng(np.random.Generator(rng))  # 64 bits, also of those that give 32 at a time
+        return normalise_rng(np.random.Generator(rng))  # 64 bits, also from bit generators of 32 bits
     if not isinstance(rng, np.random.SeedSequence):
         if rng is not None:
             if not is_integer(rng):

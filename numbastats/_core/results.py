@@ -108,5 +108,5 @@ class Result:
         return f"<p>{head}</p>{self.summary()._repr_html_()}"
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """What `summary` gives, as a data frame; `library` as in `Table.to_frame`."""
+        """The table of `summary` as a data frame; `library` as in `Table.to_frame`."""
         return self.summary().to_frame(library)

@@ -23,10 +23,11 @@ from pathlib import Path
 __all__ = ["EVERYTHING", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed", "scheme"]
 
 NAME = __name__.partition(".")[0]
-EVERYTHING = "*"  # among the imports of a file: it may reach any other
-WITHOUT_CODE = frozenset(  # what the jitting imports, and what changes no machine code
+EVERYTHING = "*"  # stands among the imports of a file that may import any other file
+WITHOUT_CODE = frozenset(  # modules that kernel.py imports and that change no machine code
     f"{NAME}.{module}"
-    for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress _core.sources".split()
+    for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress".split()
+    + "_core.slabs _core.sources".split()
 )
 
 
@@ -42,7 +43,7 @@ def named_imports(node) -> list[str]:
 
 
 def _code(value) -> str:
-    """What a code object or a constant in it is, without the places of its lines."""
+    """Text that identifies a code object, or a constant in it, without line numbers."""
     if isinstance(value, types.CodeType):
         names = value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
         counts = value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags
@@ -50,18 +51,18 @@ def _code(value) -> str:
         return f"{value.co_name} {value.co_code.hex()} {caught} {counts} {names} {_code(value.co_consts)}"
     if isinstance(value, tuple):
         return f"({' '.join(map(_code, value))})"
-    if isinstance(value, frozenset):  # in whatever order
+    if isinstance(value, frozenset):  # its order differs between processes
         return f"{{{' '.join(sorted(map(_code, value)))}}}"
     return repr(value)
 
 
 def parsed(content: bytes) -> list:
-    """Of a file with this content, the digest of the code and the dotted names that it imports from the package."""
+    """Digest of the code of a file with this content, and the dotted names that the file imports from the package."""
     tree = ast.parse(content)
     first, imports = set(tree.body), set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = named_imports(node)  # a function's import happens whenever it is called
+            names = named_imports(node)  # an import in a function may happen at any time
             imports |= set(names) if node in first or not names else {EVERYTHING}
         elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, False) is not None:
             node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
@@ -70,16 +71,16 @@ def parsed(content: bytes) -> list:
 
 
 def _stamp(path):
-    """A file's path, and what tells that it was written since."""
+    """A file's path with its time of change, size and inode, which show whether it was rewritten."""
     try:
         s = os.stat(path)
-    except OSError:  # it was removed
+    except OSError:  # the file was removed
         return path, 0, 0, 0
     return path, s.st_mtime_ns, s.st_size, s.st_ino
 
 
 def modules_of(function) -> set[str]:
-    """Where a function, or a dispatcher, is from; with those of what `bind` gave it."""
+    """The module of a function or dispatcher, with the modules of the functions that `bind` put into it."""
     f = getattr(function, "py_func", function)
     return {f.__module__, *getattr(function, "bound_from", ())} if isinstance(f, types.FunctionType) else set()
 
@@ -87,8 +88,8 @@ def modules_of(function) -> set[str]:
 class Tree:
     """The files of the package as they are now.
 
-    What is known of files, by the hash of their content, comes from `teachers`, functions that are asked once, one after another,
-    or is found out here.
+    Digests and imports of files, by the hash of their content, come from `teachers`, functions that are called once, one after
+    another; those of other files are computed here.
     """
 
     def __init__(self, package):
@@ -97,7 +98,7 @@ class Tree:
         self.stamps = self._stamps()
         self.known: dict[str, list] = {}
         self.teachers: list[Callable[[], dict]] = []
-        self.learned = False  # whether something is known that no teacher knew
+        self.learned = False  # whether a file was parsed here that no teacher knew
         self._sources: dict[str, list] = {}
 
     def _stamps(self):
@@ -133,11 +134,11 @@ class Tree:
         return {self._content(module)[1]: self.source(module) for module in self.stamps}
 
     def module_of(self, name: str) -> str:
-        """The module that a dotted name is, or in which it is."""
+        """The module that a dotted name is, or to which it belongs."""
         return name if name in self.stamps or "." not in name else name.rpartition(".")[0]
 
     def closure(self, modules) -> frozenset[str]:
-        """These modules and all that they reach by imports, but for those without code; all modules where one may reach any.
+        """These modules and all that they import, except `WITHOUT_CODE`; all modules where one of them may import any.
 
         Modules from outside of the package may reach any. What belongs to the package and was not there when the process began
         is in the closure, too, which then counts as edited.
@@ -157,7 +158,7 @@ class Tree:
         return frozenset(found)
 
     def digest(self, closure) -> str:
-        """Hash of the code of these modules; of no other process's where one of them was edited."""
+        """Hash of the code of these modules; a random one, which no process shares, where one of them was edited."""
         if not self.unchanged(closure):
             return uuid.uuid4().hex
         whole, h = len(closure) == len(self.stamps), hashlib.sha256()
@@ -170,14 +171,14 @@ class Tree:
         return h.hexdigest()
 
     def unchanged(self, closure) -> bool:
-        """Whether these files are those that the process began with."""
+        """Whether these files are unchanged since the process began."""
         return all(module in self.stamps and _stamp(self.stamps[module][0]) == self.stamps[module] for module in closure)
 
 
 def scheme(*others) -> str:
-    """Hash of the functions that make closures and digests, and of others: what an older version knew may be wrong."""
+    """Hash of the functions that make closures and digests, and of others: files written by older versions are not used."""
     functions = named_imports, parsed, _code, modules_of, Tree._stamps, Tree.module_of, Tree.closure, Tree.digest, *others
     return hashlib.sha256(" ".join(_code(f.__code__) for f in functions).encode()).hexdigest()[:16]
 
 
-TREE = Tree(Path(os.path.abspath(__file__)).parent.parent)  # links stay: what is imported is hashed
+TREE = Tree(Path(os.path.abspath(__file__)).parent.parent)  # links are not resolved: the imported file is hashed

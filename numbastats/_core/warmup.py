@@ -22,7 +22,7 @@ from numbastats._core.sources import TREE
 
 __all__ = ["TOPICS", "build_packs", "in_use", "warmup"]
 
-TOPICS = ("stable", "mixture", "kde", "bayes", "quantile", "distributions", "random")  # what takes longest first
+TOPICS = ("stable", "mixture", "kde", "bayes", "quantile", "distributions", "random")  # the longest to compile first
 USES = {  # kernels of other topics that a topic's functions call
     "bayes": ("random.",),
     "kde": ("random.",),
@@ -33,7 +33,7 @@ USES = {  # kernels of other topics that a topic's functions call
 
 
 class Job(NamedTuple):
-    """One signature of one twin; `label` is what `warmup` knows it by."""
+    """One signature of one twin, with its label in `warmup`."""
 
     name: str
     twin: str
@@ -42,7 +42,7 @@ class Job(NamedTuple):
 
     @property
     def dispatcher(self):
-        """What compiles it."""
+        """The dispatcher that compiles this signature."""
         loop = REGISTRY[self.name] if self.name in REGISTRY else HOST_LOOPS[self.name]
         return getattr(loop, self.twin)
 
@@ -50,12 +50,12 @@ class Job(NamedTuple):
         self.dispatcher.compile(self.signature)
 
     def ready(self):
-        """Whether the disk cache or the kernel pack has it."""
+        """Whether the disk cache or the kernel pack has the compiled code."""
         return numba_internals.kept(self.dispatcher, self.signature)
 
 
 def _variants(device, parallel) -> list[Job]:
-    """All that can be compiled of the kernels that are imported, by name."""
+    """All jobs of the imported kernels, by name."""
     wanted = [kernel for kernel in REGISTRY.values() if device == "cuda" or kernel.on_host]
     loops: list[tuple[Any, list]] = [(kernel, [s for _, s in kernel.numba_signatures()]) for kernel in wanted]
     if device == "cpu":
@@ -70,7 +70,7 @@ def _variants(device, parallel) -> list[Job]:
 
 
 def _jobs(topic, device, parallel) -> list[Job]:
-    """What there is to compile, in an order that is the same in every process."""
+    """The jobs to do, in the same order in every process."""
     wanted = TOPICS if topic is None else (topic,) if isinstance(topic, str) else tuple(topic)
     prefixes = {name: (f"{name}.", *USES.get(name, ()), "_core.") for name in wanted if "." not in name}
     for room in {name.partition(".")[0] for name in (*wanted, *(p for many in prefixes.values() for p in many))}:
@@ -93,7 +93,7 @@ def _jobs(topic, device, parallel) -> list[Job]:
 
 
 def in_use() -> list[str]:
-    """Labels of what this process has compiled, or taken from the disk, for the CPU: what `warmup` would have to be asked for."""
+    """Labels, for `warmup`, of the CPU code that this process has compiled or loaded from the disk."""
     return [job.label for job in _variants("cpu", True) if job.signature in job.dispatcher.signatures]
 
 
@@ -167,7 +167,7 @@ def warmup(
 
 
 def _compile(jobs, what, count, tell):
-    """Do the jobs in this process, or in `count` others unless all is on the disk."""
+    """Do the jobs in this process, or in `count` other processes; those start only if some code is not on the disk."""
     if count > 1 and len(jobs) > 1:
         if not cache.folders():
             raise ValueError("with NUMBASTATS_CACHE=0 other processes cannot hand over what they compile; use workers=1")
@@ -183,7 +183,7 @@ def _compile(jobs, what, count, tell):
 
 
 def _side_by_side(jobs, what, count, tell, env=None):
-    """Compile in processes, each of which is handed the number of the next job when it is ready."""
+    """Compile in several processes; each gets the number of the next job when it has finished one."""
     ahead, failed = iter(range(len(jobs))), []
 
     def serve():
@@ -216,7 +216,7 @@ def serve(topic, device, parallel):
         try:
             jobs[int(line)]()
             answer = "done"
-        except Exception as error:  # of any kind: it is raised by the process that asked
+        except Exception as error:  # any exception is raised again by the parent process
             answer = repr(error).replace("\n", " ")
         print(answer, flush=True)
 

@@ -94,7 +94,7 @@ def check_probability(name, value, text="a probability between 0 and 1"):
 
 
 def checked_options(params, responses=("probit",), priors=_PRIORS):
-    """Options of a fit from the estimator's parameters by name; raises for invalid ones, and for others than these."""
+    """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
@@ -190,7 +190,7 @@ def finite(x, first):
 
 
 def block(pair, columns):
-    """Rows and outcomes of a pair from a callable X; `columns` is their number in earlier blocks, None for the first."""
+    """Rows and outcomes of a block from a callable X; `columns` is the number of columns so far, None for the first block."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"X() must give pairs (rows, outcomes), got a {type(pair).__name__}")
     x, y = matrix(pair[0]), column(pair[1])
@@ -202,7 +202,7 @@ def block(pair, columns):
 
 
 def check_features(X, names, model):
-    """Raise unless X has the columns of the fit; names are compared where both have them."""
+    """Raise unless X has the columns of the fit; names are compared where X and the fit have names."""
     if X.shape[1] != model.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input: "
@@ -222,7 +222,7 @@ def column(y):
 
 
 def outcomes_of_rows(y, n):
-    """Outcomes as a one-dimensional array; raises unless there are n."""
+    """Outcomes as a one-dimensional array; raises unless its length is n."""
     y = column(y)
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
@@ -240,7 +240,7 @@ def check_outcomes_given(y, in_blocks, estimator):
 
 
 def _missing(value):
-    """Whether an outcome is None, NaN or another that does not equal itself."""
+    """Whether an outcome is missing: None, NaN or another value that does not equal itself."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA

@@ -31,16 +31,16 @@ __all__ = ["SAMPLERS", "Chains", "one_blas_thread", "surrogate_sweeps"]
 
 SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
-_NEWTON_STEPS = 100  # at most: the first ones may be short where counts are large
+_NEWTON_STEPS = 100  # at most; the first steps may be short where counts are large
 _TRIES = 50  # surrogate proposals by which "auto" decides
 _SLAB_STEPS = 3
-_MANY_COLUMNS = 2000  # above which threads of BLAS pay
-_LIGHT = 0.5  # Pareto shape of these above which their tails are too light; of few proposals, so below the limit of a fit
+_MANY_COLUMNS = 2000  # number of columns above which threads of BLAS pay
+_LIGHT = 0.5  # "auto" takes no surrogate above this Pareto shape of its tries; they are few, so it is below a fit's limit
 
 
 @functools.cache
 def _openblas():
-    """What gets and sets the number of threads of the OpenBLAS of NumPy and of SciPy; nothing of another BLAS."""
+    """Functions that get and set the number of threads of NumPy's and SciPy's OpenBLAS; none for another BLAS."""
     found = []
     for user, prefix, suffix in itertools.product(
         ("numpy.linalg._umath_linalg", "scipy.linalg._flapack"), ("scipy_openblas", "openblas"), ("", "64_")
@@ -52,12 +52,12 @@ def _openblas():
 
 
 _blas_lock = threading.Lock()
-_blas_held: list[list] = []  # what gives the threads back, once for each fit in progress
+_blas_held: list[list] = []  # functions that restore the number of threads, a list for each fit in progress
 
 
 @contextlib.contextmanager
 def one_blas_thread(p):
-    """Keep BLAS to one thread while chains of p columns run: the time of p x p algebra is that of waking threads."""
+    """Keep BLAS to one thread while chains of p columns run: waking threads takes longer than p x p algebra."""
     if p >= _MANY_COLUMNS:
         yield
         return
@@ -75,12 +75,12 @@ def one_blas_thread(p):
 
 
 def surrogate_sweeps(n, p):
-    """Sweeps under the surrogate per pass over the data: balances p^3/3 of a factorisation and n p of a pass."""
+    """Sweeps under the surrogate per pass over the data: their p^3/3 operations balance the n p of a pass."""
     return int(min(max(round(5.0 * n / max(p, 1) ** 2), 1), 10))
 
 
 def _factor(H, d):
-    """Lower Cholesky factor of H + diag(d), Fortran order, and d clipped as far as the factorisation needs."""
+    """Lower Cholesky factor of H + diag(d), Fortran order, and d, clipped as far as the factorisation needs."""
     size = np.maximum(H.diagonal(), 1.0)
     for low, high in ((0.0, math.inf), (1e-13, 1e200), (1e-9, 1e100)):
         A, near = H.copy(order="F"), np.clip(d, low * size, high)
@@ -106,7 +106,7 @@ def _summed(sums, *args):
 
 
 def _shape_of_tail(ratios):
-    """Pareto shape of importance ratios from a list of their logarithms; None for fewer than 100 of them."""
+    """Pareto shape of importance ratios, given the list of their logarithms; None for fewer than 100 ratios."""
     ratios = np.concatenate(ratios) if ratios else np.empty(0)
     ratios = ratios[np.isfinite(ratios)]
     return float(psis(ratios[None])[1][0]) if ratios.size >= 100 else None
@@ -118,7 +118,7 @@ def _regularised_ratio(D, inverse):
 
 
 def _exponentials(Z):
-    """Exponential draws from the normals in both halves of every row."""
+    """Exponential draws, each made of two normals: one from either half of a row."""
     first, second = np.split(Z, 2, axis=1)
     return 0.5 * (first**2 + second**2)
 
@@ -128,7 +128,7 @@ def _solve(L, v, transposed=False):
 
 
 def _streams(first, chains):
-    """Stream words, shape (stages, chains), of chains from this number on."""
+    """Stream words, shape (stages, chains), of consecutive chains; `first` is the number of the first one."""
     numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(first, first + chains)
     return np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
 
@@ -153,12 +153,13 @@ class Chains:
     slab : float or None
         Standard deviation of the slab.
     slab_df : float or None
-        Degrees of freedom of its prior under the regularised horseshoe, inf for a fixed one; None for a slab that is a factor.
+        Degrees of freedom of the slab's prior under the regularised horseshoe, inf for a fixed slab; None for a slab that is
+        a factor of the prior.
     intercept_precision : float
     sweeps : int or None
         Sweeps of the surrogate.
     number : tuple of two ints or None
-        Of the only chain, and how many the fit has; None for all of them.
+        Number of the only chain here, and the fit's number of chains; None where all chains are here.
     """
 
     def __init__(  # noqa: PLR0913
@@ -182,7 +183,7 @@ class Chains:
         self.rows, self.skip, self.prior, self.warmup, self.key = rows, skip, prior, warmup, key
         self.n, self.p = rows.shape
         self.scale, self.fixed = float(tau_scale), tau is not None
-        self.slab = np.zeros(self.p)  # its share of the prior precision
+        self.slab = np.zeros(self.p)  # contribution of the slab to the prior precision
         self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2  # finite
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
         more_columns = self.p > self.n and rows.response == "probit"
@@ -208,7 +209,7 @@ class Chains:
             "offered": 0,
             "nonfinite": 0,
         }
-        self._drawn = ["T", "D"]  # given the coefficients
+        self._drawn = ["T", "D"]  # entries of the state that are drawn given the coefficients
         if prior == "horseshoe+":
             s["N"] = np.ones(shape)  # eta^-2, of the second half-Cauchy factor
             self._drawn.append("N")
@@ -216,7 +217,7 @@ class Chains:
             s["C"] = np.full(chains, math.log(max(float(slab), 1e-150)))  # log of the slab's width
             self._drawn.append("C")
         self.slab_df, self.width = slab_df, 1.0 if slab is None else max(float(slab), 1e-150)
-        # but for the first ones of chains that there are not
+        # the chains' own streams, then those of chain numbers beyond the fit's
         self._more_streams = [_streams(i * of + first, chains) for i in range(8)]
         self._no_slab = np.zeros(shape)
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
@@ -242,7 +243,7 @@ class Chains:
             self._identity, self._X = Rows(np.eye(self.n), rows.device, rows.workers), rows.floats()
 
     def __getstate__(self):
-        """For pickling: without the data."""
+        """The state that is pickled: without the data."""
         return self.__dict__ | {"rows": None, "_identity": None, "_X": None}
 
     # --- common steps ---
@@ -257,7 +258,7 @@ class Chains:
         return self._Z, self._U
 
     def _scales(self, B, s, part=0, *, reversible=False):
-        """Draw `_drawn` given B, in place: log tau, the local scales, of the horseshoe+ its second ones, the slab's width."""
+        """Draw the entries `_drawn` given B, in place: log tau, local scales (two sets for the horseshoe+), slab width."""
         T, D, N, C = s["T"], s["D"], s.get("N"), s.get("C")
         if C is not None and reversible:
             self._draw_slab(B, D, C, 6, part)
@@ -271,14 +272,14 @@ class Chains:
             others = np.ones_like(D)
             others[:, shrunk] = D[:, shrunk]
             self._draw_scales(B, others, True, 1, part, np.zeros_like(T), N, C)
-            if reversible:  # the same steps back and forth
+            if reversible:  # the steps in both orders, so that the chain is reversible
                 self._draw_scales(B, N, self.fixed, 2, part, T, D, C)
             D[:, shrunk] = np.clip(D[:, shrunk] * N[:, shrunk], 1e-12, 1e300)
         if C is not None:
             self._draw_slab(B, D, C, 7, part)
 
     def _draw_scales(self, B, others, fixed, number, part, T, D, C):
-        """Log tau and the precisions D of one factor of the scales; those of the others, and the number of the step."""
+        """Draw log tau and the precisions D of one factor of the scales, given the precisions of the `others`; in place."""
         cost = 40.0 * max(self.p - self.skip, 1) + 1000.0
         options = (np.int64(self.skip), self.scale, fixed, *self.key, self._more_streams[number], self._step(part))
         where = {"device": "cpu", "workers": self.rows.workers, "cost": cost}
@@ -329,7 +330,7 @@ class Chains:
         return s["D"] + np.exp(-2.0 * s["C"])[:, None] * (self.slab > 0.0)
 
     def _start(self):
-        """Newton's method to the mode under a standard normal prior, chains drawn from its normal approximation."""
+        """Start chains at draws from the normal approximation at the mode under a standard normal prior."""
         s = self.state
         b = np.zeros(self.p)
         d = np.ones(self.p)
@@ -348,7 +349,7 @@ class Chains:
         self._restart()
 
     def _mode(self, d):
-        """Newton's method with steps halved where they lead down; the mode and the Cholesky factor there."""
+        """The mode by Newton's method, with steps halved where the posterior falls, and the Cholesky factor at the mode."""
         b = np.zeros(self.p)
         b[: self.skip] = self.rows.level()
         value = self.rows.loglik(b[None])[0][0] - 0.5 * (d * b) @ b
@@ -370,9 +371,9 @@ class Chains:
         return b, L
 
     def _about_mode(self, b, steps, z, d):
-        """The mode b and steps of the normal approximation, halved where the posterior falls more than twice as fast as that.
+        """The mode b plus draws from the normal approximation, halved where the posterior falls more than twice as fast.
 
-        Sums of exponentials do in directions that the data leave to the prior, and chains would not come back from there.
+        Sums of exponentials fall so fast in directions that only the prior determines; chains would not return from there.
         """
 
         def fall(B):
@@ -394,7 +395,7 @@ class Chains:
     def advance(self):
         """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""
         step = {"gibbs": self._gibbs, "px-gibbs": self._gibbs, "split-hmc": self._rotate, "surrogate": self._propose}
-        with np.errstate(over="ignore", invalid="ignore"):  # proposals of infinite energy are refused, and counted
+        with np.errstate(over="ignore", invalid="ignore"):  # proposals of infinite energy are rejected and counted
             chance = self._normal() if self.normal else step[self.kind]()
         s = self.state
         i = s["iteration"]
@@ -438,7 +439,7 @@ class Chains:
             pull = d * b
             v = _solve(L, e[c] - pull)
             if expanded:
-                rest = squares[c] + pull @ b - v @ v  # rounding may leave nothing: then a plain Gibbs step
+                rest = squares[c] + pull @ b - v @ v  # where rounding leaves nothing positive, a plain Gibbs step is taken
                 g = math.sqrt(2.0 * gammas[c] / rest) if rest > rounding * squares[c] else 1.0
             B[c] = _solve(L, g * (b @ L + v) + Z[c, : self.p], True)
         return np.ones(B.shape[0])
@@ -458,7 +459,7 @@ class Chains:
     # --- Gibbs sampling of a normal response: sigma with the coefficients integrated out, then these ----------------------
 
     def _start_normal(self, improper):
-        """Sums over the data: all that the chains need of it. `improper`: the prior of the intercept is flat."""
+        """Sums over the data, which is all that the chains need; with `improper` the prior of the intercept is flat."""
         s, rows = self.state, self.rows
         s["H"], *self._least = _summed(rows.least_squares)
         self._shape = 0.5 * (rows.facts[k.WEIGHT].sum() - (self.skip if improper else 0))
@@ -481,7 +482,7 @@ class Chains:
         k.GAMMA.serial(*self.key, self.streams, self._step(), self._shape, gammas)
         for c in range(len(Z)):
             L, d = _factor(s["H"], P[c])
-            v = _solve(L, g - d * b)  # of coefficients less b: y itself would cancel
+            v = _solve(L, g - d * b)  # v is the coefficients minus b: solving with y itself would cancel digits
             rest = squares + (d * b) @ b - v @ v
             sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
             s["B"][c] = b + _solve(L, v + sigma * Z[c], True)
@@ -522,7 +523,7 @@ class Chains:
         return chance
 
     def _decide(self, gain, u, updates):
-        """Accept with probability min(1, e^gain); returns that probability."""
+        """Accept with probability min(1, e^gain); returns the probability."""
         if not math.isfinite(gain):
             self.state["nonfinite"] += 1
             return 0.0
@@ -537,7 +538,7 @@ class Chains:
         return B @ self.state["h"] - 0.5 * np.einsum("cp,cp->c", B @ self.state["H"], B)
 
     def _propose(self):
-        """Scales, coefficients, scales and so on to scales: a chain that is reversible, or the acceptance would be wrong."""
+        """Alternate draws of scales and coefficients, first and last the scales: the acceptance needs a reversible chain."""
         s = self.state
         B, scales = s["B"].copy(), {name: s[name].copy() for name in self._drawn}
         for sweep in range(self.sweeps):
@@ -581,7 +582,7 @@ class Chains:
             self._choose()
 
     def _choose(self):
-        """Try surrogate proposals; the state they leave belongs to the posterior as well."""
+        """Try surrogate proposals, from a state of the posterior to another."""
         self.choosing = False
         total, best, tried = 0.0, -math.inf, []
         for _ in range(_TRIES):
@@ -589,9 +590,8 @@ class Chains:
             tried.append(self._latest)
             best = max(best, self.state["loglik"].max())
             self.state["clock"] += 1
-        separable = self.rows.response in BINARY and best > -math.log(
-            2.0
-        )  # all rows on the side of their outcomes: the posterior has the prior's tails
+        # a plane separates the classes, so that the posterior has the prior's tails
+        separable = self.rows.response in BINARY and best > -math.log(2.0)
         light = self.rows.response != "probit" and (_shape_of_tail(tried) or 0.0) > _LIGHT
         if total / _TRIES > 0.6 and not separable and not light:
             self.kind = "surrogate"

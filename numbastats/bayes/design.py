@@ -15,8 +15,8 @@ from numbastats.bayes.likelihood import part_rows
 
 __all__ = ["Reader", "Scaling", "Source", "Survey", "integers", "scaling", "storage_by_size", "survey"]
 
-_SINGLE_FROM = 1_000_000  # entries of X from which it is kept in float32 by default
-_LARGEST = 1e100  # of X: X'X and the bounds of prior precisions are in the range of a Cholesky factorisation
+_SINGLE_FROM = 1_000_000  # X of at least so many entries is kept in float32 by default
+_LARGEST = 1e100  # bound on entries of X, for which X'X and prior precisions are in the range of a Cholesky factorisation
 
 
 class Reader:
@@ -57,7 +57,7 @@ class Reader:
 
 
 def _borders(lo, n, rows):
-    """Where pieces of n rows begin; the first row has number lo."""
+    """Indices at which pieces begin within n rows, the first of which has number lo."""
     return [*([0] if n else []), *range(rows - lo % rows, n, rows)]
 
 
@@ -110,11 +110,11 @@ def survey(reader, whole=False):
     """
     outcomes, single, n = [], [], 0
     mean, squares, low, high, flags = 0.0, 0.0, np.inf, -np.inf, whole
-    power = 0  # the mean is in units of 2^power, a number per column not far above the largest; `squares` in their squares
+    power = 0  # the mean is in units of 2^power, per column a little above the largest entry; `squares` in squares of them
 
     def write(lo, place, x, y, out):
         finite(x, lo)
-        outcomes.append(None if y is None else y.copy())  # the next block may come in the same memory
+        outcomes.append(None if y is None else y.copy())  # the next block may reuse the memory
         single.append(x.dtype == np.float32)
         out[...] = x
 
@@ -183,7 +183,7 @@ class Scaling(NamedTuple):
     size: float = 1.0
 
     def original(self, B, skip):
-        """Coefficients on the scale of X and y from those of the sampler's columns; the first `skip` belong to the intercept."""
+        """Coefficients on the scale of X and y from coefficients of the sampler's columns; the first `skip` are the intercept."""
         if self.trivial:
             B = B.copy()
         else:
@@ -208,7 +208,7 @@ def _unit(sizes):
 
 
 def storage_by_size(facts):
-    """Storage type of X where the user does not choose one."""
+    """Default storage type of X."""
     return "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
 
 

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.broadcast import real64
 from numbastats.bayes import kernels
 
-__all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat"]
+__all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat", "unit_of"]
 
 
-_SMALLEST = 1e-300  # excess of a weight over others whose reciprocal the Pareto fit can take
+_SMALLEST = 1e-300  # least excess of a weight over the others for which the Pareto fit has a finite reciprocal
 
 
 def _chains(x):
@@ -30,7 +30,7 @@ def _chains(x):
 
 
 def unit_of(x):
-    """A power of two near the largest |x| along the first axes, whose squares might overflow; NaN give 1."""
+    """A power of two near the largest |x| along the first axes, to scale x so that squares do not overflow; 1 for NaN."""
     size = np.abs(x).max(axis=tuple(range(x.ndim - 1)))
     return np.ldexp(1.0, np.clip(np.frexp(np.where(np.isfinite(size), size, 1.0))[1], -1000, 1000))
 
@@ -54,7 +54,7 @@ def _ranks(x):
 
 
 def _mean_ranks(x):
-    """Ranks from 1 within each column, ties by their mean; NaN in a column with NaN. Importing SciPy's takes 0.5 s."""
+    """Ranks from 1 within each column, means for ties, NaN for a column with NaN; importing SciPy's `rankdata` takes 0.5 s."""
     ranks = np.empty_like(x)
     for values, r in zip(x.T, ranks.T, strict=True):
         order = np.argsort(values)
@@ -69,7 +69,7 @@ def _mean_ranks(x):
 def _variances(x):
     """Mean variance within chains, and the estimate of the whole variance."""
     n = x.shape[1]
-    within = np.where(x.max(axis=1) == x.min(axis=1), 0.0, x.var(axis=1, ddof=1)).mean(axis=0)  # no roundings of the mean
+    within = np.where(x.max(axis=1) == x.min(axis=1), 0.0, x.var(axis=1, ddof=1)).mean(axis=0)  # constant chains: exactly 0
     return within, within * (n - 1) / n + x.mean(axis=1).var(axis=0, ddof=1)
 
 
@@ -80,7 +80,7 @@ def _plain_rhat(x):
 
 
 def _plain_ess(x):
-    """Effective sample size by Geyer's initial monotone sequence, as Stan and ArviZ have it."""
+    """Effective sample size by Geyer's initial monotone sequence, as in Stan and ArviZ."""
     m, n, k = x.shape
     centred = x - x.mean(axis=1, keepdims=True)
     f = np.fft.rfft(centred, 2 * n, axis=1)
@@ -250,7 +250,7 @@ def psis(log_weights):
             if excess[int(tail / 4 + 0.5) - 1] < _SMALLEST:
                 if excess[-1] <= 0.0:  # all equal: nothing to smooth
                     shape[i] = -np.inf
-                continue  # else a few draws have nearly all the weight: k stays inf
+                continue  # a few draws have nearly all the weight: k stays inf
             k, sigma = _generalised_pareto(excess)
             k = (tail * k + 5.0) / (tail + 10.0)
             p = (np.arange(tail) + 0.5) / tail

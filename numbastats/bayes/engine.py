@@ -8,8 +8,6 @@ import dataclasses
 import functools
 import math
 import os
-import signal
-import threading
 import time
 import types
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
+from numbastats._core.slabs import interrupts_held
 from numbastats.bayes.chains import one_blas_thread
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
@@ -26,9 +25,9 @@ from numbastats.bayes.responses import BINARY
 __all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "free_memory", "goals"]
 
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
-_RHAT, _ESS = 1.01, 400  # of chains that agree (Vehtari et al. 2021)
-_APART = 1.1  # R-hat of log-likelihoods above which they are reported
-_MOST_TIMES = 10  # as many draws are advised at most
+_RHAT, _ESS = 1.01, 400  # chains agree below this R-hat and from this effective sample size on (Vehtari et al. 2021)
+_APART = 1.1  # the chains' log-likelihoods are reported above this R-hat
+_MOST_TIMES = 10  # a warning advises at most so many times the draws
 _LIGHT = 0.6  # Pareto shape above which the surrogate's tails are too light
 
 
@@ -41,7 +40,7 @@ def free_memory():
 
 
 def bytes_of_draws(draws, columns, keep, chains):
-    """Bytes that this many draws per chain take."""
+    """Bytes of memory for this many draws per chain."""
     return 8.0 * chains * (draws or _FIRST) * (columns + 2) * {"draws": 1, "all": 2}.get(keep, 0)
 
 
@@ -53,27 +52,6 @@ def goals(options, n, p):
         while 2 * draws[-1] <= _MOST_DRAWS and 2 * draws[-1] * work <= _MOST_WORK:
             draws.append(2 * draws[-1])
     return [options.warmup + d * options.thin for d in draws]
-
-
-@contextlib.contextmanager
-def _interrupts():
-    """Collect Ctrl-C in a list, to be looked at between iterations, and raise it at the end; a second one acts at once."""
-    seen, usual = [], signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
-        yield seen
-        return
-
-    def note(number, frame):
-        seen.append(number)
-        signal.signal(signal.SIGINT, usual)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if seen:
-        raise KeyboardInterrupt
 
 
 class Moments:
@@ -151,7 +129,7 @@ class Run:
         Whether the callback ended it.
     """
 
-    _interrupts: Any = staticmethod(_interrupts)
+    _interrupts: Any = staticmethod(functools.partial(interrupts_held, once=True))
 
     def __init__(self, chains, options, scaling, names):
         self.chains, self.options, self.scaling, self.names = chains, options, scaling, names
@@ -160,7 +138,7 @@ class Run:
         self._kept, self._trace, self._seconds, self._shown = {}, [], 0.0, None
 
     def __getstate__(self):
-        """For pickling: without the bar."""
+        """The state that is pickled: without the bar."""
         return self.__dict__ | {"_shown": None}
 
     def until(self, goals, callback, every):
@@ -200,7 +178,7 @@ class Run:
         return self.posterior
 
     def _sample(self, until, interrupted, callback, every):
-        """Advance the chains to this iteration; returns whether the callback stopped them."""
+        """Advance the chains to iteration `until`; returns whether the callback stopped them."""
         s, options, stored = self.chains.state, self.options, self._stored()
         pieces = []
         begin = called = time.perf_counter()
@@ -221,7 +199,7 @@ class Run:
                 if callback is not None and due:
                     called = now
                     stopped = bool(callback(self.progress()))
-        finally:  # an exception of the callback, too, leaves as many draws as the moments have
+        finally:  # also after an exception of the callback, the stored draws are those in the moments
             self._seconds += time.perf_counter() - begin
             for name, values in zip(stored, zip(*pieces, strict=True), strict=bool(pieces)):
                 before = [self._kept[name]] if name in self._kept else []
@@ -234,11 +212,11 @@ class Run:
         return (*names, *(n for n in ("S", "C", "accepted", "loglik") if n in self.chains.state)) if names else names
 
     def _original(self, B):
-        """Coefficients of the sampler's columns as those of the columns of X."""
+        """Coefficients of the columns of X from coefficients of the sampler's columns."""
         return self.scaling.original(B, self.chains.skip)
 
     def _quantities(self, s):
-        """Quantities whose effective sample sizes the callback gets, shape (chains, k)."""
+        """Quantities, shape (chains, k), of which the callback gets effective sample sizes."""
         B, skip = self._original(s["B"]), self.chains.skip
         tau = s["T"][:, None] if self.options.tau is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
@@ -296,7 +274,7 @@ class Run:
         return draws
 
     def _sample_stats(self):
-        """Of every stored draw: rate of acceptance since the one before, and the log-likelihood where the sampler knows it."""
+        """For every stored draw the acceptance rate since the draw before and, if the sampler computes it, the log-likelihood."""
         if "accepted" not in self._kept:
             return {}
         total = self._kept["accepted"]
@@ -314,7 +292,7 @@ class Run:
     # --- messages about chains that do not agree ---------------------------------------------------------------------------
 
     def complaint(self):
-        """Text of the warning of a run that has not converged."""
+        """Text of the warning about a run that has not converged."""
         if self._light_tails():
             other = " or 'px-gibbs'" if self.options.response == "probit" else ""
             return (
@@ -396,7 +374,7 @@ class Spread(Run):
         super().__init__(types.SimpleNamespace(p=rows.shape[1], state={"iteration": 0}), options, scaling, names)
 
     def __getstate__(self):
-        """For pickling: without the executor."""
+        """The state that is pickled: without the executor and the bar."""
         return self.__dict__ | {"executor": None, "_shown": None}
 
     def _sample(self, until, interrupted, callback, every):
@@ -434,7 +412,7 @@ def _alone(make, number, options, scaling, names, rows):
 
 
 def _sampled(job):
-    """The run of one chain, advanced to an iteration; a module's function, so that processes can be sent it."""
+    """The run of one chain, advanced to an iteration; a function of the module, so that it can be pickled."""
     run, rows, until = job
     with one_blas_thread(rows.shape[1]):
         if isinstance(run, Run):

@@ -61,7 +61,7 @@ def _chains_of(rows, number, **options):
 
 
 class _Regression(Estimator):
-    """What the estimators have in common: the run of a fit, draws, reports and files."""
+    """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     response: Any = "probit"
     prior: Any = "horseshoe"
@@ -108,13 +108,13 @@ class _Regression(Estimator):
     # --- sampling ---
 
     def _fit(self, X, y, sample_weight=None, offset=None):
-        """Sample the posterior; the text of `fit` says what may come."""
+        """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
         params = self.get_params() | {"prior": self.prior, "response": self.response}
         options = arguments.checked_options(params, self._responses, self._priors)
         for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
             rows_alike(X, values, ("X", called))
         if is_executor(self.workers):
-            options = dataclasses.replace(options, workers=None)  # which is kept, and pickled
+            options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         reader, names = Reader(X), getattr(X, "columns", None)
         arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
@@ -149,7 +149,7 @@ class _Regression(Estimator):
         return self
 
     def _outcomes(self, y, n, options, sample_weight, offset):
-        """The outcomes in the form that the sampler needs."""
+        """The outcomes in the sampler's form."""
         raise NotImplementedError
 
     def _rows(self, reader, facts, found, storage, scales):
@@ -169,17 +169,17 @@ class _Regression(Estimator):
         tall = facts.p + self.fit_intercept <= facts.n or self.response != "probit"
         again = reader.streamed and storage in ("float64", "float32") and tall
         X = source if again else source.load()
-        if is_executor(self.workers) or self.response == "gaussian":  # whose sums are made once
+        if is_executor(self.workers) or self.response == "gaussian":  # executors take host arrays, a normal model sums once
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
             device = choose_device(self.device, work=work, workers=self.workers)
-        workers = 1 if is_executor(self.workers) else self.workers  # which then share out chains
+        workers = 1 if is_executor(self.workers) else self.workers  # the executor's workers take whole chains
         rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
     def _chains(self, unit):
-        """What makes `Chains` of rows at their start; scales of the prior are in this unit."""
+        """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
         return functools.partial(
             _chains_of,
             skip=int(self.fit_intercept),
@@ -196,7 +196,7 @@ class _Regression(Estimator):
         )
 
     def _forget(self):
-        """Drop all that a fit has left; scikit-learn has attributes of its own here."""
+        """Delete the attributes of a fit; those of scikit-learn, which begin with an underscore, stay."""
         for name in list(vars(self)):
             if name in _FITTED or (name[0] != "_" and name[-1] == "_"):
                 delattr(self, name)
@@ -230,7 +230,7 @@ class _Regression(Estimator):
         return self
 
     def _sample(self, goals):
-        """Sample up to a goal, and take over what was found."""
+        """Sample up to a goal, and set the attributes of the fit."""
         with one_blas_thread(self._run.chains.p):
             found = self._run.until(goals, self.callback, self.callback_every)
         self.draws_, self.moments_, self.stats_ = found.draws, found.moments, found.stats
@@ -484,10 +484,8 @@ class _Regression(Estimator):
         except ImportError as error:
             raise ImportError("to_inference_data needs the package arviz: pip install arviz") from error
         stats = {{"log_likelihood": "total_log_likelihood"}.get(n, n): v for n, v in self.sample_stats_.items()}
-        groups: dict[str, Any] = {
-            "posterior": dict(self.draws_),
-            "sample_stats": stats,
-        }  # ArviZ takes that name for the rows' own
+        # renamed, because "log_likelihood" is ArviZ's name for a group with the values of every row
+        groups: dict[str, Any] = {"posterior": dict(self.draws_), "sample_stats": stats}
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         coords: dict[str, list[Any]]
         coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}
@@ -502,7 +500,7 @@ class _Regression(Estimator):
 
 
 class _Classifier(_Regression):
-    """Two classes: probabilities of the second one."""
+    """Base class for two classes: probabilities of the second class."""
 
     _estimator_type = "classifier"
 
@@ -532,7 +530,7 @@ class _Classifier(_Regression):
     # --- prediction ---
 
     def _normal_scores(self, what, X):
-        """Normal scores of P(y = 1) where the covariance of the coefficients is all there is."""
+        """Normal scores of P(y = 1) where the covariance of the coefficients was kept instead of draws."""
         if "covariance" not in self.moments_ or self._options.response != "probit":
             self._need_draws(what)
         warn("no draws were kept: probabilities come from a normal approximation of the posterior")

@@ -15,13 +15,13 @@ from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import RESPONSES
 
-__all__ = ["Rows", "part_rows"]
+__all__ = ["Rows", "part_rows", "work_of"]
 
-_PART = 2**20  # entries of X that are held as floats at once: the third-level cache takes them
+_PART = 2**20  # entries of X held as floats at once: they fit the third-level cache
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
-_MORE = 16  # times as many at once for products of matrices on a GPU
-_PASSES = 2000  # of a fit, for the choice of the device
-# By type of the stored numbers: the suffix of its kernels, the type of their sums.
+_MORE = 16  # matrix products on a GPU take so many times _PART entries at once
+_PASSES = 2000  # assumed passes of a fit, for the choice of the device
+# For each storage type: the suffix of the kernels' names, the type of their sums.
 _STORED = {
     "float64": ("", np.float64),
     "float32": ("", np.float32),
@@ -31,12 +31,12 @@ _STORED = {
 
 
 def part_rows(columns):
-    """Rows of a part."""
+    """Number of rows of a part."""
     return max(1, _PART // max(columns, 1))
 
 
 def work_of(n, p, chains):
-    """What a fit has to do with its rows."""
+    """The `Work` of a fit, for the choice of the device."""
     nanoseconds = _PASSES * n * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW)
     sums = 8.0 * _PASSES * chains * (p + 1)
     return Work(nanoseconds, 8.0 * n * p + sums, sums, float(n) * chains, 5.0 * _PASSES)
@@ -67,12 +67,12 @@ class Rows:
         self.shape = n, width if scale is None else scale.size
         rows = max(k.GROUP, min(4096, -(-n // 64)))
         self.chunk = -(-rows // k.GROUP) * k.GROUP
-        self.part = max(1, max(part_rows(width), width) // self.chunk) * self.chunk  # no fewer rows than X'X has
+        self.part = max(1, max(part_rows(width), width) // self.chunk) * self.chunk  # at least as many rows as X'X has
         self.kernels, self.dtype = _STORED[X.dtype.name]
         size = np.dtype(self.dtype).itemsize
         if X.dtype == self.dtype:
             self.tile = k.tile_rows(width, size)
-        else:  # a tile as it is stored and as floats, in the first-level cache
+        else:  # a tile in both forms, stored and as floats, fits the first-level cache
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
         self.response, self.facts = response, np.ones((3, 1)) if facts is None else facts
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
@@ -90,7 +90,7 @@ class Rows:
             yield lo, self._floats(x)
 
     def _products(self, sums):
-        """What ``sums(xp, blocks)`` gives, by CuPy where rows of floats are on a GPU and there is CuPy, else by NumPy."""
+        """The result of ``sums(xp, blocks)``: by CuPy, if installed, where rows of floats are on a GPU, else by NumPy."""
         if self._whole is None or isinstance(self._whole, np.ndarray) or self.X.dtype != self.dtype or self.scale is not None:
             return sums(np, self._parts())
         try:
@@ -151,7 +151,7 @@ class Rows:
         return self._of_rows(total), np.array([pairwise_sum(s) for s in S.T])
 
     def _room(self, chunks, chains, p):
-        """Sums of the chunks and of all, and what goes in, on the GPU; kept for the next pass."""
+        """Memory on the GPU for the sums of the chunks, the total and the inputs; kept for the next pass."""
         if self._kept is None or self._kept[1].shape != (chunks, chains):
             sums = gpu.empty((chunks, chains, p), self.dtype), gpu.empty((chunks, chains), np.float64)
             inputs = gpu.empty((chains, self.X.shape[1]), self.dtype), gpu.empty(chains, np.uint32)
@@ -159,7 +159,7 @@ class Rows:
         return self._kept
 
     def _stored(self, B):
-        """Coefficients of the stored columns that give the same linear predictors as B."""
+        """Coefficients of the stored columns whose linear predictors are those of B."""
         if self.scale is None:
             return B
         out = np.zeros((B.shape[0], self.X.shape[1]))
@@ -169,7 +169,7 @@ class Rows:
         return out
 
     def _of_rows(self, g):
-        """Sums over the rows from those over the stored columns."""
+        """Sums over the rows of the model from sums over the stored rows."""
         if self.scale is None:
             return g
         out = g[:, g.shape[1] - self.scale.size :] * self.scale
@@ -187,7 +187,7 @@ class Rows:
         return total, g
 
     def gram(self):
-        """X'X, Fortran order, in double: nearly collinear columns leave a small rest of large numbers."""
+        """X'X, Fortran order, in double precision: for nearly collinear columns large numbers cancel."""
 
         def sums(xp, blocks):
             H = xp.zeros((self.shape[1],) * 2, order="F")
@@ -199,7 +199,7 @@ class Rows:
         return self._held(self._products(sums))
 
     def _held(self, H):
-        """H, infinite where it exceeds the range of the sums of a pass."""
+        """H, with infinity for entries beyond the range of the sums of a pass."""
         H[abs(H) > np.finfo(self.dtype).max] = np.inf
         return H
 
@@ -238,7 +238,7 @@ class Rows:
         """H = X'WX, Fortran order, least-squares coefficients b, X'Wr and r'Wr of their residuals r."""
         p = self.shape[1]
         H, g, b, squares = np.zeros((p, p), order="F"), np.zeros(p), np.zeros(p), 0.0
-        for step in range(2):  # the second one's sums are short of the digits that y and X b have in common
+        for step in range(2):  # the second step sums residuals, which lack the digits that y and X b share
             g, squares = np.zeros(p), 0.0
             for lo, x in self._parts():
                 x = x.astype(np.float64, copy=False)
@@ -251,13 +251,13 @@ class Rows:
                     H += x.T @ x
             if step == 0:
                 H = self._held(H)
-                A = H + np.diag(1e-10 * H.diagonal() + 1e-10)  # any b will do; one near the least squares keeps digits
+                A = H + np.diag(1e-10 * H.diagonal() + 1e-10)  # any b would do; near the least-squares solution it keeps digits
                 b = scipy.linalg.solve(A, g, assume_a="pos") if np.isfinite(H).all() else b
         return H, b, g, squares
 
 
 def _of_host(x):
-    """An array of NumPy, or of CuPy, as NumPy's."""
+    """An array of NumPy or CuPy as a NumPy array."""
     return x if isinstance(x, np.ndarray) else np.asfortranarray(x.get())
 
 

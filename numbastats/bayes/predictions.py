@@ -37,7 +37,7 @@ def _apply(name, x, workers=None):
 
 
 def _probability(response, workers):
-    """The function that makes a probability of a linear predictor."""
+    """The function that maps linear predictors to probabilities."""
     return expit if response == "logit" else lambda m: _apply("ndtr", m, workers)
 
 
@@ -106,7 +106,7 @@ def means(draws, X, response, interval=None, offset=None):
 
 
 def log_probabilities(draws, X, workers=None, *, response="probit", offset=None):
-    """Logarithms of `probabilities`, also where one is too small for a float."""
+    """Logarithms of `probabilities`, also of a probability too small for a float."""
     out = np.empty((len(X), 2))
     log_probability = _log_probability(response, workers)
     for part, m in predictors(draws, X, offset=offset):
@@ -122,7 +122,7 @@ def normal_scores(moments, X, intercept):
     if intercept:
         X = np.column_stack([np.ones(len(X)), X])
     variance = np.einsum("ij,jk,ik->i", X, moments["covariance"], X)
-    return X @ moments["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may leave less than 0
+    return X @ moments["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may make the variance negative
 
 
 def normal_probabilities(scores):
@@ -139,7 +139,7 @@ def normal_log_probabilities(scores):
 
 
 def side_by_side(draws, names, *, intercept, tau):
-    """All draws side by side (chains, draws, k), and their names; the intercept first, what is not a coefficient last."""
+    """All quantities in one array (chains, draws, k), and their names: intercept, coefficients, then the others."""
     parts = [draws["intercept"][:, :, None]] if intercept else []
     labels = ["intercept"] if intercept else []
     parts += [draws["beta"]]

@@ -34,7 +34,7 @@ class Response(NamedTuple):
 
 
 def expit(x):
-    """1/(1 + e^-x), also where it is tiny."""
+    """1/(1 + e^-x), accurate also for tiny results."""
     e = np.exp(-abs(x))
     return np.where(x < 0.0, e, 1.0) / (1.0 + e)
 
@@ -58,7 +58,7 @@ RESPONSES = {"logit": Response(k.LOGIT, _logit_derivatives), "poisson": Response
 
 
 def facts_of_rows(weights, offsets, outcomes):
-    """What the kernels know of a row beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`."""
+    """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`."""
     facts = np.empty((3, outcomes.size))
     facts[k.WEIGHT] = 1.0 if weights is None else weights
     facts[k.OFFSET] = 0.0 if offsets is None else offsets

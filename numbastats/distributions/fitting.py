@@ -20,6 +20,7 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
+from numbastats._core.slabs import cuts
 from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
@@ -854,8 +855,7 @@ def standardise(
     count, length = math.prod(s.shape), np.shape(x)[axis]
     z, statuses = np.empty((count, length)), np.empty(count, np.int64)
     step = max(1, _SLAB // max(1, length))
-    for lo in range(0, count, step):
-        hi = min(lo + step, count)
+    for lo, hi in cuts(count, step):
         rows = s.x[lo * length : hi * length]
         part = _Series(rows, None, np.arange(hi - lo + 1, dtype=np.int64) * length, (hi - lo,), None)
         params, _info, numbers, statuses[lo:hi] = _estimates(part, family, known[0], known[1], zeros == "share", where, workers)

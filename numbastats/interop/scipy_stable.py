@@ -9,7 +9,7 @@ import numpy as np
 import numbastats.stable as stable
 from numbastats._core.checks import choice
 
-__all__ = ["levy_stable"]
+__all__ = ["expectation", "levy_stable"]
 
 
 class _LevyStable:

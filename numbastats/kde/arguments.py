@@ -18,8 +18,6 @@ from numbastats.kde import bandwidth as rules
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.moments import moments
 
-__all__ = ["Model", "make_model", "parse_axes"]
-
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
 Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv"]
@@ -64,7 +62,7 @@ def as_samples(samples, name="samples", allow_vector=True):
 
 
 def transposed(n, d):
-    """What an error says where samples (n, d) look like their own transpose, else nothing."""
+    """Words for an error message where samples (n, d) look transposed; else an empty string."""
     return f". The samples have shape ({n}, {d}), and samples are (n, d); transpose?" if d > n else ""
 
 
@@ -119,7 +117,7 @@ def parse_axes(axes, d, n=math.inf):
 
 @dataclasses.dataclass(eq=False)
 class Model:
-    """Samples with everything that does not depend on where the density is wanted."""
+    """Samples, kernel and all else that does not depend on the positions at which the density is evaluated."""
 
     x: np.ndarray  # (n, d)
     weights: np.ndarray | None
@@ -137,7 +135,7 @@ class Model:
     scale: np.ndarray | None = None  # adaptive: lambda per sample
     dropped: int = 0
     product: bool = False  # product of one-dimensional kernels along the axes, H diagonal
-    keep: np.ndarray | None = None  # rows of the caller's samples that are in x, where nan_policy="omit" dropped some
+    keep: np.ndarray | None = None  # mask of the caller's samples that are in x, where nan_policy="omit" dropped some
 
     @property
     def d(self):
@@ -146,7 +144,7 @@ class Model:
 
     @property
     def centre(self):
-        """A sample in the middle of the others along every axis: an origin that no outlier moves."""
+        """An origin that no outlier moves: along every axis the value of a sample in the middle."""
         x = self.x[:: max(1, len(self.x) // 1000)]
         return np.sort(x, axis=0)[len(x) // 2] if len(x) else np.zeros(self.d)
 
@@ -183,7 +181,7 @@ class Model:
 
     @property
     def reach(self):
-        """Half box of the support in the data's units, the largest adaptive scale included."""
+        """Half edges of the box around the support in the data's units, times the largest adaptive scale."""
         return np.sqrt(np.diag(self.support)) * (1.0 if self.scale is None else float(self.scale.max()))
 
     @property
@@ -215,7 +213,7 @@ def check_weights(weights, n, d=1):
 
 
 class MatrixOptions(NamedTuple):
-    """What the caller says of the kernel matrix, by the names of `kde.grid`."""
+    """Arguments that determine the kernel matrix, with the names of `kde.grid`."""
 
     kernel: str = "epanechnikov"
     h: float | None = None
@@ -226,7 +224,7 @@ class MatrixOptions(NamedTuple):
     form: str = "radial"
 
 
-MATRIX_OPTIONS = {*MatrixOptions._fields, "weights", "tail", "nan_policy", "dtype", "workers"}  # what `make_model` takes
+MATRIX_OPTIONS = {*MatrixOptions._fields, "weights", "tail", "nan_policy", "dtype", "workers"}  # keywords of `make_model`
 
 
 def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=None, workers=None, **matrix):
@@ -307,7 +305,7 @@ def check_form(form, d, matrix):
 
 
 def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
-    """Kernel matrix H = h^2 Sigma, h and Sigma; the latter two are None where H was given.
+    """Kernel matrix H = h^2 Sigma, h and Sigma; h and Sigma are None where H was given.
 
     Parameters
     ----------
@@ -347,7 +345,7 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
 
 
 def _given_matrix(options, d):
-    """H= as a symmetric matrix."""
+    """The argument H as a symmetric matrix."""
     H, sigma = options.H, options.sigma
     if options.h is not None or options.bandwidth != "eq9" or not (isinstance(sigma, str) and sigma == "cov"):
         raise ValueError(
@@ -363,7 +361,7 @@ def _given_matrix(options, d):
 
 
 def _given_sigma(sigma, d):
-    """sigma= as a matrix: standard deviations per axis, or the matrix."""
+    """The argument sigma, standard deviations per axis or a matrix, as a matrix."""
     sigma = np.asarray(sigma, np.float64)
     if sigma.shape == (d,) or (sigma.ndim == 0 and d == 1):
         sigma = np.atleast_1d(sigma)
@@ -379,7 +377,7 @@ def _given_sigma(sigma, d):
 
 
 def _estimated_sigma(sigma, m, n, n_eff, x, w):
-    """The matrix that sigma= names, from the moments of the samples."""
+    """The matrix that the word `sigma` stands for, from the moments of the samples."""
     choice("sigma", sigma, SIGMAS)
     d = len(m["mean"])
     if sigma == "identity":
@@ -422,7 +420,7 @@ def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
     else:
         extra = {"workers": workers} if rule == "plugin" else {}
         h = rules.SELECTORS[rule](x, "gaussian", w, **extra) * rules.canonical_ratio(kernel, d, form)
-    if isinstance(options.sigma, str) and options.sigma == "identity":  # the rules are in units of the spread
+    if isinstance(options.sigma, str) and options.sigma == "identity":  # rules return h in units of the spread
         h *= float(np.sqrt(np.diag(_covariance(m, n, n_eff)).mean()))
         if not h > 0:
             raise ValueError("the samples have no spread; pass h=")
@@ -442,7 +440,7 @@ def _cross_validated(options, matrix, n_eff, x, w, workers):
 
 
 def _given_bandwidth(options, d):
-    """h= as the radius of the support."""
+    """The argument h as the radius of the support."""
     h, kernel, convention = options.h, options.kernel, options.bw_convention
     if isinstance(h, str):
         raise ValueError(f"h={h!r}; h is a number, rules are named by bandwidth=")
@@ -479,7 +477,7 @@ def check_matrix(matrix, name):
 
 
 def check_size(matrix, name):
-    """Raise if double precision cannot hold what is made of a kernel matrix."""
+    """Raise if products or inverses of a kernel matrix are beyond the range of double precision."""
     diagonal = np.diag(matrix)
     if not ((diagonal >= 1e-200) & (diagonal <= 1e200)).all():
         raise ValueError(
@@ -551,7 +549,7 @@ def _plain_epanechnikov(m):
 
 
 _OF_POLYNOMIALS = (_polynomial, f"needs a polynomial kernel ({', '.join(rules.POWERS)}), not {{m.kernel!r}}; use 'auto'")
-NEEDS = {  # what a method asks of a model, and what the error says otherwise
+NEEDS = {  # conditions of a method on a model, and the error message where they fail
     "rows": (_OF_POLYNOMIALS,),
     "rows-b": (_OF_POLYNOMIALS,),
     "rows-c": (
@@ -569,7 +567,7 @@ NEEDS = {  # what a method asks of a model, and what the error says otherwise
 
 
 def check_method(model, method, derivative, boundary, in_slabs=False):
-    """The method of a grid, "skde-row" where "auto" has no other; raises unless it suits the model and the derivative."""
+    """The method of a grid; raises unless it suits the model and the derivative. "auto" falls back to "skde-row"."""
     choice("method", method, GRID_METHODS)
     if model.product and (method not in PRODUCT_METHODS or derivative is not None):
         raise ValueError(f"form='product' goes with method {', '.join(map(repr, PRODUCT_METHODS))} and without derivative=")
@@ -597,7 +595,7 @@ def check_method(model, method, derivative, boundary, in_slabs=False):
 
 
 def check_adaptive(adaptive, model):
-    """Exponent of Abramson's rule and None, or None and the scales of the samples."""
+    """The pair (exponent of Abramson's rule, scales of the samples), of which one is None."""
     if isinstance(adaptive, str):
         adaptive = (adaptive, 0.5)
     if isinstance(adaptive, tuple) and len(adaptive) == 2 and isinstance(adaptive[0], str):

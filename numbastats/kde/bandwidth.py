@@ -29,7 +29,7 @@ CROSS_VALIDATED = ("epanechnikov", "biweight", "triweight", "gaussian")
 
 
 def kernel_name(kernel, allowed=KERNELS):
-    """The name of a kernel under which it is known here, one of `allowed`."""
+    """The canonical name of a kernel; raises unless it is in `allowed`."""
     kernel = "gaussian" if isinstance(kernel, str) and kernel == "normal" else kernel
     return choice("kernel", kernel, allowed)
 
@@ -160,7 +160,7 @@ def canonical_ratio(kernel: KernelName, d: int, form: Form = "radial") -> float:
 
 
 def _unitless(x):
-    """Samples in units of powers of two near the largest: the rules know no units, and all digits stay."""
+    """Samples divided by a power of two near the largest: exact, and the rules do not depend on units."""
     return np.ldexp(x, -np.frexp(np.abs(x).max(0))[1])
 
 
@@ -366,7 +366,7 @@ def isj(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayL
 
 
 def _isj_root(x, w, n):
-    """Gaussian bandwidth of sorted samples of effective number n in their units; None where ties leave no root."""
+    """Gaussian bandwidth of sorted samples, of effective number n, in the samples' units; None where ties leave no root."""
     from scipy.fft import dct
 
     bins, h = 4096, math.inf
@@ -385,7 +385,7 @@ def _isj_root(x, w, n):
 
 
 def _mostly_ties(x, w, reach):
-    """Whether sorted samples have more pairs of equals than other pairs nearer than `reach`."""
+    """Whether sorted samples have more pairs of equal values than other pairs nearer than `reach`."""
     i = np.arange(len(x))
     w = np.ones(len(x)) if w is None else w
     mass = np.concatenate([[0.0], np.cumsum(w)])
@@ -399,7 +399,7 @@ def _fixed_point(squares, n, levels, top):
 
     k2 = np.arange(1.0, len(squares) + 1) ** 2
 
-    def norm(s, t):  # of the s-th derivative
+    def norm(s, t):  # squared norm of the s-th derivative
         m = min(len(k2), int(math.sqrt(75.0 / t)) + 1)  # exp(-k^2 pi^2 t) > 1e-321
         return 2 * math.pi ** (2 * s) * np.sum(k2[:m] ** s * squares[:m] * np.exp(-k2[:m] * math.pi**2 * t))
 
@@ -467,7 +467,7 @@ def plugin(
         return _plugin_whitened(x, w, n, workers) * canonical_ratio(kernel, np.shape(samples)[1])
     x, w, n, sd = _one_dimension("plugin", samples, weights)
     share = np.arange(len(x)) if w is None else np.concatenate([[0.0], np.cumsum(w[1:] + w[:-1])])
-    quartiles = np.interp([0.25 * share[-1], 0.75 * share[-1]], share, x)  # for equal weights those of NumPy
+    quartiles = np.interp([0.25 * share[-1], 0.75 * share[-1]], share, x)  # for equal weights the quartiles of NumPy
     spread = (quartiles[1] - quartiles[0]) / 1.3489795
     scale = min(sd, spread) if spread > 0 else sd
 
@@ -518,7 +518,7 @@ def _lens(r, d, p=1):
     """K*K of the power kernel at distance r: the integral over the lens of two balls, slice by slice along their axis."""
     x, w = np.polynomial.legendre.leggauss(64)
     r = np.asarray(r, float)[..., None]
-    b = (1 - r / 2) * ((1 - x) / 2) ** 2  # graded towards the lens's tip, where t vanishes
+    b = (1 - r / 2) * ((1 - x) / 2) ** 2  # nodes are denser towards the lens's tip, where t vanishes
     weight = (1 - r / 2) * (1 - x) / 2 * w
     t, u = b * (2 - b), (2 - r - b) * (r + b)  # 1 - q of both kernels on the axis
     if d == 1:
@@ -574,7 +574,7 @@ def _whiten(x, w):
 
 
 def _scorer(y, w, start, kernel, workers=None):
-    """The score as a function of an array of bandwidths; `start` is their usual size."""
+    """The score as a function of an array of bandwidths, which are of the order of `start`."""
     from numbastats.kde.neighbours import Neighbours, gaussian_on_line, sums_on_line
 
     n, d = y.shape
@@ -598,7 +598,7 @@ def _scorer(y, w, start, kernel, workers=None):
 
         def sums(hs):
             return near.sums(hs, 2 * hs, table, p) * [1.0, k0]
-    elif d == 1:  # the convolution of normal densities is one twice as wide
+    elif d == 1:  # the convolution of two normal densities has twice the variance
         pair = (second[0] / weights[0], weights) if w is None else (1.0, second)
 
         def sums(hs):
@@ -667,7 +667,7 @@ def lscv(
 
 
 def lscv_whitened(y, kernel, w, n, workers=None):
-    """`lscv` of samples in the units of the kernel matrix, of any spread; n is their effective number."""
+    """`lscv` of samples in units of the kernel matrix, whatever their spread; n is the effective number of samples."""
     kernel, d = kernel_name(kernel), y.shape[1]
     if kernel not in CROSS_VALIDATED:
         raise ValueError(
@@ -701,7 +701,7 @@ def lscv_whitened(y, kernel, w, n, workers=None):
 def _least(score, low, high):
     """Bandwidth of the least score between two logarithms: finer and finer steps, then the root of a central difference.
 
-    Values alone fix a minimum to the root of their rounding, and different ones for data that differ by rounding.
+    Values alone determine a minimum only to the square root of their rounding errors.
     """
     from scipy.optimize import brentq
 

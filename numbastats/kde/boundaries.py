@@ -54,7 +54,7 @@ def _copies(parts, axis, period, low, high):
 def passes(model, boundary, span=None):
     """Models whose densities add up, each with the axes of H to flip: periodic copies, then mirror images.
 
-    `span` maps periodic axes to the first and last position that is wanted, by default the ends of the period.
+    `span` maps periodic axes to the first and last position of the grid, by default the ends of the period.
     """
     if not boundary:
         return [(model, ())]
@@ -81,14 +81,14 @@ def passes(model, boundary, span=None):
 
 
 def moved(x, axis, values):
-    """A copy of the samples with other values along an axis."""
+    """A model with a copy of the samples that has other values along an axis."""
     x = x.copy()
     x[:, axis] = values
     return x
 
 
 def inside_mass(model, boundary, positions):
-    """Per bounded axis the factor by which a density at those positions is multiplied: 0 outside, 1/mass for 'renorm'."""
+    """Factors by which the density at positions along the bounded axes is multiplied: 0 outside, 1/mass for 'renorm'."""
     factors = {}
     for axis, (kind, lo, hi) in boundary.items():
         x = positions[axis]

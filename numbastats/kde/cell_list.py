@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.device import constant
-from numbastats._core.launch import launch
+from numbastats._core.launch import LOOP_FROM, launch, run_loop
+from numbastats._core.slabs import in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde.kernels import sorting as loops
 from numbastats.kde.kernels.points import BALL
 from numbastats.kde.kernels.sorting import AXIS, CHUNKS
-from numbastats.kde.slabs import PARALLEL_FROM, in_slabs, run_loop
 
 __all__ = ["PointList", "Sorted", "ball_cells", "ball_of", "cell_list"]
 
@@ -25,13 +25,13 @@ class Sorted:
 
     u: np.ndarray  # (d, kept) index coordinates, the row axis last
     w: np.ndarray  # weights, (kept,) or (1,)
-    lam2: np.ndarray  # squared scales, the same
-    starts: np.ndarray  # of the cells
+    lam2: np.ndarray  # squared scales, (kept,) or (1,)
+    starts: np.ndarray  # index of the first sample of every cell
     weight: float  # bound on the weight that one grid point can see
-    count: float  # the same for the number of samples
-    inside: int  # samples that some grid position may see: all of these, but on a line
-    lost: float = 0.0  # quantum, where weights are below it
-    cells: Any = None  # per axis
+    count: float  # bound on the number of samples that one grid point can see
+    inside: int  # samples that some grid position may see; less than `kept` only in one dimension
+    lost: float = 0.0  # the quantum, where weights are smaller than it
+    cells: Any = None  # number of cells per axis
     first: Any = None  # grid position of the first cell, for method "cells"
     span: tuple = ()  # the open interval of the row axis that touches the grid
     bands: Any = None  # method "cells": rows of cells per band, and the state of the bands
@@ -61,7 +61,7 @@ def cell_list(x, w, lam, axes, workers=None):
 def _sorted(x, w, lam, axes, workers):
     n, d = x.shape
     total = int(np.prod(axes["cells"]))
-    chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= PARALLEL_FROM else 1  # keeps the counts below n / 4 numbers
+    chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= LOOP_FROM else 1  # keeps the counts below n / 4 numbers
     key = np.empty(n, np.int32 if n < 2**31 else np.int64)
     counts = np.zeros((chunks, total + 1), np.int64)
     weight, most, count = np.zeros((chunks, int(np.prod(axes["coarse_cells"])), 2)), 0.0, 0.0
@@ -88,9 +88,9 @@ def _largest(bound, w):
 
 
 def _line(x, w, lam, axes, workers):
-    """`cell_list` in one dimension: nothing to sort, and samples that miss the grid stay, just outside."""
+    """`cell_list` in one dimension, without sorting; samples out of the grid's reach are moved next to its ends."""
     n = len(x)
-    chunks = CHUNKS if n >= PARALLEL_FROM else 1
+    chunks = CHUNKS if n >= LOOP_FROM else 1
     u, inside = np.empty(n), np.zeros(chunks, np.int64)
     table = np.zeros((chunks, 4, int(axes["coarse_cells"][0]), 2))
     run_loop(loops.line_loop, n, workers, x.reshape(-1), w, axes, u, inside, table)
@@ -98,11 +98,11 @@ def _line(x, w, lam, axes, workers):
     return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()))
 
 
-WHITENED = 16384  # samples that are whitened at a time: they stay in the cache
+WHITENED = 16384  # samples whitened at a time, which fit the cache
 
 
 def whiten(x, mean, factor):
-    """``factor (x - mean)`` for a lower triangular factor, and the least and largest of it on every axis."""
+    """``factor (x - mean)`` for a lower triangular factor, and its least and largest value on every axis."""
     n, d = x.shape
     y, low, high = np.empty((n, d)), np.full(d, np.inf), np.full(d, -np.inf)
     for first in range(0, n, WHITENED):
@@ -139,15 +139,16 @@ def ball_cells(y, w, lam, low, width, cells, workers=None):
 
 
 def _crowd(y, most=5000):
-    """About the number of samples in a box of length 1 around a typical sample."""
+    """Approximate number of samples in a box of edge 1 around a typical sample."""
     some = np.floor(y[:: -(-len(y) // most)])
-    box = sum(math.sqrt(i + 1.0) * some[:, i] for i in range(some.shape[1]))  # a number for each: 1, 2^.5, 3^.5 are independent
+    # one number for each box, as 1, 2^.5, 3^.5 are linearly independent
+    box = sum(math.sqrt(i + 1.0) * some[:, i] for i in range(some.shape[1]))
     _, counts = np.unique(box, return_counts=True)
     return len(y) * float(np.sum(counts * (counts - 1.0))) / (len(some) * max(len(some) - 1.0, 1.0))
 
 
 def ball_of(low, width, cells):
-    """Record of `cells` cells per axis, from the corner `low` on, and their number on three axes."""
+    """The record BALL of cells from the corner `low` on, and the numbers of cells on three axes."""
     ball, three = np.zeros(1, BALL), np.ones(3, np.int64)
     three[3 - len(cells) :] = cells
     ball["width"] = width
@@ -190,7 +191,7 @@ class PointList:
                 "the samples lie more supports apart than double precision counts; take a larger bandwidth, or drop the outliers"
             )
         margin = 3 + 1e-12 * np.maximum(np.abs(low), np.abs(high))
-        self.near = low - margin, high + margin  # density 0 on and beyond these
+        self.near = low - margin, high + margin  # the density is 0 on and beyond these bounds
         span = np.maximum((high - low)[-axes:], 1e-9)
         per_box = (_crowd(y[:, -axes:]) / 35) ** (1 / axes) if n > 1 else 1.0
         per_box = min(max(per_box, 1.0), 16.0 if axes < 3 else 6.0)
@@ -242,7 +243,7 @@ class PointList:
             kernel, cost = K.EXHAUSTIVE[self.kernels], float(n)
             most = 100 + (2 + 0.5 * d) * n
 
-        if device == "cuda":  # copied there by the first call, for those that come
+        if device == "cuda":  # copied to the GPU by the first call and kept for later calls
             lists = tuple(map(constant, lists))
 
         def slab(a, b):

@@ -18,9 +18,9 @@ from numbastats.kde.functions import hdr_levels
 
 __all__ = ["ConditionalDensity", "conditional"]
 
-POSITIONS = {1: 101, 2: 33, 3: 17}  # along every x by default
+POSITIONS = {1: 101, 2: 33, 3: 17}  # default number of positions along every x, by the number of x
 ALONG_Y = 201
-SPARSE = 1e-3  # of the highest marginal density, below which direct sums keep the relative accuracy of the ratio
+SPARSE = 1e-3  # below this share of the highest marginal density direct sums keep the ratio's relative accuracy
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ def _first(m: Model, k):
 
 
 def _default_axes(joint):
-    """From the least to the largest x, and all of the support of y."""
+    """Default axes: from the least to the largest x, and the whole support of y."""
     m = joint.model
     k = m.d - 1
     low, high = float(m.low[k] - m.reach[k]), float(m.high[k] + m.reach[k])

@@ -15,6 +15,7 @@ from numbastats._core.kinds import LAZY, torch_to_numpy
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
+from numbastats._core.slabs import in_slabs
 from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
@@ -35,11 +36,10 @@ from numbastats.kde.bandwidth import Form, KernelName
 from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.moments import moments
-from numbastats.kde.slabs import in_slabs
 
 __all__ = ["Plan", "Summary", "combine", "finalize", "grid_by", "grid_of_blocks", "grid_slabs", "partial", "plan"]
 
-SHARE = 1 << 18  # samples that an executor is handed at a time, at least
+SHARE = 1 << 18  # least number of samples in a task of an executor
 
 
 def grid_slabs(
@@ -174,7 +174,7 @@ def summarise(samples, weights=None, workers=None):
     if not np.isfinite(x).all() or (w is not None and not ((w == 0) | ((w > 1e-100) & (w < 1e100))).all()):
         raise ValueError("samples must be finite, and weights 0 or between 1e-100 and 1e100; multiply all weights by one number")
     d = x.shape[1]
-    if not len(x) or (w is not None and not w.any()):  # nothing that a density would show
+    if not len(x) or (w is not None and not w.any()):  # no sample of positive weight
         far = np.full(d, np.inf)
         return Summary(len(x), 0.0, 0.0, np.zeros(d), np.zeros((d, d)), far, -far, w is not None)
     m = moments(x, w, workers)
@@ -266,7 +266,7 @@ def plan(
 
 
 def plan_of(m, axes, n, weighted):
-    """The plan for a model without samples, of which there will be n."""
+    """The plan for a model without samples and for n samples that come later."""
     g = make_grid(m, axes)
     g.geometry["bounds"] = m.product
     short = not weighted and not m.product and m.kernel == "epanechnikov" and g.chord <= LONG_ROW
@@ -331,7 +331,7 @@ def partial(
 
 
 def state_of(x, w, plan, device, workers):
-    """The integers of a share of the samples, and how many of these no grid position sees."""
+    """The integers of a share of the samples, and the number of its samples that no grid position sees."""
     m, g = plan.model, dataclasses.replace(plan.grid, geometry=plan.grid.geometry.copy())
     if not len(x):
         return np.zeros((g.lines, g.state_size(m.power)), np.int64), 0
@@ -342,12 +342,12 @@ def state_of(x, w, plan, device, workers):
 
 
 def _share(job):
-    """`state_of` for an executor."""
+    """`state_of` as a task of an executor."""
     return state_of(*job, "cpu", 1)
 
 
 def grid_by(e, axes, method, derivative, device, progress):
-    """Density of an estimate on a grid by its executor, which sums shares of the samples."""
+    """Density of an estimate on a grid; the estimate's executor sums shares of the samples."""
     m = e.model
     asked = {"kernel": m.kernel not in rules.POWERS, "boundary": bool(e.boundary), "adaptive": m.scale is not None}
     asked |= {"method": method not in ("auto", "rows"), "derivative": derivative is not None, "device": device != "cpu"}
@@ -359,7 +359,7 @@ def grid_by(e, axes, method, derivative, device, progress):
     bare = dataclasses.replace(m, x=m.x[:0], weights=None, dtype=np.dtype(np.float64))
     plan = plan_of(bare, axes, len(m.x), m.weights is not None)
     cells = plan.grid.lines * plan.grid.state_size(m.power)
-    step = max(SHARE, 2 * cells)  # of 8 d bytes each, against 8 bytes of every cell that come back
+    step = max(SHARE, 2 * cells)  # 8 d bytes are sent per sample, 8 bytes per cell come back
     cut = lambda a, lo: None if a is None else a[lo : lo + step]  # noqa: E731
     jobs = ((cut(m.x, lo), cut(m.weights, lo), plan) for lo in range(0, len(m.x), step))
     total, e.outside = np.zeros((plan.grid.lines, plan.grid.state_size(m.power)), np.int64), 0
@@ -374,7 +374,7 @@ def grid_by(e, axes, method, derivative, device, progress):
 
 
 def grid_of_blocks(samples, axes, weights, options):
-    """Density on a grid of samples in the blocks of a dask array, of which none leaves the process that has it."""
+    """Density on a grid of samples in a dask array, whose blocks stay in the processes that hold them."""
     import dask
 
     shares = LAZY.shares(samples, weights)

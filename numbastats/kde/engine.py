@@ -14,6 +14,7 @@ from numbastats._core.checks import check_dtype
 from numbastats._core.errors import warn
 from numbastats._core.launch import launch
 from numbastats._core.parallel import is_executor, mapped, threads_beside, worker_count
+from numbastats._core.slabs import cuts, in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
 from numbastats.kde.arguments import Model, check_adaptive, check_method, make_model, parse_boundary
@@ -22,20 +23,19 @@ from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.kernels import geometry as G
-from numbastats.kde.slabs import in_slabs
 
-__all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "plan_pass", "scatter_cells"]
+__all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "estimate", "plan_pass", "scatter_cells"]
 
 CUDA_DESIGN = "rows"  # or "atomics": scatter with global atomic adds, then finish; for the rows methods on a GPU
 DENSE, WIDE = 4.5, 8.0  # samples per position of a plane grid and half boxes in cells from which on "auto" takes "cells"
-NEEDLE = 5.0  # half box over half chord up to which "auto" takes "cells", which loses its square in accuracy
-LONGEST = 1000  # half box in cells for which method "cells" is offered: its ring is a table
+NEEDLE = 5.0  # "auto" takes "cells" up to this ratio of half box to half chord, whose square multiplies the error
+LONGEST = 1000  # largest half box in cells for method "cells", which has a table of the ring
 LONG_ROW = 200.0  # half interval in cells up to which blocks of one cell, variant c, are exact enough
-SHARES = 8  # into which the samples of a line are split between threads
-LOSS = 1e-11  # of the peak, estimated (observed is at most 0.04 of that, from 1e-12 on): integers give way to direct sums
-LOSS_ASKED = 1e-9  # the same where a method of integers was asked for by its name
+SHARES = 8  # parts of the samples of a line, for threads
+LOSS = 1e-11  # estimated error over the peak above which direct sums replace integers (observed: at most 0.04 of the estimate)
+LOSS_ASKED = 1e-9  # LOSS where the caller has named a method of integers
 BLOCKS = 1024  # row buffers on a GPU
-POINTS = 1 << 16  # points that an executor is handed at a time
+POINTS = 1 << 16  # points in a task of an executor
 
 
 class Pass(NamedTuple):
@@ -48,7 +48,7 @@ class Pass(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is wanted of a grid; `rows` positions of axis 0 at a time, or all at once."""
+    """The request for a density on a grid: `rows` positions of axis 0 at a time, or all at once."""
 
     axes: tuple
     derivative: int | None
@@ -79,7 +79,7 @@ def choose(method, model, grid, length, derivative):
 
 def plan_rows(model, grid, lists, derivative):
     """Quantum of difference rows, and the weights in quanta."""
-    grid.geometry["bounds"] = model.product  # whose rows are those of the box
+    grid.geometry["bounds"] = model.product  # a product kernel covers its whole box
     weighted = model.weights is not None and model.weights.size > 1
     weighted = weighted or (model.scale is not None and model.scale.size > 1)
     mode = model.power if derivative is None else model.power + 3
@@ -93,7 +93,7 @@ def plan_rows(model, grid, lists, derivative):
 
 
 def run_rows(task, power):
-    """Difference rows: whole rows, or by way of a state where there are too few rows for the threads."""
+    """Difference rows: summed row by row, or through a state where there are fewer rows than threads need."""
     grid, lists, on_gpu = task.grid, task.lists, task.device == "cuda"
     lines, length = task.out.shape
     shared = not on_gpu and len(grid.order) == 1 and task.kept > max(50_000, 4 * length) and worker_count(task.workers) > 1
@@ -147,7 +147,7 @@ def plan_cells(model, grid, lists, derivative):
 def run_cells(task, power):
     """Moments of cells where the support holds them, single samples in its ring."""
     footprint, lists = task.grid.footprint, task.lists
-    if lists.bands is None:  # all of it, also for slabs: there are more samples than positions
+    if lists.bands is None:  # for the whole grid, also in slabs: there are more samples than positions
         lists.bands = scatter_cells(footprint, lists, task.device, task.workers)
     band, state = lists.bands
     args = (footprint.record(band, task.first), float(task.grid.geometry["scale"][0]), state, task.out)
@@ -171,7 +171,7 @@ def scatter_cells(footprint, lists, device, workers):
     cost = (20.0 * lists.kept + 100.0 * rows * width) / rows
     most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists.starts[::width]).max() + 3.0 * footprint.inner.size * width
 
-    def slab(a, b):  # rows of every band
+    def slab(a, b):  # rows a to b of every band
         own = footprint.record(band, 0, (a, b))
         launch(K.CELLS_SCATTER, (*args, own, state), bands, device=device, workers=workers, cost=cost * band)
 
@@ -179,7 +179,7 @@ def scatter_cells(footprint, lists, device, workers):
     return band, state
 
 
-METHODS = {  # how a pass is planned and run; what a method asks of the model is in `arguments.NEEDS`
+METHODS = {  # functions that plan and run a pass, by method; `arguments.NEEDS` has a method's conditions on the model
     "rows-b": (plan_rows, run_rows),
     "rows-c": (plan_rows, run_rows),
     "cells": (plan_cells, run_cells),
@@ -191,7 +191,7 @@ METHODS = {  # how a pass is planned and run; what a method asks of the model is
 
 
 def plan_pass(model, flips, method, axes, derivative=None, *, keep_first=False, workers=None):
-    """Grid, sorted samples and what the kernel takes for q and lambda^2, for one pass."""
+    """The `Pass` of a model: grid, sorted samples, and the kernel's arguments for q and lambda^2."""
     grid = make_grid(model, axes, row_axis=derivative, keep_first=keep_first, flips=flips)
     grid.method = method = choose(method, model, grid, axes[2], derivative)
     if method == "cells" and grid.half.max() > LONGEST:
@@ -224,7 +224,7 @@ def adaptive_scales(model, adaptive, boundary=None, workers=None):
 
 
 def by_scale(parts):
-    """The same passes, split by half octaves of the adaptive scale.
+    """Passes split by half octaves of the adaptive scale.
 
     The weights lambda^-(d + 2p) of such a part suit integers of one quantum, and its windows are no wider than its own largest
     scale asks for.
@@ -256,7 +256,7 @@ class Task:
 
     @property
     def samples(self):
-        """Coordinates, weights, squared scales, first samples of the lines or cells; on a GPU copied there once."""
+        """Coordinates, weights, squared scales, first samples of the lines or cells; copied once to a GPU."""
         lists = self.lists.u, self.lists.w, self.lists.lam2, self.lists.starts
         return lists if self.device == "cpu" else tuple(map(gpu.constant, lists))
 
@@ -267,7 +267,7 @@ class Task:
 
     @property
     def cost(self):
-        """Nanoseconds of a row, about."""
+        """Approximate nanoseconds per row."""
         return self.out.shape[1] + 3.0 * self.kept * self.grid.share
 
     def options(self):
@@ -300,7 +300,7 @@ class Estimate:
     def __init__(self, model, *, boundary=None, adaptive=None, workers=None):
         self.executor = workers if is_executor(workers) else None  # for points, and the sums of `distributed.grid_by`
         workers = threads_beside(workers)
-        worker_count(workers)  # refuses what is none
+        worker_count(workers)  # raises for invalid `workers`
         self.model, self.workers = model, workers
         if adaptive is not None:
             model.scale = adaptive_scales(model, adaptive, boundary, workers)
@@ -314,7 +314,7 @@ class Estimate:
         self.method_used, self.error_bound, self.outside = None, None, 0
 
     def __getstate__(self):
-        """For pickling: without the executor."""
+        """The state that is pickled: without the executor."""
         return self.__dict__ | {"executor": None}
 
     @property
@@ -332,7 +332,7 @@ class Estimate:
         return out
 
     def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
-        """Yield (first, last, block) along axis 0; the same bits whatever the number of rows."""
+        """Yield (first, last, block) along axis 0; the bits do not depend on the number of rows per block."""
         method = check_method(self.model, method, derivative, self.boundary, in_slabs=rows is not None)
         if self.terms:
             yield from self._linear_slabs(axes, method, rows, device)
@@ -362,7 +362,7 @@ class Estimate:
                 yield a, b, block if step == last - first else block[a - first : b - first]
 
     def _linear_slabs(self, axes, method, rows, device):
-        """`slabs` of local-linear kernels: those of the terms, combined."""
+        """`slabs` for local-linear kernels, combined from the slabs of their terms."""
         factors = linear_factors(self.model, self.linear, self.positions(axes))
         weighted = "rows" if method in ("rows-c", "cells") else method
         streams = [e.slabs(axes, weighted if i else method, rows=rows, device=device) for i, (_, e) in enumerate(self.terms)]
@@ -408,7 +408,7 @@ class Estimate:
                     "peak; use 'auto' or 'skde-row'"
                 )
         elif adaptive and method in ("auto", "skde-row"):
-            if _boxes(plans) > 10 * length.prod():  # worth several passes over the grid
+            if _boxes(plans) > 10 * length.prod():  # the boxes cost more than several passes over the grid
                 plans = planned(by_scale(parts), method)
         return plans
 
@@ -420,7 +420,7 @@ class Estimate:
         return [(m, f) for m, f in (passes(self.model, self.boundary, span) if beyond else self.passes) if len(m.x)]
 
     def _note(self, plans):
-        """Keep what was done: the method of most samples, and the number of samples that no grid position sees."""
+        """Record the method of the pass with most samples, and the number of samples that no grid position sees."""
         lost = max((p.lists.lost for p in plans), default=0.0)
         if lost:
             warn(
@@ -434,8 +434,7 @@ class Estimate:
         """Yield (first, last, block) along axis 0, the sum over all passes inside the walls; a line is one block."""
         count = ask.shape[0]
         step = count if ask.rows is None or len(ask.shape) == 1 else ask.rows
-        for first in range(0, count, step):
-            last = min(first + step, count)
+        for first, last in cuts(count, step):
             total = None
             for p in plans:
                 block = self._block(ask, p, first, last, out if ask.rows is None and total is None else None)
@@ -449,7 +448,7 @@ class Estimate:
             yield first, last, total
 
     def _block(self, ask, plan, first, last, out):
-        """The sums of one pass for positions [first, last) of axis 0, in `out` where that suits."""
+        """The sums of one pass for positions [first, last) of axis 0, in `out` if its layout suits."""
         grid, d = plan.grid, len(ask.shape)
         shape = (last - first, *ask.shape[1:])
         straight = grid.order == list(range(d))
@@ -464,7 +463,7 @@ class Estimate:
         return block if straight else np.moveaxis(block, -1, grid.order[-1])
 
     def positions(self, axes):
-        """Grid positions along every axis; one that is a wall but for rounding is the wall."""
+        """Grid positions along every axis; a position within rounding of a wall becomes the wall."""
         positions = [origin + step * np.arange(m) for origin, step, m in zip(*axes, strict=True)]
         near = 1e-9 * np.minimum(axes[1], self.model.reach)  # an axis of one position has the step 1 in any unit
         for a, (_, *walls) in self.boundary.items():
@@ -475,7 +474,7 @@ class Estimate:
     # --- grids that see the edges of supports only
 
     def _edges_only(self, ask, plans):
-        """Whether the slabs see so little of the density that the integers of rows are too coarse; only they can tell."""
+        """Whether the density on the slabs is so small that the integers of rows are too coarse, which only summing shows."""
         if self.model.scale is not None or not plans or plans[0].grid.method not in ("rows-b", "rows-c"):
             return False
         axes, length, grid = ask.axes, ask.axes[2], plans[0].grid
@@ -487,7 +486,7 @@ class Estimate:
         return _coarse(plans, _unit(ask, plans) * highest, length)
 
     def _peak(self, axes, derivative):
-        """About the largest density on the grid, or slope per cell, at most: from the positions next to some of the samples."""
+        """Approximate largest density, or slope per cell, on the grid: from positions next to some of the samples."""
         m, (origin, step, length) = self.passes[0][0], axes
         with np.errstate(over="ignore"):
             near = np.clip(np.rint((m.x - origin) / step), 0, length - 1)
@@ -504,7 +503,7 @@ class Estimate:
         return float(slope * step[derivative])
 
     def _least_peak(self, axes, plan):
-        """Part of the largest density on the grid, from some of the samples that touch it; for derivatives, slope per cell."""
+        """Lower bound on the largest density, or slope per cell, on the grid, from some of the samples that touch it."""
         m, grid, lists = self.model, plan.grid, plan.lists
         u = lists.u
         near = np.flatnonzero((u[-1] > lists.span[0]) & (u[-1] < lists.span[1])) if m.d == 1 else np.arange(u.shape[1])
@@ -547,7 +546,7 @@ class Estimate:
     def far_logs(self, points, without=None):
         """Logarithms of a Gaussian estimate's density at (p, d) points, where the density itself may underflow.
 
-        `without` numbers for every point a sample that is left out of the sum.
+        `without` has for every point the number of a sample that is left out of the sum.
         """
         from scipy.spatial.distance import cdist
         from scipy.special import logsumexp
@@ -568,23 +567,23 @@ class Estimate:
 
 
 def _points(part):
-    """Density at a share of the points; a module's function, so that processes can be sent it."""
+    """Density at a share of the points; a function of the module, so that it can be pickled."""
     e, points, method = part
     return e.points(points, method=method)
 
 
 def _height(block, derivative):
-    """Largest density, or slope up or down."""
+    """Largest density, or largest absolute slope."""
     return float(max(block.max(), 0.0 if derivative is None else -block.min())) if block.size else 0.0
 
 
 def _boxes(plans):
-    """Cells in the boxes of all samples: what direct sums would cost."""
+    """Number of cells in the boxes of all samples, to which the cost of direct sums is proportional."""
     return sum(p.lists.kept * np.minimum(2 * p.grid.half, p.grid.length[p.grid.order]).prod() for p in plans)
 
 
 def _unit(ask, plans):
-    """Step along the axis of a derivative: its losses are per cell."""
+    """Step along the axis of a derivative, whose errors are per cell; 1 for a density."""
     return 1.0 if ask.derivative is None or not plans else float(plans[0].grid.step[ask.derivative])
 
 

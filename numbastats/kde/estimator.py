@@ -122,7 +122,8 @@ class KDE(Estimator):
             dtype=None if self.dtype is None else check_dtype(self.dtype),
             **{name: getattr(self, name) for name in names},
         )
-        model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()  # the caller's change
+        # copies: the caller may change the arrays
+        model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
@@ -130,7 +131,7 @@ class KDE(Estimator):
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):  # of another fit
+        elif hasattr(self, "feature_names_in_"):  # left by an earlier fit
             del self.feature_names_in_
         self.method_used_ = self.error_bound_ = self.n_outside_ = None
         self.quadrature_error_: float | None = None
@@ -138,7 +139,7 @@ class KDE(Estimator):
         return self
 
     def _fitted(self, points=None):
-        """The estimate, for these points: those of a frame have the columns of the samples."""
+        """The estimate; raises unless points in a frame have the columns of the samples."""
         if not hasattr(self, "_estimate"):
             raise not_fitted("this KDE is not fitted yet; call fit(samples) first")
         check_names(column_names(points), self, "points")
@@ -260,7 +261,7 @@ class KDE(Estimator):
     # --- probabilities
 
     def _line(self):
-        """The estimate in one dimension; an error elsewhere, and where there is no distribution function."""
+        """The estimate in one dimension; raises in more dimensions, and where the estimate has no distribution function."""
         e = self._fitted()
         if e.model.d != 1:
             raise ValueError(
@@ -423,7 +424,7 @@ class KDE(Estimator):
         return math.sqrt(self.var())
 
     def _mass(self, lo, hi):
-        """Mass in a box, None where there is no formula."""
+        """Mass in a box; None for an estimate without a formula."""
         e = self._fitted()
         lo, hi = np.array(lo, float), np.array(hi, float)
         for a, (_, low, high) in e.boundary.items():

@@ -14,19 +14,19 @@ from numbastats.kde.kernels.cells import PLANE
 
 __all__ = ["Footprint", "make_footprint"]
 
-MARGIN = 1e-9  # of q: positions this near to the edge for a corner of the cell count as reached by some
+MARGIN = 1e-9  # in q: positions so near to the edge of the support around a corner of the cell count as reached
 
 
 @dataclasses.dataclass(eq=False)
 class Footprint:
-    """What the kernels of `kernels.cells` need to know, for a quantum Q and in units of 1/(A Q).
+    """Arguments of the kernels in `kernels.cells`, for a quantum Q and in units of 1/(A Q).
 
     ``(1 - q)/A`` at distance d from a cell's centre, of a sample e away from it, is ``c(d) + 2 d'g(e) - s(e)``; c, g and s are
     rounded to integers, after which everything is exact.
     """
 
     cells: np.ndarray  # number of cells per axis
-    first: np.ndarray  # grid position of the first
+    first: np.ndarray  # grid position of the first cell
     pad: np.ndarray  # rows and columns around the cells
     pitch: int  # columns of the padded array
     ring: np.ndarray  # (3, points): c, 2 dy, 2 dx; a multiple of 8 columns
@@ -36,16 +36,16 @@ class Footprint:
     schur: float  # Schur complement
     q: float  # Q
     largest: float  # largest c in the ring
-    error: float  # of one sample at one position, at most
+    error: float  # bound on the error of one sample at one position
 
     def record(self, band, row=0, part=None):
-        """What the kernels take: `band` rows of cells per band of which to add `part`, `row` the first row of the output."""
+        """The kernels' record: `band` rows of cells per band, of which rows `part` are added; `row`, the first output row."""
         numbers = (self.beta, self.schur, self.q, self.largest, *self.cells, *self.first, *self.pad, self.pitch, band, row)
         return np.array([(*numbers, *(part or (0, band)))], PLANE)
 
 
 def layout(matrix, half):
-    """Distances along both axes, and masks of the positions around a cell that all, and that some of it reach."""
+    """Distances along both axes, and masks of the positions that all samples, and that some samples of a cell reach."""
     reach = np.ceil(half + 0.5).astype(np.int64) + 1
     y, x = (np.arange(-r, r + 1.0) for r in reach)
     dy, dx = np.meshgrid(y, x, indexing="ij")

@@ -39,7 +39,18 @@ from numbastats.kde.cell_list import PointList
 from numbastats.kde.distributed import grid_by, grid_of_blocks
 from numbastats.kde.engine import allocate, estimate
 
-__all__ = ["at_samples", "grid", "hdr_levels", "perkins", "points", "regular_axes"]
+__all__ = [
+    "at_samples",
+    "grid",
+    "grid_of",
+    "hand_over",
+    "hdr_levels",
+    "left_out",
+    "perkins",
+    "points",
+    "points_of",
+    "regular_axes",
+]
 
 
 def hand_over(result, out, kind, like):
@@ -219,7 +230,7 @@ def grid(  # noqa: PLR0913
 
 
 def _grid_of_blocks(samples, axes, weights, options):
-    """`grid` of a dask array: those options that sums over blocks have."""
+    """`grid` of a dask array, with the options that are possible for sums over blocks."""
     kept = {name: options.pop(name) for name in ("kernel", "h", "H", "sigma", "form")}
     default = inspect.signature(grid).parameters
     for name, value in options.items():
@@ -364,7 +375,8 @@ def points_of(e, points, method, log, out, device, like):
             result = np.log(density)
         if e.model.kernel == "gaussian" and tail == 0 and not e.boundary:
             weights, scale = (1.0 if v is None else v for v in (e.model.weights, e.model.scale))
-            top = e.model.constant * float(np.max(weights * scale ** -float(d)))  # of one sample: the rest may underflow
+            # peak of one sample's kernel: the sum may underflow
+            top = e.model.constant * float(np.max(weights * scale ** -float(d)))
             far = (density < 1e-290 * max(top, 1.0)) & np.isfinite(where).all(axis=1)
             if far.any():
                 result[far] = e.far_logs(where[far])
@@ -445,7 +457,7 @@ def left_out(e, device="cpu"):
     f = e.points(m.x, device=device)
     own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
     w = 1.0 if m.weights is None else m.weights
-    others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # less is rounding
+    others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # a smaller difference is rounding
     rest = m.total - w * np.ones(len(f))
     if m.kernel == "gaussian" and m.tail == 0:
         alone = np.flatnonzero(others < 1e-4 * f)

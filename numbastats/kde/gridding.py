@@ -32,7 +32,7 @@ class Grid:
     q: float = 0.0  # quantum
     log_block: int = 0
     bound: float = 0.0  # absolute error of the density
-    typical: float = 0.0  # its part that another method would avoid, where the roundings of the samples do not all agree
+    typical: float = 0.0  # typical error that another method would avoid, for independent roundings of the samples
     footprint: Footprint | None = None  # method "cells"
 
     @property
@@ -42,7 +42,7 @@ class Grid:
 
     @property
     def share(self):
-        """Samples that touch a row, as a share of all: a rough figure for the cost."""
+        """Approximate share of the samples that touch a row, for estimates of the cost."""
         outer = self.half[:-1]
         lengths = self.length[self.order[:-1]]
         return float(np.prod(np.minimum(1.0, 2 * outer / np.maximum(lengths, 1)))) if len(outer) else 1.0
@@ -63,11 +63,11 @@ class Grid:
         return math.sqrt(float(self.geometry["lambda2"][0] / self.geometry["a"][0]))
 
     def state_size(self, power):
-        """Numbers that the associative form keeps of a row: third differences for "rows-c", else coefficients."""
+        """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
         return (self.row_length + G.PAD) * STATE["c" if self.method == "rows-c" else power]
 
     def load(self, lists):
-        """Samples that one row sees, at most."""
+        """Bound on the number of samples that touch one row."""
         kept = float(lists.u.shape[1])
         return kept if len(self.order) == 1 else min(kept, lists.count * (self.row_length / (4 * max(self.half[-1], 0.25)) + 1))
 
@@ -94,7 +94,7 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
         support[axis, :] *= -1
         support[:, axis] *= -1
     largest = 1.0 if model.scale is None else float(model.scale.max())
-    step = np.where(length > 1, step, np.sqrt(np.diag(support)))  # one position: any step does
+    step = np.where(length > 1, step, np.sqrt(np.diag(support)))  # an axis of one position may have any step
     half = np.sqrt(np.diag(support)) / step * largest
     if not half.max() < 2.0**62:
         raise ValueError(
@@ -178,8 +178,9 @@ def quantise(model, grid, mode, weight, count, weighted):
     weight, count = weight * (1 + 1e-9) if weight > 0 else 1.0, max(count, 1.0)
     largest = np.max(np.abs([model.low, model.high, grid.origin, grid.origin + grid.step * grid.length]), axis=0)
     coordinate = float((largest / np.sqrt(np.diag(model.support))).max())
-    tilt = float(grid.half[-1]) / half  # what correlated axes make of a rounded coordinate
-    rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1) * tilt  # of coordinates, t and the coefficients, per sample and peak
+    tilt = float(grid.half[-1]) / half  # factor by which correlated axes enlarge the rounding of a coordinate
+    # of coordinates, t and coefficients of a sample, over the sample's peak
+    rounding = 2.0**-53 * (8 + 8 * coordinate) * max(p, 1) * tilt
     if grid.method == "rows-c":
         grid.q = 2.0 ** min(1000, math.floor(61 - math.log2(weight * (half + 2) ** 2)))
         error = (0.5 + half) / (grid.q * half**2)

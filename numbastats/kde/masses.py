@@ -10,9 +10,9 @@ from numbastats.kde import bandwidth as rules
 
 __all__ = ["box_mass", "cut_moments", "marginal_cdf", "trapezoid_error"]
 
-NODES = 12  # and 2 p more: Gauss-Legendre on pieces on which the integrand is a trigonometric polynomial of degree 2 p + 2
+NODES = 12  # plus 2 p nodes of Gauss-Legendre on pieces where the integrand is a trigonometric polynomial of degree 2 p + 2
 CHUNK = 4000  # samples at a time
-CUT_NODES = 48  # on half a kernel, of which 1e-15 needs 20, the Gaussian up to 9.5 standard deviations the most
+CUT_NODES = 48  # nodes on half a kernel; 20 give 1e-15, except for the Gaussian up to 9.5 standard deviations
 
 
 def marginal_cdf(model, u):
@@ -80,7 +80,7 @@ def cut_moments(model, lo, hi):
 
 
 def box_mass(model, lo, hi, flips=()):
-    """Mass of the estimate in the box lo <= x <= hi, exact to rounding; None where there is no such formula.
+    """Mass of the estimate in the box lo <= x <= hi, exact to rounding; None where the kernel has no formula.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def box_mass(model, lo, hi, flips=()):
     if d > 1 and not model.product and (d > 2 or model.power is None):
         return None
     mass = np.prod(marginal_cdf(model, above) - marginal_cdf(model, below), axis=1)
-    if d > 1 and not model.product:  # right where the box cuts the support along one axis only
+    if d > 1 and not model.product:  # the product of masses is right only where the box cuts the support along one axis
         cut = np.flatnonzero((mass > 0) & ~((below <= -1) & (above >= 1)).any(1))
         support = model.support * (-1.0 if len(flips) == 1 else 1.0)
         np.fill_diagonal(support, np.diag(model.support))

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
+from numbastats._core.launch import run_loop
 from numbastats.kde.kernels.sorting import BLOCK, CHUNKS, moments_loop
-from numbastats.kde.slabs import run_loop
 
 __all__ = ["moments"]
 
-MATRIX_FROM = 33  # columns from which on BLAS is faster than lanes of all their products
+MATRIX_FROM = 33  # from so many columns on BLAS is faster than the lanes of `moments_loop`
 
 
 def _wide_moments(x, w, shift, sums, products, low, high, totals):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats._core.launch import run_loop
+from numbastats._core.slabs import in_slabs
 from numbastats.kde.cell_list import ball_cells, ball_of
 from numbastats.kde.kernels.pairs import TASKS, line_loop, pairs_loop
-from numbastats.kde.slabs import in_slabs, run_loop
 
 __all__ = ["Neighbours", "gaussian_on_line", "sums_on_line"]
 
@@ -64,7 +65,7 @@ def gaussian_on_line(x, w, v, h):
     of_v = of_w if v is w else moments(v)
     order = np.arange(_ORDER)
     orders, signs = np.add.outer(order, order), (-1.0) ** order
-    total = -float(w @ v)  # of i = j
+    total = -float(w @ v)  # subtracts the pairs i = j
     for step in range(_REACH + 1):
         apart = 0.5 * step
         hermite = [1.0, apart]
@@ -127,8 +128,8 @@ class Neighbours:
         n, tasks = self.y.shape[1], min(TASKS, self.y.shape[1])
         hs, reaches = np.ascontiguousarray(hs), np.ascontiguousarray(reaches)
         box = np.minimum(self.cells, 2 * reaches.max() / self.ball["width"][0] + 2).prod()
-        pairs = n * min(n, box * np.diff(self.starts).max())  # near enough, at most
-        cost = 1.0 + 2.0 * pairs / tasks  # of a task for one bandwidth
+        pairs = n * min(n, box * np.diff(self.starts).max())  # upper estimate of the number of pairs of near samples
+        cost = 1.0 + 2.0 * pairs / tasks  # nanoseconds of a task for one bandwidth
         sums = np.zeros((tasks, len(hs), 2))
 
         def for_some(k, m):

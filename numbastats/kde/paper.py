@@ -9,8 +9,8 @@ import numpy as np
 
 from numbastats._core import device as gpu
 from numbastats._core.launch import launch
+from numbastats._core.slabs import cuts, in_slabs
 from numbastats.kde import kernels as K
-from numbastats.kde.slabs import in_slabs
 
 __all__ = ["exhaustive", "plan_direct", "run_atomic", "run_boxes", "run_direct"]
 
@@ -18,7 +18,7 @@ BOUNDS = {"skde-row": 0, "skde": 1, "skde-atomic": 1, "skde-crop": 2}  # exact i
 
 
 def plan_direct(model, grid, lists, derivative):
-    """The final factor, what to add and where, and the bound on the error."""
+    """Set the final factor, the kernel's mode and bounds, and the bound on the error."""
     grid.geometry["scale"] = model.constant
     grid.geometry["mode"] = 0 if derivative is None else model.power + 3
     grid.geometry["bounds"] = 1 if model.product else BOUNDS[grid.method]
@@ -35,7 +35,7 @@ def run_direct(task, power):
         task.by_rows(K.DIRECT, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
         return
 
-    def share(a, b):  # one row: the same sums in the same order
+    def share(a, b):  # one row: slabs of the samples, so the sums keep their order
         launch(K.DIRECT, (*task.samples[:3], np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
 
     in_slabs(share, task.kept, most, 1)
@@ -69,8 +69,7 @@ def exhaustive(estimate, ask):
     """Yield (first, last, block) along axis 0 by brute force over all samples."""
     positions, count, rest = estimate.positions(ask.axes), ask.shape[0], ask.shape[1:]
     step = count if ask.rows is None else ask.rows
-    for first in range(0, count, step):
-        last = min(first + step, count)
+    for first, last in cuts(count, step):
         block = np.empty((last - first, *rest))
         for i in range(first, last):
             mesh = np.meshgrid(positions[0][i : i + 1], *positions[1:], indexing="ij")

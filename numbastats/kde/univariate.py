@@ -50,7 +50,8 @@ class Line:
                 lo, hi = np.searchsorted(at, [x[some[0]] - reach, x[some[-1]] + reach])
                 u = sign * (x[some, None] - at[lo:hi]) / b[lo:hi]
                 sure = whole[lo] if sign > 0 else whole[-1] - whole[hi] if hi < len(at) else 0.0
-                total[some] += sure + np.einsum("ij,j->i", marginal_cdf(self.model, u), w[lo:hi])  # BLAS would take threads
+                # einsum, because BLAS would start threads
+                total[some] += sure + np.einsum("ij,j->i", marginal_cdf(self.model, u), w[lo:hi])
         return total / self.model.total
 
     def tail(self, x, sign):
@@ -130,7 +131,7 @@ class Line:
         return (1 - 2 * tau * math.exp(-0.5 * m.tau2) / math.sqrt(2 * math.pi) / (1 - m.tail)) / m.tau2
 
     def _cut(self, at, b, w, centre):
-        """Sums of mass, and of its first and second moment about a centre, of kernels between the walls."""
+        """Sums of the mass, the first and the second moment about a centre of kernels cut at the walls."""
         mass, mean, variance = cut_moments(self.model, (self.lo - at) / b, (self.hi - at) / b)
         mass, z = mass * w, at + b * mean - centre
         return mass.sum(), mass @ z, mass @ (z * z + b * b * variance)

@@ -22,6 +22,7 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = [
+    "KINDS",
     "Data",
     "Options",
     "Values",
@@ -80,7 +81,8 @@ class Options:
     device: str = "cpu"
     workers: object = 1
     criterion: str = "bic"
-    halt: list = dataclasses.field(default_factory=list, compare=False)  # no longer empty once the call was interrupted
+    # no longer empty once the call was interrupted: its other threads, to which no signal comes, look at it between slabs
+    halt: list = dataclasses.field(default_factory=list, compare=False)
 
     def n_starts(self, K):
         """Starts per data set."""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from numbastats._core import device as gpu
-from numbastats._core import launch
+from numbastats._core import launch, slabs
 from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import kernels as k
@@ -34,7 +34,6 @@ CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the P
 LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
-PIECE = 2e8  # nanoseconds that a piece of the work may take on the CPU, by estimate
 _PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up")
 _PER_FIT += ("n_singular", "n_climbed", "n_starts")
 _LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
@@ -55,7 +54,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, z
     ns of one CPU core, `most` at worst. On the CPU long work is done in pieces, between which Ctrl-C is answered, also where
     this runs in a thread of the caller's.
     """
-    if options.device == "cpu" and n * (most or cost) <= PIECE:
+    if options.device == "cpu" and n * (most or cost) <= slabs.SLAB_WORK:
         launch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
         return args
     if options.device == "cpu":
@@ -66,7 +65,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, z
             kernel.serial(*part)
 
         threads = worker_count(options.workers)
-        pieces = max(8 * threads, math.ceil(n * (most or cost) / PIECE))
+        pieces = max(8 * threads, math.ceil(n * (most or cost) / slabs.SLAB_WORK))
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return args
     staged = [gpu.zeros(a.shape, a.dtype) if i in zeroed else _staged(a) for i, a in enumerate(args)]
@@ -355,7 +354,7 @@ def chunk_sums(x, y, w, P, level, hessian, options):
 
 
 def pairwise_sum(parts):
-    """Sum rows pairwise, in an order that depends on their number alone."""
+    """Sum rows pairwise, the first half with the second: `launch.pairwise_sum` adds neighbours, and rounds otherwise."""
     parts = np.array(parts, np.float64, ndmin=2)
     while len(parts) > 1:
         half = (len(parts) + 1) // 2

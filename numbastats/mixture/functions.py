@@ -11,15 +11,13 @@ from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
+from numbastats._core.slabs import SLAB, cuts
 from numbastats.mixture.arguments import mixture_of, values_of
 from numbastats.mixture.density import resident, scores
-from numbastats.mixture.kernels.passes import CHUNK
 from numbastats.mixture.sampling import draws
 from numbastats.mixture.tails import probability, quantile
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
-
-SLAB = 4 * CHUNK  # values that are worked on at a time
 
 
 def _by_slabs(function, x, *width):
@@ -29,8 +27,8 @@ def _by_slabs(function, x, *width):
     flat = x.reshape(-1)
     out = np.empty((flat.size, *width), dtype)
     with np.errstate(over="ignore"):
-        for a in range(0, max(1, flat.size), SLAB):  # also of no values, for the checks
-            out[a : a + SLAB] = function(flat[a : a + SLAB].astype(np.float64))
+        for a, b in cuts(max(1, flat.size), SLAB):  # also of no values, for the checks
+            out[a:b] = function(flat[a:b].astype(np.float64))
     return out.reshape((*x.shape, *width))[()]
 
 

@@ -23,7 +23,7 @@ _LN2 = 0.6931471805599453
 
 # --- I ---------------------------------------------------------------------------------------------------------
 
-# I0 and 2 I1/x in t = x^2/4, x <= 8: the terms left out are below 2e-19 of the sum.
+# I0 and 2 I1/x in t = x^2/4, x <= 8: the truncated terms are below 2e-19 of the sum.
 _I0_NEAR = horner(*(1 / math.factorial(k) ** 2 for k in range(26)))
 _I1_NEAR = horner(*(1 / (math.factorial(k) * math.factorial(k + 1)) for k in range(26)))
 # sqrt(2 pi x) exp(-x) I(x) in u = 16/x - 1, x >= 8: 2.8e-17 relative, rounded 4.0e-17.
@@ -114,7 +114,7 @@ def i1e(x):
 
 @device_function
 def _unscaled(value, t):
-    """``exp(t) value``, in two steps that do not overflow before the product does."""
+    """``exp(t) value``, with exp(t) in two factors, so that only a too large product overflows."""
     T = type(t)
     half = exp(T(0.5) * t)
     return half * (half * value) if t < T(np.inf) else t
@@ -208,7 +208,7 @@ _K1_FAR = horner(
 
 @device_function
 def _k_ends(x, value):
-    """The value, inf at 0, NaN below."""
+    """The value of a function K for x > 0; inf at 0, NaN below."""
     T = type(x)
     return value if x > T(0.0) else (T(np.inf) if x == T(0.0) else T(np.nan))
 

@@ -19,6 +19,7 @@ __all__ = [
     "LANES",
     "add_ends",
     "at",
+    "at2",
     "atomic_add",
     "buffer",
     "by_dtype",
@@ -32,9 +33,9 @@ __all__ = [
     "pairs",
     "polynomial",
     "real",
+    "reread",
     "row_lanes",
     "row_of",
-    "reread",
     "to_bits",
 ]
 
@@ -195,7 +196,7 @@ def polynomial(*coefficients):
 
 @intrinsic
 def pairs(typingctx, x, coefficients):
-    """A polynomial of x, a tuple of coefficients ascending: pairs of neighbours, then pairs of pairs."""
+    """The value of a polynomial of x, coefficients ascending, by pairs of neighbouring coefficients, then pairs of pairs."""
     return x(x, types.UniTuple(x, len(coefficients))), lambda context, builder, sig, args: _emit_pairs(
         context, builder, args[0], cgutils.unpack_tuple(builder, args[1])
     )

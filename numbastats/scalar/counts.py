@@ -22,7 +22,7 @@ from numbastats.scalar.philox import philox4x32, uniform52
 
 __all__ = ["binomial1", "poisson1"]
 
-_most = by_dtype(device_function(lambda x: 2.0**52), device_function(lambda x: 2.0**23))  # beyond, floats are no longer counts
+_most = by_dtype(device_function(lambda x: 2.0**52), device_function(lambda x: 2.0**23))  # larger floats cannot hold all integers
 
 
 @device_function
@@ -38,7 +38,7 @@ def _poisson_small(u, m):
     """The smallest count whose distribution function at a mean below 10 reaches u, term by term."""
     term = exp(-m)
     k = 0.0
-    while u > term and k < 200.0:  # all of the mass beyond is below 1e-170
+    while u > term and k < 200.0:  # the mass of larger counts is below 1e-170
         u = u - term
         k = k + 1.0
         term = term * (m / k)

@@ -90,7 +90,7 @@ def _reduced32(x, n):
 
 @device_function
 def _exp_reduced64(r):
-    """e^r. What 1 + r loses is added back: 0.2 ulp for two additions."""
+    """e^r. The rounding error of 1 + r is added back: two additions for 0.2 ulp."""
     head = 1.0 + r
     return head + muladd(r * r, _EXP64(r), r - (head - 1.0))
 
@@ -347,7 +347,7 @@ def _mantissa_any32(x):
 
 @device_function
 def _log_rest64(f, k):
-    """log(1 + f) - f + k log 2 but for the head of k log 2, with f^2/2 taken out: three operations for 0.2 ulp."""
+    """log(1 + f) - f + k log 2 without the head of k log 2; f^2/2 is apart, three operations for 0.2 ulp."""
     s = f / (2.0 + f)
     z = s * s
     half = 0.5 * f
@@ -574,7 +574,7 @@ def _pow_any(x, y):
     T = type(x)
     a = abs(x)
     hi, lo = _log_sum(a)
-    c = clip(y, T(-1e30), T(1e30))  # as good as infinite, and c 0 = 0
+    c = clip(y, T(-1e30), T(1e30))  # 1e30 acts like infinity, but 1e30 times 0 is 0
     parity = _parity(abs(c))
     hi = T(_NAN) if (x < T(0.0)) & (parity != T(0.0)) & (parity != T(1.0)) else hi
     hi = hi if a < T(_INF) else a  # inf and NaN
@@ -917,7 +917,7 @@ def _atan_any(x):
     middle = a > T(0.41421356237309503)
     num = T(-1.0) if large else (a - T(1.0) if middle else a)
     den = a if large else (a + T(1.0) if middle else T(1.0))
-    share = T(1.0) if large else (T(0.5) if middle else T(0.0))  # here, as a processor has few registers for conditions
+    share = T(1.0) if large else (T(0.5) if middle else T(0.0))  # here, because processors have few registers for conditions
     r = num / den
     q, half_pi, half_pi_lo = _atan_parts(r * r)
     return math.copysign(muladd(share, half_pi, r + muladd(r * (r * r), q, share * half_pi_lo)), x)

@@ -59,7 +59,7 @@ def _log_k_small(v, log_z):
     T = type(log_z)
     start = T(_LOG_2) - log_z
     m = start - _GAMMA_RATIO(v * v)
-    if not (v * m > T(1e-8)):  # so small an order is 0
+    if not (v * m > T(1e-8)):  # so small an order counts as 0
         return log(m)
     return gammaln(T(1.0) + v) + v * start + log(-expm1(T(-2.0) * (v * m)) / (v + v))
 
@@ -141,7 +141,7 @@ def _log_k1e(z):
 
 @device_function
 def _nodes(v, z):
-    """Of the sum for order v: w, w - v, the step h, e^h - 1, and the numbers of nodes on the right and on the left."""
+    """Parameters of the sum for order v: w, w - v, step h, e^h - 1, numbers of nodes on the right and on the left."""
     T = type(z)
     w = T(math.sqrt(z * z + v * v)) if z < T(1e18) else z  # its square overflows
     rest = z * (z / (w + v)) if w > T(0.0) else T(0.0)  # w - v
@@ -168,7 +168,7 @@ def on_the_right(n, v, w, h, grow, grown, right, total):
 
 @device_function
 def on_the_left(n, v, rest, h, grow, grown, left, total):
-    """`on_the_right` on the other side."""
+    """`on_the_right` for a node on the left of the peak."""
     T = type(v)
     s = T(n) * h
     grown = grown + (grow + grow * grown)
@@ -179,7 +179,7 @@ def on_the_left(n, v, rest, h, grow, grown, left, total):
 
 @device_function
 def _log_of_sum(v, z, w, h, total):
-    """log(e^z K(z)) from the sum."""
+    """log(e^z K(z)) from the sum of the trapezoidal rule."""
     T = type(z)
     arsinh = log(v + w) - log(z) if z < T(1e-8) else log((v + w) / z)  # of v/z, without overflow
     peak = v * arsinh - v * (v / (w + z)) if v > T(0.0) else T(0.0)

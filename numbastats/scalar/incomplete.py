@@ -305,7 +305,7 @@ def _next_to_0(x, c):
 
 @device_function
 def _series(a, x):
-    """P over ``x^a exp(-x)/Gamma(a + 1)``: DLMF 8.7.1 as 8.11.4, all terms positive."""
+    """P divided by ``x^a exp(-x)/Gamma(a + 1)``: DLMF 8.7.1 in the form 8.11.4, whose terms are positive."""
     T = type(a)
     n, term, total = a, T(1.0), T(1.0)
     while term > _unit(x) * total:
@@ -317,7 +317,7 @@ def _series(a, x):
 
 @device_function
 def _fraction(a, x):
-    """Q over the same, for x > a + 1: DLMF 8.9.2, its even part, by Lentz's method."""
+    """Q divided by ``x^a exp(-x)/Gamma(a + 1)``, for x > a + 1: the even part of DLMF 8.9.2, by Lentz's method."""
     T = type(a)
     b = x + T(1.0) - a
     c, d = T(1.0) / _tiny(x), T(1.0) / b

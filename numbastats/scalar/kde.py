@@ -19,6 +19,7 @@ __all__ = [
     "COSINE",
     "GAUSSIAN",
     "TRIANGULAR",
+    "add_powers",
     "ceiling",
     "cell_sample",
     "cell_value",
@@ -28,6 +29,7 @@ __all__ = [
     "floor",
     "fused",
     "kernel_value",
+    "larger",
     "power_biweight",
     "power_epanechnikov",
     "power_triweight",
@@ -39,6 +41,7 @@ __all__ = [
     "shift2",
     "shift4",
     "shift6",
+    "smaller",
     "taylor5",
     "third_difference",
 ]
@@ -117,7 +120,7 @@ def row_interval(t, centre, length):
 
 @device_function
 def row_interval_strict(t, centre, length):
-    """`row_interval` with both ends tested again: for a kernel that is not 0 at the edge of its support."""
+    """`row_interval` with a second test of both ends, for a kernel that is not 0 at the edge of its support."""
     r = math.sqrt(t if t > 0.0 else 0.0)
     lo = np.int64(math.ceil(centre - r))
     hi = np.int64(math.floor(centre + r)) + 1
@@ -135,20 +138,20 @@ def row_interval_strict(t, centre, length):
 
 @device_function
 def power_epanechnikov(w, t):
-    """The first two; the last is -1."""
+    """The first two of three coefficients; the last is -1."""
     return fma(-w, w, t), 2.0 * w
 
 
 @device_function
 def power_biweight(w, t):
-    """The first four; the last is 1."""
+    """The first four of five coefficients; the last is 1."""
     a, e = fma(-w, w, t), 2.0 * w
     return product(a, a), product(2.0 * a, e), fma(e, e, -2.0 * a), -2.0 * e
 
 
 @device_function
 def power_triweight(w, t):
-    """The first six; the last is -1."""
+    """The first six of seven coefficients; the last is -1."""
     a, e = fma(-w, w, t), 2.0 * w
     aa, ee = product(a, a), product(e, e)
     return (product(aa, a), product(3.0 * aa, e), product(3.0 * a, ee - a), product(e, fma(-6.0, a, ee)), 3.0 * (a - ee), 3.0 * e)

@@ -70,7 +70,7 @@ _HALF_LOG_2 = 0.34657359027997264  # log(2 pi)/2 - log(sqrt(pi))
 
 @device_function
 def limit(family, c):
-    """Where the last coordinate stops: from there on a component is normal, half-normal or Poisson, to rounding."""
+    """Upper limit of the last coordinate, where a component is normal, half-normal or Poisson up to rounding."""
     if family == NEGATIVE_BINOMIAL:
         return 1e8 * (1.0 + c)
     return 1e8 if family == STUDENT_T else 1e6
@@ -173,7 +173,7 @@ def skew_normal_maximise(m, v, s, t0, t1, t2, t3, t4, t5, most):
 
 @device_function
 def skew_normal_derivatives(x, p):
-    """By those in z and s, with b = phi/Phi(s z), whose derivative is -b (s z + b)."""
+    """From the derivatives in z and s, with b = phi/Phi(s z), whose derivative is -b (s z + b)."""
     z = (x - p[0]) * p[1]
     s, c = p[2], p[3]
     b = log_ndtr_ratio(s * z)[1]

@@ -88,7 +88,7 @@ def deviance(family, y, m):
     e = y - m
     if family == INVERSE_GAUSSIAN:
         r = e / m
-        return r * (r / y)  # nothing overflows before the result
+        return r * (r / y)  # no intermediate overflows unless the result does
     if family == GAUSSIAN:
         return e * e
     if family == GAMMA:
@@ -137,7 +137,7 @@ def maximise(family, s0, s1, s2, c, prior_n, prior_d):
 
 @device_function
 def least_dispersion(family, m, c, floor):
-    """What a dispersion from sums about c must exceed: `floor`, and the rounding of the difference in `maximise`."""
+    """Lower bound on a dispersion from sums about c: `floor`, or the rounding of the difference in `maximise`."""
     return max(floor, 1e-13 * deviance(family, m, c))
 
 

@@ -21,8 +21,6 @@ from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, real, to_bits
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
-__all__ = ["erfcinv", "erfinv", "ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
-
 _C = 1.1875  # three significant bits: sums with it lose nothing that matters
 LN2, LN2_LO = 0.6931471805599453, 2.3190468138462996e-17
 _SQRT_HALF = 0.7071067811865476
@@ -444,7 +442,7 @@ def t2_fused(u, loc, scale, sign, edge):
     """The paper's hybrid: the T2 kernel where its variable is below 15.5, the (13,13) kernel beyond."""
     T = type(u)
     t = tail_of(u)
-    w = T(abs(u - T(0.5))) / T(math.sqrt(muladd(-t, t, t)))  # of t, nothing cancels without fma
+    w = T(abs(u - T(0.5))) / T(math.sqrt(muladd(-t, t, t)))  # from t, so that nothing cancels without fma
     v = neg_log_2t(t)
     q = w * (_PT2(w) / _DT2(w)) if w < T(15.5) else v * (_P1313(v) / _D1313(v))
     return finish(u, q, loc, scale, sign, edge)

@@ -165,7 +165,7 @@ def truncnorm_right(m, u):
 
 @device_function
 def truncnorm_right_far(m, w0, w1):
-    """The same for any m from two random words; for single values far out."""
+    """`truncnorm_right` for any m, from two random words; for single values far in the tail."""
     T = type(m)
     z = truncnorm_from_words(w0, w1, m, T(1.0), T(0.0), T(np.inf))
     return z if z > T(2.2250738585072014e-308) else T(2.2250738585072014e-308)
@@ -224,7 +224,7 @@ def lasso_density(b, t):
 
 @device_function
 def regularised_density(b, t, c):
-    """log(e^x E1(x) + c tau pi e^x erfc(sqrt x)): the same under a prior that is near the regularised horseshoe.
+    """Log density log(e^x E1(x) + c tau pi e^x erfc(sqrt x)) of b under a prior near the regularised horseshoe.
 
     With w = lambda tau and a slab of width 1/c, that has the factor sqrt(1/w^2 + c^2) e^(-b^2/(2 w^2)) in w; here it is
     (1/w + c) e^(-b^2/(2 w^2)), at most sqrt(2) times as much, over which lambda is integrated out.
@@ -235,12 +235,12 @@ def regularised_density(b, t, c):
 
 @device_function
 def log_prior_tau(t, p, scale):
-    """What the p coefficients and the half-Cauchy prior of tau with this scale add to the log density of t."""
+    """Log prior of t: the term -p t of p coefficients, and the half-Cauchy prior of tau with this scale."""
     s = t - log(scale)  # log(scale^2 + e^2t) = 2 log scale + log(1 + e^2s)
     return t - p * t - ((2.0 * s if s > 0.0 else 0.0) + log1p(exp(-abs(2.0 * s))))
 
 
-# Phases of `slice_step`: what the value that is asked for next is for.
+# Phases of `slice_step`, by the purpose of the next evaluation.
 START, _LEFT, _RIGHT, _SHRINK, DONE = 0, 1, 2, 3, 4
 WIDTH = 0.5
 _MOST = 200  # evaluations: a density that is NaN must not loop for ever
@@ -328,14 +328,15 @@ def horseshoe_local1(b, t, k0, k1, item, stream):
 
 @device_function
 def regularised_local1(b, t, c, k0, k1, item, stream):
-    """eta from the density (1 + c tau/sqrt(eta)) exp(-x eta)/(1 + eta): a mixture of two, of which this draws one.
+    """eta from the density (1 + c tau/sqrt(eta)) exp(-x eta)/(1 + eta), a mixture of two components, one of which is drawn.
 
-    The second one, eta^(-1/2) exp(-x eta)/(1 + eta), by rejection from eta half-Cauchy squared or gamma, at least 0.5 accepted.
+    The second component, eta^(-1/2) exp(-x eta)/(1 + eta), is drawn by rejection from eta half-Cauchy squared or gamma, at least
+    0.5 accepted.
     """
     x = _ratio(b, t)
     low, high = np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32))
     first = exp(log_exe1(x) - regularised_density(b, t, c))
-    draw = np.uint32(1 << 31)  # of which the other component has none
+    draw = np.uint32(1 << 31)  # a draw number that the other component does not use
     w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
     if not uniform52(w0, w1) > first:
         return horseshoe_local1(b, t, k0, k1, item, stream)
@@ -421,7 +422,7 @@ def global_precision(total, p, inverse_xi, k0, k1, item, stream):
 
 @device_function
 def of_float(x):
-    """A float, in its own type."""
+    """A stored float, in its own type."""
     return x
 
 
@@ -433,5 +434,5 @@ def of_int8(k):
 
 @device_function
 def of_bfloat16(k):
-    """The upper half of a float32's bit pattern, a 16-bit integer, as that float32."""
+    """The float32 whose upper 16 bits are the integer, and whose lower bits are 0."""
     return from_bits(np.uint32(np.uint32(k) << np.uint32(16)))

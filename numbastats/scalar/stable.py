@@ -27,8 +27,6 @@ from numbastats.scalar.elementary import exp, expm1, log, log1p, sin, sincos, si
 from numbastats.scalar.philox import uniform52
 from numbastats.scalar.special import erf, erfcx, gammaln
 
-__all__ = []
-
 _PI, _PI_LO = 3.141592653589793, 1.2246467991473532e-16
 _INF, _NAN = math.inf, math.nan
 _LOG_DEPTH = math.log(-math.log(1e-16))

@@ -5,7 +5,7 @@ tests/reference/make_stable.py makes them from the integrands alone.
 
 from __future__ import annotations
 
-__all__ = []
+__all__ = ["HIGH", "LOW", "MIDDLE"]
 
 # alpha in [0.5, 0.9]
 LOW = (

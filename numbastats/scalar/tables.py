@@ -94,7 +94,7 @@ def _pair_head(in_zone, split):
 
 
 def _uniform_head(locate):
-    """From a probability."""
+    """Make the head for a probability."""
 
     @device_function
     def head(u, p, rest, left, right, first_left, first_right, top, length, bits):
@@ -189,7 +189,7 @@ def _signed_head(by_bits):
 def _heads(by_bits, half, split=False):
     in_zone = _in_zone(by_bits, half)
     locate = _pair_head(in_zone, split)
-    # in an order that the kernels know
+    # the kernels rely on this order
     return _uniform_head(locate), _exponential_head(locate), _share_head(in_zone), _sided_head(in_zone), _signed_head(by_bits)
 
 
@@ -312,4 +312,4 @@ def tail_probability(x, mu, anchor, left, right, first_left, first_right, upper,
         mass = t * b1 - b2
     mass = mass if s >= T(0.0) else T(np.nan)
     p = table[lo, 3] + mass if above == (upper != 0) else table[lo, SIDE_COLUMNS - 1] - mass
-    return T(1.0) if p > T(1.0) else p  # by a rounding error
+    return T(1.0) if p > T(1.0) else p  # rounding may lead above 1

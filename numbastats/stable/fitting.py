@@ -30,7 +30,7 @@ from numbastats.stable.shared_tables import SharedLikelihood
 from numbastats.stable.simple_estimators import REACH, SIMPLE, simple_estimate
 from numbastats.stable.starts import within_reach
 
-__all__ = ["fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha"]
+__all__ = ["FitMethod", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha"]
 
 FitMethod = Literal["ml", "quantile", "ecf", "small", "grid"]
 NanPolicy = Literal["raise", "omit"]

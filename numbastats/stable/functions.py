@@ -21,7 +21,7 @@ from numbastats.stable.derivatives import scores
 from numbastats.stable.engine import on_device, one_number, point_values, quantiles, table_pays_for_all, three_values
 from numbastats.stable.parameterisations import relocated
 
-__all__ = ["cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
+__all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
 
 Param = Literal["S0", "S1"]
 Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]

@@ -6,7 +6,7 @@ for it, and the compiler.
 
 from __future__ import annotations
 
-__all__ = []
+__all__ = ["ALPHAS", "BETAS", "PROBABILITIES", "QUANTILES"]
 
 PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 ALPHAS = (

@@ -175,7 +175,7 @@ def test_an_edit_compiles_what_it_reaches(project):
         ("stable/kernels/points.py", "TASK = 64", "TASK = 128", {"stable.quantile"}),
         ("scalar/kde.py", "__all__ = [", "__all__ = ['no_kernel', ", {"kde.exhaustive_power"}),
         ("scalar/elementary.py", '"""', '"""Edited. ', set()),  # a docstring
-        ("_core/launch.py", "CHUNK = 4096", "CHUNK = 8192", set()),  # host code
+        ("_core/slabs.py", "CHUNK = 4096", "CHUNK = 8192", set()),  # host code
         ("_core/numba_internals.py", "VECTORS = 4", "VECTORS = 2", set(names)),
     ):
         path = project.folder / "numbastats" / name

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats._core import launch
+from numbastats._core import slabs
 from numbastats._core.parallel import is_executor, mapped, shares
 from numbastats.bayes.engine import Spread
 from numbastats.kde import distributed, engine
@@ -75,7 +75,7 @@ CALLS = {
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the nig fits, at their limit
 @pytest.mark.parametrize("name", CALLS)
 def test_the_same_bits_as_threads(name, executor, monkeypatch):
-    monkeypatch.setattr(launch, "SLAB", 4096)
+    monkeypatch.setattr(slabs, "SLAB", 4096)
     monkeypatch.setattr(engine, "POINTS", 30)
     call = CALLS[name]
     np.testing.assert_array_equal(call(workers=executor), call(workers=1))

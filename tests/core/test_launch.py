@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numbastats
-from numbastats._core import costs, elementwise, launch
+from numbastats._core import costs, elementwise, launch, slabs
 from numbastats._core.errors import ConvergenceWarning, OutOfDeviceMemory
 from numbastats.bayes import estimator
 from numbastats.mixture import arguments
@@ -57,10 +57,10 @@ def test_parts_do_not_change_results(monkeypatch, dtype):
         return ns.quantile.ndtri(x, device="cpu"), ns.quantile.student_t(4.5).pdf(x, device="cpu"), draws, words, *several
 
     want, calls, original = sample(), [], launch.launch
-    monkeypatch.setattr(launch, "SLAB_WORK", 1.0)
+    monkeypatch.setattr(slabs, "SLAB_WORK", 1.0)
     monkeypatch.setattr(launch, "launch", lambda *args, **options: calls.append(args[2]) or original(*args, **options))
     got = sample()
-    assert calls.count(launch.CHUNK) >= 28  # four functions in eight parts
+    assert calls.count(slabs.CHUNK) >= 28  # four functions in eight parts
     for a, b in zip(got, want, strict=True):
         np.testing.assert_array_equal(a, b)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from numbastats._core import launch
+from numbastats._core import slabs
 from numbastats._core.parallel import in_threads
 
 PRELUDE = """
@@ -107,9 +107,9 @@ def test_spawned_processes(tmp_path):
 import numpy as np, multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 import numbastats as ns
-from numbastats._core import launch
+from numbastats._core import slabs
 if __name__ == "__main__":
-    launch.SLAB = 65536
+    slabs.SLAB = 65536
     u = np.linspace(0, 1, 300_001)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         a = ns.quantile.ndtri(u, workers=pool)
@@ -128,7 +128,7 @@ def test_executors_whose_map_gives_futures(monkeypatch):
 
     import numbastats as ns
 
-    monkeypatch.setattr(launch, "SLAB", 4096)
+    monkeypatch.setattr(slabs, "SLAB", 4096)
     u = np.linspace(0.0, 1.0, 10_001)
     data = [ns.stable.rvs(1.5, 0.0, size=200, rng=i) for i in range(2)]
 

@@ -45,7 +45,7 @@ def test_slabs_change_no_bit(monkeypatch):
     for workers in (1, 2):
         monkeypatch.undo()
         whole = everything(workers)
-        monkeypatch.setattr("numbastats.kde.slabs.SLAB", 3e4)
+        monkeypatch.setattr("numbastats._core.slabs.SLAB_WORK", 3e4)
         for a, b in zip(whole, everything(workers), strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -55,11 +55,10 @@ import os, signal, sys, threading, time
 import numpy as np
 from numbastats import kde
 from numbastats._core import launch
-from numbastats.kde import slabs
 
 workers = int(sys.argv[1])
 options = dict(device="cpu", workers=workers)
-launch.PARALLEL_FROM = slabs.PARALLEL_FROM = 0
+launch.PARALLEL_FROM = launch.LOOP_FROM = 0
 r = np.random.default_rng(0)
 x3 = r.normal(size=(1_000_000, 3))
 x2, x1 = np.ascontiguousarray(x3[:, :2]), x3[:, 0].copy()

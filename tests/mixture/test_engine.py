@@ -49,7 +49,7 @@ def test_workers_chunks_and_executors_do_not_matter(monkeypatch):
         results.append(mixture.fit_many(x, 2, rng=3, device="cpu", workers=pool, family="inverse_gaussian"))
     monkeypatch.setattr("numbastats.mixture.engine.CHUNK_COST", 1)
     results.append(mixture.fit_many(x, 2, rng=3, device="cpu", workers=2, family="inverse_gaussian"))
-    monkeypatch.setattr("numbastats.mixture.engine.PIECE", 1.0)
+    monkeypatch.setattr("numbastats._core.slabs.SLAB_WORK", 1.0)
     results += [mixture.fit_many(x, 2, rng=3, device="cpu", workers=w, family="inverse_gaussian") for w in (1, 2)]
     for r in results:
         for name in ("loglik", "weights", "means", "params", "hits"):

@@ -40,6 +40,7 @@ __all__ = [
     "comparable",
     "copied",
     "device_kind",
+    "ends_of",
     "first_array",
     "has_labels",
     "in_kind_of",
@@ -54,7 +55,7 @@ __all__ = [
 
 NUMPY = numpy
 LAZY, LABELLED, rows_alike = dask, labelled, labelled.rows_alike
-KINDS = (  # asked in this order; all else is NumPy's
+KINDS = (  # in the order in which they are asked; other values are NumPy's
     numba_device,
     torch.on_gpu,
     torch.on_host,
@@ -108,14 +109,14 @@ def numpy_dtype(x):
 
 
 def first_array(values):
-    """The first value that says of which kind results are: an array on a device, else a tensor, else None."""
+    """The first value that determines the kind of the results: an array on a device, else a tensor, else None."""
     kinds = [kind_of(v) for v in values]
     chosen = next((k for k in kinds if k.on_device), None) or next((k for k in kinds if k is not numpy), None)
     return None if chosen is None else values[kinds.index(chosen)]
 
 
 def aligned(values, names, last=None):
-    """The values with their labels obeyed (`labelled.aligned`), and `first_array`, with the labels of the result."""
+    """The values aligned by their labels (`labelled.aligned`), and `first_array` with the labels of the result."""
     like = first_array(values)
     if like is None or not has_labels(like):
         return values, like

@@ -21,11 +21,11 @@ def to_host(x, name):
     refuse_lazy(x, name)
 
 
-from_host = copied = as_float32 = ends = to_host  # for nothing is computed before it is asked for
+from_host = copied = as_float32 = ends = to_host  # all of them raise: nothing is computed before it is asked for
 
 
 def blocks(x, name):
-    """The array itself, or that which an xarray object holds; series and frames of dask are refused."""
+    """The dask array itself, or the one in an xarray object; raises for series and frames of dask."""
     x = x.data if hasattr(x, "dims") else x
     if not hasattr(x, "chunks"):
         refuse_lazy(x, name)

@@ -125,16 +125,16 @@ def rows_alike(data, values, names):
             _refuse(f"{w} and {x} have different dimensions, {values.dims} and {data.dims}", w, f"{w}.transpose(*{x}.dims)")
         _same_coordinates(data, x, values, w)
     elif any(_is_of(a, data) and _is_of(b, values) for a, b in ((pandas, xarray), (xarray, pandas))):
-        aligned((data, values), names)  # which refuses them
+        aligned((data, values), names)  # raises
 
 
 def _is_of(kind, value):
-    """Whether a value is an array of that kind with an axis."""
+    """Whether a value is an array of a kind, with at least one axis."""
     return hasattr(value, "shape") and kind.is_mine(value, libraries_of(value)) and value.shape != ()
 
 
 def _in_order(value, dims):
-    """The data of an array of xarray with an axis for each of the dimensions, of length 1 for those that it does not have."""
+    """The data of an xarray array with an axis for each of `dims`; missing dimensions have length 1."""
     moved = value.transpose(*(d for d in dims if d in value.dims)).data
     return moved[tuple(slice(None) if d in value.dims else None for d in dims)]
 
@@ -153,7 +153,7 @@ def _same_index(a, a_name, b, b_name):
 def _same_coordinates(a, a_name, b, b_name):
     """Raise unless two arrays of xarray have the same labels along the dimensions that they share."""
     for d in set(a.dims) & set(b.dims):
-        labels = d in a.coords and d in b.coords  # without what other coordinates hang on these
+        labels = d in a.coords and d in b.coords  # without other coordinates along the same dimension
         if a.sizes[d] != b.sizes[d] or labels and not a.coords[d].variable.equals(b.coords[d].variable):
             fault = f"{b_name} and {a_name} have different labels along the dimension {d!r}"
             _refuse(fault, b_name, f"{b_name}.reindex_like({a_name})")

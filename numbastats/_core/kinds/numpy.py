@@ -36,6 +36,6 @@ def ends(x):
 
 
 def interface_ends(x):
-    """Of arrays with the CUDA array interface; None without."""
+    """First and last address of an array with the CUDA array interface; None for others."""
     interface = getattr(x, "__cuda_array_interface__", None)
     return None if interface is None else (interface["data"][0], interface["data"][0] + x.nbytes)

@@ -29,7 +29,7 @@ from numbastats.scalar.shrinkage import (
 
 __all__ = ["CONDITIONALS", "SCALES"]
 
-LANES = 64  # threads of a block that add up
+LANES = 64  # threads of a block, whose sums are combined
 _shared = array_function(fastmath=(), host=False)
 _density = _local = None  # bound by build
 
@@ -96,7 +96,7 @@ def scales_cuda(B, C, skip, scale, fixed, k0, k1, streams, step, T, D):
     for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
         t = T[q]
         phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
-        while phase != DONE:  # the same decisions in every thread
+        while phase != DONE:  # every thread takes the same decisions
             value = 0.0
             if lane < lanes:
                 for j in range(lane, p, lanes):

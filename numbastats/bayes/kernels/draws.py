@@ -1,4 +1,4 @@
-"""The random numbers of an iteration that depend on nothing else: normals, two uniforms per chain, a gamma draw per chain."""
+"""The random numbers of an iteration, independent of its state: normals, and per chain two uniforms and a gamma draw."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ from numbastats.scalar.shrinkage import (
 )
 from numbastats.scalar.special import log_ndtr_ratio
 
-__all__ = ["GROUP", "LATENT", "LOGIT", "LOGLIK", "OFFSET", "OUTCOME", "POISSON", "WEIGHT", "latent_row", "tile_rows"]
+__all__ = ["GROUP", "LATENT", "LOGIT", "LOGLIK", "OFFSET", "OUTCOME", "POISSON", "TOTALS", "WEIGHT", "latent_row", "tile_rows"]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
 WEIGHT, OFFSET, OUTCOME = 0, 1, 2  # rows of E, the facts of a row of X beside its columns; the probit model has none
-_FAR = -6.0  # below, the central form of the truncated normal gives way to the tail form
+_FAR = -6.0  # below it the truncated normal is drawn by its tail form instead of the central form
 
 _function = array_function(fastmath=(), host=False)
 _summing = array_function(fastmath=_SUMS, host=False)
@@ -45,7 +45,7 @@ def tile_rows(columns, itemsize, room=524288):
 
 @_summing
 def dots(X, b, m):
-    """m = X b for eight rows at a time; the rest one by one."""
+    """m = X b for eight rows at a time, then for single rows."""
     zero = b.dtype.type(0.0)
     whole = m.size - m.size % 8
     for k in range(0, whole, 8):
@@ -74,7 +74,7 @@ def dots(X, b, m):
 
 @_summing
 def transposed(X, r, g):
-    """g += X' r for eight rows at a time; the rest one by one."""
+    """g += X' r for eight rows at a time, then for single rows."""
     T = g.dtype.type
     whole = r.size - r.size % 8
     for k in range(0, whole, 8):
@@ -104,13 +104,13 @@ def no_room(X, tile, b):
 
 @_loading
 def room_for_floats(X, tile, b):
-    """Memory for a tile in the type of b."""
+    """Memory for a tile as floats of the type of b."""
     return np.empty((tile, X.shape[1]), b.dtype)
 
 
 @_loading
 def load_floats(X, wide):
-    """The rows of a tile as they are."""
+    """The rows of a tile, which are stored as floats."""
     return X
 
 
@@ -249,7 +249,7 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
             n = min(GROUP, end - group)
             for i in range(t, n, cuda.blockDim.x):
                 dot, j = at2(B, q, 0) * _number(at2(X, group + i, 0)), 1
-                while j < width:  # a range costs NVVM eight instructions more
+                while j < width:  # a loop over `range` has eight more instructions in NVVM
                     dot += at2(B, q, j) * _number(at2(X, group + i, j))
                     j += 1
                 r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot), E)

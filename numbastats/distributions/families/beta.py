@@ -96,9 +96,9 @@ class Beta(Distribution):
 
     Notes
     -----
-    The density is written in deviances where a and b are at least 10, so that large shapes lose no digits. Distribution function and quantiles are those of
-    `numbastats.scalar.betainc`. Next to the upper end the digits of x limit those of the tail. Relative errors observed for a
-    and b from 0.1 to 1e5: 5e-14 (density), 5e-13 (tails down to 1e-290).
+    The density is written in deviances where a and b are at least 10, so that large shapes lose no digits. Distribution function
+    and quantiles are those of `numbastats.scalar.betainc`. Next to the upper end the digits of x limit those of the tail.
+    Relative errors observed for a and b from 0.1 to 1e5: 5e-14 (density), 5e-13 (tails down to 1e-290).
 
     References
     ----------

@@ -306,7 +306,7 @@ class Points:
             loop = cpu or (one_plain_cpu if plain else one_cpu)
             late = functools.partial(self._bound, f, plain)
             made[f] = Kernel(f"distributions.{name}_{f}{end}", loop, cuda, signatures, dtypes=("float64",), late=late)
-            made[f].gated = False
+            made[f].gated, made[f]._module = False, self.module
         return made
 
     def _bound(self, name, plain):

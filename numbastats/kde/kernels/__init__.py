@@ -1,4 +1,4 @@
-"""Twins of the kernel density, a module for every job; `geometry` names what they share."""
+"""Twins of the kernel density, a module for every job; `geometry` has what all of them use."""
 
 from numbastats.kde.kernels import geometry
 from numbastats.kde.kernels.cells import CELLS_FINISH, CELLS_SCATTER

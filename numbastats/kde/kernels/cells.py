@@ -28,12 +28,12 @@ PLANE = np.dtype(
 ring; cells and grid position of the first per axis, padding, pitch of the padded array; rows of cells per band, first row of the
 output, and the rows of every band [part, end) that a call adds."""
 
-VALUES, DIFFERENCES = 0, 1  # of the state
+VALUES, DIFFERENCES = 0, 1  # places in the state of a band
 
 
 @array_function(host=False)
 def _samples(y, x, y0, x0, g, gy, gx, s):
-    """Integers of the samples of a cell, filled up to whole groups with samples that add nothing; their number and sums."""
+    """Fill arrays with the integers of a cell's samples, padded to whole groups by samples that add 0; their number and sums."""
     beta, schur, q = g.beta, g.schur, g.q
     m = y.size
     for i in range(m):
@@ -51,7 +51,7 @@ def _samples(y, x, y0, x0, g, gy, gx, s):
 
 @array_function(host=False)
 def _ring(ring, gy, gx, s, full, acc):
-    """Add max(c + 2 d'g, s), s more than wanted, to every position of the ring."""
+    """Add max(c + 2 d'g, s), which is too large by s, to every position of the ring."""
     c, ty, tx = ring[0], ring[1], ring[2]
     for i in range(0, full, GROUP):
         y0, y1, y2, y3 = gy[i], gy[i + 1], gy[i + 2], gy[i + 3]
@@ -136,7 +136,7 @@ def scatter_cpu(u, starts, ring, offsets, inner, plane, state):
 
 
 def scatter_cuda(u, starts, ring, offsets, inner, plane, state):
-    """Thread per cell and position of the ring, then per cell and row of the footprint; one band."""
+    """A thread per cell and position of the ring, then per cell and row of the footprint; for one band."""
     p = plane[0]
     width, pitch, cells = p.columns, p.pitch, p.rows * p.columns
     points, q = offsets.size, np.int64(p.q)
@@ -217,7 +217,7 @@ def finish_cpu(plane, scale, state, out):
 
 
 def finish_cuda(plane, scale, state, out):
-    """Thread per row; one band."""
+    """A thread per row; for one band."""
     p = plane[0]
     pitch, before = p.pitch, p.pad_x - p.first_x
     for row in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):

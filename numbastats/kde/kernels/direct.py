@@ -13,7 +13,7 @@ from numbastats.kde.kernels.geometry import TASKS, any_factor, bins_near, positi
 from numbastats.scalar import kde as forms
 from numbastats.scalar.kde import ceiling, floor, kernel_value, larger, row_interval_strict, smaller
 
-__all__ = ["DIRECT", "direct_bounds"]
+__all__ = ["DIRECT", "direct_bounds", "on_row"]
 
 # --- direct sums over cells: exact row interval, bounding box, or the cropped rectangle of a slice ---------------------
 

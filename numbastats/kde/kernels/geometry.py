@@ -1,4 +1,4 @@
-"""What all kernels on a grid know: the record of a grid, one sample on one row, which samples can touch a row.
+"""Shared by all kernels on a grid: the record of a grid, one sample on one row, the samples that can touch a row.
 
 Samples come in index units of a grid, one array per axis, the row axis last; `starts` is their cell list over the other axes,
 which are padded to three. A row is the tuple of its three coordinates on these.
@@ -23,10 +23,10 @@ THREADS = 64  # most threads of a block that share one row
 _FLOATS = (
     "lambda2 a inv_a "  # largest squared scale; q grows by A x^2 along a row
     "b0 b1 b2 s00 s01 s02 s11 s12 s22 "  # slopes of the row's centre; Schur complement
-    "c0 c1 r00 r01 r11 "  # the same one axis further: slopes of the sorted axis, Schur complement of the bin axes
+    "c0 c1 r00 r01 r11 "  # the next axis: slopes of the sorted axis, Schur complement of the bin axes
     "origin0 origin1 origin2 inv_width0 inv_width1 inv_width2 "  # of the cell list
     "half0 half1 half2 half_row "  # half boxes
-    "crop_x crop_y x0 x1 y0 y1 "  # crop of the row axis and the next: (P^-1)xx, (P^-1)yy, slopes of its centre (x, y)
+    "crop_x crop_y x0 x1 y0 y1 "  # crop in the plane of the row axis and the next: (P^-1)xx, (P^-1)yy, slopes of the centre
     "inv_block scale decay"
 )
 _INTEGERS = (
@@ -56,13 +56,13 @@ def position1(x, l2, inv_a):
 
 @device_function
 def position2(dy, x, l2, inv_a, slopes, schur):
-    """The same in 2-D; dy is the row's distance from the sample."""
+    """`position1` in 2-D; dy is the row's distance from the sample."""
     return fma(-product(schur[5], dy), dy, l2) * inv_a, fma(-slopes[2], dy, x)
 
 
 @device_function
 def position3(dz, dy, x, l2, inv_a, slopes, schur):
-    """The same in 3-D."""
+    """`position1` in 3-D."""
     rest = fma(-product(schur[3], dz), dz, l2)
     s = fma(schur[5], dy, product(2.0 * schur[4], dz))
     return fma(-s, dy, rest) * inv_a, fma(-slopes[2], dy, fma(-slopes[1], dz, x))
@@ -70,7 +70,7 @@ def position3(dz, dy, x, l2, inv_a, slopes, schur):
 
 @device_function
 def position4(dw, dz, dy, x, l2, inv_a, slopes, schur):
-    """The same in 4-D."""
+    """`position1` in 4-D."""
     s00, s01, s02, s11, s12, s22 = schur
     rest = fma(-product(s00, dw), dw, l2)
     rest = fma(-fma(s11, dz, product(2.0 * s01, dw)), dz, rest)
@@ -109,7 +109,7 @@ def row_rest(u, i, row, g):
 
 @device_function
 def positions(u, first, m, l2, at, row, g, t, centre):
-    """`position` of m samples from `first` on, put from place `at` on, where l2 stands: a loop per dimension vectorises."""
+    """`position` of m samples from `first` on, stored from index `at` on, as l2 is: one loop per dimension vectorises."""
     inv_a, slopes, schur = g.inv_a, (g.b0, g.b1, g.b2), (g.s00, g.s01, g.s02, g.s11, g.s12, g.s22)
     dim = np.int64(1) if g.separable else g.dim
     i, k, x, one = np.uint64(first), np.uint64(at), np.uint64(u.shape[0] - 1), np.uint64(1)
@@ -176,7 +176,7 @@ def bins_near(row, g):
 def run_near(starts, row, near, b, g):
     """Samples [first, end) of the b-th of `bins_near` that can touch a row."""
     if g.dim == 1:
-        share = np.int64(row[2])  # rows of a line are shares of its samples
+        share = np.int64(row[2])  # in one dimension the rows are shares of the samples
         return starts[share], starts[share + 1]
     c0, c1 = near[0] + b // near[2], near[1] + b % near[2]
     lo0, hi0, lo1, hi1 = 0.0, 0.0, 0.0, 0.0
@@ -231,7 +231,7 @@ def outer_factor(value):
                 f *= value(kind, _squared(row[0] - u[0, i], g.s00, inv_l2), g.decay)
         return f
 
-    factor.__name__ = factor.__qualname__ = f"factor_{value.__name__}"  # the disk cache knows functions by their names
+    factor.__name__ = factor.__qualname__ = f"factor_{value.__name__}"  # the disk cache distinguishes functions by their names
     return array_function(factor, host=False)
 
 

@@ -1,4 +1,4 @@
-"""Loops over pairs of near samples, on the host on every device."""
+"""Loops over pairs of near samples; they run on the host whatever the device."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _f1, _f2, _f3, _i1 = types.float64[::1], types.float64[:, ::1], types.float64[:,
 def _line_sum(x, v, w, reach, p):
     """The sum for sorted x and a polynomial of degree 5 that vanishes at 1.
 
-    Samples are taken in cells as wide as the reach: a sample sees those before it in its own cell, and the end of the cell
-    before. Both are running moments about the cell's centre, which only grow, so nothing cancels.
+    Cells are as wide as the reach: a sample's pairs are with the samples before it in its own cell, and with the last ones of the
+    cell before. Both sums come from running moments about the cell's centre, which only grow, so nothing cancels.
     """
     n = x.size
     inverse, origin = 1.0 / reach, x[0]
@@ -139,7 +139,7 @@ def _gaussian(r2, wb, vb, m, inverse, table, x, b, acc):
 
 @_shared
 def _squares(y, i, w, v, first, m, r2, wb, vb):
-    """Squared distances of sample i from m others, and the weights of those pairs."""
+    """Squared distances of sample i from m others, and the weights of these pairs."""
     yb, p = y[0][first : first + m], y[0, i]
     for j in range(m):
         r2[j] = (yb[j] - p) * (yb[j] - p)
@@ -206,7 +206,7 @@ def _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, task, step, sums):
 
 @host_loop("kde.pairs", (_f2, _f1, _f1, _i1, BALL_TYPE, _f1, _f1, _f1, types.UniTuple(types.int64, 2), _i1, _f3))
 def pairs_loop(y, w, v, starts, ball, hs, reaches, table, kernel, tasks, sums):
-    """Sums for every bandwidth over the samples of tasks from the first of `tasks` on, of as many as the second says.
+    """Sums for every bandwidth over the samples of some tasks: `tasks` is the first task and the number of all tasks.
 
     `kernel` is the dimension and the power, 0 for the Gaussian.
     """

@@ -1,4 +1,4 @@
-"""The reference's way to a grid: every sample adds its box, or the crop of it, with atomic additions."""
+"""The grid as in the reference: every sample adds its box, or the crop of the box, with atomic additions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["DIRECT_ATOMIC"]
 
 @array_function(host=False)
 def box_on_row(u, i, q, lam2, near, r, lines, g):
-    """Row, cells [lo, hi) and sample there for the r-th row of a box; no cells where that is none of the `lines` rows."""
+    """Row, cells [lo, hi) and sample on the r-th row of a box; no cells where the row is outside the `lines` rows."""
     number = row_near(near, r, g)
     row, line = row_of(number, g), number - g.first_row
     l2, w = on_row(u, i, q, lam2, row, g)
@@ -27,7 +27,7 @@ def box_on_row(u, i, q, lam2, near, r, lines, g):
 
 @array_function(host=False, fastmath=())
 def box_value(cell, sample, g):
-    """What the sample of `box_on_row` adds to a cell."""
+    """The term that the sample of `box_on_row` adds to a cell."""
     centre, rest, l2, w = sample
     x = np.float64(cell) - centre
     return w * kernel_value(g.kind, larger(g.a * x * x + rest, 0.0) / l2, g.decay)

@@ -272,7 +272,7 @@ def _exhaustive(name, scan):
     )
 
 
-# radial power kernels, and all others: who needs the former compiles no exponential
+# radial power kernels apart from all others, so that they compile no exponential
 _SCANS = {"power": scan_of(power_values), "other": scan_of(other_values)}
 POINTS = {name: _points(name, scan) for name, scan in _SCANS.items()}
 EXHAUSTIVE = {name: _exhaustive(name, scan) for name, scan in _SCANS.items()}

@@ -13,15 +13,15 @@ from numbastats.kde.kernels.variants import PARTS, STATE, STRIDE, advance, pick,
 __all__ = ["ACCUMULATE", "FINISH", "ROWS"]
 
 # --- rows: a task owns rows, walks over the samples that touch them, and writes each row once -------------------------
-# `_scatter`, `_emit`, `_update`, `_stride` are bound to those of one power. `scratch` holds a buffer per task (CPU) or block
-# (CUDA), zeros.
+# `_scatter`, `_emit`, `_update`, `_stride` are bound to the functions of one power. `scratch` holds a buffer of zeros for each
+# task (CPU) or block (CUDA).
 
 _scatter = _emit = _update = _stride = None
 
 
 @array_function(host=False)
 def share_of(task, tasks):
-    """Which share of the rows a task takes: neighbours in time are apart in space, for equal loads."""
+    """The share of the rows that a task takes: consecutive tasks take distant rows, for equal loads."""
     return (task * 37) % tasks if tasks % 37 else task
 
 

@@ -1,6 +1,6 @@
-"""Loops over the samples before those of the densities: moments, counts by cell, sorting by cell. On the host on every device.
+"""Loops over the samples that run before the densities, always on the host: moments, counts by cell, sorting by cell.
 
-Scratch comes from one kind of `np.empty` each for floats and integers: Numba compiles the others once more for every loop.
+Scratch comes from one kind of `np.empty` each for floats and integers: Numba compiles every other kind anew for each loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numbastats.scalar.kde import larger, smaller
 
 __all__ = ["AXIS", "BLOCK", "CHUNKS", "count_loop", "line_loop", "moments_loop", "moments_of_cells_loop", "place_loop"]
 
-CHUNKS = 8  # fixed, so that nothing depends on the number of threads
+CHUNKS = 8  # fixed, so that results do not depend on the number of threads
 BLOCK = 256
 
 AXIS = np.dtype(
@@ -33,7 +33,7 @@ _i1, _i2, _keys, _axes = types.int64[::1], types.int64[:, ::1], types.int32[::1]
 
 @device_function
 def kept_in(cell, cells):
-    """A cell, or the nearest one of the list."""
+    """The number of a cell, clipped to the list."""
     cell = cell if cell > 0 else 0
     return cell if cell < cells else cells - 1
 
@@ -56,7 +56,7 @@ def moments_loop(x, w, shift, sums, products, low, high, totals):
                 wb = w[first : first + m]
                 for k in range(m):
                     v[k] = wb[k]
-                    s = weight[k] + wb[k]  # with its rounding error: the sum must not depend on the order
+                    s = weight[k] + wb[k]  # the rounding error is added too: the sum must not depend on the order
                     back = s - weight[k]
                     lost[k] += (weight[k] - (s - back)) + (wb[k] - back)
                     weight[k] = s
@@ -105,7 +105,7 @@ def line_loop(x, w, axes, u, inside, coarse):
             xb, ub = x[first : first + m], u[first : first + m]
             for k in range(m):
                 v = (xb[k] - origin) / step
-                v = larger(low - 2.0, smaller(v, high + 2.0))  # what cannot touch the grid stays just outside
+                v = larger(low - 2.0, smaller(v, high + 2.0))  # samples out of the grid's reach are moved next to its ends
                 ub[k] = v
                 cell[k] = kept_in(np.int64((v - low) * inverse), cells)
             for k in range(m):
@@ -162,7 +162,7 @@ def count_loop(x, w, axes, key, counts, coarse):
 
 @array_function(host=False)
 def _positions(key, at):
-    """Turn cells into positions in the sorted order; -1 stays."""
+    """Replace cells by positions in the sorted order; -1 stays."""
     for k in range(key.size):
         cell = key[k]
         if cell >= 0:

@@ -1,4 +1,4 @@
-"""Difference rows in integers: what a sample adds to a row, and what the running sums of it are.
+"""Difference rows in integers: the terms that a sample adds to a row, and their running sums.
 
 On a row a sample is one polynomial between two cells. Its coefficients about cell 0 are added where it starts and taken off
 where it ends; running sums of them, shifted to the place of a cell, give the density. They are rounded about the block of cells
@@ -31,7 +31,7 @@ from numbastats.scalar.kde import (
 )
 
 STRIDE = (1, 4, 5, 7)  # int64 per cell of a row's buffer, by the kernel's power: 2p + 1 coefficients, one vector for p = 1
-STATE = {"c": 1, 0: 1, 1: 3, 2: 5, 3: 7}  # the same of a state, where "c" keeps third differences
+STATE = {"c": 1, 0: 1, 1: 3, 2: 5, 3: 7}  # int64 per cell of a state, where "c" keeps third differences
 
 # --- one sample on one row: interval, and coefficients about cell 0 ------------------------------------------------------
 
@@ -56,7 +56,7 @@ def density1(t, centre, q, length, inv_block):
 
 @device_function
 def slope1(t, centre, q, length, inv_block):
-    """Its derivative; the last coefficient is 0."""
+    """Derivative of the polynomial of degree 2; the last coefficient is 0."""
     lo, hi = row_interval(t, centre, length)
     block, w, tb = _block(t, centre, inv_block)
     c0, c1 = forms.derivative_epanechnikov(w, tb)
@@ -66,7 +66,7 @@ def slope1(t, centre, q, length, inv_block):
 
 @device_function
 def quantise2(t, centre, q, length, inv_block, derivative):
-    """Degree 4, or the derivative of that."""
+    """Degree 4, or the derivative of this polynomial."""
     lo, hi = row_interval(t, centre, length)
     block, w, tb = _block(t, centre, inv_block)
     c0, c1, c2, c3 = forms.derivative_biweight(w, tb) if derivative else forms.power_biweight(w, tb)
@@ -83,7 +83,7 @@ def quantise2(t, centre, q, length, inv_block, derivative):
 
 @device_function
 def quantise3(t, centre, q, length, inv_block, derivative):
-    """Degree 6, or the derivative of that."""
+    """Degree 6, or the derivative of this polynomial."""
     lo, hi = row_interval(t, centre, length)
     block, w, tb = _block(t, centre, inv_block)
     c0, c1, c2, c3, c4, c5 = forms.derivative_triweight(w, tb) if derivative else forms.power_triweight(w, tb)
@@ -122,7 +122,7 @@ class Work(NamedTuple):
 @array_function(host=False, allocates=True)
 def work_for(q, lam2, g):
     """`Work` for the samples and the cells of a grid, and 8 integers for running sums."""
-    n = CHUNK + 24  # neighbours must not lie a page apart
+    n = CHUNK + 24  # consecutive arrays must not lie a page apart
     f, i = np.empty(4 * n + 8), np.empty(10 * n + 16, np.int64)
     f, i = f[-(f.ctypes.data >> 3) & 7 :], i[-(i.ctypes.data >> 3) & 7 :]  # vectors must not lie across cache lines
     f[:], i[:] = 0.0, 0
@@ -275,7 +275,7 @@ def row_scatter(add):
         row, runs = row_of(line, g), work.runs
         count, run = runs_of(starts, row, g, runs), 0
         while run < count:
-            m = np.int64(0)  # not a literal, for which what takes it would be compiled once more
+            m = np.int64(0)  # not a literal, for which the functions that take m would be compiled once more
             while m < CHUNK and run < count:  # short runs share a chunk
                 first, end = runs[0, run], runs[1, run]
                 take = smaller(CHUNK - m, end - first)
@@ -292,7 +292,7 @@ def row_scatter(add):
             add(work, m, stride, g, acc)
         return count > 0
 
-    scatter.__name__ = scatter.__qualname__ = f"scatter_{add.__name__}"  # the disk cache knows functions by their names
+    scatter.__name__ = scatter.__qualname__ = f"scatter_{add.__name__}"  # the disk cache distinguishes functions by their names
     return array_function(scatter, host=False)
 
 
@@ -344,7 +344,7 @@ def emit1(acc, lo, hi, stride, g, s, row):
 
 @array_function(host=False)
 def emit_third(acc, lo, hi, stride, g, s, row):
-    """From third differences."""
+    """Degree 2, from third differences."""
     s1, s2, s3 = s[0], s[1], s[2]
     scale, r, a = g.scale, row[lo:hi], acc[lo:hi]
     for i in range(r.size):
@@ -453,7 +453,7 @@ def update3(t, centre, w, g):
     return lo, hi, 7, numbers, numbers
 
 
-# what the kernels of rows.py are bound to, by the kernel's power; "c" keeps third differences
+# functions bound to the kernels of rows.py, by the kernel's power; "c" keeps third differences
 PARTS = {
     "c": (row_scatter(add_third), emit_third, update_third),
     0: (row_scatter(add0), emit0, update0),

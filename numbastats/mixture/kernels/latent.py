@@ -30,6 +30,8 @@ __all__ = [
     "LATENT_CLIMBS",
     "LATENT_SCORES",
     "MAX_LATENT_CUDA_K",
+    "NUMBERS",
+    "OWN",
     "advance_latent",
     "component_numbers",
     "m_step",

@@ -21,21 +21,6 @@ from numbastats.scalar import mixture as fam
 from numbastats.scalar.bits import from_bits, to_bits
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = [
-    "CUDA_CHUNK",
-    "FAST",
-    "SUMS",
-    "add_lanes",
-    "column",
-    "cpu_sums",
-    "gather",
-    "known",
-    "lane_sums",
-    "scatter",
-    "shifted",
-    "sizes",
-]
-
 BLOCK = 512  # observations per block: its buffers stay in the first-level cache, and the product of 512 mantissas is finite
 ROW = BLOCK + 24  # length of a buffer: rows 4096 bytes apart would hinder each other
 CHUNK, CUDA_CHUNK = 65_536, 4096  # observations per task of a pass over a large data set
@@ -358,6 +343,7 @@ def known(kernels, K):
 
 
 def sums_cpu(t1, t2, w, P, size, level, hessian, out):
+    """The sums of every chunk of `size` observations."""
     K = P.shape[1]
     S, C, H, buf = np.empty((3, K)), np.empty((6, K)), np.empty((K * (K + 1) // 2, 6)), np.empty((K + 3, ROW))[1:]
     for chunk in range(out.shape[0]):
@@ -368,6 +354,7 @@ def sums_cpu(t1, t2, w, P, size, level, hessian, out):
 
 
 def sums_cuda(t1, t2, w, P, size, level, hessian, out):
+    """The same sums, with a block per chunk."""
     shared = cuda.shared.array((LANES, WIDTH), np.float64)
     acc = cuda.local.array(_SUMS, np.float64)
     e = cuda.local.array(_MOST, np.float64)

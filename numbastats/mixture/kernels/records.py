@@ -7,20 +7,6 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-__all__ = [
-    "STATE",
-    "STATE_TYPE",
-    "STATISTICS",
-    "STATISTICS_TYPE",
-    "Series",
-    "Settings",
-    "Work",
-    "ranges",
-    "series_type",
-    "settings_type",
-    "work_type",
-]
-
 NEWTON, SQUAREM, EM, BULKEM = range(4)  # methods
 DONE, START, WARM, AT_NEWTON, FINAL, SQ_A, SQ_B, SQ_C, AT_EM = range(9)  # phases; from SQ_A on those of `accelerate`
 OK, MAX_ITER, NOT_CERTIFIED, DEGENERATE = range(4)  # statuses (the others are given by the host)
