@@ -46,10 +46,11 @@ from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
 from numbastats.distributions.families.lognormal import Lognormal
 from numbastats.distributions.families.normal import Normal
+from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
 from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
-from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, StudentT, VarianceGamma
+from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.student import student_t

@@ -26,8 +26,9 @@ from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
 from numbastats.distributions.families.lognormal import Lognormal
 from numbastats.distributions.families.normal import Normal
+from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.weibull import Weibull
-from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, StudentT, VarianceGamma
+from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.protocol import Distribution

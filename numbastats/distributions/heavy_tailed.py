@@ -1,7 +1,8 @@
-"""Student's t, generalised hyperbolic and stable distributions as objects, on the functions of their families."""
+"""Generalised hyperbolic and stable distributions as objects, on the functions of their families."""
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, ClassVar, Literal
 
@@ -10,158 +11,17 @@ from numpy.typing import ArrayLike
 
 import numbastats.stable as stable
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype
-from numbastats._core.checks import choice
+from numbastats._core.checks import FLOAT32, choice
 from numbastats._core.elementwise import any_lazy, elementwise
-from numbastats._core.kinds import device_kind
+from numbastats._core.kinds import device_kind, numpy_dtype, to_host
 from numbastats.distributions import kernels
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.protocol import Distribution, inverse
-from numbastats.distributions.stirling import stirling, stirling_fall
-from numbastats.distributions.student import student_t
+from numbastats.scalar.hyperbolic import gh_log_norm
 
-__all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "Stable", "StudentT", "VarianceGamma"]
+__all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "Stable", "VarianceGamma"]
 
-_NORMAL_DF = 1e100
 _DIFFERENCES = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))  # of eighth order, of a first derivative
-
-
-class StudentT(Distribution):
-    """Student's t distribution.
-
-    Parameters
-    ----------
-    df : array_like
-        Degrees of freedom, > 0; at least 1e-60 for distribution functions and quantiles. ``inf`` is the normal distribution, and
-        is stored as 1e100, from which on doubles do not tell the two apart.
-    loc, scale : array_like, optional
-        Location, and the scale (> 0), which is not the standard deviation.
-
-    Raises
-    ------
-    ValueError
-        For a parameter outside its domain.
-
-    Notes
-    -----
-    The functions of `student_t`, of the same accuracy at (x - loc)/scale: relative errors of 2e-14 of tails and quantiles down to
-    probabilities of 1e-19, and of 2e-13 below.
-
-    Examples
-    --------
-    >>> from numbastats.distributions import StudentT
-    >>> d = StudentT(4.0, scale=2.0)
-    >>> float(d.ppf(0.975).round(8)), float(d.expected_shortfall(0.01).round(8))
-    (5.55289021, -10.44116839)
-    """
-
-    names, family = ("df", "loc", "scale"), "student_t"
-    _positive, _scipy_shapes = ("df", "scale"), ("df",)
-    _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
-
-    def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(df=df, loc=loc, scale=scale)
-
-    @classmethod
-    def _refusals(cls, values):
-        for name, holds, words in super()._refusals(values):
-            yield name, holds | (values[name] == math.inf) if name == "df" else holds, words
-
-    def _evaluate(self, name, x, out, dtype, device, workers):
-        """Through the family where a device is asked for; on the host, in double precision, else."""
-        if not (device_kind(x) or device == "cuda") or name in ("logcdf", "logsf"):
-            return super()._evaluate(name, x, out, dtype, device, workers)
-        options = dict(dtype=dtype or _own_dtype(x), device=device, workers=workers)
-        if self.params[1:] == (0.0, 1.0):
-            return getattr(student_t, name)(x, self.df, out=out, **options)
-        if device_kind(x) == "numba" or device_kind(x) and self.batch_shape or out is not None:
-            raise TypeError(
-                "on a device, loc and scale need one distribution, a CuPy array or a tensor, and no out=: else standardise x and "
-                "use StudentT(df)"
-            )
-        x = x if device_kind(x) else as_host(x)
-        at = x if name in ("ppf", "isf") else (x - self.loc) / self.scale
-        return self._in_units(name, getattr(student_t, name)(at, self.df, **options))
-
-    def _of_student(self, name, z):
-        return getattr(student_t, name)(np.asarray(z, order="C"), self.df, device="cpu")
-
-    def _pdf(self, z):
-        return self._of_student("pdf", z)
-
-    def _logpdf(self, z):
-        return self._of_student("logpdf", z)
-
-    def _cdf(self, z):
-        return self._of_student("cdf", z)
-
-    def _sf(self, z):
-        return self._of_student("sf", z)
-
-    def _ppf(self, u):
-        from scipy.special import gammaln, ndtri_exp
-
-        value = np.asarray(self._of_student("ppf", u))
-        deep = (u < 2.0**-60) & ~np.isnan(self._like(u, "df"))
-        if deep.any():  # below the range of tables
-            part, target = self._selected(deep), np.log(u[deep])
-            df = part._like(target, "df")
-            log_factor = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df + 1.0) - math.log(2.0 * math.sqrt(math.pi))
-            start = 0.5 * np.log(df) + (log_factor - target) / df  # log of the quantile of the tail's power
-            z = ndtri_exp(target)
-            light = np.sqrt(df * np.expm1(np.minimum(z * z / df, 700.0)))  # Wallace's approximation
-            near = np.where(df > 100.0, light, np.exp(np.clip(start, 0.0, 700.0)))
-            start = np.where(df > 100.0, 0.0, start)
-            found = inverse(lambda s: part._logcdf(-s), lambda s: part._logpdf(-s), target, near, True, True)
-            value[deep] = -np.where(start > 700.0, math.inf, found)
-        return value
-
-    def _isf(self, p):
-        return 0.0 - self._ppf(p)
-
-    def _mean_var(self):
-        df = np.asarray(self.df)
-        return np.where(df > 1.0, 0.0, math.nan), np.where(df > 2.0, df / (df - 2.0), np.where(df > 1.0, math.inf, math.nan))
-
-    def _shape(self):
-        df = np.asarray(self.df)
-        light = np.where(df < _NORMAL_DF, 6.0 / (df - 4.0), 0.0)
-        kurtosis = np.where(df > 4.0, light, np.where(df > 2.0, math.inf, math.nan))
-        return np.where(df > 3.0, 0.0, math.nan), kurtosis
-
-    def _entropy(self):
-        from scipy.special import betaln, psi
-
-        df = np.asarray(self.df)
-        h = 0.5 * df
-        small = (h + 0.5) * (psi(h + 0.5) - psi(h)) + 0.5 * np.log(df) + betaln(h, 0.5)
-        large = 0.5 * (math.log(2.0 * math.pi) + 1.0) + 0.5 * np.log1p(0.5 / h) + 0.25 / h + stirling(h) - stirling(h + 0.5)
-        large = large + (h + 0.5) * (stirling_fall(h) - stirling_fall(h + 0.5))
-        return np.where(h < 10.0, small, large)
-
-    def _score(self, z):
-        from scipy.special import psi
-
-        df = self._like(z, "df")
-        square = z * z
-        r = -square / (df + square)
-        i = 1.0 / (df * df)
-        far = i * (0.5 - i * (0.25 - 0.5 * i))
-        norm = np.where(df > 200.0, far, psi(0.5 * (df + 1.0)) - psi(0.5 * df) - 1.0 / df)
-        series = -sum((-r) ** n / n for n in range(2, 16))  # log(1 + r) - r, with r = -q/(1 + q) and q = z^2/df
-        fall = np.where(np.abs(r) < 0.05, series, np.log1p(r) - r)
-        return -(df + 1.0) * z / (df + square), 0.5 * (norm + fall - r / df)
-
-    def _shortfall(self, p, upper):
-        df = self._like(p, "df")
-        z = self._quantile("ppf", p)
-        size = (df + z * z) / (df - 1.0) * np.exp(self._logpdf(z) - np.log(p))
-        far = np.abs(z) > 1e150  # where z^2 leaves the doubles: the tail is a power
-        size = np.where(df > 1.0, np.where(far, -z * df / (df - 1.0), size), math.inf)
-        return self.loc + self.scale * (size if upper else -size)
-
-    def _draws(self, shape, options):
-        z = student_t.rvs(self.df, size=shape, **options)
-        return np.asarray(self.loc + self.scale * z, np.asarray(z).dtype)[()]
 
 
 class GeneralizedHyperbolic(Distribution):
@@ -231,8 +91,20 @@ class GeneralizedHyperbolic(Distribution):
     def _of_standard(cls, *shapes):
         return (*shapes, 1.0, 0.0)
 
+    @functools.cached_property
+    def _density_parameters(self):
+        """What the kernels of the density take, with the logarithm of its norm."""
+        lam, delta = self._general()
+        return lam, self.alpha, self.beta, delta, self.mu, gh_log_norm(lam, self.alpha, self.beta, delta)
+
     def _evaluate(self, name, x, out, dtype, device, workers):
-        if not device_kind(x) and device != "cuda" or name in ("logcdf", "logsf"):
+        host = not device_kind(x) and device != "cuda"
+        if name in kernels.GH and host and not self.batch_shape and FLOAT32 not in (dtype, numpy_dtype(as_host(to_host(x, "x")))):
+            options = dict(constants=lambda d: self._density_parameters, cost=600.0)
+            return elementwise(
+                lambda d: kernels.GH[name], ("x",), (x,), out=out, dtype=dtype, device=device, workers=workers, **options
+            )
+        if host or name in ("logcdf", "logsf"):
             return super()._evaluate(name, x, out, dtype, None if device == "cpu" else device, workers)
         return getattr(self._family, name)(x, *self.params, out=out, dtype=dtype or _own_dtype(x), device=device, workers=workers)
 

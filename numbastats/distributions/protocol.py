@@ -270,6 +270,10 @@ class Distribution:
         """One function at x: by the kernels of the family, or on the host."""
         if self._kernels is not None:
             return self._by_kernels(name, x, self._parameters, out, dtype, device, workers)
+        return self._on_host(name, x, out, dtype, device, workers)
+
+    def _on_host(self, name, x, out, dtype, device, workers):
+        """One function at x on the host: types, broadcasting and `out`."""
         refuse_mask(x)
         if device_kind(x) or device == "cuda":
             raise TypeError(
@@ -355,9 +359,7 @@ class Distribution:
         x : array_like
             Points; broadcast against the parameters.
         out, dtype, device, workers : optional
-            The options of every function: :doc:`/options`; the computation is in double precision. `device` and `workers` are for
-            the distributions with kernels of their own, `StudentT`, `Stable` and the generalised hyperbolic ones; the others run
-            on the host, in one thread.
+            The options of every function: :doc:`/options`; the computation is in double precision.
 
         Returns
         -------

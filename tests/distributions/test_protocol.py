@@ -317,12 +317,12 @@ def test_parameters_out_of_their_domain():
 def test_devices(device):
     x = np.array([0.3, 0.6])
     if device["device"] == "cuda":
-        for function in (StudentT(3.0).logcdf, NIG(1.0, 0.0, 1.0).logsf):
+        for function in (NIG(1.0, 0.0, 1.0).logcdf, NIG(1.0, 0.0, 1.0).logsf):
             with pytest.raises(TypeError, match="runs on the host"):
                 function(x, **device)
         with pytest.raises(TypeError, match="draws on the host"):
             Normal().rvs(device="cuda")
-    for d in (StudentT(3.0), StudentT(3.0, 1.0, 2.0), NIG(1.0, 0.0, 1.0), Stable(1.5, 0.0)):
+    for d in (NIG(1.0, 0.0, 1.0), Stable(1.5, 0.0)):
         for name in ("pdf", "cdf", "ppf"):
             np.testing.assert_allclose(getattr(d, name)(x, **device), getattr(d, name)(x), rtol=1e-11)
     with pytest.raises(ValueError, match="device"):

@@ -26,8 +26,9 @@ from numbastats.distributions.families import (
     inverse_gaussian,
     lognormal,
     normal,
+    student_t,
     truncated_normal,
     weibull,
 )
 
-__all__ = ["beta", "chi_squared", "gamma", "inverse_gaussian", "lognormal", "normal", "truncated_normal", "weibull"]
+__all__ = ["beta", "chi_squared", "gamma", "inverse_gaussian", "lognormal", "normal", "student_t", "truncated_normal", "weibull"]
