@@ -86,6 +86,7 @@ def _family_maker(family, shapes, function, of_arrays):
 
 FAMILY_SHAPES = {
     "normal": (),
+    "student_t": (4.0,),
     "lognormal": (0.5,),
     "gamma": (2.5,),
     "chi_squared": (3.0,),
