@@ -208,7 +208,7 @@ class Lognormal(Distribution):
     def _draws(self, shape, options):
         z = random.normal(0.0, 1.0, shape, **options)
         with np.errstate(over="ignore"):
-            return np.asarray(self.loc + self.scale * np.exp(self.sigma * z), np.asarray(z).dtype)[()]
+            return self._located(np.asarray(np.exp(self.sigma * z), np.asarray(z).dtype))
 
 
 class Gamma(Distribution):
@@ -363,7 +363,7 @@ class ChiSquared(Distribution):
         return (half - 1.0) / z - 0.5, 0.5 * (np.log(0.5 * z) - psi(half))
 
     def _draws(self, shape, options):
-        return self._gamma()._draws(shape, options)
+        return self._located(random.chisquare(self.df, shape, **options))
 
 
 class Weibull(Distribution):
@@ -444,6 +444,9 @@ class Weibull(Distribution):
         k, power = self.shape, z**self.shape
         log_z = np.log(z)
         return ((k - 1.0) - k * power) / z, 1.0 / k + log_z * (1.0 - power)
+
+    def _draws(self, shape, options):
+        return self._located(random.weibull(self.shape, shape, **options))
 
 
 def _gamma_ratio(i):
@@ -611,6 +614,9 @@ class Beta(Distribution):
         both = psi(np.add(a, b))
         return (a - 1.0) / z - (b - 1.0) / (1.0 - z), np.log(z) - psi(a) + both, np.log1p(-z) - psi(b) + both
 
+    def _draws(self, shape, options):
+        return self._located(random.beta(self.a, self.b, shape, **options))
+
 
 class InverseGaussian(Distribution):
     """Inverse Gaussian distribution: density like y^(-3/2) exp(-shape (y - mean)^2/(2 mean^2 y)), y = x - loc.
@@ -743,6 +749,9 @@ class InverseGaussian(Distribution):
             0.5 / k - 0.5 * r * r / y,
             1.5 / y + 0.5 * k * (np.divide(1.0, m) ** 2 - np.divide(1.0, y) ** 2),
         )
+
+    def _draws(self, shape, options):
+        return self._located(random.wald(self._mu, 1.0, shape, **options))
 
 
 def _mean_log(mu):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.stable as stable
+from numbastats import random
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise
@@ -160,8 +161,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (size if upper else -size)
 
     def _draws(self, shape, options):
-        z = student_t.rvs(self.df, size=shape, **options)
-        return np.asarray(self.loc + self.scale * z, np.asarray(z).dtype)[()]
+        return self._located(random.standard_t(self.df, shape, **options))
 
 
 class GeneralizedHyperbolic(Distribution):

@@ -498,6 +498,11 @@ class Distribution:
         u = random.uniform(0.0, 1.0, shape, **options)
         return self.ppf(u)
 
+    def _located(self, z):
+        """Draws of standard form with the location and scale, of the same float type."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.loc + self.scale * z, np.asarray(z).dtype)[()]
+
     def mean(self) -> Any:
         """Mean; NaN where there is none."""
         with np.errstate(all="ignore"):
