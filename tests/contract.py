@@ -351,7 +351,8 @@ class RandomContract:
         for parameters, word in self.refused:
             generator = np.random.default_rng(3)
             before = generator.bit_generator.state
-            arrays = [np.array([good, bad, np.nan]) for good, bad in zip(self.parameters, parameters, strict=True)]
+            last = [p if self.kind == "int" else np.nan for p in self.parameters]
+            arrays = [np.array(three) for three in zip(self.parameters, parameters, last, strict=True)]
             for given, size in ((parameters, 3), (parameters, None), (parameters, 0), (arrays, None)):
                 with pytest.raises(ValueError, match=word):
                     self.function(*given, size, rng=generator, **device)

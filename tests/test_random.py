@@ -471,6 +471,11 @@ def test_laws_do_not_share_their_words():
         ns.random.gamma(2.0, size=n, rng=5),
         ns.random.truncnorm(0.0, 1.0, -1.0, 1.0, n, rng=5),
         ns.random.normal(size=n, rng=5, dtype=np.float32),
+        *(getattr(ns.random, law)(size=n, rng=5) for law in ("laplace", "logistic", "gumbel", "poisson")),
+        *(getattr(ns.random, law)(5.0, size=n, rng=5) for law in ("weibull", "pareto", "standard_t", "chisquare")),
+        *(getattr(ns.random, law)(2.0, 3.0, size=n, rng=5) for law in ("beta", "wald")),
+        *(getattr(ns.random, law)(50, 0.3, size=n, rng=5) for law in ("binomial", "negative_binomial")),
+        ns.random.geometric(0.3, size=n, rng=5),
     ]
     r = np.corrcoef(draws) - np.eye(len(draws))
     assert np.abs(r).max() < 4.5 / math.sqrt(n)
@@ -514,9 +519,12 @@ import numbastats as ns
 from numbastats._core.kernel import REGISTRY
 
 for T in (np.float64, np.float32):
-    for law, parameters in (("uniform", 2), ("normal", 2), ("exponential", 1), ("gamma", 2), ("truncnorm", 4)):
+    one, two = "exponential weibull pareto standard_t chisquare", "uniform normal gamma beta wald laplace logistic gumbel"
+    I, counts = (np.int64 if T == np.float64 else np.int32), ["poisson", "geometric", "binomial", "negative_binomial"]
+    laws = [(law, 1, T) for law in one.split()] + [(law, 2, T) for law in two.split()] + [("truncnorm", 4, T)]
+    for law, parameters, dtype in laws + [(law, 1 + i // 2, I) for i, law in enumerate(counts)]:
         for value in (1.0, np.ones(3)):
-            getattr(ns.random, law)(*[value] * parameters, 3, rng=1, dtype=T, workers=1, device="cpu")
+            getattr(ns.random, law)(*[value] * parameters, 3, rng=1, dtype=dtype, workers=1, device="cpu")
     ns.bayes.truncnorm_rvs(np.ones(3), rng=1, dtype=T, workers=1, device="cpu")
 kernels = [k for k in REGISTRY.values() if k.name.startswith("random.")]
 print(len(kernels), [k.name for k in kernels if set(k.serial.signatures) != {s for _, s in k.numba_signatures()}])
@@ -525,7 +533,7 @@ for beta in (0.3, [0.3, 0.5]):
 norm = REGISTRY["distributions.gh_log_norm"]
 print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
 """
-    assert run_python(code).splitlines() == ["8 []", "set()"]
+    assert run_python(code).splitlines() == ["26 []", "set()"]
 
 
 def test_purposes_are_registered_once():

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.random as random
 import numbastats.stable as stable
-from numbastats import random
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise
