@@ -9,8 +9,7 @@ samplers: item low, item high, draw, stream.
 
 W. Hörmann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics and Economics 12
 (1993), algorithm PTRS; "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46 (1993),
-algorithm BTRS. V. Kachitvichyanukul, B. W. Schmeiser, "Binomial random variate generation", Communications of the ACM 31 (1988),
-algorithm BTPE. The density is that of `incomplete`, which does not cancel for large counts.
+algorithm BTRS. The density is that of `incomplete`, which does not cancel for large counts.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import numpy as np
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, real
 from numbastats.scalar.elementary import exp, log, log1p
-from numbastats.scalar.incomplete import poisson_log_mass
+from numbastats.scalar.incomplete import poisson_log_mass_in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit
 from numbastats.scalar.samplers import gamma_by_log, gamma_by_log_rest
 
@@ -74,7 +73,7 @@ def _poisson_guess(u, v, m):
 @device_function
 def _poisson_accepts(k, s, v, hat, m):
     """Whether a try of PTRS is one of the distribution; the tests that leave it out are part of what is sampled."""
-    mass = poisson_log_mass(k if k > 0.0 else 0.0, m)
+    mass = poisson_log_mass_in_step(k if k > 0.0 else 0.0, m)
     return (k >= 0.0) & ((s >= 0.013) | (v <= s)) & (log(v * hat) <= mass)
 
 
@@ -141,24 +140,15 @@ def _binomial_guess(u, v, n, p, q):
 @device_function
 def _binomial_level(k, n, p, q):
     """Logarithm of the probability of k, but for a constant."""
-    return poisson_log_mass(k, n * p) + poisson_log_mass(n - k, n * q)
+    return poisson_log_mass_in_step(k, n * p) + poisson_log_mass_in_step(n - k, n * q)
 
 
 @device_function
 def _binomial_accepts(k, v, hat, n, p, q):
-    """Whether a try of BTRS is one of the distribution: by the bounds of BTPE, step 5.2, where they tell."""
-    if k < 0.0 or k > n:
-        return False
-    height, mode, variance = log(v * hat), _floor((n + 1.0) * p), n * p * q
-    d = abs(k - mode)
-    if d > 20.0 and d < 0.5 * variance - 1.0:
-        slack = (d / variance) * ((d * (d / 3.0 + 0.625) + 1.0 / 6.0) / variance + 0.5)
-        normal = -0.5 * d * d / variance
-        if height < normal - slack:
-            return True
-        if height > normal + slack:
-            return False
-    return height <= _binomial_level(k, n, p, q) - _binomial_level(mode, n, p, q)
+    """Whether a try of BTRS is one of the distribution."""
+    top = _binomial_level(_floor((n + 1.0) * p), n, p, q)
+    inside = (k >= 0.0) & (k <= n)
+    return inside & (log(v * hat) <= _binomial_level(k if inside else 0.0, n, p, q) - top)
 
 
 @device_function
@@ -223,10 +213,10 @@ def _within(k, most):
 @device_function
 def poisson_try(u, v, mean, unused, unused_too, most):
     """The count, -1 where PTRS rejects it, or -u for a mean below 10."""
-    if mean < 10.0:
-        return -u
-    k, s, chance, hat = _poisson_guess(u, v, mean)
-    return k if _poisson_accepts(k, s, v, hat, mean) else -1.0
+    m = mean if mean > 10.0 else 10.0
+    k, s, chance, hat = _poisson_guess(u, v, m)
+    k = k if _poisson_accepts(k, s, v, hat, m) else -1.0
+    return -u if mean < 10.0 else k
 
 
 @device_function
@@ -246,12 +236,15 @@ def poisson_item(k0, k1, item, stream, mean, unused, unused_too, most):
 
 @device_function
 def binomial_try(u, v, n, p, unused, most):
-    """The count, -1 where the first test of BTRS rejects it, or -u for a mean below 10."""
+    """The count, -1 where BTRS rejects it, or -u for a mean below 10."""
     n = _floor(n)
     less = p if p <= 0.5 else 1.0 - p
-    k, s, chance, hat = _binomial_guess(u, v, n, less, 1.0 - less)
-    k = (k if p <= 0.5 else n - k) if (s >= 0.07) & (v <= chance) else -1.0
-    return -u if n * less < 10.0 else k
+    small = n * less < 10.0
+    trials, less = (20.0 if small else n), (0.5 if small else less)
+    k, s, chance, hat = _binomial_guess(u, v, trials, less, 1.0 - less)
+    value = k if p <= 0.5 else n - k
+    value = value if _binomial_accepts(k, v, hat, trials, less, 1.0 - less) else -1.0
+    return -u if small else value
 
 
 @device_function
@@ -262,7 +255,7 @@ def binomial_finish(k0, k1, item, stream, n, p, unused, most, found):
         if found > -1.0:
             found = _binomial_small(-found, n, less, 1.0 - less)
         else:
-            found = _binomial_large(k0, k1, item, stream, n, less, 1.0 - less, np.uint32(0))
+            found = _binomial_large(k0, k1, item, stream, n, less, 1.0 - less, np.uint32(1))
         found = found if p <= 0.5 else n - found
     return _within(found, most)
 
