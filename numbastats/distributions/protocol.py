@@ -906,6 +906,9 @@ def scipy_family(cls):
         skewness, kurtosis = ((d.skewness() if "s" in moments else None), (d.kurtosis() if "k" in moments else None))
         return d.mean(), d.var(), skewness, kurtosis
 
+    def rvs_of(self, *shapes, size=None, random_state=None):
+        return standard(shapes).rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
+
     def shape_info(self):  # what scipy.stats.fit asks for
         from scipy.stats._distn_infrastructure import _ShapeInfo
 
@@ -915,7 +918,7 @@ def scipy_family(cls):
     methods = {f"_{name}": on_z(name) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
     methods |= {
         "_argcheck": allowed,
-        "_rvs": lambda self, *shapes, size=None, random_state=None: standard(shapes).ppf(random_state.uniform(size=size)),
+        "_rvs": rvs_of,
         "_stats": stats_of,
         "_entropy": lambda self, *shapes: standard(shapes).entropy(),
         "_shape_info": shape_info,
