@@ -177,6 +177,11 @@ def unused(rng, n, dtype):
     return np.zeros(n, dtype)
 
 
+def most(rng, n, dtype):
+    """The largest count."""
+    return np.full(n, 2.0**31 - 1)
+
+
 MAKERS = {
     **{name: scalar_function(name) for name in datasets.FUNCTIONS},
     "benchmark.philox_words": lambda rng, dtype, n, edges: ([np.array([1]), np.array([2])], [np.zeros(n // 4 * 4, np.uint32)]),
@@ -193,6 +198,17 @@ MAKERS = {
     "random.truncnorm*": draws(
         between(0.0, 0.0, 1.0), between(1.0, 0.5, 2.0), between(-1.0, -6.0, 20.0), between(2.0, 20.5, 40.0)
     ),
+    **{f"random.{law}*": draws(between(0.0, 100.0, 200.0), between(1.0, 0.5, 2.0)) for law in ("laplace", "logistic", "gumbel")},
+    "random.weibull*": draws(between(1.5, 0.3, 10.0), unused),
+    "random.pareto*": draws(between(3.0, 0.5, 20.0), unused),
+    "random.beta": draws(between(2.0, 0.3, 50.0), between(3.5, 0.3, 50.0), unused, unused),
+    "random.wald": draws(between(1.0, 0.1, 10.0), between(2.0, 0.1, 10.0), unused, unused),
+    "random.standard_t": draws(between(4.5, 0.5, 50.0), unused, unused, unused),
+    "random.chisquare": draws(between(3.0, 0.3, 50.0), unused, unused, unused),
+    "random.poisson": draws(between(100.0, 0.1, 500.0), unused, unused, most),
+    "random.binomial": draws(between(1000.0, 1.0, 5000.0), between(0.3, 0.01, 0.99), unused, most),
+    "random.negative_binomial": draws(between(2.5, 0.3, 50.0), between(0.3, 0.1, 0.9), unused, most),
+    "random.geometric": draws(between(0.3, 0.01, 1.0), unused, unused, most),
 }
 """Inputs by kernel name or pattern; the first that fits counts. A kernel that none fits is a failure of this script.
 
@@ -292,6 +308,15 @@ BOUNDS = {
     "random.gamma*": Bound(
         512.0, flips=1e-4, why="an accept/reject decision may flip; below shape 1 an ulp in the exponent is multiplied by it"
     ),
+    "random.gumbel*": Bound(floor=1.0, why="the logarithm of an exponential near 1"),
+    **{
+        f"random.{law}": Bound(
+            512.0, flips=1e-4, why="an accept/reject decision may flip; an ulp in a logarithm is multiplied by it"
+        )
+        for law in ("beta", "chisquare", "poisson", "binomial", "negative_binomial", "geometric")
+    },
+    "random.wald": Bound(16.0, flips=1e-4, why="the choice between two roots may flip; the square of a normal number"),
+    "random.standard_t": Bound(64.0, floor=1.0, flips=1e-4, why="a cosine near 0, and an exponential of e/df"),
     "random.truncnorm*": Bound(
         8.0, floor=0.5, why="the position in the interval is an absolute quantity, in units of sigma >= 0.5"
     ),
@@ -519,9 +544,11 @@ def check_public(report):
             report.fail(f"quantile.ndtri {dtype_name}: a device array came back as a {type(resident).__name__}")
         else:
             compare(report, f"quantile.ndtri {dtype_name} on a device array", name, dtype_name, [resident.copy_to_host()], [want])
-        for law, parameters in datasets.LAWS.items():
+        counts = datasets.COUNTS if dtype_name == "float64" else {}
+        for law, parameters in (datasets.LAWS | counts).items():
             draw, kernel = getattr(ns.random, law), datasets.random_kernel(law, dtype_name)
-            got, want = (draw(*parameters, n, rng=3, dtype=dtype_name, device=device) for device in ("cuda", "cpu"))
+            dtype = "int64" if law in counts else dtype_name
+            got, want = (draw(*parameters, n, rng=3, dtype=dtype, device=device) for device in ("cuda", "cpu"))
             compare(report, f"random.{law} {dtype_name}", kernel.name, dtype_name, [got], [want])
 
 

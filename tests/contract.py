@@ -17,6 +17,7 @@ from numbastats._core import launch, slabs
 from numbastats.testing import DEVICES, assert_matches, ulp_error
 
 FLOATS = (np.float64, np.float32)
+WIDTHS = (64, 32)
 
 
 def same(a, b):
@@ -205,25 +206,33 @@ class RandomContract:
 
     bad: list = []
     refused: list = []
+    kind = "float"
+
+    def dtype(self, width):
+        return np.dtype(f"{self.kind}{width}")
 
     def draw(self, size, rng=7, **options):
         return self.function(*self.parameters, size, rng=rng, **options)
 
-    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
-    def test_law(self, dtype):
-        x = self.draw(200_000, dtype=dtype, device="cpu").astype(float)
-        assert scipy.stats.kstest(x, self.law.cdf).pvalue > 1e-3  # fixed key: deterministic
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_law(self, width):
+        x = self.draw(200_000, dtype=self.dtype(width), device="cpu").astype(float)
+        self.check_law(x)  # fixed key: deterministic
         assert abs(x.mean() - self.law.mean()) < 4.5 * self.law.std() / np.sqrt(x.size)
         lag = np.corrcoef(x[1:], x[:-1])[0, 1]
         assert abs(lag) < 4.5 / np.sqrt(x.size)
 
-    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
-    def test_twins_agree(self, dtype, device):
+    def check_law(self, x):
+        assert scipy.stats.kstest(x, self.law.cdf).pvalue > 1e-3
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_twins_agree(self, width, device):
+        dtype = self.dtype(width)
         n = 1_000 if device["device"] == "cuda" else 10_007
         want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)[:n]
         got = self.draw(n, dtype=dtype, **device)
         assert got.dtype == dtype
-        if device["device"] == "cpu":
+        if device["device"] == "cpu" or self.kind == "int":
             assert same(got, want)
         elif dtype == np.float64:
             assert ulp_error(got, want).max() <= 2
@@ -232,7 +241,7 @@ class RandomContract:
 
     def test_chunks_and_executors(self, monkeypatch):
         monkeypatch.setattr(slabs, "SLAB", 4096)
-        for dtype in FLOATS:
+        for dtype in map(self.dtype, WIDTHS):
             want = self.draw(10_007, dtype=dtype, device="cpu", workers=1)
             with ThreadPoolExecutor(2) as pool:
                 assert same(want, self.draw(10_007, dtype=dtype, workers=pool, device="cpu"))
@@ -240,9 +249,10 @@ class RandomContract:
                 want[:100], self.draw(100, dtype=dtype, device="cpu")
             )  # an item's draw does not depend on how many follow
 
-    @pytest.mark.parametrize("dtype", FLOATS, ids=["float64", "float32"])
-    def test_offset(self, dtype, device):
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_offset(self, width, device):
         """Blocks of any length, with numbers or arrays as parameters, are the parts of one call."""
+        dtype = self.dtype(width)
         on_gpu = device["device"] == "cuda"
         cuts = [0, 1, 5, 130, 131, 300] if on_gpu else [0, 1, 5, 127, 128, 131, 4096, 4300, 10_007]
         n = cuts[-1]
@@ -293,7 +303,7 @@ class RandomContract:
             self.draw(3, rng=-1)
 
     def test_sizes(self, device):
-        assert isinstance(self.draw(None, **device), np.float64)
+        assert isinstance(self.draw(None, **device), self.dtype(64).type)
         assert self.draw((), **device).shape == ()
         assert self.draw(5, **device).shape == (5,)
         assert same(self.draw((2, 3), **device).reshape(-1), self.draw(6, **device))
@@ -316,19 +326,19 @@ class RandomContract:
             self.function(*columns, 7, rng=7, **device)
 
     def test_out_and_dtype(self, device):
-        out = np.empty(50)
+        out = np.empty(50, self.dtype(64))
         assert self.draw(50, out=out, **device) is out
         assert same(out, self.draw(50, **device))
-        out = np.empty((5, 10))
+        out = np.empty((5, 10), self.dtype(64))
         assert self.draw(None, out=out, **device) is out  # its shape is the size
         assert same(out, self.draw((5, 10), **device))
         with pytest.raises(ValueError, match="shape"):
-            self.draw(50, out=np.empty(49), **device)
-        with pytest.raises(TypeError, match="float64"):
+            self.draw(50, out=np.empty(49, self.dtype(64)), **device)
+        with pytest.raises(TypeError, match=self.dtype(64).name):
             self.draw(50, dtype="float16", **device)
 
     def test_out_on_the_device(self):
-        out = cuda.device_array(50, np.float64)
+        out = cuda.device_array(50, self.dtype(64))
         assert self.draw(50, out=out) is out
         assert same(out.copy_to_host(), self.draw(50, device="cuda"))
         with pytest.raises(ValueError, match="shape"):
@@ -341,7 +351,8 @@ class RandomContract:
         for parameters, word in self.refused:
             generator = np.random.default_rng(3)
             before = generator.bit_generator.state
-            arrays = [np.array([good, bad, np.nan]) for good, bad in zip(self.parameters, parameters, strict=True)]
+            last = [p if self.kind == "int" else np.nan for p in self.parameters]
+            arrays = [np.array(three) for three in zip(self.parameters, parameters, last, strict=True)]
             for given, size in ((parameters, 3), (parameters, None), (parameters, 0), (arrays, None)):
                 with pytest.raises(ValueError, match=word):
                     self.function(*given, size, rng=generator, **device)
@@ -353,3 +364,34 @@ class RandomContract:
         for i in range(len(self.parameters)):
             parameters = [np.nan if i == j else p for j, p in enumerate(self.parameters)]
             assert np.isnan(self.function(*parameters, 3, rng=1, **device)).all()
+
+
+class CountsContract(RandomContract):
+    """Tests of a random function whose draws are integers; `law` is discrete. NaN is refused."""
+
+    kind = "int"
+
+    def check_law(self, x):
+        """Chi-squared test in cells of 100 and more expected draws."""
+        edges = np.unique(self.law.ppf(np.linspace(0.0, 1.0, 40)[1:-1]))
+        expected = x.size * np.diff(self.law.cdf(edges), prepend=0.0, append=1.0)
+        found = np.bincount(np.searchsorted(edges, x), minlength=edges.size + 1)
+        cells = expected > 100.0  # the last may be empty
+        statistic = ((found - expected)[cells] ** 2 / expected[cells]).sum()
+        assert scipy.stats.chi2.sf(statistic, cells.sum() - 1) > 1e-3
+        assert found[~cells].sum() <= 150
+
+    def test_out_of_domain_is_nan(self, device):
+        """Integers have none: ValueError, as in NumPy."""
+        for i in range(len(self.parameters)):
+            parameters = [np.nan if i == j else p for j, p in enumerate(self.parameters)]
+            for given in (parameters, [np.array([p, p]) for p in parameters]):
+                with pytest.raises(ValueError, match="nan"):
+                    self.function(*given, rng=1, **device)
+
+    def test_dtypes(self):
+        for bad in ("float64", "uint8", "int16", "int63"):
+            with pytest.raises(TypeError, match="counts are 'int64' or 'int32'"):
+                self.draw(3, dtype=bad)
+        with pytest.raises(TypeError, match="int64"):
+            self.draw(3, out=np.empty(3))

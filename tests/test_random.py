@@ -13,7 +13,7 @@ from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
-from tests.contract import RandomContract, same
+from tests.contract import CountsContract, RandomContract, same
 
 NAN, INF = np.nan, np.inf
 
@@ -109,6 +109,277 @@ class TestTruncnorm(RandomContract):
         assert (ns.random.truncnorm(0.0, 1.0, 2.0, 2.0, 5, rng=1, **device) == 2.0).all()
 
 
+class TestBeta(RandomContract):
+    function = staticmethod(ns.random.beta)
+    parameters = (2.0, 3.5)
+    law = scipy.stats.beta(2.0, 3.5)
+    bad = [(INF, 1.0), (1.0, INF)]
+    refused = [((0.0, 1.0), "a has the value 0"), ((1.0, -1.0), "b has the value -1")]
+
+
+class TestWald(RandomContract):
+    function = staticmethod(ns.random.wald)
+    parameters = (1.5, 2.0)
+    law = scipy.stats.invgauss(0.75, scale=2.0)
+    refused = [((0.0, 1.0), "mean has the value 0"), ((1.0, -1.0), "scale has the value -1")]
+
+
+class TestWeibull(RandomContract):
+    function = staticmethod(ns.random.weibull)
+    parameters = (1.5,)
+    law = scipy.stats.weibull_min(1.5)
+    refused = [((-1.0,), "a has the negative value -1")]
+
+
+class TestPareto(RandomContract):
+    function = staticmethod(ns.random.pareto)
+    parameters = (3.0,)
+    law = scipy.stats.lomax(3.0)
+    refused = [((0.0,), "a has the value 0")]
+
+
+class TestStandardT(RandomContract):
+    function = staticmethod(ns.random.standard_t)
+    parameters = (4.5,)
+    law = scipy.stats.t(4.5)
+    refused = [((0.0,), "df has the value 0")]
+
+
+class TestChisquare(RandomContract):
+    function = staticmethod(ns.random.chisquare)
+    parameters = (3.0,)
+    law = scipy.stats.chi2(3.0)
+    refused = [((0.0,), "df has the value 0")]
+
+
+class TestLaplace(RandomContract):
+    function = staticmethod(ns.random.laplace)
+    parameters = (1.0, 2.0)
+    law = scipy.stats.laplace(1.0, 2.0)
+    refused = [((0.0, -1.0), "scale has the negative value -1")]
+
+
+class TestLogistic(RandomContract):
+    function = staticmethod(ns.random.logistic)
+    parameters = (1.0, 2.0)
+    law = scipy.stats.logistic(1.0, 2.0)
+    refused = [((0.0, -1.0), "scale has the negative value -1")]
+
+
+class TestGumbel(RandomContract):
+    function = staticmethod(ns.random.gumbel)
+    parameters = (1.0, 2.0)
+    law = scipy.stats.gumbel_r(1.0, 2.0)
+    refused = [((0.0, -1.0), "scale has the negative value -1")]
+
+
+class TestPoisson(CountsContract):
+    function = staticmethod(ns.random.poisson)
+    parameters = (14.5,)
+    law = scipy.stats.poisson(14.5)
+    refused = [((-1.0,), "lam has the value"), ((9.3e18,), "lam has the value"), ((INF,), "lam has the value")]
+
+
+class TestBinomial(CountsContract):
+    function = staticmethod(ns.random.binomial)
+    parameters = (60, 0.4)
+    law = scipy.stats.binom(60, 0.4)
+    refused = [((-1, 0.4), "n has the value"), ((3, -0.1), "p has the value"), ((3, 1.1), "p has the value")]
+
+
+class TestNegativeBinomial(CountsContract):
+    function = staticmethod(ns.random.negative_binomial)
+    parameters = (2.5, 0.2)
+    law = scipy.stats.nbinom(2.5, 0.2)
+    refused = [
+        ((0.0, 0.2), "n has the value"),
+        ((-1.0, 0.2), "n has the value"),
+        ((2.0, 0.0), "p has the value"),
+        ((2.0, 1.1), "p has the value"),
+        ((1e10, 1e-9), "n is too large or p too small"),
+    ]
+
+
+class TestGeometric(CountsContract):
+    function = staticmethod(ns.random.geometric)
+    parameters = (0.2,)
+    law = scipy.stats.geom(0.2)
+    refused = [((0.0,), "p has the value"), ((1.1,), "p has the value")]
+
+
+SHAPES = [  # of continuous distributions: function, parameters, SciPy's distribution
+    *(
+        ("beta", (a, b), scipy.stats.beta(a, b))
+        for a, b in ((0.5, 0.5), (0.1, 3.0), (1.0, 1.0), (300.0, 0.7), (1e4, 2e4), (3.0, 1e8))
+    ),
+    *(("wald", (m, s), scipy.stats.invgauss(m / s, scale=s)) for m, s in ((1e4, 1.0), (1.0, 1e6), (1e-3, 1.0))),
+    *(("weibull", (a,), scipy.stats.weibull_min(a)) for a in (0.1, 1.0, 50.0)),
+    *(("pareto", (a,), scipy.stats.lomax(a)) for a in (0.2, 1.0, 1e6)),
+    *(("standard_t", (df,), scipy.stats.t(df)) for df in (0.2, 1.0, 30.0, 1e9)),
+    *(("chisquare", (df,), scipy.stats.chi2(df)) for df in (0.1, 1.0, 2.0, 100.0, 1e6)),
+    ("standard_t", (INF,), scipy.stats.norm()),
+    ("wald", (INF, 2.0), scipy.stats.levy(scale=2.0)),
+    ("laplace", (0.0, 1.0), scipy.stats.laplace()),
+    ("logistic", (0.0, 1.0), scipy.stats.logistic()),
+    ("gumbel", (0.0, 1.0), scipy.stats.gumbel_r()),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name, parameters, law", SHAPES, ids=lambda v: str(v) if isinstance(v, tuple) else None)
+def test_shapes_of_continuous_distributions(name, parameters, law, dtype):
+    """Numbers and arrays; the smallest and largest of 200,000 draws are where they should be."""
+    n = 200_000
+    lowest, highest = law.support()
+    lowest = lowest if lowest < 0 else np.finfo(dtype).smallest_subnormal  # what rounds to the ends of the support
+    highest = highest if highest > 1 else 1 - np.finfo(dtype).epsneg
+    with np.errstate(invalid="ignore"):
+        low, high = np.nan_to_num(law.cdf([lowest, highest]))  # SciPy's inverse Gaussian is NaN next to 0
+    for given in (parameters, [np.full(n, p) for p in parameters]):
+        x = getattr(ns.random, name)(*given, size=n, rng=17, dtype=dtype).astype(float)
+        share = np.mean(x < lowest), np.mean(x > highest)
+        np.testing.assert_array_less(abs(share - np.array([low, 1 - high])), 4.5 * np.sqrt([low / n, (1 - high) / n]) + 1e-12)
+        x = x[(x >= lowest) & (x <= highest)]
+        if law.ppf(0.75) - law.ppf(0.25) > 1e4 * np.spacing(dtype(law.median())):  # else the floats are too far apart
+            assert scipy.stats.kstest((law.cdf(x) - low) / (high - low), "uniform").pvalue > 1e-3
+            if share == (0, 0):
+                assert 1e-4 < n * law.cdf(x.min()) < 12 and 1e-4 < n * law.sf(x.max()) < 12
+
+
+MASSES = [  # of counts
+    *(("poisson", (m,), scipy.stats.poisson(m)) for m in (0.1, 1.0, 9.99, 10.0, 30.0, 1e3, 1e9)),
+    *(
+        ("binomial", (n, p), scipy.stats.binom(n, p))
+        for n, p in (
+            (1, 0.3),
+            (10, 0.5),
+            (10, 0.95),
+            (40, 0.5),
+            (1000, 0.7),
+            (10**6, 1e-6),
+            (2**31, 0.2),
+            (2**40, 0.999),
+            (2**50, 1e-14),
+        )
+    ),
+    *(("negative_binomial", (n, p), scipy.stats.nbinom(n, p)) for n, p in ((0.5, 0.3), (1.0, 0.9), (100.0, 0.1), (1e6, 0.5))),
+    *(("geometric", (p,), scipy.stats.geom(p)) for p in (0.9, 0.5, 0.01, 1e-6)),
+]
+
+
+@pytest.mark.parametrize("name, parameters, law", MASSES, ids=lambda v: str(v) if isinstance(v, tuple) else None)
+def test_shapes_of_counts(name, parameters, law):
+    n = 200_000
+    check = CountsContract()
+    check.law = law
+    numbers = getattr(ns.random, name)(*parameters, n, rng=19)
+    check.check_law(numbers)
+    assert abs(numbers.mean() - law.mean()) < 4.5 * law.std() / math.sqrt(n)
+    assert n * law.sf(numbers.max() - 1) > 1e-3 and n * law.cdf(numbers.min()) > 1e-3
+    of_arrays = getattr(ns.random, name)(*(np.full(n, p) for p in parameters), rng=19)
+    assert np.mean(numbers != of_arrays) < 1e-4  # another rounding where a draw is rejected or not
+
+
+@pytest.mark.parametrize("a, b", [(1e-3, 2e-3), (1e-4, 1.0), (1e-8, 1e-8), (1e-310, 3e-310), (1e-310, 1.0), (2.0, 1e-3)])
+def test_beta_of_small_shapes(a, b, device):
+    """Quantiles of what is above 1e-300 and below 1; the shares of the ends."""
+    n = 2_000 if device["device"] == "cuda" else 200_000
+    x = ns.random.beta(a, b, n, rng=3, **device)
+    law = scipy.stats.beta(max(a, 1e-300), max(b, 1e-300))
+    low = law.cdf(0.5) if a > 1e-300 else b / (a + b)
+    assert abs(np.mean(x < 0.5) - low) < 4.5 * math.sqrt(low * (1 - low) / n) + 1e-9
+    for t in (1e-300, 1e-100, 1e-10, 1.0 - 1e-10):
+        p = law.cdf(t) if min(a, b) > 1e-300 else low
+        assert abs(np.mean(x <= t) - p) < 4.5 * math.sqrt(p * (1 - p) / n) + 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_parameters_at_the_ends_of_floats(dtype, device):
+    """Whatever is in the domain gives a number; degenerate distributions give their one value."""
+    tiny, huge = (1e-310, 1e308) if dtype == np.float64 else (1e-40, 3e38)
+    options = dict(rng=1, dtype=dtype, **device)
+    pairs = np.array([(a, b) for a in (tiny, 1e-30, 1.0, 1e30, huge) for b in (tiny, 1e-30, 1.0, 1e30, huge)]).T
+    x = ns.random.beta(*pairs, (50, 25), **options)
+    assert ((x >= 0) & (x <= 1)).all()
+    np.testing.assert_allclose(ns.random.beta(huge, huge, 5, **options), 0.5, rtol=1e-6)
+    assert (ns.random.wald(*pairs, (50, 25), **options) >= 0).all()
+    np.testing.assert_allclose(ns.random.wald(1.0, huge, 5, **options), 1.0, rtol=1e-6)
+    assert (ns.random.chisquare(tiny, 5, **options) == 0).all() and (ns.random.chisquare(INF, 5, **options) == INF).all()
+    np.testing.assert_allclose(ns.random.chisquare(huge, 5, **options), huge, rtol=1e-6)
+    assert not np.isnan(ns.random.standard_t(tiny, 50, **options)).any()
+    assert (ns.random.weibull(0.0, 5, **options) == 0).all() and (ns.random.weibull(INF, 5, **options) == 1).all()
+    assert (ns.random.pareto(INF, 5, **options) == 0).all() and not np.isnan(ns.random.pareto(tiny, 5, **options)).any()
+    for f in (ns.random.laplace, ns.random.logistic, ns.random.gumbel):
+        assert (f(3.0, 0.0, 5, **options) == 3).all()
+
+
+def test_counts_at_the_ends_of_integers(device):
+    options = dict(size=50, rng=1, **device)
+    for x, want in (
+        (ns.random.poisson(0.0, **options), 0),
+        (ns.random.binomial(0, 0.5, **options), 0),
+        (ns.random.binomial(7, 0.0, **options), 0),
+        (ns.random.binomial(7, 1.0, **options), 7),
+        (ns.random.binomial(10**15, 1.0, **options), 10**15),
+        (ns.random.negative_binomial(3.0, 1.0, **options), 0),
+        (ns.random.geometric(1.0, **options), 1),
+        (ns.random.geometric(1e-300, **options), 2**63 - 1024),
+        (ns.random.geometric(1e-300, dtype="int32", **options), 2**31 - 1),
+        (ns.random.poisson(1e15, dtype=np.int32, **options), 2**31 - 1),
+    ):
+        assert (x == want).all()
+    for mean in (1e15, 9.2e18):
+        z = (ns.random.poisson(mean, **options) - mean) / mean**0.5
+        assert scipy.stats.kstest(z, "norm").pvalue > 1e-3
+    x = ns.random.binomial(2**62, 0.5, **options)
+    assert (abs(x - 2.0**61) < 6 * 2.0**30).all() and np.unique(x).size == 50
+    assert (ns.random.binomial(2.9, 1.0, **options) == 2).all()  # cut to a whole number, as in NumPy
+    narrow, wide = (ns.random.poisson([3.0, 300.0], (50, 2), rng=1, dtype=d, **device) for d in ("int32", "int64"))
+    assert narrow.dtype == np.int32 and (narrow == wide).all()
+
+
+BOUNDARIES = {  # by function, parameters on both sides of what NumPy allows
+    "beta": [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (NAN, 1.0), (5e-324, 1.0)],
+    "wald": [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (NAN, 1.0), (1.0, -1.0)],
+    "poisson": [(0.0,), (-1e-300,), (NAN,), (INF,), (9.2233720064e18,), (9.2233720066e18,)],
+    "binomial": [(3, 0.0), (3, 1.0), (0, 0.5), (-1, 0.5), (3, NAN), (3, -1e-300), (3, 1.0000000000000002)],
+    "negative_binomial": [(3.0, 0.5), (0.0, 0.5), (3.0, 0.0), (3.0, 1.0), (NAN, 0.5), (3.0, NAN), (1e18, 0.1), (1.1e18, 0.1)],
+    "geometric": [(1.0,), (0.0,), (NAN,), (1.5,), (5e-324,)],
+    "weibull": [(0.0,), (-1.0,), (NAN,)],
+    "pareto": [(1.0,), (0.0,), (NAN,), (-1.0,)],
+    "standard_t": [(1.0,), (0.0,), (NAN,)],
+    "chisquare": [(1.0,), (0.0,), (NAN,)],
+    "laplace": [(0.0, 1.0), (0.0, 0.0), (0.0, -1.0), (NAN, 1.0), (0.0, NAN)],
+    "logistic": [(0.0, 1.0), (0.0, 0.0), (0.0, -1.0), (NAN, 1.0), (0.0, NAN)],
+    "gumbel": [(0.0, 1.0), (0.0, 0.0), (0.0, -1.0), (NAN, 1.0), (0.0, NAN)],
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_what_is_refused_and_the_parameters_are_those_of_numpy(name):
+    theirs, ours = getattr(np.random.default_rng(1), name), getattr(ns.random, name)
+
+    def refuses(function, given):
+        try:
+            function(*given)
+        except ValueError:
+            return True
+        return False
+
+    for given in BOUNDARIES[name]:
+        as_arrays = [np.array([p, p]) for p in given]
+        assert refuses(ours, given) == refuses(ours, as_arrays) == refuses(theirs, given) == refuses(theirs, as_arrays), given
+    given = BOUNDARIES[name][0]
+    assert ours(*given, rng=1).dtype == np.asarray(theirs(*given)).dtype
+    expected = list(inspect.signature(theirs).parameters.values())
+    found = list(inspect.signature(ours).parameters.values())[: len(expected)]
+    assert [(p.name, p.default) for p in found] == [(p.name, p.default) for p in expected]
+
+
+def test_aliases():
+    assert ns.random.student_t is ns.random.standard_t and ns.random.inverse_gaussian is ns.random.wald
+
+
 def test_arguments_of_other_libraries_are_translated():
     """And nothing else changes: the signature, pickling, other errors."""
     for wrong, right in (("seed", "rng"), ("random_state", "rng"), ("n_jobs", "workers"), ("n_samples", "size")):
@@ -170,6 +441,19 @@ def test_words_of_counters_are_never_renumbered():
         "EXPONENTIAL": 3,
         "GAMMA": 4,
         "TRUNCNORM": 5,
+        "BETA": 6,
+        "WALD": 7,
+        "POISSON": 8,
+        "BINOMIAL": 9,
+        "NEGATIVE_BINOMIAL": 10,
+        "GEOMETRIC": 11,
+        "WEIBULL": 12,
+        "PARETO": 13,
+        "STANDARD_T": 14,
+        "CHISQUARE": 15,
+        "LAPLACE": 16,
+        "LOGISTIC": 17,
+        "GUMBEL": 18,
         "MIXTURE_START": 48,
         "MIXTURE_SAMPLE": 49,
         "STABLE": 50,
@@ -187,6 +471,11 @@ def test_laws_do_not_share_their_words():
         ns.random.gamma(2.0, size=n, rng=5),
         ns.random.truncnorm(0.0, 1.0, -1.0, 1.0, n, rng=5),
         ns.random.normal(size=n, rng=5, dtype=np.float32),
+        *(getattr(ns.random, law)(size=n, rng=5) for law in ("laplace", "logistic", "gumbel", "poisson")),
+        *(getattr(ns.random, law)(5.0, size=n, rng=5) for law in ("weibull", "pareto", "standard_t", "chisquare")),
+        *(getattr(ns.random, law)(2.0, 3.0, size=n, rng=5) for law in ("beta", "wald")),
+        *(getattr(ns.random, law)(50, 0.3, size=n, rng=5) for law in ("binomial", "negative_binomial")),
+        ns.random.geometric(0.3, size=n, rng=5),
     ]
     r = np.corrcoef(draws) - np.eye(len(draws))
     assert np.abs(r).max() < 4.5 / math.sqrt(n)
@@ -230,9 +519,12 @@ import numbastats as ns
 from numbastats._core.kernel import REGISTRY
 
 for T in (np.float64, np.float32):
-    for law, parameters in (("uniform", 2), ("normal", 2), ("exponential", 1), ("gamma", 2), ("truncnorm", 4)):
+    one, two = "exponential weibull pareto standard_t chisquare", "uniform normal gamma beta wald laplace logistic gumbel"
+    I, counts = (np.int64 if T == np.float64 else np.int32), ["poisson", "geometric", "binomial", "negative_binomial"]
+    laws = [(law, 1, T) for law in one.split()] + [(law, 2, T) for law in two.split()] + [("truncnorm", 4, T)]
+    for law, parameters, dtype in laws + [(law, 1 + i // 2, I) for i, law in enumerate(counts)]:
         for value in (1.0, np.ones(3)):
-            getattr(ns.random, law)(*[value] * parameters, 3, rng=1, dtype=T, workers=1, device="cpu")
+            getattr(ns.random, law)(*[value] * parameters, 3, rng=1, dtype=dtype, workers=1, device="cpu")
     ns.bayes.truncnorm_rvs(np.ones(3), rng=1, dtype=T, workers=1, device="cpu")
 kernels = [k for k in REGISTRY.values() if k.name.startswith("random.")]
 print(len(kernels), [k.name for k in kernels if set(k.serial.signatures) != {s for _, s in k.numba_signatures()}])
@@ -241,7 +533,7 @@ for beta in (0.3, [0.3, 0.5]):
 norm = REGISTRY["distributions.gh_log_norm"]
 print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
 """
-    assert run_python(code).splitlines() == ["8 []", "set()"]
+    assert run_python(code).splitlines() == ["26 []", "set()"]
 
 
 def test_purposes_are_registered_once():

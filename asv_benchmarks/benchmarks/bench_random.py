@@ -40,37 +40,44 @@ class Kernels:
         self.kernel(*self.arguments)
 
 
+LAWS = datasets.LAWS | datasets.COUNTS
+
+
+def _empty(law, n):
+    return np.empty(n, np.int64 if law in datasets.COUNTS else np.float64)
+
+
 class Draws:
     """Whole calls with ``out=``, large enough for threads to share."""
 
-    params = [list(datasets.LAWS), [1, 2]]
+    params = [list(LAWS), [1, 2]]
     param_names = ["law", "workers"]
     number = 1
 
     def setup(self, law, workers):
-        self.out = np.empty(LARGE)
+        self.out = _empty(law, LARGE)
         self.draw = getattr(ns.random, law)
         self.options = dict(rng=1, device="cpu", workers=workers)
-        self.draw(*datasets.LAWS[law], 100_000, out=self.out[:100_000], **self.options)
+        self.draw(*LAWS[law], 100_000, out=self.out[:100_000], **self.options)
 
     def time_1e7_values(self, law, workers):
-        self.draw(*datasets.LAWS[law], LARGE, out=self.out, **self.options)
+        self.draw(*LAWS[law], LARGE, out=self.out, **self.options)
 
 
 class Blocks:
     """A block that begins within a group of the stream: what ``offset`` costs."""
 
-    params = [list(datasets.LAWS), [0, 1001]]
+    params = [list(LAWS), [0, 1001]]
     param_names = ["law", "offset"]
 
     def setup(self, law, offset):
-        self.out = np.empty(SMALL)
+        self.out = _empty(law, SMALL)
         self.draw = getattr(ns.random, law)
         self.options = dict(rng=1, device="cpu", workers=1, offset=offset)
         self.time_16384_values(law, offset)
 
     def time_16384_values(self, law, offset):
-        self.draw(*datasets.LAWS[law], out=self.out, **self.options)
+        self.draw(*LAWS[law], out=self.out, **self.options)
 
 
 class Memory:
@@ -89,25 +96,43 @@ def _truncated_moments(mu, sigma, lo, hi):
     return mu + sigma * mean, sigma * math.sqrt(1 + (a * pa - b * pb) / mass - mean**2)
 
 
+def _from_two_moments(first, second):
+    return first, math.sqrt(second - first * first)
+
+
 _MOMENTS = {
     "uniform": lambda low, high: ((low + high) / 2, (high - low) / math.sqrt(12)),
     "normal": lambda loc, scale: (loc, scale),
     "exponential": lambda scale: (scale, scale),
     "gamma": lambda shape, scale: (shape * scale, math.sqrt(shape) * scale),
     "truncnorm": _truncated_moments,
+    "beta": lambda a, b: (a / (a + b), math.sqrt(a * b / (a + b + 1)) / (a + b)),
+    "wald": lambda mean, scale: (mean, math.sqrt(mean**3 / scale)),
+    "weibull": lambda a: _from_two_moments(math.gamma(1 + 1 / a), math.gamma(1 + 2 / a)),
+    "pareto": lambda a: (1 / (a - 1), math.sqrt(a / (a - 2)) / (a - 1)),
+    "standard_t": lambda df: (0.0, math.sqrt(df / (df - 2))),
+    "chisquare": lambda df: (df, math.sqrt(2 * df)),
+    "laplace": lambda loc, scale: (loc, math.sqrt(2) * scale),
+    "logistic": lambda loc, scale: (loc, math.pi / math.sqrt(3) * scale),
+    "gumbel": lambda loc, scale: (loc + np.euler_gamma * scale, math.pi / math.sqrt(6) * scale),
+    "poisson": lambda lam: (lam, math.sqrt(lam)),
+    "binomial": lambda n, p: (n * p, math.sqrt(n * p * (1 - p))),
+    "negative_binomial": lambda n, p: (n * (1 - p) / p, math.sqrt(n * (1 - p)) / p),
+    "geometric": lambda p: (1 / p, math.sqrt(1 - p) / p),
 }
 
 
 class Mean:
     """Distance of the mean of 10^6 draws from the law's mean. The key is fixed: a change is a change of the draws."""
 
-    params = [list(datasets.LAWS), few(FLOATS)]
+    params = [list(LAWS), few(FLOATS)]
     param_names = ["law", "dtype"]
 
     def track_mean(self, law, dtype):
         n = 1_000_000
-        x = getattr(ns.random, law)(*datasets.LAWS[law], n, rng=1, dtype=dtype, device="cpu")
-        mean, deviation = _MOMENTS[law](*datasets.LAWS[law])
+        dtype = dtype.replace("float", "int") if law in datasets.COUNTS else dtype
+        x = getattr(ns.random, law)(*LAWS[law], n, rng=1, dtype=dtype, device="cpu")
+        mean, deviation = _MOMENTS[law](*LAWS[law])
         return abs(x.mean(dtype=np.float64) - mean) / (deviation / math.sqrt(n))
 
     track_mean.unit = "standard errors"

@@ -132,6 +132,26 @@ _DRAWS = {
     "random.gamma, shape 2.5": (lambda n: ns.random.gamma(2.5, size=n, rng=1), lambda g, n: g.gamma(2.5, size=n)),
     "random.gamma, shape 0.5": (lambda n: ns.random.gamma(0.5, size=n, rng=1), lambda g, n: g.gamma(0.5, size=n)),
 }
+for _name, _parameters in {
+    "beta": [(2.0, 3.5), (0.5, 0.5)],
+    "wald": [(1.0, 2.0)],
+    "poisson": [(3.0,), (100.0,)],
+    "binomial": [(10, 0.3), (1000, 0.3)],
+    "negative_binomial": [(2.5, 0.3)],
+    "geometric": [(0.3,)],
+    "weibull": [(1.5,)],
+    "pareto": [(3.0,)],
+    "standard_t": [(4.5,)],
+    "chisquare": [(3.0,), (1.0,)],
+    "laplace": [()],
+    "logistic": [()],
+    "gumbel": [()],
+}.items():
+    for _p in _parameters:
+        _DRAWS[f"random.{_name}{_p or ''}".replace(",)", ")")] = (
+            lambda n, name=_name, p=_p: getattr(ns.random, name)(*p, size=n, rng=1),
+            lambda g, n, name=_name, p=_p: getattr(g, name)(*p, size=n),
+        )
 PAIRS |= {
     name: Pair("NumPy", functools.partial(_draws, ours, functools.partial(theirs, GENERATOR)))
     for name, (ours, theirs) in _DRAWS.items()

@@ -452,5 +452,17 @@ LAWS = {
     "exponential": (1.0,),
     "gamma": (2.5, 1.0),
     "truncnorm": (0.0, 1.0, -1.0, 2.0),
+    "beta": (2.0, 3.5),
+    "wald": (1.0, 2.0),
+    "weibull": (1.5,),
+    "pareto": (3.0,),
+    "standard_t": (4.5,),
+    "chisquare": (3.0,),
+    "laplace": (0.0, 1.0),
+    "logistic": (0.0, 1.0),
+    "gumbel": (0.0, 1.0),
 }
 """Random laws with the parameters they are measured at."""
+
+COUNTS = {"poisson": (100.0,), "binomial": (1000, 0.3), "negative_binomial": (2.5, 0.3), "geometric": (0.3,)}
+"""The same of counts."""

@@ -516,6 +516,24 @@ class Draws(NamedTuple):
     arity: int  # parameters of the kernel; those that the function lacks are 0
     cost: float  # nanoseconds per draw on one core
     refuse: Any = None  # raises for parameters without a distribution
+    counts: bool = False  # whether the draws are integers, the largest of which the kernel takes as its last parameter
+
+
+COUNTS = {np.dtype(np.int64): np.float64(2.0**63 - 1024), np.dtype(np.int32): np.float64(2.0**31 - 1)}  # the largest float in it
+
+
+def _draw_dtypes(job, dtype):
+    """The dtype of draws, and that of the parameters as the kernel takes them."""
+    if not job.counts:
+        dtype = FLOAT64 if dtype is None else check_dtype(dtype)
+        return dtype, dtype
+    try:
+        found = np.dtype(np.int64 if dtype is None else dtype)
+    except TypeError:
+        found = None
+    if found not in COUNTS:
+        raise TypeError(f"dtype={dtype!r} is not supported; counts are 'int64' or 'int32'")
+    return found, FLOAT64
 
 
 def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset=0, like=None):  # noqa: PLR0913
@@ -527,7 +545,7 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
         options = dict(out=out, device=device, workers=workers, stream=stream)
         return _draw_blocks(job, parameters, size, rng, dtype, options, offset, like)
     kinds = [kind_of(p) for p in parameters]
-    dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
+    dtype, real = _draw_dtypes(job, dtype)
     if like is None and kinds.count(NUMPY) == len(kinds):
         kind, parameters = NUMPY if out is None else kind_of(out), [as_host(p) for p in parameters]
         shape = size_to_shape(size, [np.shape(p) for p in parameters], out)
@@ -540,7 +558,7 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
         shapes = [np.shape(p) if k is NUMPY else tuple(p.shape) for k, p in zip(kinds, parameters, strict=True)]
         shape = size_to_shape(size, shapes, out)
         for i, (p, k) in enumerate(zip(parameters, kinds, strict=True)):
-            if not (k is kind and k.on_device and k.takes(p, shape, dtype)):
+            if not (k is kind and k.on_device and k.takes(p, shape, real)):
                 parameters = [*parameters[:i], as_host(k.to_host(p, job.names[i])), *parameters[i + 1 :]]
     result_dtype(job.names, [getattr(p, "dtype", None) for p in parameters])  # reject what is not a real number
     n = total(shape)
@@ -556,22 +574,24 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
     check_workers(workers)
     if n:
         kernel = job.kernels[NAME[dtype]] if isinstance(job.kernels, dict) else job.kernels
-        fixed = (*key, stream_word(job.purpose, 0 if dtype == np.float64 else 1))
+        fixed = (*key, stream_word(job.purpose, 0 if real == FLOAT64 else 1))
         if where == "cpu":
-            place, args = None, [flatten(p, shape, dtype) for p in parameters]
+            place, args = None, [flatten(p, shape, real) for p in parameters]
             if out is not None:
                 args = _copies_where_overlapping(args, flat)
         else:
             place = gpu.Device([kind], stream)
             args = [
-                flatten(p, shape, dtype) if isinstance(p, _HOST) else kind.flat_input(p, name, shape, dtype)
+                flatten(p, shape, real) if isinstance(p, _HOST) else kind.flat_input(p, name, shape, real)
                 for p, name in zip(parameters, job.names, strict=True)
             ]
             if on_device:
                 args = _copies_where_crossed(args, flat, place)
             place.begin()
             stream = place.stream
-        args += [dtype.type(0.0)] * (job.arity - len(parameters))
+        args += [real.type(0.0)] * (job.arity - len(parameters))
+        if job.counts:
+            args[-1] = COUNTS[dtype]
         before = -offset % GROUP and min(n, -offset % GROUP)  # values before the first group of items that is drawn whole
         if before:
             _draw_head(kernel, fixed, offset, args, flat, before, where, stream)
@@ -611,7 +631,7 @@ def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):
                 f"{name} has blocks of unknown length, which draws need to know; call {name}.compute_chunk_sizes() first"
             )
     result_dtype(job.names, [dtype_of(p) for p in parameters])  # reject what is not a real number
-    dtype = np.dtype(np.float64) if dtype is None else check_dtype(dtype)
+    dtype, _ = _draw_dtypes(job, dtype)
     shape = size_to_shape(size, [np.shape(p) for p in parameters])
     offset = _check_offset(offset, total(shape), rng)
     choose_device(options["device"])

@@ -28,6 +28,8 @@ WITHOUT_CODE = frozenset(  # modules that kernel.py imports and that change no m
     f"{NAME}.{module}"
     for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress".split()
     + "_core.slabs _core.sources".split()
+    # and that families of distributions import for their classes, beside the formulas of their kernels
+    + "distributions.moments distributions.protocol distributions.student random".split()
 )
 
 

@@ -6,7 +6,16 @@ import math
 
 import numpy as np
 
-__all__ = ["mixing_cumulants", "mixing_moments", "of_normal_mixture", "of_student", "shape_of_normal_mixture", "shape_of_student"]
+__all__ = [
+    "mixing_cumulants",
+    "mixing_moments",
+    "of_normal_mixture",
+    "of_student",
+    "shape_of_normal_mixture",
+    "shape_of_student",
+    "stirling",
+    "stirling_fall",
+]
 
 _SPREAD = 100.0  # h = hypot(lam, gamma delta) from which the cumulants of the mixing distribution are series in 1/h
 _SERIES = 9  # terms of these
@@ -152,3 +161,17 @@ def _series(q):
     order = np.concatenate([np.full(c.size, float(k)) for k, c in enumerate(parts)])
     power = np.concatenate([np.arange(c.size, dtype=float) for c in parts])
     return order, power, np.concatenate([c * q ** np.arange(c.size) for c in parts])
+
+
+def stirling(a):
+    """log Gamma(a) - ((a - 1/2) log a - a + log(2 pi)/2), to 1e-16 from 10 on."""
+    i = 1.0 / np.maximum(a, 10.0)
+    j = i * i
+    return i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j * (1 / 1188 - j * 691 / 360360)))))
+
+
+def stirling_fall(a):
+    """log a - 1/(2 a) - psi(a), minus the derivative of `stirling`, to 1e-16 from 10 on."""
+    i = 1.0 / np.maximum(a, 10.0)
+    j = i * i
+    return j * (1 / 12 - j * (1 / 120 - j * (1 / 252 - j * (1 / 240 - j * (1 / 132 - j * (691 / 32760 - j / 12))))))

@@ -292,6 +292,11 @@ class Distribution:
         result = result[()] if like is None else in_kind_of(result, like)
         return deliver(result, out, dtype)
 
+    @staticmethod
+    def _on_gpu(x):
+        """Whether x lives on a GPU."""
+        return device_kind(x) is not None
+
     @functools.cached_property
     def _parameters(self):
         """What the kernels take: location, scale and the shapes of the standard form."""
@@ -530,6 +535,11 @@ class Distribution:
         """Draws by inversion."""
         u = random.uniform(0.0, 1.0, shape, **options)
         return self.ppf(u)
+
+    def _located(self, z):
+        """Draws of standard form with the location and scale, of the same float type."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.loc + self.scale * z, np.asarray(z).dtype)[()]
 
     def mean(self) -> Any:
         """Mean; NaN where there is none."""
@@ -934,6 +944,9 @@ def scipy_family(cls):
         skewness, kurtosis = ((d.skewness() if "s" in moments else None), (d.kurtosis() if "k" in moments else None))
         return d.mean(), d.var(), skewness, kurtosis
 
+    def rvs_of(self, *shapes, size=None, random_state=None):
+        return standard(shapes).rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
+
     def shape_info(self):  # what scipy.stats.fit asks for
         from scipy.stats._distn_infrastructure import _ShapeInfo
 
@@ -943,7 +956,7 @@ def scipy_family(cls):
     methods = {f"_{name}": on_z(name) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
     methods |= {
         "_argcheck": allowed,
-        "_rvs": lambda self, *shapes, size=None, random_state=None: standard(shapes).ppf(random_state.uniform(size=size)),
+        "_rvs": rvs_of,
         "_stats": stats_of,
         "_entropy": lambda self, *shapes: standard(shapes).entropy(),
         "_shape_info": shape_info,

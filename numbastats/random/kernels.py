@@ -5,9 +5,28 @@ from __future__ import annotations
 from numba import types
 
 from numbastats._core.kernel import Kernel
-from numbastats.scalar import loops, samplers
+from numbastats.scalar import counts, loops, samplers
 
-__all__ = ["EXPONENTIAL", "GAMMA", "NORMAL", "TRUNCNORM", "UNIFORM"]
+__all__ = [
+    "BETA",
+    "BINOMIAL",
+    "CHISQUARE",
+    "EXPONENTIAL",
+    "GAMMA",
+    "GEOMETRIC",
+    "GUMBEL",
+    "LAPLACE",
+    "LOGISTIC",
+    "NEGATIVE_BINOMIAL",
+    "NORMAL",
+    "PARETO",
+    "POISSON",
+    "STANDARD_T",
+    "TRUNCNORM",
+    "UNIFORM",
+    "WALD",
+    "WEIBULL",
+]
 
 _KEY = (types.uint32, types.uint32, types.uint32, types.int64)
 
@@ -30,37 +49,71 @@ def _words(name, head, tail, whole, parameters=2):
     return {"float64": make("float64", 2), "float32": make("float32", 4)}
 
 
-def _items(name, item, *arrays, **steps):
-    """Kernel of a distribution whose draws take a varying number of words or way; `arrays`: how many parameters may be arrays."""
+def _items(name, steps, item, *arrays, whole=False):
+    """Kernel of a distribution whose draws take a varying number of words or way, of counts if they are `whole`.
+
+    `steps`: first, second, try and finish of `items_cpu`; `arrays`: how many parameters may be arrays.
+    """
+
+    def signatures(T):
+        outputs = (types.int64, types.int32) if whole else (T,)
+        return [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), out[::1]) for out in outputs for count in (0, *arrays)]
+
     return Kernel(
         f"random.{name}",
         loops.items_cpu,
         loops.items_cuda,
-        lambda T: [(*_KEY, *[T[::1]] * count, *[T] * (4 - count), T[::1]) for count in (0, *arrays)],
+        signatures,
+        dtypes=("float64",) if whole else ("float64", "float32"),
         cuda_only={"_f": item},
-        cpu_only=steps,
+        cpu_only=dict(zip(("_first", "_second", "_try", "_finish"), steps, strict=True)),
     )
 
+
+_LOG_CONCAVE = samplers.log_concave_first, samplers.gamma_second
+_COUNT = counts.count_first, counts.count_second
 
 UNIFORM = _words("uniform", samplers.uniform_head, samplers.uniform_tail, samplers.uniform_from_words)
 NORMAL = _words("normal", samplers.normal_head, samplers.normal_tail, samplers.normal_from_words)
 EXPONENTIAL = _words("exponential", samplers.exponential_head, samplers.exponential_tail, samplers.exponential_pair, 1)
+LAPLACE = _words("laplace", samplers.laplace_head, samplers.located_tail, samplers.laplace_from_words)
+LOGISTIC = _words("logistic", samplers.logistic_head, samplers.located_tail, samplers.logistic_from_words)
+GUMBEL = _words("gumbel", samplers.gumbel_head, samplers.located_tail, samplers.gumbel_from_words)
+WEIBULL = _words("weibull", samplers.exponential_head, samplers.weibull_tail, samplers.weibull_from_words, 1)
+PARETO = _words("pareto", samplers.exponential_head, samplers.pareto_tail, samplers.pareto_from_words, 1)
+
 GAMMA = _items(
-    "gamma",
-    samplers.gamma_item,
-    2,
-    _first=samplers.gamma_first,
-    _second=samplers.gamma_second,
-    _try=samplers.gamma_try,
-    _finish=samplers.gamma_finish,
+    "gamma", (samplers.gamma_first, samplers.gamma_second, samplers.gamma_try, samplers.gamma_finish), samplers.gamma_item, 2
 )
+CHISQUARE = _items("chisquare", (*_LOG_CONCAVE, samplers.chisquare_try, samplers.chisquare_finish), samplers.chisquare_item, 1)
 TRUNCNORM = _items(
     "truncnorm",
+    (samplers.truncnorm_first, samplers.truncnorm_second, samplers.truncnorm_central, samplers.truncnorm_finish),
     samplers.truncnorm1,
     1,
     4,
-    _first=samplers.truncnorm_first,
-    _second=samplers.truncnorm_second,
-    _try=samplers.truncnorm_central,
-    _finish=samplers.truncnorm_finish,
+)
+BETA = _items("beta", (*_LOG_CONCAVE, samplers.beta_try, samplers.beta_finish), samplers.beta_item, 2)
+WALD = _items("wald", (samplers.gamma_first, samplers.wald_second, samplers.wald_try, samplers.no_finish), samplers.wald_item, 2)
+STANDARD_T = _items(
+    "standard_t",
+    (samplers.standard_t_first, samplers.standard_t_second, samplers.standard_t_try, samplers.no_finish),
+    samplers.standard_t_item,
+    1,
+)
+POISSON = _items("poisson", (*_COUNT, counts.poisson_try, counts.poisson_finish), counts.poisson_item, 1, whole=True)
+BINOMIAL = _items("binomial", (*_COUNT, counts.binomial_try, counts.binomial_finish), counts.binomial_item, 2, whole=True)
+NEGATIVE_BINOMIAL = _items(
+    "negative_binomial",
+    (*_LOG_CONCAVE, counts.negative_binomial_try, counts.negative_binomial_finish),
+    counts.negative_binomial_item,
+    2,
+    whole=True,
+)
+GEOMETRIC = _items(
+    "geometric",
+    (counts.geometric_first, counts.count_second, counts.geometric_try, samplers.no_finish),
+    counts.geometric_item,
+    1,
+    whole=True,
 )

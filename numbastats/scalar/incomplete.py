@@ -49,6 +49,7 @@ __all__ = [
     "gammainccinv",
     "gammaincinv",
     "poisson_log_mass",
+    "poisson_log_mass_in_step",
 ]
 
 _LOG_SQRT_2PI, _1_SQRT_2PI = 0.9189385332046727, 0.3989422804014327
@@ -90,6 +91,27 @@ def poisson_log_mass(k, m):
     if k < T(8.0):
         return (k * log(m) if k > T(0.0) else T(0.0)) - m - gammaln(k + T(1.0))
     return -(_excess(k, m) + stirling_rest(k)) - (T(_LOG_SQRT_2PI) + T(0.5) * log(k))
+
+
+@device_function
+def poisson_log_mass_in_step(k, m):
+    """`poisson_log_mass` for m >= 10 and whole k in double precision, without branches, for loops that work on vectors.
+
+    Error 1.1e-15 of the larger of 10 and the result.
+    """
+    j = k if k > 8.0 else 8.0
+    rising = 1.0  # 8!/k!
+    for i in range(1, 9):
+        rising = rising * (float(i) if k < i else 1.0)
+    log_j, log_m, log_rising = log(j), log(m), log(rising)
+    small = muladd(k, log_m, log_rising - m) - 10.60460290274525  # log 8!
+    d = m - j
+    v = d / (m + j)
+    w = v * v
+    near = muladd(-2.0 * j * v, w * _ARTANH(w if w < 0.09 else 0.0), d * v)
+    far = muladd(j, log_j - log_m, d)
+    large = -((near if w < 0.09 else far) + stirling_rest(j)) - muladd(0.5, log_j, _LOG_SQRT_2PI)
+    return small if k < 8.0 else large
 
 
 @device_function

@@ -134,12 +134,13 @@ def words_cuda(k0, k1, stream, first, a, b, out):
 # --- random items: one vectorised try for all, then item by item where it failed -------------------------------
 # For draws that use a varying number of words. An item's counter words are: item low, item high, draw, stream. The first pass
 # turns the four words of draw 0 into two numbers, the second tries to make the draw of them, the third finishes in scalar
-# code. On CUDA `_f` does it all.
+# code. On CUDA `_f` does it all. Floats have the type of the parameters, of which counts are made in the output.
 
 
 def items_cpu(k0, k1, stream, first, a, b, c, d, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
-        u, v, x, y = buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype), buffer(BLOCK, out.dtype)
+        T = type(at(a, 0))
+        u, v, x, y = buffer(BLOCK, T), buffer(BLOCK, T), buffer(BLOCK, T), buffer(BLOCK, T)
         start = np.int64(k) * CHUNK
         for lo in range(start, start + out[start : start + CHUNK].size, BLOCK):
             item = np.int64(first) + lo
@@ -158,10 +159,10 @@ def items_cpu(k0, k1, stream, first, a, b, c, d, out):
             for i in range(o.size):
                 in_step()
                 j = lo + i
-                o[i] = _try(x[i], y[i], at(a, j), at(b, j), at(c, j), at(d, j))
+                u[i] = _try(x[i], y[i], at(a, j), at(b, j), at(c, j), at(d, j))
             for i in range(o.size):
                 j = lo + i
-                o[i] = _finish(k0, k1, item + i, stream, at(a, j), at(b, j), at(c, j), at(d, j), o[i])
+                o[i] = _finish(k0, k1, item + i, stream, at(a, j), at(b, j), at(c, j), at(d, j), u[i])
 
 
 def items_cuda(k0, k1, stream, first, a, b, c, d, out):

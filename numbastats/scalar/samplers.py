@@ -17,7 +17,7 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, real, to_bits
-from numbastats.scalar.elementary import exp, expm1, log, log1p, log_scaled
+from numbastats.scalar.elementary import cospi, exp, expm1, log, log1p, log_scaled, pow
 from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and_rest32, word_bits
 from numbastats.scalar.special import mills_right, ndtr_pair
@@ -71,21 +71,34 @@ def _root(v):
 
 
 @device_function
-def _normal_parts64(bits):
+def _signed64(x, bits):
     # The sign is the lowest bit, which the uniform number does not use.
-    v = _neg_log64(bits)
-    return v, from_bits(np.uint64(to_bits(_root(v))) | (np.uint64(to_bits(bits)) << np.uint64(63)))
+    return from_bits(np.uint64(to_bits(x)) | (np.uint64(to_bits(bits)) << np.uint64(63)))
 
 
 @device_function
-def _normal_parts32(bits):
+def _signed32(x, bits):
     # The sign is the top bit; the other 31 give 2t = (k + 1/2) 2^-31.
+    return from_bits(np.uint32(np.uint32(to_bits(x)) | np.uint32(np.uint32(to_bits(bits)) & np.uint32(0x80000000))))
+
+
+_signed = by_dtype(_signed64, _signed32, 2)  # x >= 0 with a random sign
+_neg_log_half = by_dtype(_neg_log64, device_function(lambda bits: neg_log31(np.uint32(to_bits(bits)))))  # -log 2t
+
+
+@device_function
+def _halves32(bits):
     word = np.uint32(to_bits(bits))
-    v = neg_log31(word)
-    return v, from_bits(np.uint32(np.uint32(to_bits(_root(v))) | np.uint32(word & np.uint32(0x80000000))))
+    return unit_and_rest31(word)[0], unit_and_rest31(np.uint32(~word))[0]
 
 
-_normal_parts = by_dtype(_normal_parts64, _normal_parts32)
+_halves = by_dtype(_pair64, _halves32)  # 2t and 1 - 2t
+
+
+@device_function
+def _normal_parts(bits):
+    v = _neg_log_half(bits)
+    return v, _signed(_root(v), bits)
 
 
 @device_function
@@ -138,6 +151,52 @@ def normal_tail(v, r, loc, scale):
     return x if scale >= T(0.0) else T(np.nan)
 
 
+@device_function
+def laplace_head(bits):
+    """(z, z), z = -log(2t) with a random sign."""
+    z = _signed(_neg_log_half(bits), bits)
+    return z, z
+
+
+@device_function
+def logistic_head(bits):
+    """(z, z), z = log((1 - t)/t) = log1p(2 (1 - 2t)/2t) with a random sign."""
+    T = type(bits)
+    u, w = _halves(bits)
+    z = _signed(log1p(T(2.0) * w / u), bits)
+    return z, z
+
+
+@device_function
+def gumbel_head(bits):
+    """(z, z), z = -log(-log u)."""
+    z = -log(_neg_log(bits))
+    return z, z
+
+
+@device_function
+def located_tail(z, unused, loc, scale):
+    """Loc + scale z; NaN unless scale >= 0."""
+    T = type(z)
+    x = muladd(scale, z, loc)
+    return x if scale >= T(0.0) else T(np.nan)
+
+
+@device_function
+def weibull_tail(e, unused, a, unused_too):
+    """e^(1/a); 0 for a = 0, NaN unless a >= 0."""
+    T = type(e)
+    x = pow(e, T(1.0) / a) if a > T(0.0) else T(0.0)
+    return x if a >= T(0.0) else T(np.nan)
+
+
+@device_function
+def pareto_tail(e, unused, a, unused_too):
+    """e^(e/a) - 1; NaN unless a > 0."""
+    T = type(e)
+    return expm1(e / a) if a > T(0.0) else T(np.nan)
+
+
 # --- fixed consumption: two words (float32: one) ---------------------------------------------------------------
 
 
@@ -169,6 +228,46 @@ def normal_from_words(w0, w1, loc, scale):
     loc, scale = real(loc), real(scale)
     v, r = normal_head(word_bits(w0, w1, loc))
     return normal_tail(v, r, loc, scale)
+
+
+@device_function
+def laplace_from_words(w0, w1, loc, scale):
+    """Laplace by inversion of a tail probability and a random sign; NaN unless scale >= 0."""
+    loc, scale = real(loc), real(scale)
+    z, unused = laplace_head(word_bits(w0, w1, loc))
+    return located_tail(z, unused, loc, scale)
+
+
+@device_function
+def logistic_from_words(w0, w1, loc, scale):
+    """Logistic by inversion of a tail probability and a random sign; NaN unless scale >= 0."""
+    loc, scale = real(loc), real(scale)
+    z, unused = logistic_head(word_bits(w0, w1, loc))
+    return located_tail(z, unused, loc, scale)
+
+
+@device_function
+def gumbel_from_words(w0, w1, loc, scale):
+    """Gumbel (of largest values), ``loc - scale log(-log(u))``; NaN unless scale >= 0."""
+    loc, scale = real(loc), real(scale)
+    z, unused = gumbel_head(word_bits(w0, w1, loc))
+    return located_tail(z, unused, loc, scale)
+
+
+@device_function
+def weibull_from_words(w0, w1, a, unused):
+    """Weibull with scale 1, ``(-log(u))^(1/a)``; NaN unless a >= 0."""
+    a = real(a)
+    e, same = exponential_head(word_bits(w0, w1, a))
+    return weibull_tail(e, same, a, unused)
+
+
+@device_function
+def pareto_from_words(w0, w1, a, unused):
+    """Pareto of the second kind (Lomax), ``u^(-1/a) - 1``; NaN unless a > 0."""
+    a = real(a)
+    e, same = exponential_head(word_bits(w0, w1, a))
+    return pareto_tail(e, same, a, unused)
 
 
 # --- truncated normal ------------------------------------------------------------------------------------------
@@ -361,14 +460,13 @@ def gamma_from_words(w0, w1, w2, w3, shape):
 
 
 _BOOST = np.uint32(0xFFFFFFFF)  # the draw number of the uniform number that a shape below 1 needs besides its tries
-_SECOND, _SECOND_BOOST = np.uint32(0x80000000), np.uint32(0xFFFFFFFE)  # draw numbers of a second gamma draw of the item
 
 
 @device_function
-def _gamma_parts(k0, k1, item, stream, shape, first, draw, boost):
+def _gamma_parts(k0, k1, item, stream, shape, first, draw):
     """g, e with g exp(-e) a Gamma(shape) draw: for shape < 1, g is Gamma(shape + 1) and e an exponential over shape.
 
-    `first` is the result of the tries before number `draw`, -1 if there is none; `boost` the number of the exponential's draw.
+    `first` is the result of the tries before number `draw`, -1 if there is none.
     """
     T = type(shape)
     low, high = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32))
@@ -381,7 +479,7 @@ def _gamma_parts(k0, k1, item, stream, shape, first, draw, boost):
         draw = np.uint32(draw + np.uint32(1))
     e = T(0.0)
     if shape < T(1.0):
-        w0, w1, w2, w3 = philox4x32(low, high, boost, stream, k0, k1)
+        w0, w1, w2, w3 = philox4x32(low, high, _BOOST, stream, k0, k1)
         e = _neg_log(word_bits(w0, w1, shape)) / shape
         e = _huge(shape) if e > _huge(shape) else e
     return g, e
@@ -399,7 +497,7 @@ def gamma1(k0, k1, item, stream, shape, scale):
     """The Gamma(shape, scale) draw of an item; 0 for shape 0, inf for shape inf, NaN for a negative shape or scale."""
     shape = real(shape)
     T = type(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0, _BOOST)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0)
     return _gamma_value(g, e, scale)
 
 
@@ -407,7 +505,7 @@ def gamma1(k0, k1, item, stream, shape, scale):
 def gamma_resume1(k0, k1, item, stream, shape, scale, first):
     """`gamma1` after `first`, what `gamma_from_words` made of the block of draw 0, -1 included: the same number."""
     shape = real(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape, first, 1, _BOOST)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, first, 1)
     return _gamma_value(g, e, scale)
 
 
@@ -416,24 +514,227 @@ def log_gamma1(k0, k1, item, stream, shape):
     """The logarithm of `gamma1` at scale 1: finite also where the draw itself underflows (small shapes)."""
     shape = real(shape)
     T = type(shape)
-    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0, _BOOST)
+    g, e = _gamma_parts(k0, k1, item, stream, shape, T(-1.0), 0)
     return log(g) - e
+
+
+# --- log-concave densities: rejection from a hat that is flat around the mode, one Philox block a try ----------
+# The hat's two tails are exponential, and touch the density where its logarithm has fallen by about 1 (L. Devroye, "Non-Uniform
+# Random Variate Generation", 1986, section VII.2). At least 0.88 of the tries are accepted, for all shapes:
+# Y = log(X/(1 - X)) of a beta variable has a density like e^(aY) (1 + e^Y)^-(a + b), with its mode at log(a/b),
+# Y = log X of a gamma variable one like e^(aY - e^Y), with its mode at log(a).
+
+
+@device_function
+def _centred(bits):
+    """A uniform number u as u, or from 1/2 on as u - 1: full relative precision next to both ends."""
+    T = type(bits)
+    u, w = _pair(bits)
+    return u if u < T(0.5) else -w
+
+
+@device_function
+def _from_hat(x, below, fall_below, above, fall_above):
+    """(t, height): a draw from the hat as distance from the mode, and the hat's logarithm there; x is of `_centred`.
+
+    The hat is flat from -below to above, and falls with these slopes from there on.
+    """
+    T = type(x)
+    tail_below, tail_above = T(1.0) / fall_below, T(1.0) / fall_above
+    total = (below + above) + (tail_below + tail_above)
+    from_below = total * (x if x > T(0.0) else T(1.0) + x)
+    from_above = total * (-x if x < T(0.0) else T(1.0) - x)
+    left, right = from_below < tail_below, from_above < tail_above
+    height = log(from_below * fall_below if left else from_above * fall_above if right else T(1.0))
+    beyond = height / (fall_below if left else fall_above)
+    t = above - beyond if right else (from_below - tail_below) - below
+    return (beyond - below if left else t), height
+
+
+_least_shape = by_dtype(device_function(lambda x: 1e-300), device_function(lambda x: np.float32(1e-36)))  # all draws are 0
+
+
+@device_function
+def _gamma_fall(t, m, a):
+    """``a (t - m)``, m = e^t - 1, without cancellation."""
+    T = type(t)
+    series = muladd(t, muladd(t, T(1.0 / 5040.0), T(1.0 / 720.0)), T(1.0 / 120.0))
+    series = muladd(t, muladd(t, muladd(t, series, T(1.0 / 24.0)), T(1.0 / 6.0)), T(0.5))
+    return -(a * t) * (t * series) if abs(t) < T(2.0**-7) else a * (t - m)
+
+
+@device_function
+def gamma_by_log(x, e, shape):
+    """One try of a Gamma(shape) draw from x (`_centred`) and an exponential e; -1 where it is rejected, inf for shape inf."""
+    T = type(shape)
+    a = shape if shape > _least_shape(shape) else _least_shape(shape)
+    s = T(math.sqrt(T(2.0) / a)) + T(1.0) / a
+    m = expm1(-s)
+    fall_below = -a * m
+    below = s + _gamma_fall(-s, m, a) / fall_below
+    fall_above, s = a * s, log1p(s)  # e^log1p(s) - 1 is s
+    above = s + _gamma_fall(s, fall_above / a, a) / fall_above
+    t, height = _from_hat(x, below, fall_below, above, fall_above)
+    value = a * exp(t)
+    value = value if e >= height - _gamma_fall(t, expm1(t), a) else T(-1.0)
+    value = value if shape < T(np.inf) else shape
+    return value if shape > T(0.0) else T(np.nan)
+
+
+@device_function
+def gamma_by_log_rest(k0, k1, item, stream, shape, found, draw):
+    """The Gamma(shape) draw of an item from try number `draw` on, if what was `found` is none."""
+    T = type(shape)
+    low, high = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32))
+    draw = np.uint32(draw)
+    while found < T(0.0):
+        w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
+        found = gamma_by_log(_centred(word_bits(w0, w1, shape)), _neg_log(word_bits(w2, w3, shape)), shape)
+        draw = np.uint32(draw + np.uint32(1))
+    return found
+
+
+# --- beta ------------------------------------------------------------------------------------------------------
+
+# the largest shape below which only a/b matters, by what both are multiplied then; the same for large ones; the least share of
+# the smaller shape in the larger, and the least shape
+_beta_limits = by_dtype(
+    device_function(lambda x: (1e-200, 1e150, 1e200, 1e-20, 1e-250, 1e-300)),
+    device_function(
+        lambda x: (np.float32(1e-28), np.float32(1e16), np.float32(1e30), np.float32(1e-8), np.float32(1e-30), np.float32(1e-36))
+    ),
+)
+
+
+@device_function
+def _beta_shapes(a, b):
+    """Shapes of what rounds to the same distribution, with which nothing overflows."""
+    T = type(a)
+    tiny, up, huge, down, share, least = _beta_limits(a)
+    most = a if a > b else b
+    factor = up if most < tiny else down if most > huge else T(1.0)
+    a, b, most = factor * a, factor * b, factor * most
+    least = share * most if share * most > least else least
+    return (a if a > least else least), (b if b > least else least)
+
+
+_growing = by_dtype(device_function(lambda s: 600.0), device_function(lambda s: np.float32(80.0)))  # e^s does not overflow
+
+
+@device_function
+def _beta_side(s, rate, other, share, rest, n, h):
+    """(d, g): by how much the logarithm of the density falls on the way s to a side, as d <= 0, and its slope there, g > 0.
+
+    On the side of the smaller shape d = -rate s - n log1p(-share (1 - e^-s)), on that of the larger d = other s - n log1p(rest
+    (e^s - 1)), and next to the mode its Taylor series, the cumulants of a Bernoulli variable: none cancels.
+    """
+    T = type(s)
+    m, e = expm1(-s), exp(-s)
+    y = muladd(share, e, rest)
+    grow = (share > T(0.5)) & (s < _growing(s))
+    scale = T(1.0) / (e if grow else T(1.0))
+    x, z = scale * y, scale * (-rest * m if grow else share * m)  # 1 + z, and z
+    ratio, log_x = z / (x - T(1.0)), log(x)
+    far = muladd(other if grow else -rate, s, -n * (z if x == T(1.0) else log_x * ratio))
+    skew, v = share - rest, share * rest
+    series = muladd(s, skew * muladd(T(-0.1), v, T(1.0 / 120.0)), muladd(T(-0.25), v, T(1.0 / 24.0)))
+    near = -(h * s) * (s * muladd(s, muladd(s, series, skew * T(1.0 / 6.0)), T(0.5)))
+    return (near if s < T(2.0**-10) else far), -h * m / y
+
+
+@device_function
+def _beta_edge(rate, other, share, rest, n, h):
+    """(c, g): the hat is flat as far as c from the mode, and falls at the rate g from there on."""
+    T = type(rate)
+    s = T(math.sqrt(T(2.0) / h)) + T(1.0) / rate
+    d, g = _beta_side(s, rate, other, share, rest, n, h)
+    return s + d / g, g
+
+
+@device_function
+def beta_try(x, e, a, b, unused, unused_too):
+    """One try of a Beta(a, b) draw from x, u or u - 1 (`_centred`), and an exponential e; -1 where it is rejected."""
+    T = type(a)
+    proper = (a > T(0.0)) & (b > T(0.0)) & (a < T(np.inf)) & (b < T(np.inf))
+    a, b = _beta_shapes(a, b)
+    n = a + b
+    p, q = a / n, b / n
+    h = a * q if a < b else b * p
+    below, fall_below = _beta_edge(a, b, p, q, n, h)
+    above, fall_above = _beta_edge(b, a, q, p, n, h)
+    t, height = _from_hat(x, below, fall_below, above, fall_above)
+    up, s = t > T(0.0), abs(t)
+    d, unused_slope = _beta_side(s, b if up else a, a if up else b, q if up else p, p if up else q, n, h)
+    decay, odds = exp(-s), b / a
+    times, top = (decay if up else T(1.0)), (T(1.0) if up else decay)
+    value = top / muladd(odds, times, top)
+    value = value if e >= height - d else T(-1.0)
+    return value if proper else T(np.nan)
+
+
+@device_function
+def _beta_rest(k0, k1, item, stream, a, b, found, draw):
+    """The beta draw of an item from try number `draw` on, if what was found is none."""
+    T = type(a)
+    low, high = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32))
+    draw = np.uint32(draw)
+    while found < T(0.0):
+        w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
+        found = beta_try(_centred(word_bits(w0, w1, a)), _neg_log(word_bits(w2, w3, a)), a, b, a, b)
+        draw = np.uint32(draw + np.uint32(1))
+    return found
 
 
 @device_function
 def beta1(k0, k1, item, stream, a, b):
-    """The Beta(a, b) draw of an item, from two gamma draws; NaN unless a and b are positive and finite.
+    """The Beta(a, b) draw of an item; NaN unless a and b are positive and finite.
 
-    The odds are formed in logarithms, so that small draws keep their relative precision; for small a and b it may be 0 or 1.
+    Formed from the logarithm of the odds, so that small draws keep their relative precision; for small a and b it may be 0 or 1.
     """
     a, b = real(a), real(b)
     T = type(a)
-    g, e = _gamma_parts(k0, k1, item, stream, a, T(-1.0), 0, _BOOST)
-    h, f = _gamma_parts(k0, k1, item, stream, b, T(-1.0), _SECOND, _SECOND_BOOST)
-    odds = h / g
-    odds = odds if e == T(0.0) and f == T(0.0) else exp(log(odds) + (e - f))
-    x = T(1.0) / (T(1.0) + odds)
-    return x if a > T(0.0) and b > T(0.0) and a < T(np.inf) and b < T(np.inf) else T(np.nan)
+    return _beta_rest(k0, k1, item, stream, a, b, T(-1.0), 0)
+
+
+# --- inverse Gaussian and Student's t: no rejection, one Philox block ------------------------------------------
+
+
+# Where the roots are r and 1/r to the last bit, and no uniform number chooses the first.
+_far_root = by_dtype(device_function(lambda x: 1e17), device_function(lambda x: np.float32(1e12)))
+
+
+@device_function
+def wald_try(z, v, mean, scale, unused, unused_too):
+    """An inverse Gaussian draw from a normal z and a uniform v; NaN unless both parameters are positive.
+
+    The roots of r = (X/mean - 1)^2/(X/mean) = mean z^2/scale are X = mean/w and mean w, the second with probability 1/(1 + w)
+    (Michael, Schucany and Haas, 1976); w >= 1 is a sum of positive terms.
+    """
+    T = type(z)
+    square = z * z
+    r = mean / scale * square
+    far = r > _far_root(r)
+    half = T(0.5) * (T(1.0) if far else r)
+    w = T(1.0) + (half + T(math.sqrt(half * (half + T(2.0)))))
+    x = mean * w if v * (T(1.0) + w) < T(1.0) else mean / w
+    x = scale / square if far else x
+    return x if (mean > T(0.0)) & (scale > T(0.0)) else T(np.nan)
+
+
+@device_function
+def standard_t_try(e, c, df, unused, unused_too, unused_again):
+    """A draw of Student's t from an exponential e and the cosine c of a uniform angle; NaN unless df > 0.
+
+    ``sqrt(df (e^(2e/df) - 1)) c`` (R. W. Bailey, "Polar generation of random variates with the t-distribution", 1994), the root
+    divided by e^(e/df), which it overflows with. Infinite df gives a normal draw.
+    """
+    T = type(e)
+    h = e / df
+    h = h if h < T(1e4) else T(1e4)  # where e^h is infinite
+    ratio = T(-0.5) * expm1(T(-2.0) * h) / h
+    ratio = ratio if h > T(1e-30) else T(1.0)
+    x = (T(math.sqrt(T(2.0) * e * ratio)) * c) * exp(h)
+    return x if df > T(0.0) else T(np.nan)
 
 
 # --- items for blocked loops: two numbers from the block of draw 0, one vectorised try, and the rest in scalar code --
@@ -468,6 +769,83 @@ def gamma_finish(k0, k1, item, stream, shape, scale, unused, unused_too, found):
 def gamma_item(k0, k1, item, stream, shape, scale, unused, unused_too):
     """`gamma1`."""
     return gamma1(k0, k1, item, stream, shape, scale)
+
+
+@device_function
+def log_concave_first(b0, b1):
+    """What `gamma_by_log` and `beta_try` take as x."""
+    return _centred(b0)
+
+
+@device_function
+def chisquare_try(x, e, df, unused, unused_too, unused_again):
+    """Half of the draw, of draw 0, -1 where it is rejected."""
+    return gamma_by_log(x, e, type(df)(0.5) * df)
+
+
+@device_function
+def chisquare_finish(k0, k1, item, stream, df, unused, unused_too, unused_again, found):
+    """The chi-squared draw after draw 0."""
+    T = type(df)
+    return T(2.0) * gamma_by_log_rest(k0, k1, item, stream, T(0.5) * df, found, 1)
+
+
+@device_function
+def chisquare_item(k0, k1, item, stream, df, unused, unused_too, unused_again):
+    """The chi-squared draw of an item: Gamma(df/2) twice as large."""
+    T = type(df)
+    return T(2.0) * gamma_by_log_rest(k0, k1, item, stream, T(0.5) * df, T(-1.0), 0)
+
+
+@device_function
+def beta_finish(k0, k1, item, stream, a, b, unused, unused_too, found):
+    """`beta1` after draw 0."""
+    return _beta_rest(k0, k1, item, stream, a, b, found, 1)
+
+
+@device_function
+def beta_item(k0, k1, item, stream, a, b, unused, unused_too):
+    """`beta1`."""
+    return beta1(k0, k1, item, stream, a, b)
+
+
+@device_function
+def wald_second(b0, b1):
+    """The uniform number that chooses a root."""
+    return _pair(b1)[0]
+
+
+@device_function
+def wald_item(k0, k1, item, stream, mean, scale, unused, unused_too):
+    """The inverse Gaussian draw of an item."""
+    w0, w1, w2, w3 = _block(k0, k1, item, stream)
+    return wald_try(_signed_normal(word_bits(w0, w1, mean)), _pair(word_bits(w2, w3, mean))[0], mean, scale, mean, mean)
+
+
+@device_function
+def standard_t_first(b0, b1):
+    """The exponential."""
+    return _neg_log(b0)
+
+
+@device_function
+def standard_t_second(b0, b1):
+    """The cosine of a uniform angle, never 0."""
+    return cospi(type(b1)(2.0) * unit(b1))
+
+
+@device_function
+def standard_t_item(k0, k1, item, stream, df, unused, unused_too, unused_again):
+    """The draw of Student's t of an item."""
+    w0, w1, w2, w3 = _block(k0, k1, item, stream)
+    e, b1 = _neg_log(word_bits(w0, w1, df)), word_bits(w2, w3, df)
+    return standard_t_try(e, standard_t_second(b1, b1), df, df, df, df)
+
+
+@device_function
+def no_finish(k0, k1, item, stream, a, b, c, d, found):
+    """Of draws that the first try gives."""
+    return found
 
 
 @device_function

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.stats as ss
@@ -9,6 +12,7 @@ from numba import cuda
 
 from numbastats._core.kernel import build, device_function
 from numbastats.scalar import counts
+from numbastats.scalar.incomplete import poisson_log_mass_in_step
 
 K0, K1, STREAM = np.uint32(0x12345678), np.uint32(0x9ABCDEF0), np.uint32(3 | 128 << 24)
 NAN, INF = np.nan, np.inf
@@ -125,3 +129,13 @@ def test_twins_agree(f, a, b):
 def test_neighbours_are_independent():
     for x in (draw(poisson, np.float64, 20.0), draw(counts.binomial1, np.float64, 100, 0.4)):
         assert abs(np.corrcoef(x[1:], x[:-1])[0, 1]) < 4 / np.sqrt(N)
+
+
+def test_density_without_branches():
+    """Largest error 1.1e-15 of the larger of 10 and the logarithm."""
+    mp.mp.dps = 40
+    places = (-3, -2, -1, -0.1, 0, 0.5, 1, 2, 5, 8)
+    for m in (10.0, 11.3, 40.0, 1e3, 1e9, 1e15, 9e18):
+        for k in {*(max(math.floor(m + z * m**0.5), 0) for z in places), *(range(50) if m < 20 else ())}:
+            exact = k * mp.log(m) - m - mp.loggamma(k + 1)
+            assert abs(poisson_log_mass_in_step(float(k), m) - exact) < 1.3e-15 * max(10, abs(exact))

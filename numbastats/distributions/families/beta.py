@@ -7,11 +7,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
-from numbastats.distributions.stirling import stirling, stirling_fall
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.incomplete import beta_constants, beta_log_density, beta_log_tails, beta_quantile, beta_tails
 
@@ -158,3 +159,6 @@ class Beta(Distribution):
         a, b = self.a, self.b
         both = psi(np.add(a, b))
         return (a - 1.0) / z - (b - 1.0) / (1.0 - z), np.log(z) - psi(a) + both, np.log1p(-z) - psi(b) + both
+
+    def _draws(self, shape, options):
+        return self._located(random.beta(self.a, self.b, shape, **options))

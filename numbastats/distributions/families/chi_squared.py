@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families import gamma
 from numbastats.distributions.kernels.points import Points
@@ -138,4 +139,4 @@ class ChiSquared(Distribution):
         return (half - 1.0) / z - 0.5, 0.5 * (np.log(0.5 * z) - psi(half))
 
     def _draws(self, shape, options):
-        return gamma.Gamma(np.multiply(0.5, self.df), self.loc, np.multiply(2.0, self.scale))._draws(shape, options)
+        return self._located(random.chisquare(self.df, shape, **options))

@@ -11,8 +11,8 @@ import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
-from numbastats.distributions.stirling import stirling, stirling_fall
 from numbastats.scalar.elementary import exp, log
 from numbastats.scalar.incomplete import (
     gamma_constants,
@@ -23,7 +23,9 @@ from numbastats.scalar.incomplete import (
     gamma_tails,
 )
 
-__all__ = ["Gamma", "cdf", "constants", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf", "support"]
+__all__ = [
+    *("Gamma", "cdf", "constants", "is_plain", "isf", "logcdf", "logpdf", "logsf", "pdf", "plain_logpdf", "ppf", "sf", "support")
+]
 
 
 constants = gamma_constants

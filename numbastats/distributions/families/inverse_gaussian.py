@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
 from numbastats.distributions.kernels.points import Points
@@ -188,6 +189,9 @@ class InverseGaussian(Distribution):
             0.5 / k - 0.5 * r * r / y,
             1.5 / y + 0.5 * k * (np.divide(1.0, m) ** 2 - np.divide(1.0, y) ** 2),
         )
+
+    def _draws(self, shape, options):
+        return self._located(random.wald(self._mu, 1.0, shape, **options))
 
 
 def _mean_log(mu):

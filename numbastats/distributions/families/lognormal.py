@@ -118,4 +118,4 @@ class Lognormal(Distribution):
     def _draws(self, shape, options):
         z = random.normal(0.0, 1.0, shape, **options)
         with np.errstate(over="ignore"):
-            return np.asarray(self.loc + self.scale * np.exp(self.sigma * z), np.asarray(z).dtype)[()]
+            return self._located(np.asarray(np.exp(self.sigma * z), np.asarray(z).dtype))

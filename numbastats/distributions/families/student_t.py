@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats._core.kinds import device_kind
 from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
-from numbastats.distributions.stirling import stirling, stirling_fall
 from numbastats.distributions.student import student_t
 from numbastats.scalar.bits import muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
@@ -192,7 +192,7 @@ class StudentT(Distribution):
 
     def _evaluate(self, name, x, out, dtype, device, workers):
         """Many values of one distribution on the host by a table, which is kept; else by kernels."""
-        if name in _TABLED and not (self.batch_shape or device == "cuda" or device_kind(x)) and np.size(x) >= _MANY:
+        if name in _TABLED and not (self.batch_shape or device == "cuda" or self._on_gpu(x)) and np.size(x) >= _MANY:
             return self._on_host(name, x, out, dtype, device, workers)
         return self._by_kernels(name, x, self._parameters, out, dtype, device, workers)
 
@@ -250,5 +250,4 @@ class StudentT(Distribution):
         return self.loc + self.scale * (size if upper else -size)
 
     def _draws(self, shape, options):
-        z = student_t.rvs(self.df, size=shape, **options)
-        return np.asarray(self.loc + self.scale * z, np.asarray(z).dtype)[()]
+        return self._located(random.standard_t(self.df, shape, **options))

@@ -233,7 +233,8 @@ class TruncatedNormal(Distribution):
 
 def _log_masses(low, high):
     """`log_mass` of arrays."""
-    return np.vectorize(log_mass, otypes=[float])(low, high)
+    low, high = np.broadcast_arrays(low, high)
+    return np.array([log_mass(a, b) for a, b in zip(low.flat, high.flat, strict=True)]).reshape(low.shape)
 
 
 def _integral(f, low, high):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
@@ -117,6 +118,9 @@ class Weibull(Distribution):
         k, power = self.shape, z**self.shape
         log_z = np.log(z)
         return ((k - 1.0) - k * power) / z, 1.0 / k + log_z * (1.0 - power)
+
+    def _draws(self, shape, options):
+        return self._located(random.weibull(self.shape, shape, **options))
 
 
 def _gamma_ratio(i):
