@@ -122,15 +122,8 @@ def climb(data, n, mass, damping, most, work):
     `damping`, in units of `mass`, is that of the first step. A step is taken if the function does not fall by more than rounding;
     else the damping grows. The climb ends when a step without much damping promises a gain below 1e-11, or below rounding.
     """
-    par, held, trial, step, slope, g, new_g = (
-        work[PAR],
-        work[HELD],
-        work[_TRIAL],
-        work[_STEP],
-        work[_SLOPE],
-        work[_G],
-        work[_NEW_G],
-    )
+    par, held, trial, step = work[PAR], work[HELD], work[_TRIAL], work[_STEP]
+    slope, g, new_g = work[_SLOPE], work[_G], work[_NEW_G]
     H, new_H = work[HESSIAN : HESSIAN + n], work[HESSIAN + n : HESSIAN + 2 * n]
     A, L = work[HESSIAN + 2 * n : HESSIAN + 3 * n], work[HESSIAN + 3 * n : HESSIAN + 4 * n]
     value, noise, gain, promised = -math.inf, 0.0, math.inf, math.inf
