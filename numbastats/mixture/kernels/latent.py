@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numba import prange
 
-from numbastats._core.climb import copy_matrix
+from numbastats._core.climb import copy, copy_matrix
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import HostLoop, Kernel, array_function, bind
 from numbastats.mixture.kernels import records as c
@@ -377,12 +377,9 @@ def scores_cpu(x, P, out, resp, stats):
                 for i in range(xb.size):
                     e[i] = log_weight + _density(xb[i], p)
             _normalise(buf, K, buf[K, : xb.size], buf[K + 1, : xb.size])
-            for i in range(xb.size):
-                o[i] = buf[K + 1, i]
+            copy(buf[K + 1], o)
             for k in range(resp.shape[0]):
-                ek, rk = buf[k], resp[k, q : q + BLOCK]
-                for i in range(xb.size):
-                    rk[i] = ek[i]
+                copy(buf[k], resp[k, q : q + BLOCK])
             for k in range(stats.shape[0]):
                 p, t = numbers_of(P, k), stats[k, :, q : q + BLOCK]
                 for i in range(xb.size):
