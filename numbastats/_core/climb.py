@@ -5,9 +5,11 @@
 * `_derivatives(data, par, g, H)`: the function at `par` and the size of its rounding errors; writes gradient and Hessian by the
   parameters. Outside of the domain the function is -inf, and nothing need be written.
 * `_in_coordinates(data, par, g, H, slope, A)`: writes gradient, and Hessian with its sign changed, in the coordinates of steps,
-  in which the information is about `mass`. Of the matrix only the lower triangle is read. See `in_units` and `hold`.
+  in which the information is about `mass`. Of the matrix only the lower triangle is read. See `in_units`.
 * `_moved(data, par, step, out)`: writes the parameters after a step in these coordinates; False if the step is too long.
 * `_limit(data, par)`: 0, or the status with which a climb ends that has come so far.
+
+`climber` needs the derivatives alone: its coordinates are logarithms of positive parameters, and others in units of the last.
 
 The arrays are rows of one work space, of at least `rows(n)` rows and n columns, which may be local to a thread of a GPU.
 """
@@ -16,29 +18,31 @@ from __future__ import annotations
 
 import math
 
-from numbastats._core.kernel import array_function
+from numbastats._core.kernel import array_function, bind
 
 __all__ = [
     "CLIMBED",
     "HELD",
     "HESSIAN",
+    "HIGH",
+    "LOW",
     "PAR",
     "UNFINISHED",
     "cholesky_step",
     "climb",
+    "climber",
     "copy",
     "copy_matrix",
-    "hold",
     "in_units",
     "rows",
 ]
 
 CLIMBED, UNFINISHED = 0, 1  # statuses of `climb`; others are those of `_limit`
-PAR, HELD, _TRIAL, _STEP, _SLOPE, _G, _NEW_G, HESSIAN = range(8)  # rows; the last is the first of four matrices
+PAR, HELD, LOW, HIGH, _TRIAL, _STEP, _SLOPE, _G, _NEW_G, HESSIAN = range(10)  # rows; the last is the first of four matrices
 _MOST_TRIES = 40  # evaluations between two points that are better than all before
 
 _function = array_function(fastmath=(), host=False)
-_derivatives = _in_coordinates = _moved = _limit = None  # bound by `bind`
+_derivatives = _in_coordinates = _moved = _limit = _logs = None  # bound by `bind`
 
 
 def rows(n):
@@ -102,7 +106,44 @@ def in_units(g, H, units, slope, A):
 
 
 @_function
-def hold(slope, A, n, i):
+def _in_logarithms(data, par, g, H, slope, A):
+    """`_in_coordinates` of `climber`."""
+    scale = par[len(_logs) - 1]
+    for i in range(len(_logs)):
+        unit = par[i] if _logs[i] else scale
+        slope[i] = unit * g[i]
+        for j in range(i + 1):
+            A[i, j] = -unit * (par[j] if _logs[j] else scale) * H[i, j]
+        if _logs[i]:
+            A[i, i] -= slope[i]
+
+
+@_function
+def _moved_by_logarithms(data, par, step, out):
+    """`_moved` of `climber`: a logarithm changes by at most 2."""
+    scale, longest = par[len(_logs) - 1], 0.0
+    for i in range(len(_logs)):
+        if _logs[i]:
+            longest = max(longest, abs(step[i]))
+            out[i] = par[i] * math.exp(step[i])
+        else:
+            out[i] = par[i] + scale * step[i]
+    return longest <= 2.0
+
+
+@_function
+def _no_limit(data, par):
+    return 0
+
+
+def climber(derivatives, logs, limit=_no_limit):
+    """`climb` bound to `_derivatives`; `logs`: for each parameter, whether it is positive. Others are in units of the last."""
+    coordinates, moved = bind(_in_logarithms, _logs=logs), bind(_moved_by_logarithms, _logs=logs)
+    return bind(climb, _derivatives=derivatives, _in_coordinates=coordinates, _moved=moved, _limit=limit)
+
+
+@_function
+def _hold(slope, A, n, i):
     """Take coordinate i out of a step."""
     slope[i] = 0.0
     for k in range(i):
@@ -116,14 +157,14 @@ def hold(slope, A, n, i):
 def climb(data, n, mass, damping, most, work):
     """Climb from row PAR of the work space to a maximum, by at most so many evaluations: status, value there, their number.
 
-    Parameters stay as they are where row HELD is not NaN. In the end the rows from HESSIAN on have the Hessian by
-    the parameters at row PAR. The value is -inf where the start is outside of the domain.
+    Parameters stay as they are where row HELD is not NaN, and the others between rows LOW and HIGH. In the end the rows from
+    HESSIAN on have the Hessian by the parameters at row PAR. The value is -inf where the start is outside of the domain.
 
     `damping`, in units of `mass`, is that of the first step. A step is taken if the function does not fall by more than rounding;
     else the damping grows. The climb ends when a step without much damping promises a gain below 1e-11, or below rounding.
     """
     par, held, trial, step = work[PAR], work[HELD], work[_TRIAL], work[_STEP]
-    slope, g, new_g = work[_SLOPE], work[_G], work[_NEW_G]
+    slope, g, new_g, low, high = work[_SLOPE], work[_G], work[_NEW_G], work[LOW], work[HIGH]
     H, new_H = work[HESSIAN : HESSIAN + n], work[HESSIAN + n : HESSIAN + 2 * n]
     A, L = work[HESSIAN + 2 * n : HESSIAN + 3 * n], work[HESSIAN + 3 * n : HESSIAN + 4 * n]
     value, noise, gain, promised = -math.inf, 0.0, math.inf, math.inf
@@ -145,8 +186,9 @@ def climb(data, n, mass, damping, most, work):
                 break
             _in_coordinates(data, par, g, H, slope, A)
             for i in range(n):
-                if held[i] == held[i]:
-                    hold(slope, A, n, i)
+                at_end = (par[i] <= low[i] and slope[i] < 0.0) or (par[i] >= high[i] and slope[i] > 0.0)
+                if at_end or held[i] == held[i]:
+                    _hold(slope, A, n, i)
         elif passes == 1:
             break
         else:
@@ -165,8 +207,7 @@ def climb(data, n, mass, damping, most, work):
         gain = 0.0
         for i in range(n):
             gain += 0.5 * slope[i] * step[i]
-            if held[i] == held[i]:
-                trial[i] = par[i]
+            trial[i] = min(max(trial[i], low[i]), high[i]) if held[i] != held[i] else par[i]
         if tries == 0:
             promised = gain
     return status, value, passes

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from numbastats._core.climb import CLIMBED, HELD, HESSIAN, PAR, climb, rows
-from numbastats._core.kernel import array_function, bind, build
+from numbastats._core.climb import CLIMBED, HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
+from numbastats._core.kernel import array_function, build
 
 _function = array_function(fastmath=(), host=False)
 COLUMNS = 5  # more than there are parameters
@@ -31,24 +31,6 @@ def _derivatives(data, p, g, H):
 
 
 @_function
-def _in_coordinates(data, p, g, H, slope, A):
-    for i in range(data[0].size):  # logarithms
-        slope[i] = p[i] * g[i]
-        for j in range(i + 1):
-            A[i, j] = -p[i] * p[j] * H[i, j]
-        A[i, i] -= slope[i]
-
-
-@_function
-def _moved(data, p, step, out):
-    longest = 0.0
-    for i in range(data[0].size):
-        out[i] = p[i] * math.exp(step[i])
-        longest = max(longest, abs(step[i]))
-    return longest <= 3.0
-
-
-@_function
 def _limit(data, p):
     return 7 if p[0] > 1e6 else 0
 
@@ -59,18 +41,18 @@ def _run(c, w, coupling, most, work, out):
 
 
 _climb = None
-_parts = {"_derivatives": _derivatives, "_in_coordinates": _in_coordinates, "_moved": _moved, "_limit": _limit}
-RUN = build(_run, "serial", _climb=bind(climb, **_parts))
+RUNS = [build(_run, "serial", _climb=climber(_derivatives, (True,) * n, _limit)) for n in range(1, 6)]
 
 
-def climbed(c, start, held=None, most=300, coupling=3.0):
+def climbed(c, start, held=None, most=300, coupling=3.0, low=-np.inf):
     n, out = len(c), np.empty(3)
     work = np.full((rows(n), COLUMNS), np.nan)
     work[PAR, :n] = start
+    work[LOW], work[HIGH] = low, np.inf
     if held is not None:
         work[HELD, held] = 0.0
     w = np.arange(2.0, 2.0 + n)
-    RUN(np.array(c), w, coupling, most, work, out)
+    RUNS[n - 1](np.array(c), w, coupling, most, work, out)
     return int(out[0]), out[1], int(out[2]), work[PAR, :n], work[HESSIAN : HESSIAN + n, :n]
 
 
@@ -105,3 +87,8 @@ def test_ends():
     assert climbed([1.0, 2.0], [1.0, -2.0])[1] == -math.inf
     status, _value, passes, p, _H = climbed([1.0, 2.0], [3.0, 5.0], most=1)
     assert status != CLIMBED and passes == 1 and list(p) == [3.0, 5.0]
+
+
+def test_parameters_stay_above_their_least():
+    status, _value, _passes, p, _H = climbed([1.0, 2.0], [9.0, 5.0], low=1.5, coupling=0.0)
+    assert status == CLIMBED and p[0] == 1.5 and p[1] == pytest.approx(2.0, rel=1e-6)

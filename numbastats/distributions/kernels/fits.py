@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numba import types
 
-from numbastats._core.climb import HELD, HESSIAN, PAR, climb, copy, hold, in_units, rows
+from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, bind
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special
@@ -45,6 +45,7 @@ __all__ = [
     "WEIBULL",
     "ZEROS",
     "admitted",
+    "begin",
     "kernel",
     "mean_square",
     "quartiles",
@@ -340,7 +341,7 @@ def _student_sums(x, w, df, loc, scale):
     return sl, s0, s1, s2, s3, s4, s5
 
 
-# what the functions of a climb get as `data`: values, weights and their sum; parameters that are held; the least df, and scale
+# what the functions of a climb get as `data`: values, weights and their sum; the scale of a pole; df of the normal distribution
 
 
 @_function
@@ -350,7 +351,7 @@ def _student_derivatives(data, p, g, H):
     With a = df + 1, r = (x - loc)/scale, u = r^2 and d = 1/(df + u): l_loc = (a/scale) sum r d, l_scale = sum (a u d - 1)/scale,
     and so on by d' = -d^2.
     """
-    x, w, mass, _held, _least, _narrow = data
+    x, w, mass, _narrow, _most = data
     df, scale = p[0], p[2]
     a, over = df + 1.0, 1.0 / scale
     sl, s0, s1, s2, s3, s4, s5 = _student_sums(x, w, df, p[1], scale)
@@ -369,37 +370,24 @@ def _student_derivatives(data, p, g, H):
 
 
 @_function
-def _student_coordinates(data, p, g, H, slope, A):
-    """Of log df, loc in units of the scale, log scale; df stays at its least where it would fall."""
-    _x, _w, _mass, _held, least, _narrow = data
-    in_units(g, H, (p[0], p[2], p[2]), slope, A)
-    A[0, 0] -= slope[0]
-    A[2, 2] -= slope[2]
-    if p[0] <= least and slope[0] < 0.0:
-        hold(slope, A, 3, 0)
-
-
-@_function
-def _student_moved(data, p, step, out):
-    _x, _w, _mass, _held, least, _narrow = data
-    out[0] = min(max(p[0] * math.exp(step[0]), least), _MOST_DF)
-    out[1] = p[1] + p[2] * step[1]
-    out[2] = p[2] * math.exp(step[2])
-    return abs(step[0]) <= 2.0 and abs(step[2]) <= 2.0
-
-
-@_function
 def _student_limit(data, p):
     """The status next to a pole, or to the normal distribution; else 0."""
-    _x, _w, _mass, held, _least, narrow = data
+    _x, _w, _mass, narrow, most = data
     if p[2] < narrow:
         return DEGENERATE
-    return NORMAL_LIMIT if p[0] >= _MOST_DF and held[0] != held[0] else 0
+    return NORMAL_LIMIT if p[0] >= most else 0
 
 
-_student_climb = bind(
-    climb, _derivatives=_student_derivatives, _in_coordinates=_student_coordinates, _moved=_student_moved, _limit=_student_limit
-)
+_student_climb = climber(_student_derivatives, (True, False, True), _student_limit)
+
+
+@_function
+def begin(fixed, work):
+    """Set what a climb holds, at row PAR of its work space too; a series fixes NaN where it fixes nothing."""
+    for i in range(work.shape[1]):
+        work[HELD, i], work[LOW, i], work[HIGH, i] = fixed[i], -math.inf, math.inf
+        if fixed[i] == fixed[i]:
+            work[PAR, i] = fixed[i]
 
 
 @_function
@@ -453,8 +441,7 @@ def _student(x, w, weighted, fixed, params, info, numbers, work):
     centre, half = middle, 0.0
     if abs((high - middle) - (middle - low)) > 0.5 * (high - low):
         centre, half = _shortest_half(x, w, weighted, mass)
-    p, held = work[PAR], work[HELD]
-    copy(fixed, held)
+    p, low = work[PAR], work[LOW]
     best, status, least = -math.inf, MAX_ITER, _LEAST_DF
     attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
     while attempt < starts:
@@ -468,10 +455,9 @@ def _student(x, w, weighted, fixed, params, info, numbers, work):
         else:
             p[0], p[1], p[2] = 0.3, middle, unit
         p[0] = max(p[0], least)
-        for i in range(3):
-            if fixed[i] == fixed[i]:
-                p[i] = fixed[i]
-        sample = x, w, mass, held, least, _NARROW * unit
+        begin(fixed, work)
+        low[0] = least
+        sample = x, w, mass, _NARROW * unit, _MOST_DF if free else math.inf
         done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
         numbers[PASSES] += passes
         if free and p[0] <= least:
@@ -576,30 +562,7 @@ def _beta_derivatives(data, p, g, H):
     return mass * (a * d0 + b * d1 - c0 - c1 + (ga + gb - gc)), 1e-15 * mass * (a * abs(c0) + b * abs(c1))
 
 
-@_function
-def _beta_coordinates(data, p, g, H, slope, A):
-    """Of log a and log b; of the gradient only what is negative counts in the matrix, which stays positive below the maximum."""
-    in_units(g, H, (p[0], p[1]), slope, A)
-    A[0, 0] -= min(slope[0], 0.0)
-    A[1, 1] -= min(slope[1], 0.0)
-
-
-@_function
-def _beta_moved(data, p, step, out):
-    """A step that is too long is cut."""
-    cut = 1.0 / max(1.0, abs(step[0]), abs(step[1]))
-    out[0], out[1] = p[0] * math.exp(cut * step[0]), p[1] * math.exp(cut * step[1])
-    return True
-
-
-@_function
-def _beta_limit(data, p):
-    return DEGENERATE if max(p[0], p[1]) >= 1e15 else 0
-
-
-_beta_climb = bind(
-    climb, _derivatives=_beta_derivatives, _in_coordinates=_beta_coordinates, _moved=_beta_moved, _limit=_beta_limit
-)
+_beta_climb = climber(_beta_derivatives, (True, True))
 
 
 @_function
@@ -617,13 +580,10 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
         c1 += w[j] * el.log1p(-x[j])
     size = max(m * (1.0 - m) / v - 1.0, 0.1)
     work[PAR, 0], work[PAR, 1] = m * size, (1.0 - m) * size
-    for i in range(2):
-        work[HELD, i] = fixed[i]
-        if fixed[i] == fixed[i]:
-            work[PAR, i] = fixed[i]
+    begin(fixed, work)
     status, numbers[LOGLIK], numbers[PASSES] = _beta_climb((c0 / mass, c1 / mass, mass), 2, mass, 0.0, MOST, work)
     results(work, 2, params, info)
-    return status
+    return status if max(params[0], params[1]) < 1e15 else DEGENERATE
 
 
 # --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted

@@ -20,6 +20,7 @@ from numbastats.distributions.kernels.fits import (
     OK,
     PASSES,
     admitted,
+    begin,
     kernel,
     mean_square,
     quartiles,
@@ -377,9 +378,7 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
     attempt, at_pole = 0, False
     while _start(attempt, family, centre / length, spread / length, p):
         attempt += 1
-        for i in range(p.size):
-            if not _free(held, i):
-                p[i] = held[i]
+        begin(held, work)
         if _free(held, BETA) != _free(held, ALPHA):
             if _free(held, ALPHA):
                 p[ALPHA] = max(p[ALPHA], 1.5 * abs(p[BETA]))
