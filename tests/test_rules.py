@@ -58,6 +58,7 @@ CORE_FILES = {
     "broadcast.py",
     "cache.py",
     "checks.py",
+    "climb.py",
     "costs.py",
     "cuda_backend.py",
     "device.py",

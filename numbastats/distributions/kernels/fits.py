@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import types
 
+from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.scalar import elementary as el
@@ -32,6 +33,7 @@ __all__ = [
     "MASS",
     "MAX_ITER",
     "MISSING",
+    "MOST",
     "NORMAL",
     "NUMBERS",
     "NORMAL_LIMIT",
@@ -43,16 +45,18 @@ __all__ = [
     "WEIBULL",
     "ZEROS",
     "admitted",
+    "begin",
+    "kernel",
     "mean_square",
-    "parts",
     "quartiles",
-    "types_of",
+    "results",
 ]
 
 NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
 OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINITE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 LOGLIK, MASS, ZEROS, PASSES, TOTAL = 0, 1, 2, 3, 4  # columns of `numbers`; sums of the weights of mean 1, and as given
 NUMBERS = 5
+MOST = 300  # evaluations of a climb
 
 _LOG_2PI = 1.8378770664093453
 _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
@@ -63,7 +67,7 @@ _LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares
 
 # sums may be reordered, so that loops over values use vectors
 _function = array_function(fastmath=("contract", "reassoc"), host=False)
-_series = None  # bound by build
+_series = ROWS = SIZE = None  # bound by build: the fit of a series, and the shape of its work space
 
 
 @_function
@@ -318,15 +322,6 @@ def _student_constant(df):
 
 
 @_function
-def _student_loglik(x, w, mass, df, loc, scale):
-    s, f = 0.0, 1.0 / (math.sqrt(df) * scale)
-    for j in range(x.size):
-        q = (x[j] - loc) * f
-        s += w[j] * el.log1p(q * q)
-    return mass * (_student_constant(df)[0] - math.log(scale)) - 0.5 * (df + 1.0) * s
-
-
-@_function
 def _student_sums(x, w, df, loc, scale):
     """Sums of log(1 + u/df), and with d = 1/(df + u), r = (x - loc)/scale, u = r^2 of d, d u d, r d, r d^2, u d, u d^2."""
     sl, s0, s1, s2, s3, s4, s5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -346,89 +341,62 @@ def _student_sums(x, w, df, loc, scale):
     return sl, s0, s1, s2, s3, s4, s5
 
 
+# what the functions of a climb get as `data`: values, weights and their sum; the scale of a pole; df of the normal distribution
+
+
 @_function
-def _student_climb(x, w, mass, fixed, start, unit, least, params, info, numbers):
-    """Newton's method in (log df, loc, log scale), damped as by Levenberg and Marquardt, from a start; returns the status.
+def _student_derivatives(data, p, g, H):
+    """Log-likelihood, its rounding, gradient and Hessian by (df, loc, scale).
 
-    df stays at `least` or above.
-
-    The derivatives: with a = df + 1, l_loc = (a/scale) sum r d, l_log scale = sum (a u d - 1), and so on by d' = -d^2.
+    With a = df + 1, r = (x - loc)/scale, u = r^2 and d = 1/(df + u): l_loc = (a/scale) sum r d, l_scale = sum (a u d - 1)/scale,
+    and so on by d' = -d^2.
     """
-    df, loc, scale = start[0], start[1], start[2]
-    f0, f1, f2 = fixed[0] == fixed[0], fixed[1] == fixed[1], fixed[2] == fixed[2]
-    ll = _student_loglik(x, w, mass, df, loc, scale)
-    damping, passes, status = 1e-3, 0, MAX_ITER
-    while passes < 200:
-        passes += 1
-        a = df + 1.0
-        _sl, s0, s1, s2, s3, s4, s5 = _student_sums(x, w, df, loc, scale)
-        _c, c1, c2 = _student_constant(df)
-        # u d^2 = s1, u^2 d^2 = s5
-        gd = df * (mass * c1 - 0.5 * _sl + 0.5 * a * s4 / df)
-        gl = a * s2 / scale
-        gs = a * s4 - mass
-        ndd = mass * c2 + s4 / df - 0.5 * a * (2.0 * df * s1 + s5) / (df * df)
-        hdd = -(df * df * ndd + gd)
-        hdl = -df * (s2 - a * s3) / scale
-        hds = -df * (s4 - a * s1)
-        hll = a * (s0 - 2.0 * s1) / (scale * scale)
-        hls = 2.0 * a * df * s3 / scale
-        hss = 2.0 * a * df * s1
-        if f0 or (df <= least and gd < 0.0):
-            gd, hdd, hdl, hds = 0.0, 1.0, 0.0, 0.0
-        if f1:
-            gl, hdl, hll, hls = 0.0, 0.0, 1.0, 0.0
-        if f2:
-            gs, hds, hls, hss = 0.0, 0.0, 0.0, 1.0
-        # units in which the expected information has about 1 per observation
-        ud, ul, us = mass, mass / (scale * scale), mass
-        better, tries, gain = False, 0, 0.0
-        while not better and tries < 30:
-            tries += 1
-            m0, m1, m2 = hdd + damping * ud, hll + damping * ul, hss + damping * us
-            p = hdl / m1 if m1 != 0.0 else 0.0  # elimination of loc first
-            q = hls / m1 if m1 != 0.0 else 0.0
-            n00, n02, n22 = m0 - p * hdl, hds - p * hls, m2 - q * hls
-            b0, b2 = gd - p * gl, gs - q * gl
-            det = n00 * n22 - n02 * n02
-            if not (m1 > 0.0 and n00 > 0.0 and n22 > 0.0 and det > 0.0):
-                damping = max(4.0 * damping, 1e-3)
-                continue
-            step_d, step_s = (b0 * n22 - b2 * n02) / det, (b2 * n00 - b0 * n02) / det
-            step_l = (gl - hdl * step_d - hls * step_s) / m1
-            gain = 0.5 * (gd * step_d + gl * step_l + gs * step_s)
-            if abs(step_d) > 2.0 or abs(step_s) > 2.0:
-                damping = max(4.0 * damping, 1e-3)
-                continue
-            new_df = df if f0 else min(max(df * math.exp(step_d), least), _MOST_DF)
-            new_scale = scale if f2 else scale * math.exp(step_s)
-            new = _student_loglik(x, w, mass, new_df, loc + step_l, new_scale)
-            if new >= ll - 1e-14 * abs(ll):
-                better = True
-                df, loc, scale, ll = new_df, loc + step_l, new_scale, new
-                damping *= 0.1
-                if damping < 1e-12:
-                    damping = 0.0
-            else:
-                damping = max(4.0 * damping, 1e-4)
-        small = gain <= 1e-11 * max(1.0, 1e-3 * abs(ll))
-        info[0], info[1], info[2] = hdd / df / df, hdl / df, hll
-        info[3], info[4], info[5] = hds / df / scale, hls / scale, hss / scale / scale
-        if scale < _NARROW * unit:
-            status = DEGENERATE
-            break
-        if not f0 and df >= _MOST_DF:
-            status = NORMAL_LIMIT
-            break
-        if small or not better:
-            status = OK if small else MAX_ITER
-            if not f0 and df <= least:
-                status = DEGENERATE
-            break
-    params[0], params[1], params[2] = df, loc, scale
-    numbers[LOGLIK] = ll
-    numbers[PASSES] += passes
-    return status
+    x, w, mass, _narrow, _most = data
+    df, scale = p[0], p[2]
+    a, over = df + 1.0, 1.0 / scale
+    sl, s0, s1, s2, s3, s4, s5 = _student_sums(x, w, df, p[1], scale)
+    c, c1, c2 = _student_constant(df)
+    g[0] = mass * c1 - 0.5 * sl + 0.5 * a * s4 / df
+    g[1] = a * s2 * over
+    g[2] = (a * s4 - mass) * over
+    H[0, 0] = mass * c2 + s4 / df - 0.5 * a * (2.0 * df * s1 + s5) / (df * df)
+    H[1, 0] = (s2 - a * s3) * over
+    H[2, 0] = (s4 - a * s1) * over
+    H[1, 1] = -a * (s0 - 2.0 * s1) * over * over
+    H[2, 1] = -2.0 * a * df * s3 * over * over
+    H[2, 2] = -2.0 * a * df * s1 * over * over - g[2] * over
+    value = mass * (c - math.log(scale)) - 0.5 * a * sl
+    return value, 1e-14 * abs(value)
+
+
+@_function
+def _student_limit(data, p):
+    """The status next to a pole, or to the normal distribution; else 0."""
+    _x, _w, _mass, narrow, most = data
+    if p[2] < narrow:
+        return DEGENERATE
+    return NORMAL_LIMIT if p[0] >= most else 0
+
+
+_student_climb = climber(_student_derivatives, (True, False, True), _student_limit)
+
+
+@_function
+def begin(fixed, work):
+    """Set what a climb holds, at row PAR of its work space too; a series fixes NaN where it fixes nothing."""
+    for i in range(work.shape[1]):
+        work[HELD, i], work[LOW, i], work[HIGH, i] = fixed[i], -math.inf, math.inf
+        if fixed[i] == fixed[i]:
+            work[PAR, i] = fixed[i]
+
+
+@_function
+def results(work, n, params, info):
+    """Parameters and information of a climb, from its work space."""
+    for i in range(n):
+        params[i] = work[PAR, i]
+        for j in range(i + 1):
+            info[i * (i + 1) // 2 + j] = -work[HESSIAN + i, j]
 
 
 @_function
@@ -458,7 +426,7 @@ def _tied(x, w, loc, width):
 
 
 @_function
-def _student(x, w, weighted, fixed, params, info, numbers):
+def _student(x, w, weighted, fixed, params, info, numbers, work):
     """The best of climbs from few and many degrees of freedom, and the normal limit.
 
     Where the quartiles are askew, as of clean values with others on one side of them, two more climbs begin with still fewer, in
@@ -473,41 +441,43 @@ def _student(x, w, weighted, fixed, params, info, numbers):
     centre, half = middle, 0.0
     if abs((high - middle) - (middle - low)) > 0.5 * (high - low):
         centre, half = _shortest_half(x, w, weighted, mass)
+    p, low = work[PAR], work[LOW]
     best, status, least = -math.inf, MAX_ITER, _LEAST_DF
-    b0, b1, b2 = math.nan, math.nan, math.nan
-    i0, i1, i2, i3, i4, i5 = math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
     attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
     while attempt < starts:
         attempt += 1
         if attempt == 1:
-            params[0], params[1], params[2] = 3.0, middle, unit
+            p[0], p[1], p[2] = 3.0, middle, unit
         elif attempt == 2:
-            params[0], params[1], params[2] = 20.0, middle, min(spread, 10.0 * unit)
+            p[0], p[1], p[2] = 20.0, middle, min(spread, 10.0 * unit)
         elif attempt == 3:
-            params[0], params[1], params[2] = 1.0, centre, half
+            p[0], p[1], p[2] = 1.0, centre, half
         else:
-            params[0], params[1], params[2] = 0.3, middle, unit
-        params[0] = max(params[0], least)
-        for i in range(3):
-            if fixed[i] == fixed[i]:
-                params[i] = fixed[i]
-        done = _student_climb(x, w, mass, fixed, params, unit, least, params, info, numbers)
+            p[0], p[1], p[2] = 0.3, middle, unit
+        p[0] = max(p[0], least)
+        begin(fixed, work)
+        low[0] = least
+        sample = x, w, mass, _NARROW * unit, _MOST_DF if free else math.inf
+        done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
+        numbers[PASSES] += passes
+        if free and p[0] <= least:
+            done = DEGENERATE
         if done == DEGENERATE and free:
-            ties = _tied(x, w, params[1], 1e3 * _NARROW * unit)
+            ties = _tied(x, w, p[1], 1e3 * _NARROW * unit)
             if _CLEAR * ties > least * (mass - ties) * (1.0 + 1e-9):
                 least, attempt = _CLEAR * ties / (mass - ties), attempt - 1
                 continue
         pole, at_pole = done == DEGENERATE, status == DEGENERATE
-        if best == -math.inf or (at_pole and not pole) or (at_pole == pole and numbers[LOGLIK] > best):
-            best, status, b0, b1, b2 = numbers[LOGLIK], done, params[0], params[1], params[2]
-            i0, i1, i2, i3, i4, i5 = info[0], info[1], info[2], info[3], info[4], info[5]
+        if best == -math.inf or (at_pole and not pole) or (at_pole == pole and reached > best):
+            best, status = reached, done
+            results(work, 3, params, info)
     if status != DEGENERATE and free:
         loc, scale = _normal(x, w, fixed[1], fixed[2], numbers)
         if status == NORMAL_LIMIT or numbers[LOGLIK] >= best - 1e-12 * abs(best):
-            status, best, b0, b1, b2 = NORMAL_LIMIT, numbers[LOGLIK], math.inf, loc, scale
-            i0, i1, i2, i3, i4, i5 = math.nan, 0.0, mass / scale / scale, 0.0, 0.0, 2.0 * mass / scale / scale
-    params[0], params[1], params[2] = b0, b1, b2
-    info[0], info[1], info[2], info[3], info[4], info[5] = i0, i1, i2, i3, i4, i5
+            status, best = NORMAL_LIMIT, numbers[LOGLIK]
+            params[0], params[1], params[2] = math.inf, loc, scale
+            info[0], info[1], info[2] = math.nan, 0.0, mass / scale / scale
+            info[3], info[4], info[5] = 0.0, 0.0, 2.0 * mass / scale / scale
     numbers[LOGLIK] = best
     return status
 
@@ -542,7 +512,7 @@ def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
 
 
 @_function
-def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
+def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
     """Fits one series, which it overwrites; returns the status."""
     lower = -math.inf if family == NORMAL or family == STUDENT_T else 0.0
     n, least, most, status = admitted(x, w, weighted, share, least_count, (lower, math.inf), params, info, numbers)
@@ -574,26 +544,30 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     elif family == WEIBULL:
         status = _weibull(x, w, most, fixed, params, info, numbers)
     else:
-        status = _student(x, w, weighted, fixed, params, info, numbers)
+        status = _student(x, w, weighted, fixed, params, info, numbers, work)
     return status
 
 
 @_function
-def _beta_gradient(a, b, c0, c1):
-    """Derivatives of the mean log-likelihood by a and b, and psi'(a), psi'(b), psi'(a + b)."""
-    fa, ea, _ga = fam.gamma_terms(a)
-    fb, eb, _gb = fam.gamma_terms(b)
-    fc, ec, _gc = fam.gamma_terms(a + b)
-    g0, g1 = (c0 - math.log(a / (a + b))) + fa - fc, (c1 - math.log(b / (a + b))) + fb - fc
-    return g0, g1, 1.0 / a - ea, 1.0 / b - eb, 1.0 / (a + b) - ec
+def _beta_derivatives(data, p, g, H):
+    """Log-likelihood, its rounding, gradient and Hessian by (a, b), from means of log x and log(1 - x) and the sum of weights."""
+    c0, c1, mass = data
+    a, b = p[0], p[1]
+    fa, ea, ga = fam.gamma_terms(a)
+    fb, eb, gb = fam.gamma_terms(b)
+    fc, ec, gc = fam.gamma_terms(a + b)
+    d0, d1, shared = c0 + math.log1p(b / a), c1 + math.log1p(a / b), 1.0 / (a + b) - ec
+    g[0], g[1] = mass * (d0 + fa - fc), mass * (d1 + fb - fc)
+    H[0, 0], H[1, 0], H[1, 1] = mass * (shared - (1.0 / a - ea)), mass * shared, mass * (shared - (1.0 / b - eb))
+    return mass * (a * d0 + b * d1 - c0 - c1 + (ga + gb - gc)), 1e-15 * mass * (a * abs(c0) + b * abs(c1))
+
+
+_beta_climb = climber(_beta_derivatives, (True, True))
 
 
 @_function
-def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, numbers):
-    """f = x^(a - 1) (1 - x)^(b - 1)/B(a, b), by Newton's method on psi(a) - psi(a + b) = mean log x, and so for b.
-
-    The likelihood is concave in (a, b), and the steps, in their logarithms, are limited.
-    """
+def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
+    """f = x^(a - 1) (1 - x)^(b - 1)/B(a, b), whose likelihood is concave in (a, b)."""
     n, _least, _most, status = admitted(x, w, weighted, share, least_count, (0.0, 1.0), params, info, numbers)
     if status != OK:
         return status
@@ -604,63 +578,34 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
     for j in range(n):
         c0 += w[j] * el.log(x[j])
         c1 += w[j] * el.log1p(-x[j])
-    c0, c1 = c0 / mass, c1 / mass
     size = max(m * (1.0 - m) / v - 1.0, 0.1)
-    f0, f1 = fixed[0] == fixed[0], fixed[1] == fixed[1]
-    a, b = fixed[0] if f0 else m * size, fixed[1] if f1 else (1.0 - m) * size
-    passes, left = 0, 1 if f0 and f1 else 100
-    status = OK if f0 and f1 else MAX_ITER
-    while left > 0:
-        passes, left = passes + 1, left - 1
-        g0, g1, pa, pb, pc = _beta_gradient(a, b, c0, c1)
-        # information in (log a, log b), with the gradient's share, which keeps it positive far below the maximum
-        g0, g1 = a * g0, b * g1
-        h00, h01, h11 = a * a * (pa - pc), -a * b * pc, b * b * (pb - pc)
-        if g0 < 0.0:
-            h00 -= g0
-        if g1 < 0.0:
-            h11 -= g1
-        if f0:
-            g0, h00, h01 = 0.0, 1.0, 0.0
-        if f1:
-            g1, h11, h01 = 0.0, 1.0, 0.0
-        det = h00 * h11 - h01 * h01
-        s0, s1 = (g0 * h11 - g1 * h01) / det, (g1 * h00 - g0 * h01) / det
-        longest = max(abs(s0), abs(s1))
-        cut = 1.0 / longest if longest > 1.0 else 1.0
-        a, b = a * math.exp(cut * s0), b * math.exp(cut * s1)
-        if longest < 1e-11 and left > 1:
-            status, left = OK, 0
-    _g0, _g1, pa, pb, pc = _beta_gradient(a, b, c0, c1)
-    _fa, _ea, ga = fam.gamma_terms(a)
-    _fb, _eb, gb = fam.gamma_terms(b)
-    _fc, _ec, gc = fam.gamma_terms(a + b)
-    norm = (ga + gb - gc) - a * math.log(a / (a + b)) - b * math.log(b / (a + b))
-    numbers[LOGLIK] = mass * ((a - 1.0) * c0 + (b - 1.0) * c1 + norm)
-    numbers[PASSES] = passes
-    params[0], params[1] = a, b
-    info[0], info[1], info[2] = mass * (pa - pc), -mass * pc, mass * (pb - pc)
-    return status if max(a, b) < 1e15 else DEGENERATE
+    work[PAR, 0], work[PAR, 1] = m * size, (1.0 - m) * size
+    begin(fixed, work)
+    status, numbers[LOGLIK], numbers[PASSES] = _beta_climb((c0 / mass, c1 / mass, mass), 2, mass, 0.0, MOST, work)
+    results(work, 2, params, info)
+    return status if max(params[0], params[1]) < 1e15 else DEGENERATE
 
 
 # --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted
 
 
 def fit_cpu(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
+    work = np.empty((ROWS, SIZE))
     for i in range(status.size):
         a, b = off[i], off[i + 1]
         ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
+        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i], work)
 
 
 def fit_cuda(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
+    work = cuda.local.array((ROWS, SIZE), np.float64)
     for i in range(cuda.grid(1), status.size, cuda.gridsize(1)):
         a, b = off[i], off[i + 1]
         ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i])
+        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i], work)
 
 
-def parts(args, count):
+def _parts(args, count):
     """The arguments for about `count` shares of the series."""
     *first, off, params, info, numbers, status = args
     n = status.size
@@ -671,11 +616,17 @@ def parts(args, count):
     ]
 
 
-def types_of(T):
+def _types_of(T):
     """Types of a fit's arguments."""
     flag, i, row = types.boolean, types.int64, T[::1]
     return [(i, row, row, flag, flag, i, row, i[::1], T[:, ::1], T[:, ::1], T[:, ::1], i[::1])]
 
 
-FIT = Kernel("distributions.fit", fit_cpu, fit_cuda, types_of, dtypes=("float64",), split=parts, _series=_fit_series)
-FIT_BETA = Kernel("distributions.fit_beta", fit_cpu, fit_cuda, types_of, dtypes=("float64",), split=parts, _series=_fit_beta)
+def kernel(name, series, size, more_rows=0):
+    """The kernel that fits series of a family of at most `size` parameters; more rows of the work space are the family's."""
+    bound = {"_series": series, "SIZE": size, "ROWS": rows(size) + more_rows}
+    return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, dtypes=("float64",), split=_parts, **bound)
+
+
+FIT = kernel("fit", _fit_series, 3)
+FIT_BETA = kernel("fit_beta", _fit_beta, 2)

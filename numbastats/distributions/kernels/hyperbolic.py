@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, bind
+from numbastats._core.climb import HELD, HESSIAN, PAR, climb, copy, copy_matrix, in_units, rows
+from numbastats._core.kernel import array_function, bind
 from numbastats.distributions.kernels.fits import (
     DEGENERATE,
     LOGLIK,
     MASS,
-    MAX_ITER,
+    MOST,
     NORMAL_LIMIT,
     OK,
     PASSES,
     admitted,
+    begin,
+    kernel,
     mean_square,
-    parts,
     quartiles,
-    types_of,
+    results,
 )
 from numbastats.scalar import hyperbolic as hyp
 from numbastats.scalar import mixture as fam
@@ -46,12 +45,12 @@ _WALK = 12  # values on either side that are tried as mu
 _LOG_2, _LOG_SQRT_PI, _LOG_SQRT_2PI = 0.6931471805599453, 0.5723649429247001, 0.9189385332046727
 _TINY, _CLOSE = 1e-16, 1e-7  # least distance to mu, and that from which derivatives by it are taken
 
-# rows of the work space
-_G, _P, _TRIAL, _STEP, _BEST, _HELD, _RAW, _NEW, _UNIT = 0, 1, 2, 3, 4, 5, 6, 7, 8
-_H, _NEW_H, _A, _L, _KEPT, ROWS = 9, 14, 19, 24, 29, 34
+# rows of the work space beside those of `climb`
+_BEST, _UNIT, _KEPT = range(rows(SIZE), rows(SIZE) + 3)
+_MORE = 2 + SIZE
 
 _inner = _outer = None  # log K of order lam, and of order lam - 1/2, with derivatives; bound below, as are
-_reach = _series = None  # the climb from a start, and a fit
+_reach = _newton = None  # the climbs from a start, and each of them
 
 _function = array_function(fastmath=(), host=False)
 _summing = array_function(fastmath=("contract", "reassoc"), host=False)
@@ -118,12 +117,17 @@ def _constant(p, share, g, H):
     return c
 
 
+# What the functions of a climb get as `data`: values, weights and their sum; whether steps are in alpha and beta, of which one is
+# held, and not in their sum and difference; whether delta is free; the least lam.
+
+
 @_summing
-def _sums(x, w, mass, p, g, H):
-    """Log-likelihood, gradient and Hessian at p; -inf outside of the domain."""
+def _derivatives(data, p, g, H):
+    """Log-likelihood, its rounding, gradient and Hessian at p; -inf outside of the domain."""
+    x, w, mass, _tied, _free_delta, _least = data
     a, b, d, mu = p[ALPHA], p[BETA], p[DELTA], p[MU]
     if not (a > abs(b) and d >= 0.0 and (d > 0.0 or p[LAM] > 0.0)):
-        return -math.inf
+        return -math.inf, 0.0
     v, level = p[LAM] - 0.5, 0.0
     ll, drift, gl, ga, gd, gm = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     hll, hla, hld, hlm, haa, had, ham, hdd, hdm, hmm = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -180,11 +184,8 @@ def _sums(x, w, mass, p, g, H):
     H[DELTA, DELTA] += hdd
     H[MU, DELTA] += hdm
     H[MU, MU] += hmm
-    for i in range(g.size):
-        for j in range(i):
-            H[j, i] = H[i, j]
     ll += mass * c + b * drift
-    return ll if ll == ll else -math.inf
+    return ll if ll == ll else -math.inf, 1e-14 * abs(ll)
 
 
 @_function
@@ -194,76 +195,32 @@ def _free(held, i):
 
 
 @_function
-def _in_coordinates(p, raw, H, g, A, held, tied, least):
-    """Gradient, and Hessian with its sign changed, in the coordinates of the climb.
-
-    They are lam or log(lam - least), log(alpha - beta), log(alpha + beta), log delta, mu; with `tied` alpha and beta as they are.
-    Coordinates that are held get no gradient and a diagonal of 1.
-    """
-    for i in range(g.size):
-        g[i] = raw[i]
-        for j in range(g.size):
-            A[i, j] = -H[i, j]
+def _in_coordinates(data, p, g, H, slope, A):
+    """Of lam or log(lam - least), log(alpha - beta), log(alpha + beta), log delta, mu; alpha and beta as they are if tied."""
+    _x, _w, _mass, tied, _free_delta, least = data
+    in_units(g, H, (p[LAM] - least if least > 0.0 else 1.0, 1.0, 1.0, p[DELTA], 1.0), slope, A)
     if not tied:
         lo, hi = 0.5 * (p[ALPHA] - p[BETA]), 0.5 * (p[ALPHA] + p[BETA])
-        for k in range(g.size):
-            s, t = A[k, ALPHA], A[k, BETA]
-            A[k, ALPHA], A[k, BETA] = lo * (s - t), hi * (s + t)
-        for k in range(g.size):
-            s, t = A[ALPHA, k], A[BETA, k]
-            A[ALPHA, k], A[BETA, k] = lo * (s - t), hi * (s + t)
-        g[ALPHA], g[BETA] = lo * (raw[ALPHA] - raw[BETA]), hi * (raw[ALPHA] + raw[BETA])
-        A[ALPHA, ALPHA] -= g[ALPHA]
-        A[BETA, BETA] -= g[BETA]
-    for i in (LAM, DELTA):
-        unit = p[DELTA] if i == DELTA else p[LAM] - least if least > 0.0 else 1.0
-        for k in range(g.size):
-            A[i, k] *= unit
-        for k in range(g.size):
-            A[k, i] *= unit
-        g[i] *= unit
-        if i == DELTA or least > 0.0:
-            A[i, i] -= g[i]
-    for i in range(g.size):
-        if held[i] == held[i]:
-            g[i] = 0.0
-            for k in range(g.size):
-                A[i, k], A[k, i] = 0.0, 0.0
-            A[i, i] = 1.0
+        a, b = slope[ALPHA], slope[BETA]
+        slope[ALPHA], slope[BETA] = lo * (a - b), hi * (a + b)
+        a, b = A[ALPHA, LAM], A[BETA, LAM]
+        A[ALPHA, LAM], A[BETA, LAM] = lo * (a - b), hi * (a + b)
+        for k in range(DELTA, SIZE):
+            a, b = A[k, ALPHA], A[k, BETA]
+            A[k, ALPHA], A[k, BETA] = lo * (a - b), hi * (a + b)
+        a, b, both = A[ALPHA, ALPHA], A[BETA, BETA], A[BETA, ALPHA]
+        A[ALPHA, ALPHA] = lo * lo * ((a - both) + (b - both)) - slope[ALPHA]  # in this order: next to beta = alpha they cancel
+        A[BETA, ALPHA] = lo * hi * (a - b)
+        A[BETA, BETA] = hi * hi * ((a + both) + (b + both)) - slope[BETA]
+    A[DELTA, DELTA] -= slope[DELTA]
+    if least > 0.0:
+        A[LAM, LAM] -= slope[LAM]
 
 
 @_function
-def _damped_step(A, g, damping, step, L):
-    """Solves (A + damping I) step = g by Cholesky's method; whether the matrix is positive definite."""
-    n = g.size
-    for i in range(n):
-        for j in range(i + 1):
-            s = A[i, j]
-            if i == j:
-                s += damping
-            for k in range(j):
-                s -= L[i, k] * L[j, k]
-            if i > j:
-                L[i, j] = s / L[j, j]
-            elif s > 0.0 and s < math.inf:
-                L[i, i] = math.sqrt(s)
-            else:
-                return False
-        s = g[i]
-        for k in range(i):
-            s -= L[i, k] * step[k]
-        step[i] = s / L[i, i]
-    for i in range(n - 1, -1, -1):
-        s = step[i]
-        for k in range(i + 1, n):
-            s -= L[k, i] * step[k]
-        step[i] = s / L[i, i]
-    return True
-
-
-@_function
-def _moved(p, step, out, held, tied, least):
-    """The point after a step in the coordinates of the climb; parameters that are held stay."""
+def _moved(data, p, step, out):
+    """The point after a step; False if a coordinate but mu changes by more than 3."""
+    _x, _w, _mass, tied, _free_delta, least = data
     out[MU] = p[MU] + step[MU]
     out[DELTA] = p[DELTA] * math.exp(step[DELTA])
     out[LAM] = least + (p[LAM] - least) * math.exp(step[LAM]) if least > 0.0 else p[LAM] + step[LAM]
@@ -272,77 +229,37 @@ def _moved(p, step, out, held, tied, least):
     else:
         lo, hi = (p[ALPHA] - p[BETA]) * math.exp(step[ALPHA]), (p[ALPHA] + p[BETA]) * math.exp(step[BETA])
         out[ALPHA], out[BETA] = 0.5 * (lo + hi), 0.5 * (hi - lo)
-    for i in range(p.size):
-        if held[i] == held[i]:
-            out[i] = p[i]
+    longest = 0.0
+    for i in range(MU):
+        longest = max(longest, abs(step[i]))
+    return longest <= 3.0
 
 
 @_function
-def _copy(work, source, target, rows):
-    for i in range(rows):
-        for j in range(work.shape[1]):
-            work[target + i, j] = work[source + i, j]
+def _limit(data, p):
+    """The status of a limit of light tails, or next to a pole; else 0."""
+    _x, _w, _mass, tied, free_delta, _least = data
+    if p[ALPHA] * p[DELTA] > _FAR or p[ALPHA] > _FARTHEST or abs(p[LAM]) > _FARTHEST:
+        return NORMAL_LIMIT
+    near = free_delta and p[DELTA] < _NEAR
+    return DEGENERATE if near or (not tied and p[ALPHA] - abs(p[BETA]) < _NEAR) else 0
 
 
 @_function
 def _climb(x, w, mass, least, work, numbers):
-    """Newton's method, damped as by Levenberg and Marquardt, from row _P to a maximum, with row _HELD held; returns the status.
-
-    Leaves the log-likelihood in `numbers` and the Hessian in rows _H.
-    """
-    p, trial, step, held, g = work[_P], work[_TRIAL], work[_STEP], work[_HELD], work[_G]
-    A, L, H, new_H = work[_A : _A + SIZE], work[_L : _L + SIZE], work[_H : _H + SIZE], work[_NEW_H : _NEW_H + SIZE]
-    tied = not (_free(held, ALPHA) and _free(held, BETA))
-    ll, gain, promised, damping, status, passes, tries, begun = -math.inf, 0.0, 0.0, 1e-3, MAX_ITER, 0, 0, False
-    _copy(work, _P, _TRIAL, 1)
-    while passes < 300 and tries < 40:
-        new = _sums(x, w, mass, trial, work[_NEW], new_H)
-        passes, tries = passes + 1, tries + 1
-        if new > -math.inf and new >= ll - 1e-14 * abs(ll):
-            ll, tries = new, 0
-            damping = damping * (0.1 if begun else 1.0) if damping > 1e-11 else 0.0
-            _copy(work, _NEW, _RAW, 1)
-            _copy(work, _TRIAL, _P, 1)
-            _copy(work, _NEW_H, _H, SIZE)
-            _in_coordinates(p, work[_RAW], H, g, A, held, tied, least)
-            if p[ALPHA] * p[DELTA] > _FAR or p[ALPHA] > _FARTHEST or abs(p[LAM]) > _FARTHEST:
-                status = NORMAL_LIMIT
-            elif (_free(held, DELTA) and p[DELTA] < _NEAR) or (not tied and p[ALPHA] - abs(p[BETA]) < _NEAR):
-                status = DEGENERATE
-            if status != MAX_ITER:
-                break
-        elif not begun:
-            status = DEGENERATE
-            break
-        else:
-            damping = max(4.0 * damping, 1e-4)
-        if begun and gain < 1e-10 and (tries > 0 or damping <= 1e-6):  # rejected: by rounding
-            inside = (p[DELTA] > _LEAST or not _free(held, DELTA)) and (tied or p[ALPHA] - abs(p[BETA]) > _LEAST)
-            status = OK if inside and (least <= 0.0 or p[LAM] > least + _LEAST) else DEGENERATE
-            if promised > 1e-6:
-                status = MAX_ITER
-            elif p[ALPHA] > _ONE_SIDED and abs(p[BETA]) > 0.98 * p[ALPHA]:
-                status = NORMAL_LIMIT
-            break
-        begun, found = True, False
-        while not found and damping < 1e12:
-            found = _damped_step(A, g, damping * mass, step, L)
-            gain, longest = 0.0, 0.0
-            for i in range(g.size):
-                gain += 0.5 * g[i] * step[i]
-                if i != MU and _free(held, i):
-                    longest = max(longest, abs(step[i]))
-            found = found and longest <= 3.0
-            if not found:
-                damping = max(4.0 * damping, 1e-3)
-        if not found:
-            break
-        if tries == 0:
-            promised = gain
-        _moved(p, step, trial, held, tied, least)
-    numbers[LOGLIK] = ll
+    """Climb from row PAR of the work space to a maximum, with row HELD held; returns the status."""
+    p, held = work[PAR], work[HELD]
+    tied, free_delta = not (_free(held, ALPHA) and _free(held, BETA)), _free(held, DELTA)
+    status, numbers[LOGLIK], passes = _newton((x, w, mass, tied, free_delta, least), SIZE, mass, 1e-3, MOST, work)
     numbers[PASSES] += passes
-    return status
+    if numbers[LOGLIK] == -math.inf:
+        status = DEGENERATE
+    if status != OK:
+        return status
+    if p[ALPHA] > _ONE_SIDED and abs(p[BETA]) > 0.98 * p[ALPHA]:
+        return NORMAL_LIMIT
+    inside = (p[DELTA] > _LEAST or not free_delta) and (tied or p[ALPHA] - abs(p[BETA]) > _LEAST)
+    return OK if inside and (least <= 0.0 or p[LAM] > least + _LEAST) else DEGENERATE
 
 
 @_function
@@ -358,14 +275,15 @@ def _next(x, at, up):
 
 @_function
 def _likeliest_mu(x, w, mass, work, numbers):
-    """Of the values next to mu the one with the largest likelihood, the other parameters as they are."""
-    p, tries = work[_P], 0
+    """Of the values next to mu the one with the largest likelihood, the other parameters as they are; spoils the Hessian."""
+    p, tries = work[PAR], 0
+    sample = x, w, mass, False, False, 0.0
     before, top, mu = p[MU], -math.inf, p[MU]
     while tries < 2 * _WALK:
         if tries == _WALK:
             p[MU] = before
         p[MU] = _next(x, p[MU], tries < _WALK)
-        value = _sums(x, w, mass, p, work[_NEW], work[_NEW_H : _NEW_H + SIZE])
+        _status, value, _passes = _newton(sample, SIZE, mass, 0.0, 1, work)
         if value > top:
             top, mu = value, p[MU]
         tries += 1
@@ -387,33 +305,37 @@ def _climb_with_cusps(x, w, mass, work, numbers):
     After a climb that is smooth (delta > 0 in place of 0), values on either side are tried as mu, and the other parameters climb
     from the best, as long as the likelihood rises.
     """
-    p, held = work[_P], work[_HELD]
-    if held[DELTA] != 0.0:
-        return _climb(x, w, mass, 0.0, work, numbers)
-    p[DELTA] = _SMOOTH
-    status = _climb(x, w, mass, _LEAST_LAM, work, numbers)
-    p[DELTA], p[LAM] = 0.0, p[LAM] if not _free(held, LAM) else max(p[LAM], _LEAST_LAM + 0.2)
-    numbers[LOGLIK] = -math.inf
-    fixed_mu, rounds = held[MU], 0
-    while not fixed_mu == fixed_mu and p[LAM] < CUSPS and status != NORMAL_LIMIT and rounds < 8:
-        rounds += 1
-        reached = numbers[LOGLIK]
-        _copy(work, _P, _BEST, 1)
-        _copy(work, _H, _KEPT, SIZE)
-        held[MU] = _likeliest_mu(x, w, mass, work, numbers)
-        p[MU] = held[MU]
-        done = _climb(x, w, mass, _LEAST_LAM, work, numbers)
-        held[MU] = math.nan
-        if numbers[LOGLIK] > reached + 1e-9:
+    p, held, best = work[PAR], work[HELD], work[_BEST]
+    H, kept = work[HESSIAN : HESSIAN + SIZE], work[_KEPT : _KEPT + SIZE]
+    cusps, fixed_mu = held[DELTA] == 0.0, held[MU]
+    walking, last, rounds, reached, status = fixed_mu != fixed_mu, not cusps, 0, -math.inf, OK
+    if cusps:
+        p[DELTA] = _SMOOTH
+    while True:  # from one place: the climb is compiled again with each
+        done = _climb(x, w, mass, _LEAST_LAM if cusps else 0.0, work, numbers)
+        if last:
+            return done
+        if rounds == 0:
             status = done
+            p[DELTA], p[LAM] = 0.0, p[LAM] if not _free(held, LAM) else max(p[LAM], _LEAST_LAM + 0.2)
+        elif numbers[LOGLIK] > reached + 1e-9:
+            status, reached = done, numbers[LOGLIK]
         else:
             numbers[LOGLIK] = reached
-            _copy(work, _BEST, _P, 1)
-            _copy(work, _KEPT, _H, SIZE)
-            rounds = 8
-    if rounds == 0 or p[LAM] > 1.0:  # between the values the likelihood is smooth
-        status = _climb(x, w, mass, _LEAST_LAM, work, numbers)
-    return status
+            copy(best, p)
+            copy_matrix(kept, H)
+            walking = False
+        held[MU] = fixed_mu
+        if walking and p[LAM] < CUSPS and status != NORMAL_LIMIT and rounds < 8:
+            rounds += 1
+            copy(p, best)
+            copy_matrix(H, kept)
+            held[MU] = _likeliest_mu(x, w, mass, work, numbers)
+            p[MU] = held[MU]
+        elif rounds == 0 or p[LAM] > 1.0:  # between the values the likelihood is smooth
+            last = True
+        else:
+            return status
 
 
 @_function
@@ -431,7 +353,7 @@ def _start(attempt, family, centre, spread, p):
 
 
 @_function
-def _fit_series(x, w, weighted, share, least_count, fixed, params, info, numbers, work):
+def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
     """Fits one series, which it overwrites; returns the status."""
     n, _least, _most, status = admitted(x, w, weighted, share, least_count, (-math.inf, math.inf), params, info, numbers)
     if status != OK:
@@ -447,7 +369,7 @@ def _fit_series(x, w, weighted, share, least_count, fixed, params, info, numbers
     )  # the unit: values keep their digits, so that mu may be one of them
     for j in range(n):
         x[j] /= length
-    p, held, best, status = work[_P], work[_HELD], -math.inf, DEGENERATE
+    p, held, best, status = work[PAR], work[HELD], -math.inf, DEGENERATE
     family = 2 if fixed[DELTA] == 0.0 else 0 if _free(fixed, LAM) else 1
     unit = work[_UNIT]
     unit[LAM], unit[ALPHA], unit[BETA], unit[DELTA], unit[MU] = 1.0, 1.0 / length, 1.0 / length, length, length
@@ -456,9 +378,7 @@ def _fit_series(x, w, weighted, share, least_count, fixed, params, info, numbers
     attempt, at_pole = 0, False
     while _start(attempt, family, centre / length, spread / length, p):
         attempt += 1
-        for i in range(p.size):
-            if not _free(held, i):
-                p[i] = held[i]
+        begin(held, work)
         if _free(held, BETA) != _free(held, ALPHA):
             if _free(held, ALPHA):
                 p[ALPHA] = max(p[ALPHA], 1.5 * abs(p[BETA]))
@@ -466,43 +386,23 @@ def _fit_series(x, w, weighted, share, least_count, fixed, params, info, numbers
         pole = family == 0 and _free(held, DELTA) and p[DELTA] < _LEAST and p[LAM] < _LEAST_LAM
         if best == -math.inf or (not pole and (at_pole or numbers[LOGLIK] > best + 1e-9)):
             best, status, at_pole = numbers[LOGLIK], done, pole
-            for i in range(p.size):
-                params[i] = p[i] * unit[i] if _free(held, i) else fixed[i]
-                for j in range(i + 1):
-                    info[i * (i + 1) // 2 + j] = -work[_H + i, j] / (unit[i] * unit[j])
-            if family == 2 and p[LAM] <= CUSPS and _free(held, MU):
-                for i in range(info.size):
-                    info[i] = math.nan
+            results(work, SIZE, params, info)
         if done == OK and family != 0:
             break
+    for i in range(params.size):
+        params[i] = params[i] * unit[i] if _free(held, i) else fixed[i]
+        for j in range(i + 1):
+            known = family != 2 or params[LAM] > CUSPS or not _free(held, MU)
+            info[i * (i + 1) // 2 + j] = info[i * (i + 1) // 2 + j] / (unit[i] * unit[j]) if known else math.nan
     numbers[LOGLIK] = best - mass * math.log(length) if best > -math.inf else math.nan
     return status
 
 
-# --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted
-
-
-def fit_cpu(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
-    work = np.empty((ROWS, SIZE))
-    for i in range(status.size):
-        a, b = off[i], off[i + 1]
-        ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _series(x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i], work)
-
-
-def fit_cuda(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
-    work = cuda.local.array((ROWS, SIZE), np.float64)
-    for i in range(cuda.grid(1), status.size, cuda.gridsize(1)):
-        a, b = off[i], off[i + 1]
-        ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _series(x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i], work)
-
-
 def _kernel(name, inner, outer, reach):
-    sums = bind(_sums, _constant=bind(_constant, _inner=inner), _outer=outer)
-    reached = bind(reach, _climb=bind(_climb, _sums=sums), _likeliest_mu=bind(_likeliest_mu, _sums=sums))
-    series = bind(_fit_series, _reach=reached)
-    return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, types_of, dtypes=("float64",), split=parts, _series=series)
+    derivatives = bind(_derivatives, _constant=bind(_constant, _inner=inner), _outer=outer)
+    newton = bind(climb, _derivatives=derivatives, _in_coordinates=_in_coordinates, _moved=_moved, _limit=_limit)
+    reached = bind(reach, _climb=bind(_climb, _newton=newton), _likeliest_mu=bind(_likeliest_mu, _newton=newton))
+    return kernel(name, bind(_fit_series, _reach=reached), SIZE, _MORE)
 
 
 FIT_NIG = _kernel("fit_nig", hyp.log_k_half_terms, hyp.log_k_one_terms, _smooth_climb)

@@ -13,13 +13,13 @@ import math
 import numba
 import numpy as np
 
+from numbastats._core.climb import copy_matrix
 from numbastats._core.kernel import HostLoop, array_function
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue
 from numbastats.mixture.kernels.parameters import (
     above_floor,
     coordinates,
-    copy,
     least_mass,
     log_prior,
     m_step,
@@ -89,7 +89,7 @@ def _short_run(state, pars, S, objective, info, settings):
 @_function
 def _begin_newton(state, pars):
     """Newton's method from the trial point."""
-    copy(pars[c.TRIAL], pars[c.ANCHOR])
+    copy_matrix(pars[c.TRIAL], pars[c.ANCHOR])
     state.phase = c.AT_NEWTON
     state.objective = -math.inf
     state.closing, state.tries, state.steps = 0, 0, 0
@@ -110,7 +110,7 @@ def newton(state, pars, vec, mat, D, S, H, ll, objective, info, settings):
         slack = settings.noise * abs(state.objective) + rounding(trial, info, family)
     better = objective >= state.objective - slack and objective < math.inf and above_floor(trial, info.floor, info.centre, family)
     if final or better:
-        copy(trial, current)
+        copy_matrix(trial, current)
         state.objective, state.loglik = objective, ll
         derivatives(S, H, current, g, vec[c.COMPLETE], D, info, settings)
         state.decrement = newton_step(D, g, step, mat[0], mat[1], vec[c.EIG], n)
@@ -170,7 +170,7 @@ def fall_back(state, pars, info, family, last):
             if not current[2, k] > 2.0 * fam.least_dispersion(family, current[1, k], info.centre, info.floor):
                 state.status = c.DEGENERATE
     else:
-        copy(pars[c.ANCHOR], pars[c.TRIAL])
+        copy_matrix(pars[c.ANCHOR], pars[c.TRIAL])
         state.left = 30 * state.rounds * state.rounds
         state.step_max = 4.0
         state.old = -math.inf
@@ -201,14 +201,14 @@ def _em(state, pars, vec, S, objective, info, settings):
     if phase == c.SQ_A:
         pack(trial, vec[c.TH0], family)
     if phase == c.AT_EM:
-        copy(trial, pars[c.SECOND])
+        copy_matrix(trial, pars[c.SECOND])
     moved = m_step(S, trial, info, settings, 1e-8 * info.mass)
     if phase == c.SQ_C:
         if objective >= state.old and moved:
             if state.at_limit > 0:
                 state.step_max *= 4.0
         else:
-            copy(pars[c.SECOND], trial)
+            copy_matrix(pars[c.SECOND], trial)
             state.step_max = max(0.25 * state.step_max, 4.0)
         state.phase = c.FINAL if last else c.SQ_A
         if settings.method == c.NEWTON and not last and state.left <= 0:
@@ -226,7 +226,7 @@ def _em(state, pars, vec, S, objective, info, settings):
         state.phase = c.SQ_B
     else:
         state.old = objective
-        copy(trial, pars[c.SECOND])
+        copy_matrix(trial, pars[c.SECOND])
         _extrapolate(state, pars, vec, info, family)
         state.phase = c.SQ_C
 
@@ -251,7 +251,7 @@ def _extrapolate(state, pars, vec, info, family):
         th0[i] += -2.0 * a * r + a * a * (th2[i] - th1[i] - r)
     unpack(th0, trial, family)
     if not above_floor(trial, info.floor, info.centre, family):
-        copy(pars[c.SECOND], trial)
+        copy_matrix(pars[c.SECOND], trial)
 
 
 @_function

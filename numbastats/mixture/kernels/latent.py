@@ -16,6 +16,7 @@ import numba
 import numpy as np
 from numba import prange
 
+from numbastats._core.climb import copy, copy_matrix
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import HostLoop, Kernel, array_function, bind
 from numbastats.mixture.kernels import records as c
@@ -48,13 +49,6 @@ _coefficients = _density = _expected = _maximise = _derivatives = _component_num
 
 
 # --- parameters (rows, K): weights, m, v, and s where the family has one ------------------------------------------------------
-
-
-@_function
-def _copy(source, target):
-    for j in range(source.shape[0]):
-        for k in range(source.shape[1]):
-            target[j, k] = source[j, k]
 
 
 @_function
@@ -177,7 +171,7 @@ def _em(state, pars, following, objective, info, settings):
         state.old = objective
         for k in range(K):
             following[0, k] /= total
-        _copy(following, pars[c.TRIAL])
+        copy_matrix(following, pars[c.TRIAL])
         if phase == c.AT_EM:
             if state.passes >= settings.max_passes:
                 state.phase = c.FINAL
@@ -185,7 +179,7 @@ def _em(state, pars, following, objective, info, settings):
             if phase == c.START:
                 state.status, state.phase = c.OK, c.DONE
             else:  # Newton's method from here
-                _copy(following, pars[c.ANCHOR])
+                copy_matrix(following, pars[c.ANCHOR])
                 state.phase = c.AT_NEWTON
                 state.objective = -math.inf
                 state.closing, state.tries, state.steps = 0, 0, 0
@@ -200,7 +194,7 @@ def _fall_back(state, pars, info, family, last):
         if not _proper(pars[c.CURRENT], 2.0 * info.floor, info.centre, family):  # it would climb on, but for the floor
             state.status = c.DEGENERATE
     else:
-        _copy(pars[c.ANCHOR], pars[c.TRIAL])
+        copy_matrix(pars[c.ANCHOR], pars[c.TRIAL])
         state.left = 30 * state.rounds * state.rounds
         state.phase = c.WARM
 
@@ -214,7 +208,6 @@ _newton = bind(
     newton,
     above_floor=_proper,
     coordinates=_coordinates,
-    copy=_copy,
     derivatives=_assemble,
     fall_back=_fall_back,
     stepped=_stepped,
@@ -386,12 +379,9 @@ def scores_cpu(x, P, out, resp, stats):
                 for i in range(xb.size):
                     e[i] = log_weight + _density(xb[i], p)
             _normalise(buf, K, buf[K, : xb.size], buf[K + 1, : xb.size])
-            for i in range(xb.size):
-                o[i] = buf[K + 1, i]
+            copy(buf[K + 1], o)
             for k in range(resp.shape[0]):
-                ek, rk = buf[k], resp[k, q : q + BLOCK]
-                for i in range(xb.size):
-                    rk[i] = ek[i]
+                copy(buf[k], resp[k, q : q + BLOCK])
             for k in range(stats.shape[0]):
                 p, t = numbers_of(P, k), stats[k, :, q : q + BLOCK]
                 for i in range(xb.size):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from numbastats._core.climb import cholesky_step
 from numbastats._core.kernel import array_function
 from numbastats.mixture.kernels.records import FLAT
 from numbastats.scalar import mixture as fam
@@ -119,34 +120,10 @@ def _jacobi(A, V, w, n):
 @_function
 def newton_step(D, g, step, A, V, w, n):
     """Ascent step for the Hessian D, and the decrement g' step. Cholesky where -D is definite, else |eigenvalues|."""
-    definite = True
     for i in range(n):
-        for j in range(i + 1):
-            x = -D[i, j]
-            for k in range(j):
-                x -= A[i, k] * A[j, k]
-            if i > j:
-                A[i, j] = x / A[j, j]
-            elif x > 1e-10 * abs(D[i, i]):
-                A[i, i] = math.sqrt(x)
-            else:
-                definite = False
-                A[i, i] = 1.0
-    if definite:
-        for i in range(n):
-            x = g[i]
-            for k in range(i):
-                x -= A[i, k] * step[k]
-            step[i] = x / A[i, i]
-        for i in range(n - 1, -1, -1):
-            x = step[i]
-            for k in range(i + 1, n):
-                x -= A[k, i] * step[k]
-            step[i] = x / A[i, i]
-    else:
-        for i in range(n):
-            for j in range(n):
-                A[i, j] = -D[i, j]
+        for j in range(n):
+            A[i, j] = -D[i, j]
+    if not cholesky_step(A, g, n, 0.0, 1e-10, step, V):
         _jacobi(A, V, w, n)
         largest = 0.0
         for i in range(n):

@@ -10,7 +10,6 @@ from numbastats.scalar import mixture as fam
 __all__ = [
     "above_floor",
     "coordinates",
-    "copy",
     "least_mass",
     "log_prior",
     "m_step",
@@ -69,14 +68,6 @@ def log_prior(par, info, settings):
             p = fam.penalty(settings.family, par[2, k], settings.prior_n, info.prior_d)[0]
             total += p + (settings.prior_a - 1.0) * math.log(par[0, k])
     return total
-
-
-@_function
-def copy(source, target):
-    """Copy parameters (3, K)."""
-    for j in range(3):
-        for k in range(source.shape[1]):
-            target[j, k] = source[j, k]
 
 
 @_function

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 from numba import prange
 
+from numbastats._core.climb import copy
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, device_function
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, LN2, LOG2E, ROW, shifted
@@ -26,9 +27,8 @@ def scores_cpu(y, c, family, P, out, resp, stats):
             for i in range(yb.size):
                 t1[i], t2[i] = yb[i] - c, fam.deviance(family, yb[i], c)
             if stats.shape[0] > 0:
-                s1, s2 = stats[0, q : q + yb.size], stats[1, q : q + yb.size]
-                for i in range(yb.size):  # assigned as a whole, they would bring along all that writes a message about shapes
-                    s1[i], s2[i] = t1[i], t2[i]
+                copy(t1, stats[0, q : q + yb.size])
+                copy(t2, stats[1, q : q + yb.size])
             shifted(t1[: yb.size], t2[: yb.size], C, buf)
             s, top = buf[K], buf[K + 1]
             for i in range(yb.size):

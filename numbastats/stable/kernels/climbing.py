@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import types
 
+from numbastats._core.climb import cholesky_step, copy, copy_matrix
 from numbastats._core.kernel import array_function, host_loop
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp, log
@@ -188,30 +189,16 @@ def sum_up(x, steps, form, p, edges_a, edges_b, ranges, pool, rows, work, sums, 
 @_making
 def solved(J, g, moving, count, damping, step):
     """Write the step of the moving parameters, with J scaled to a diagonal of 1 and damped; returns whether there is one."""
-    c, y = np.empty((4, 4)), np.empty(4)
+    A, L, b = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
     for i in range(count):
         k = moving[i]
+        b[i] = g[k] / math.sqrt(J[k, k])
         for j in range(i + 1):
-            v = J[k, moving[j]] / math.sqrt(J[k, k] * J[moving[j], moving[j]]) + (damping if i == j else 0.0)
-            for n in range(j):
-                v -= c[i, n] * c[j, n]
-            if i == j:
-                if not v > 1e-13:
-                    return False
-                c[i, i] = math.sqrt(v)
-            else:
-                c[i, j] = v / c[j, j]
-        v = g[k] / math.sqrt(J[k, k])
-        for n in range(i):
-            v -= c[i, n] * y[n]
-        y[i] = v / c[i, i]
-    for i in range(count - 1, -1, -1):
-        v = y[i]
-        for n in range(i + 1, count):
-            v -= c[n, i] * y[n]
-        y[i] = v / c[i, i]
+            A[i, j] = J[k, moving[j]] / math.sqrt(J[k, k] * J[moving[j], moving[j]])
+    if not cholesky_step(A, b, count, damping, 1e-13, step, L):
+        return False
     for i in range(count):
-        step[i] = y[i] / math.sqrt(J[moving[i], moving[i]])
+        step[i] /= math.sqrt(J[moving[i], moving[i]])
     return True
 
 
@@ -223,20 +210,6 @@ def spread(sums, outer):
         for j in range(i + 1):
             outer[i, j] = outer[j, i] = sums[k]
             k += 1
-
-
-@_shared
-def copy(source, target):
-    """Number by number: a slice that is assigned an array brings along all that writes Numba's message about shapes."""
-    for i in range(target.size):
-        target[i] = source[i]
-
-
-@_shared
-def copy_matrix(source, target):
-    """Row by row."""
-    for i in range(target.shape[0]):
-        copy(source[i], target[i])
 
 
 @_making

@@ -1,0 +1,213 @@
+"""Maxima of smooth functions of a few parameters, by Newton's method with the damping of Levenberg and Marquardt.
+
+`climb` is a template. `bind` gives it the functions of a problem, which all get the same `data`, a tuple of what they need:
+
+* `_derivatives(data, par, g, H)`: the function at `par` and the size of its rounding errors; writes gradient and Hessian by the
+  parameters. Outside of the domain the function is -inf, and nothing need be written.
+* `_in_coordinates(data, par, g, H, slope, A)`: writes gradient, and Hessian with its sign changed, in the coordinates of steps,
+  in which the information is about `mass`. Of the matrix only the lower triangle is read. See `in_units`.
+* `_moved(data, par, step, out)`: writes the parameters after a step in these coordinates; False if the step is too long.
+* `_limit(data, par)`: 0, or the status with which a climb ends that has come so far.
+
+`climber` needs the derivatives alone: its coordinates are logarithms of positive parameters, and others in units of the last.
+
+The arrays are rows of one work space, of at least `rows(n)` rows and n columns, which may be local to a thread of a GPU.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numbastats._core.kernel import array_function, bind
+
+__all__ = [
+    "CLIMBED",
+    "HELD",
+    "HESSIAN",
+    "HIGH",
+    "LOW",
+    "PAR",
+    "UNFINISHED",
+    "cholesky_step",
+    "climb",
+    "climber",
+    "copy",
+    "copy_matrix",
+    "in_units",
+    "rows",
+]
+
+CLIMBED, UNFINISHED = 0, 1  # statuses of `climb`; others are those of `_limit`
+PAR, HELD, LOW, HIGH, _TRIAL, _STEP, _SLOPE, _G, _NEW_G, HESSIAN = range(10)  # rows; the last is the first of four matrices
+_MOST_TRIES = 40  # evaluations between two points that are better than all before
+
+_function = array_function(fastmath=(), host=False)
+_derivatives = _in_coordinates = _moved = _limit = _logs = None  # bound by `bind`
+
+
+def rows(n):
+    """Rows of the work space for n parameters."""
+    return HESSIAN + 4 * n
+
+
+@_function
+def copy(source, target):
+    """Copy a vector number by number: assigned as a whole, it would bring along all that writes Numba's message about shapes."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@_function
+def copy_matrix(source, target):
+    """Copy a matrix row by row."""
+    for i in range(target.shape[0]):
+        copy(source[i], target[i])
+
+
+@_function
+def cholesky_step(A, g, n, ridge, least, step, L):
+    """Solve (A + ridge I) step = g for the first n rows, of the lower triangle of A, by Cholesky's method.
+
+    False, without a step, unless every pivot is finite, positive and more than `least` times its element of the diagonal.
+    """
+    for i in range(n):
+        for j in range(i):
+            s = A[i, j]
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            L[i, j] = s / L[j, j]
+        s, pivot = g[i], A[i, i] + ridge
+        least_pivot = least * abs(pivot)
+        for k in range(i):
+            pivot -= L[i, k] * L[i, k]
+            s -= L[i, k] * step[k]
+        if not (pivot > least_pivot and pivot < math.inf):
+            return False
+        L[i, i] = math.sqrt(pivot)
+        step[i] = s / L[i, i]
+    for i in range(n - 1, -1, -1):
+        s = step[i]
+        for k in range(i + 1, n):
+            s -= L[k, i] * step[k]
+        step[i] = s / L[i, i]
+    return True
+
+
+@_function
+def in_units(g, H, units, slope, A):
+    """Gradient, and Hessian with its sign changed, for parameters in these units: for logarithms the parameters themselves.
+
+    The logarithm's own second derivative is not in the matrix yet: subtract `slope[i]` from `A[i, i]`.
+    """
+    for i in range(len(units)):
+        slope[i] = units[i] * g[i]
+        for j in range(i + 1):
+            A[i, j] = -units[i] * units[j] * H[i, j]
+
+
+@_function
+def _in_logarithms(data, par, g, H, slope, A):
+    """`_in_coordinates` of `climber`."""
+    scale = par[len(_logs) - 1]
+    for i in range(len(_logs)):
+        unit = par[i] if _logs[i] else scale
+        slope[i] = unit * g[i]
+        for j in range(i + 1):
+            A[i, j] = -unit * (par[j] if _logs[j] else scale) * H[i, j]
+        if _logs[i]:
+            A[i, i] -= slope[i]
+
+
+@_function
+def _moved_by_logarithms(data, par, step, out):
+    """`_moved` of `climber`: a logarithm changes by at most 2."""
+    scale, longest = par[len(_logs) - 1], 0.0
+    for i in range(len(_logs)):
+        if _logs[i]:
+            longest = max(longest, abs(step[i]))
+            out[i] = par[i] * math.exp(step[i])
+        else:
+            out[i] = par[i] + scale * step[i]
+    return longest <= 2.0
+
+
+@_function
+def _no_limit(data, par):
+    return 0
+
+
+def climber(derivatives, logs, limit=_no_limit):
+    """`climb` bound to `_derivatives`; `logs`: for each parameter, whether it is positive. Others are in units of the last."""
+    coordinates, moved = bind(_in_logarithms, _logs=logs), bind(_moved_by_logarithms, _logs=logs)
+    return bind(climb, _derivatives=derivatives, _in_coordinates=coordinates, _moved=moved, _limit=limit)
+
+
+@_function
+def _hold(slope, A, n, i):
+    """Take coordinate i out of a step."""
+    slope[i] = 0.0
+    for k in range(i):
+        A[i, k] = 0.0
+    for k in range(i + 1, n):
+        A[k, i] = 0.0
+    A[i, i] = 1.0
+
+
+@_function
+def climb(data, n, mass, damping, most, work):
+    """Climb from row PAR of the work space to a maximum, by at most so many evaluations: status, value there, their number.
+
+    Parameters stay as they are where row HELD is not NaN, and the others between rows LOW and HIGH. In the end the rows from
+    HESSIAN on have the Hessian by the parameters at row PAR. The value is -inf where the start is outside of the domain.
+
+    `damping`, in units of `mass`, is that of the first step. A step is taken if the function does not fall by more than rounding;
+    else the damping grows. The climb ends when a step without much damping promises a gain below 1e-11, or below rounding.
+    """
+    par, held, trial, step = work[PAR], work[HELD], work[_TRIAL], work[_STEP]
+    slope, g, new_g, low, high = work[_SLOPE], work[_G], work[_NEW_G], work[LOW], work[HIGH]
+    H, new_H = work[HESSIAN : HESSIAN + n], work[HESSIAN + n : HESSIAN + 2 * n]
+    A, L = work[HESSIAN + 2 * n : HESSIAN + 3 * n], work[HESSIAN + 3 * n : HESSIAN + 4 * n]
+    value, noise, gain, promised = -math.inf, 0.0, math.inf, math.inf
+    status, passes, tries = UNFINISHED, 0, 0
+    copy(par, trial)
+    while passes < most and tries < _MOST_TRIES:
+        new, new_noise = _derivatives(data, trial, new_g, new_H)
+        passes += 1
+        if new > -math.inf and new >= value - new_noise:
+            if passes > 1:
+                damping = 0.1 * damping if damping > 1e-11 else 0.0
+            value, noise, tries = new, new_noise, 0
+            copy(trial, par)
+            copy(new_g, g)
+            copy_matrix(new_H, H)
+            beyond = _limit(data, par)
+            if beyond != 0:
+                status = beyond
+                break
+            _in_coordinates(data, par, g, H, slope, A)
+            for i in range(n):
+                at_end = (par[i] <= low[i] and slope[i] < 0.0) or (par[i] >= high[i] and slope[i] > 0.0)
+                if at_end or held[i] == held[i]:
+                    _hold(slope, A, n, i)
+        elif passes == 1:
+            break
+        else:
+            tries += 1
+            damping = max(4.0 * damping, 1e-4)
+        if gain <= max(1e-11, noise) and (tries > 0 or damping <= 1e-6):
+            status = CLIMBED if promised <= max(1e-6, noise) else UNFINISHED  # else rounding stands in the way
+            break
+        found = False
+        while not found and damping < 1e12:
+            found = cholesky_step(A, slope, n, damping * mass, 0.0, step, L) and _moved(data, par, step, trial)
+            if not found:
+                damping = max(4.0 * damping, 1e-3)
+        if not found:
+            break
+        gain = 0.0
+        for i in range(n):
+            gain += 0.5 * slope[i] * step[i]
+            trial[i] = min(max(trial[i], low[i]), high[i]) if held[i] != held[i] else par[i]
+        if tries == 0:
+            promised = gain
+    return status, value, passes
