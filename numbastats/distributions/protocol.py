@@ -20,6 +20,7 @@ from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, war
 from numbastats._core.kinds import NUMPY, aligned, device_kind, first_array, has_labels, in_kind_of, kind_of, numpy_dtype, to_host
 from numbastats._core.parallel import check_workers
 from numbastats.distributions.kernels.points import Points
+from numbastats.quantile import Recycler
 
 __all__ = ["Distribution", "inverse", "scipy_family"]
 
@@ -524,8 +525,6 @@ class Distribution:
             For a bad `size`, `rng`, `dtype` or `device`.
         """
         shape = size_to_shape(size, [self.batch_shape])
-        if device == "cuda":
-            raise TypeError(f"{type(self).__name__}.rvs draws on the host: leave device='cpu'")
         draws = (self if self._labels is None else self._bare())._draws(
             shape, dict(rng=rng, dtype=dtype, device=device, workers=workers)
         )
@@ -782,6 +781,48 @@ class Distribution:
         near = p if kink is None else np.minimum(p, self.sf(kink) if upper else self.cdf(kink))
         total = self._share(name, np.zeros(p.shape), near, lambda x: x)
         return (total + (0.0 if kink is None else self._share(name, near, p - near, lambda x: x))) / p
+
+    # -- tables ---------------------------------------------------------------------------------------------------
+
+    def table(self, base: Any = "uniform", **options: Any) -> Recycler:
+        """Quantile table: quantiles and tails of millions of values, and maps from variates of another distribution.
+
+        Parameters
+        ----------
+        base : str, tuple or Recycler
+            Distribution of the values that the table's `transform` maps: "uniform", "normal", "exponential" or another table.
+        **options
+            Further options of `numbastats.quantile.Recycler`.
+
+        Returns
+        -------
+        numbastats.quantile.Recycler
+            Its `certificate` says how exact it is.
+
+        Raises
+        ------
+        ValueError
+            For a batch, whose distributions have a table each, and for parameters that are NaN.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the certificate exceeds 2e-14, as of some maps from a base distribution.
+
+        Notes
+        -----
+        It takes 20 to 80 ms to build, and 2 to 4 ns a value, where `ppf` of a gamma or beta distribution takes some 500.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Gamma
+        >>> table = Gamma(2.5).table(base="normal")
+        >>> float(table.ppf(0.9).round(10)), float(table.transform(1.2815515655446004).round(10))
+        (4.6181784499, 4.6181784499)
+        """
+        if self._kink() is not None:
+            options.setdefault("anchor", self._kink())
+        return Recycler.from_scipy(self, base=base, **options)
 
     # -- SciPy ----------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize
+import scipy.special
 import scipy.stats
 
 import numbastats as ns
@@ -320,8 +321,6 @@ def test_devices(device):
         for function in (NIG(1.0, 0.0, 1.0).logcdf, NIG(1.0, 0.0, 1.0).logsf):
             with pytest.raises(TypeError, match="runs on the host"):
                 function(x, **device)
-        with pytest.raises(TypeError, match="draws on the host"):
-            Normal().rvs(device="cuda")
     for d in (NIG(1.0, 0.0, 1.0), Stable(1.5, 0.0)):
         for name in ("pdf", "cdf", "ppf"):
             np.testing.assert_allclose(getattr(d, name)(x, **device), getattr(d, name)(x), rtol=1e-11)
@@ -329,6 +328,12 @@ def test_devices(device):
         Normal().pdf(x, device="gpu")
     with pytest.raises(ValueError, match="workers"):
         Normal().pdf(x, workers=0)
+
+
+@objects
+def test_draws_on_devices(d, device):
+    want = d.rvs(64, rng=3)
+    np.testing.assert_allclose(d.rvs(64, rng=3, **device), want, rtol=1e-12, atol=1e-13 * np.abs(want).max())
 
 
 BY_KERNELS = [d for d in OBJECTS if d._kernels is not None]
@@ -461,3 +466,18 @@ def test_other_names_of_methods_are_answered():
     for cls in (type(d), ns.distributions.Stable):
         for other, ours in METHODS.items():
             assert not hasattr(cls, other) and all(hasattr(cls, o) for o in re.split(", | or ", ours) if o != "params"), other
+
+
+@objects
+def test_table(d):
+    table, u = d.table(), np.array([1e-9, 0.01, 0.3, 0.7, 0.999])
+    width = float(np.diff(d.interval(0.5)).item())
+    np.testing.assert_allclose(table.ppf(u), d.ppf(u), rtol=1e-11, atol=1e-11 * width)
+    assert table.certificate.max_rel_err < 2e-14
+    with pytest.raises(ValueError, match="one table per set"):
+        type(d)(*([p] for p in d._arguments() if not isinstance(p, str))).table()
+
+
+def test_table_from_normal_variates():
+    d, z = StudentT(4.5, -1.0, 0.5), np.array([-6.0, -1.0, 0.0, 3.0])
+    np.testing.assert_allclose(d.table(base="normal").transform(z), d.ppf(scipy.special.ndtr(z)), rtol=1e-12)
