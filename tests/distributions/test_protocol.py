@@ -62,6 +62,11 @@ def inner(d):
     return np.linspace(*map(float, d.interval(0.98)), 7)
 
 
+def test_every_class_is_in_the_table():
+    exported = {c for c in NAMES.values() if isinstance(c, type) and issubclass(c, Distribution) and c is not Distribution}
+    assert exported == {type(d) for d in OBJECTS}
+
+
 @objects
 def test_parameters_repr_equality_pickling(d):
     assert eval(repr(d), NAMES) == d and hash(eval(repr(d), NAMES)) == hash(d)
