@@ -48,6 +48,7 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng, stream_word
 
 __all__ = [
+    "NUMBERS",
     "Draws",
     "any_lazy",
     "as_double",
@@ -66,7 +67,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _HOST = (np.ndarray, np.generic, float, int)
-_NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
+NUMBERS = frozenset((float, int, bool, np.float64))  # with them alone the result is a float64
 
 
 # --- out= -----------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def elementwise(  # noqa: PLR0913
     array or scalar, or a tuple of `outputs`
         Of the inputs' kind and broadcast shape; a NumPy scalar when all inputs are scalars.
     """
-    if out is None and _NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
+    if out is None and NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
         check_workers(workers)
         if choose_device(device) == "cpu":
             return _of_numbers(pick, values, constants, extras, dtype, outputs)

@@ -10,7 +10,7 @@ import numpy as np
 
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
-from numbastats._core.elementwise import any_lazy, by_labels, elementwise, in_blocks
+from numbastats._core.elementwise import NUMBERS, any_lazy, by_labels, elementwise, in_blocks
 from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
@@ -46,6 +46,8 @@ def _size(value):
 
 def one_number(value, beside=()):
     """The number, where the argument holds one on the host, or on the device where other values are there too; else None."""
+    if type(value) is float:
+        return value
     if hasattr(value, "__cuda_array_interface__"):
         if _size(value) != 1 or not on_device(beside):  # the result is where the arguments are
             return None
@@ -99,6 +101,8 @@ _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernel
 
 def point_values(name, x, alpha, beta, loc, scale, param, method, error, options):
     """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
+    if method == "auto" and not error and NUMBERS.issuperset(map(type, (x, alpha, beta, loc, scale))):  # nothing of what follows
+        return _by_points(_CODES[name] + is_s1(param) * kernels.S1, (x, alpha, beta, loc, scale), options)
     if any_lazy((x, alpha, beta, loc, scale)):
         return _point_blocks(name, (x, alpha, beta, loc, scale), param, method, error, options)
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
