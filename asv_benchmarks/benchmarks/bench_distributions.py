@@ -17,6 +17,14 @@ PARAMETERS = {
     "Beta": ((2.0, 3.5), "beta", (2.0, 3.5)),
     "Lognormal": ((0.5,), "lognorm", (0.5,)),
     "ChiSquared": ((3.0,), "chi2", (3.0,)),
+    "Exponential": ((0.0, 2.0), "expon", (0.0, 2.0)),
+    "Laplace": ((0.0, 2.0), "laplace", (0.0, 2.0)),
+    "Logistic": ((0.0, 2.0), "logistic", (0.0, 2.0)),
+    "Cauchy": ((0.0, 2.0), "cauchy", (0.0, 2.0)),
+    "Uniform": ((0.0, 2.0), "uniform", (0.0, 2.0)),
+    "Gumbel": ((0.0, 2.0), "gumbel_r", (0.0, 2.0)),
+    "GEV": ((0.2,), "genextreme", (-0.2,)),
+    "GPD": ((0.2,), "genpareto", (0.2,)),
 }
 
 
@@ -94,6 +102,14 @@ FAMILY_SHAPES = {
     "beta": (2.0, 3.5),
     "inverse_gaussian": (0.5,),
     "truncated_normal": (-1.0, 2.0),
+    "exponential": (),
+    "laplace": (),
+    "logistic": (),
+    "cauchy": (),
+    "uniform": (),
+    "gumbel": (),
+    "gev": (0.2,),
+    "gpd": (0.2,),
 }
 GPU_MAKERS = {
     f"distributions.{family}_{function}{end}": _family_maker(family, shapes, function, bool(end))

@@ -10,7 +10,9 @@ class                                                parameters
 `VarianceGamma`                                      lam, alpha, beta, mu
 `Stable`                                             alpha, beta, loc, scale; param
 `TruncatedNormal`                                    lower, upper (in units of x), loc, scale
-`Gamma`, `Weibull`                                   shape, loc, scale
+`Gamma`, `Weibull`, `GEV`, `GPD`                     shape, loc, scale
+`Exponential`, `Laplace`, `Logistic`, `Gumbel`       loc, scale
+`Cauchy`, `Uniform`                                  loc, scale
 `ChiSquared`                                         df, loc, scale
 `InverseGaussian`                                    mean, shape, loc
 `Lognormal`                                          sigma, loc, scale
@@ -41,13 +43,21 @@ parameters and give NaN out of the domain; ``student_t(*params)`` is a table of 
 
 from numbastats.distributions.base import Family, FrozenDistribution
 from numbastats.distributions.families.beta import Beta
+from numbastats.distributions.families.cauchy import Cauchy
 from numbastats.distributions.families.chi_squared import ChiSquared
+from numbastats.distributions.families.exponential import Exponential
 from numbastats.distributions.families.gamma import Gamma
+from numbastats.distributions.families.gev import GEV
+from numbastats.distributions.families.gpd import GPD
+from numbastats.distributions.families.gumbel import Gumbel
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
+from numbastats.distributions.families.laplace import Laplace
+from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.families.lognormal import Lognormal
 from numbastats.distributions.families.normal import Normal
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
+from numbastats.distributions.families.uniform import Uniform
 from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, VarianceGamma
@@ -56,6 +66,14 @@ from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.student import student_t
 
 __all__ = [
+    "Uniform",
+    "Logistic",
+    "Laplace",
+    "Gumbel",
+    "GPD",
+    "GEV",
+    "Exponential",
+    "Cauchy",
     "Beta",
     "ChiSquared",
     "Distribution",

@@ -114,6 +114,14 @@ for name, made in {
     "VarianceGamma": D.VarianceGamma(2.0, 2.0, 0.5),
     "GeneralizedHyperbolic": D.GeneralizedHyperbolic(1.5, 2.0, 0.5, 1.0),
     "Stable": D.Stable(1.5, 0.2),
+    "Exponential": D.Exponential(0.2, 2.0),
+    "Laplace": D.Laplace(0.2, 2.0),
+    "Logistic": D.Logistic(0.2, 2.0),
+    "Cauchy": D.Cauchy(0.2, 2.0),
+    "Uniform": D.Uniform(0.2, 2.0),
+    "Gumbel": D.Gumbel(0.2, 2.0),
+    "GEV": D.GEV(0.2),
+    "GPD": D.GPD(0.2),
 }.items():
     CALLS[f"distributions.{name}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
 for name in ("student_t", "nig", "hyperbolic", "generalized_hyperbolic", "variance_gamma"):

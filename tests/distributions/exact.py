@@ -37,6 +37,22 @@ def log_density(d, x, **changed):
     if kind == "InverseGaussian":
         m, k, y = p["mean"], p["shape"], x - loc
         return mp.log(k / (2 * mp.pi * y**3)) / 2 - k * (y - m) ** 2 / (2 * m * m * y)
+    if kind == "Exponential":
+        return -z - mp.log(scale)
+    if kind == "Laplace":
+        return -abs(z) - mp.log(2 * scale)
+    if kind == "Logistic":
+        return -z - 2 * mp.log(1 + mp.exp(-z)) - mp.log(scale)
+    if kind == "Cauchy":
+        return -mp.log(mp.pi * scale * (1 + z * z))
+    if kind == "Uniform":
+        return -mp.log(scale)
+    if kind == "Gumbel":
+        return -z - mp.exp(-z) - mp.log(scale)
+    if kind in ("GEV", "GPD"):
+        power = mp.log(1 + p["shape"] * z)
+        fall = -mp.exp(-power / p["shape"]) if kind == "GEV" else 0
+        return -(1 + 1 / p["shape"]) * power + fall - mp.log(scale)
     if kind == "StudentT":
         n = p["df"]
         norm = mp.loggamma((n + 1) / 2) - mp.loggamma(n / 2) - mp.log(n * mp.pi) / 2 - mp.log(scale)
@@ -99,6 +115,24 @@ def _tails(d, x):
         low, high = (p["lower"] - loc) / scale, (p["upper"] - loc) / scale
         whole = _normal_mass(low, high)
         return _normal_mass(low, z) / whole, _normal_mass(z, high) / whole
+    if kind == "Exponential":
+        return -mp.expm1(-z), mp.exp(-z)
+    if kind == "Laplace":
+        tail = mp.exp(-abs(z)) / 2
+        return (tail, 1 - tail) if z < 0 else (1 - tail, tail)
+    if kind == "Logistic":
+        return 1 / (1 + mp.exp(-z)), 1 / (1 + mp.exp(z))
+    if kind == "Cauchy":
+        return mp.atan2(1, -z) / mp.pi, mp.atan2(1, z) / mp.pi
+    if kind == "Uniform":
+        return z, 1 - z
+    if kind == "Gumbel":
+        return mp.exp(-mp.exp(-z)), -mp.expm1(-mp.exp(-z))
+    if kind in ("GEV", "GPD"):
+        log_power = -mp.log1p(p["shape"] * z) / p["shape"]
+        if kind == "GPD":
+            return -mp.expm1(log_power), mp.exp(log_power)
+        return mp.exp(-mp.exp(log_power)), -mp.expm1(-mp.exp(log_power))
     if kind == "StudentT":
         n = p["df"]
         tail = mp.betainc(n / 2, mpmath.mpf(0.5), 0, n / (n + z * z), regularized=True) / 2

@@ -7,7 +7,25 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from numbastats.distributions import Beta, ChiSquared, Gamma, InverseGaussian, Lognormal, Normal, TruncatedNormal, Weibull
+from numbastats.distributions import (
+    GEV,
+    GPD,
+    Beta,
+    Cauchy,
+    ChiSquared,
+    Exponential,
+    Gamma,
+    Gumbel,
+    InverseGaussian,
+    Laplace,
+    Logistic,
+    Lognormal,
+    Normal,
+    StudentT,
+    TruncatedNormal,
+    Uniform,
+    Weibull,
+)
 from tests.distributions import exact
 
 # with the largest relative errors allowed of tails, densities and quantiles (in probability, beyond the rounding of x)
@@ -38,6 +56,18 @@ CASES = [
     (TruncatedNormal(-50.0, -49.9, 0.0, 2.0), 2e-13, 2e-13, 3e-15),  # 4.8e-14, 6.3e-14, 6e-16
     (TruncatedNormal(0.5, 0.5001), 5e-15, 4e-15, 4e-15),  # 1.4e-15, 1.2e-15, 9e-16
     (TruncatedNormal(-20.0, 30.0), 3e-14, 1e-14, 4e-15),  # 9.6e-15, 2.8e-15, 9.5e-16
+    (Exponential(0.0, 2.0), 1e-15, 1e-15, 1e-15),  # observed beyond the rounding of x 0, 9e-17, 0
+    (Laplace(0.0, 2.0), 1e-15, 2e-13, 1e-15),  # 0, 5.5e-14, 0
+    (Logistic(0.0, 2.0), 1e-15, 2e-15, 1e-15),  # 0, 4.3e-16, 0
+    (Cauchy(0.0, 2.0), 1e-15, 1e-15, 1e-15),  # 0, 1.4e-16, 0
+    (Gumbel(0.0, 2.0), 1e-14, 4e-14, 1e-14),  # 0, 1.3e-14, 0
+    (GEV(0.2), 2e-13, 2e-13, 1e-13),  # 4.8e-14, 4.6e-14, 2.5e-14
+    (GEV(1e-9), 1e-13, 1e-12, 1e-14),  # 5e-20, 2.8e-13, 5e-20
+    (GPD(0.2), 2e-13, 4e-14, 1e-13),  # 4.8e-14, 1.3e-14, 2.5e-14
+    (GPD(1e-9), 1e-14, 1e-13, 1e-14),  # 0, 2.8e-14, 0
+    (StudentT(4.0), 1e-14, 3e-14, 4e-14),  # 0, 8.2e-15, 1.2e-14
+    (StudentT(150.0), 1e-14, 3e-13, 1e-14),  # 1.2e-16, 8.0e-14, 0
+    (StudentT(1e6), 1e-14, 1e-13, 1e-14),  # 3.1e-15, 3.2e-14, 3.3e-15
 ]
 PROBABILITIES = np.array([1e-280, 1e-100, 1e-16, 1e-5, 0.3])
 
@@ -79,6 +109,15 @@ def test_tails_and_quantiles(d, of_tail, of_density, of_quantile):
         Beta(2.0, 3.0, -0.5, 10.0),
         InverseGaussian(2.0, 3.0, 0.1),
         TruncatedNormal(0.2, 9.0, 1.0, 2.0),
+        Exponential(0.1, 2.0),
+        Laplace(0.1, 2.0),
+        Logistic(0.1, 2.0),
+        Cauchy(0.1, 2.0),
+        Gumbel(0.1, 2.0),
+        GEV(0.2, 0.1, 2.0),
+        GEV(-1e-6, 0.1, 2.0),
+        GPD(0.2, 0.1, 2.0),
+        GPD(1e-6, 0.1, 2.0),
     ],
     ids=repr,
 )
@@ -101,6 +140,13 @@ PEERS = [
     (Beta(2.5, 0.7, 1.0, 2.0), scipy.stats.beta(2.5, 0.7, 1.0, 2.0)),
     (InverseGaussian(2.0, 5.0, 1.0), scipy.stats.invgauss(0.4, 1.0, 5.0)),
     (TruncatedNormal(-1.0, 3.0, 0.5, 2.0), scipy.stats.truncnorm(-0.75, 1.25, 0.5, 2.0)),
+    (Exponential(1.0, 2.0), scipy.stats.expon(1.0, 2.0)),
+    (Laplace(1.0, 2.0), scipy.stats.laplace(1.0, 2.0)),
+    (Logistic(1.0, 2.0), scipy.stats.logistic(1.0, 2.0)),
+    (Uniform(1.0, 2.0), scipy.stats.uniform(1.0, 2.0)),
+    (Gumbel(1.0, 2.0), scipy.stats.gumbel_r(1.0, 2.0)),
+    (GEV(0.2, 1.0, 2.0), scipy.stats.genextreme(-0.2, 1.0, 2.0)),
+    (GPD(-0.2, 1.0, 2.0), scipy.stats.genpareto(-0.2, 1.0, 2.0)),
 ]
 
 

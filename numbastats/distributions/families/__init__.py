@@ -14,21 +14,47 @@ The formulas are functions of the standard form, z = (x - loc)/scale, that compi
 ...     return total
 >>> import numpy as np
 >>> round(log_likelihood(np.array([1.0, 2.0, 4.0]), 2.0, 1.5), 6)
--5.020256
+-5.020016
 
 They are right within the support, and for probabilities between 0 and 1; the methods of the classes are right everywhere.
 """
 
 from numbastats.distributions.families import (
     beta,
+    cauchy,
     chi_squared,
+    exponential,
     gamma,
+    gev,
+    gpd,
+    gumbel,
     inverse_gaussian,
+    laplace,
+    logistic,
     lognormal,
     normal,
     student_t,
     truncated_normal,
+    uniform,
     weibull,
 )
 
-__all__ = ["beta", "chi_squared", "gamma", "inverse_gaussian", "lognormal", "normal", "student_t", "truncated_normal", "weibull"]
+__all__ = [
+    "beta",
+    "cauchy",
+    "chi_squared",
+    "exponential",
+    "gamma",
+    "gev",
+    "gpd",
+    "gumbel",
+    "inverse_gaussian",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "normal",
+    "student_t",
+    "truncated_normal",
+    "uniform",
+    "weibull",
+]

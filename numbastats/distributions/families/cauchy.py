@@ -1,0 +1,116 @@
+"""The Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import atan, log, log1p, sincospi
+
+__all__ = ["Cauchy", "constants", "logpdf", "support"]
+
+_LOG_PI, _1_PI = math.log(math.pi), 1.0 / math.pi
+
+
+@device_function
+def constants():
+    return 0.0
+
+
+@device_function
+def support(c):
+    return -math.inf, math.inf
+
+
+@device_function
+def logpdf(z, c):
+    t = abs(z)
+    return (-2.0 * log(t) if t > 1e9 else -log1p(t * t)) - _LOG_PI
+
+
+@device_function
+def pdf(z, c):
+    t = abs(z)
+    q = 1.0 / (t if t > 1e9 else 1.0)
+    return (q * q if t > 1e9 else 1.0 / (1.0 + t * t)) * _1_PI
+
+
+@device_function
+def cdf(z, c):
+    tail = atan(1.0 / (abs(z) if abs(z) > 1.0 else 1.0)) * _1_PI
+    tail = tail if abs(z) > 1.0 else 0.5 - atan(abs(z)) * _1_PI
+    return tail if z < 0.0 else 1.0 - tail
+
+
+@device_function
+def sf(z, c):
+    return cdf(-z, c)
+
+
+@device_function
+def logcdf(z, c):
+    return log(cdf(z, c)) if z < 0.0 else log1p(-cdf(-z, c))
+
+
+@device_function
+def logsf(z, c):
+    return logcdf(-z, c)
+
+
+@device_function
+def ppf(p, c):
+    sine, cosine = sincospi(p)
+    return -cosine / sine
+
+
+@device_function
+def isf(p, c):
+    return 0.0 - ppf(p, c)
+
+
+class Cauchy(Distribution):
+    """Cauchy distribution: density 1/(pi (1 + z^2)), z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        Median, and the scale (> 0): half of the distance between the quartiles.
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms, relative errors of 1e-15 in both tails. There is no mean: moments are NaN.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Cauchy
+    >>> float(Cauchy().isf(1e-12).round())
+    318309886184.0
+    """
+
+    names, family = ("loc", "scale"), "cauchy"
+
+    _kernels = Points("cauchy", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return math.nan, math.nan
+
+    def _shape(self):
+        return math.nan, math.nan
+
+    def _entropy(self):
+        return math.log(4.0 * math.pi)
+
+    def _score(self, z):
+        return (-2.0 * z / (1.0 + z * z),)

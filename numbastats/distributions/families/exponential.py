@@ -1,0 +1,109 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, expm1, log, log1p
+
+__all__ = ["Exponential", "constants", "logpdf", "support"]
+
+
+@device_function
+def constants():
+    return 0.0
+
+
+@device_function
+def support(c):
+    return 0.0, math.inf
+
+
+@device_function
+def logpdf(z, c):
+    return -z
+
+
+@device_function
+def cdf(z, c):
+    return -expm1(-z)
+
+
+@device_function
+def sf(z, c):
+    return exp(-z)
+
+
+@device_function
+def logcdf(z, c):
+    return log(-expm1(-z)) if z < 0.7 else log1p(-exp(-z))
+
+
+@device_function
+def logsf(z, c):
+    return -z
+
+
+@device_function
+def ppf(p, c):
+    return -log1p(-p)
+
+
+@device_function
+def isf(p, c):
+    return -log(p)
+
+
+class Exponential(Distribution):
+    """Exponential distribution: P(X > x) = exp(-z), z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        The end of the support, and the scale (> 0): the mean of X - loc.
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms, each written for its tail: relative errors of 1e-15, and z 1e-16 for density and tail.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Exponential
+    >>> float(Exponential(scale=2.0).isf(0.01).round(6))
+    9.21034
+    """
+
+    names, family = ("loc", "scale"), "exponential"
+    _ends = (0.0, math.inf)
+
+    _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return 1.0, 1.0
+
+    def _shape(self):
+        return 2.0, 6.0
+
+    def _entropy(self):
+        return 1.0
+
+    def _score(self, z):
+        return (-np.ones(np.shape(z)),)
+
+    def _draws(self, shape, options):
+        return self._located(random.exponential(1.0, shape, **options))

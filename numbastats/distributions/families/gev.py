@@ -1,0 +1,166 @@
+"""The generalised extreme value distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.distributions.families.gumbel as gumbel
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.families.gpd import expanded, expanded_array, reduced, reduced_with_slope
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, log, log1p
+
+__all__ = ["GEV", "constants", "logpdf", "support"]
+
+
+@device_function
+def constants(shape):
+    return (shape,)
+
+
+@device_function
+def support(c):
+    end = -1.0 / c[0] if c[0] != 0.0 else math.inf
+    return (end if c[0] > 0.0 else -math.inf), (end if c[0] < 0.0 else math.inf)
+
+
+@device_function
+def logpdf(z, c):
+    y = reduced(z, c[0])
+    if y < -700.0:
+        return -math.inf
+    return (0.0 if c[0] == -1.0 else -(1.0 + c[0]) * y) - exp(-y)
+
+
+@device_function
+def cdf(z, c):
+    return gumbel.cdf(reduced(z, c[0]), c)
+
+
+@device_function
+def logcdf(z, c):
+    return gumbel.logcdf(reduced(z, c[0]), c)
+
+
+@device_function
+def sf(z, c):
+    return gumbel.sf(reduced(z, c[0]), c)
+
+
+@device_function
+def logsf(z, c):
+    return gumbel.logsf(reduced(z, c[0]), c)
+
+
+@device_function
+def ppf(p, c):
+    return expanded(-log(-log(p)), c[0])
+
+
+@device_function
+def isf(p, c):
+    return expanded(-log(-log1p(-p)), c[0])
+
+
+class GEV(Distribution):
+    """Generalised extreme value distribution: distribution function exp(-(1 + shape z)^(-1/shape)), z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    shape : array_like
+        Shape: positive for a heavy upper tail (Frechet), 0 for a Gumbel distribution, negative for an upper end at
+        loc - scale/shape (reversed Weibull). SciPy's `genextreme` has the opposite sign.
+    loc, scale : array_like, optional
+        Location, and the scale (> 0).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms through log(1 + shape z)/shape, which goes through its limit at shape 0 without loss: relative errors of 1e-15,
+    and |log p| 1e-15 for density and tails. Next to a finite end the digits of x limit those of the tail. Skewness and kurtosis
+    by quadrature.
+
+    References
+    ----------
+    S. Coles, "An Introduction to Statistical Modeling of Extreme Values" (2001), chapter 3.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import GEV
+    >>> d = GEV(0.1, loc=40.0, scale=8.0)  # the largest rain of a year
+    >>> float(d.isf(0.01).round(4))  # the return level of 100 years
+    86.7278
+    """
+
+    names, family = ("shape", "loc", "scale"), "gev"
+    _scipy_shapes = ("shape",)
+
+    _kernels = Points("gev", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 20.0))
+
+    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(shape=shape, loc=loc, scale=scale)
+
+    @property
+    def _ends(self):  # type: ignore[override]
+        a = np.asarray(self.shape)
+        end = -1.0 / np.where(a == 0.0, 1.0, a)
+        return np.where(a > 0.0, end, -math.inf), np.where(a < 0.0, end, math.inf)
+
+    def _mean_var(self):
+        a = np.asarray(self.shape)
+        b = np.where(np.abs(a) < 1e-60, 1e-60, np.where(a < 1.0, a, 0.5))
+        first = _log_gamma(b)
+        mean = np.where(a < 1.0, np.expm1(first) / b, math.inf)
+        b = np.where(b < 0.5, b, 0.25)
+        first = _log_gamma(b)
+        var = np.exp(2.0 * first) * np.expm1(_log_gamma(2.0 * b, first)) / np.square(b)
+        return mean, np.where(a < 0.5, var, np.where(a < 1.0, math.inf, math.nan))
+
+    def _shape(self):
+        """By quadrature."""
+        a = np.asarray(self.shape)
+        found = np.array([_standard_shape(float(v)) for v in a.flat]).reshape((*a.shape, 2))
+        return found[..., 0], found[..., 1]
+
+    def _entropy(self):
+        return 1.0 + np.euler_gamma * (1.0 + np.asarray(self.shape))
+
+    def _score(self, z):
+        a = self._like(z, "shape")
+        y, slope = reduced_with_slope(z, a)
+        fall = np.exp(-y) - (1.0 + a)
+        return fall / (1.0 + a * z), -y + fall * slope
+
+    def _draws(self, shape, options):
+        return self._located(expanded_array(random.gumbel(0.0, 1.0, shape, **options), self.shape))
+
+
+def _log_gamma(a, half=None):
+    """log Gamma(1 - a), or that less twice the value `half` at a/2, without cancellation at 0."""
+    from scipy.special import gammaln, zeta
+
+    t = np.where(np.abs(a) < 0.2, a, 0.0)
+    if half is None:
+        return np.where(np.abs(a) < 0.2, np.euler_gamma * t + sum(zeta(n) * t**n / n for n in range(2, 28)), gammaln(1.0 - a))
+    return np.where(
+        np.abs(a) < 0.2, sum(zeta(n) * t**n * (1.0 - 2.0 ** (1 - n)) / n for n in range(2, 28)), gammaln(1.0 - a) - 2.0 * half
+    )
+
+
+def _standard_shape(shape):
+    """Skewness and excess kurtosis for one shape."""
+    d = GEV(shape)
+    if not shape < 1.0 / 3.0:
+        return math.nan, math.inf if shape < 0.5 else math.nan
+    mean, std = d.mean(), d.std()
+    skewness = float(d.expect(lambda z: ((z - mean) / std) ** 3))
+    return skewness, float(d.expect(lambda z: ((z - mean) / std) ** 4)) - 3.0 if shape < 0.25 else math.inf

@@ -1,0 +1,161 @@
+"""The generalised Pareto distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, expm1, log, log1p
+
+__all__ = ["GPD", "constants", "expanded", "expanded_array", "logpdf", "reduced", "reduced_with_slope", "support"]
+
+
+@device_function
+def constants(shape):
+    return (shape,)
+
+
+@device_function
+def support(c):
+    return 0.0, (-1.0 / c[0] if c[0] < 0.0 else math.inf)
+
+
+@device_function
+def reduced(z, shape):
+    """log(1 + shape z)/shape, with its limit z at shape 0."""
+    return z if abs(shape) < 1e-200 else log1p(shape * z) / shape
+
+
+@device_function
+def expanded(y, shape):
+    """The inverse of `reduced`."""
+    return y if abs(shape) < 1e-200 else expm1(shape * y) / shape
+
+
+@device_function
+def logpdf(z, c):
+    return 0.0 if c[0] == -1.0 else -(1.0 + c[0]) * reduced(z, c[0])
+
+
+@device_function
+def cdf(z, c):
+    return -expm1(-reduced(z, c[0]))
+
+
+@device_function
+def sf(z, c):
+    return exp(-reduced(z, c[0]))
+
+
+@device_function
+def logcdf(z, c):
+    y = reduced(z, c[0])
+    return log(-expm1(-y)) if y < 0.7 else log1p(-exp(-y))
+
+
+@device_function
+def logsf(z, c):
+    return -reduced(z, c[0])
+
+
+@device_function
+def ppf(p, c):
+    return expanded(-log1p(-p), c[0])
+
+
+@device_function
+def isf(p, c):
+    return expanded(-log(p), c[0])
+
+
+class GPD(Distribution):
+    """Generalised Pareto distribution: P(X > x) = (1 + shape z)^(-1/shape), z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    shape : array_like
+        Shape: positive for a heavy tail (a power), 0 for an exponential one, negative for an end at loc - scale/shape. SciPy's
+        `genpareto` has the same sign.
+    loc, scale : array_like, optional
+        The threshold, and the scale (> 0).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms through log(1 + shape z)/shape, which goes through its limit at shape 0 without loss: relative errors of 1e-15,
+    and |log p| 1e-16 for density and tails. Next to a finite end the digits of x limit those of the tail.
+
+    References
+    ----------
+    S. Coles, "An Introduction to Statistical Modeling of Extreme Values" (2001), chapter 4.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import GPD
+    >>> d = GPD(0.2, loc=30.0, scale=7.0)  # excesses of 30 mm
+    >>> float(d.isf(0.01).round(4)), float(d.mean())
+    (82.916, 38.75)
+    """
+
+    names, family = ("shape", "loc", "scale"), "gpd"
+    _scipy_shapes = ("shape",)
+
+    _kernels = Points("gpd", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
+
+    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(shape=shape, loc=loc, scale=scale)
+
+    @property
+    def _ends(self):  # type: ignore[override]
+        return 0.0, np.where(np.less(self.shape, 0.0), -1.0 / np.where(np.less(self.shape, 0.0), self.shape, -1.0), math.inf)
+
+    def _mean_var(self):
+        a = np.asarray(self.shape)
+        mean = np.where(a < 1.0, 1.0 / (1.0 - a), math.inf)
+        return mean, np.where(a < 0.5, np.square(mean) / (1.0 - 2.0 * a), np.where(a < 1.0, math.inf, math.nan))
+
+    def _shape(self):
+        a = np.asarray(self.shape)
+        skewness = np.where(a < 1.0 / 3.0, 2.0 * (1.0 + a) * np.sqrt(np.maximum(1.0 - 2.0 * a, 0.0)) / (1.0 - 3.0 * a), math.nan)
+        finite = 3.0 * (1.0 - 2.0 * a) * (2.0 * a * a + a + 3.0) / ((1.0 - 3.0 * a) * (1.0 - 4.0 * a)) - 3.0
+        return skewness, np.where(a < 0.25, finite, np.where(a < 0.5, math.inf, math.nan))
+
+    def _entropy(self):
+        return 1.0 + np.asarray(self.shape)
+
+    def _score(self, z):
+        a = self._like(z, "shape")
+        y, slope = reduced_with_slope(z, a)
+        return -(1.0 + a) / (1.0 + a * z), -y - (1.0 + a) * slope
+
+    def _draws(self, shape, options):
+        return self._located(expanded_array(random.exponential(1.0, shape, **options), self.shape))
+
+
+def reduced_with_slope(z, shape):
+    """`reduced` of arrays, and its derivative by the shape."""
+    w = shape * z
+    tiny = np.abs(shape) < 1e-200
+    y = np.where(tiny, z, np.log1p(w) / np.where(tiny, 1.0, shape))
+    near = sum((-w) ** n * (n + 1.0) / (n + 2.0) for n in range(14))  # of (log(1 + w) - w/(1 + w))/w^2
+    safe = np.where(np.abs(w) < 0.05, 1.0, w)
+    far = (np.log1p(safe) - safe / (1.0 + safe)) / np.square(safe)
+    return y, -np.square(z) * np.where(np.abs(w) < 0.05, near, far)
+
+
+def expanded_array(y, shape):
+    """`expanded` of arrays, of the float type of y."""
+    tiny = np.abs(shape) < 1e-200
+    with np.errstate(over="ignore"):
+        value = np.where(tiny, y, np.expm1(shape * np.asarray(y)) / np.where(tiny, 1.0, shape))
+    return value.astype(np.asarray(y).dtype)

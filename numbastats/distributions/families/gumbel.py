@@ -1,0 +1,113 @@
+"""The Gumbel distribution of maxima."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, expm1, log, log1p
+
+__all__ = ["Gumbel", "cdf", "constants", "logcdf", "logpdf", "logsf", "sf", "support"]
+
+_SKEWNESS = 1.1395470994046487  # 12 sqrt(6) zeta(3)/pi^3
+
+
+@device_function
+def constants():
+    return 0.0
+
+
+@device_function
+def support(c):
+    return -math.inf, math.inf
+
+
+@device_function
+def logpdf(z, c):
+    return -math.inf if z < -700.0 else -z - exp(-z)
+
+
+@device_function
+def cdf(z, c):
+    return exp(-exp(-z))
+
+
+@device_function
+def logcdf(z, c):
+    return -exp(-z)
+
+
+@device_function
+def sf(z, c):
+    return -expm1(-exp(-z))
+
+
+@device_function
+def logsf(z, c):
+    w = exp(-z)
+    if w < 1e-9:
+        return -z - 0.5 * w
+    return log(-expm1(-w)) if w < 0.7 else log1p(-exp(-w))
+
+
+@device_function
+def ppf(p, c):
+    return -log(-log(p))
+
+
+@device_function
+def isf(p, c):
+    return -log(-log1p(-p))
+
+
+class Gumbel(Distribution):
+    """Gumbel distribution of maxima: distribution function exp(-exp(-z)), z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        Mode, and the scale (> 0).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms, each written for its tail: relative errors of 1e-15, and |log p| 1e-15 for density and tails.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Gumbel
+    >>> float(Gumbel(30.0, 5.0).isf(0.01).round(4))  # the level that a year exceeds with a probability of 1 %
+    53.0007
+    """
+
+    names, family = ("loc", "scale"), "gumbel"
+
+    _kernels = Points("gumbel", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return np.euler_gamma, math.pi**2 / 6.0
+
+    def _shape(self):
+        return _SKEWNESS, 2.4
+
+    def _entropy(self):
+        return np.euler_gamma + 1.0
+
+    def _score(self, z):
+        return (np.expm1(-z),)
+
+    def _draws(self, shape, options):
+        return self._located(random.gumbel(0.0, 1.0, shape, **options))

@@ -1,0 +1,114 @@
+"""The Laplace distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, log, log1p
+
+__all__ = ["Laplace", "constants", "logpdf", "support"]
+
+_LOG_2 = math.log(2.0)
+
+
+@device_function
+def constants():
+    return 0.0
+
+
+@device_function
+def support(c):
+    return -math.inf, math.inf
+
+
+@device_function
+def logpdf(z, c):
+    return -abs(z) - _LOG_2
+
+
+@device_function
+def cdf(z, c):
+    half = 0.5 * exp(-abs(z))
+    return half if z < 0.0 else 1.0 - half
+
+
+@device_function
+def sf(z, c):
+    return cdf(-z, c)
+
+
+@device_function
+def logcdf(z, c):
+    return z - _LOG_2 if z < 0.0 else log1p(-0.5 * exp(-z))
+
+
+@device_function
+def logsf(z, c):
+    return logcdf(-z, c)
+
+
+@device_function
+def ppf(p, c):
+    return log(2.0 * p) if p < 0.5 else -log(2.0 * (1.0 - p))
+
+
+@device_function
+def isf(p, c):
+    return 0.0 - ppf(p, c)
+
+
+class Laplace(Distribution):
+    """Laplace distribution: density exp(-|z|)/2, z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        Location, and the scale (> 0): the standard deviation over sqrt(2).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms: relative errors of 1e-15, and |z| 1e-16 for density and tails. The derivative by loc is 0 at loc itself.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Laplace
+    >>> float(Laplace(1.0, 2.0).ppf(0.05).round(6))
+    -3.60517
+    """
+
+    names, family = ("loc", "scale"), "laplace"
+
+    _kernels = Points("laplace", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return 0.0, 2.0
+
+    def _shape(self):
+        return 0.0, 3.0
+
+    def _entropy(self):
+        return 1.0 + _LOG_2
+
+    def _score(self, z):
+        return (-np.sign(z),)
+
+    def _kink(self):
+        return self.loc
+
+    def _draws(self, shape, options):
+        return self._located(random.laplace(0.0, 1.0, shape, **options))

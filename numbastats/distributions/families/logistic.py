@@ -1,0 +1,111 @@
+"""The logistic distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, log, log1p
+
+__all__ = ["Logistic", "constants", "logpdf", "support"]
+
+
+@device_function
+def constants():
+    return 0.0
+
+
+@device_function
+def support(c):
+    return -math.inf, math.inf
+
+
+@device_function
+def logpdf(z, c):
+    t = abs(z)
+    return -t - 2.0 * log1p(exp(-t))
+
+
+@device_function
+def cdf(z, c):
+    e = exp(-abs(z))
+    return (e if z < 0.0 else 1.0) / (1.0 + e)
+
+
+@device_function
+def sf(z, c):
+    return cdf(-z, c)
+
+
+@device_function
+def logcdf(z, c):
+    return (z if z < 0.0 else 0.0) - log1p(exp(-abs(z)))
+
+
+@device_function
+def logsf(z, c):
+    return logcdf(-z, c)
+
+
+@device_function
+def ppf(p, c):
+    rest = 1.0 - p
+    return log1p((p - rest) / rest) if abs(p - 0.5) < 0.25 else log(p / rest)
+
+
+@device_function
+def isf(p, c):
+    return 0.0 - ppf(p, c)
+
+
+class Logistic(Distribution):
+    """Logistic distribution: distribution function 1/(1 + exp(-z)), z = (x - loc)/scale.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        Location, and the scale (> 0).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Closed forms: relative errors of 1e-15, and |z| 1e-16 for density and tails.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Logistic
+    >>> f"{Logistic().sf(100.0):.10e}"
+    '3.7200759760e-44'
+    """
+
+    names, family = ("loc", "scale"), "logistic"
+
+    _kernels = Points("logistic", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 10.0))
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return 0.0, math.pi**2 / 3.0
+
+    def _shape(self):
+        return 0.0, 1.2
+
+    def _entropy(self):
+        return 2.0
+
+    def _score(self, z):
+        return (-np.tanh(0.5 * z),)
+
+    def _draws(self, shape, options):
+        return self._located(random.logistic(0.0, 1.0, shape, **options))

@@ -1,0 +1,101 @@
+"""The uniform distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.random as random
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.protocol import Distribution
+
+__all__ = ["Uniform", "constants", "logpdf", "support"]
+
+
+@device_function
+def constants():
+    return 0.0
+
+
+@device_function
+def support(c):
+    return 0.0, 1.0
+
+
+@device_function
+def logpdf(z, c):
+    return 0.0 * z
+
+
+@device_function
+def pdf(z, c):
+    return 1.0 + 0.0 * z
+
+
+@device_function
+def cdf(z, c):
+    return z
+
+
+@device_function
+def sf(z, c):
+    return 1.0 - z
+
+
+@device_function
+def ppf(p, c):
+    return p
+
+
+@device_function
+def isf(p, c):
+    return 1.0 - p
+
+
+class Uniform(Distribution):
+    """Uniform distribution between loc and loc + scale.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        Lower end, and the length (> 0) of the support.
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    Next to the upper end the digits of x limit those of the tail.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Uniform
+    >>> float(Uniform(2.0, 4.0).cdf(3.0))
+    0.25
+    """
+
+    names, family = ("loc", "scale"), "uniform"
+    _ends = (0.0, 1.0)
+
+    _kernels = Points("uniform", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 2.0))
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return 0.5, 1.0 / 12.0
+
+    def _shape(self):
+        return 0.0, -1.2
+
+    def _entropy(self):
+        return 0.0
+
+    def _score(self, z):
+        return (np.zeros(np.shape(z)),)
+
+    def _draws(self, shape, options):
+        return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)
