@@ -14,7 +14,7 @@ import pytest
 
 import numbastats
 from numbastats._core.kernel import HOST_LOOPS, REGISTRY
-from numbastats._core.sources import EVERYTHING, TREE, WITHOUT_CODE, named_imports
+from numbastats._core.sources import EVERYTHING, FOR_CLASSES, TREE, WITHOUT_CODE, named_imports
 from numbastats._core.warmup import TOPICS as WARMED
 
 ROOT = Path(numbastats.__file__).parent
@@ -205,7 +205,7 @@ def test_kernels_reach_by_imports_at_the_top_alone():
                 f"{relative(path)}:{node.lineno} imports {names} inside of something; write it at the top"
             )
             assert EVERYTHING not in names, f"{relative(path)}:{node.lineno}: name the module that is imported"
-    for module in WITHOUT_CODE:
+    for module in WITHOUT_CODE | FOR_CLASSES:
         taken = [name for node in ast.walk(tree(Path(TREE.stamps[module][0]))) for name in named_imports(node)]
         assert not [name for name in taken if name.endswith(("device_function", "array_function", "kernel.bind"))], module
     rooms = {module.split(".")[1] for module in REGISTRY["kde.exhaustive_power"].closure()}

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["EVERYTHING", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed", "scheme"]
+__all__ = ["EVERYTHING", "FOR_CLASSES", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed", "scheme"]
 
 NAME = __name__.partition(".")[0]
 EVERYTHING = "*"  # stands among the imports of a file that may import any other file
@@ -28,8 +28,9 @@ WITHOUT_CODE = frozenset(  # modules that kernel.py imports and that change no m
     f"{NAME}.{module}"
     for module in "config _core.cache _core.checks _core.errors _core.packs _core.parallel _core.progress".split()
     + "_core.slabs _core.sources".split()
-    # and that families of distributions import for their classes, beside the formulas of their kernels
-    + "distributions.moments distributions.protocol distributions.student random".split()
+)
+FOR_CLASSES = frozenset(  # modules that files of families of distributions import for their classes, beside the formulas
+    f"{NAME}.{module}" for module in "distributions.moments distributions.protocol distributions.student random".split()
 )
 
 
@@ -140,7 +141,7 @@ class Tree:
         return name if name in self.stamps or "." not in name else name.rpartition(".")[0]
 
     def closure(self, modules) -> frozenset[str]:
-        """These modules and all that they import, except `WITHOUT_CODE`; all modules where one of them may import any.
+        """These modules and what they import, except `WITHOUT_CODE` and `FOR_CLASSES`; all modules where one may import any.
 
         Modules from outside of the package may reach any. What belongs to the package and was not there when the process began
         is in the closure, too, which then counts as edited.
@@ -149,7 +150,7 @@ class Tree:
         try:
             while ahead:
                 module = ahead.pop()
-                if module not in found and module not in WITHOUT_CODE:
+                if module not in found and module not in WITHOUT_CODE | FOR_CLASSES:
                     if module == EVERYTHING or module.partition(".")[0] != NAME:
                         return frozenset({*self.stamps, *found})
                     found.add(module)

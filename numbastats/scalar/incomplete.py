@@ -402,7 +402,7 @@ def gamma_log_tails(x, c):
         return log(lower), log(upper)
     if a <= T(1.0) and x <= T(1.5):
         lower, upper = _next_to_0(x, c)
-        return log(lower), log(upper)
+        return (log(lower), log1p(-lower)) if lower < upper else (log1p(-upper), log(upper))
     if a >= T(50.0) and abs(x - a) <= T(0.4) * a:
         small, height = _uniform(a, x)
         small, right = log(small) - height, x >= a
@@ -522,28 +522,36 @@ def gammainccinv(a, q):
 
 @device_function(inline=False)
 def beta_constants(a, b):
-    """For functions of a, b >= 0 and x: a, b, -log B(a, b), and the logarithm of the peak of ``x^a (1 - x)^b/B(a, b)``."""
+    """For functions of a, b >= 0 and x: a, b, -log B(a, b), and the peak of ``x^a (1 - x)^b/B(a, b)``: a logarithm and a factor.
+
+    The factor is the smaller parameter where it is below 1: the logarithm of that would be large.
+    """
     a, b = real(a), real(b)
     T = type(a)
     b = T(b)
     n = a + b
     small, large = (a, b) if a < b else (b, a)
     grown = log1p(small / large)  # log(n/large)
-    if large < T(10.0):
-        norm = gammaln(n) - gammaln(a) - gammaln(b)
-        return a, b, norm, norm + small * log(small / n) - large * grown
-    rest = stirling_rest(n) - stirling_rest(large)
+    factor = small if small < T(1.0) else T(1.0)
     if small >= T(10.0):
-        peak = rest - stirling_rest(small) + T(0.5) * (log(small) - grown) - T(_LOG_SQRT_2PI)
-        return a, b, peak - small * log(small / n) + large * grown, peak
-    norm = rest - gammaln(small) + muladd(large - T(0.5), grown, small * log(n)) - small
-    return a, b, norm, rest - gammaln(small) - T(0.5) * grown + small * log(small) - small
+        peak = stirling_rest(n) - stirling_rest(large) - stirling_rest(small) + T(0.5) * (log(small) - grown) - T(_LOG_SQRT_2PI)
+        return a, b, peak - small * log(small / n) + large * grown, peak, factor
+    high, steps = large, T(0.0)  # log(Gamma(n)/Gamma(large)) by Stirling's formula from 10 on, with the digits of `small`
+    while high < T(10.0):
+        steps = steps + log1p(small / high)
+        high = high + T(1.0)
+    n_high = high + small
+    ratio = muladd(high - T(0.5), log1p(small / high), small * log(n_high)) - small
+    ratio = ratio + (stirling_rest(n_high) - stirling_rest(high)) - steps
+    ratio = log(large) if small == T(1.0) else ratio  # so that the density of the uniform distribution is 1
+    norm = ratio - (gammaln1p(small) if small <= T(1.0) else gammaln(small))  # without log(factor)
+    return a, b, norm + log(factor), norm + small * log(small / n) - large * grown, factor
 
 
 @device_function
-def beta_log_density(x, y, c):
-    """Logarithm of ``x^a y^b/B(a, b)`` at x = 1 - y, both positive: the density of log(x/y)."""
-    a, b, norm, peak = c
+def _below_peak(x, y, c):
+    """Logarithm of ``x^a y^b/B(a, b)`` over the factor of its peak."""
+    a, b, norm, peak, factor = c
     n = a + b
     left = x < y
     d = fma(n, x if left else y, -a if left else -b)  # n x - a, of which n y - b is the negative
@@ -552,35 +560,48 @@ def beta_log_density(x, y, c):
 
 
 @device_function
+def beta_log_density(x, y, c):
+    """Logarithm of ``x^a y^b/B(a, b)`` at x = 1 - y, both positive: the density of log(x/y)."""
+    return _below_peak(x, y, c) + (log(c[4]) if c[4] < type(x)(1.0) else type(x)(0.0))
+
+
+@device_function
 def _beta_height(x, y, c):
     """The exponential of `beta_log_density`: of small ones as a product of powers, since errors of large logarithms are large."""
-    a, b, norm, peak = c
+    a, b, norm, peak, factor = c
     T = type(a)
-    logarithm = beta_log_density(x, y, c)
+    logarithm = _below_peak(x, y, c)
     if logarithm > T(-20.0) or abs(norm) > T(40.0) or a >= T(10.0) and b >= T(10.0):
-        return exp(logarithm)
+        return factor * exp(logarithm)
     return pow(x, a) * (pow(y, b) * exp(norm))
 
 
 @device_function
-def _beta_fraction(a, b, x):
-    """The continued fraction DLMF 8.17.22, fast for x < (a + 1)/(a + b + 2), by the recurrence of its convergents."""
+def _beta_fraction(a, b, x, y):
+    """The continued fraction DLMF 8.17.22, fast for x < (a + 1)/(a + b + 2), by the recurrence of its convergents.
+
+    Differences that are small next to x = 1 are taken from y = 1 - x.
+    """
     T = type(a)
     n = a + b
     # convergents are over/under; `under` is 1 after every pair of terms
     before = T(1.0) + a
-    turn = before / (before - n * x)
+    turn = before / (before - n * x if x < y else T(1.0) - b + n * y)
     under_before, over_before, over = turn / before, turn / before, turn
     m, change = T(0.0), T(1.0)
     while abs(change) > T(10.0) * _unit(x) * abs(over) and m < T(20000.0):
         m = m + T(1.0)
         e = T(1.0) / muladd(T(2.0), m, a)
         even, odd = T(1.0) - e, T(1.0) + e  # denominators of the next two terms, over (a + 2 m)^2
-        first, second = m * ((b - m) * e) * (x * e), -((a + m) * e) * ((n + m) * e) * x
-        under_even = muladd(first * before, under_before, even)
-        over_even = muladd(first * before, over_before, even * over)
-        under_odd = muladd(second * even, T(1.0), odd * under_even)
-        over_odd = muladd(second * even, over, odd * over_even)
+        first = before * (m * ((b - m) * e) * (x * e))
+        if x < y:
+            rest = odd - ((a + m) * e) * ((n + m) * e) * x
+        else:
+            rest = e * (e * (a * (T(2.0) * m + T(1.0) - b) + m * (T(3.0) * m + T(2.0) - b) + (a + m) * ((n + m) * y)))
+        under_even = muladd(first, under_before, even)
+        over_even = muladd(first, over_before, even * over)
+        under_odd = muladd(odd * first, under_before, even * rest)
+        over_odd = muladd(odd * first, over_before, even * rest * over)
         scale = T(1.0) / under_odd
         change = muladd(over_odd, scale, -over)
         over = over_odd * scale
@@ -593,11 +614,11 @@ def _beta_integral(a, b, x, y):
     """The lower tail over ``x^a y^b/B(a, b)`` for large a, b: the integral of the density from 0 to x, by Gauss and Legendre."""
     T = type(a)
     n = a + b
-    spread = T(math.sqrt((a / n) * (b / n) / n))
     d = fma(n, x, -a) if x < y else -fma(n, y, -b)
-    z = -d / (n * spread)
-    z = T(0.0) if z < T(0.0) else z
-    width = T(80.0) / (z + T(math.sqrt(z * z + T(80.0)))) * spread  # where the density has fallen by exp(-40)
+    slope = -d / (x * y)
+    slope = T(0.0) if slope < T(0.0) else slope
+    bend = a / (x * x) + b / (y * y)
+    width = T(80.0) / (slope + T(math.sqrt(slope * slope + T(80.0) * bend)))  # where the density has fallen by exp(-40)
     width = x if width > x else width
     level = _excess_by(a, n * x, d) + _excess_by(b, n * y, -d)
     total = T(0.0)
@@ -610,15 +631,18 @@ def _beta_integral(a, b, x, y):
 
 
 @device_function
-def _beta_factor(x, y, c):
-    """The smaller tail over ``x^a y^b/B(a, b)``, and whether it is the lower one."""
-    a, b, norm, peak = c
+def _beta_factor(a, b, x, y):
+    """The lower tail over ``x^a y^b/B(a, b)``; the fraction is fast below the mean or so."""
+    if a >= type(a)(_LARGE) and b >= type(a)(_LARGE):
+        return _beta_integral(a, b, x, y)
+    return _beta_fraction(a, b, x, y) / a
+
+
+@device_function
+def _is_below(a, b, x, y):
+    """Whether the lower tail is the smaller one, or near to that."""
     T = type(a)
-    lower = x * (a + b + T(2.0)) < a + T(1.0)
-    a, b, x, y = (a, b, x, y) if lower else (b, a, y, x)
-    if a >= T(_LARGE) and b >= T(_LARGE):
-        return _beta_integral(a, b, x, y), lower
-    return _beta_fraction(a, b, x) / a, lower
+    return x * (a + b + T(2.0)) < a + T(1.0)
 
 
 @device_function
@@ -645,9 +669,9 @@ def beta_tails(x, y, c):
     if height == T(0.0):
         below = x * (c[0] + c[1]) < c[0]
         return (T(0.0), T(1.0), height) if below else (T(1.0), T(0.0), height)
-    factor, below = _beta_factor(x, y, c)
-    small = height * factor
-    return (small, T(1.0) - small, height) if below else (T(1.0) - small, small, height)
+    a, b, below = c[0], c[1], _is_below(c[0], c[1], x, y)
+    tail = height * (_beta_factor(a, b, x, y) if below else _beta_factor(b, a, y, x))
+    return (tail, T(1.0) - tail, height) if below else (T(1.0) - tail, tail, height)
 
 
 @device_function(inline=False)
@@ -657,10 +681,10 @@ def beta_log_tails(x, y, c):
     lower, upper = _beta_special(c[0], c[1], x, y)
     if lower != T(-1.0):
         return log(lower), log(upper)
-    factor, below = _beta_factor(x, y, c)
-    small = beta_log_density(x, y, c) + log(factor)
-    large = log1p(-exp(small))
-    return (small, large) if below else (large, small)
+    a, b, below = c[0], c[1], _is_below(c[0], c[1], x, y)
+    tail = beta_log_density(x, y, c) + log(_beta_factor(a, b, x, y) if below else _beta_factor(b, a, y, x))
+    other = log1p(-exp(tail))
+    return (tail, other) if below else (other, tail)
 
 
 @device_function
@@ -687,7 +711,7 @@ def betaincc(a, b, x):
 @device_function
 def _beta_start(p, q, upper, c):
     """log(x/(1 - x)) next to the quantile."""
-    a, b, norm, peak = c
+    a, b, norm, peak, factor = c
     T = type(a)
     n = a + b
     if a > T(1.0) and b > T(1.0):
@@ -711,7 +735,7 @@ def beta_quantile(p, q, upper, c):
 
     By Halley's method over log(x/(1 - x)). x is 0 where it is below 3e-308 (float32: 1e-37), as is 1 - x.
     """
-    a, b, norm, peak = c
+    a, b, norm, peak, factor = c
     T = type(a)
     target = q if upper else p
     t, last, count = _beta_start(p, q, upper, c), False, 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 
 from numbastats.distributions import (
@@ -259,3 +260,61 @@ def test_truncated_normal_next_to_a_finite_end():
 
 def test_chi_squared_at_the_least_double():
     assert ChiSquared(3.0).pdf(5e-324) == pytest.approx(np.sqrt(5e-324) / np.sqrt(2.0 * np.pi), rel=1e-12, abs=0.0)
+
+
+# --- found by sweeps against mpmath
+
+
+def test_truncated_normal_of_an_interval_that_begins_far_below_its_mass():
+    assert TruncatedNormal(-12.0, np.inf).ppf(1e-20) == pytest.approx(scipy.stats.norm.ppf(1e-20), rel=1e-12)
+    assert TruncatedNormal(-np.inf, 12.0).isf(1e-20) == pytest.approx(-scipy.stats.norm.ppf(1e-20), rel=1e-12)
+    assert TruncatedNormal(0.0, np.inf, 100.0, 5.0).ppf(1e-18) == pytest.approx(56.2135483, rel=1e-8)
+
+
+@pytest.mark.parametrize("a", [100.0, 1e4, 1e7])
+def test_truncated_normal_far_out(a):
+    x = a + 1.0 / a
+    with mpmath.workdps(40):
+        want = float(mpmath.log(mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) / mpmath.erfc(mpmath.mpf(a) / mpmath.sqrt(2))))
+    assert TruncatedNormal(a, np.inf).logsf(x) == pytest.approx(want, rel=1e-14)  # observed 2.9e-15
+
+
+@pytest.mark.parametrize(("a", "b", "x"), [(1e5, 1.0, 1 - 2e-5), (1e5, 1.0, 0.9999793363510544), (1e14, 1.0, 1 - 2.2e-14)])
+def test_beta_with_one_large_shape(a, b, x):
+    with mpmath.workdps(40):
+        want = float(mpmath.mpf(x) ** int(a))
+    assert Beta(a, b).cdf(x) == pytest.approx(want, rel=1e-14)  # observed 2.2e-16
+    assert Beta(b, a).sf(2e-15) == pytest.approx(np.exp(-2e-15 * a), rel=1e-12)
+
+
+def test_beta_log_tail_of_large_shapes():
+    with mpmath.workdps(30):  # by the hypergeometric function
+        x, a = mpmath.mpf(0.01), mpmath.mpf(1e6)
+        want = (
+            a * mpmath.log(x * (1 - x))
+            - mpmath.log(a)
+            - mpmath.log(mpmath.beta(a, a))
+            + mpmath.log(mpmath.hyp2f1(2 * a, 1, a + 1, x))
+        )
+    assert Beta(1e6, 1e6).logcdf(0.01) == pytest.approx(float(want), rel=1e-15)
+
+
+def test_logarithms_of_gamma_tails_next_to_1():
+    assert Gamma(1.0).logsf(1e-10) == pytest.approx(-1e-10, rel=1e-15)
+    assert Gamma(0.5).logsf(1e-40) == pytest.approx(-2e-20 / np.sqrt(np.pi), rel=1e-14)
+
+
+def test_student_next_to_its_median_and_far_out():
+    assert StudentT(200.0).median() == 0.0
+    assert StudentT(200.0).ppf(0.5 - 1e-12) / scipy.stats.t(200.0).ppf(0.5 - 1e-12) == pytest.approx(1.0, rel=1e-10)
+    assert StudentT(0.01).sf(1e308) == pytest.approx(4.0362444e-4, rel=1e-7)
+    assert StudentT(1e-60).cdf(-1e300) == pytest.approx(0.5, rel=1e-12)
+    assert StudentT(1000.0).logsf(1e300) == pytest.approx(-687326.0233, rel=1e-9)
+    many = StudentT(0.001).ppf(np.full(50_000, 0.3))
+    assert (many == StudentT(0.001).ppf(0.3)).all()
+
+
+def test_inverse_gaussian_of_large_mean():
+    d = InverseGaussian(10**32.5, 1.0)  # next to Levy's distribution
+    np.testing.assert_allclose(d.ppf([0.51, 0.99]), scipy.stats.levy.ppf([0.51, 0.99]), rtol=1e-12)
+    assert InverseGaussian(1e33, 1.0).sf(9e32) == pytest.approx(scipy.special.erf(np.sqrt(0.5 / 9e32)), rel=0.5)

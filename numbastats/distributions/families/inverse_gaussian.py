@@ -37,7 +37,7 @@ def support(c):
 
 @device_function
 def start(c):
-    return c[0]
+    return c[0] / (1.0 + 0.45 * c[0])  # next to the median, which is at most 2.2
 
 
 @device_function
@@ -56,33 +56,29 @@ def logpdf(z, c):
 @device_function(inline=False)
 def logcdf(z, c):
     u, v = _departures(z, c[0])
-    if u >= 1.0:
+    if u >= 0.0:
         return log1p(-exp(logsf(z, c)))
-    second = 0.5 * erfcx(_ROOT_HALF * v)
-    if u < 0.0:
-        return log(0.5 * erfcx(-_ROOT_HALF * u) + second) - 0.5 * u * u
-    first = log_ndtr(u)
-    return first + log1p(second * exp(-0.5 * u * u - first))
+    return log(0.5 * (erfcx(-_ROOT_HALF * u) + erfcx(_ROOT_HALF * v))) - 0.5 * u * u
 
 
 @device_function(inline=False)
 def logsf(z, c):
     u, v = _departures(z, c[0])
-    second = 0.5 * erfcx(_ROOT_HALF * v)
-    if u <= 0.0:  # left of the mean it is above a quarter, but for mean/shape far above 1
-        first = log_ndtr(-u)
-        return first + log1p(-(second * exp(-0.5 * u * u - first)))
     a, gap = _ROOT_HALF * u, math.sqrt(2.0 / z)  # the arguments of erfcx are a and a + gap
-    if gap > 0.1 * max(a, 1.0):
-        inner = 0.5 * erfcx(a) - second
+    if gap <= 0.1 * max(a, 1.0):
+        inner = _fall_far_out(a, gap) if a > 3.0 else _fall(a, gap)
+    elif u > 0.0:
+        inner = erfcx(a) - erfcx(_ROOT_HALF * v)
     else:
-        inner = 0.5 * (_fall_far_out(a, gap) if a > 3.0 else _fall(a, gap))
+        first = log_ndtr(-u)
+        return first + log1p(-0.5 * erfcx(_ROOT_HALF * v) * exp(-0.5 * u * u - first))
+    inner = 0.5 * inner
     return log(inner) - 0.5 * u * u
 
 
 @device_function(inline=False)
 def _fall(a, gap):
-    """erfcx(a) - erfcx(a + gap) for 0 <= a <= 3 and gap <= 0.3: the integral of the derivative, by Gauss and Legendre."""
+    """erfcx(a) - erfcx(a + gap) for -0.1 <= a <= 3 and gap <= 0.3: the integral of the derivative, by Gauss and Legendre."""
     total = 0.0
     for k in range(8):
         t = a + 0.5 * gap * (1.0 + _POINTS[k])

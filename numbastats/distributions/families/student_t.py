@@ -51,6 +51,8 @@ def pdf(z, c):
 @device_function(inline=False)
 def _over_density(t, df):
     """The upper tail at t >= 0 over the density there, by Gauss and Legendre, to where the density has fallen by exp(-40)."""
+    if t > 1e60:
+        return t / df
     power, unit = 0.5 * (df + 1.0), df + t * t
     reach = unit * expm1(40.0 / power)
     width = reach / (t + math.sqrt(muladd(t, t, reach)))
@@ -61,16 +63,32 @@ def _over_density(t, df):
     return 0.5 * width * total
 
 
+@device_function
+def _log_power(t, c):
+    """Logarithm of the power that the upper tail is far out."""
+    df = 2.0 * c[0]
+    return c[2] - log(df) - df * (log(t) - 0.5 * log(df))
+
+
+@device_function(inline=False)
+def _centre(t, df):
+    """The mass between 0 and t, t small, by Gauss and Legendre."""
+    power, total = 0.5 * (df + 1.0), 0.0
+    for k in range(32):
+        s = 0.5 * t * (1.0 + _POINTS[k])
+        total = muladd(_WEIGHTS[k], exp(-power * log1p(s * s / df)), total)
+    return 0.5 * t * total * student_pdf(0.0, df)
+
+
 @device_function(inline=False)
 def _tail(t, c):
     """The upper tail at t >= 0."""
     df = 2.0 * c[0]
     if c[0] >= _LARGE:
-        t = min(t, 1e100)
         return student_pdf(t, df) * _over_density(t, df)
     q = t / math.sqrt(df)
     if q > 1e9:
-        return pow(q, -df) * (exp(c[2]) / df)
+        return pow(q, -df) * (exp(c[2]) / df) if q < math.inf else exp(_log_power(t, c))
     h = q * q
     return 0.5 * beta_tails(1.0 / (1.0 + h), h / (1.0 + h), c)[0]
 
@@ -80,11 +98,10 @@ def _log_tail(t, c):
     """Its logarithm."""
     df = 2.0 * c[0]
     if c[0] >= _LARGE:
-        t = min(t, 1e100)
         return student_logpdf(t, df) + log(_over_density(t, df))
     q = t / math.sqrt(df)
     if q > 1e9:
-        return c[2] - log(df) - df * log(q)
+        return _log_power(t, c)
     h = q * q
     return beta_log_tails(1.0 / (1.0 + h), h / (1.0 + h), c)[0] - 0.6931471805599453
 
@@ -123,6 +140,11 @@ def _upper_quantile(p, c):
             return math.sqrt(df * (y / x))
         return math.sqrt(df) * exp((c[2] - log(df) - log(p)) / df)
     z = -ndtri1(p)
+    if p > 0.25:  # by the mass between 0 and the quantile, which has digits next to the median
+        t, mass = z, 0.5 - p
+        for _ in range(4):
+            t += (mass - _centre(t, df)) / student_pdf(t, df)
+        return t
     t = math.sqrt(df * expm1(z * z / df))
     target = log(p)
     for _ in range(20):
@@ -192,19 +214,20 @@ class StudentT(Distribution):
 
     def _evaluate(self, name, x, out, dtype, device, workers):
         """Many values of one distribution on the host by a table, which is kept; else by kernels."""
-        if name in _TABLED and not (self.batch_shape or device == "cuda" or self._on_gpu(x)) and np.size(x) >= _MANY:
+        on_host = not (self.batch_shape or device == "cuda" or self._on_gpu(x))
+        if on_host and name in _TABLED and np.size(x) >= _MANY and self.df >= 0.5:
             return self._on_host(name, x, out, dtype, device, workers)
         return self._by_kernels(name, x, self._parameters, out, dtype, device, workers)
 
     def _at(self, name, x):
         """By a table at many points, where it is right; by kernels elsewhere."""
-        if name not in _TABLED or self.batch_shape or x.size < _MANY:
+        if name not in _TABLED or self.batch_shape or x.size < _MANY or self.df < 0.5:
             return self._by_kernels(name, x, self._parameters)
         quantile = name in ("ppf", "isf")
         z = x if quantile else (x - self.loc) / self.scale
         value = np.array(getattr(student_t, name)(z, self.df, device="cpu"))
         value = self.loc + self.scale * value if quantile else value
-        rest = ~((z > 2.0**-60) & (z < 1.0) if quantile else np.isfinite(z))
+        rest = ~((z > 2.0**-60) & (z < 1.0) if quantile else np.isfinite(z)) | np.isnan(value)
         value[rest] = self._by_kernels(name, x[rest], self._parameters)
         return value
 

@@ -27,10 +27,10 @@ _POINTS, _WEIGHTS = map(np.ascontiguousarray, _LEGENDRE)
 
 
 @device_function(inline=False)
-def log_mass(low, high):
-    """log(Phi(high) - Phi(low)) for low < high, with relative accuracy of the mass."""
+def mass_at(low, high):
+    """The place of [low, high] where the normal density is largest, and the logarithm of the mass over the density there."""
     if low < 0.0 and high > 0.0:
-        return log(0.5 * (erf(_ROOT_HALF * high) - erf(_ROOT_HALF * low)))
+        return 0.0, log(0.5 * (erf(_ROOT_HALF * high) - erf(_ROOT_HALF * low))) + LOG_SQRT_2PI
     near, far = (low, high) if low >= 0.0 else (-high, -low)
     width = far - near
     if width * (near + 1.0) < 2.0:
@@ -42,13 +42,14 @@ def log_mass(low, high):
     else:
         fall = width * (near + 0.5 * width)
         inner = _ROOT_HALF_PI * (erfcx(_ROOT_HALF * near) - (exp(-fall) * erfcx(_ROOT_HALF * far) if fall < 745.0 else 0.0))
-    return log(inner) - (0.5 * near * near + LOG_SQRT_2PI)
+    return near, log(inner)
 
 
 @device_function
 def constants(a, b):
+    near, mass = mass_at(a, b)
     least, most = (-b, -a) if a + b < 0.0 else (a, b)
-    return a, b, log_mass(a, b), log_ndtr(-least), log_ndtr(-most)
+    return a, b, near, mass, log_ndtr(-least), log_ndtr(-most)
 
 
 @device_function
@@ -58,21 +59,26 @@ def support(c):
 
 @device_function
 def logpdf(z, c):
-    return -0.5 * z * z - (LOG_SQRT_2PI + c[2])
+    return -0.5 * (abs(z) - c[2]) * (abs(z) + c[2]) - c[3]
+
+
+@device_function
+def _log_share(low, high, c):
+    """The logarithm of the probability of [low, high]; far from 0 the squares of its end and of the support's nearly cancel."""
+    near, mass = mass_at(low, high)
+    return mass - c[3] - 0.5 * (near - c[2]) * (near + c[2])
 
 
 @device_function
 def logcdf(z, c):
-    a, b, whole = c[:3]
-    share = log_mass(a, z) - whole
-    return share if share < -0.69 else log1p(-exp(log_mass(z, b) - whole))
+    share = _log_share(c[0], z, c)
+    return share if share < -0.69 else log1p(-exp(_log_share(z, c[1], c)))
 
 
 @device_function
 def logsf(z, c):
-    a, b, whole = c[:3]
-    share = log_mass(z, b) - whole
-    return share if share < -0.69 else log1p(-exp(log_mass(a, z) - whole))
+    share = _log_share(z, c[1], c)
+    return share if share < -0.69 else log1p(-exp(_log_share(c[0], z, c)))
 
 
 @device_function
@@ -85,35 +91,42 @@ def isf(p, c):
     return _solved(1.0 - p, p, c)
 
 
+@device_function
+def _log_sum(a, b):
+    """log(exp(a) + exp(b))."""
+    large, small = (a, b) if a > b else (b, a)
+    return large + log1p(exp(small - large))
+
+
 @device_function(inline=False)
 def _solved(below, above, c):
     """The quantile at the share `below`, by Newton's method on the logarithm of the smaller share, from the end nearer to 0.
 
-    It starts with the normal tail at that end less a part of the mass, or where that rounds to an end with a density that
-    is constant up to there.
+    It starts with the normal tail there, which is that of an end and a part of the mass, or where that rounds to an end with a
+    density that is constant up to there.
     """
-    a, b, whole, log_least, log_most = c
+    a, b, near, mass, log_least, log_most = c
     mirrored = a + b < 0.0
     if mirrored:
         a, b, below, above = -b, -a, above, below
     log_below, log_above = log(below), log(above)
-    # upper tail at z: that at a without the share below z, or that at b and the share above z
-    first, second = log_least + log_above, log_most + log_below
-    large, small = (first, second) if first > second else (second, first)
-    z = -ndtri_log1(large + log1p(exp(small - large)))
+    tail = _log_sum(log_least + log_above, log_most + log_below)  # above z
+    if tail < -0.7:
+        z = -ndtri_log1(tail)
+    else:
+        z = ndtri_log1(_log_sum(log_ndtr(a) + log_above, log_ndtr(b) + log_below))
     if not z > a:
-        z = a + exp(log_below + whole + 0.5 * a * a + LOG_SQRT_2PI)
+        z = a + exp(log_below - logpdf(a, c))
     elif not z < b:
-        z = b - exp(log_above + whole + 0.5 * b * b + LOG_SQRT_2PI)
+        z = b - exp(log_above - logpdf(b, c))
     for _ in range(4):
         z = a if z < a else (b if z > b else z)
-        log_density = -0.5 * z * z - LOG_SQRT_2PI
         if below <= above:
-            mass = log_mass(a, z)
-            step = (log_below + whole - mass) * exp(mass - log_density)
+            share = _log_share(a, z, c)
+            step = (log_below - share) * exp(share - logpdf(z, c))
         else:
-            mass = log_mass(z, b)
-            step = (mass - log_above - whole) * exp(mass - log_density)
+            share = _log_share(z, b, c)
+            step = (share - log_above) * exp(share - logpdf(z, c))
         if not abs(step) < math.inf:
             break
         z = z + step
@@ -228,13 +241,14 @@ class TruncatedNormal(Distribution):
         return self.loc + self.scale * np.where(np.isnan(mean), z, mean)
 
     def _draws(self, shape, options):
-        return random.truncnorm(self.loc, self.scale, self.lower, self.upper, shape, **options)
+        return random.truncnorm(self.loc, self.scale, self.lower, self.upper, shape, **options)[()]
 
 
 def _log_masses(low, high):
-    """`log_mass` of arrays."""
+    """log(Phi(high) - Phi(low)) of arrays, with relative accuracy of the mass."""
     low, high = np.broadcast_arrays(low, high)
-    return np.array([log_mass(a, b) for a, b in zip(low.flat, high.flat, strict=True)]).reshape(low.shape)
+    found = np.array([mass_at(a, b) for a, b in zip(low.flat, high.flat, strict=True)]).reshape((*low.shape, 2))
+    return found[..., 1] - 0.5 * np.square(found[..., 0]) - LOG_SQRT_2PI
 
 
 def _integral(f, low, high):

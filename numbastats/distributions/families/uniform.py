@@ -98,4 +98,4 @@ class Uniform(Distribution):
         return (np.zeros(np.shape(z)),)
 
     def _draws(self, shape, options):
-        return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)
+        return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)[()]
