@@ -220,7 +220,7 @@ def main():
         write_table(found if given.names == ["*"] else read_table()[0] | found, version)
     elif found:
         failures += compared(found, version)
-    summary = dict(variants=variants, kernels=len(REGISTRY), ptxas=bool(ptxas), double_in_float32=doubles, failures=failures)
+    summary = dict(variants=variants, kernels=len(chosen), ptxas=bool(ptxas), double_in_float32=doubles, failures=failures)
     print(json.dumps(summary))
     return 1 if failures or not variants else 0
 
