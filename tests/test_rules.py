@@ -269,7 +269,17 @@ def test_private_names_stay_in_their_file(path):
             assert not last.startswith("_") or last == "_core", f"{relative(path)} imports {name}"
 
 
-PUBLIC = {"config.py", "random/__init__.py", "kde/bandwidth.py"}  # `__all__` is what users see; more is imported from them
+PUBLIC = {  # `__all__` is what users see, in docs/conf.py too; more is imported from them
+    *("config.py", "random/__init__.py", "kde/bandwidth.py"),
+    *("scalar/counts.py", "scalar/normal.py", "scalar/samplers.py"),
+}
+
+
+def test_modules_of_the_reference_say_what_is_public():
+    """docs/conf.py makes a page of each."""
+    text = (Path(__file__).parents[1] / "docs" / "conf.py").read_text(encoding="utf-8")
+    for name in re.search(r'SCALARS = "([^"]*)"', text)[1].split():
+        assert importlib.import_module(f"numbastats.scalar.{name}").__all__
 
 
 def _taken():

@@ -25,12 +25,7 @@ from numbastats.scalar.incomplete import poisson_log_mass_in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit
 from numbastats.scalar.samplers import gamma_by_log, gamma_by_log_rest
 
-__all__ = [
-    *("binomial1", "binomial_finish", "binomial_item", "binomial_try", "count_first", "count_second"),
-    *("geometric_first", "geometric_item", "geometric_try"),
-    *("negative_binomial_finish", "negative_binomial_item", "negative_binomial_try"),
-    *("poisson1", "poisson_finish", "poisson_item", "poisson_try"),
-]
+__all__ = ["binomial1", "poisson1"]
 
 _ROUND = 4503599627370496.0  # 2^52
 _most = by_dtype(device_function(lambda x: 2.0**52), device_function(lambda x: 2.0**23))  # larger floats cannot hold all integers

@@ -21,6 +21,8 @@ from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, real, to_bits
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
+__all__ = ["erfcinv", "erfinv", "ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
+
 _C = 1.1875  # three significant bits: sums with it lose nothing that matters
 LN2, LN2_LO = 0.6931471805599453, 2.3190468138462996e-17
 _SQRT_HALF = 0.7071067811865476

@@ -22,6 +22,29 @@ from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and_rest32, word_bits
 from numbastats.scalar.special import mills_right, ndtr_pair
 
+__all__ = [
+    "beta1",
+    "exponential1",
+    "exponential_from_words",
+    "gamma1",
+    "gamma_from_normal",
+    "gamma_from_words",
+    "gamma_resume1",
+    "gumbel_from_words",
+    "laplace_from_words",
+    "log_gamma1",
+    "logistic_from_words",
+    "neg_log31",
+    "normal1",
+    "normal_from_words",
+    "pareto_from_words",
+    "truncnorm1",
+    "truncnorm_from_words",
+    "uniform1",
+    "uniform_from_words",
+    "weibull_from_words",
+]
+
 # --- from a carrier of random bits (see word_bits) --------------------------------------------------------------
 
 
