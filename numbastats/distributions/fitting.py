@@ -843,7 +843,8 @@ def standardise(
     """
     choice("zeros", zeros, ("auto", "share", None))
     family, where = _checked(family, None, device, workers)
-    if zeros == "auto" and CLASSES[family]._ends[0] == 0.0:  # families of positive values
+    kernels = CLASSES[family]._kernels
+    if zeros == "auto" and kernels is not None and kernels.begins_at_0:  # families of positive values
         zeros = "share"
     if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")

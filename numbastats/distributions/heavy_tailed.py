@@ -16,11 +16,12 @@ from numbastats._core.elementwise import any_lazy, elementwise
 from numbastats._core.kinds import device_kind, numpy_dtype, to_host
 from numbastats.distributions import kernels
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
-from numbastats.distributions.protocol import Distribution, inverse
+from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.hyperbolic import gh_log_norm
 
 __all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "Stable", "VarianceGamma"]
 
+_UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 _DIFFERENCES = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))  # of eighth order, of a first derivative
 
 
@@ -109,49 +110,80 @@ class GeneralizedHyperbolic(Distribution):
         return getattr(self._family, name)(x, *self.params, out=out, dtype=dtype or _own_dtype(x), device=device, workers=workers)
 
     def _at(self, name, x):
-        """The functions of the family need no standard form."""
+        """The functions of the family, which need no standard form; the logarithms of tails and deep quantiles from them."""
         if name in ("logcdf", "logsf"):
-            value = self._log_tail(x, name == "logsf")
-            return np.where(x == math.inf, 0.0 if name == "logcdf" else -math.inf, value) if np.isinf(x).any() else value
-        if name in ("ppf", "isf"):
-            return self._quantile(name, x)
-        return getattr(self, f"_{name}")(x)
+            surely = (x > 0.0) == (name == "logcdf")  # at infinity
+            return np.where(np.isinf(x), np.where(surely, 0.0, -math.inf), self._log_tail(x, name == "logsf"))
+        return self._quantile(x, name == "isf") if name in ("ppf", "isf") else self._values(name, x)
 
     def _values(self, name, x):
         return getattr(self._family, name)(np.asarray(x, order="C"), *self.params, device="cpu")
 
-    def _pdf(self, x):
-        return self._values("pdf", x)
-
-    def _logpdf(self, x):
-        return self._values("logpdf", x)
-
-    def _cdf(self, x):
-        return self._values("cdf", x)
-
-    def _sf(self, x):
-        return self._values("sf", x)
-
-    def _ppf(self, u):
-        return self._with_depth(u, False)
-
-    def _isf(self, p):
-        return self._with_depth(p, True)
-
-    def _with_depth(self, p, upper):
+    def _quantile(self, p, upper):
         """Quantiles by tables, and by Newton's method on the logarithm of the tail below their range."""
-        value = np.array(self._values("isf" if upper else "ppf", p))
-        deep = (p < 0.1) & np.isnan(value)
-        for p_ in self.params:
-            deep &= ~np.isnan(p_)
+        name = "isf" if upper else "ppf"
+        value = np.array(self._values(name, np.where((p > 0.0) & (p < 1.0), p, 0.5)))
+        ends = (math.inf, -math.inf) if upper else (-math.inf, math.inf)
+        known = np.where(p == 0.0, ends[0], np.where(p == 1.0, ends[1], math.nan))
+        value = np.where((p > 0.0) & (p < 1.0) | np.isnan(value), value, known)
+        deep = (p > 0.0) & (p < 0.1) & np.isnan(value)
+        for parameter in self.params:
+            deep &= ~np.isnan(parameter)
         if deep.any():
             part, some = self._selected(deep), p[deep]
-            start = part._values("isf" if upper else "ppf", np.full(some.shape, 1e-15))
-            known = np.isfinite(start)
-            start = np.where(known, start, np.broadcast_to(part.mean(), some.shape))
-            tail = part._logsf if upper else part._logcdf
-            value[deep] = inverse(tail, part._logpdf, np.log(some), start, upper, False)
+            start = part._values(name, np.full(some.shape, 1e-15))
+            start = np.where(np.isfinite(start), start, np.broadcast_to(part.mean(), some.shape))
+            value[deep] = part._inverse(np.log(some), start, upper)
         return value
+
+    def _inverse(self, target, x, upper):
+        """Points at which the logarithm of a tail is `target`: Newton's method within a bracket, from x.
+
+        It ends with a step below 1e-9 of x, or after 80.
+        """
+        low, high = np.full(x.shape, -math.inf), np.full(x.shape, math.inf)
+        for _ in range(80):
+            logs = self._log_tail(x, upper)
+            excess = (target - logs) if upper else (logs - target)  # increases with x
+            low, high = np.where(excess < 0.0, x, low), np.where(excess < 0.0, high, x)
+            step = -excess * np.exp(logs - self._values("logpdf", x))
+            reach = np.maximum(np.abs(x), 1.0)
+            new = x + np.clip(step, -4.0 * reach, 4.0 * reach)
+            middle = 0.5 * (np.maximum(low, -8.0 * reach) + np.minimum(high, 8.0 * reach))
+            new = np.where((new > low) & (new < high), new, np.where((excess == 0.0) | (new == x), x, middle))
+            done = ~(np.abs(new - x) > 1e-9 * np.abs(x))  # the step after it would be below rounding
+            x = np.where(np.isnan(excess), math.nan, new)
+            if done.all():
+                break
+        return x
+
+    def _log_tail(self, x, upper):
+        """Logarithm of a tail probability from both tails, by integration where it underflows."""
+        tail, rest = self._values("sf" if upper else "cdf", x), self._values("cdf" if upper else "sf", x)
+        value = np.where(tail <= 0.5, np.log(tail), np.log1p(-rest))
+        deep = (tail < _UNDERFLOW) & np.isfinite(x) & (self._values("logpdf", x) > -math.inf)
+        if deep.any():
+            value[deep] = self._selected(deep)._far_log_tail(x[deep])
+        return value
+
+    def _far_log_tail(self, x):
+        """Logarithm of a tail far out: its integral over the logarithm of the distance s to the median, by Gauss and Laguerre.
+
+        With L(log s) = log density + log s, which falls at the rate h, the tail is e^L/h times the integral of
+        e^-u (e^(L(log s + u/h) - L(log s)) e^u), the second factor near 1.
+        """
+        centre = self._values("ppf", np.full(x.shape, 0.5))
+        s, way = np.abs(x - centre), np.where(x > centre, 1.0, -1.0)
+
+        def level(log_ratio):
+            return self._values("logpdf", centre + way * s * np.exp(log_ratio)) + log_ratio
+
+        step = 1e-5
+        fall = np.maximum(np.abs(level(step) - level(-step)) / (2 * step), 1e-300)
+        here = level(np.zeros_like(s))
+        nodes, weights = np.polynomial.laguerre.laggauss(40)
+        total = sum(w * np.exp(level(u / fall) - here + u) for u, w in zip(nodes, weights, strict=True))
+        return here + np.log(s) - np.log(fall) + np.log(total)
 
     def _kink(self):
         return self.mu

@@ -22,11 +22,9 @@ from numbastats._core.parallel import check_workers
 from numbastats.distributions.kernels.points import Points
 from numbastats.quantile import Recycler
 
-__all__ = ["Distribution", "inverse", "scipy_family"]
+__all__ = ["Distribution", "scipy_family"]
 
 Device = Literal["auto", "cpu", "cuda"] | None
-_LOWER, _UPPER = ("cdf", "logcdf"), ("sf", "logsf")
-_UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 
 
 class Distribution:
@@ -58,7 +56,6 @@ class Distribution:
     family: ClassVar[str] = ""  # the word for it in functions that take a family
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
-    _ends: ClassVar[tuple[Any, Any]] = (-math.inf, math.inf)  # of the support, in the standard form
     _kernels: ClassVar[Points | None] = None  # of the formulas of its family
     _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
     _most: ClassVar[dict[str, float]] = {}  # larger values of a parameter are stored as this one
@@ -66,27 +63,13 @@ class Distribution:
     _labels: Any = None  # an array of pandas or xarray of `batch_shape`, if the parameters came with labels
 
     # -- what a class defines -----------------------------------------------------------------------------------
-    # Functions of z = (x - loc)/scale, an array of the broadcast shape of x and the parameters
+    # Its functions of x are those of `_kernels`, or of `_at` and `_evaluate`
 
-    _logpdf: Callable[..., Any]
-    _cdf: Callable[..., Any]
-    _sf: Callable[..., Any]
-    _ppf: Callable[..., Any]
-    _isf: Callable[..., Any]
     _mean_var: Callable[..., Any]  # of the standard form
     _shape: Callable[..., Any]  # skewness and excess kurtosis
     _entropy: Callable[..., Any]  # of the standard form
     _score: Callable[..., Any]  # derivatives of the log density by z and by the shape parameters, a tuple
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
-
-    def _pdf(self, z):
-        return np.exp(self._logpdf(z))
-
-    def _logcdf(self, z):
-        return self._log_tail(z, False)
-
-    def _logsf(self, z):
-        return self._log_tail(z, True)
 
     @classmethod
     def _refusals(cls, values):
@@ -323,37 +306,11 @@ class Distribution:
 
     def _at(self, name, x):
         """One function at float64 points of the result's shape."""
-        if self._kernels is not None:
-            return self._by_kernels(name, x, self._parameters)
-        value = self._quantile(name, x) if name in ("ppf", "isf") else self._of_z(name, (x - self.loc) / self.scale)
-        return self._in_units(name, value)
-
-    def _in_units(self, name, value):
-        """A value of the standard form in the units of x."""
-        if name in ("ppf", "isf"):
-            return self.loc + self.scale * value
-        return value / self.scale if name == "pdf" else value - np.log(self.scale) if name == "logpdf" else value
+        return self._by_kernels(name, x, self._parameters)
 
     def _of_z(self, name, z):
-        """A function of z on all numbers from one that is right within the support."""
-        if self._kernels is not None:
-            return self._by_kernels(name, z, (0.0, 1.0, *self._parameters[2:]))
-        low, high = self._ends
-        value = getattr(self, f"_{name}")(np.minimum(np.maximum(z, low), high))
-        never, surely = (-math.inf, 0.0) if name.startswith("log") else (0.0, 1.0)
-        if name in _LOWER:
-            return np.where(z <= low, never, np.where(z >= high, surely, value))
-        if name in _UPPER:
-            return np.where(z >= high, never, np.where(z <= low, surely, value))
-        return np.where((z < low) | (z > high) | np.isinf(z), never, value)
-
-    def _quantile(self, name, p):
-        """Quantiles of the standard form."""
-        ends = self._ends if name == "ppf" else self._ends[::-1]
-        inside = (p > 0.0) & (p < 1.0)
-        value = getattr(self, f"_{name}")(np.where(inside, p, 0.5))
-        known = np.where(p == 0.0, ends[0], np.where(p == 1.0, ends[1], math.nan))
-        return np.where(inside | np.isnan(value), value, known)
+        """One function of the standard form, by kernels."""
+        return self._by_kernels(name, z, (0.0, 1.0, *self._parameters[2:]))
 
     def pdf(
         self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
@@ -458,40 +415,6 @@ class Distribution:
         z = (x - self.loc) / self.scale
         by_z, *shapes = self._score(z)
         return *shapes, -by_z / self.scale, -(1.0 + z * by_z) / self.scale
-
-    # -- tails ----------------------------------------------------------------------------------------------------
-
-    def _log_tail(self, z, upper):
-        """Logarithm of a tail probability from both tails, by integration where it underflows."""
-        tail, rest = (self._sf(z), self._cdf(z)) if upper else (self._cdf(z), self._sf(z))
-        value = np.where(tail <= 0.5, np.log(tail), np.log1p(-rest))
-        deep = (tail < _UNDERFLOW) & np.isfinite(z) & (self._logpdf(z) > -math.inf)
-        if deep.any():
-            value[deep] = self._selected(deep)._far_log_tail(z[deep], upper)
-        return value
-
-    def _far_log_tail(self, z, upper):
-        """Logarithm of a tail far out: its integral over the logarithm of the distance, by Gauss and Laguerre.
-
-        The distance s is that to the end of the support, or to the median where there is no end. With L(log s) = log density +
-        log s, which falls at the rate h, the tail is e^L/h times the integral of e^-u (e^(L(log s + u/h) - L(log s)) e^u), the
-        second factor near 1.
-        """
-        end = self._ends[1 if upper else 0]
-        centre = end if np.isfinite(end) else self._quantile("ppf", np.full(z.shape, 0.5))
-        way, out = (1.0 if _is_above(z, centre) else -1.0), (-1.0 if np.isfinite(end) else 1.0)
-        s = np.abs(z - centre)
-
-        def level(log_ratio):
-            grown = s * np.exp(log_ratio)
-            return self._logpdf(centre + way * grown) + log_ratio
-
-        step = 1e-5
-        fall = np.maximum(np.abs(level(step) - level(-step)) / (2 * step), 1e-300)
-        here = level(np.zeros_like(s))
-        nodes, weights = np.polynomial.laguerre.laggauss(40)
-        total = sum(w * np.exp(level(out * u / fall) - here + u) for u, w in zip(nodes, weights, strict=True))
-        return here + np.log(s) - np.log(fall) + np.log(total)
 
     # -- draws, moments, integrals --------------------------------------------------------------------------------
 
@@ -643,8 +566,7 @@ class Distribution:
 
     def support(self) -> tuple[Any, Any]:
         """Ends of the smallest interval that holds all probability."""
-        with np.errstate(all="ignore"):
-            return tuple(self._batch(self.loc + self.scale * np.asarray(end)) for end in self._ends)  # type: ignore[return-value]
+        return self.ppf(0.0), self.ppf(1.0)
 
     def _batch(self, value):
         """A value of each distribution."""
@@ -851,11 +773,6 @@ class Distribution:
         )
 
 
-def _is_above(z, centre):
-    """Whether points lie above a centre; all of them do, or none."""
-    return bool(np.all(z > centre))
-
-
 class _Stretched:
     """Quantiles at first + width v for a vector v, in a last axis, for every element of `first` and `width`."""
 
@@ -898,34 +815,6 @@ def _tanh_sinh(f, shape):
     if not (good | (error <= 1e-6 * absolute * step)).all():
         warn("an integral has an estimated relative error above 1e-6; end it (lb, ub) at kinks and jumps", ConvergenceWarning)
     return np.where(diverges, np.copysign(math.inf, edge), total * step)
-
-
-def inverse(log_tail, logpdf, target, start, upper, positive):
-    """Points at which the logarithm of a tail is `target`: Newton's method within a bracket, from `start`.
-
-    On the logarithm of x where x is `positive`. It ends with a step below 1e-9 of x, or after 80.
-    """
-    x = np.array(start, np.float64)
-    low, high = np.full(x.shape, 0.0 if positive else -math.inf), np.full(x.shape, math.inf)
-    for _ in range(80):
-        logs = log_tail(x)
-        excess = (target - logs) if upper else (logs - target)  # increases with x
-        below = excess < 0.0
-        low, high = np.where(below, x, low), np.where(below, high, x)
-        step = -excess * np.exp(logs - logpdf(x))
-        if positive:
-            new = x * np.exp(np.clip(step / x, -4.0, 4.0))
-            middle = np.sqrt(np.maximum(low, 1e-320)) * np.sqrt(np.minimum(high, 1e308))
-        else:
-            reach = np.maximum(np.abs(x), 1.0)
-            new = x + np.clip(step, -4.0 * reach, 4.0 * reach)
-            middle = 0.5 * (np.maximum(low, -8.0 * reach) + np.minimum(high, 8.0 * reach))
-        new = np.where((new > low) & (new < high), new, np.where((excess == 0.0) | (new == x), x, middle))
-        done = ~(np.abs(new - x) > 1e-9 * np.abs(x))  # the step after it would be below rounding
-        x = np.where(np.isnan(excess), math.nan, new)
-        if done.all():
-            break
-    return x
 
 
 def _fixed(value):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
-from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.kernels.points import Points, unit_interval
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
@@ -18,13 +18,7 @@ from numbastats.scalar.incomplete import beta_constants, beta_log_density, beta_
 
 __all__ = ["Beta", "constants", "logpdf", "support"]
 
-
-constants = beta_constants
-
-
-@device_function
-def support(c):
-    return 0.0, 1.0
+constants, support = beta_constants, unit_interval
 
 
 @device_function
@@ -114,7 +108,7 @@ class Beta(Distribution):
     """
 
     names, family = ("a", "b", "loc", "scale"), "beta"
-    _positive, _scipy_shapes, _ends = ("a", "b", "scale"), ("a", "b"), (0.0, 1.0)
+    _positive, _scipy_shapes = ("a", "b", "scale"), ("a", "b")
 
     _kernels = Points(
         "beta",

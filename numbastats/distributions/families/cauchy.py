@@ -7,7 +7,7 @@ import math
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import atan, log, log1p, sincospi
 
@@ -15,15 +15,7 @@ __all__ = ["Cauchy", "constants", "logpdf", "support"]
 
 _LOG_PI, _1_PI = math.log(math.pi), 1.0 / math.pi
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return -math.inf, math.inf
+constants, support = no_constants, whole_line
 
 
 @device_function
@@ -47,29 +39,14 @@ def cdf(z, c):
 
 
 @device_function
-def sf(z, c):
-    return cdf(-z, c)
-
-
-@device_function
 def logcdf(z, c):
     return log(cdf(z, c)) if z < 0.0 else log1p(-cdf(-z, c))
-
-
-@device_function
-def logsf(z, c):
-    return logcdf(-z, c)
 
 
 @device_function
 def ppf(p, c):
     sine, cosine = sincospi(p)
     return -cosine / sine
-
-
-@device_function
-def isf(p, c):
-    return 0.0 - ppf(p, c)
 
 
 class Cauchy(Distribution):

@@ -116,7 +116,7 @@ class ChiSquared(Distribution):
     """
 
     names, family = ("df", "loc", "scale"), "chi_squared"
-    _positive, _scipy_shapes, _ends = ("df", "scale"), ("df",), (0.0, math.inf)
+    _positive, _scipy_shapes = ("df", "scale"), ("df",)
 
     _kernels = Points("chi_squared", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)
 

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line, no_constants
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
 __all__ = ["Exponential", "constants", "logpdf", "support"]
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return 0.0, math.inf
+constants, support = no_constants, half_line
 
 
 @device_function
@@ -86,7 +76,6 @@ class Exponential(Distribution):
     """
 
     names, family = ("loc", "scale"), "exponential"
-    _ends = (0.0, math.inf)
 
     _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
 

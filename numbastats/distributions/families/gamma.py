@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
-from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log
@@ -27,13 +27,7 @@ __all__ = [
     *("Gamma", "cdf", "constants", "is_plain", "isf", "logcdf", "logpdf", "logsf", "pdf", "plain_logpdf", "ppf", "sf", "support")
 ]
 
-
-constants = gamma_constants
-
-
-@device_function
-def support(c):
-    return 0.0, math.inf
+constants, support = gamma_constants, half_line
 
 
 @device_function
@@ -129,7 +123,7 @@ class Gamma(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "gamma"
-    _positive, _scipy_shapes, _ends = ("shape", "scale"), ("shape",), (0.0, math.inf)
+    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
 
     _kernels = Points(
         "gamma",

@@ -109,12 +109,6 @@ class GEV(Distribution):
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
 
-    @property
-    def _ends(self):  # type: ignore[override]
-        a = np.asarray(self.shape)
-        end = -1.0 / np.where(a == 0.0, 1.0, a)
-        return np.where(a > 0.0, end, -math.inf), np.where(a < 0.0, end, math.inf)
-
     def _mean_var(self):
         a = np.asarray(self.shape)
         b = np.where(np.abs(a) < 1e-60, 1e-60, np.where(a < 1.0, a, 0.5))

@@ -115,10 +115,6 @@ class GPD(Distribution):
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
 
-    @property
-    def _ends(self):  # type: ignore[override]
-        return 0.0, np.where(np.less(self.shape, 0.0), -1.0 / np.where(np.less(self.shape, 0.0), self.shape, -1.0), math.inf)
-
     def _mean_var(self):
         a = np.asarray(self.shape)
         mean = np.where(a < 1.0, 1.0 / (1.0 - a), math.inf)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
@@ -17,15 +17,7 @@ __all__ = ["Gumbel", "cdf", "constants", "logcdf", "logpdf", "logsf", "sf", "sup
 
 _SKEWNESS = 1.1395470994046487  # 12 sqrt(6) zeta(3)/pi^3
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return -math.inf, math.inf
+constants, support = no_constants, whole_line
 
 
 @device_function

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
-from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.bits import muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p
@@ -24,15 +24,12 @@ _ROOT_HALF = math.sqrt(0.5)
 _POINTS, _WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.legendre.leggauss(8))
 _FAR_POINTS, _FAR_WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.laguerre.laggauss(40))
 
+support = half_line
+
 
 @device_function
 def constants(mu):
     return (mu,)
-
-
-@device_function
-def support(c):
-    return 0.0, math.inf
 
 
 @device_function
@@ -136,7 +133,7 @@ class InverseGaussian(Distribution):
     """
 
     names, family = ("mean", "shape", "loc"), "inverse_gaussian"
-    _positive, _scipy_shapes, _ends = ("mean", "shape"), ("mu",), (0.0, math.inf)
+    _positive, _scipy_shapes = ("mean", "shape"), ("mu",)
 
     _kernels = Points(
         "inverse_gaussian",

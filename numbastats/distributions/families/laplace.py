@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
 
@@ -17,15 +17,7 @@ __all__ = ["Laplace", "constants", "logpdf", "support"]
 
 _LOG_2 = math.log(2.0)
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return -math.inf, math.inf
+constants, support = no_constants, whole_line
 
 
 @device_function
@@ -40,28 +32,13 @@ def cdf(z, c):
 
 
 @device_function
-def sf(z, c):
-    return cdf(-z, c)
-
-
-@device_function
 def logcdf(z, c):
     return z - _LOG_2 if z < 0.0 else log1p(-0.5 * exp(-z))
 
 
 @device_function
-def logsf(z, c):
-    return logcdf(-z, c)
-
-
-@device_function
 def ppf(p, c):
     return log(2.0 * p) if p < 0.5 else -log(2.0 * (1.0 - p))
-
-
-@device_function
-def isf(p, c):
-    return 0.0 - ppf(p, c)
 
 
 class Laplace(Distribution):

@@ -9,21 +9,13 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
 
 __all__ = ["Logistic", "constants", "logpdf", "support"]
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return -math.inf, math.inf
+constants, support = no_constants, whole_line
 
 
 @device_function
@@ -39,29 +31,14 @@ def cdf(z, c):
 
 
 @device_function
-def sf(z, c):
-    return cdf(-z, c)
-
-
-@device_function
 def logcdf(z, c):
     return (z if z < 0.0 else 0.0) - log1p(exp(-abs(z)))
-
-
-@device_function
-def logsf(z, c):
-    return logcdf(-z, c)
 
 
 @device_function
 def ppf(p, c):
     rest = 1.0 - p
     return log1p((p - rest) / rest) if abs(p - 0.5) < 0.25 else log(p / rest)
-
-
-@device_function
-def isf(p, c):
-    return 0.0 - ppf(p, c)
 
 
 class Logistic(Distribution):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
-from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log
 from numbastats.scalar.normal import ndtri1
@@ -18,15 +18,12 @@ from numbastats.scalar.special import log_ndtr, ndtr
 
 __all__ = ["Lognormal", "constants", "logpdf", "support"]
 
+support = half_line
+
 
 @device_function
 def constants(sigma):
     return sigma, log(sigma)
-
-
-@device_function
-def support(c):
-    return 0.0, math.inf
 
 
 @device_function
@@ -93,7 +90,7 @@ class Lognormal(Distribution):
     """
 
     names, family = ("sigma", "loc", "scale"), "lognormal"
-    _positive, _scipy_shapes, _ends = ("sigma", "scale"), ("sigma",), (0.0, math.inf)
+    _positive, _scipy_shapes = ("sigma", "scale"), ("sigma",)
 
     _kernels = Points("lognormal", __name__, shapes=1, cost=dict(pdf=10.0, logpdf=8.0, ppf=10.0, isf=10.0))
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.kernels.points import Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.normal import ndtri1
@@ -21,15 +21,7 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 NORMAL_ENTROPY = LOG_SQRT_2PI + 0.5
 _1_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return -math.inf, math.inf
+constants, support = no_constants, whole_line
 
 
 @device_function
@@ -48,28 +40,13 @@ def cdf(z, c):
 
 
 @device_function
-def sf(z, c):
-    return ndtr(-z)
-
-
-@device_function
 def logcdf(z, c):
     return log_ndtr(z)
 
 
 @device_function
-def logsf(z, c):
-    return log_ndtr(-z)
-
-
-@device_function
 def ppf(p, c):
     return ndtri1(p)
-
-
-@device_function
-def isf(p, c):
-    return 0.0 - ndtri1(p)
 
 
 class Normal(Distribution):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import Points
+from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.student import student_t
@@ -27,15 +27,12 @@ _TABLED, _MANY = ("cdf", "sf", "ppf", "isf"), 50_000  # values that repay the bu
 _LARGE = 100.0  # half the degrees of freedom from which on tails are integrals of the density
 _POINTS, _WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.legendre.leggauss(32))
 
+support = whole_line
+
 
 @device_function
 def constants(df):
     return beta_constants(0.5 * df, 0.5)
-
-
-@device_function
-def support(c):
-    return -math.inf, math.inf
 
 
 @device_function
@@ -113,21 +110,9 @@ def cdf(z, c):
 
 
 @device_function
-def sf(z, c):
-    tail = _tail(abs(z), c)
-    return tail if z > 0.0 else 1.0 - tail
-
-
-@device_function
 def logcdf(z, c):
     tail = _log_tail(abs(z), c)
     return log1p(-exp(tail)) if z > 0.0 else tail
-
-
-@device_function
-def logsf(z, c):
-    tail = _log_tail(abs(z), c)
-    return tail if z > 0.0 else log1p(-exp(tail))
 
 
 @device_function(inline=False)
@@ -159,11 +144,6 @@ def _upper_quantile(p, c):
 @device_function
 def ppf(p, c):
     return _upper_quantile(1.0 - p, c) if p > 0.5 else 0.0 - _upper_quantile(p, c)
-
-
-@device_function
-def isf(p, c):
-    return 0.0 - ppf(p, c)
 
 
 class StudentT(Distribution):

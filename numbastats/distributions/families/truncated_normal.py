@@ -183,10 +183,6 @@ class TruncatedNormal(Distribution):
         yield "lower", np.asarray(values["lower"] < values["upper"]), "below upper"
         yield from ((n, h, w) for n, h, w in super()._refusals(values) if n in ("loc", "scale"))
 
-    @property
-    def _ends(self):  # type: ignore[override]
-        return self._standard()
-
     def _standard(self):
         return tuple(np.divide(np.subtract(end, self.loc), self.scale) for end in (self.lower, self.upper))
 
@@ -202,11 +198,11 @@ class TruncatedNormal(Distribution):
         return value
 
     def _mean_var(self):
-        a, b = self._ends
+        a, b = self._standard()
         return _truncated_moments(a, b)
 
     def _shape(self):
-        a, b = self._ends
+        a, b = self._standard()
         _, mirrored, whole, moment = _truncated_integrals(a, b)
         mean = moment(lambda s: s) / whole
         var, third, fourth = (moment(lambda s, n=n: (s - mean) ** n) / whole for n in (2, 3, 4))
@@ -223,19 +219,19 @@ class TruncatedNormal(Distribution):
         return np.where(np.add(a, b) == 0.0, 0.0, skewness), kurtosis
 
     def _entropy(self):
-        a, b = self._ends
+        a, b = self._standard()
         base, _, whole, moment = _truncated_integrals(a, b)
         return np.log(whole) + moment(lambda s: s * (base + 0.5 * s)) / whole
 
     def _scores(self, x):
-        a, b = self._ends
+        a, b = self._standard()
         s, z, whole = self.scale, (x - self.loc) / self.scale, _log_masses(a, b)
         at_a, at_b = (np.exp(-0.5 * (np.square(end) + 2.0 * LOG_SQRT_2PI) - whole) for end in (a, b))
         moved = np.where(np.isinf(b), 0.0, b * at_b) - np.where(np.isinf(a), 0.0, a * at_a)
         return at_a / s, -at_b / s, (z + at_b - at_a) / s, (z * z - 1.0 + moved) / s
 
     def _shortfall(self, p, upper):
-        a, b = np.broadcast_to(self._ends[0], p.shape), np.broadcast_to(self._ends[1], p.shape)
+        a, b = (np.broadcast_to(end, p.shape) for end in self._standard())
         z = self._of_z("isf" if upper else "ppf", p)
         mean = _truncated_moments(z, b)[0] if upper else _truncated_moments(a, z)[0]
         return self.loc + self.scale * np.where(np.isnan(mean), z, mean)

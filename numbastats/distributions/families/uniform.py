@@ -7,20 +7,12 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, unit_interval
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["Uniform", "constants", "logpdf", "support"]
 
-
-@device_function
-def constants():
-    return 0.0
-
-
-@device_function
-def support(c):
-    return 0.0, 1.0
+constants, support = no_constants, unit_interval
 
 
 @device_function
@@ -78,7 +70,6 @@ class Uniform(Distribution):
     """
 
     names, family = ("loc", "scale"), "uniform"
-    _ends = (0.0, 1.0)
 
     _kernels = Points("uniform", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 2.0))
 

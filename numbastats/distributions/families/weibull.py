@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 
 __all__ = ["Weibull", "constants", "logpdf", "support"]
 
+support = half_line
+
 
 @device_function
 def constants(shape):
     return shape, log(shape), 1.0 / shape
-
-
-@device_function
-def support(c):
-    return 0.0, math.inf
 
 
 @device_function
@@ -92,7 +87,7 @@ class Weibull(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "weibull"
-    _positive, _scipy_shapes, _ends = ("shape", "scale"), ("shape",), (0.0, math.inf)
+    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
 

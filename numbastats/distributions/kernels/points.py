@@ -4,7 +4,8 @@ A family gives scalar functions of the standard form: ``constants(*shapes)``, co
 c for what it returns ``support(c)``, ``logpdf(z, c)``, ``cdf(z, c)``, ``sf(z, c)``, ``ppf(p, c)``, ``isf(q, c)``, and ``pdf``,
 ``logcdf`` and ``logsf`` where the exponential or the logarithm of another function would lose digits. They need be right within
 the support only, and for probabilities between 0 and 1. A family without quantiles of its own gives ``start(c)``, a point from
-which Newton's method finds them. Where a formula is a simple one for many parameters, it has that as ``plain_logpdf`` and says by
+which Newton's method finds them, and one whose support is the `whole_line` and that has no ``sf`` is even: its upper tails are
+mirrored. Where a formula is a simple one for many parameters, it has that as ``plain_logpdf`` and says by
 ``is_plain(c)`` for which: the loop over these can be vectorised.
 
 Of each function there are two kernels: ``one`` for one set of parameters, which takes them as a tuple, and ``many`` for arrays of
@@ -26,7 +27,7 @@ from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.loops import CHUNK
 
-__all__ = ["FUNCTIONS", "Points"]
+__all__ = ["FUNCTIONS", "Points", "half_line", "no_constants", "unit_interval", "whole_line"]
 
 FUNCTIONS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 
@@ -34,6 +35,30 @@ _f = _cdf = _sf = _support = _constants = _value = _standard = None  # bound to 
 _logpdf = _logcdf = _logsf = _start = _quantile = None
 _is_plain = _plain_value = None
 _never = _surely = 0.0
+
+
+# --- what many families have: `constants` and `support` ---------------------------------------------------------
+
+
+@device_function
+def no_constants():
+    """Of a family without shape parameters."""
+    return 0.0
+
+
+@device_function
+def whole_line(c):
+    return -math.inf, math.inf
+
+
+@device_function
+def half_line(c):
+    return 0.0, math.inf
+
+
+@device_function
+def unit_interval(c):
+    return 0.0, 1.0
 
 
 # --- from formulas within the support to functions of all numbers ------------------------------------------------
@@ -80,8 +105,8 @@ def quantile(p, c):
     first, last = _ends(_support(c))
     inside = (p > 0.0) & (p < 1.0)
     value = _f(p if inside else 0.5, c)
-    value = first if p == 0.0 else (last if p == 1.0 else value)
-    return value if (p >= 0.0) & (p <= 1.0) else math.nan
+    known = first if p == 0.0 else (last if p == 1.0 else math.nan)
+    return value if inside | (value != value) else known  # NaN of a parameter stays
 
 
 @device_function
@@ -103,6 +128,18 @@ def _exchanged(support):
 def exponential(z, c):
     """The exponential of a logarithm."""
     return exp(_f(z, c))
+
+
+@device_function
+def mirrored(z, c):
+    """The upper tail of a density that is even, from the lower one."""
+    return _f(-z, c)
+
+
+@device_function
+def negative(p, c):
+    """The quantile at an upper tail of a density that is even, from that at a lower one."""
+    return 0.0 - _f(p, c)
 
 
 @device_function
@@ -309,6 +346,11 @@ class Points:
             made[f].gated, made[f]._module = False, self.module
         return made
 
+    @property
+    def begins_at_0(self):
+        """Whether the standard form is of positive values, whatever its shapes."""
+        return sys.modules[self.module].support in (half_line, unit_interval)
+
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""
         family = sys.modules[self.module]
@@ -327,6 +369,9 @@ class Points:
         """The family's formula, or one that is made of its others."""
         if hasattr(family, name):
             return getattr(family, name)
+        lower = {"sf": "cdf", "logsf": "logcdf", "isf": "ppf"}.get(name)
+        if lower and not hasattr(family, "sf") and not hasattr(family, "logsf"):  # an even density
+            return bind(negative if name == "isf" else mirrored, _f=getattr(family, lower))
         if name in ("ppf", "isf"):
             logs = {f"_{f}": self._formula(family, f) for f in ("logpdf", "logcdf", "logsf")}
             newton = bind(_by_newton, _support=family.support, _start=family.start, **logs)
