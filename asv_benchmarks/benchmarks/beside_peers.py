@@ -15,6 +15,7 @@ import scipy.stats as st
 
 import numbastats as ns
 
+from .bench_distributions import MOST, PARAMETERS, made, peer_of
 from .common import interleave, require
 
 SIZES = (1, 100, 100_000)
@@ -60,35 +61,12 @@ def _draws(ours, theirs, n):
     return functools.partial(ours, size), functools.partial(theirs, size)
 
 
-# ours, SciPy's, and the most values that SciPy can be asked for
-DISTRIBUTIONS = {
-    "Normal": (D.Normal(0.3, 2.0), st.norm(0.3, 2.0), None),
-    "Lognormal": (D.Lognormal(0.5, scale=2.0), st.lognorm(0.5, scale=2.0), None),
-    "Gamma": (D.Gamma(2.5, scale=2.0), st.gamma(2.5, scale=2.0), None),
-    "ChiSquared": (D.ChiSquared(3.0), st.chi2(3.0), None),
-    "Weibull": (D.Weibull(1.7, scale=2.0), st.weibull_min(1.7, scale=2.0), None),
-    "Beta": (D.Beta(2.0, 3.5), st.beta(2.0, 3.5), None),
-    "InverseGaussian": (D.InverseGaussian(1.0, 2.0), st.invgauss(0.5, scale=2.0), None),
-    "TruncatedNormal": (D.TruncatedNormal(-1.0, 2.0), st.truncnorm(-1.0, 2.0), None),
-    "StudentT": (D.StudentT(4.5, 0.3, 2.0), st.t(4.5, 0.3, 2.0), None),
-    "Exponential": (D.Exponential(0.3, 2.0), st.expon(0.3, 2.0), None),
-    "Laplace": (D.Laplace(0.3, 2.0), st.laplace(0.3, 2.0), None),
-    "Logistic": (D.Logistic(0.3, 2.0), st.logistic(0.3, 2.0), None),
-    "Cauchy": (D.Cauchy(0.3, 2.0), st.cauchy(0.3, 2.0), None),
-    "Uniform": (D.Uniform(0.3, 2.0), st.uniform(0.3, 2.0), None),
-    "Gumbel": (D.Gumbel(0.3, 2.0), st.gumbel_r(0.3, 2.0), None),
-    "GEV": (D.GEV(0.2, 0.3, 2.0), st.genextreme(-0.2, 0.3, 2.0), None),
-    "GPD": (D.GPD(0.2, 0.3, 2.0), st.genpareto(0.2, 0.3, 2.0), None),
-    "NIG": (D.NIG(2.0, 0.5, 1.0), st.norminvgauss(2.0, 0.5), 100),
-    "Hyperbolic": (D.Hyperbolic(2.0, 0.5, 1.0), st.genhyperbolic(1.0, 2.0, 0.5), 100),
-    "GeneralizedHyperbolic": (D.GeneralizedHyperbolic(1.5, 2.0, 0.5, 1.0), st.genhyperbolic(1.5, 2.0, 0.5), 100),
-    "Stable": (D.Stable(1.7, 0.2), st.levy_stable(1.7, 0.2), 1),
-}
 METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 
 GENERATOR = np.random.default_rng(1)  # of the other packages
 PAIRS: dict[str, Pair] = {}
-for _name, (_ours, _theirs, _most) in DISTRIBUTIONS.items():
+for _name in PARAMETERS:
+    _ours, _theirs, _most = made(_name), peer_of(_name), MOST.get(_name)
     for _method in METHODS:
         _values = _quantiles if _method in ("ppf", "isf") else functools.partial(lambda d, n: d.rvs(n, rng=1), _ours)
         _slow = _most if _most and _method not in ("pdf", "logpdf") or _name == "Stable" else None
@@ -111,7 +89,7 @@ FITS = {  # family: SciPy's distribution, and what it is to keep fixed
     "student_t": (st.t, {}),
     "beta": (st.beta, {"floc": 0.0, "fscale": 1.0}),
 }
-_CLASSES = {ours.family: ours for ours, _, _ in DISTRIBUTIONS.values()}
+_CLASSES = {ours.family: ours for ours in map(made, PARAMETERS)}
 
 
 def _fits(family, n):

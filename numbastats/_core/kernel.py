@@ -140,7 +140,8 @@ def bind(function, **names):
     renamed = _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]")
     modules = set().union(*map(modules_of, (function, *names.values())))
     if scalar:
-        made = numba_internals.scalar_dispatcher(renamed, _SCALAR, functools.partial(_for_the_host, modules=modules))
+        options = _SCALAR | {"forceinline": function.targetoptions["forceinline"]}
+        made = numba_internals.scalar_dispatcher(renamed, options, functools.partial(_for_the_host, modules=modules))
     else:
         made = array_function(renamed, **_OPTIONS[id(function)])
     made.bound_from = modules

@@ -148,8 +148,7 @@ def _draws(kernel, purpose, cost, also=None, **ranges):
         if also is not None:
             also(*values)
 
-    counts = not isinstance(kernel, dict) and kernel.dtypes == ("float64",)
-    return Draws(kernel, purpose, tuple(ranges), 2 if isinstance(kernel, dict) else 4, cost, refuse, counts)
+    return Draws(kernel, purpose, tuple(ranges), 2 if isinstance(kernel, dict) else 4, cost, refuse, kernel in kernels.COUNTS)
 
 
 _UNIFORM = _draws(

@@ -11,6 +11,7 @@ __all__ = [
     "BETA",
     "BINOMIAL",
     "CHISQUARE",
+    "COUNTS",
     "EXPONENTIAL",
     "GAMMA",
     "GEOMETRIC",
@@ -117,3 +118,4 @@ GEOMETRIC = _items(
     1,
     whole=True,
 )
+COUNTS = POISSON, BINOMIAL, NEGATIVE_BINOMIAL, GEOMETRIC  # whose draws are integers

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
+from tests.distributions.objects import OBJECTS
 
 U = np.linspace(0.02, 0.98, 24)
 SKEW = np.exp(np.sin(np.arange(40.0)))
@@ -99,31 +100,8 @@ for f in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"):
     )
     if hasattr(ns.mixture, f):
         CALLS[f"mixture.{f}"] = (U, [lambda x, f=f: getattr(ns.mixture, f)(x, *PARAMS, family="gamma")])
-for name, made in {
-    "Normal": D.Normal(0.2, 2.0),
-    "Lognormal": D.Lognormal(0.5),
-    "Gamma": D.Gamma(2.0),
-    "ChiSquared": D.ChiSquared(3.0),
-    "Weibull": D.Weibull(2.0),
-    "Beta": D.Beta(2.0, 3.0),
-    "InverseGaussian": D.InverseGaussian(1.0, 2.0),
-    "TruncatedNormal": D.TruncatedNormal(0.0, 2.0),
-    "StudentT": D.StudentT(4.0),
-    "NIG": D.NIG(2.0, 0.5, 1.0),
-    "Hyperbolic": D.Hyperbolic(2.0, 0.5, 1.0),
-    "VarianceGamma": D.VarianceGamma(2.0, 2.0, 0.5),
-    "GeneralizedHyperbolic": D.GeneralizedHyperbolic(1.5, 2.0, 0.5, 1.0),
-    "Stable": D.Stable(1.5, 0.2),
-    "Exponential": D.Exponential(0.2, 2.0),
-    "Laplace": D.Laplace(0.2, 2.0),
-    "Logistic": D.Logistic(0.2, 2.0),
-    "Cauchy": D.Cauchy(0.2, 2.0),
-    "Uniform": D.Uniform(0.2, 2.0),
-    "Gumbel": D.Gumbel(0.2, 2.0),
-    "GEV": D.GEV(0.2),
-    "GPD": D.GPD(0.2),
-}.items():
-    CALLS[f"distributions.{name}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
+for made in OBJECTS:
+    CALLS[f"distributions.{type(made).__name__}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
 for name in ("student_t", "nig", "hyperbolic", "generalized_hyperbolic", "variance_gamma"):
     law, n = getattr(D, name), {"student_t": 1, "nig": 4, "hyperbolic": 4, "generalized_hyperbolic": 5, "variance_gamma": 4}[name]
     values = (

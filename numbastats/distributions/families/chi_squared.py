@@ -38,12 +38,16 @@ def plain_pdf(z, c):
 
 @device_function
 def logpdf(z, c):
-    return _next_to_0(z, c) if _is_tiny(z) else gamma.logpdf(0.5 * z, c) - _LOG_2
+    if is_plain(c) or _is_tiny(z):
+        return plain_logpdf(z, c)
+    return gamma.logpdf(0.5 * z, c) - _LOG_2
 
 
 @device_function
 def pdf(z, c):
-    return exp(_next_to_0(z, c)) if _is_tiny(z) else 0.5 * gamma.pdf(0.5 * z, c)
+    if is_plain(c) or _is_tiny(z):
+        return plain_pdf(z, c)
+    return 0.5 * gamma.pdf(0.5 * z, c)
 
 
 @device_function

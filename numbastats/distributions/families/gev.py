@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gumbel as gumbel
-import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.families.gpd import expanded, expanded_array, reduced, reduced_with_slope
+from numbastats.distributions.families.gpd import expanded, reduced, reduced_with_slope
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
@@ -133,9 +132,6 @@ class GEV(Distribution):
         y, slope = reduced_with_slope(z, a)
         fall = np.exp(-y) - (1.0 + a)
         return fall / (1.0 + a * z), -y + fall * slope
-
-    def _draws(self, shape, options):
-        return self._located(expanded_array(random.gumbel(0.0, 1.0, shape, **options), self.shape))
 
 
 def _log_gamma(a, half=None):

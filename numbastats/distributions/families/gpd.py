@@ -7,13 +7,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["GPD", "constants", "expanded", "expanded_array", "logpdf", "reduced", "reduced_with_slope", "support"]
+__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_with_slope", "support"]
 
 
 @device_function
@@ -134,9 +133,6 @@ class GPD(Distribution):
         y, slope = reduced_with_slope(z, a)
         return -(1.0 + a) / (1.0 + a * z), -y - (1.0 + a) * slope
 
-    def _draws(self, shape, options):
-        return self._located(expanded_array(random.exponential(1.0, shape, **options), self.shape))
-
 
 def reduced_with_slope(z, shape):
     """`reduced` of arrays, and its derivative by the shape."""
@@ -147,11 +143,3 @@ def reduced_with_slope(z, shape):
     safe = np.where(np.abs(w) < 0.05, 1.0, w)
     far = (np.log1p(safe) - safe / (1.0 + safe)) / np.square(safe)
     return y, -np.square(z) * np.where(np.abs(w) < 0.05, near, far)
-
-
-def expanded_array(y, shape):
-    """`expanded` of arrays, of the float type of y."""
-    tiny = np.abs(shape) < 1e-200
-    with np.errstate(over="ignore"):
-        value = np.where(tiny, y, np.expm1(shape * np.asarray(y)) / np.where(tiny, 1.0, shape))
-    return value.astype(np.asarray(y).dtype)

@@ -15,13 +15,13 @@ from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.bits import muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.scalar.quadrature import legendre
 from numbastats.scalar.special import erfcx, log_ndtr
 
 __all__ = ["InverseGaussian", "constants", "logpdf", "support"]
 
 
 _ROOT_HALF = math.sqrt(0.5)
-_POINTS, _WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.legendre.leggauss(8))
 _FAR_POINTS, _FAR_WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.laguerre.laggauss(40))
 
 support = half_line
@@ -73,14 +73,20 @@ def logsf(z, c):
     return log(inner) - 0.5 * u * u
 
 
-@device_function(inline=False)
+@device_function
+def _fall_rate(s, data):
+    """Minus the derivative of erfcx at a + s."""
+    t = data[0] + s
+    return 2.0 / math.sqrt(math.pi) - 2.0 * t * erfcx(t)
+
+
+_fall_panel = legendre(_fall_rate, 8)
+
+
+@device_function
 def _fall(a, gap):
-    """erfcx(a) - erfcx(a + gap) for -0.1 <= a <= 3 and gap <= 0.3: the integral of the derivative, by Gauss and Legendre."""
-    total = 0.0
-    for k in range(8):
-        t = a + 0.5 * gap * (1.0 + _POINTS[k])
-        total = muladd(_WEIGHTS[k], 2.0 / math.sqrt(math.pi) - 2.0 * t * erfcx(t), total)
-    return 0.5 * gap * total
+    """erfcx(a) - erfcx(a + gap) for -0.1 <= a <= 3 and gap <= 0.3: the integral of the derivative."""
+    return _fall_panel(gap, (a,))
 
 
 @device_function(inline=False)

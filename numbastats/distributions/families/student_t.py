@@ -19,13 +19,13 @@ from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.hyperbolic import student_logpdf, student_pdf
 from numbastats.scalar.incomplete import beta_constants, beta_log_tails, beta_quantile, beta_tails
 from numbastats.scalar.normal import ndtri1
+from numbastats.scalar.quadrature import legendre
 
 __all__ = ["StudentT", "constants", "logpdf", "support"]
 
 _NORMAL_DF = 1e100
 _TABLED, _MANY = ("cdf", "sf", "ppf", "isf"), 50_000  # values that repay the building of a table
 _LARGE = 100.0  # half the degrees of freedom from which on tails are integrals of the density
-_POINTS, _WEIGHTS = (np.ascontiguousarray(v) for v in np.polynomial.legendre.leggauss(32))
 
 support = whole_line
 
@@ -45,19 +45,30 @@ def pdf(z, c):
     return student_pdf(z, 2.0 * c[0])
 
 
-@device_function(inline=False)
+@device_function
+def _ratio(s, data):
+    """The density at t + s over that at t."""
+    t, power, unit = data
+    return exp(-power * log1p(s * (2.0 * t + s) / unit))
+
+
+_panel = legendre(_ratio, 32)
+
+
+@device_function
 def _over_density(t, df):
-    """The upper tail at t >= 0 over the density there, by Gauss and Legendre, to where the density has fallen by exp(-40)."""
+    """The upper tail at t >= 0 over the density there: its integral to where the density has fallen by exp(-40)."""
     if t > 1e60:
         return t / df
     power, unit = 0.5 * (df + 1.0), df + t * t
     reach = unit * expm1(40.0 / power)
-    width = reach / (t + math.sqrt(muladd(t, t, reach)))
-    total = 0.0
-    for k in range(32):
-        s = 0.5 * width * (1.0 + _POINTS[k])
-        total = muladd(_WEIGHTS[k], exp(-power * log1p(s * (2.0 * t + s) / unit)), total)
-    return 0.5 * width * total
+    return _panel(reach / (t + math.sqrt(muladd(t, t, reach))), (t, power, unit))
+
+
+@device_function
+def _centre(t, df):
+    """The mass between 0 and t, t small."""
+    return student_pdf(0.0, df) * _panel(t, (0.0, 0.5 * (df + 1.0), df))
 
 
 @device_function
@@ -65,16 +76,6 @@ def _log_power(t, c):
     """Logarithm of the power that the upper tail is far out."""
     df = 2.0 * c[0]
     return c[2] - log(df) - df * (log(t) - 0.5 * log(df))
-
-
-@device_function(inline=False)
-def _centre(t, df):
-    """The mass between 0 and t, t small, by Gauss and Legendre."""
-    power, total = 0.5 * (df + 1.0), 0.0
-    for k in range(32):
-        s = 0.5 * t * (1.0 + _POINTS[k])
-        total = muladd(_WEIGHTS[k], exp(-power * log1p(s * s / df)), total)
-    return 0.5 * t * total * student_pdf(0.0, df)
 
 
 @device_function(inline=False)

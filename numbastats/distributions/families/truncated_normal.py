@@ -13,9 +13,9 @@ from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
-from numbastats.scalar.bits import muladd
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.normal import ndtri_log1
+from numbastats.scalar.quadrature import legendre
 from numbastats.scalar.special import erf, erfcx, log_ndtr
 
 __all__ = ["TruncatedNormal", "constants", "logpdf", "support"]
@@ -23,7 +23,15 @@ __all__ = ["TruncatedNormal", "constants", "logpdf", "support"]
 
 _ROOT_HALF, _ROOT_HALF_PI = math.sqrt(0.5), math.sqrt(0.5 * math.pi)
 _LEGENDRE = np.polynomial.legendre.leggauss(20)
-_POINTS, _WEIGHTS = map(np.ascontiguousarray, _LEGENDRE)
+
+
+@device_function
+def _fall(s, data):
+    """The density at a distance from an end over that there."""
+    return exp(-s * (data[0] + 0.5 * s))
+
+
+_panel = legendre(_fall, 20)
 
 
 @device_function(inline=False)
@@ -34,11 +42,7 @@ def mass_at(low, high):
     near, far = (low, high) if low >= 0.0 else (-high, -low)
     width = far - near
     if width * (near + 1.0) < 2.0:
-        inner = 0.0
-        for k in range(20):
-            s = 0.5 * width * (1.0 + _POINTS[k])
-            inner = muladd(_WEIGHTS[k], exp(-s * (near + 0.5 * s)), inner)
-        inner = 0.5 * width * inner
+        inner = _panel(width, (near,))
     else:
         fall = width * (near + 0.5 * width)
         inner = _ROOT_HALF_PI * (erfcx(_ROOT_HALF * near) - (exp(-fall) * erfcx(_ROOT_HALF * far) if fall < 745.0 else 0.0))
