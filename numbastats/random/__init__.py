@@ -28,8 +28,9 @@ Parameters outside of their range, such as a negative scale, raise ValueError, a
 raises ValueError, too.
 
 Draw i of a call depends on the key and on i alone: a longer call begins with the draws of a shorter one. Integers agree on
-every device; floats agree bit for bit between numbers of workers, and to 2 ulp between CPU and GPU. The generator is
-Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+every device; floats agree bit for bit between numbers of workers, and to 2 ulp between CPU and GPU. Where draws are accepted or
+rejected, two devices whose floats differ by an ulp may decide differently: then that draw differs, and its distribution does not.
+The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 
 **Blocks.** Parts of an array that lie in different processes draw their own values of one stream with ``offset``, the number
 of values before them (in C order: blocks of rows, not of columns). However the array is cut, the parts together are bit for
@@ -402,11 +403,6 @@ def gamma(
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `offset`, `dtype`, `out` or `device`.
 
-    Notes
-    -----
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
-    differs, and its distribution does not.
-
     References
     ----------
     G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000).
@@ -517,9 +513,6 @@ def beta(
     The logarithm of the odds X/(1 - X) has a log-concave density. At least 0.88 of the tries are accepted, for all shapes. Small
     draws have the relative precision of their logarithm.
 
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
-    differs, and its distribution does not.
-
     References
     ----------
     L. Devroye, "Non-Uniform Random Variate Generation" (1986), section VII.2.
@@ -625,11 +618,6 @@ def poisson(
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `offset`, `dtype`, `out` or `device`.
 
-    Notes
-    -----
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
-    differs, and its distribution does not.
-
     References
     ----------
     W. Hörmann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics and Economics
@@ -688,9 +676,6 @@ def binomial(
     -----
     For p above 1/2 the failures are drawn.
 
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
-    differs, and its distribution does not.
-
     References
     ----------
     W. Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46 (1993),
@@ -744,11 +729,6 @@ def negative_binomial(
         For n <= 0, p outside (0, 1], NaN, and where draws would not fit an int64.
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `offset`, `dtype`, `out` or `device`.
-
-    Notes
-    -----
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
-    differs, and its distribution does not.
 
     References
     ----------
@@ -991,9 +971,6 @@ def chisquare(
     Notes
     -----
     The logarithm has a log-concave density. At least 0.88 of the tries are accepted, for all degrees of freedom.
-
-    A rejection may decide differently on two devices when their floats differ by an ulp: then that draw
-    differs, and its distribution does not.
 
     References
     ----------

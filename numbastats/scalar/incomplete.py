@@ -559,7 +559,7 @@ def _beta_height(x, y, c):
     a, b, norm, peak, factor = c
     T = type(a)
     logarithm = _below_peak(x, y, c)
-    if logarithm > T(-20.0) or abs(norm) > T(40.0) or a >= T(10.0) and b >= T(10.0):
+    if logarithm > T(-20.0) or a >= T(10.0) and b >= T(10.0) or -logarithm < (a if a > b else b):  # powers enlarge x's rounding
         return factor * exp(logarithm)
     return pow(x, a) * (pow(y, b) * exp(norm))
 
@@ -637,7 +637,8 @@ def _beta_factor(a, b, x, y):
 def _is_below(a, b, x, y):
     """Whether the lower tail is the smaller one, or near to that."""
     T = type(a)
-    return x * (a + b + T(2.0)) < a + T(1.0)
+    n = a + b + T(2.0)
+    return x * n < a + T(1.0) if x < y else y * n > b + T(1.0)
 
 
 @device_function
