@@ -47,7 +47,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "kde": "bandwidth boundaries cell_list conditional footprint gridding masses neighbours univariate",
     "mixture": "criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
-    "distributions": "base elementary heavy_tailed hyperbolic protocol student",
+    "distributions": "functions protocol tables",
     "bayes": "chains design diagnostics predictions responses",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}

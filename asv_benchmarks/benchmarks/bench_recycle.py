@@ -441,7 +441,7 @@ def _signed(degree):
 
 
 def _distribution(rng, dtype, n, edges):
-    rows, header = ns.distributions.base.panels_of(ns.distributions.hyperbolic, (*HYPERBOLIC, 0.1))
+    rows, header = ns.distributions.tables.panels_of(ns.distributions.Hyperbolic, (*HYPERBOLIC, 0.1))
     x = (3 * rng.standard_normal(n)).astype(dtype)
     if edges:
         front = np.array([0, 0.1, np.nan, np.inf, -np.inf, 300.0, -1e-12], dtype)

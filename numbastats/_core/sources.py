@@ -30,7 +30,7 @@ WITHOUT_CODE = frozenset(  # modules that kernel.py imports and that change no m
     + "_core.slabs _core.sources".split()
 )
 FOR_CLASSES = frozenset(  # modules that files of families of distributions import for their classes, beside the formulas
-    f"{NAME}.{module}" for module in "distributions.moments distributions.protocol distributions.student random".split()
+    f"{NAME}.{module}" for module in "distributions.moments distributions.protocol distributions.tables random".split()
 )
 
 

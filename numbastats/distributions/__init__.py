@@ -36,12 +36,10 @@ parameters, ``rvs(size, rng=)``, ``mean() var() std() skewness() kurtosis() entr
 `fit` estimates the parameters of one data set, `fit_many` those of every series of an array, and `standardise` turns series into
 normal scores by the fit to each.
 
-A family is an object of functions with data and parameters: ``student_t.pdf(x, *params)`` and the like broadcast over their
-parameters and give NaN out of the domain; ``student_t(*params)`` is a table of the distribution with its parameters fixed, a
-`numbastats.quantile.Recycler` with `pdf`, `cdf` and the rest, which raises ValueError and runs on devices.
+Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)`` and the like broadcast over their parameters
+and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
 """
 
-from numbastats.distributions.base import Family, FrozenDistribution
 from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.cauchy import Cauchy
 from numbastats.distributions.families.chi_squared import ChiSquared
@@ -50,20 +48,21 @@ from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.gev import GEV
 from numbastats.distributions.families.gpd import GPD
 from numbastats.distributions.families.gumbel import Gumbel
+from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
 from numbastats.distributions.families.laplace import Laplace
 from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.families.lognormal import Lognormal
 from numbastats.distributions.families.normal import Normal
+from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
 from numbastats.distributions.families.uniform import Uniform
 from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
-from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, VarianceGamma
-from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
+from numbastats.distributions.functions import Family, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 from numbastats.distributions.protocol import Distribution
-from numbastats.distributions.student import student_t
+from numbastats.distributions.tables import FrozenDistribution
 
 __all__ = [
     "Uniform",

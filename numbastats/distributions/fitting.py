@@ -23,12 +23,12 @@ from numbastats._core.results import Result, Table, estimates
 from numbastats._core.slabs import cuts
 from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.gamma import Gamma
+from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
 from numbastats.distributions.families.lognormal import Lognormal
 from numbastats.distributions.families.normal import Normal
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.weibull import Weibull
-from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.protocol import Distribution

@@ -6,32 +6,10 @@ import math
 
 import numpy as np
 
-__all__ = [
-    "mixing_cumulants",
-    "mixing_moments",
-    "of_normal_mixture",
-    "of_student",
-    "shape_of_normal_mixture",
-    "shape_of_student",
-    "stirling",
-    "stirling_fall",
-]
+__all__ = ["mixing_cumulants", "mixing_moments", "of_normal_mixture", "shape_of_normal_mixture", "stirling", "stirling_fall"]
 
 _SPREAD = 100.0  # h = hypot(lam, gamma delta) from which the cumulants of the mixing distribution are series in 1/h
 _SERIES = 9  # terms of these
-
-
-def of_student(nu):
-    """Mean and variance; NaN where they do not exist."""
-    if nu <= 1:
-        return math.nan, math.nan
-    return 0.0, (nu / (nu - 2) if nu > 2 else math.inf)
-
-
-def shape_of_student(nu):
-    """Skewness and excess kurtosis: NaN up to nu = 3 and nu = 2, infinite kurtosis between 2 and 4."""
-    kurtosis = 6.0 / (nu - 4.0) if nu > 4.0 else math.inf if nu > 2.0 else math.nan
-    return (0.0 if nu > 3.0 else math.nan), kurtosis
 
 
 def of_normal_mixture(lam, alpha, beta, delta, mu):
@@ -57,7 +35,7 @@ def _gamma(lam, alpha, beta, delta):
     return gamma
 
 
-def shape_of_normal_mixture(lam, alpha, beta, delta):
+def shape_of_normal_mixture(lam, alpha, beta, delta, mu):
     """Skewness and excess kurtosis of X from the cumulants k_n of w.
 
     Its third and fourth are beta (3 k_2 + beta^2 k_3) and 3 k_2 + 6 beta^2 k_3 + beta^4 k_4, sums of terms of one sign.

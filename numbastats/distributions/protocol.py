@@ -19,12 +19,13 @@ from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver
 from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import NUMPY, aligned, device_kind, first_array, has_labels, in_kind_of, kind_of, numpy_dtype, to_host
 from numbastats._core.parallel import check_workers
+from numbastats.distributions import tables
 from numbastats.distributions.kernels.points import Points
-from numbastats.quantile import Recycler
 
-__all__ = ["Distribution", "scipy_family"]
+__all__ = ["Distribution", "in_double", "scipy_family"]
 
 Device = Literal["auto", "cpu", "cuda"] | None
+_QUANTILES = ("ppf", "isf")
 
 
 class Distribution:
@@ -57,6 +58,7 @@ class Distribution:
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
     _kernels: ClassVar[Points | None] = None  # of the formulas of its family
+    _building_time: ClassVar[float] = 4e7  # nanoseconds that a table takes
     _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
     _most: ClassVar[dict[str, float]] = {}  # larger values of a parameter are stored as this one
     params: Any
@@ -235,28 +237,40 @@ class Distribution:
 
     # -- functions of x -----------------------------------------------------------------------------------------
 
-    def _evaluated(self, name, x, out, dtype, device, workers):
-        """One function at x, of dask's arrays block by block."""
+    def _evaluated(self, name, x, options):
+        """One function at x, with the options of every function, of dask's arrays block by block."""
         lazy = any_lazy((x,))
         if self._labels is not None and not lazy:
-            return self._by_labels(name, x, out=out, dtype=dtype, device=device, workers=workers)
+            return self._by_labels(name, x, **options)
         if self._takes_blocks or not lazy:
-            return self._evaluate(name, x, out, dtype, device, workers)
+            return self._evaluate(name, x, options)
         if self.batch_shape:
             raise TypeError(
                 f"x is a dask array, and {type(self).__name__} has parameters of shape {self.batch_shape}; pass x.compute() or a "
                 "distribution of one set of parameters"
             )
-        options = dict(out=out, dtype=dtype, workers=workers)
-        return in_blocks(functools.partial(_block, self, name, device), ("x",), (x,), options)
+        given = {key: value for key, value in options.items() if key not in ("out", "dtype", "workers", "stream")}
+        return in_blocks(functools.partial(_block, self, name, given), ("x",), (x,), options)
 
-    def _evaluate(self, name, x, out, dtype, device, workers):
+    def _evaluate(self, name, x, options):
         """One function at x: by the kernels of the family, or on the host."""
-        if self._kernels is not None:
-            return self._by_kernels(name, x, self._parameters, out, dtype, device, workers)
-        return self._on_host(name, x, out, dtype, device, workers)
+        if self._kernels is None:
+            return self._on_host(name, x, **options)
+        if name not in _QUANTILES:
+            return self._by_kernels(name, x, self._parameters, **options)
+        options = dict(options)
+        method = choice("method", options.pop("method", "auto"), ("auto", "table", "points"))
+        if method == "auto":
+            many = np.size(x) * self._kernels.cost[name] > self._building_time
+            if not many or self.batch_shape or options["device"] == "cuda" or self._on_gpu(x) or tables.kept(self) is None:
+                method = "points"
+        elif method == "table" and tables.kept(self) is None:
+            raise ValueError(f"{self!r} has no table that is exact to 2e-14; leave out method='table'")
+        if method == "points":
+            return self._by_kernels(name, x, self._parameters, **options)
+        return self._on_host(name, x, **options)
 
-    def _on_host(self, name, x, out, dtype, device, workers):
+    def _on_host(self, name, x, out=None, dtype=None, device=None, workers=None, stream=None):
         """One function at x on the host: types, broadcasting and `out`."""
         refuse_mask(x)
         if device_kind(x) or device == "cuda":
@@ -287,33 +301,40 @@ class Distribution:
         found = self.loc, self.scale, *self._standard()
         return found if self.batch_shape else tuple(map(float, found))
 
-    def _by_kernels(self, name, x, parameters, out=None, dtype=None, device=None, workers=None):
+    def _by_kernels(self, name, x, parameters, out=None, dtype=None, device=None, workers=None, stream=None):
         """One function at x of any kind, in double precision; the result has the float type of x, or `dtype`."""
         kernels, shapes = self._kernels, self._scipy_shapes
-        if kind_of(x) is NUMPY:
-            x = as_host(x)
-        given = numpy_dtype(x) if dtype is None else check_dtype(dtype)
-        options = dict(cost=kernels.cost[name], dtype=FLOAT64, device=device, workers=workers)
-        narrow = given == FLOAT32
-        options["out"] = None if narrow else out
-        x = as_double(x, None) if narrow else x
+        options = dict(cost=kernels.cost[name], device=device, workers=workers, stream=stream)
+        kernel, names, values = kernels.one[name], ("x",), ()
         if self.batch_shape:
-            names, values = ("x", "loc", "scale", *shapes), (x, *parameters)
-            result = elementwise(lambda d: kernels.many[name], names, values, **options)
+            kernel, names, values = kernels.many[name], ("x", "loc", "scale", *shapes), parameters
         else:
-            result = elementwise(lambda d: kernels.one[name], ("x",), (x,), extras=lambda d: (parameters,), **options)
-        return in_float32(result, out, None) if narrow else result
+            options["extras"] = lambda d: (parameters,)
+        evaluate = functools.partial(elementwise, lambda d: kernel, names)
+        return in_double(x, out, dtype, stream, lambda x, **o: evaluate((x, *values), **o, **options))
 
     def _at(self, name, x):
-        """One function at float64 points of the result's shape."""
-        return self._by_kernels(name, x, self._parameters)
+        """One function at float64 points of the result's shape: quantiles by a table, and by kernels beyond it."""
+        if name not in _QUANTILES:
+            return self._by_kernels(name, x, self._parameters)
+        value = np.array(getattr(tables.kept(self), name)(x, device="cpu"))
+        rest = ~((x > 2.0**-60) & (x < 1.0)) | np.isnan(value)
+        value[rest] = self._by_kernels(name, x[rest], self._parameters)
+        return value
 
     def _of_z(self, name, z):
         """One function of the standard form, by kernels."""
         return self._by_kernels(name, z, (0.0, 1.0, *self._parameters[2:]))
 
     def pdf(
-        self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        x: ArrayLike,
+        *,
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
         """Density at x.
 
@@ -321,7 +342,7 @@ class Distribution:
         ----------
         x : array_like
             Points; broadcast against the parameters.
-        out, dtype, device, workers : optional
+        out, dtype, device, workers, stream : optional
             The options of every function: :doc:`/options`; the computation is in double precision.
 
         Returns
@@ -334,49 +355,119 @@ class Distribution:
         TypeError
             For points that are not real numbers of single or double precision, and for arrays on a device without a kernel.
         """
-        return self._evaluated("pdf", x, out, dtype, device, workers)
+        return self._evaluated("pdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
     def logpdf(
-        self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        x: ArrayLike,
+        *,
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
         """Logarithm of the density at x, -inf outside the support; the arguments of all functions of x are those of `pdf`."""
-        return self._evaluated("logpdf", x, out, dtype, device, workers)
+        return self._evaluated("logpdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
     def cdf(
-        self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        x: ArrayLike,
+        *,
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
         """Distribution function P(X <= x), with relative accuracy in the lower tail."""
-        return self._evaluated("cdf", x, out, dtype, device, workers)
+        return self._evaluated("cdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
     def logcdf(
-        self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        x: ArrayLike,
+        *,
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
         """Logarithm of the distribution function, also where that underflows or is next to 1."""
-        return self._evaluated("logcdf", x, out, dtype, device, workers)
+        return self._evaluated("logcdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
     def sf(
-        self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        x: ArrayLike,
+        *,
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
         """Survival function P(X > x), with relative accuracy in the upper tail."""
-        return self._evaluated("sf", x, out, dtype, device, workers)
+        return self._evaluated("sf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
     def logsf(
-        self, x: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        x: ArrayLike,
+        *,
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
         """Logarithm of the survival function, also where that underflows or is next to 1."""
-        return self._evaluated("logsf", x, out, dtype, device, workers)
+        return self._evaluated("logsf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
     def ppf(
-        self, u: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        u: ArrayLike,
+        *,
+        method: Literal["auto", "table", "points"] = "auto",
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
-        """Quantile at lower tail probability u: the ends of the support at 0 and 1, NaN outside [0, 1]."""
-        return self._evaluated("ppf", u, out, dtype, device, workers)
+        """Quantile at lower tail probability u: the ends of the support at 0 and 1, NaN outside [0, 1].
+
+        Parameters
+        ----------
+        u : array_like
+            Probabilities; broadcast against the parameters.
+        method : {"auto", "table", "points"}
+            "table" takes the quantiles of one distribution from its `table`, which is built at the first call (20 to 80 ms) and
+            kept, at 2 to 4 ns a value; "points" computes each by itself. Both have the accuracy of the class, and differ by
+            rounding errors. "auto" takes a table where a call has so many values that building it pays; arrays on a GPU are
+            computed by points.
+        out, dtype, device, workers, stream : optional
+            As in `pdf`.
+
+        Returns
+        -------
+        array or scalar
+        """
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._evaluated("ppf", u, options if method == "auto" else options | {"method": method})
 
     def isf(
-        self, p: ArrayLike, *, out: Any = None, dtype: DTypeLike | None = None, device: Device = None, workers: Any = None
+        self,
+        p: ArrayLike,
+        *,
+        method: Literal["auto", "table", "points"] = "auto",
+        out: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
     ) -> Any:
-        """Quantile at upper tail probability p, accurate for the smallest p."""
-        return self._evaluated("isf", p, out, dtype, device, workers)
+        """Quantile at upper tail probability p, accurate for the smallest p; the arguments are those of `ppf`."""
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._evaluated("isf", p, options if method == "auto" else options | {"method": method})
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval with equal tails that holds `confidence` of the probability."""
@@ -706,25 +797,27 @@ class Distribution:
 
     # -- tables ---------------------------------------------------------------------------------------------------
 
-    def table(self, base: Any = "uniform", **options: Any) -> Recycler:
-        """Quantile table: quantiles and tails of millions of values, and maps from variates of another distribution.
+    def table(self, base: Any = "uniform", **options: Any) -> tables.FrozenDistribution:
+        """Quantile table: quantiles of millions of values, and maps from variates of another distribution.
 
         Parameters
         ----------
         base : str, tuple or Recycler
             Distribution of the values that the table's `transform` maps: "uniform", "normal", "exponential" or another table.
         **options
-            Further options of `numbastats.quantile.Recycler`.
+            accuracy, degree, tail, device, workers of `numbastats.quantile.Recycler`.
 
         Returns
         -------
-        numbastats.quantile.Recycler
-            Its `certificate` says how exact it is.
+        FrozenDistribution
+            A `numbastats.quantile.Recycler` that has the densities and distribution functions of this distribution, too. Its
+            `certificate` says how exact it is.
 
         Raises
         ------
         ValueError
-            For a batch, whose distributions have a table each, and for parameters that are NaN.
+            For a batch, whose distributions have a table each (those of Student's t and the generalised hyperbolic ones have
+            tables of batches), for parameters that are NaN, and where they are too extreme for a table.
 
         Warns
         -----
@@ -742,9 +835,7 @@ class Distribution:
         >>> float(table.ppf(0.9).round(10)), float(table.transform(1.2815515655446004).round(10))
         (4.6181784499, 4.6181784499)
         """
-        if self._kink() is not None:
-            options.setdefault("anchor", self._kink())
-        return Recycler.from_scipy(self, base=base, **options)
+        return tables.FrozenDistribution(self, base, **options)
 
     # -- SciPy ----------------------------------------------------------------------------------------------------
 
@@ -898,6 +989,16 @@ def scipy_family(cls):
     return made(name=cls.family, shapes=", ".join(cls._scipy_shapes) or None)
 
 
-def _block(distribution, name, device, x, *, dtype, workers):
+def in_double(x, out, dtype, stream, evaluate):
+    """A function of x in double precision; float32 values are converted before, and the result after it."""
+    if kind_of(x) is NUMPY:
+        x = as_host(x)
+    given = numpy_dtype(x) if dtype is None else check_dtype(dtype)
+    if given != FLOAT32:
+        return evaluate(x, out=out, dtype=FLOAT64)
+    return in_float32(evaluate(as_double(x, stream), out=None, dtype=FLOAT64), out, stream)
+
+
+def _block(distribution, name, options, x, *, dtype, workers):
     """A function of one block; a module's function, so that processes can be sent it."""
-    return getattr(distribution, name)(x, dtype=dtype, device=device, workers=workers)
+    return getattr(distribution, name)(x, dtype=dtype, workers=workers, **options)

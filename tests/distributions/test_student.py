@@ -15,7 +15,7 @@ from tests.distributions.naive import X, exact_pdf
 
 
 def test_many_degrees_of_freedom():
-    """From 65 different ones on without tables: against 40 digits, and the edges as one by one."""
+    """Against 40 digits, and the edges as one by one."""
     rng = np.random.default_rng(8)
     nu = 10 ** rng.uniform(-1.5, 9, 150)
     u = np.where(rng.uniform(size=150) < 0.5, rng.uniform(size=150), 10 ** rng.uniform(-100, 0, 150))
@@ -44,8 +44,7 @@ def test_many_degrees_of_freedom():
             np.testing.assert_allclose(method(v, many)[:7], method(v, few), rtol=3e-14)
     draws = student_t.rvs(np.linspace(2.0, 5.0, 20_000), rng=1)
     assert scipy.stats.kstest(student_t.cdf(draws, np.linspace(2.0, 5.0, 20_000)), "uniform").pvalue > 1e-3
-    with pytest.raises(ValueError, match="student_t\\(nu=1e-70\\): .* nu >= 1e-60"):
-        student_t.cdf(1.0, np.append(many, 1e-70))
+    assert student_t.cdf(1.0, np.append(many, 1e-70))[-1] == pytest.approx(0.5, rel=1e-14)
     for method in (student_t.cdf, student_t.sf, student_t.ppf, student_t.isf):
         with pytest.raises(ValueError, match="workers"):
             method(0.3, many, workers=0)
@@ -110,9 +109,7 @@ def test_quantiles_of_a_heavy_tail(nu, u):
 
 
 def test_degrees_of_freedom_out_of_range():
-    with pytest.raises(ValueError, match="nu >= 1e-60"):
-        student_t.cdf(1.0, 1e-61)
-    with pytest.raises(ValueError, match="nu >= 1e-60"):
+    with pytest.raises(ValueError, match="df >= 1e-60"):
         student_t(1e-300)
     got, want = student_t.cdf(X, 1e200), scipy.stats.norm.cdf(X)
     np.testing.assert_allclose(got, want, rtol=3e-13)  # observed 1.5e-13, SciPy rounds an exponent of 450

@@ -13,7 +13,7 @@ from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
-from numbastats.distributions.student import student_t
+from numbastats.distributions.tables import times_exp
 from numbastats.scalar.bits import muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.hyperbolic import student_logpdf, student_pdf
@@ -24,7 +24,8 @@ from numbastats.scalar.quadrature import legendre
 __all__ = ["StudentT", "constants", "logpdf", "support"]
 
 _NORMAL_DF = 1e100
-_TABLED, _MANY = ("cdf", "sf", "ppf", "isf"), 50_000  # values that repay the building of a table
+_SCALE = 830  # densities for tables carry 2^830, as tails go down to 1e-320 of the peak
+_FEWEST = 1e-60  # degrees of freedom of tables; below, all but 1e-57 of the mass is outside the doubles
 _LARGE = 1e12  # half the degrees of freedom from which on tails are integrals of the density
 
 support = whole_line
@@ -87,7 +88,8 @@ def _masses(t, c):
         return student_pdf(t, df) * _over_density(t, df), _centre(t, df)
     q = t / math.sqrt(df)
     if q > 1e9:
-        tail = pow(q, -df) * (exp(c[2]) / df) if q < math.inf else exp(_log_power(t, c))
+        far = pow(q, -df) if q < math.inf else pow(2.0**-100 * t / math.sqrt(df), -df) * pow(2.0**100, -df)
+        tail = far * (student_pdf(0.0, df) / math.sqrt(df))
         return tail, 0.5 - tail
     h = q * q
     tail, centre, height = beta_tails(1.0 / (1.0 + h), h / (1.0 + h), c)
@@ -190,9 +192,8 @@ class StudentT(Distribution):
 
     Notes
     -----
-    Tails are incomplete beta functions, or for df >= 2e12 integrals of the density; quantiles come by Newton's method. Of one
-    distribution 50 000 values and more come from a table. Relative errors of 2e-14 of tails and quantiles down to probabilities
-    of 1e-19, and of 2e-13 below.
+    Tails are incomplete beta functions, or for df >= 2e12 integrals of the density; quantiles come by Newton's method. Relative
+    errors of 2e-14 of tails and quantiles down to probabilities of 1e-19, and of 2e-13 below.
 
     Examples
     --------
@@ -204,6 +205,7 @@ class StudentT(Distribution):
 
     names, family = ("df", "loc", "scale"), "student_t"
     _positive, _scipy_shapes = ("df", "scale"), ("df",)
+    _building_time = 1.5e7
     _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
 
     _kernels = Points(
@@ -218,24 +220,11 @@ class StudentT(Distribution):
         for name, holds, words in super()._refusals(values):
             yield name, holds | (values[name] == math.inf) if name == "df" else holds, words
 
-    def _evaluate(self, name, x, out, dtype, device, workers):
-        """Many values of one distribution on the host by a table, which is kept; else by kernels."""
-        on_host = not (self.batch_shape or device == "cuda" or self._on_gpu(x))
-        if on_host and name in _TABLED and np.size(x) >= _MANY and self.df >= 0.5:
-            return self._on_host(name, x, out, dtype, device, workers)
-        return self._by_kernels(name, x, self._parameters, out, dtype, device, workers)
-
-    def _at(self, name, x):
-        """By a table, where it is right, and by kernels elsewhere."""
-        if name not in _TABLED:
-            return super()._at(name, x)
-        quantile = name in ("ppf", "isf")
-        z = x if quantile else (x - self.loc) / self.scale
-        value = np.array(getattr(student_t, name)(z, self.df, device="cpu"))
-        value = self.loc + self.scale * value if quantile else value
-        rest = ~((z > 2.0**-60) & (z < 1.0) if quantile else np.isfinite(z)) | np.isnan(value)
-        value[rest] = self._by_kernels(name, x[rest], self._parameters)
-        return value
+    @classmethod
+    def _described(cls, df, loc, scale):
+        if df < _FEWEST:
+            raise ValueError(f"tables need df >= {_FEWEST!r}")
+        return _Density(min(df, _NORMAL_DF), scale), dict(symmetric=True, scale=scale)
 
     def _mean_var(self):
         df = np.asarray(self.df)
@@ -280,3 +269,33 @@ class StudentT(Distribution):
 
     def _draws(self, shape, options):
         return self._located(random.standard_t(self.df, shape, **options))
+
+
+class _Density:
+    """Student's density times 2^830; beyond 1e8 by its power, so that nothing overflows or underflows."""
+
+    def __init__(self, nu, unit):
+        self.nu = self.fall = nu
+        self.unit = unit
+        self.root = math.sqrt(nu)
+        self.shift = 2 ** math.floor(math.log2(_SCALE / max(nu, 2.0)))  # a power of two: its product with nu is exact
+
+    def __call__(self, x):
+        s = np.maximum(np.abs(x), 1e-30 * self.unit)
+        return self.weighted(0.0, 1.0, s) / s
+
+    def weighted(self, origin, sign, s):
+        """s times the density at the distance s."""
+        s = s / self.unit
+        q, n = s / self.root, self.nu
+        near = np.minimum(q, 1e8)
+        if n < 6:  # one rounding less where the tail is heavy
+            body = 2.0**_SCALE * near * (1 + near**2) ** (-0.5 * (n + 1))
+        else:
+            body = times_exp(near, -0.5 * (n + 1) * np.log1p(near**2), _SCALE)
+        far = q > 1e8
+        if far.any():
+            body[far] = (2.0**200 * (s[far] * 2.0**-self.shift / self.root) ** -n) * (
+                2.0 ** (_SCALE - 200) * 2.0 ** -(n * self.shift)
+            )
+        return self.root * body

@@ -11,7 +11,7 @@ from numbastats.scalar import hyperbolic, loops
 from numbastats.scalar.bits import at, buffer
 from numbastats.scalar.loops import BLOCK, CHUNK
 
-__all__ = ["GH", "GH_NORM", "LOG_KVE", "STUDENT"]
+__all__ = ["GH", "GH_NORM", "LOG_KVE"]
 
 _f = _nodes = _right = _left = _tail = None  # bound by build
 
@@ -67,16 +67,6 @@ def _density(name, function, of_sum):
     )
 
 
-def _student(name, function):
-    return Kernel(
-        f"distributions.{name}",
-        loops.map2_cpu,
-        loops.map2_cuda,
-        lambda T: [(T[::1], T, T[::1]), (T[::1], T[::1], T[::1])],
-        _f=function,
-    )
-
-
 GH = {
     "pdf": _density("gh_pdf", hyperbolic.gh_pdf, hyperbolic.gh_pdf_of_sum),
     "logpdf": _density("gh_logpdf", hyperbolic.gh_logpdf, hyperbolic.gh_logpdf_of_sum),
@@ -97,7 +87,3 @@ LOG_KVE = Kernel(
     _f=hyperbolic.log_kve,
     dtypes=("float64",),
 )
-STUDENT = {
-    "pdf": _student("student_pdf", hyperbolic.student_pdf),
-    "logpdf": _student("student_logpdf", hyperbolic.student_logpdf),
-}

@@ -211,8 +211,9 @@ def of_log_density(x, p, c):
 
 @device_function
 def of_tail(x, p, c):
-    """A probability, or its logarithm."""
-    return _standard((x - p[0]) / p[1], c)
+    """A probability, or its logarithm; NaN of a shape parameter stays, also where x is outside the support."""
+    value = _standard((x - p[0]) / p[1], c)
+    return value if (p[-1] == p[-1]) & (p[-2] == p[-2]) else math.nan
 
 
 @device_function
