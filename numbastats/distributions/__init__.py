@@ -62,6 +62,7 @@ from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
+from numbastats.distributions.lmoments import LMoments, lmoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.student import student_t
 
@@ -85,6 +86,7 @@ __all__ = [
     "GeneralizedHyperbolic",
     "Hyperbolic",
     "InverseGaussian",
+    "LMoments",
     "Lognormal",
     "NIG",
     "Normal",
@@ -97,6 +99,7 @@ __all__ = [
     "fit_many",
     "generalized_hyperbolic",
     "hyperbolic",
+    "lmoments",
     "nig",
     "standardise",
     "student_t",

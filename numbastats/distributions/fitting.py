@@ -33,7 +33,18 @@ from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.protocol import Distribution
 
-__all__ = ["DistributionFit", "DistributionFits", "fit", "fit_many", "standardise"]
+__all__ = [
+    "CLASSES",
+    "DistributionFit",
+    "DistributionFits",
+    "axis_of",
+    "fit",
+    "fit_many",
+    "is_ragged",
+    "refuse_frame",
+    "series_of",
+    "standardise",
+]
 
 
 class _Model(NamedTuple):
@@ -316,7 +327,7 @@ def _floats(x, name):
     return a.astype(np.float64, copy=False)
 
 
-def _is_ragged(data):
+def is_ragged(data):
     """Whether data are series of several lengths."""
     return isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1
 
@@ -326,7 +337,7 @@ def _is_labelled(data):
     return hasattr(data, "dims") and hasattr(data, "coords")
 
 
-def _axis(data, axis, dim, name="data"):
+def axis_of(data, axis, dim, name="data"):
     """Number of the axis along which the values of a series run: the last one by default, but of xarray `dim` must say which."""
     if axis is not None and dim is not None:
         raise ValueError(f"axis={axis!r} and dim={dim!r} both say along what the values of a series run; leave one out")
@@ -341,7 +352,7 @@ def _axis(data, axis, dim, name="data"):
     return data.dims.index(dim)
 
 
-def _refuse_frame(data, axis, name):
+def refuse_frame(data, axis, name):
     """Raise for a frame whose series may be its columns or its rows."""
     if hasattr(data, "columns") and not hasattr(data, "ngroups") and axis is None:
         keyed = "; or by='key', where one of its two columns has the keys of the series" if name == "data" else ""
@@ -351,14 +362,14 @@ def _refuse_frame(data, axis, name):
         )
 
 
-def _series(data, axis, weights, least, by=None, dim=None, name="data"):
+def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     """Data as series one after another; every message about shapes."""
     if by is None:
-        _refuse_frame(data, axis, name)
+        refuse_frame(data, axis, name)
     rows_alike(data, weights, (name, "weights"))
     labels, keys = None, None
     if by is None:
-        axis = _axis(data, axis, dim, name)
+        axis = axis_of(data, axis, dim, name)
     if by is None and _is_labelled(data):
         if not -data.ndim <= axis < data.ndim:
             raise ValueError(f"axis={axis} is not an axis of {name} of shape {data.shape}")
@@ -370,7 +381,7 @@ def _series(data, axis, weights, least, by=None, dim=None, name="data"):
         data, axis = rows.reshape(*labels.shape, -1), -1
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
-    if keys is not None or _is_ragged(data):
+    if keys is not None or is_ragged(data):
         parts = [_floats(a, "a series") for a in data]
         wrong = [a.shape for a in parts if a.ndim != 1]
         if wrong:
@@ -708,7 +719,7 @@ def fit_many(
     """
     family, where = _checked(family, zeros, device, workers)
     known = _fixed(fixed, family)
-    series = _series(data, axis, weights, max(2, known[1] + 1), by, dim)
+    series = series_of(data, axis, weights, max(2, known[1] + 1), by, dim)
     with bar(progress, series.off.size - 1, "distributions.fit_many") as shown:
         return _fitted(series, family, known, zeros == "share", where, workers, shown)
 
@@ -747,7 +758,7 @@ def _warn_of(failed, messages):
 def _stable(cls, x, axis, options):
     """The same by the fits of stable distributions."""
     options = dict(options)
-    axis = _axis(x, axis, options.pop("dim", None), "x")
+    axis = axis_of(x, axis, options.pop("dim", None), "x")
     data = np.moveaxis(_floats(x, "x"), axis, -1)
     param = options.get("param", "S0")
     if data.ndim == 1:  # warns itself
@@ -848,12 +859,12 @@ def standardise(
         zeros = "share"
     if family in _BY_TABLES:
         raise ValueError(f"family={family!r} has no distribution function here; use fit_many and the family's cdf")
-    _refuse_frame(x, axis, "x")
-    axis = _axis(x, axis, dim, "x")
-    if isinstance(x, Mapping) or _is_ragged(x):
+    refuse_frame(x, axis, "x")
+    axis = axis_of(x, axis, dim, "x")
+    if isinstance(x, Mapping) or is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
     known, names = _fixed(None, family), _MODELS[family].names
-    s = _series(x, axis, None, known[1] + 1, name="x")
+    s = series_of(x, axis, None, known[1] + 1, name="x")
     count, length = math.prod(s.shape), np.shape(x)[axis]
     z, statuses = np.empty((count, length)), np.empty(count, np.int64)
     step = max(1, _SLAB // max(1, length))
