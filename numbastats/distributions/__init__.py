@@ -62,6 +62,7 @@ from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
+from numbastats.distributions.inference import Comparison, Estimate, GoodnessOfFit, compare, goodness
 from numbastats.distributions.lmoments import LMoments, lmoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.student import student_t
@@ -77,13 +78,16 @@ __all__ = [
     "Cauchy",
     "Beta",
     "ChiSquared",
+    "Comparison",
     "Distribution",
     "DistributionFit",
     "DistributionFits",
+    "Estimate",
     "Family",
     "FrozenDistribution",
     "Gamma",
     "GeneralizedHyperbolic",
+    "GoodnessOfFit",
     "Hyperbolic",
     "InverseGaussian",
     "LMoments",
@@ -95,9 +99,11 @@ __all__ = [
     "TruncatedNormal",
     "VarianceGamma",
     "Weibull",
+    "compare",
     "fit",
     "fit_many",
     "generalized_hyperbolic",
+    "goodness",
     "hyperbolic",
     "lmoments",
     "nig",
