@@ -34,7 +34,8 @@ parameters, ``rvs(size, rng=)``, ``mean() var() std() skewness() kurtosis() entr
 ('7.61985302e-24', '-5.00000000e+19')
 
 `fit` estimates the parameters of one data set, `fit_many` those of every series of an array, and `standardise` turns series into
-normal scores by the fit to each.
+normal scores by the fit to each. What follows from a fit has its error by its method `estimate`; `compare` orders families by a
+criterion, `goodness` tests whether one fits, and `lmoments` describes samples.
 
 A family is an object of functions with data and parameters: ``student_t.pdf(x, *params)`` and the like broadcast over their
 parameters and give NaN out of the domain; ``student_t(*params)`` is a table of the distribution with its parameters fixed, a
@@ -59,12 +60,13 @@ from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
 from numbastats.distributions.families.uniform import Uniform
 from numbastats.distributions.families.weibull import Weibull
-from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
+from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many
 from numbastats.distributions.heavy_tailed import NIG, GeneralizedHyperbolic, Hyperbolic, Stable, VarianceGamma
 from numbastats.distributions.hyperbolic import generalized_hyperbolic, hyperbolic, nig, variance_gamma
 from numbastats.distributions.inference import Comparison, Estimate, GoodnessOfFit, compare, goodness
 from numbastats.distributions.lmoments import LMoments, lmoments
 from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.standardise import standardise
 from numbastats.distributions.student import student_t
 
 __all__ = [
