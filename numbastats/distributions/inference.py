@@ -218,22 +218,26 @@ def _profile(found, function, level, x):
         if not 0.0 < size < math.inf:
             raise ValueError(f"the function, {value:.6g} at the estimate, has no profile: its derivatives there are {slope}")
         ends, said = [], []
+        room = {
+            "type": "ineq",
+            "fun": lambda u: 0.5 * limit**2 - best + loglik(u[None])[0],
+            "jac": lambda u: _gradient(loglik, u),
+        }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
-            room = {
-                "type": "ineq",
-                "fun": lambda u: 0.5 * limit**2 - best + loglik(u[None])[0],
-                "jac": lambda u: _gradient(loglik, u),
-            }
-            answer = minimize(
-                lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
-                0.8 * sign * limit * slope / size,
-                jac=lambda u, sign=sign: -sign * _gradient(of, u) / size,
-                constraints=[room],
-                bounds=[(-_FARTHEST, _FARTHEST)] * slope.size,
-                method="SLSQP",
-                options={"ftol": 1e-9, "maxiter": 200},
-            )
-            crossed = abs(room["fun"](answer.x)) < 1e-3 * limit**2
+            u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
+            while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
+                answer = minimize(
+                    lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
+                    u,
+                    jac=lambda u, sign=sign: -sign * _gradient(of, u) / size,
+                    constraints=[room],
+                    bounds=[(-reach, reach)] * slope.size,
+                    method="SLSQP",
+                    options={"ftol": 1e-9, "maxiter": 200},
+                )
+                left = room["fun"](answer.x)
+                crossed = abs(left) < 1e-3 * limit**2 and np.abs(answer.x).max() < 0.999 * reach
+                u, reach = answer.x if left > 0.0 else u, 1.5 * reach
             ends.append(float(of(answer.x[None])[0]) if crossed else math.nan)
             said += [] if crossed else [f"the likelihood is too flat for the {side} end"]
     message = "; ".join(said) or "ok"
