@@ -294,6 +294,11 @@ def _distance(statistic, distribution, x):
         return np.maximum(i / n - u, u - (i - 1) / n).max(axis=-1)
 
 
+def _distance_of_fit(statistic, found, x):
+    """The distance from one fit; NaN where it has no parameters."""
+    return math.nan if math.isnan(next(iter(found.params.values()))) else float(_distance(statistic, found.distribution, x))
+
+
 # --- comparison --------------------------------------------------------------------------------------------------------
 
 
@@ -404,7 +409,7 @@ def compare(
     kept.sort(key=lambda f: getattr(f, criterion))
     values = series_of(x, None, None, 1, name="x").x
     values = np.sort(values[~np.isnan(values)])
-    ks, ad = ({f.family: float(_distance(s, f.distribution, values)) for f in kept} for s in ("ks", "ad"))
+    ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
     return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out)
 
 
