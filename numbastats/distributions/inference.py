@@ -137,7 +137,9 @@ def _values(function, family, params):
 def _resamples(found, count, rng, workers):
     """Data sets drawn from a fit, (B, n) at a time, and the fits to them with the same parameters fixed."""
     fixed = {name: found.params[name] for name, se in found.se.items() if se == 0.0}
-    n = max(1, round(found.n_obs))
+    n = round(found.n_obs)
+    if n < 2:
+        raise ValueError(f"the weights of the fit add up to {found.n_obs:g} observations, too few to draw samples of that size")
     generator = np.random.default_rng(normalise_rng(rng))
     step = max(1, _VALUES // n)
     for lo in range(0, count, step):

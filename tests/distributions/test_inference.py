@@ -108,6 +108,10 @@ def test_bootstrap_counts_weights_as_observations():
     found = fit(x, "normal", weights=np.full(100, 4.0))
     answer = found.estimate(lambda d: d.loc, "bootstrap", count=2000, rng=1)
     assert answer.se == pytest.approx(x.std() / math.sqrt(400), rel=0.06)
+    with pytest.warns(UserWarning, match="add up to 1 for 100 values"):
+        shares = fit(x, "normal", weights=np.full(100, 0.01))
+    with pytest.raises(ValueError, match="add up to 1 observations, too few to draw"):
+        shares.estimate(lambda d: d.loc, "bootstrap")
 
 
 def test_bootstrap_in_parts(monkeypatch):
