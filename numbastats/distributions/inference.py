@@ -39,7 +39,7 @@ class Estimate(Result):
     se : float
         Standard error; NaN for ``method="profile"``, which needs none.
     lower, upper : float
-        Ends of the confidence interval.
+        Ends of the confidence interval; NaN where a profile has none, as the likelihood is too flat.
     level : float
         Of confidence.
     method : str
