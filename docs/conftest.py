@@ -9,6 +9,7 @@ if "numba" not in sys.modules:  # with the tests, their conftest has decided
 
 NEEDED = {
     "accuracy.md": ["mpmath"],
+    "fit_and_compare.md": ["pandas", "xarray"],
     "many_fits.md": ["pandas", "xarray"],
     "scale.md": ["dask", "xarray"],
     "coming_from/scikit_learn.md": ["sklearn"],

@@ -17,7 +17,7 @@ from numbastats._core.kinds import to_host
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["contours", "density", "forest", "mixture", "qq", "rank", "tail", "trace"]
+__all__ = ["contours", "density", "fit", "forest", "mixture", "qq", "rank", "tail", "trace"]
 
 
 def _axes(ax, **size):
@@ -200,6 +200,69 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
     ax.legend(frameon=False)
     return ax
+
+
+def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> Any:
+    """Four views of one fit or of several: densities, distribution functions, quantiles and probabilities.
+
+    Density over histogram, distribution function over the empirical one, ordered values against quantiles (QQ), which shows the
+    tails, and empirical against fitted probabilities (PP), which shows the middle. Points on the diagonals fit.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out.
+    found : fit, distribution, list of them, or dict
+        Anything with the methods `pdf`, `cdf` and `ppf`, or fits of it; the keys of a dict are the labels.
+    points : int
+        Places where densities and distribution functions are evaluated.
+    axes : array of four matplotlib axes, optional
+        Those of a new figure by default.
+
+    Returns
+    -------
+    array of matplotlib axes, of shape (2, 2) where they are new
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no distribution, and data that are not one series of at least two values; for other than four axes.
+
+    Notes
+    -----
+    Empirical probabilities are (i - 1/2)/n.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.distributions.Gamma(2.0, scale=3.0).rvs(200, rng=1)
+    >>> fits = [ns.distributions.fit(x, family) for family in ("gamma", "normal")]
+    >>> axes = ns.plot.fit(x, fits)  # doctest: +SKIP
+    """
+    x = _data(data)
+    shown = {label: one for method in ("pdf", "cdf", "ppf") for label, one in _labelled(found, method).items()}
+    axes = np.asarray(_axes(axes, nrows=2, ncols=2, figsize=(9.0, 7.0)))
+    if axes.size != 4:
+        raise ValueError(f"axes has {axes.size} axes; fit draws into four, as of pyplot.subplots(2, 2)")
+    above, cumulated, quantiles, probabilities = axes.ravel()
+    density(x, shown, points=points, ax=above)
+    share = (np.arange(x.size) + 0.5) / x.size
+    grid = np.linspace(x[0], x[-1], points)
+    cumulated.step(x, np.arange(1, x.size + 1) / x.size, where="post", color="0.3", lw=0.8, label="data")
+    for ax, ends in ((quantiles, x[[0, -1]]), (probabilities, [0.0, 1.0])):
+        ax.plot(ends, ends, "k-", lw=0.8)
+    for label, one in shown.items():
+        cumulated.plot(grid, one.cdf(grid), label=label)
+        quantiles.plot(one.ppf(share), x, ".", ms=4, label=label)
+        probabilities.plot(one.cdf(x), share, ".", ms=4, label=label)
+    cumulated.set(xlabel="x", ylabel="probability of values ≤ x")
+    quantiles.set(xlabel="quantile of the distribution", ylabel="ordered data")
+    probabilities.set(xlabel="probability by the distribution", ylabel="share of the data")
+    for ax in (cumulated, quantiles, probabilities):
+        ax.legend(frameon=False)
+    return axes
 
 
 def contours(

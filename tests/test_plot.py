@@ -155,3 +155,37 @@ def test_trace_and_rank_of_each_chain(model):
     with pytest.raises(ValueError, match="'x1'"):
         ns.plot.rank(model, "x9")
     pyplot.close("all")
+
+
+def test_four_views_of_fits():
+    from matplotlib import pyplot
+
+    x = np.random.default_rng(8).gamma(2.0, 3.0, 60)
+    fits = [ns.distributions.fit(x, family) for family in ("gamma", "normal")]
+    axes = ns.plot.fit([*x, np.nan], fits)
+    assert axes.shape == (2, 2)
+    above, cumulated, quantiles, probabilities = axes.ravel()
+    shape, scale = fits[0].params.values()
+    peer = scipy.stats.gamma(shape, scale=scale)
+    places, values = line(above, "gamma")
+    np.testing.assert_allclose(values, peer.pdf(places), rtol=1e-10)
+    places, values = line(cumulated, "gamma")
+    np.testing.assert_allclose(values, peer.cdf(places), rtol=1e-10)
+    assert places[0] == x.min() and places[-1] == x.max()
+    places, values = line(cumulated, "data")
+    np.testing.assert_array_equal(places, np.sort(x))
+    np.testing.assert_allclose(values, np.arange(1, 61) / 60)
+    share = (np.arange(60) + 0.5) / 60
+    places, values = line(quantiles, "gamma")
+    np.testing.assert_allclose(places, peer.ppf(share), rtol=1e-9)
+    np.testing.assert_array_equal(values, np.sort(x))
+    places, values = line(probabilities, "normal")
+    np.testing.assert_allclose(places, scipy.stats.norm.cdf(np.sort(x), x.mean(), x.std()), rtol=1e-9)
+    np.testing.assert_allclose(values, share)
+    again = pyplot.figure().subplots(1, 4)
+    assert ns.plot.fit(x, {"one": ns.distributions.Gamma(2.0)}, axes=again)[0] is again[0]
+    with pytest.raises(ValueError, match="axes has 2 axes; fit draws into four"):
+        ns.plot.fit(x, fits, axes=again[:2])
+    with pytest.raises(TypeError, match="is no distribution"):
+        ns.plot.fit(x, "gamma")
+    pyplot.close("all")

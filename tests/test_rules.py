@@ -41,13 +41,13 @@ ROOM_FILES = {
     "distributed.py",
     "paper.py",
 }
-SHARED = {"information.py", "likelihood.py", "moments.py"}  # words of the field that mean the same in two rooms
+SHARED = {"inference.py", "information.py", "likelihood.py", "moments.py"}  # words of the field that mean the same in two rooms
 FIELD_WORDS = {  # host mathematics, each by a word of the field that no other room uses
-    "stable": "derivatives inference maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
+    "stable": "derivatives maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
     "kde": "bandwidth boundaries cell_list conditional footprint gridding masses neighbours univariate",
     "mixture": "criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
-    "distributions": "functions protocol tables",
+    "distributions": "functions lmoments protocol standardise tables",
     "bayes": "chains design diagnostics predictions responses",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}

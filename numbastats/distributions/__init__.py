@@ -34,7 +34,8 @@ parameters, ``rvs(size, rng=)``, ``mean() var() std() skewness() kurtosis() entr
 ('7.61985302e-24', '-5.00000000e+19')
 
 `fit` estimates the parameters of one data set, `fit_many` those of every series of an array, and `standardise` turns series into
-normal scores by the fit to each.
+normal scores by the fit to each. What follows from a fit has its error by its method `estimate`; `compare` orders families by a
+criterion, `goodness` tests whether one fits, and `lmoments` describes samples.
 
 Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)`` and the like broadcast over their parameters
 and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
@@ -59,9 +60,12 @@ from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
 from numbastats.distributions.families.uniform import Uniform
 from numbastats.distributions.families.weibull import Weibull
-from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many, standardise
+from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many
 from numbastats.distributions.functions import Family, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+from numbastats.distributions.inference import Comparison, Estimate, GoodnessOfFit, compare, goodness
+from numbastats.distributions.lmoments import LMoments, lmoments
 from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.standardise import standardise
 from numbastats.distributions.tables import FrozenDistribution
 
 __all__ = [
@@ -75,15 +79,19 @@ __all__ = [
     "Cauchy",
     "Beta",
     "ChiSquared",
+    "Comparison",
     "Distribution",
     "DistributionFit",
     "DistributionFits",
+    "Estimate",
     "Family",
     "FrozenDistribution",
     "Gamma",
     "GeneralizedHyperbolic",
+    "GoodnessOfFit",
     "Hyperbolic",
     "InverseGaussian",
+    "LMoments",
     "Lognormal",
     "NIG",
     "Normal",
@@ -92,10 +100,13 @@ __all__ = [
     "TruncatedNormal",
     "VarianceGamma",
     "Weibull",
+    "compare",
     "fit",
     "fit_many",
     "generalized_hyperbolic",
+    "goodness",
     "hyperbolic",
+    "lmoments",
     "nig",
     "standardise",
     "student_t",

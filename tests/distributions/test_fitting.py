@@ -726,15 +726,13 @@ def test_values_whose_squares_are_no_doubles(family):
     assert fit(1e140 * x, family).params["scale"] == pytest.approx(1e140 * want["scale"], rel=1e-6)
 
 
-def test_scores_of_zeros_of_two_sided_families():
-    """The share of zeros lay below all values, negative ones included."""
+def test_zeros_of_two_sided_families_are_values():
+    """A share of zeros has a place below all values of positive families alone."""
     x = np.array([-3.0, -1.0, 0.0, 0.0, 1.0, 3.0])
     np.testing.assert_allclose(standardise(x, "normal"), (x - x.mean()) / x.std(), atol=1e-12)
-    fitted = fit(x[x != 0.0], "normal").distribution
-    below, above = fitted.cdf(x) * 2 / 3, 1.0 / 3.0 + fitted.cdf(x) * 2 / 3
-    np.testing.assert_allclose(
-        standardise(x, "normal", zeros="share"), scipy.special.ndtri(np.where(x < 0.0, below, above)), atol=1e-12
-    )
+    for zeros in ("share", "centre"):
+        with pytest.raises(ValueError, match=f"zeros='{zeros}' is for families of positive values; of normal"):
+            standardise(x, "normal", zeros=zeros)
 
 
 def test_scores_where_tails_underflow():

@@ -1,0 +1,199 @@
+"""Standardised series: normal scores by the distribution fitted to each, as of indices of drought."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbastats._core.checks import choice, is_lazy
+from numbastats._core.errors import names_ours
+from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
+from numbastats._core.parallel import is_executor
+from numbastats._core.slabs import cuts
+from numbastats.distributions.fitting import CLASSES, axis_of, distribution_of, fit_many, floats, is_ragged, refuse_frame
+
+__all__ = ["standardise"]
+
+_SLAB = 1 << 20  # scores at a time
+
+
+@names_ours
+def standardise(
+    x: ArrayLike,
+    family: str = "gamma",
+    *,
+    axis: int | None = None,
+    dim: str | None = None,
+    calibration: Any = None,
+    zeros: Literal["auto", "share", "centre"] | None = "auto",
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    workers: Any = None,
+) -> NDArray[np.float64]:
+    """Normal scores of values within their own series, as of the standardised precipitation index (SPI).
+
+    Fits the family to each series and returns the normal quantile of its distribution function.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., n, ...)
+        Series along `axis`; NaN is missing and stays NaN. An array of dask, or of xarray with one, gives one that is computed
+        later, by blocks of whole series.
+    family : str
+        "gamma" as for the SPI, "normal", "lognormal", "weibull", "inverse_gaussian", "beta" or "student_t".
+    axis : int, optional
+        Along which the values of a series run; the last one by default.
+    dim : str, optional
+        Instead of `axis` the name of a dimension of an xarray.DataArray. An array of several dimensions needs one of the two.
+    calibration : slice, or array of positions, booleans or labels, optional
+        The part of each series that the family is fitted to, all by default; scores are those of all values. Labels where x has
+        them along `axis`, as `loc` of pandas and `sel` of xarray take them: ``slice("1991", "2020")``; else positions.
+    zeros : {"auto", "share", "centre", None}
+        Zeros of families of positive values, where a zero is impossible, have a probability of their own: with "share" their
+        score is that of the share of zeros, p0; with "centre" of the middle of their ranks, near p0/2, so that the
+        probabilities have mean 1/2 however many zeros there are. With None zeros are values like others. "auto" is "share" for
+        families of positive values, and None for "normal" and "student_t".
+    device, workers
+        As in `fit_many`.
+
+    Returns
+    -------
+    array of the shape of x
+        NaN in series that cannot be fitted. Labels of pandas and xarray are kept, attributes too but ``units``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `fit_many`; for families without kernels of a distribution function; for a calibration that is not understood, or
+        selects nothing; for "share" and "centre" with a family that takes zeros.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When fits end in no maximum, with their number and the first reason; series in which all values are missing do not count.
+
+    Notes
+    -----
+    Of the n values of the calibration n0 are zeros. With G the distribution function fitted to the others, H(x) =
+    p0 + (1 - p0) G(x); "share" has p0 = n0/n, and a zero H(0) = p0 [1]; "centre" has p0 = n0/(n + 1), and a zero
+    H(0) = (n0 + 1)/(2 (n + 1)) [2]. Outside of the calibration values may be further out than any within: a zero where that has
+    none has the score -inf with "share", and -2.14 with "centre" and n = 30.
+
+    G is at its maximum likelihood; the formula of Thom [3], a = (1 + sqrt(1 + 4 A/3))/(4 A) with A = log(mean) -
+    mean log, is an approximation whose shape is 0.9 % too large at a = 1, 4 % at a = 0.5 and 37 % at a = 0.1; it is not used.
+
+    References
+    ----------
+    [1] T. B. McKee, N. J. Doesken, J. Kleist, "The relationship of drought frequency and duration to time scales", 8th Conference
+    on Applied Climatology (1993), 179-184.
+    [2] J. H. Stagge, L. M. Tallaksen, L. Gudmundsson, A. F. Van Loon, K. Stahl, "Candidate distributions for climatological
+    drought indices (SPI and SPEI)", International Journal of Climatology 35 (2015), 4027-4040.
+    [3] H. C. S. Thom, "A note on the gamma distribution", Monthly Weather Review 86 (1958), 117-122.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import numbastats as ns
+    >>> rain = np.random.default_rng(1).gamma(2.0, 3.0, (40, 3))
+    >>> z = ns.distributions.standardise(rain, axis=0)
+    >>> z.shape, bool(abs(z.mean()) < 0.05)
+    ((40, 3), True)
+    >>> z = ns.distributions.standardise(rain, axis=0, calibration=slice(0, 30))  # the first 30 years
+    >>> abs(z[:30].mean(axis=0)).max() < 0.05 < abs(z[30:].mean(axis=0)).max()
+    np.True_
+    """
+    choice("zeros", zeros, ("auto", "share", "centre", None))
+    kernels = CLASSES["normal" if family == "gaussian" else choice("family", family, tuple(CLASSES))]._kernels
+    if kernels is None:
+        raise ValueError(f"family={family!r} has no kernel of its cdf: use fit_many, and the cdf of its distribution")
+    if zeros == "auto":
+        zeros = "share" if kernels.begins_at_0 else None
+    elif zeros is not None and not kernels.begins_at_0:
+        raise ValueError(
+            f"zeros={zeros!r} is for families of positive values; of {family} zeros are values like others: zeros=None"
+        )
+    refuse_frame(x, axis, "x")
+    axis = axis_of(x, axis, dim, "x")
+    if isinstance(x, Mapping) or is_ragged(x):
+        raise TypeError("standardise takes an array; call it for each series of a list or dict")
+    if not -np.ndim(x) <= axis < np.ndim(x):
+        raise ValueError(f"axis={axis} is not an axis of x of shape {np.shape(x)}")
+    axis %= np.ndim(x)
+    part = None if calibration is None else _positions(x, axis, calibration)
+    scored = functools.partial(_scored, family=family, axis=axis, part=part, zeros=zeros, device=device)
+    if is_lazy(x):
+        if is_executor(workers):
+            raise TypeError("a dask array takes no executor, as its blocks go to dask's own: pass workers=None, or x.compute()")
+        whole = LAZY.blocks(x, "x").rechunk({axis: -1})
+        z = whole.map_blocks(functools.partial(scored, workers=workers or 1), dtype=np.float64, meta=np.empty((0,) * np.ndim(x)))
+        scores: Any = LABELLED.relabelled(z, x)
+    else:
+        z = scored(floats(x, "x"), workers=workers)
+        scores = in_kind_of(z, x) if has_labels(x) else z
+    if "units" in getattr(x, "attrs", ()):  # which scores do not have
+        del scores.attrs["units"]
+    return scores
+
+
+def _positions(x, axis, calibration):
+    """Positions along the axis that a slice, labels, positions or booleans select."""
+    places = np.arange(np.shape(x)[axis])
+    try:
+        if hasattr(x, "dims"):
+            dim = x.dims[axis]
+            along = type(x)(places, dims=(dim,), coords={dim: x.coords[dim]} if dim in x.coords else None)
+            chosen = along.sel({dim: calibration}).to_numpy()
+        elif hasattr(x, "iloc"):
+            import pandas
+
+            along = pandas.Series(places, index=x.index if axis == 0 else x.columns)
+            chosen = along.loc[calibration]
+        else:
+            chosen = places[calibration if isinstance(calibration, slice) else np.asarray(calibration)]
+    except (IndexError, KeyError, TypeError) as error:
+        raise ValueError(f"calibration={calibration!r} selects nothing of x along axis {axis}: {error}") from None
+    chosen = np.atleast_1d(np.asarray(chosen))
+    if chosen.size == 0:
+        raise ValueError(f"calibration={calibration!r} selects none of the {places.size} values of x along axis {axis}")
+    return chosen
+
+
+def _scored(x, *, family, axis, part, zeros, device, workers):
+    """Scores of an array of NumPy."""
+    sample = x if part is None else np.take(x, part, axis=axis)
+    fits = fit_many(sample, family, axis=axis, zeros=zeros and "share", device=device, workers=workers)
+    rows = np.moveaxis(x, axis, -1)
+    shape, length = rows.shape, rows.shape[-1]
+    n0, n = (np.count_nonzero(which, axis=axis).reshape(-1, 1) for which in (np.equal(sample, 0.0), ~np.isnan(sample)))
+    with np.errstate(invalid="ignore"):  # of series without values
+        share, at_zero = {
+            None: (np.zeros(n.shape), None),
+            "share": (n0 / n, None),
+            "centre": (n0 / (n + 1), (n0 + 1) / (2 * (n + 1))),
+        }[zeros]
+    params, rows, z = fits.params.reshape(len(n), len(fits.names), 1), rows.reshape(-1, length), np.empty((len(n), length))
+    for lo, hi in cuts(len(n), max(1, _SLAB // max(1, length))):
+        found = distribution_of(fits.family, {name: params[lo:hi, i] for i, name in enumerate(fits.names)})
+        with np.errstate(all="ignore"):
+            z[lo:hi] = _scores(found, rows[lo:hi], share[lo:hi], None if at_zero is None else at_zero[lo:hi])
+    return np.ascontiguousarray(np.moveaxis(z.reshape(shape), -1, axis))
+
+
+def _scores(distribution, x, share, at_zero):
+    """Normal quantiles of share + (1 - share) G(x), or of `at_zero` for zeros, through the smaller tail and its logarithm."""
+    from scipy.special import ndtri, ndtri_exp
+
+    rest = 1.0 - share
+    low, high = share + rest * distribution.cdf(x), rest * distribution.sf(x)
+    if at_zero is not None:
+        low, high = np.where(x == 0.0, at_zero, low), np.where(x == 0.0, 1.0 - at_zero, high)
+    z = np.where(low < 0.5, ndtri(low), -ndtri(high))
+    for tail, sign in (("logcdf", 1.0), ("logsf", -1.0)):
+        far = np.isfinite(x) & (z == -sign * math.inf)  # where the tail underflows
+        if far.any():
+            z[far] = sign * ndtri_exp(np.log(rest) + getattr(distribution, tail)(x))[far]
+    return np.where(np.isnan(distribution.params[0]), math.nan, z)  # where a fit failed, all parameters are NaN
