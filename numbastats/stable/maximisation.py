@@ -68,8 +68,6 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
 def by_the_likelihood(likelihood, found, problem):
     """What a search by shared tables found, with its likelihood; after a climb or a search by it where they are not close."""
     likelihood.exact = True
-    if not likelihood.close_at(found.p):
-        return Found(*maximise(likelihood, problem.y, None, problem.held, problem.start, problem.free, problem.limits, None))
     total = likelihood(found.p)
     if likelihood.x.size <= MOST_VALUES and abs(total - found.total) < _CLOSE:
         return found._replace(total=total)
