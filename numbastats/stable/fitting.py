@@ -127,13 +127,13 @@ def fit(  # noqa: PLR0913
     (True, True)
     """
     problem = problem_of(x, method, start, fixed, bounds, weights, param, se, nan_policy, callback)
-    return _fitted(problem, False, profile, callback, device=device, workers=workers)
+    return _fitted(problem, profile, callback, device=device, workers=workers)
 
 
-def _fitted(problem, by_tables, profile=False, callback=None, **options):
-    """The fit of a problem; `by_tables`: as of `fit_many`, by shared tables where they can be used."""
-    unweighted = problem.w is None and callback is None
-    if by_tables and unweighted and problem.method == "ml" and problem.form == "S0" and options.get("device") != "cuda":
+def _fitted(problem, profile=False, callback=None, **options):
+    """The fit of a problem, by shared tables where they can be used."""
+    plain = problem.w is None and callback is None and options.get("device") != "cuda"
+    if plain and problem.method == "ml" and problem.form == "S0":
         likelihood: Likelihood = SharedLikelihood(problem.y, options)
     else:
         likelihood = Likelihood(problem.y, problem.w, problem.share, options)
@@ -541,7 +541,7 @@ def _fit_one(job, stop=None):
             how = {name: options.get(name) for name in ("device", "workers")}
             steps = options.get("profile", False), options.get("callback")
             what = {name: value for name, value in options.items() if name not in (*how, "profile")}
-            return _fitted(problem_of(x, method, **what), True, *steps, **how)
+            return _fitted(problem_of(x, method, **what), *steps, **how)
     except ValueError as error:
         none = np.full(4, np.nan)
         unknown = none, none, np.full((4, 4), np.nan), math.nan, 0, 0, False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbastats.stable.likelihood import climb, finite_total, inward
+from numbastats.stable.likelihood import climb, inward
 from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
 from numbastats.stable.simple_estimators import by_moments_about_each, weighted_mean
 from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
@@ -117,7 +117,7 @@ def _compared(likelihood, dists, near, scale, limits):
 
     For narrow peaks the neighbours of the likeliest place are compared too.
     """
-    totals = [finite_total(likelihood, p) for p in dists]
+    totals = likelihood.totals(dists)
     values, counts, k = near
     done = np.array([], np.int64)
     for _ in range(4):
@@ -127,7 +127,7 @@ def _compared(likelihood, dists, near, scale, limits):
         done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
         dists = dists + [inward(p, limits) for p in by_moments_about_each(places, likelihood.x, likelihood.w, *limits, scale)]
-        totals += [finite_total(likelihood, p) for p in dists[len(totals) :]]
+        totals += likelihood.totals(dists[len(totals) :])
         likeliest = dists[int(np.argmax(totals))]
         if likeliest[0] > CUSP_TELLS:
             break
@@ -155,7 +155,7 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
         if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
         dists = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form == "S1")]
-        totals = [finite_total(likelihood, p) for p in dists]
+        totals = likelihood.totals(dists)
     p, total, begin, gain = best
     if form == "peak":
         p, total, steps, last = climb(likelihood, p, free, limits, callback)

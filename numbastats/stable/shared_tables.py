@@ -22,7 +22,7 @@ import numpy as np
 from numbastats.scalar.stable import zeta
 from numbastats.stable.functions import logpdf, pdf
 from numbastats.stable.information import expected_information
-from numbastats.stable.kernels.climbing import DONE, ENDS, MISSING, ORDER, PEAK, PLACES, S0, S1, SPLIT, climb
+from numbastats.stable.kernels.climbing import DONE, ENDS, MISSING, ORDER, PEAK, PLACES, S0, S1, SPLIT, climb, totals
 from numbastats.stable.likelihood import Likelihood
 from numbastats.stable.parameterisations import cusp_scale
 
@@ -123,7 +123,20 @@ class SharedLikelihood(Likelihood):
             _, state, _ = self._climbed(p, self.x)
             if state[0] == DONE:
                 return float(state[1])
-        return super().__call__(p)
+        return self.exactly(p)
+
+    def totals(self, dists):
+        """The log-likelihoods of distributions, -inf where they are no numbers."""
+        dists = np.array(dists, np.float64).reshape(-1, 4)
+        found, state = np.full(len(dists), np.nan), np.zeros(7)
+        while not self.exact and state[3] < len(dists):
+            totals(self.x, np.array([_FORMS[self.form]]), dists, EDGES_A, EDGES_B, self.tables.pool, state, found)
+            if state[0] == MISSING:
+                self.tables.make(int(state[4]), int(state[5]))
+        known = np.isfinite(found)
+        self.count += int(known.sum())
+        found[~known] = super().totals(dists[~known])
+        return found.tolist()
 
     def ascent(self, p, free, bounds):
         """Where a climb by the tables ends or leaves them, and in the first case what `climb` returns."""

@@ -105,7 +105,7 @@ def place(edges, v):
 
 @_shared
 def collapse(a, b, edges_a, edges_b, pool, rows, state):
-    """Write the polynomials of (alpha, |beta|) to rows; returns whether there are some: DONE, MISSING, OUTSIDE."""
+    """Write the polynomials of (alpha, |beta|) to rows, of log f or also of its derivatives; returns DONE, MISSING or OUTSIDE."""
     i, j = place(edges_a, a), place(edges_b, abs(b))
     if i < 0 or j < 0:
         return OUTSIDE
@@ -115,9 +115,8 @@ def collapse(a, b, edges_a, edges_b, pool, rows, state):
         return MISSING
     ha, hb = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
     ta, tb = (a - edges_a[i]) / ha - 1.0, (abs(b) - edges_b[j]) / hb - 1.0
-    value, by_a, by_b = rows[0], rows[1], rows[2]
-    for q in range(value.size):
-        value[q], by_a[q], by_b[q] = 0.0, 0.0, 0.0
+    value, by_a, by_b = rows[0], rows[len(rows) // 2], rows[len(rows) - 1]
+    rows[:] = 0.0
     power_a, slope_a = 1.0, 0.0
     for k in range(ORDER):
         power_b, slope_b = 1.0, 0.0
@@ -126,19 +125,24 @@ def collapse(a, b, edges_a, edges_b, pool, rows, state):
             w, wa, wb = power_a * power_b, slope_a * power_b, power_a * slope_b
             for q in range(value.size):
                 value[q] += w * c[q]
-                by_a[q] += wa * c[q]
-                by_b[q] += wb * c[q]
+            if len(rows) > 1:
+                for q in range(value.size):
+                    by_a[q] += wa * c[q]
+                    by_b[q] += wb * c[q]
             power_b, slope_b = power_b * tb, (n + 1) * power_b / hb
         power_a, slope_a = power_a * ta, (k + 1) * power_a / ha
     middle, unit = cell[0], unit_of(a)
     level = math.log(unit[0])
     change = level + (1.0 + a) * unit[1]
     for q in range(value.size):
+        value[q] = value[q] if value[q] > NONE else np.nan
+    if len(rows) > 1:
+        for q in range(value.size):
+            by_a[q] = by_a[q] / value[q] - PLACES[q] - change
+            by_b[q] /= value[q]
+    for q in range(value.size):
         in_step()
-        u, ratio = PLACES[q], value[q] if value[q] > NONE else np.nan
-        value[q] = log(ratio) + middle[q] - a * u - (1.0 + a) * level
-        by_a[q] = by_a[q] / ratio - u - change
-        by_b[q] /= ratio
+        value[q] = log(value[q]) + middle[q] - a * PLACES[q] - (1.0 + a) * level
     for row in rows:
         for first in range(0, row.size, TERMS):
             to_powers(row[first : first + TERMS])
@@ -196,31 +200,62 @@ def scores_at(z, d, u, p, unit, moves, rows):
 
 
 @_shared
+def at_value(u, left, value):
+    """log f."""
+    k, middle, half = panel(u)
+    y = (u - middle) / half
+    base = (k + (PANELS if left else 0)) * TERMS
+    v = value[base + TERMS - 1]
+    for n in range(TERMS - 2, -1, -1):
+        v = v * y + value[base + n]
+    return v
+
+
+@_shared
+def locate(some, p, shift, delta, work):
+    """Write the standardised values, their distances to the centre, mirrored where beta < 0, and u."""
+    z, d, u = work[0], work[1], work[2]
+    loc, scale, sign = p[2], p[3], -1.0 if p[1] < 0.0 else 1.0
+    for i in range(some.size):
+        z[i] = (some[i] - loc) / scale
+        d[i] = sign * (z[i] + shift)
+    for i in range(some.size):
+        in_step()
+        u[i] = log(1.0 + abs(d[i]) / delta)
+
+
+@_shared
 def sum_up(x, steps, form, p, edges_a, edges_b, pool, rows, work, sums, state):
     """The log-likelihood at p, the sums of scores and of their products; returns DONE, MISSING, OUTSIDE."""
     code = collapse(p[0], p[1], edges_a, edges_b, pool, rows, state)
     if code != DONE:
         return code
-    moves, unit, sign = origin(form, p[0], p[1]), unit_of(p[0]), -1.0 if p[1] < 0.0 else 1.0
+    moves, unit = origin(form, p[0], p[1]), unit_of(p[0])
     state[2] += 1.0
     for k in range(sums.size):
         sums[k] = 0.0
     z, d, u = work[0], work[1], work[2]
-    loc, scale, shift = p[2], p[3], moves[0]
     for first in range(0, x.size, _BLOCK):
         some = x[first : first + _BLOCK]
-        for i in range(some.size):
-            z[i] = (some[i] - loc) / scale
-            d[i] = sign * (z[i] + shift)
-        for i in range(some.size):
-            in_step()
-            u[i] = log(1.0 + abs(d[i]) / unit[0])
+        locate(some, p, moves[0], unit[0], work)
         for i in range(some.size):
             if not u[i] < END:
                 return OUTSIDE
             v, g = scores_at(z[i], d[i], u[i], p, unit, moves, rows)
-            add_scores(exp(v) * scale * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
+            add_scores(exp(v) * p[3] * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
     return DONE if math.isfinite(sums[0]) else OUTSIDE
+
+
+@_shared
+def total_at(x, form, p, row, work):
+    """The log-likelihood at p, of the polynomials of its alpha and beta; NaN outside the tables."""
+    shift, delta, total = origin(form, p[0], p[1])[0], unit_of(p[0])[0], 0.0
+    for first in range(0, x.size, _BLOCK):
+        some = x[first : first + _BLOCK]
+        locate(some, p, shift, delta, work)
+        for i in range(some.size):
+            total += at_value(work[2, i], work[1, i] < 0.0, row) if work[2, i] < END else np.nan
+    return total - x.size * log(p[3])
 
 
 @_making
@@ -293,6 +328,25 @@ def trial_of(p, ends, moving, count, step, trial):
 
 
 _F1, _F2, _F3, _I1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
+
+
+@host_loop("stable.shared_totals", (_F1, _I1, _F2, _F1, _F1, _F3, _F1, _F1))
+def totals(x, choices, dists, edges_a, edges_b, pool, state, found):
+    """The log-likelihoods of distributions, NaN outside the tables, from the first that found has not; the form in choices.
+
+    state: as of `climb`, DONE or MISSING.
+    """
+    row, work, k = np.empty((1, PLACES.size)), np.empty((3, _BLOCK)), int(state[3])
+    state[0] = DONE
+    while k < len(dists):
+        p = dists[k]
+        if k == 0 or p[0] != dists[k - 1, 0] or p[1] != dists[k - 1, 1] or k == int(state[3]):
+            state[0] = collapse(p[0], p[1], edges_a, edges_b, pool, row, state)
+        if state[0] == MISSING:
+            break
+        found[k] = total_at(x, choices[0], p, row[0], work) if state[0] == DONE else np.nan
+        k += 1
+    state[3] = k
 
 
 @host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F3, _F1, _F2))
