@@ -147,9 +147,9 @@ class SharedLikelihood(Likelihood):
 
     def information(self, a, b, scale):
         """The expected information of one observation."""
-        if self.form == "S0" and abs(b) < _REGULAR:
+        if abs(b) < _REGULAR:
             centred = a <= SPLIT
-            shift = zeta(a, b)[0] if centred else 0.0
+            shift = (float(centred) - float(self.form == "S1")) * zeta(a, b)[0]
             u, steps = _rule()
             x, steps = _distances(a, u, centred), _unit(a, centred) * np.exp(u) * steps
             count = self.count
