@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numbastats.stable.likelihood import climb, inward
-from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
 from numbastats.stable.simple_estimators import by_moments_about_each, weighted_mean
 from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
 
@@ -52,7 +52,7 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             best = found
         if best[0][0] >= HIGHEST and start is None and not skewed:  # perhaps beside a maximum with one heavy tail
             skewed += [np.array([1.9, sign * 0.9, *best[0][2:]]) for sign in (-1.0, 1.0)]
-        elif 1.1 < best[0][0] < HIGHEST and best[3] < 1e-6:
+        elif CUSP < best[0][0] < HIGHEST and best[3] < 1e-6:
             return best  # regular: one maximum
     if spiky:
         found = best_of_spikes(likelihood, spiky, free, limits, callback)
