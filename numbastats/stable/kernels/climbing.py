@@ -107,7 +107,7 @@ def place(edges, v):
 def collapse(a, b, edges_a, edges_b, pool, rows, state):
     """Write the polynomials of (alpha, |beta|) to rows, of log f or also of its derivatives; returns DONE, MISSING or OUTSIDE."""
     i, j = place(edges_a, a), place(edges_b, abs(b))
-    if i < 0 or j < 0:
+    if i < 0 or j < 0 or a == 2.0:  # there beta has no score
         return OUTSIDE
     state[4], state[5] = i, j
     cell = pool[i * (edges_b.size - 1) + j]
