@@ -23,7 +23,13 @@ _making = array_function(host=False, allocates=True)
 ORDER = 6  # nodes of a cell in alpha, and in beta
 TERMS = 8  # of the polynomials in u
 ENDS = np.concatenate(  # of the panels, as `panel` has them
-    [np.arange(0.0, 3.0, 0.125), np.arange(3.0, 7.0, 0.25), np.arange(7.0, 11.0, 0.5), np.arange(11.0, 23.0, 2.0), np.arange(23.0, 60.0, 4.0)]
+    [
+        np.arange(0.0, 3.0, 0.125),
+        np.arange(3.0, 7.0, 0.25),
+        np.arange(7.0, 11.0, 0.5),
+        np.arange(11.0, 23.0, 2.0),
+        np.arange(23.0, 60.0, 4.0),
+    ]
 )
 PANELS, END = ENDS.size - 1, ENDS[-1]
 NODES = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1].copy()
