@@ -1,9 +1,9 @@
 """The density over cells of (alpha, beta), made as climbs come to them and kept: what fits climb by.
 
-A cell holds the density f at 6 x 6 Chebyshev-Lobatto places of (alpha, beta), each by the table of its distribution, at places of
-u = log(1 + |x - centre|/delta): as polynomials in alpha and beta of f delta (delta e^u)^alpha, in which heavy tails hardly change,
-over that of a distribution in the middle of the cell. The score of a data set then costs one sum over the cell and one look-up
-per value, where it took six tables.
+A cell holds the density f at 6 x 6 Chebyshev-Lobatto places of (alpha, beta), each by the table of its distribution, at
+places of u = log(1 + |x - centre|/delta): as polynomials in alpha and beta of f delta (delta e^u)^alpha, in which heavy tails
+hardly change, over that of a distribution in the middle of the cell. The score of a data set then costs one sum over the cell
+and one look-up per value, where it took six tables.
 
 It is f that is a polynomial, not log f: a heavy tail is proportional to 2 - alpha towards alpha = 2 and to 1 - beta towards
 beta = 1, where its logarithm has no bound, and as it comes to 0 it keeps its relative accuracy. The centre is 0, for alpha up to
