@@ -106,15 +106,15 @@ def fit(  # noqa: PLR0913
     -----
     Maximum likelihood climbs by Fisher scoring from each start and keeps the best. Without weights, a callback, a location
     known in S1, or ``device="cuda"``, and for alpha from 0.3 on, it climbs by tables of the density over cells of (alpha,
-    beta): a cell is made when the first climb comes to it, in about 12 ms, and kept; all of them take 47 MB. The log-
-    likelihood of the result is that of `logpdf`; for more than 4000 values, or where the tables are not close enough, the
+    beta): a cell is made when the first climb comes to it, in about 12 ms, and kept; all of them take 47 MB. The
+    log-likelihood of the result is that of `logpdf`; for more than 4000 values, or where the tables are not close enough, the
     last steps are by it, too. Observed differences from a search without tables, for 1000 values, alpha 0.31 to 2 and all
-    beta, in 370 fits: log-likelihoods 2.4e-6 higher to 3.5e-8 lower; standard errors 3e-4 relative, 1e-3 for abs(beta) above
+    beta, in 420 fits: log-likelihoods 2.4e-6 higher to 3.5e-8 lower; standard errors 3e-4 relative, 1e-3 for abs(beta) above
     0.99.
 
     Below alpha = 1 the likelihood has a local maximum with the mode next to every observation: some hundred observations in
-    clusters, around the half-sample mode and at both ends are compared, by distributions that have the moments of log|x -
-    mode|, and the likeliest three climb. The result is the best one found, not proved to be the largest. As alpha tends to 0
+    clusters, around the half-sample mode and at both ends are compared, by distributions that have the moments of
+    log|x - mode|, and the likeliest three climb. The result is the best one found, not proved to be the largest. As alpha tends to 0
     the likelihood has no bound: alpha ends at 0.1, and where few points would end there the mode is held midway between two
     observations, which the message says. The likelihood of such a result can be passed by distributions with the mode nearer
     to an observation, such as a `start` may lead to: they lie on the way to alpha = 0.1. Standard errors come from the
