@@ -114,11 +114,11 @@ def fit(  # noqa: PLR0913
 
     Below alpha = 1 the likelihood has a local maximum with the mode next to every observation: some hundred observations in
     clusters, around the half-sample mode and at both ends are compared, by distributions that have the moments of
-    log|x - mode|, and the likeliest three climb. The result is the best one found, not proved to be the largest. As alpha tends to 0
-    the likelihood has no bound: alpha ends at 0.1, and where few points would end there the mode is held midway between two
-    observations, which the message says. The likelihood of such a result can be passed by distributions with the mode nearer
-    to an observation, such as a `start` may lead to: they lie on the way to alpha = 0.1. Standard errors come from the
-    inverse information, below alpha = 0.5 by way of S1; see `StableFit`.
+    log|x - mode|, and the likeliest three climb. The result is the best one found, not proved to be the largest. As alpha
+    tends to 0 the likelihood has no bound: alpha ends at 0.1, and where few points would end there the mode is held midway
+    between two observations, which the message says. The likelihood of such a result can be passed by distributions with the
+    mode nearer to an observation, such as a `start` may lead to: they lie on the way to alpha = 0.1. Standard errors come
+    from the inverse information, below alpha = 0.5 by way of S1; see `StableFit`.
 
     References
     ----------
