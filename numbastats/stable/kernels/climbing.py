@@ -248,6 +248,8 @@ def sum_up(x, steps, form, p, edges_a, edges_b, pool, rows, work, sums, state):
             if not u[i] < END:
                 return OUTSIDE
             v, g = scores_at(z[i], d[i], u[i], p, unit, moves, rows)
+            if steps.size > 0 and math.isnan(v):  # a density that cannot be told from 0 adds nothing to an integral
+                continue
             add_scores(exp(v) * p[3] * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
     return DONE if math.isfinite(sums[0]) else OUTSIDE
 
