@@ -104,6 +104,25 @@ class Draws:
         ns.stable.rvs(alpha, 0.5, size=self.out.size, rng=1, out=self.out, **ONE)
 
 
+class Fits:
+    """Maximum likelihood, 1000 values, the cells of the shared tables made before."""
+
+    params = [few([0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 1.9, 1.99]), few([0.0, 0.5, 0.9])]
+    param_names = ["alpha", "beta"]
+
+    def setup(self, alpha, beta):
+        self.x = ns.stable.rvs(alpha, beta, size=1000, rng=1)
+        self.time_fit(alpha, beta)
+
+    def time_fit(self, alpha, beta):
+        ns.stable.fit(self.x, workers=1)
+
+    def track_evaluations(self, alpha, beta):
+        return ns.stable.fit(self.x, workers=1).n_eval
+
+    track_evaluations.unit = "evaluations"
+
+
 class Error:
     params = ["pdf", "cdf", "sf"]
     param_names = ["function"]

@@ -276,6 +276,11 @@ def check_many(method, param, options):
     choice("se", options.get("se", "expected"), INFORMATION)
     choice("nan_policy", options.get("nan_policy", "raise"), NAN_POLICIES)
     shape_bounds(options.get("bounds"), fixed_values(options.get("fixed")))
+    if options.get("device") == "cuda":
+        raise ValueError(
+            "device='cuda' does not pay in fit_many: tables of the density that data sets share are on the host; leave device "
+            "out, or call fit(x, device='cuda') for each large data set"
+        )
 
 
 def data_sets(data):

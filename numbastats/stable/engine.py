@@ -91,9 +91,9 @@ def _origin(table, ab, s1):
     return (high, low, 0.0) if table.centred else (-high, -low, 0.0)
 
 
-def table_pays(ab, *values):
-    """Whether there are enough points for a table of the distribution: it takes longer where the integral fills in."""
-    return max(map(_size, values)) >= (400 if ab[0] >= 0.5 else 1500)
+def table_pays(*values):
+    """Whether there are enough points for a table of the distribution."""
+    return max(map(_size, values)) >= 400
 
 
 _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernels.FOURIER, 500.0)}
@@ -119,7 +119,7 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
         ab = None
     if method == "table" and ab is None:
         refuse_table(alpha, beta)
-    if ab is None or not (method == "table" or table_pays(ab, x, loc, scale)):
+    if ab is None or not (method == "table" or table_pays(x, loc, scale)):
         want = code + s1 * kernels.S1
         if method not in _LOOPS:
             return _by_points(want, (x, alpha, beta, loc, scale), options)
@@ -155,13 +155,13 @@ def _point_blocks(name, values, param, method, error, options):
     x, alpha, beta, loc, scale = values
     if method == "auto" and not any_lazy((alpha, beta)):
         ab, _ = one_distribution(alpha, beta, (np.empty(0), np.empty(0), np.empty(0)), np.float64)
-        method = "table" if ab is not None and table_pays_for_all(ab[0], x, loc, scale) else "quadrature"
+        method = "table" if ab is not None and table_pays_for_all(x, loc, scale) else "quadrature"
     return in_blocks(functools.partial(_point_block, name, param, method, options["device"]), ARGUMENTS, values, options)
 
 
-def table_pays_for_all(alpha, *values):
+def table_pays_for_all(*values):
     """`table_pays` of dask's arrays, whose blocks then all do the same; where lengths are unknown, they count as long."""
-    return any(math.isnan(_size(v)) for v in values) or table_pays((alpha,), *values)
+    return any(math.isnan(_size(v)) for v in values) or table_pays(*values)
 
 
 def _point_block(name, param, method, device, *values, dtype, workers):
@@ -261,7 +261,7 @@ def three_values(x, alpha, beta, loc, scale, param, method, error, options):
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
         return by_labels(lambda *v: three_values(*v, param, method, error, options), ARGUMENTS, values)
     ab = one_distribution(alpha, beta, (x, loc, scale), options["dtype"])[0]
-    table = method == "table" or (method == "auto" and ab is not None and table_pays(ab, x, loc, scale))
+    table = method == "table" or (method == "auto" and ab is not None and table_pays(x, loc, scale))
     if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS or any_lazy((x, loc, scale))):
         names = ("pdf", "cdf", "sf")
         return tuple(point_values(name, x, alpha, beta, loc, scale, param, method, False, options) for name in names)

@@ -95,7 +95,7 @@ def pdf(  # noqa: PLR0913
                       its two values differ by more than 1e-14 of the whole; errors below 2e-14, in light
                       tails below 2e-13; densities next to alpha = 1, where 1/(alpha - 1) amplifies
                       roundings, up to 3e-8 (seen at 1 + 1e-9, x = 3744)
-    "auto"            a table for 400 points or more that share alpha and beta (1500 for alpha < 0.5), else "quadrature"
+    "auto"            a table for 400 points or more that share alpha and beta else "quadrature"
     ================= ==============================================================================================
 
     On the 856 reference points with log density above -230 the relative errors are below 6e-14 (pdf, sf) and 3e-14 (cdf) point
@@ -706,7 +706,7 @@ def score(
     is_s1(param)
     if any_lazy((x, alpha, beta, loc, scale)):
         one = not any_lazy((alpha, beta)) and all(one_number(v) is not None for v in (alpha, beta))
-        many = one and table_pays_for_all(one_number(alpha), x, loc, scale)
+        many = one and table_pays_for_all(x, loc, scale)
         work = functools.partial(_score_block, param, one, many, device)
         return in_blocks(work, ARGUMENTS, (x, alpha, beta, loc, scale), {"workers": workers}, last=4)
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):

@@ -98,15 +98,15 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
     """
     q = converted(p, "S1")
     rest, rows = [i for i in free if i != 2], sorted({*free, 2})
+    likelihood.form = "S1"
     with np.errstate(over="ignore", invalid="ignore"):
-        J = mass * expected_information(q[0], b, q[3], "S1")
+        J = mass * likelihood.information(q[0], b, q[3])
     if not np.isfinite(J[2]).all():  # a peak so narrow that squares of its width are no numbers
         J[2] = J[:, 2] = 0.0
         J[2, 2] = 1e300
     if kind == "observed" and rest:
-        likelihood.form = "S1"
         J[np.ix_(rest, rest)] = _observed(J[np.ix_(rest, rest)], q, rest, likelihood)
-        likelihood.form = "S0"
+    likelihood.form = "S0"
     slopes = conversion_slopes(q, "S0")
     found = []
     for at in (rows, rest):  # without and with the place of the cusp known

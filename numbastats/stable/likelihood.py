@@ -59,9 +59,17 @@ class Likelihood:
         """The weighted sum."""
         return float(values.sum() if self.w is None else values @ self.w)
 
-    def __call__(self, p):
+    def exactly(self, p):
         """The log-likelihood."""
         return self.total(self.values(p))
+
+    def __call__(self, p):
+        """The log-likelihood."""
+        return self.exactly(p)
+
+    def totals(self, dists):
+        """The log-likelihoods of distributions, -inf where they are no numbers."""
+        return [finite_total(self.exactly, p) for p in dists]
 
     def scores(self, p, base, free):
         """Derivatives of the log densities by the free parameters, shape (len(free), n), by central differences."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbastats.stable.likelihood import climb, finite_total, inward
-from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
+from numbastats.stable.likelihood import climb, inward
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
 from numbastats.stable.simple_estimators import by_moments_about_each, weighted_mean
 from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
 
@@ -52,7 +52,7 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             best = found
         if best[0][0] >= HIGHEST and start is None and not skewed:  # perhaps beside a maximum with one heavy tail
             skewed += [np.array([1.9, sign * 0.9, *best[0][2:]]) for sign in (-1.0, 1.0)]
-        elif 1.1 < best[0][0] < HIGHEST and best[3] < 1e-6:
+        elif CUSP < best[0][0] < HIGHEST and best[3] < 1e-6:
             return best  # regular: one maximum
     if spiky:
         found = best_of_spikes(likelihood, spiky, free, limits, callback)
@@ -68,8 +68,6 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
 def by_the_likelihood(likelihood, found, problem):
     """What a search by shared tables found, with its likelihood; after a climb or a search by it where they are not close."""
     likelihood.exact = True
-    if not likelihood.close_at(found.p):
-        return Found(*maximise(likelihood, problem.y, None, problem.held, problem.start, problem.free, problem.limits, None))
     total = likelihood(found.p)
     if likelihood.x.size <= MOST_VALUES and abs(total - found.total) < _CLOSE:
         return found._replace(total=total)
@@ -119,7 +117,7 @@ def _compared(likelihood, dists, near, scale, limits):
 
     For narrow peaks the neighbours of the likeliest place are compared too.
     """
-    totals = [finite_total(likelihood, p) for p in dists]
+    totals = likelihood.totals(dists)
     values, counts, k = near
     done = np.array([], np.int64)
     for _ in range(4):
@@ -129,7 +127,7 @@ def _compared(likelihood, dists, near, scale, limits):
         done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
         dists = dists + [inward(p, limits) for p in by_moments_about_each(places, likelihood.x, likelihood.w, *limits, scale)]
-        totals += [finite_total(likelihood, p) for p in dists[len(totals) :]]
+        totals += likelihood.totals(dists[len(totals) :])
         likeliest = dists[int(np.argmax(totals))]
         if likeliest[0] > CUSP_TELLS:
             break
@@ -157,7 +155,7 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
         if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
         dists = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form == "S1")]
-        totals = [finite_total(likelihood, p) for p in dists]
+        totals = likelihood.totals(dists)
     p, total, begin, gain = best
     if form == "peak":
         p, total, steps, last = climb(likelihood, p, free, limits, callback)

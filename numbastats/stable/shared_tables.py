@@ -1,9 +1,14 @@
-"""The density over cells of (alpha, beta), made as climbs come to them and kept: what `fit_many` climbs by.
+"""The density over cells of (alpha, beta), made as climbs come to them and kept: what fits climb by.
 
-A cell holds log f at 6 x 6 Chebyshev-Lobatto places of (alpha, beta), each by the table of its distribution, as one polynomial in
-alpha, beta and u = log(1 + |x - centre|/delta) per panel of u: the score of a data set then costs one sum over the cell and one
-look-up per value, where it took six tables. The centre is 0, for alpha up to 0.785 zeta. Cells narrow where log f changes fast
-with alpha and beta: towards alpha = 2 and beta = 1, where a heavy tail begins beyond a light one, and where zeta moves fast.
+A cell holds the density f at 6 x 6 Chebyshev-Lobatto places of (alpha, beta), each by the table of its distribution, at
+places of u = log(1 + |x - centre|/delta): as polynomials in alpha and beta of f delta (delta e^u)^alpha, in which heavy tails
+hardly change, over that of a distribution in the middle of the cell. The score of a data set then costs one sum over the cell
+and one look-up per value, where it took six tables.
+
+It is f that is a polynomial, not log f: a heavy tail is proportional to 2 - alpha towards alpha = 2 and to 1 - beta towards
+beta = 1, where its logarithm has no bound, and as it comes to 0 it keeps its relative accuracy. The centre is 0, for alpha up to
+0.77 zeta, about which the density is as narrow as delta; cells are narrow in alpha on both sides of 0.77, where the cusp at zeta
+is still wide, and zeta moves fast.
 """
 
 from __future__ import annotations
@@ -17,66 +22,49 @@ import numpy as np
 from numbastats.scalar.stable import zeta
 from numbastats.stable.functions import logpdf, pdf
 from numbastats.stable.information import expected_information
-from numbastats.stable.kernels.climbing import DONE, MISSING, ORDER, PEAK, S0, S1, SPLIT, TERMS, climb
+from numbastats.stable.kernels.climbing import DONE, ENDS, MISSING, ORDER, PEAK, PLACES, S0, S1, SPLIT, climb, totals
 from numbastats.stable.likelihood import Likelihood
+from numbastats.stable.parameterisations import cusp_scale
 
 EDGES_A = np.array(
-    [0.45, 0.475, 0.5, 0.525, 0.55, 0.575, 0.6, 0.62, 0.64, 0.655, 0.67, 0.685, 0.7, 0.7175, 0.735, 0.75]
-    + [0.7625, 0.774, 0.785, 0.796, 0.8075, 0.83, 0.87, 0.92, 0.98, 1.06, 1.2, 1.36, 1.52, 1.66, 1.77, 1.85, 1.905, 1.945, 1.975]
+    [0.3, 0.33, 0.36, 0.4, 0.455, 0.51, 0.57, 0.62, 0.66, 0.69, 0.715, 0.733, 0.746, 0.758, SPLIT]
+    + [0.782, 0.795, 0.82, 0.86, 0.91, 1.0, 1.12, 1.28, 1.48, 1.65, 1.85, 2.0]
 )
-EDGES_B = np.array([0.0, 0.17, 0.34, 0.5, 0.63, 0.74, 0.82, 0.88, 0.92, 0.95, 0.968, 0.98, 0.99, 1.0])
-_HEAVY = 0.4  # in the last cells log f is smooth in beta where beta = 1 has more than this share of the density at the other end
+EDGES_B = np.arange(7) / 6.0
 _FORMS = {"S0": S0, "S1": S1, "peak": PEAK}
-
-
-def _lobatto(n):
-    return -np.cos(np.pi * np.arange(n) / (n - 1))
-
-
-def _places():
-    """All places of u, the matrix from the values of a panel to its coefficients, and the ends of the panels."""
-    at = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1]
-    ends = np.concatenate(
-        [np.arange(0.0, 3.0, 0.125), np.arange(3.0, 7.0, 0.25), np.arange(7.0, 11.0, 0.5), np.arange(11.0, 40.0, 2.0)]
-    )
-    middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
-    return middle[:, None] + half[:, None] * at, np.linalg.inv(np.vander(at, increasing=True)), ends
-
-
-_U, _TO_POWERS, _ENDS = _places()
 _NONE = np.empty(0)
-_TO_PLANE = np.linalg.inv(np.vander(_lobatto(ORDER), increasing=True))
+_REGULAR = 0.99  # of |beta|: beyond, the information about it tends to infinity
+_LOBATTO = -np.cos(np.pi * np.arange(ORDER) / (ORDER - 1))
+_TO_PLANE = np.linalg.inv(np.vander(_LOBATTO, increasing=True))
 
 
-@functools.lru_cache(maxsize=4096)
+def _unit(a, centred):
+    """delta."""
+    return float(cusp_scale(a, 0.0)) if centred else 1.0
+
+
+def _distances(a, u, centred):
+    """Of places of both sides, right and left, from the centre."""
+    return _unit(a, centred) * np.expm1(u) * np.repeat([1.0, -1.0], u.size // 2)
+
+
+@functools.lru_cache(maxsize=1024)
 def _logs(a, b, centred):
-    """log f at one (alpha, beta), at the places of the panels of both sides; neighbouring cells share those on their edges."""
-    far = (0.15 if centred else 1.0) * np.expm1(_U)
-    x, param = np.concatenate([far, -far]), "S1" if centred else "S0"
+    """log f + alpha u + (1 + alpha) log delta at one (alpha, beta); neighbouring cells share those on their edges."""
+    x, param = _distances(a, PLACES, centred), "S1" if centred else "S0"
+    lift = a * PLACES + (1.0 + a) * math.log(_unit(a, centred))
     if b < 1.0:
-        return logpdf(x, a, b, param=param, workers=1)
-    with np.errstate(divide="ignore"):
-        return np.log(pdf(x, a, b, param=param, workers=1))  # 0 where the logarithm of a light tail would take long
+        return logpdf(x, a, b, param=param, workers=1) + lift
+    with np.errstate(divide="ignore"):  # 0 where the logarithm of a light tail would take long
+        return np.log(pdf(x, a, b, param=param, workers=1)) + lift
 
 
 @functools.cache
-def _nodes(centred):
-    """Distances to the centre and steps for integrals over both sides, by Gauss-Legendre on the panels."""
-    at, weights = np.polynomial.legendre.leggauss(TERMS)
-    half = 0.5 * np.diff(_ENDS)[:, None]
-    u = (_ENDS[:-1, None] + half * (1.0 + at)).ravel()
-    unit = 0.15 if centred else 1.0
-    far, steps = unit * np.expm1(u), unit * np.exp(u) * (half * weights).ravel()
-    return np.concatenate([far, -far]), np.concatenate([steps, steps])
-
-
-def _range(fine):
-    """Between which u the longest run of panels from the far or the near end is fine, or none."""
-    if not fine.any():
-        return 0.0, 0.0
-    first = int(np.argmax(fine))
-    last = first + int(np.argmin(np.append(fine[first:], False)))
-    return _ENDS[first], _ENDS[last]
+def _rule():
+    """Places of u and steps for integrals over both sides, by Gauss-Legendre on the panels."""
+    at, weights = np.polynomial.legendre.leggauss(8)
+    half = 0.5 * np.diff(ENDS)[:, None]
+    return np.tile((ENDS[:-1, None] + half * (1.0 + at)).ravel(), 2), np.tile((half * weights).ravel(), 2)
 
 
 class SharedTables:
@@ -84,28 +72,24 @@ class SharedTables:
 
     def __init__(self):
         self._lock, count = threading.Lock(), (EDGES_A.size - 1) * (EDGES_B.size - 1)
-        self.ranges = np.full((count, 4), np.nan)
-        self.pool = np.empty((count, ORDER**2, 2 * _U.size))  # memory is taken when cells are written
+        self.pool = np.empty((count, 1 + ORDER**2, PLACES.size))  # memory is taken when cells are written
+        self.pool[:, 0, 0] = np.nan  # those that are not
 
     def make(self, i, j):
         """Make a cell."""
-        row = i * (EDGES_B.size - 1) + j
+        cell = self.pool[i * (EDGES_B.size - 1) + j]
         with self._lock:
-            if self.ranges[row, 0] >= 0.0:
+            if not np.isnan(cell[0, 0]):
                 return
-            t = 0.5 + 0.5 * _lobatto(ORDER)
-            alphas, betas = (e[k] + (e[k + 1] - e[k]) * t for e, k in ((EDGES_A, i), (EDGES_B, j)))
+            alphas, betas = (e[k] + (e[k + 1] - e[k]) * (0.5 + 0.5 * _LOBATTO) for e, k in ((EDGES_A, i), (EDGES_B, j)))
             centred = bool(EDGES_A[i] < SPLIT)
             logs = np.array([[_logs(float(a), float(b), centred) for b in betas] for a in alphas])
-            right = left = 0.0, _ENDS[-1]
-            if betas[-1] == 1.0:
-                heavy = (logs[:, -1] > logs[:, 0] + math.log(_HEAVY)).all(axis=(0, 2))
-                right, left = _range(heavy[: _U.shape[0]]), _range(heavy[_U.shape[0] :])
-                logs[:, :, ~heavy] = 0.0
-            values = np.tensordot(_TO_PLANE, logs @ _TO_POWERS.T, (1, 0))
+            middle = logs[ORDER // 2, ORDER // 2]
+            values = np.tensordot(_TO_PLANE, np.exp(logs - middle), (1, 0))
             values = np.tensordot(_TO_PLANE, values, (1, 1)).swapaxes(0, 1)
-            self.pool[row] = values.reshape(ORDER**2, -1)
-            self.ranges[row] = *right, *left
+            cell[1:] = values.reshape(ORDER**2, -1)
+            cell[0, 1:] = middle[1:]
+            cell[0, 0] = middle[0]  # last: by it other threads know that all is there
 
 
 @functools.cache
@@ -127,7 +111,7 @@ class SharedLikelihood(Likelihood):
         while True:
             self.heed()
             q, state, outer = np.array(p, np.float64), np.zeros(7), np.empty((4, 4))
-            climb(x, steps, choices, ends, q, EDGES_A, EDGES_B, self.tables.ranges, self.tables.pool, state, outer)
+            climb(x, steps, choices, ends, q, EDGES_A, EDGES_B, self.tables.pool, state, outer)
             if state[0] != MISSING:
                 self.count += int(state[2])
                 return q, state, outer
@@ -139,7 +123,20 @@ class SharedLikelihood(Likelihood):
             _, state, _ = self._climbed(p, self.x)
             if state[0] == DONE:
                 return float(state[1])
-        return super().__call__(p)
+        return self.exactly(p)
+
+    def totals(self, dists):
+        """The log-likelihoods of distributions, -inf where they are no numbers."""
+        dists = np.array(dists, np.float64).reshape(-1, 4)
+        found, state = np.full(len(dists), np.nan), np.zeros(7)
+        while not self.exact and state[3] < len(dists):
+            totals(self.x, np.array([_FORMS[self.form]]), dists, EDGES_A, EDGES_B, self.tables.pool, state, found)
+            if state[0] == MISSING:
+                self.tables.make(int(state[4]), int(state[5]))
+        known = np.isfinite(found)
+        self.count += int(known.sum())
+        found[~known] = super().totals(dists[~known])
+        return found.tolist()
 
     def ascent(self, p, free, bounds):
         """Where a climb by the tables ends or leaves them, and in the first case what `climb` returns."""
@@ -148,16 +145,13 @@ class SharedLikelihood(Likelihood):
         p, state, _ = self._climbed(p, self.x, free=free, bounds=bounds, most=100)
         return p, (p, float(state[1]), int(state[3]), float(state[6])) if state[0] == DONE else None
 
-    def close_at(self, p):
-        """Whether the tables are as good as the likelihood there; not where a small alpha has all but one tail."""
-        return p[0] > 1.05 or abs(p[1]) <= EDGES_B[-2]
-
     def information(self, a, b, scale):
         """The expected information of one observation."""
-        if self.form == "S0" and self.close_at((a, b)):
+        if abs(b) < _REGULAR:
             centred = a <= SPLIT
-            shift = zeta(a, b)[0] if centred else 0.0
-            x, steps = _nodes(centred)
+            shift = (float(centred) - float(self.form == "S1")) * zeta(a, b)[0]
+            u, steps = _rule()
+            x, steps = _distances(a, u, centred), _unit(a, centred) * np.exp(u) * steps
             count = self.count
             _, state, J = self._climbed((a, b, 0.0, 1.0), x + shift, steps)
             self.count = count

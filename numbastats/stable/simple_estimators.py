@@ -9,12 +9,12 @@ import numpy as np
 
 from numbastats.stable import mcculloch
 from numbastats.stable.arguments import NAMES, weighted_quantiles
+from numbastats.stable.kernels.climbing import log_moments
 from numbastats.stable.parameterisations import LEAST_SCALE, LOWEST, converted
 
 _EULER = 0.5772156649015329
 _ALPHAS, _BETAS = np.array([*mcculloch.ALPHAS, 2.0]), np.array(mcculloch.BETAS)
 _FINER = np.linspace(-1.0, 1.0, 15)
-_AT_ONCE = 1 << 14  # differences from modes
 _FREQUENCIES = 0.1 * np.arange(1, 11)
 _OFF_MEAN = np.log(_FREQUENCIES) - np.log(_FREQUENCIES).mean()
 
@@ -120,19 +120,10 @@ def by_moments_about(mode, x, w, alphas, betas, scale=None):
 
 def by_moments_about_each(modes, x, w, alphas, betas, scale=None):
     """The same for every mode in turn."""
-    some = max(_AT_ONCE // x.size, 1)
-    for first in range(0, modes.size, some):
-        at = modes[first : first + some]
-        y = x - at[:, None]
-        logs = np.log(np.abs(y), out=np.zeros_like(y), where=y != 0.0)
-        v = (y != 0.0) * (1.0 if w is None else w)
-        mass = v.sum(axis=1)
-        centres = (logs * v).sum(axis=1) / mass
-        logs -= centres[:, None]
-        variances = (logs * logs * v).sum(axis=1) / mass
-        shares = ((y > 0.0) * v).sum(axis=1) / mass
-        for one in zip(at, centres, variances, shares, strict=True):
-            yield _of_moments(*map(float, one), alphas, betas, scale)
+    found = np.empty((modes.size, 3))
+    log_moments(x, np.ones_like(x) if w is None else np.asarray(w, np.float64), modes, found)
+    for mode, moments in zip(modes.tolist(), found.tolist(), strict=True):
+        yield _of_moments(mode, *moments, alphas, betas, scale)
 
 
 def _of_moments(mode, centre, variance, share, alphas, betas, scale):

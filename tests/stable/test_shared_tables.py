@@ -1,4 +1,4 @@
-"""Fits of many data sets by tables that distributions share agree with fits one by one."""
+"""Fits by tables that distributions share agree with fits by the likelihood itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import numbastats as ns
+from numbastats.stable.arguments import problem_of
+from numbastats.stable.fitting import _estimated, _searched
 from numbastats.stable.likelihood import BATCH, Likelihood
 from numbastats.stable.shared_tables import EDGES_A, EDGES_B, SharedLikelihood, shared_tables
 from tests.stable.naive import draw
@@ -19,9 +21,18 @@ BETAS = (-1.0, -0.98, -0.9, -0.5, 0.0, 0.2, 0.7, 0.95, 0.995, 1.0)
 GRID = list(itertools.product(ALPHAS, BETAS))
 
 
+def by_the_likelihood(x, **options):
+    """A fit without tables."""
+    problem = problem_of(x, "ml", **options)
+    likelihood = Likelihood(problem.y, problem.w, problem.share, OPTIONS)
+    likelihood.form, likelihood.known = problem.form, problem.form == "S1"
+    return _estimated(problem, _searched(problem, likelihood, False, None), likelihood)
+
+
 def agree(x, **options):
-    """What a fit by shared tables gains over a fit, and the largest relative difference of standard errors."""
-    found, want = ns.stable.fit_many([x], **options)[0], ns.stable.fit(x, workers=1, **options)
+    """What a fit by shared tables gains over a fit without, and the largest relative difference of standard errors."""
+    found, want = ns.stable.fit_many([x], **options)[0], by_the_likelihood(x, **options)
+    np.testing.assert_array_equal(ns.stable.fit(x, **options).params, found.params)
     assert found.message == want.message and found.converged == want.converged
     np.testing.assert_array_equal(np.isnan(found.se), np.isnan(want.se))
     known = np.isfinite(want.se)
@@ -67,7 +78,7 @@ def test_expected_information():
         size = np.sqrt(np.diag(want))
         got = many.information(alpha, beta, 2.0)
         assert abs((got - want) / size / size[:, None]).max() < 3e-4, (alpha, beta)  # observed 1.0e-4
-    np.testing.assert_array_equal(many.information(1.99, 0.0, 1.0), ns.stable.fisher_information(1.99, 0.0))
+    np.testing.assert_array_equal(many.information(0.2, 0.0, 1.0), ns.stable.fisher_information(0.2, 0.0))
 
 
 def test_results_do_not_depend_on_the_batch():
@@ -76,7 +87,7 @@ def test_results_do_not_depend_on_the_batch():
     backwards = ns.stable.fit_many(x[::-1])
     for name in ("params", "se", "loglik", "n_eval"):
         np.testing.assert_array_equal(getattr(together, name), getattr(backwards, name)[::-1])
-    shared_tables().ranges[:] = np.nan
+    shared_tables().pool[:, 0, 0] = np.nan
     alone = ns.stable.fit_many(x[2:3])
     np.testing.assert_array_equal(alone.params[0], together.params[2])
 
@@ -119,5 +130,56 @@ def test_cells_are_made_once_by_threads():
     threads = [threading.Thread(target=tables.make, args=(9, 3)) for _ in range(3)]
     [t.start() for t in threads]
     [t.join() for t in threads]
-    assert np.isfinite(tables.ranges[:, 0]).sum() == 1 and (np.diff(EDGES_A) > 0.0).all() and EDGES_B[-1] == 1.0
+    assert np.isfinite(tables.pool[:, 0, 0]).sum() == 1 and (np.diff(EDGES_A) > 0.0).all() and EDGES_B[-1] == 1.0
     assert BATCH.get() is None
+
+
+@pytest.mark.parametrize("alpha", [0.32, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 1.9, 1.99])
+def test_the_maximum_from_small_alpha_to_nearly_2(alpha):
+    for beta in (0.0, 0.5, 0.9):
+        x = ns.stable.rvs(alpha, beta, size=1000, rng=int(100 * alpha))
+        gain, errors = agree(x)
+        assert abs(gain) < 1e-6 and errors < 5e-4, (beta, gain, errors)
+
+
+def test_a_maximum_needs_few_evaluations():
+    for alpha, beta in itertools.product((0.8, 1.0, 1.3, 1.7, 1.9), (0.0, 0.5)):
+        found = ns.stable.fit(ns.stable.rvs(alpha, beta, size=1000, rng=7))
+        assert found.converged and found.n_eval <= 40, (alpha, beta, found.n_eval)  # observed 8 to 28
+
+
+def test_cells_meet():
+    """The likelihood on both sides of every edge, alpha = 1 and the change of the centre among them."""
+    for alpha in EDGES_A[1:-1]:
+        x = ns.stable.rvs(alpha, 0.6, size=200, rng=1)
+        likelihood = SharedLikelihood(x, OPTIONS)
+        below, above = (likelihood([alpha + step, 0.6, 0.0, 1.0]) for step in (-1e-12, 1e-12))
+        assert abs(above - below) < 2e-4, alpha
+    for beta in EDGES_B[1:-1]:
+        x = ns.stable.rvs(1.4, beta, size=200, rng=1)
+        likelihood = SharedLikelihood(x, OPTIONS)
+        below, above = (likelihood([1.4, beta + step, 0.0, 1.0]) for step in (-1e-12, 1e-12))
+        assert abs(above - below) < 2e-5, beta
+
+
+@pytest.mark.parametrize("alpha", [0.35, 0.6, 0.73, 0.79, 0.95, 1.05, 1.6, 1.95, 1.9999])
+@pytest.mark.parametrize("beta", [0.9, -0.99, 1.0])
+def test_densities_towards_one_heavy_tail(alpha, beta):
+    x = np.sort(ns.stable.rvs(alpha, beta, size=400, rng=2))
+    many, one = SharedLikelihood(x, OPTIONS), Likelihood(x, None, 1.0, OPTIONS)
+    p = np.array([alpha, beta, 0.0, 1.0])
+    assert abs(many(p) - one(p)) < 1e-3
+
+
+def test_memory_is_bounded_and_taken_in_pieces():
+    tables = type(shared_tables())()
+    assert tables.pool.nbytes < 64e6
+    likelihood = SharedLikelihood(draw(1.5, 0.3, 300), OPTIONS)
+    likelihood.tables = tables
+    likelihood([1.5, 0.3, 7.0, 3.0])
+    assert np.isfinite(tables.pool[:, 0, 0]).sum() == 1
+
+
+def test_many_fits_are_not_made_on_the_gpu():
+    with pytest.raises(ValueError, match="does not pay in fit_many"):
+        ns.stable.fit_many([draw(1.5, 0.0, 100)], device="cuda")

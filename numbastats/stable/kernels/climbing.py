@@ -1,9 +1,8 @@
 """The climb of the likelihood of many data sets, by tables that neighbouring parameters share.
 
-A cell of the plane of (alpha, beta >= 0) holds log f as polynomials in alpha, beta and u = log(1 + |x - centre|/delta), panel by
-panel on either side of the centre; see shared_tables.py one level up. At one (alpha, beta) they collapse to polynomials in u for
-log f and its derivatives by alpha and beta; beta < 0 is the mirror image. `ranges`: between which u a cell holds, right and left;
-NaN before it is made.
+A cell of the plane of (alpha, beta >= 0) holds the density, over one of its middle, as polynomials in alpha and beta at fixed
+places of u = log(1 + |x - centre|/delta), panel by panel on either side of the centre; see shared_tables.py one level up. At one
+(alpha, beta) they collapse to polynomials in u for log f and its derivatives by alpha and beta; beta < 0 is the mirror image.
 """
 
 from __future__ import annotations
@@ -23,9 +22,21 @@ _making = array_function(host=False, allocates=True)
 
 ORDER = 6  # nodes of a cell in alpha, and in beta
 TERMS = 8  # of the polynomials in u
-PANELS = 62  # of a side: widths 1/8 up to u = 3, 1/4 up to 7, 1/2 up to 11, 2 up to 39
-END = 39.0
-SPLIT = 0.785  # of alpha: below, the centre is zeta, and delta small as the cusp there
+ENDS = np.concatenate(  # of the panels, as `panel` has them
+    [
+        np.arange(0.0, 3.0, 0.125),
+        np.arange(3.0, 7.0, 0.25),
+        np.arange(7.0, 11.0, 0.5),
+        np.arange(11.0, 23.0, 2.0),
+        np.arange(23.0, 60.0, 4.0),
+    ]
+)
+PANELS, END = ENDS.size - 1, ENDS[-1]
+NODES = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1].copy()
+PLACES = np.tile((0.5 * (ENDS[1:] + ENDS[:-1])[:, None] + 0.5 * np.diff(ENDS)[:, None] * NODES).ravel(), 2)  # u, both sides
+_TO_POWERS = np.linalg.inv(np.vander(NODES, increasing=True))  # from the values of a panel to its coefficients
+SPLIT = 0.77  # of alpha: below, the centre is zeta, and delta the width of the cusp there
+NONE = 1e-7  # of the density of the middle: what is below cannot be told from 0, as in the light tail of beta = 1
 S0, S1, PEAK = 0, 1, 2  # forms of the parameters
 DONE, MISSING, OUTSIDE = 0.0, 1.0, 2.0
 _BLOCK = 64
@@ -40,16 +51,27 @@ def panel(u):
         first, begin, width = 24.0, 3.0, 0.25
     elif u < 11.0:
         first, begin, width = 40.0, 7.0, 0.5
-    else:
+    elif u < 23.0:
         first, begin, width = 48.0, 11.0, 2.0
+    else:
+        first, begin, width = 54.0, 23.0, 4.0
     k = math.floor((u - begin) / width)
     return int(first + k), begin + (k + 0.5) * width, 0.5 * width
 
 
 @_shared
-def delta_of(a):
-    """Unit of the distance to the centre."""
-    return 0.15 if a <= SPLIT else 1.0
+def log_cusp(a):
+    """`parameterisations.cusp_scale` of beta = 0, its logarithm."""
+    return 0.25 * (math.log(24.0) + math.lgamma(1.0 / a) - math.lgamma(5.0 / a))
+
+
+@_shared
+def unit_of(a):
+    """delta, the unit of the distance to the centre, and the derivative of its logarithm."""
+    if a > SPLIT:
+        return 1.0, 0.0
+    h = 1e-5
+    return math.exp(log_cusp(a)), (log_cusp(a + h) - log_cusp(a - h)) / (2.0 * h)
 
 
 @_shared
@@ -57,8 +79,7 @@ def peak(a, b):
     """`parameterisations.peak_place`."""
     m = b * math.tan(0.5 * math.pi * a)
     tail = a / ((1.0 + a) * math.gamma(1.0 - a) * math.cos(0.5 * math.pi * a))
-    width = 0.25 * (math.log(24.0) + math.lgamma(1.0 / a) - math.lgamma(5.0 / a))
-    return b * math.hypot(tail ** (1.0 / a), math.exp(width + 0.5 / a * math.log1p(m * m)))
+    return b * math.hypot(tail ** (1.0 / a), math.exp(log_cusp(a) + 0.5 / a * math.log1p(m * m)))
 
 
 @_shared
@@ -89,34 +110,59 @@ def place(edges, v):
 
 
 @_shared
-def collapse(a, b, edges_a, edges_b, ranges, pool, rows, state):
-    """Write the polynomials of (alpha, |beta|) to rows; returns whether there are some: DONE, MISSING, OUTSIDE."""
+def collapse(a, b, edges_a, edges_b, pool, rows, state):
+    """Write the polynomials of (alpha, |beta|) to rows, of log f or also of its derivatives; returns DONE, MISSING or OUTSIDE."""
     i, j = place(edges_a, a), place(edges_b, abs(b))
-    if i < 0 or j < 0:
+    if i < 0 or j < 0 or a == 2.0:  # there beta has no score
         return OUTSIDE
-    row = i * (edges_b.size - 1) + j
     state[4], state[5] = i, j
-    if not ranges[row, 0] >= 0.0:
+    cell = pool[i * (edges_b.size - 1) + j]
+    if math.isnan(cell[0, 0]):
         return MISSING
     ha, hb = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
     ta, tb = (a - edges_a[i]) / ha - 1.0, (abs(b) - edges_b[j]) / hb - 1.0
-    cell = pool[row]
-    value, by_a, by_b = rows[0], rows[1], rows[2]
-    for q in range(value.size):
-        value[q], by_a[q], by_b[q] = 0.0, 0.0, 0.0
+    value, by_a, by_b = rows[0], rows[len(rows) // 2], rows[len(rows) - 1]
+    rows[:] = 0.0
     power_a, slope_a = 1.0, 0.0
     for k in range(ORDER):
         power_b, slope_b = 1.0, 0.0
         for n in range(ORDER):
-            c = cell[k * ORDER + n]
+            c = cell[1 + k * ORDER + n]
             w, wa, wb = power_a * power_b, slope_a * power_b, power_a * slope_b
             for q in range(value.size):
                 value[q] += w * c[q]
-                by_a[q] += wa * c[q]
-                by_b[q] += wb * c[q]
+            if len(rows) > 1:
+                for q in range(value.size):
+                    by_a[q] += wa * c[q]
+                    by_b[q] += wb * c[q]
             power_b, slope_b = power_b * tb, (n + 1) * power_b / hb
         power_a, slope_a = power_a * ta, (k + 1) * power_a / ha
+    middle, unit = cell[0], unit_of(a)
+    level = math.log(unit[0])
+    change = level + (1.0 + a) * unit[1]
+    for q in range(value.size):
+        value[q] = value[q] if value[q] > NONE else np.nan
+    if len(rows) > 1:
+        for q in range(value.size):
+            by_a[q] = by_a[q] / value[q] - PLACES[q] - change
+            by_b[q] /= value[q]
+    for q in range(value.size):
+        in_step()
+        value[q] = log(value[q]) + middle[q] - a * PLACES[q] - (1.0 + a) * level
+    for row in rows:
+        for first in range(0, row.size, TERMS):
+            to_powers(row[first : first + TERMS])
     return DONE
+
+
+@_shared
+def to_powers(values):
+    """Values at the nodes become coefficients."""
+    v0, v1, v2, v3 = values[0], values[1], values[2], values[3]
+    v4, v5, v6, v7 = values[4], values[5], values[6], values[7]
+    for n in range(TERMS):
+        m = _TO_POWERS[n]
+        values[n] = m[0] * v0 + m[1] * v1 + m[2] * v2 + m[3] * v3 + m[4] * v4 + m[5] * v5 + m[6] * v6 + m[7] * v7
 
 
 @_shared
@@ -148,42 +194,76 @@ def add_scores(weight, v, g, sums):
 
 
 @_shared
-def scores_at(z, d, u, p, delta, moves, rows):
+def scores_at(z, d, u, p, unit, moves, rows):
     """log density at the standardised z, and its scores; d = x - centre, mirrored where beta < 0."""
     sign = -1.0 if p[1] < 0.0 else 1.0
     v, slope, by_a, by_b = at_point(u, d < 0.0, rows)
-    slope *= (-sign if d < 0.0 else sign) / (delta + abs(d))
+    slope /= unit[0] + abs(d)
+    by_a -= slope * abs(d) * unit[1]
+    slope *= -sign if d < 0.0 else sign
     s = p[3]
     return v - log(s), (by_a + slope * moves[1], sign * by_b + slope * moves[2], -slope / s, -(slope * z + 1.0) / s)
 
 
 @_shared
-def sum_up(x, steps, form, p, edges_a, edges_b, ranges, pool, rows, work, sums, state):
+def at_value(u, left, value):
+    """log f."""
+    k, middle, half = panel(u)
+    y = (u - middle) / half
+    base = (k + (PANELS if left else 0)) * TERMS
+    v = value[base + TERMS - 1]
+    for n in range(TERMS - 2, -1, -1):
+        v = v * y + value[base + n]
+    return v
+
+
+@_shared
+def locate(some, p, shift, delta, work):
+    """Write the standardised values, their distances to the centre, mirrored where beta < 0, and u."""
+    z, d, u = work[0], work[1], work[2]
+    loc, scale, sign = p[2], p[3], -1.0 if p[1] < 0.0 else 1.0
+    for i in range(some.size):
+        z[i] = (some[i] - loc) / scale
+        d[i] = sign * (z[i] + shift)
+    for i in range(some.size):
+        in_step()
+        u[i] = log(1.0 + abs(d[i]) / delta)
+
+
+@_shared
+def sum_up(x, steps, form, p, edges_a, edges_b, pool, rows, work, sums, state):
     """The log-likelihood at p, the sums of scores and of their products; returns DONE, MISSING, OUTSIDE."""
-    code = collapse(p[0], p[1], edges_a, edges_b, ranges, pool, rows, state)
+    code = collapse(p[0], p[1], edges_a, edges_b, pool, rows, state)
     if code != DONE:
         return code
-    moves, delta, sign = origin(form, p[0], p[1]), delta_of(p[0]), -1.0 if p[1] < 0.0 else 1.0
+    moves, unit = origin(form, p[0], p[1]), unit_of(p[0])
     state[2] += 1.0
     for k in range(sums.size):
         sums[k] = 0.0
     z, d, u = work[0], work[1], work[2]
-    loc, scale, shift, within = p[2], p[3], moves[0], ranges[int(state[4]) * (edges_b.size - 1) + int(state[5])]
     for first in range(0, x.size, _BLOCK):
         some = x[first : first + _BLOCK]
+        locate(some, p, moves[0], unit[0], work)
         for i in range(some.size):
-            z[i] = (some[i] - loc) / scale
-            d[i] = sign * (z[i] + shift)
-        for i in range(some.size):
-            in_step()
-            u[i] = log(1.0 + abs(d[i]) / delta)
-        for i in range(some.size):
-            side = 2 if d[i] < 0.0 else 0
-            if not (u[i] >= within[side] and u[i] < within[side + 1]):
+            if not u[i] < END:
                 return OUTSIDE
-            v, g = scores_at(z[i], d[i], u[i], p, delta, moves, rows)
-            add_scores(exp(v) * scale * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
+            v, g = scores_at(z[i], d[i], u[i], p, unit, moves, rows)
+            if steps.size > 0 and math.isnan(v):  # a density that cannot be told from 0 adds nothing to an integral
+                continue
+            add_scores(exp(v) * p[3] * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
     return DONE if math.isfinite(sums[0]) else OUTSIDE
+
+
+@_shared
+def total_at(x, form, p, row, work):
+    """The log-likelihood at p, of the polynomials of its alpha and beta; NaN outside the tables."""
+    shift, delta, total = origin(form, p[0], p[1])[0], unit_of(p[0])[0], 0.0
+    for first in range(0, x.size, _BLOCK):
+        some = x[first : first + _BLOCK]
+        locate(some, p, shift, delta, work)
+        for i in range(some.size):
+            total += at_value(work[2, i], work[1, i] < 0.0, row) if work[2, i] < END else np.nan
+    return total - x.size * log(p[3])
 
 
 @_making
@@ -258,8 +338,47 @@ def trial_of(p, ends, moving, count, step, trial):
 _F1, _F2, _F3, _I1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
 
 
-@host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F2, _F3, _F1, _F2))
-def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, outer):
+@host_loop("stable.shared_totals", (_F1, _I1, _F2, _F1, _F1, _F3, _F1, _F1))
+def totals(x, choices, dists, edges_a, edges_b, pool, state, found):
+    """The log-likelihoods of distributions, NaN outside the tables, from the first that found has not; the form in choices.
+
+    state: as of `climb`, DONE or MISSING.
+    """
+    row, work, k = np.empty((1, PLACES.size)), np.empty((3, _BLOCK)), int(state[3])
+    state[0] = DONE
+    while k < len(dists):
+        p = dists[k]
+        if k == 0 or p[0] != dists[k - 1, 0] or p[1] != dists[k - 1, 1] or k == int(state[3]):
+            state[0] = collapse(p[0], p[1], edges_a, edges_b, pool, row, state)
+        if state[0] == MISSING:
+            break
+        found[k] = total_at(x, choices[0], p, row[0], work) if state[0] == DONE else np.nan
+        k += 1
+    state[3] = k
+
+
+@host_loop("stable.log_moments", (_F1, _F1, _F1, _F2))
+def log_moments(x, w, modes, found):
+    """Write the mean and the variance of log|x - mode|, and the share of x > mode, of x other than the mode, for every mode."""
+    logs, weights = np.empty(x.size), np.empty(x.size)
+    for k in range(modes.size):
+        mode, mass, above, total, square = modes[k], 0.0, 0.0, 0.0, 0.0
+        for i in range(x.size):
+            weights[i] = w[i] if x[i] != mode else 0.0
+        for i in range(x.size):
+            in_step()
+            logs[i] = log(abs(x[i] - mode) if x[i] != mode else 1.0)
+        for i in range(x.size):
+            mass += weights[i]
+            above += weights[i] if x[i] > mode else 0.0
+            total += weights[i] * logs[i]
+        for i in range(x.size):
+            square += weights[i] * (logs[i] - total / mass) ** 2
+        found[k, 0], found[k, 1], found[k, 2] = total / mass, square / mass, above / mass
+
+
+@host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F3, _F1, _F2))
+def climb(x, steps, choices, ends, p, edges_a, edges_b, pool, state, outer):
     """`likelihood.climb` by shared tables, from p and to p.
 
     choices: the form; the most iterations, 0 for the likelihood at p; the free parameters.
@@ -275,7 +394,7 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, ranges, pool, state, out
     copy(p, trial)
     blocked = False  # whether a step of this iteration led outside the tables
     while True:
-        state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, ranges, pool, rows, work, fresh, state)
+        state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, pool, rows, work, fresh, state)
         if state[0] == MISSING or (iteration == 0 and state[0] != DONE):
             return
         if iteration > 0:
