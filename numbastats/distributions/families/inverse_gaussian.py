@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.bits import muladd
@@ -102,6 +104,17 @@ def _fall_far_out(a, gap):
     return total * inverse * (1.0 / math.sqrt(math.pi))
 
 
+@device_function
+def score(z, c):
+    mu = c[0]
+    return 0.5 / (z * z) - 0.5 / (mu * mu) - 1.5 / z, (z - mu) / (mu * mu * mu)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return sd * sd / (mean * mean), 0.0, mean * mean * mean / (sd * sd)
+
+
 class InverseGaussian(Distribution):
     """Inverse Gaussian distribution: density like y^(-3/2) exp(-shape (y - mean)^2/(2 mean^2 y)), y = x - loc.
 
@@ -146,6 +159,12 @@ class InverseGaussian(Distribution):
         __name__,
         shapes=1,
         cost=dict(pdf=12.0, logpdf=8.0, cdf=60.0, sf=100.0, logcdf=60.0, logsf=100.0, ppf=1000.0, isf=1000.0),
+    )
+    _likelihood = Likelihood(
+        *("inverse_gaussian", _kernels, ("mean", "shape")),
+        own=fits.OwnEquations(("mean", "shape"), fits.FIT, 6.0, fits.INVERSE_GAUSSIAN),
+        shapes=1,
+        starts=2,
     )
 
     def __init__(self, mean: ArrayLike, shape: ArrayLike, loc: ArrayLike = 0.0):
