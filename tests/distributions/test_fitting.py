@@ -369,8 +369,8 @@ def test_number_and_weight_of_values():
 def test_bad_input():
     x = np.random.default_rng(24).gamma(2.0, 1.0, (30, 4))
     for bad, message in (
-        (dict(family="cauchy"), "family='cauchy'"),
-        (dict(fixed={"loc": 0.0}), "shape, scale"),
+        (dict(family="cauchi"), "family='cauchi'"),
+        (dict(fixed={"location": 0.0}), "shape, loc, scale"),
         (dict(fixed={"scale": -1.0}), "> 0"),
         (dict(zeros="drop"), "zeros='drop'"),
         (dict(weights=-np.ones(30)), ">= 0"),

@@ -132,9 +132,7 @@ class Beta(Distribution):
         shapes=2,
         cost=dict(pdf=40.0, logpdf=40.0, cdf=200.0, sf=200.0, logcdf=250.0, logsf=250.0, ppf=1000.0, isf=1000.0),
     )
-    _likelihood = Likelihood(
-        "beta", _kernels, ("a", "b"), own=fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0), shapes=2
-    )
+    _likelihood = Likelihood("beta", _kernels, ("a", "b"), own=fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0), shapes=2)
 
     def __init__(self, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(a=a, b=b, loc=loc, scale=scale)

@@ -57,7 +57,7 @@ def score(z, c):
 
 @device_function
 def guess(attempt, mean, sd, low, middle, high):
-    """Median or a quartile: with the scale fixed the likelihood may have several maxima (J. B. Copas, Biometrika 62 (1975), 701)."""
+    """Median, quartiles, mean: with the scale fixed there may be several maxima (J. B. Copas, Biometrika 62 (1975), 701)."""
     loc = low if attempt == 1 else (high if attempt == 2 else (mean if attempt == 3 else middle))
     return loc, max(0.5 * (high - low), 0.01 * sd)
 

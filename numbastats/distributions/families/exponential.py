@@ -94,6 +94,7 @@ class Exponential(Distribution):
     """
 
     names, family = ("loc", "scale"), "exponential"
+    aliases = ("expon",)
 
     _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("exponential", _kernels, ("scale",), closed=True, cost=50.0)

@@ -119,6 +119,7 @@ class GEV(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "gev"
+    aliases = ("genextreme",)
     _scipy_shapes = ("shape",)
 
     _kernels = Points("gev", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 20.0))

@@ -139,11 +139,21 @@ class GPD(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "gpd"
+    aliases = ("genpareto",)
     _scipy_shapes = ("shape",)
 
     _kernels = Points("gpd", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood(
-        "gpd", _kernels, ("shape", "scale"), shapes=1, real=(True,), below=(-0.5,), above=(100.0,), starts=3, closed=True, cost=250.0
+        "gpd",
+        _kernels,
+        ("shape", "scale"),
+        shapes=1,
+        real=(True,),
+        below=(-0.5,),
+        above=(100.0,),
+        starts=3,
+        closed=True,
+        cost=250.0,
     )
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

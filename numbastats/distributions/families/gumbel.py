@@ -98,6 +98,7 @@ class Gumbel(Distribution):
     """
 
     names, family = ("loc", "scale"), "gumbel"
+    aliases = ("gumbel_r",)
 
     _kernels = Points("gumbel", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("gumbel", _kernels, ("loc", "scale"), starts=2, cost=150.0)

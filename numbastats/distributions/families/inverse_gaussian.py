@@ -152,6 +152,7 @@ class InverseGaussian(Distribution):
     """
 
     names, family = ("mean", "shape", "loc"), "inverse_gaussian"
+    aliases = ("invgauss", "wald")
     _positive, _scipy_shapes = ("mean", "shape"), ("mu",)
 
     _kernels = Points(
@@ -161,11 +162,20 @@ class InverseGaussian(Distribution):
         cost=dict(pdf=12.0, logpdf=8.0, cdf=60.0, sf=100.0, logcdf=60.0, logsf=100.0, ppf=1000.0, isf=1000.0),
     )
     _likelihood = Likelihood(
-        *("inverse_gaussian", _kernels, ("mean", "shape")),
+        *("inverse_gaussian", _kernels, ("ratio", "shape")),
         own=fits.OwnEquations(("mean", "shape"), fits.FIT, 6.0, fits.INVERSE_GAUSSIAN),
         shapes=1,
         starts=2,
     )
+
+    _layout = ("ratio", "loc", "shape")  # of the standard form: the shape there is mean/shape, the scale here `shape`
+
+    @staticmethod
+    def _of_climb(params, info, fixed):
+        ratio, loc, shape = params.T
+        moved = np.zeros((len(params), 3, 3))  # derivatives of the climb's parameters by (mean, shape, loc)
+        moved[:, 0, 0], moved[:, 0, 1], moved[:, 1, 2], moved[:, 2, 1] = 1.0 / shape, -ratio / shape, 1.0, 1.0
+        return np.stack([ratio * shape, shape, loc], axis=1), np.swapaxes(moved, 1, 2) @ info @ moved
 
     def __init__(self, mean: ArrayLike, shape: ArrayLike, loc: ArrayLike = 0.0):
         self._set(mean=mean, shape=shape, loc=loc)

@@ -196,6 +196,7 @@ class StudentT(Distribution):
     """
 
     names, family = ("df", "loc", "scale"), "student_t"
+    aliases = ("t",)
     _positive, _scipy_shapes = ("df", "scale"), ("df",)
     _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
 

@@ -100,6 +100,7 @@ class Weibull(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "weibull"
+    aliases = ("weibull_min",)
     _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))

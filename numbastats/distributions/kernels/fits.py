@@ -75,7 +75,6 @@ class OwnEquations(NamedTuple):
     layout: tuple[str, ...] = ()  # parameters of the kernel in its order, where they are others
 
 
-
 _LOG_2PI = 1.8378770664093453
 _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
 _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihood climbs to a pole
@@ -129,6 +128,7 @@ def _of_mean_one(w):
 
 @_function
 def weighted_mean(x, w):
+    """Mean, in two passes."""
     s, mass = 0.0, 0.0
     for j in range(x.size):
         s += w[j] * x[j]

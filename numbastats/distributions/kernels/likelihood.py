@@ -5,21 +5,22 @@ A value is exact or known to lie in an interval, all may be truncated to one, an
     log L = sum w log f(x) + sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a))
 
 Beside the formulas of `points` a family gives ``score(z, c)``, the derivatives of ``logpdf`` by z and by its shapes, and
-``guess(attempt, mean, sd, low, middle, high)``, where a climb begins: shapes, location and scale from the moments and quartiles of
-values about the location, if that is fixed. A family whose location or scale is at a value of the sample gives
+``guess(attempt, mean, sd, low, middle, high)``, where a climb begins: shapes, location and scale from the moments and quartiles
+of values about the location, if that is fixed. A family whose location or scale is at a value of the sample gives
 ``settled(loc, least, median, most)``, both of them, NaN for what is climbed; loc is NaN unless it is fixed.
 
-A series is measured in its own unit about its own centre, so that a fit depends on neither. Gradients are sums of scores; those by
-shapes of a sum of logarithms of masses are central differences of fourth order. Second derivatives are differences of the
-gradient: one-sided ones for the steps, central ones for the information.
+A series is measured in its own unit about its own centre, so that a fit depends on neither. Gradients are sums of scores; those of
+logarithms of masses by shapes are central differences of fourth order. Second derivatives are differences of the gradient:
+one-sided ones for the steps, central ones for the information.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from typing import NamedTuple
 
-from numbastats._core.climb import HELD, HIGH, LOW, PAR, climber, copy, rows
+from numbastats._core.climb import HIGH, LOW, PAR, climber, copy, rows
 from numbastats._core.kernel import array_function, bind, device_function
 from numbastats.distributions.kernels.fits import (
     CONSTANT,
@@ -50,6 +51,7 @@ EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends a
 _STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the coordinates
 _NARROW = 1e-6  # intervals in units of the spread that are a density times their length, to its square
 _LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
+_NORMAL = 1e12  # degrees of freedom that stand for infinity
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
 _MORE_ROWS = 3
 
@@ -200,7 +202,11 @@ def _gradient(data, p, g):
             for i in range(-2, 3):
                 if i != 0:
                     p[k] = here + i * h
-                    part += (8.0 if abs(i) == 1 else -1.0) * (1.0 if i > 0 else -1.0) * _masses(lo, hi, v, cut, mass, p, _constants(p))
+                    part += (
+                        (8.0 if abs(i) == 1 else -1.0)
+                        * (1.0 if i > 0 else -1.0)
+                        * _masses(lo, hi, v, cut, mass, p, _constants(p))
+                    )
             p[k] = here
             g[k] += part / (12.0 * h)
     g[_SHAPES], g[_SHAPES + 1] = -by_z / scale, -(exact + z_by_z) / scale
@@ -477,6 +483,9 @@ def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, n
     status, best = _best_climb(data, about, params, numbers, work)
     if status == MAX_ITER and best == -math.inf:
         return OUTSIDE
+    if status == NORMAL_LIMIT:
+        params[0] = held[0] = _NORMAL
+        best, _noise = _gradient(data, params, work[PAR])
     _information(data, params, info)
     exact_mass = 0.0
     for j in range(exact):
@@ -502,14 +511,23 @@ def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, n
     for i in range(a + 2):
         params[i] = fixed[i] if fixed[i] == fixed[i] else params[i]
     if status == NORMAL_LIMIT:
-        params[0] = math.inf
-        for i in range(a + 2):
-            info[i * (i + 1) // 2] = math.nan if i == 0 else 0.0
+        params[0], info[0] = math.inf, math.nan
     return status
 
 
 _BODIES = (_exact, _masses, _by_ends, _gradient, _unit, _derivatives, _information, _inside, _is_outside, _pack_intervals)
 _LATER = (_prepared, _bounds, _ended, _best_climb, _fit_series)
+
+
+class _Search(NamedTuple):
+    """Where and how maxima are searched for."""
+
+    real: tuple[bool, ...] = ()  # for each shape whether it may be negative; else none
+    below: tuple[float, ...] = ()  # between which shapes are
+    above: tuple[float, ...] = ()
+    starts: int = 1  # of which the first that leads to a maximum is taken
+    every: bool = False  # or all, where the scale is fixed
+    limit: int = DEGENERATE  # the status where the first shape has grown to its bound
 
 
 class Likelihood:
@@ -527,51 +545,55 @@ class Likelihood:
         Number of shape parameters.
     own : OwnEquations, optional
         A kernel for exact values and loc = 0.
-    real : tuple of bool
-        For each shape whether it may be negative.
-    below, above : tuple of float
-        Between which shapes are searched for.
-    starts : int
-        Number of starts, of which the first that leads to a maximum is taken.
-    every : bool
-        Whether all starts are climbed from where the scale is fixed.
     closed : bool
         Whether the density at the ends of the support is finite for all shapes.
     kink : float
         Information of one value on a settled location, in units of the scale: NaN if the location is an end of the support.
-    limit : int
-        The status of a fit whose first shape has grown to its bound.
     cost : float
         Nanoseconds for a value.
+    **search
+        Fields of `_Search`.
     """
 
-    def __init__(
-        self, name, points, free, *, shapes=0, own=None, real=(), below=None, above=None, starts=1, every=False, closed=False, kink=math.nan,
-        limit=DEGENERATE, cost=300.0
-    ):  # fmt: skip
-        count = shapes
+    def __init__(self, name, points, free, *, shapes=0, own=None, closed=False, kink=math.nan, cost=300.0, **search):
         self.free, self.own, self.cost, self._points = free, own, cost, points
-        real = real or (False,) * count
-        low = tuple(-1e8 if r else 1e-8 for r in real) if below is None else below
-        high = (1e8,) * count if above is None else above
-        self._numbers = dict(
-            _SHAPES=count, _LOGS=(*(not r for r in real), False, True), _BELOW=low or (0.0,), _ABOVE=high or (0.0,), _KINK=kink, _EXTRA=rows(count + 2),
-            _STARTS=starts, _EVERY=every, _CLOSED=closed, _LIMIT=limit,
-        )  # fmt: skip
-        self.kernel = kernel(f"{name}_fit", None, count + 2, _MORE_ROWS, late=self._bound)
+        found = _Search(**search)
+        real = found.real or (False,) * shapes
+        self._numbers = {
+            **dict(_SHAPES=shapes, _EXTRA=rows(shapes + 2), _LOGS=(*(not r for r in real), False, True)),
+            **dict(_BELOW=found.below or (1e-8,) * max(shapes, 1), _ABOVE=found.above or (1e8,) * max(shapes, 1)),
+            **dict(_STARTS=found.starts, _EVERY=found.every, _LIMIT=found.limit, _CLOSED=closed, _KINK=kink),
+        }
+        self.kernel = kernel(f"{name}_fit", None, shapes + 2, _MORE_ROWS, late=self._bound)
         self.kernel.gated, self.kernel._module = False, points.module
+
+    def settled(self, located):
+        """Which of loc and scale, NaN where they are free, are at values of the sample."""
+        rule = getattr(sys.modules[self._points.module], "settled", nothing_settled)
+        found = rule(located[0], 0.0, 0.5, 1.0)
+        return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
 
     @property
     def settles(self):
-        """Whether the location or the scale is at values of the sample."""
-        return hasattr(sys.modules[self._points.module], "settled")
+        """Whether a parameter may be at a value of the sample at which the likelihood jumps."""
+        return hasattr(sys.modules[self._points.module], "settled") and math.isnan(self._numbers["_KINK"])
+
+    @property
+    def shifts(self):
+        """Whether the support begins at loc."""
+        return self._support()[0] == 0.0
+
+    def _support(self):
+        """The support of the standard form, as far as it depends on no shape."""
+        family = sys.modules[self._points.module]
+        if self._numbers["_CLOSED"]:
+            return 0.0, math.inf
+        return {half_line: (0.0, math.inf), unit_interval: (0.0, 1.0)}.get(family.support, (-math.inf, math.inf))
 
     def _bound(self):
         """The fit of a series, bound to the family's formulas."""
         family, count = sys.modules[self._points.module], self._numbers["_SHAPES"]
-        begins, ends = {half_line: (0.0, math.inf), unit_interval: (0.0, 1.0)}.get(family.support, (-math.inf, math.inf))
-        if self._numbers["_CLOSED"]:
-            begins = 0.0
+        begins, ends = self._support()
         names = self._numbers | {f"_{f}": self._points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")}
         names |= dict(_support=family.support, _BEGINS=begins, _ENDS=ends, _SHIFTS=begins == 0.0)
         names |= dict(_score=family.score, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
