@@ -86,8 +86,9 @@ _TEXTS = (
     "converged; no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
     "converged to a local maximum with loc below the least value, as its standard errors; next to that value the likelihood may "
     "have no bound",
+    "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
 )
-_NO_DERIVATIVE, _NOT_DEFINITE, _AT_VALUES, _FREED = range(
+_NO_DERIVATIVE, _NOT_DEFINITE, _AT_VALUES, _FREED, _BY_MOMENTS = range(
     len(_MESSAGES), len(_TEXTS)
 )  # converged fits of which there is more to say
 
@@ -173,6 +174,8 @@ class DistributionFits(Result):
         Number of parameters that were estimated.
     labels : xarray.DataArray or None
         One of the shape of the batch, where the data came in one.
+    method : str
+        "ml", "lmoments" or "moments".
     """
 
     family: str
@@ -189,6 +192,7 @@ class DistributionFits(Result):
     keys: Keys | None
     free: int
     labels: Any = None
+    method: str = "ml"
 
     def __getitem__(self, name: str) -> Any:
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
@@ -219,19 +223,25 @@ class DistributionFits(Result):
         likelihood = CLASSES[self.family]._likelihood
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             status = np.where((status == k.OK) & (se[..., self.names.index("loc")] > 0.0), _FREED, status)
+        if self.method != "ml":
+            return np.where(status == k.OK, _BY_MOMENTS, status)
         why = _AT_VALUES if likelihood is not None and likelihood.settles else np.where(cusp, _NO_DERIVATIVE, _NOT_DEFINITE)
         return np.where((status == k.OK) & np.isnan(se).any(axis=-1), why, status)
 
     @property
+    def _likeliest(self):
+        return self.converged & (self.method == "ml")
+
+    @property
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
-        return np.where(self.converged, 2.0 * self.free - 2.0 * self.loglik, math.inf)[()]
+        return np.where(self._likeliest, 2.0 * self.free - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.converged, self.free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
+            return np.where(self._likeliest, self.free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def distribution(self) -> Distribution:
@@ -637,10 +647,69 @@ def _fitted(s, plan, share, device, workers, shown=None):
     )
 
 
-def _by_method(method, series, plan, share, device, workers, shown=None):
-    """Fits by maximum likelihood, or by moments."""
+def _by_method(method, series, plan, given, device, workers, shown=None):
+    """Fits by maximum likelihood, or by moments; `given` are the arguments that these do not take, with `zeros` the last."""
     choice("method", method, ("ml", "lmoments", "moments"))
-    return _fitted(series, plan, share, device, workers, shown)
+    if method == "ml":
+        return _fitted(series, plan, given[-1] == "share", device, workers, shown)
+    if any(value is not None for value in given) or series.hi is not None:
+        raise ValueError(
+            f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
+        )
+    return _of_moments(method, series, plan.family)
+
+
+def _lmoments(x):
+    """The first two sample L-moments, and the ratio of the third to the second."""
+    x, j = np.sort(x), np.arange(x.size)
+    b0, b1, b2 = x.mean(), (j * x).mean() / (x.size - 1), (j * (j - 1) * x).mean() / ((x.size - 1) * (x.size - 2))
+    return b0, 2.0 * b1 - b0, (6.0 * b2 - 6.0 * b1 + b0) / (2.0 * b1 - b0)
+
+
+def _moments_rule(method, family):
+    """The parameters of a class from sample moments; of a family without shapes those that match mean and standard deviation."""
+    cls = CLASSES[family]
+    rule = cls._by_lmoments if method == "lmoments" else cls._by_moments
+    if rule is None and method == "moments" and cls.names == ("loc", "scale") and family != "cauchy":
+        mean0, var0 = cls()._mean_var()
+
+        def rule(mean, sd):
+            scale = sd / math.sqrt(var0)
+            return mean - scale * mean0, scale
+
+    return rule
+
+
+def _of_moments(method, s, family):
+    """Fits by moments, one series after another."""
+    rule, cls, n = _moments_rule(method, family), CLASSES[family], s.off.size - 1
+    if rule is None:
+        names = ", ".join(name for name in CLASSES if _moments_rule(method, name) is not None)
+        raise ValueError(f"{family} has no estimates by method={method!r}; these have: {names}")
+    p = len(cls.names)
+    params, loglik, counts, status = np.full((n, p), math.nan), np.full(n, math.nan), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
+        x = s.x[s.off[i] : s.off[i + 1]]
+        x = x[~np.isnan(x)]
+        counts[i] = x.size
+        if x.size <= p:
+            status[i] = k.FEW if x.size else k.MISSING
+        elif np.isinf(x).any():
+            status[i] = k.INFINITE
+        elif x.min() == x.max():
+            status[i] = k.CONSTANT
+        else:
+            found = rule(*_lmoments(x)) if method == "lmoments" else rule(x.mean(), x.std())
+            if cls.in_domain({name: np.asarray(v) for name, v in zip(cls.names, found, strict=True)}):
+                params[i], loglik[i] = found, cls(*found).logpdf(x).sum()
+            else:
+                status[i] = k.OUTSIDE
+    _tell(family, status, _TEXTS)
+    blank, shape = np.full((n, p), math.nan), s.shape
+    square, mass, zeros = np.full((*shape, p, p), math.nan), counts.astype(float).reshape(shape), np.zeros(shape)
+    table = params.reshape(*shape, p), blank.reshape(*shape, p), square, loglik.reshape(shape), mass, counts.reshape(shape), zeros
+    ended = np.zeros(shape, np.int64), status.reshape(shape)
+    return DistributionFits(family, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
 
 
 def _checked(family, zeros, device, workers):
@@ -808,11 +877,11 @@ def fit(
     rows_alike(x, weights, ("x", "weights"))
     w = None if weights is None else _weights(weights, a.shape, 0)
     series = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
-    return _by_method(method, series, plan, zeros == "share", device, 1).one(0)
+    return _by_method(method, series, plan, (weights, fixed, cut, zeros), device, 1).one(0)
 
 
 @names_ours
-def fit_many(
+def fit_many(  # noqa: PLR0913
     data: Any,
     family: str | type[Distribution],
     *,
@@ -900,7 +969,7 @@ def fit_many(
         lo, hi = (np.moveaxis(end, along, -1).reshape(-1) for end in ends)
         series = series._replace(x=lo, hi=hi)
     with bar(progress, series.off.size - 1, "distributions.fit_many") as shown:
-        return _by_method(method, series, plan, zeros == "share", where, workers, shown)
+        return _by_method(method, series, plan, (weights, fixed, truncated, zeros), where, workers, shown)
 
 
 def fitted(cls, x, axis, options):

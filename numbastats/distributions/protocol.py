@@ -63,6 +63,8 @@ class Distribution:
     _likelihood: ClassVar[Any] = None  # how it is fitted
     _layout: ClassVar[tuple[str, ...]] = ()  # parameters of the likelihood's climb, where they are others than `names`
     _of_climb: ClassVar[Callable[..., Any] | None] = None  # from these and their information to those of `names`
+    _by_lmoments: ClassVar[Callable[..., Any] | None] = None  # parameters from the first two L-moments and the third's ratio
+    _by_moments: ClassVar[Callable[..., Any] | None] = None  # parameters from mean and standard deviation
     params: Any
     _labels: Any = None  # an array of pandas or xarray of `batch_shape`, if the parameters came with labels
 

@@ -137,6 +137,11 @@ class Beta(Distribution):
     def __init__(self, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(a=a, b=b, loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_moments(mean, sd):
+        size = mean * (1.0 - mean) / (sd * sd) - 1.0
+        return mean * size, (1.0 - mean) * size, 0.0, 1.0
+
     def _mean_var(self):
         n = np.add(self.a, self.b)
         mean = self.a / n

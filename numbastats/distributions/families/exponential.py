@@ -102,6 +102,14 @@ class Exponential(Distribution):
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_lmoments(first, _second, _ratio):
+        return 0.0, first
+
+    @staticmethod
+    def _by_moments(mean, _sd):
+        return 0.0, mean
+
     def _mean_var(self):
         return 1.0, 1.0
 

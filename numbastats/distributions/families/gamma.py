@@ -154,6 +154,10 @@ class Gamma(Distribution):
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_moments(mean, sd):
+        return (mean / sd) ** 2, 0.0, sd * (sd / mean)
+
     def _mean_var(self):
         return self.shape, self.shape
 

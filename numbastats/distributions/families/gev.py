@@ -130,6 +130,21 @@ class GEV(Distribution):
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_lmoments(first, second, ratio):
+        """J. R. M. Hosking, J. R. Wallis, E. F. Wood, Technometrics 27 (1985), 251: its start, and Newton steps from there."""
+        z = 2.0 / (3.0 + ratio) - math.log(2.0) / math.log(3.0)
+        k = 7.859 * z + 2.9554 * z * z
+        k = k if abs(k) > 1e-7 else 1e-7
+        for _ in range(20):
+            three, two = -math.expm1(-k * math.log(3.0)), -math.expm1(-k * math.log(2.0))
+            slope = 2.0 * ((1.0 - three) * math.log(3.0) - (1.0 - two) * math.log(2.0) * three / two) / two
+            k -= (2.0 * three / two - 3.0 - ratio) / slope
+            k = k if abs(k) > 1e-7 else 1e-7
+        gamma = math.gamma(1.0 + k)
+        scale = second * k / (-math.expm1(-k * math.log(2.0)) * gamma)
+        return -k, first - scale * (1.0 - gamma) / k, scale
+
     def _mean_var(self):
         a = np.asarray(self.shape)
         b = np.where(np.abs(a) < 1e-60, 1e-60, np.where(a < 1.0, a, 0.5))

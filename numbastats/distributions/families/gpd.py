@@ -13,7 +13,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_with_slope", "support"]
+__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_by_shape", "reduced_with_slope", "support"]
 
 
 @device_function
@@ -158,6 +158,10 @@ class GPD(Distribution):
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        return 2.0 - first / second, 0.0, first * (first / second - 1.0)
 
     def _mean_var(self):
         a = np.asarray(self.shape)

@@ -106,6 +106,11 @@ class Gumbel(Distribution):
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        scale = second / math.log(2.0)
+        return first - np.euler_gamma * scale, scale
+
     def _mean_var(self):
         return np.euler_gamma, math.pi**2 / 6.0
 

@@ -84,6 +84,10 @@ class Logistic(Distribution):
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        return first, second
+
     def _mean_var(self):
         return 0.0, math.pi**2 / 3.0
 

@@ -118,6 +118,11 @@ class Lognormal(Distribution):
     def __init__(self, sigma: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(sigma=sigma, loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_moments(mean, sd):
+        square = math.log1p((sd / mean) ** 2)
+        return math.sqrt(square), 0.0, mean * math.exp(-0.5 * square)
+
     def _mean_var(self):
         q = np.square(self.sigma)
         return np.exp(0.5 * q), np.exp(q) * np.expm1(q)

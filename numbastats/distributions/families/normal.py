@@ -97,6 +97,10 @@ class Normal(Distribution):
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
 
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        return first, math.sqrt(math.pi) * second
+
     def _mean_var(self):
         return 0.0, 1.0
 

@@ -9,8 +9,8 @@ Beside the formulas of `points` a family gives ``score(z, c)``, the derivatives 
 of values about the location, if that is fixed. A family whose location or scale is at a value of the sample gives
 ``settled(loc, least, median, most)``, both of them, NaN for what is climbed; loc is NaN unless it is fixed.
 
-A series is measured in its own unit about its own centre, so that a fit depends on neither. Gradients are sums of scores; those of
-logarithms of masses by shapes are central differences of fourth order. Second derivatives are differences of the gradient:
+A series is measured in its own unit about its own centre, so that a fit depends on neither. Gradients are sums of scores; those
+of logarithms of masses by shapes are central differences of fourth order. Second derivatives are differences of the gradient,
 one-sided ones for the steps, central ones for the information.
 """
 
