@@ -772,9 +772,9 @@ def _cut(truncated):
     """Ends of a truncation, None for none."""
     if truncated is None:
         return None
-    a, b = (
-        (-math.inf if v is None else float(v) for v in truncated) if truncated[1] is not None else (float(truncated[0]), math.inf)
-    )
+    if not isinstance(truncated, tuple | list) or len(truncated) != 2:
+        raise TypeError(f"truncated={truncated!r} must be a pair of numbers, the ends between which values are seen")
+    a, b = (float(end if v is None else v) for v, end in zip(truncated, (-math.inf, math.inf), strict=True))
     if not a < b:
         raise ValueError(f"truncated=({a}, {b}): the first end must be below the second")
     return a, b

@@ -184,13 +184,13 @@ class TruncatedNormal(Distribution):
 
     @classmethod
     def _truncation(cls, given, cut):
-        if cut is not None or not all(given.get(name, math.nan) == given.get(name, math.nan) for name in ("lower", "upper")):
+        low, high = given.get("lower", math.nan), given.get("upper", math.nan)
+        if cut is not None or not low < high:
             raise ValueError(
-                "a truncated normal distribution is fitted between known ends: pass them as fixed={'lower': ..., 'upper': ...}"
+                "a truncated normal distribution is fitted between known ends: pass them as fixed={'lower': ..., 'upper': ...}, the "
+                "first below the second, and leave out truncated="
             )
-        if not (set(given) >= {"lower", "upper"} and given["lower"] < given["upper"]):
-            raise ValueError("pass fixed={'lower': ..., 'upper': ...} with lower below upper; infinite ends are allowed")
-        return ("lower", "upper"), (given["lower"], given["upper"])
+        return ("lower", "upper"), (low, high)
 
     @staticmethod
     def _of_climb(params, info, fixed):

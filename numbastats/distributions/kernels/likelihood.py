@@ -51,6 +51,7 @@ EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends a
 _STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the coordinates
 _NARROW = 1e-6  # intervals in units of the spread that are a density times their length, to its square
 _LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
+_CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is its supremum 0 but for rounding
 _NORMAL = 1e12  # degrees of freedom that stand for infinity
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
 _MORE_ROWS = 3
@@ -269,9 +270,10 @@ def _information(data, p, info):
             below = _gradient(data, p, down)[0]
             p[j] = here
             for i in range(_SHAPES + 2):
-                change = math.nan if min(above, below) == -math.inf else (down[i] - up[i]) / (2.0 * h)
-                big, small = max(i, j), min(i, j)
-                info[big * (big + 1) // 2 + small] += change if i == j or held[i] == held[i] else 0.5 * change
+                if held[i] != held[i]:
+                    change = math.nan if min(above, below) == -math.inf else (down[i] - up[i]) / (2.0 * h)
+                    big, small = max(i, j), min(i, j)
+                    info[big * (big + 1) // 2 + small] += change if i == j else 0.5 * change
 
 
 # --- the fit of one series ---------------------------------------------------------------------------------------
@@ -483,6 +485,8 @@ def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, n
     status, best = _best_climb(data, about, params, numbers, work)
     if status == MAX_ITER and best == -math.inf:
         return OUTSIDE
+    if exact == 0 and best > -_CERTAIN * mass:
+        status = DEGENERATE
     if status == NORMAL_LIMIT:
         params[0] = held[0] = _NORMAL
         best, _noise = _gradient(data, params, work[PAR])
