@@ -180,15 +180,15 @@ class TruncatedNormal(Distribution):
         cost=dict(pdf=8.0, logpdf=4.0, cdf=80.0, sf=80.0, logcdf=80.0, logsf=80.0, ppf=400.0, isf=400.0),
     )
 
-    _likelihood, _layout = Normal._likelihood, ("loc", "scale")
+    _likelihood, _layout = Normal._likelihood.alone, ("loc", "scale")
 
     @classmethod
     def _truncation(cls, given, cut):
         low, high = given.get("lower", math.nan), given.get("upper", math.nan)
         if cut is not None or not low < high:
             raise ValueError(
-                "a truncated normal distribution is fitted between known ends: pass them as fixed={'lower': ..., 'upper': ...}, the "
-                "first below the second, and leave out truncated="
+                "a truncated normal distribution is fitted between known ends: pass them as fixed={'lower': ..., 'upper': ...}, "
+                "the first below the second, and leave out truncated="
             )
         return ("lower", "upper"), (low, high)
 

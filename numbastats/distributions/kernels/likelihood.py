@@ -16,11 +16,12 @@ one-sided ones for the steps, central ones for the information.
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 from typing import NamedTuple
 
-from numbastats._core.climb import HIGH, LOW, PAR, climber, copy, rows
+from numbastats._core.climb import HIGH, LOW, PAR, climber, rows
 from numbastats._core.kernel import array_function, bind, device_function
 from numbastats.distributions.kernels.fits import (
     CONSTANT,
@@ -447,7 +448,8 @@ def _best_climb(data, about, params, numbers, work):
         done = _ended(work, held, done)
         if best == -math.inf or (done == OK and status != OK) or ((done == OK) == (status == OK) and reached > best):
             best, status = reached, done
-            copy(p, params)
+            for i in range(_SHAPES + 2):
+                params[i] = p[i]
         attempt = attempt + 1 if status != OK or (_EVERY and held[_SHAPES + 1] == held[_SHAPES + 1]) else _STARTS
     return status, best
 
@@ -576,6 +578,13 @@ class Likelihood:
         rule = getattr(sys.modules[self._points.module], "settled", nothing_settled)
         found = rule(located[0], 0.0, 0.5, 1.0)
         return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
+
+    @property
+    def alone(self):
+        """The same without equations of its own."""
+        made = copy.copy(self)
+        made.own = None
+        return made
 
     @property
     def settles(self):
