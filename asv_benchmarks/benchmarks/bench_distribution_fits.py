@@ -61,7 +61,7 @@ class Many:
 
 
 class Extremes:
-    """2000 series of 40 values and 50 of 1000 by the likelihood that all families share: exact ones, or the largest third censored."""
+    """2000 series of 40 values and 50 of 1000 by the likelihood of all families: exact, or the largest third censored."""
 
     NEW = ("gev", "gpd", "gumbel", "logistic", "cauchy", "laplace", "exponential", "uniform", "chi_squared")
     params = (few(list(NEW)), few([40, 1000]))
