@@ -847,10 +847,10 @@ def fit(
     distribution its profile equation, and those of a beta distribution psi(a) - psi(a + b) = mean log x and psi(b) - psi(a + b) =
     mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
 
-    All other families, censored and truncated data and freed locations are climbed on one likelihood, log L = sum w log f(x) + sum w
-    log(F(hi) - F(lo)) - sum w log(F(b) - F(a)), whose gradient is exact but by shapes in masses, and whose second derivatives are
-    differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above -1/2, where the maximum is
-    regular. A freed location of a family that begins there is a local maximum below the least value.
+    All other families, censored and truncated data and freed locations are climbed on one likelihood, log L = sum w log f(x) +
+    sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a)), whose gradient is exact but by shapes in masses, and whose second
+    derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above -1/2,
+    where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
 
     The likelihood of Student's t has poles where df < s/(1 - s), with s the share of the values that are equal (1/n without
     ties); the fit stays at df >= 0.05, and where it ends in a pole it is repeated at df >= 1.25 s/(1 - s), with status 3 if it
