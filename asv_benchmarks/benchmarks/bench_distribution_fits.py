@@ -60,6 +60,28 @@ class Many:
         distributions.fit_many(self.x, family, workers=1)
 
 
+class Extremes:
+    """2000 series of 40 values and 50 of 1000 by the likelihood of all families: exact, or the largest third censored."""
+
+    NEW = ("gev", "gpd", "gumbel", "logistic", "cauchy", "laplace", "exponential", "uniform", "chi_squared")
+    params = (few(list(NEW)), few([40, 1000]))
+    param_names = ("family", "values")
+
+    def setup(self, family, values):
+        series = 20 if SMOKE else {40: 2000, 1000: 50}[values]
+        self.x = np.random.default_rng(1).exponential(2.0, (series, values))
+        top = np.quantile(self.x, 0.67)
+        self.ends = np.minimum(self.x, top), np.where(self.x > top, np.inf, self.x)
+        distributions.fit_many(self.x[:2], family)
+
+    def time_exact(self, family, values):
+        distributions.fit_many(self.x, family, workers=1)
+
+    def time_censored(self, family, values):
+        if family not in ("laplace", "uniform"):  # exact values alone
+            distributions.fit_many(None, family, censored=self.ends, workers=1)
+
+
 class Rainfall:
     """Standardised precipitation index of 20000 series of 40 values; the fit by Thom's formula alone."""
 

@@ -15,21 +15,15 @@ import numbastats.stable as stable
 from numbastats._core.checks import choice, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
-from numbastats._core.kinds import in_kind_of, rows_alike, to_host
+from numbastats._core.kinds import has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
-from numbastats.distributions.families.beta import Beta
-from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
-from numbastats.distributions.families.inverse_gaussian import InverseGaussian
-from numbastats.distributions.families.lognormal import Lognormal
-from numbastats.distributions.families.normal import Normal
-from numbastats.distributions.families.student_t import StudentT
-from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
+from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
 from numbastats.distributions.protocol import Distribution
 
 __all__ = [
@@ -48,43 +42,36 @@ __all__ = [
 ]
 
 
-class _Model(NamedTuple):
-    names: tuple[str, ...]
-    kernel: Any
-    positive: tuple[str, ...]  # parameters > 0
-    cost: float  # nanoseconds for each value
-    code: int = 0  # of the family in its kernel
-    held: dict[str, float] | None = None  # parameters of the kernel that the family does not have
-
-    @property
-    def layout(self):
-        """Parameters of the kernel, in its order."""
-        return self.names if self.held is None else _GENERAL
-
-
 _GENERAL = ("lam", "alpha", "beta", "delta", "mu")
 _HYPERBOLIC, _VARIANCE_GAMMA = ("alpha", "beta", "delta", "mu"), ("lam", "alpha", "beta", "mu")
-_MODELS = {
-    "normal": _Model(("loc", "scale"), k.FIT, ("scale",), 4.0, k.NORMAL),
-    "lognormal": _Model(("sigma", "scale"), k.FIT, ("sigma", "scale"), 6.0, k.LOGNORMAL),
-    "inverse_gaussian": _Model(("mean", "shape"), k.FIT, ("mean", "shape"), 6.0, k.INVERSE_GAUSSIAN),
-    "gamma": _Model(("shape", "scale"), k.FIT, ("shape", "scale"), 15.0, k.GAMMA),
-    "weibull": _Model(("shape", "scale"), k.FIT, ("shape", "scale"), 20.0, k.WEIBULL),
-    "student_t": _Model(("df", "loc", "scale"), k.FIT, ("df", "scale"), 100.0, k.STUDENT_T),
-    "beta": _Model(("a", "b"), k.FIT_BETA, ("a", "b"), 15.0),
-    "nig": _Model(_HYPERBOLIC, FIT_NIG, ("alpha", "delta"), 500.0, held={"lam": -0.5}),
-    "hyperbolic": _Model(_HYPERBOLIC, FIT_HYPERBOLIC, ("alpha", "delta"), 200.0, held={"lam": 1.0}),
-    "variance_gamma": _Model(_VARIANCE_GAMMA, FIT_GENERAL, ("lam", "alpha"), 2e4, held={"delta": 0.0}),
-    "generalized_hyperbolic": _Model(_GENERAL, FIT_GENERAL, ("alpha", "delta"), 5e4, held={}),
+_BY_HYPERBOLIC = {  # whose kernels share one layout
+    "nig": k.OwnEquations(_HYPERBOLIC, FIT_NIG, 500.0, held={"lam": -0.5}, layout=_GENERAL),
+    "hyperbolic": k.OwnEquations(_HYPERBOLIC, FIT_HYPERBOLIC, 200.0, held={"lam": 1.0}, layout=_GENERAL),
+    "variance_gamma": k.OwnEquations(_VARIANCE_GAMMA, FIT_GENERAL, 2e4, held={"delta": 0.0}, layout=_GENERAL),
+    "generalized_hyperbolic": k.OwnEquations(_GENERAL, FIT_GENERAL, 5e4, held={}, layout=_GENERAL),
 }
-CLASSES: dict[str, type[Distribution]] = {
-    c.family: c
-    for c in (
-        *(Normal, Lognormal, InverseGaussian, Gamma, Weibull, StudentT, Beta),
-        *(NIG, Hyperbolic, VarianceGamma, GeneralizedHyperbolic),
-    )
-}
+_FITTED: tuple[type[Distribution], ...] = (
+    *(c for c in Distribution.__subclasses__() if c._likelihood is not None),
+    *(NIG, Hyperbolic, VarianceGamma, GeneralizedHyperbolic),
+)
+CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _FITTED}
 OUTSIDE = k.OUTSIDE
+
+
+_ALIASES = {"norminvgauss": "nig", "genhyperbolic": "generalized_hyperbolic"}
+_ALIASES |= {alias: family for family, c in CLASSES.items() for alias in c.aliases}
+
+
+class _Names(NamedTuple):
+    names: tuple[str, ...]  # of the parameters of a fit that fixes nothing
+
+
+def _own(family):
+    """The equations that a family has of its own for exact values, or None."""
+    return _BY_HYPERBOLIC[family] if family in _BY_HYPERBOLIC else CLASSES[family]._likelihood.own
+
+
+_MODELS = {name: _Names(c.names if _own(name) is None else _own(name).names) for name, c in CLASSES.items()}
 NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
@@ -97,7 +84,8 @@ _MESSAGES = {
     "the family): there is no maximum inside",
     k.FEW: "too few values for the number of parameters",
     k.CONSTANT: "all values are equal",
-    k.OUTSIDE: 'values outside the support: the family needs values > 0 (beta: between 0 and 1); zeros="share" sets zeros apart',
+    k.OUTSIDE: "values outside the support or the truncation: families of positive values need values > 0 (beta: between 0 and 1)"
+    '; zeros="share" sets zeros apart',
     k.MISSING: "all values are missing",
     k.INFINITE: "infinite values, or for normal and student_t values beyond 1e150 or all within 1e-150, whose squares are no "
     "doubles: divide them by a unit",
@@ -107,8 +95,14 @@ _TEXTS = (
     "converged; no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with mu in "
     "fixed= the other parameters have theirs, given mu",
     "converged; no standard errors: the observed information is not positive definite",
+    "converged; no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
+    "converged to a local maximum with loc below the least value, as its standard errors; next to that value the likelihood may "
+    "have no bound",
+    "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
 )
-_NO_DERIVATIVE, _NOT_DEFINITE = len(_MESSAGES), len(_MESSAGES) + 1  # converged fits without standard errors
+_NO_DERIVATIVE, _NOT_DEFINITE, _AT_VALUES, _FREED, _BY_MOMENTS = range(
+    len(_MESSAGES), len(_TEXTS)
+)  # converged fits of which there is more to say
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -272,6 +266,8 @@ class DistributionFits(Result):
         Number of parameters that were estimated.
     labels : xarray.DataArray or None
         One of the shape of the batch, where the data came in one.
+    method : str
+        "ml", "lmoments" or "moments".
     """
 
     family: str
@@ -288,6 +284,7 @@ class DistributionFits(Result):
     keys: Keys | None
     free: int
     labels: Any = None
+    method: str = "ml"
 
     def __getitem__(self, name: str) -> Any:
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
@@ -315,19 +312,28 @@ class DistributionFits(Result):
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
             cusp = (params[..., lam] <= CUSPS) & np.isnan(se[..., mu])
-        bare = (status == k.OK) & np.isnan(se).any(axis=-1)
-        return np.where(bare, np.where(cusp, _NO_DERIVATIVE, _NOT_DEFINITE), status)
+        likelihood = CLASSES[self.family]._likelihood
+        if likelihood is not None and likelihood.shifts and "loc" in self.names:
+            status = np.where((status == k.OK) & (se[..., self.names.index("loc")] > 0.0), _FREED, status)
+        if self.method != "ml":
+            return np.where(status == k.OK, _BY_MOMENTS, status)
+        why = _AT_VALUES if likelihood is not None and likelihood.settles else np.where(cusp, _NO_DERIVATIVE, _NOT_DEFINITE)
+        return np.where((status == k.OK) & np.isnan(se).any(axis=-1), why, status)
+
+    @property
+    def _likeliest(self):
+        return self.converged & (self.method == "ml")
 
     @property
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
-        return np.where(self.converged, 2.0 * self.free - 2.0 * self.loglik, math.inf)[()]
+        return np.where(self._likeliest, 2.0 * self.free - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.converged, self.free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
+            return np.where(self._likeliest, self.free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def distribution(self) -> Distribution:
@@ -424,6 +430,7 @@ class _Series(NamedTuple):
     shape: tuple[int, ...]
     keys: Keys | None
     labels: Any = None  # an array of xarray of that shape
+    hi: NDArray[np.float64] | None = None  # upper ends, where x are the lower ends of intervals
 
 
 def floats(x, name):
@@ -529,25 +536,95 @@ def _weights(weights, shape, axis):
     return np.moveaxis(full, axis, -1).reshape(-1)
 
 
-def _fixed(fixed, family):
-    """Fixed values by parameter, NaN for free ones."""
-    model = _MODELS[family]
-    layout = model.layout
-    values = np.full(max(3, len(layout)), math.nan)
-    for name, value in (model.held or {}).items():
-        values[layout.index(name)] = value
+class _Plan(NamedTuple):
+    """What a fit does: by which kernel, with which parameters fixed."""
+
+    family: str
+    names: tuple[str, ...]  # of the parameters that are returned
+    layout: tuple[str, ...]  # parameters of the kernel, in its order
+    values: NDArray[
+        np.float64
+    ]  # of those that are fixed, NaN for free ones; of the likelihood's kernel with the truncation after them
+    by_likelihood: bool
+    intervals: bool = False
+
+    @property
+    def free(self):
+        """Number of free parameters."""
+        return int(np.isnan(self.values[: len(self.layout)]).sum())
+
+    @property
+    def model(self):
+        """What has the kernel and its cost."""
+        return CLASSES[self.family]._likelihood if self.by_likelihood else _own(self.family)
+
+    @property
+    def known(self):
+        """Values of the returned parameters that are fixed."""
+        if self.by_likelihood and CLASSES[self.family]._of_climb is not None:
+            free = {name for name, v in zip(self.layout, self.values, strict=False) if math.isnan(v)}
+            return np.array([math.nan if name in free | {"mean"} else 0.0 for name in self.names])
+        return self.values[[self.layout.index(name) for name in self.names]]
+
+
+def _numbers(fixed, family):
+    """Fixed parameters as numbers, NaN for None; every message about them."""
+    cls, values = CLASSES[family], {}
     for name, value in (fixed or {}).items():
-        if name not in model.names:
-            raise ValueError(f"fixed names {name!r}; the parameters of {family} are {', '.join(model.names)}")
-        v = float(value)
-        if not math.isfinite(v) or (name in model.positive and v <= 0.0):
-            domain = "finite and > 0" if name in model.positive else "finite"
-            raise ValueError(f"fixed {name}={value!r} must be {domain}")
-        values[layout.index(name)] = v
-    known = dict(zip(layout, values.tolist(), strict=False))
-    if "beta" in known and abs(known["beta"]) >= known["alpha"]:
-        raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
-    return values, int(np.isnan(values[: len(layout)]).sum())
+        if name not in cls.names:
+            raise ValueError(f"fixed names {name!r}; the parameters of {family} are {', '.join(cls.names)}")
+        v = math.nan if value is None else float(value)
+        positive = name in cls._positive
+        if value is not None and (not math.isfinite(v) or (positive and v <= 0.0)) and name not in ("lower", "upper"):
+            raise ValueError(f"fixed {name}={value!r} must be {'finite and > 0' if positive else 'finite'}")
+        values[name] = v
+    return values
+
+
+def _plan(family, fixed=None, intervals=False, cut=None):
+    """How a family is fitted: exact values by its own equations, where it has them, all else by the likelihood."""
+    cls, own, given = CLASSES[family], _own(family), _numbers(fixed, family)
+    plain = own is not None and set(given) <= set(own.names)
+    if plain and not intervals and cut is None:
+        layout = own.layout or own.names
+        values = np.full(max(3, len(layout)), math.nan)
+        for name, value in ((own.held or {}) | given).items():
+            values[layout.index(name)] = value
+        known = dict(zip(layout, values.tolist(), strict=False))
+        if "beta" in known and abs(known["beta"]) >= known["alpha"]:
+            raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
+        return _Plan(family, own.names, layout, values, False)
+    if family in _BY_HYPERBOLIC:
+        raise ValueError(f"{family} is fitted to exact values without truncation; leave out censored= and truncated=")
+    likelihood, layout = cls._likelihood, cls._layout or cls.names
+    ends, cut = cls._truncation(given, cut)
+    given = {name: value for name, value in given.items() if name not in ends}
+    values = np.full(len(layout) + 2, math.nan)
+    for i, name in enumerate(layout):
+        if name not in likelihood.free:
+            values[i] = 1.0 if name == "scale" else 0.0
+    for name, value in given.items():
+        if name not in layout:
+            raise ValueError(f"fixed {name!r}: fits of {family} to such data take {', '.join(layout[1:])}")
+        values[layout.index(name)] = value
+    values[-2:] = cut or (-math.inf, math.inf)
+    settled = likelihood.settled(values[len(layout) - 2 : len(layout)])
+    if settled and (intervals or cut is not None):
+        raise ValueError(
+            f"{' and '.join(settled)} of {family} are at values of the sample; to censored or truncated data fit it with "
+            f"fixed={{{settled[0]!r}: ...}}"
+            if settled == ("loc",)
+            else f"{family} is fitted to exact values without truncation"
+        )
+    if likelihood.shifts and family == "beta" and np.isnan(values[2:4]).any():
+        raise ValueError("loc and scale of beta are the ends of its support: give them numbers, as fixed={'loc': 0, 'scale': 1}")
+    return _Plan(family, own.names if plain else cls.names, layout, values, True, intervals)
+
+
+def _fixed(fixed, family):
+    """The plan of a fit to exact values, and the number of free parameters."""
+    plan = _plan(family, fixed)
+    return plan, plan.free
 
 
 def _slabs(s, limit):
@@ -556,20 +633,20 @@ def _slabs(s, limit):
     while lo < n:
         hi = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + limit, "right")) - 1)
         a, b = s.off[lo], s.off[hi]
-        w = None if s.w is None else s.w[a:b]
-        yield _Series(s.x[a:b], w, s.off[lo : hi + 1] - a, (hi - lo,), None)
+        w, ends = (None if v is None else v[a:b] for v in (s.w, s.hi))
+        yield _Series(s.x[a:b], w, s.off[lo : hi + 1] - a, (hi - lo,), None, None, ends)
         lo = hi
 
 
-def _estimates(s, family, fixed, free, share, device, workers, shown=None):
+def _estimates(s, family, plan, free, share, device, workers, shown=None):
     """Parameters, information, numbers and status of all series."""
-    n, p = s.off.size - 1, len(_MODELS[family].names)
+    n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
-        work = functools.partial(_in_kernel, family, fixed, free, share, device, 1)
-        limit = min(_SLAB, max(s.x.size // 64, int(5e6 / _MODELS[family].cost)))  # some milliseconds of work at least
+        work = functools.partial(_in_kernel, plan, share, device, 1)
+        limit = min(_SLAB, max(s.x.size // 64, int(5e6 / plan.model.cost)))  # some milliseconds of work at least
         found = mapped(workers, work, _slabs(s, limit))
     else:
-        work = functools.partial(_in_kernel, family, fixed, free, share, device, workers)
+        work = functools.partial(_in_kernel, plan, share, device, workers)
         found = map(work, _slabs(s, _SLAB if device == "cpu" else s.x.size))
     parts = []
     for part in found:
@@ -581,29 +658,52 @@ def _estimates(s, family, fixed, free, share, device, workers, shown=None):
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _in_kernel(family, fixed, free, share, device, workers, s):
+def _one_after_another(s):
+    """Lower ends, upper ends and as much room of every series, their weights, and where they begin."""
+    sizes = np.diff(s.off)
+    at = np.arange(s.x.size) + np.repeat(2 * s.off[:-1], sizes)
+    x = np.empty(3 * s.x.size)
+    x[at], x[at + np.repeat(sizes, sizes)] = s.x, s.hi
+    w = np.ones(3 * int(sizes.max(initial=0)))
+    if s.w is not None:
+        w = np.ones(x.size)
+        w[at] = s.w
+    return x, w, 3 * s.off
+
+
+def _in_kernel(plan, share, device, workers, s):
     """`_estimates` of a part of the series by one launch of the kernel, which overwrites its copies of the values.
 
     A module's function, so that processes can be sent it.
     """
-    n, model = s.off.size - 1, _MODELS[family]
-    width = fixed.size
+    n, model = s.off.size - 1, plan.model
+    width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
     numbers, status = np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-    w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    first = (model.code, s.x.copy(), w, s.w is not None, share, max(2, free + 1), fixed, s.off)
+    if plan.intervals:
+        x, w, off = _one_after_another(s)
+    else:
+        x, off = s.x.copy(), s.off
+        w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
+    code = (INTERVALS if plan.intervals else EXACT) if plan.by_likelihood else model.code
+    first = (code, x, w, s.w is not None, share, max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
     launch(model.kernel, (*first, *outs), n, device=device, workers=workers, cost=cost, outputs=written, threads=64)
     with np.errstate(invalid="ignore", over="ignore"):
         unit = np.where(numbers[:, k.MASS] == numbers[:, k.TOTAL], 1.0, numbers[:, k.TOTAL] / numbers[:, k.MASS])
         numbers[:, k.LOGLIK], info, numbers[:, k.MASS] = numbers[:, k.LOGLIK] * unit, info * unit[:, None], numbers[:, k.TOTAL]
-    columns = [model.layout.index(name) for name in model.names]
-    full = np.empty((n, len(columns), len(columns)))
-    for i, row in enumerate(columns):
-        for j, column in enumerate(columns[: i + 1]):
-            full[:, i, j] = full[:, j, i] = info[:, row * (row + 1) // 2 + column]
-    return params[:, columns], full, numbers, status
+    full = np.empty((n, width, width))
+    for i in range(width):
+        for j in range(i + 1):
+            full[:, i, j] = full[:, j, i] = info[:, i * (i + 1) // 2 + j]
+    of_climb = CLASSES[plan.family]._of_climb if plan.by_likelihood else None
+    if of_climb is not None:
+        params, full = of_climb(params, full, plan.values)
+        columns = [CLASSES[plan.family].names.index(name) for name in plan.names]
+    else:
+        columns = [plan.layout.index(name) for name in plan.names]
+    return params[:, columns], full[:, columns][:, :, columns], numbers, status
 
 
 def _covariance(info, fixed):
@@ -634,16 +734,17 @@ def _covariance(info, fixed):
 def _counted(s, share):
     """Numbers of the values that have a weight, as the kernels take them."""
     kept = ~np.isnan(s.x) & (s.w > 0.0) & ~(share & (s.x == 0.0))
+    if s.hi is not None:
+        kept &= ~np.isnan(s.hi) & ~(np.isinf(s.x) & np.isinf(s.hi))
     return np.diff(np.concatenate([[0], np.cumsum(kept)])[s.off])
 
 
-def _fitted(s, family, fixed, share, device, workers, shown=None):
-    values, free = fixed
-    model = _MODELS[family]
-    params, info, numbers, status = _estimates(s, family, values, free, share, device, workers, shown)
-    cov = _covariance(info, values[[model.layout.index(name) for name in model.names]])
+def _fitted(s, plan, share, device, workers, shown=None):
+    family = plan.family
+    params, info, numbers, status = _estimates(s, family, plan, plan.free, share, device, workers, shown)
+    cov = _covariance(info, plan.known)
     cov[(status >= k.DEGENERATE)] = math.nan
-    p, mass = len(model.names), numbers[:, k.MASS]
+    p, mass = len(plan.names), numbers[:, k.MASS]
     se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
@@ -653,7 +754,7 @@ def _fitted(s, family, fixed, share, device, workers, shown=None):
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
     return DistributionFits(
         family,
-        model.names,
+        plan.names,
         params.reshape(*s.shape, p),
         se.reshape(*s.shape, p),
         cov.reshape(*s.shape, p, p),
@@ -661,44 +762,186 @@ def _fitted(s, family, fixed, share, device, workers, shown=None):
         numbers[:, k.PASSES].astype(np.int64).reshape(s.shape),
         status.reshape(s.shape),
         s.keys,
-        free,
+        plan.free,
         s.labels,
     )
 
 
+def _by_method(method, series, plan, given, device, workers, shown=None):
+    """Fits by maximum likelihood, or by moments; `given` are the arguments that these do not take, with `zeros` the last."""
+    choice("method", method, ("ml", "lmoments", "moments"))
+    if method == "ml":
+        return _fitted(series, plan, given[-1] == "share", device, workers, shown)
+    if any(value is not None for value in given) or series.hi is not None:
+        raise ValueError(
+            f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
+        )
+    return _of_moments(method, series, plan.family)
+
+
+def _lmoments(x):
+    """The first two sample L-moments, and the ratio of the third to the second."""
+    x, j = np.sort(x), np.arange(x.size)
+    b0, b1, b2 = x.mean(), (j * x).mean() / (x.size - 1), (j * (j - 1) * x).mean() / ((x.size - 1) * (x.size - 2))
+    return b0, 2.0 * b1 - b0, (6.0 * b2 - 6.0 * b1 + b0) / (2.0 * b1 - b0)
+
+
+def _moments_rule(method, family):
+    """The parameters of a class from sample moments; of a family without shapes those that match mean and standard deviation."""
+    cls = CLASSES[family]
+    rule = cls._by_lmoments if method == "lmoments" else cls._by_moments
+    if rule is None and method == "moments" and cls.names == ("loc", "scale") and family != "cauchy":
+        mean0, var0 = cls()._mean_var()
+
+        def rule(mean, sd):
+            scale = sd / math.sqrt(var0)
+            return mean - scale * mean0, scale
+
+    return rule
+
+
+def _of_moments(method, s, family):
+    """Fits by moments, one series after another."""
+    rule, cls, n = _moments_rule(method, family), CLASSES[family], s.off.size - 1
+    if rule is None:
+        names = ", ".join(name for name in CLASSES if _moments_rule(method, name) is not None)
+        raise ValueError(f"{family} has no estimates by method={method!r}; these have: {names}")
+    p = len(cls.names)
+    params, loglik, counts, status = np.full((n, p), math.nan), np.full(n, math.nan), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
+        x = s.x[s.off[i] : s.off[i + 1]]
+        x = x[~np.isnan(x)]
+        counts[i] = x.size
+        if x.size <= p:
+            status[i] = k.FEW if x.size else k.MISSING
+        elif np.isinf(x).any():
+            status[i] = k.INFINITE
+        elif x.min() == x.max():
+            status[i] = k.CONSTANT
+        else:
+            found = rule(*_lmoments(x)) if method == "lmoments" else rule(x.mean(), x.std())
+            if cls.in_domain({name: np.asarray(v) for name, v in zip(cls.names, found, strict=True)}):
+                params[i], loglik[i] = found, cls(*found).logpdf(x).sum()
+            else:
+                status[i] = k.OUTSIDE
+    _tell(family, status, _TEXTS)
+    blank, shape = np.full((n, p), math.nan), s.shape
+    square, mass, zeros = np.full((*shape, p, p), math.nan), counts.astype(float).reshape(shape), np.zeros(shape)
+    table = params.reshape(*shape, p), blank.reshape(*shape, p), square, loglik.reshape(shape), mass, counts.reshape(shape), zeros
+    ended = np.zeros(shape, np.int64), status.reshape(shape)
+    return DistributionFits(family, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+
+
 def _checked(family, zeros, device, workers):
     """The family's name, and the device."""
-    family = choice("family", "normal" if family == "gaussian" else family, tuple(_MODELS))
+    if isinstance(family, type) and CLASSES.get(getattr(family, "family", "")) is family:
+        family = family.family
+    if not isinstance(family, str):
+        raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(_MODELS)}")
+    family = choice("family", _ALIASES.get(family, family), tuple(_MODELS))
     choice("zeros", zeros, (None, "share"))
     check_workers(workers)
     return family, choose_device("cpu" if is_executor(workers) else device)
 
 
+def _is_censored_data(x):
+    """Whether x is SciPy's."""
+    return type(x).__name__ == "CensoredData" and type(x).__module__.startswith("scipy.stats")
+
+
+def _ends_of_scipy(x):
+    """Lower and upper ends of `scipy.stats.CensoredData`."""
+    exact, left, right, between = x._uncensored, x._left, x._right, x._interval.reshape(-1, 2)
+    lo = np.concatenate([exact, np.full(len(left), -math.inf), right, between[:, 0]])
+    return lo, np.concatenate([exact, left, np.full(len(right), math.inf), between[:, 1]])
+
+
+def _ends_of(x, censored, name="x"):
+    """Lower and upper ends of values, None for exact ones; every message about `censored=`."""
+    if _is_censored_data(x):
+        if censored is not None:
+            raise ValueError(f"{name} is a CensoredData and has its ends; leave out censored=")
+        return _ends_of_scipy(x)
+    if censored is None:
+        if x is None:
+            raise TypeError(f"{name} is None; pass values, or censored=(lo, hi)")
+        return None
+    if not isinstance(censored, tuple | list) or len(censored) != 2:
+        raise TypeError("censored must be a pair (lo, hi) of arrays: value i lies between lo[i] and hi[i]")
+    rows_alike(censored[0], censored[1], ("censored lo", "censored hi"))
+    lo, hi = (floats(v, f"censored {which}") for v, which in zip(censored, ("lo", "hi"), strict=True))
+    if lo.shape != hi.shape:
+        raise ValueError(f"censored has lo of shape {lo.shape} and hi of shape {hi.shape}; they must agree")
+    if (lo > hi).any():
+        i = tuple(int(v) for v in np.argwhere(lo > hi)[0])
+        raise ValueError(f"censored has lo={lo[i]} above hi={hi[i]} at {i if len(i) > 1 else i[0]}")
+    if x is not None:
+        rows_alike(x, censored[0], (name, "censored"))
+        values = floats(x, name)
+        if values.shape != lo.shape:
+            raise ValueError(f"censored has arrays of shape {lo.shape}; they must have the shape of {name}, {values.shape}")
+        wrong = (values < lo) | (values > hi)
+        if wrong.any():
+            i = tuple(int(v) for v in np.argwhere(wrong)[0])
+            raise ValueError(f"{name}={values[i]} at {i if len(i) > 1 else i[0]} is not between its ends {lo[i]} and {hi[i]}")
+        lo, hi = (np.where(np.isnan(values), math.nan, v) for v in (lo, hi))
+    return lo, hi
+
+
+def _cut(truncated):
+    """Ends of a truncation, None for none."""
+    if truncated is None:
+        return None
+    if not isinstance(truncated, tuple | list) or len(truncated) != 2:
+        raise TypeError(f"truncated={truncated!r} must be a pair of numbers, the ends between which values are seen")
+    a, b = (float(end if v is None else v) for v, end in zip(truncated, (-math.inf, math.inf), strict=True))
+    if not a < b:
+        raise ValueError(f"truncated=({a}, {b}): the first end must be below the second")
+    return a, b
+
+
 @names_ours
 def fit(
-    x: ArrayLike,
-    family: str,
+    x: Any,
+    family: str | type[Distribution],
     *,
     weights: ArrayLike | None = None,
-    fixed: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float | None] | None = None,
     zeros: Literal["share"] | None = None,
+    censored: tuple[ArrayLike, ArrayLike] | None = None,
+    truncated: tuple[float | None, float | None] | None = None,
+    method: Literal["ml", "lmoments", "moments"] = "ml",
 ) -> DistributionFit:
-    """Fit a family to one series by maximum likelihood.
+    """Fit a family to one series by maximum likelihood, or by moments.
 
     Parameters
     ----------
-    x : array_like of shape (n,)
-        Data; NaN is missing.
-    family : str
-        "normal" (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma,
-        scale), "inverse_gaussian" (mean, shape), "beta" (a, b; values between 0 and 1), "nig" and "hyperbolic" (alpha, beta,
+    x : array_like of shape (n,), scipy.stats.CensoredData or None
+        Data; NaN is missing. None where `censored` has them.
+    family : str or class
+        A class of `numbastats.distributions`, its word, or SciPy's name for it (the parameters are those of the class): "normal"
+        (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma, scale),
+        "inverse_gaussian" (mean, shape), "beta" (a, b; values between 0 and 1), "gev" (shape, loc, scale), "gpd" (shape, scale;
+        values above a threshold loc, 0), "gumbel", "logistic", "cauchy", "laplace" and "uniform" (loc, scale), "exponential"
+        (scale), "chi_squared" (df), "truncated_normal" (loc, scale; its ends in `fixed`), "nig" and "hyperbolic" (alpha, beta,
         delta, mu), "variance_gamma" (lam, alpha, beta, mu), "generalized_hyperbolic" (lam, alpha, beta, delta, mu).
     weights : array_like, optional
         Weights >= 0 of the values, which count as so many observations.
     fixed : dict, optional
-        Values of parameters that are not estimated, by name.
+        Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
+        distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class, so that
+        ``Gamma(*found.params.values())`` is the distribution.
     zeros : {None, "share"}
         "share" sets zeros apart and fits the other values.
+    censored : (array_like, array_like), optional
+        Ends (lo, hi), of the shape of x: value i lies between lo[i] and hi[i], which is exact where they are equal. -inf and inf
+        for values of which an upper or a lower end is known; with both the value is missing. Binned data are
+        ``fit(None, family, censored=(edges[:-1], edges[1:]), weights=counts)``. Not for the four hyperbolic families.
+    truncated : (float, float), optional
+        Ends between which values are seen at all: the density is divided by the probability between them. None or an infinite
+        number for no end.
+    method : {"ml", "lmoments", "moments"}
+        Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
 
     Returns
     -------
@@ -724,6 +967,11 @@ def fit(
     distribution its profile equation, and those of a beta distribution psi(a) - psi(a + b) = mean log x and psi(b) - psi(a + b) =
     mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
 
+    All other families, censored and truncated data and freed locations are climbed on one likelihood, log L = sum w log f(x) +
+    sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a)), whose gradient is exact but by shapes in masses, and whose second
+    derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above -1/2,
+    where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
+
     The likelihood of Student's t has poles where df < s/(1 - s), with s the share of the values that are equal (1/n without
     ties); the fit stays at df >= 0.05, and where it ends in a pole it is repeated at df >= 1.25 s/(1 - s), with status 3 if it
     ends there. Without heavy tails the maximum is at df = infinity.
@@ -745,28 +993,32 @@ def fit(
     >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
     (2.6677, -10.0752, True)
     """
-    a = floats(x, "x")
+    ends, cut = _ends_of(x, censored), _cut(truncated)
+    a = floats(x, "x") if ends is None else ends[0]
     if a.ndim != 1:
         raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
     family, device = _checked(family, zeros, "cpu", 1)
-    known = _fixed(fixed, family)
+    plan = _plan(family, fixed, ends is not None, cut)
     rows_alike(x, weights, ("x", "weights"))
     w = None if weights is None else _weights(weights, a.shape, 0)
-    series = _Series(a, w, np.array([0, a.size]), (1,), None)
-    return _fitted(series, family, known, zeros == "share", device, 1).one(0)
+    series = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
+    return _by_method(method, series, plan, (weights, fixed, cut, zeros), device, 1).one(0)
 
 
 @names_ours
-def fit_many(
+def fit_many(  # noqa: PLR0913
     data: Any,
-    family: str,
+    family: str | type[Distribution],
     *,
     axis: int | None = None,
     by: str | Sequence[str] | None = None,
     dim: str | None = None,
     weights: ArrayLike | None = None,
-    fixed: Mapping[str, float] | None = None,
+    fixed: Mapping[str, float | None] | None = None,
     zeros: Literal["share"] | None = None,
+    censored: tuple[ArrayLike, ArrayLike] | None = None,
+    truncated: tuple[float | None, float | None] | None = None,
+    method: Literal["ml", "lmoments", "moments"] = "ml",
     device: Literal["auto", "cpu", "cuda"] | None = None,
     workers: Any = None,
     progress: bool = False,
@@ -778,8 +1030,10 @@ def fit_many(
     data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
         Series along `axis`, or one in each entry; NaN is missing. Keys of a dict, of a pandas groupby of one column
         (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
-    family, fixed, zeros
+    family, fixed, zeros, truncated, method
         As in `fit`.
+    censored : (array_like, array_like), optional
+        As in `fit`, of the shape of `data`, which may be None; for arrays of series of one length.
     axis : int, optional
         Along which the values of a series run; the last one by default.
     by : str or sequence of str, optional
@@ -827,10 +1081,20 @@ def fit_many(
     ((5, 6), True)
     """
     family, where = _checked(family, zeros, device, workers)
-    known = _fixed(fixed, family)
-    series = series_of(data, axis, weights, max(2, known[1] + 1), by, dim)
+    if censored is not None and (by is not None or isinstance(data, Mapping) or is_ragged(data)):
+        raise ValueError(
+            "censored= goes with an array of series of one length; call fit for each series of a list, dict or frame"
+        )
+    ends = None if censored is None else _ends_of(data, censored, "data")
+    plan = _plan(family, fixed, ends is not None, _cut(truncated))
+    data = ends[0] if ends is not None and not has_labels(data) else data
+    series = series_of(data, axis, weights, max(2, plan.free + 1), by, dim)
+    if ends is not None:
+        along = axis_of(data, axis, dim)
+        lo, hi = (np.moveaxis(end, along, -1).reshape(-1) for end in ends)
+        series = series._replace(x=lo, hi=hi)
     with bar(progress, series.off.size - 1, "distributions.fit_many") as shown:
-        return _fitted(series, family, known, zeros == "share", where, workers, shown)
+        return _by_method(method, series, plan, (weights, fixed, truncated, zeros), where, workers, shown)
 
 
 def fitted(cls, x, axis, options):

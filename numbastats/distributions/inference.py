@@ -366,7 +366,8 @@ def compare(
     x : array_like of shape (n,)
         NaN is missing.
     families : "all" or sequence of str
-        Of `fit`. "all" are those whose support holds the values; the others are listed in ``left_out``.
+        Of `fit`. "all" are those whose support holds the values; the others are listed in ``left_out``. The truncated normal
+        distribution, whose ends have to be known, is not among them.
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
@@ -396,7 +397,7 @@ def compare(
     choice("criterion", criterion, ("bic", "aic"))
     if isinstance(families, str) and families != "all":
         raise TypeError(f'families={families!r} is one name; pass "all" or a list, [{families!r}]')
-    names = tuple(CLASSES) if isinstance(families, str) else tuple(families)
+    names = tuple(n for n, c in CLASSES.items() if not c._known) if isinstance(families, str) else tuple(families)
     if np.ndim(x) != 1:
         raise ValueError(f"x has shape {np.shape(x)}; compare takes one series. Call it for each, or fit_many for each family")
     if not names:

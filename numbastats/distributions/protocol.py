@@ -55,12 +55,19 @@ class Distribution:
 
     names: ClassVar[tuple[str, ...]] = ()
     family: ClassVar[str] = ""  # the word for it in functions that take a family
+    aliases: ClassVar[tuple[str, ...]] = ()  # what SciPy and others call it
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
     _kernels: ClassVar[Points | None] = None  # of the formulas of its family
     _building_time: ClassVar[float] = 4e7  # nanoseconds that a table takes
+    _known: ClassVar[tuple[str, ...]] = ()  # parameters that no fit estimates
     _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
     _most: ClassVar[dict[str, float]] = {}  # larger values of a parameter are stored as this one
+    _likelihood: ClassVar[Any] = None  # how it is fitted
+    _layout: ClassVar[tuple[str, ...]] = ()  # parameters of the likelihood's climb, where they are others than `names`
+    _of_climb: ClassVar[Callable[..., Any] | None] = None  # from these and their information to those of `names`
+    _by_lmoments: ClassVar[Callable[..., Any] | None] = None  # parameters from the first two L-moments and the third's ratio
+    _by_moments: ClassVar[Callable[..., Any] | None] = None  # parameters from mean and standard deviation
     params: Any
     _labels: Any = None  # an array of pandas or xarray of `batch_shape`, if the parameters came with labels
 
@@ -93,6 +100,11 @@ class Distribution:
     def _of_standard(cls, *shapes):
         """Parameters of the distribution of standard form with loc = 0 and scale = 1."""
         return (*shapes, 0.0, 1.0)
+
+    @classmethod
+    def _truncation(cls, given, cut):
+        """The fixed parameters that are ends of a truncation, and its ends: those that `truncated=` says."""
+        return (), cut
 
     # -- estimation ---------------------------------------------------------------------------------------------
 

@@ -10,11 +10,14 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, unit_interval
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.incomplete import beta_constants, beta_log_density, beta_log_tails, beta_quantile, beta_tails
+from numbastats.scalar.special import digamma
 
 __all__ = ["Beta", "constants", "logpdf", "support"]
 
@@ -74,6 +77,19 @@ def isf(p, c):
     return beta_quantile(1.0 - p, p, p <= 0.5, c)[0]
 
 
+@device_function
+def score(z, c):
+    whole = digamma(c[0] + c[1])
+    a, b = whole - digamma(c[0]), whole - digamma(c[1])
+    return (c[0] - 1.0) / z - (c[1] - 1.0) / (1.0 - z), log(z) + a, log1p(-z) + b
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    size = max(mean * (1.0 - mean) / (sd * sd) - 1.0, 0.1)
+    return mean * size, (1.0 - mean) * size, 0.0, 1.0
+
+
 class Beta(Distribution):
     """Beta distribution: density like z^(a - 1) (1 - z)^(b - 1), z = (x - loc)/scale.
 
@@ -116,9 +132,15 @@ class Beta(Distribution):
         shapes=2,
         cost=dict(pdf=40.0, logpdf=40.0, cdf=200.0, sf=200.0, logcdf=250.0, logsf=250.0, ppf=1000.0, isf=1000.0),
     )
+    _likelihood = Likelihood("beta", _kernels, ("a", "b"), own=fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0), shapes=2)
 
     def __init__(self, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(a=a, b=b, loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_moments(mean, sd):
+        size = mean * (1.0 - mean) / (sd * sd) - 1.0
+        return mean * size, (1.0 - mean) * size, 0.0, 1.0
 
     def _mean_var(self):
         n = np.add(self.a, self.b)

@@ -7,6 +7,7 @@ import math
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import atan, log, log1p, sincospi
@@ -49,6 +50,18 @@ def ppf(p, c):
     return -cosine / sine
 
 
+@device_function
+def score(z, c):
+    return (-2.0 * z / (1.0 + z * z),)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    """Median, quartiles, mean: with the scale fixed there may be several maxima (J. B. Copas, Biometrika 62 (1975), 701)."""
+    loc = low if attempt == 1 else (high if attempt == 2 else (mean if attempt == 3 else middle))
+    return loc, max(0.5 * (high - low), 0.01 * sd)
+
+
 class Cauchy(Distribution):
     """Cauchy distribution: density 1/(pi (1 + z^2)), z = (x - loc)/scale.
 
@@ -76,6 +89,7 @@ class Cauchy(Distribution):
     names, family = ("loc", "scale"), "cauchy"
 
     _kernels = Points("cauchy", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
+    _likelihood = Likelihood("cauchy", _kernels, ("loc", "scale"), starts=4, every=True, cost=150.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)

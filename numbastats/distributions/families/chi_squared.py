@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families import gamma
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.special import digamma
 
 __all__ = ["ChiSquared", "constants", "logpdf", "support"]
 
@@ -93,6 +95,16 @@ def isf(p, c):
     return 2.0 * gamma.isf(p, c)
 
 
+@device_function
+def score(z, c):
+    return (c[0] - 1.0) / z - 0.5, 0.5 * (log(0.5 * z) - digamma(c[0]))
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return max(2.0 * mean * mean / (sd * sd), 0.1), 0.0, 0.5 * sd * sd / mean
+
+
 class ChiSquared(Distribution):
     """Chi-squared distribution.
 
@@ -120,9 +132,11 @@ class ChiSquared(Distribution):
     """
 
     names, family = ("df", "loc", "scale"), "chi_squared"
+    aliases = ("chi2",)
     _positive, _scipy_shapes = ("df", "scale"), ("df",)
 
     _kernels = Points("chi_squared", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)
+    _likelihood = Likelihood("chi_squared", _kernels, ("df",), shapes=1, cost=200.0)
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(df=df, loc=loc, scale=scale)

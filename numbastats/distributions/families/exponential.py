@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line, no_constants
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
@@ -51,6 +54,21 @@ def isf(p, c):
     return -log(p)
 
 
+@device_function
+def score(z, c):
+    return (-1.0,)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return 0.0, mean
+
+
+@device_function
+def settled(loc, least, median, most):
+    return (loc if loc == loc else least), math.nan
+
+
 class Exponential(Distribution):
     """Exponential distribution: P(X > x) = exp(-z), z = (x - loc)/scale.
 
@@ -76,11 +94,21 @@ class Exponential(Distribution):
     """
 
     names, family = ("loc", "scale"), "exponential"
+    aliases = ("expon",)
 
     _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
+    _likelihood = Likelihood("exponential", _kernels, ("scale",), closed=True, cost=50.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, _second, _ratio):
+        return 0.0, first
+
+    @staticmethod
+    def _by_moments(mean, _sd):
+        return 0.0, mean
 
     def _mean_var(self):
         return 1.0, 1.0

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
@@ -22,6 +24,7 @@ from numbastats.scalar.incomplete import (
     gamma_quantile,
     gamma_tails,
 )
+from numbastats.scalar.special import digamma
 
 __all__ = [
     *("Gamma", "cdf", "constants", "is_plain", "isf", "logcdf", "logpdf", "logsf", "pdf", "plain_logpdf", "ppf", "sf", "support")
@@ -89,6 +92,16 @@ def isf(p, c):
     return gamma_quantile(1.0 - p, p, p <= 0.5, c)
 
 
+@device_function
+def score(z, c):
+    return (c[0] - 1.0) / z - 1.0, log(z) - digamma(c[0])
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return mean * mean / (sd * sd), 0.0, sd * sd / mean
+
+
 class Gamma(Distribution):
     """Gamma distribution: density like z^(shape - 1) e^-z, z = (x - loc)/scale.
 
@@ -131,9 +144,19 @@ class Gamma(Distribution):
         shapes=1,
         cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, logcdf=150.0, logsf=150.0, ppf=600.0, isf=600.0),
     )
+    _likelihood = Likelihood(
+        *("gamma", _kernels, ("shape", "scale")),
+        own=fits.OwnEquations(("shape", "scale"), fits.FIT, 15.0, fits.GAMMA),
+        shapes=1,
+        starts=2,
+    )
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_moments(mean, sd):
+        return (mean / sd) ** 2, 0.0, sd * (sd / mean)
 
     def _mean_var(self):
         return self.shape, self.shape

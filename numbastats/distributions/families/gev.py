@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gumbel as gumbel
 from numbastats._core.kernel import device_function
-from numbastats.distributions.families.gpd import expanded, reduced, reduced_with_slope
+from numbastats.distributions.families.gpd import expanded, reduced, reduced_by_shape, reduced_with_slope
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
@@ -31,9 +32,8 @@ def support(c):
 @device_function
 def logpdf(z, c):
     y = reduced(z, c[0])
-    if y < -700.0:
-        return -math.inf
-    return (0.0 if c[0] == -1.0 else -(1.0 + c[0]) * y) - exp(-y)
+    value = (0.0 if c[0] == -1.0 else -(1.0 + c[0]) * y) - exp(-y)
+    return value if y > -700.0 else -math.inf
 
 
 @device_function
@@ -64,6 +64,24 @@ def ppf(p, c):
 @device_function
 def isf(p, c):
     return expanded(-log(-log1p(-p)), c[0])
+
+
+@device_function
+def score(z, c):
+    k = c[0]
+    y = reduced(z, k)
+    fall = exp(-y) - (1.0 + k)
+    return fall / (1.0 + k * z), fall * reduced_by_shape(z, k) - y
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    """By the quartiles, or one of several shapes by mean and standard deviation."""
+    if attempt == 0 and high > middle and middle > low:
+        shape = max(min(log((high - middle) / (middle - low) / 1.2688) / 0.786, 0.5), -0.3)
+        return shape, middle - 0.2331 * (high - low), 0.6359 * (high - low)
+    shape = 0.0 if attempt < 2 else (-0.2 if attempt == 2 else 0.3)
+    return shape, mean - 0.45 * sd, 0.78 * sd
 
 
 class GEV(Distribution):
@@ -101,12 +119,31 @@ class GEV(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "gev"
+    aliases = ("genextreme",)
     _scipy_shapes = ("shape",)
 
     _kernels = Points("gev", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 20.0))
+    _likelihood = Likelihood(
+        "gev", _kernels, ("shape", "loc", "scale"), shapes=1, real=(True,), below=(-0.5,), above=(100.0,), starts=4, cost=400.0
+    )
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, second, ratio):
+        """J. R. M. Hosking, J. R. Wallis, E. F. Wood, Technometrics 27 (1985), 251: its start, and Newton steps from there."""
+        z = 2.0 / (3.0 + ratio) - math.log(2.0) / math.log(3.0)
+        k = 7.859 * z + 2.9554 * z * z
+        k = k if abs(k) > 1e-7 else 1e-7
+        for _ in range(20):
+            three, two = -math.expm1(-k * math.log(3.0)), -math.expm1(-k * math.log(2.0))
+            slope = 2.0 * ((1.0 - three) * math.log(3.0) - (1.0 - two) * math.log(2.0) * three / two) / two
+            k -= (2.0 * three / two - 3.0 - ratio) / slope
+            k = k if abs(k) > 1e-7 else 1e-7
+        gamma = math.gamma(1.0 + k)
+        scale = second * k / (-math.expm1(-k * math.log(2.0)) * gamma)
+        return -k, first - scale * (1.0 - gamma) / k, scale
 
     def _mean_var(self):
         a = np.asarray(self.shape)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_with_slope", "support"]
+__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_by_shape", "reduced_with_slope", "support"]
 
 
 @device_function
@@ -35,6 +36,18 @@ def reduced(z, shape):
 def expanded(y, shape):
     """The inverse of `reduced`."""
     return y if abs(shape) < 1e-200 else expm1(shape * y) / shape
+
+
+@device_function
+def reduced_by_shape(z, shape):
+    """The derivative of `reduced` by the shape, -z^2 (log(1 + w) - w/(1 + w))/w^2 with w = shape z; near 0 by its series."""
+    w = shape * z
+    t = -w
+    near = t * (5.0 / 6.0 + t * (6.0 / 7.0 + t * (7.0 / 8.0 + t * (8.0 / 9.0 + t * (9.0 / 10.0 + t * 10.0 / 11.0)))))
+    near = 0.5 + t * (2.0 / 3.0 + t * (0.75 + t * (0.8 + near)))
+    safe = 1.0 if shape == 0.0 else shape
+    far = (z / (1.0 + w) - log1p(w) / safe) / safe
+    return -z * z * near if abs(w) < 0.03 else far
 
 
 @device_function
@@ -73,6 +86,25 @@ def isf(p, c):
     return expanded(-log(p), c[0])
 
 
+@device_function
+def score(z, c):
+    k = c[0]
+    rest = 1.0 + k * z
+    return -(1.0 + k) / rest, -reduced(z, k) - (1.0 + k) * reduced_by_shape(z, k)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    """By moments, as an exponential distribution, or with a heavy tail by the median."""
+    shape = 0.5 * (1.0 - mean * mean / (sd * sd)) if attempt == 0 else (0.0 if attempt == 1 else 0.7)
+    return shape, 0.0, mean * (1.0 - shape) if attempt < 2 else 1.1 * middle
+
+
+@device_function
+def settled(loc, least, median, most):
+    return (loc if loc == loc else least), math.nan
+
+
 class GPD(Distribution):
     """Generalised Pareto distribution: P(X > x) = (1 + shape z)^(-1/shape), z = (x - loc)/scale.
 
@@ -107,12 +139,29 @@ class GPD(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "gpd"
+    aliases = ("genpareto",)
     _scipy_shapes = ("shape",)
 
     _kernels = Points("gpd", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
+    _likelihood = Likelihood(
+        "gpd",
+        _kernels,
+        ("shape", "scale"),
+        shapes=1,
+        real=(True,),
+        below=(-0.5,),
+        above=(100.0,),
+        starts=3,
+        closed=True,
+        cost=250.0,
+    )
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        return 2.0 - first / second, 0.0, first * (first / second - 1.0)
 
     def _mean_var(self):
         a = np.asarray(self.shape)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
@@ -22,7 +23,8 @@ constants, support = no_constants, whole_line
 
 @device_function
 def logpdf(z, c):
-    return -math.inf if z < -700.0 else -z - exp(-z)
+    value = -z - exp(-z)
+    return value if z > -700.0 else -math.inf
 
 
 @device_function
@@ -58,6 +60,19 @@ def isf(p, c):
     return -log(-log1p(-p))
 
 
+@device_function
+def score(z, c):
+    return (exp(-z) - 1.0,)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    """By the quartiles, or by mean and standard deviation."""
+    if attempt == 0 and high > low:
+        return middle - 0.2331 * (high - low), 0.6359 * (high - low)
+    return mean - 0.45 * sd, 0.78 * sd
+
+
 class Gumbel(Distribution):
     """Gumbel distribution of maxima: distribution function exp(-exp(-z)), z = (x - loc)/scale.
 
@@ -83,11 +98,18 @@ class Gumbel(Distribution):
     """
 
     names, family = ("loc", "scale"), "gumbel"
+    aliases = ("gumbel_r",)
 
     _kernels = Points("gumbel", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
+    _likelihood = Likelihood("gumbel", _kernels, ("loc", "scale"), starts=2, cost=150.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        scale = second / math.log(2.0)
+        return first - np.euler_gamma * scale, scale
 
     def _mean_var(self):
         return np.euler_gamma, math.pi**2 / 6.0

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.bits import muladd
@@ -102,6 +104,17 @@ def _fall_far_out(a, gap):
     return total * inverse * (1.0 / math.sqrt(math.pi))
 
 
+@device_function
+def score(z, c):
+    mu = c[0]
+    return 0.5 / (z * z) - 0.5 / (mu * mu) - 1.5 / z, (z - mu) / (mu * mu * mu)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return sd * sd / (mean * mean), 0.0, mean * mean * mean / (sd * sd)
+
+
 class InverseGaussian(Distribution):
     """Inverse Gaussian distribution: density like y^(-3/2) exp(-shape (y - mean)^2/(2 mean^2 y)), y = x - loc.
 
@@ -139,6 +152,7 @@ class InverseGaussian(Distribution):
     """
 
     names, family = ("mean", "shape", "loc"), "inverse_gaussian"
+    aliases = ("invgauss", "wald")
     _positive, _scipy_shapes = ("mean", "shape"), ("mu",)
 
     _kernels = Points(
@@ -147,6 +161,21 @@ class InverseGaussian(Distribution):
         shapes=1,
         cost=dict(pdf=12.0, logpdf=8.0, cdf=60.0, sf=100.0, logcdf=60.0, logsf=100.0, ppf=1000.0, isf=1000.0),
     )
+    _likelihood = Likelihood(
+        *("inverse_gaussian", _kernels, ("ratio", "shape")),
+        own=fits.OwnEquations(("mean", "shape"), fits.FIT, 6.0, fits.INVERSE_GAUSSIAN),
+        shapes=1,
+        starts=2,
+    )
+
+    _layout = ("ratio", "loc", "shape")  # of the standard form: the shape there is mean/shape, the scale here `shape`
+
+    @staticmethod
+    def _of_climb(params, info, fixed):
+        ratio, loc, shape = params.T
+        moved = np.zeros((len(params), 3, 3))  # derivatives of the climb's parameters by (mean, shape, loc)
+        moved[:, 0, 0], moved[:, 0, 1], moved[:, 1, 2], moved[:, 2, 1] = 1.0 / shape, -ratio / shape, 1.0, 1.0
+        return np.stack([ratio * shape, shape, loc], axis=1), np.swapaxes(moved, 1, 2) @ info @ moved
 
     def __init__(self, mean: ArrayLike, shape: ArrayLike, loc: ArrayLike = 0.0):
         self._set(mean=mean, shape=shape, loc=loc)
@@ -170,6 +199,10 @@ class InverseGaussian(Distribution):
     def mean(self) -> Any:
         """Mean."""
         return self._batch(np.add(self.loc, self.params.mean))
+
+    @staticmethod
+    def _by_moments(mean, sd):
+        return mean, mean * (mean / sd) ** 2, 0.0
 
     def _mean_var(self):
         return self._mu, self._mu**3

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
@@ -41,6 +42,21 @@ def ppf(p, c):
     return log(2.0 * p) if p < 0.5 else -log(2.0 * (1.0 - p))
 
 
+@device_function
+def score(z, c):
+    return (-1.0 if z > 0.0 else (1.0 if z < 0.0 else 0.0),)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return middle, 0.7 * sd
+
+
+@device_function
+def settled(loc, least, median, most):
+    return (loc if loc == loc else median), math.nan
+
+
 class Laplace(Distribution):
     """Laplace distribution: density exp(-|z|)/2, z = (x - loc)/scale.
 
@@ -68,6 +84,7 @@ class Laplace(Distribution):
     names, family = ("loc", "scale"), "laplace"
 
     _kernels = Points("laplace", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
+    _likelihood = Likelihood("laplace", _kernels, ("loc", "scale"), kink=1.0, cost=50.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)

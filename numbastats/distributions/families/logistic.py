@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
-from numbastats.scalar.elementary import exp, log, log1p
+from numbastats.scalar.elementary import exp, log, log1p, tanh
 
 __all__ = ["Logistic", "constants", "logpdf", "support"]
 
@@ -41,6 +42,16 @@ def ppf(p, c):
     return log1p((p - rest) / rest) if abs(p - 0.5) < 0.25 else log(p / rest)
 
 
+@device_function
+def score(z, c):
+    return (-tanh(0.5 * z),)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return middle, 0.55 * sd if attempt == 1 or high <= low else 0.4551 * (high - low)
+
+
 class Logistic(Distribution):
     """Logistic distribution: distribution function 1/(1 + exp(-z)), z = (x - loc)/scale.
 
@@ -68,9 +79,14 @@ class Logistic(Distribution):
     names, family = ("loc", "scale"), "logistic"
 
     _kernels = Points("logistic", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 10.0))
+    _likelihood = Likelihood("logistic", _kernels, ("loc", "scale"), starts=2, cost=150.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        return first, second
 
     def _mean_var(self):
         return 0.0, math.pi**2 / 3.0

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
-from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.special import log_ndtr, ndtr
 
@@ -63,6 +65,18 @@ def isf(p, c):
     return exp(-c[0] * ndtri1(p))
 
 
+@device_function
+def score(z, c):
+    y = log(z) / c[0]
+    return -(1.0 + y / c[0]) / z, (y * y - 1.0) / c[0]
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    square = log1p(sd * sd / (mean * mean))
+    return math.sqrt(square), 0.0, mean * exp(-0.5 * square)
+
+
 class Lognormal(Distribution):
     """Lognormal distribution: log((X - loc)/scale) is normal with mean 0.
 
@@ -90,12 +104,24 @@ class Lognormal(Distribution):
     """
 
     names, family = ("sigma", "loc", "scale"), "lognormal"
+    aliases = ("lognorm",)
     _positive, _scipy_shapes = ("sigma", "scale"), ("sigma",)
 
     _kernels = Points("lognormal", __name__, shapes=1, cost=dict(pdf=10.0, logpdf=8.0, ppf=10.0, isf=10.0))
+    _likelihood = Likelihood(
+        *("lognormal", _kernels, ("sigma", "scale")),
+        own=fits.OwnEquations(("sigma", "scale"), fits.FIT, 6.0, fits.LOGNORMAL),
+        shapes=1,
+        starts=2,
+    )
 
     def __init__(self, sigma: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(sigma=sigma, loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_moments(mean, sd):
+        square = math.log1p((sd / mean) ** 2)
+        return math.sqrt(square), 0.0, mean * math.exp(-0.5 * square)
 
     def _mean_var(self):
         q = np.square(self.sigma)

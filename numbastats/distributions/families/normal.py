@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp
@@ -49,6 +51,16 @@ def ppf(p, c):
     return ndtri1(p)
 
 
+@device_function
+def score(z, c):
+    return (-z,)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return mean, sd
+
+
 class Normal(Distribution):
     """Normal distribution.
 
@@ -75,13 +87,19 @@ class Normal(Distribution):
     """
 
     names, family = ("loc", "scale"), "normal"
+    aliases = ("norm", "gaussian")
 
     _kernels = Points(
         "normal", __name__, shapes=0, cost=dict(pdf=4.0, logpdf=2.0, cdf=18.0, sf=18.0, logcdf=20.0, logsf=20.0, ppf=6.0, isf=6.0)
     )
+    _likelihood = Likelihood("normal", _kernels, names, own=fits.OwnEquations(names, fits.FIT, 4.0, fits.NORMAL), cost=100.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
+
+    @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        return first, math.sqrt(math.pi) * second
 
     def _mean_var(self):
         return 0.0, 1.0

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
@@ -20,6 +22,7 @@ from numbastats.scalar.hyperbolic import student_logpdf, student_pdf
 from numbastats.scalar.incomplete import beta_constants, beta_log_tails, beta_quantile, beta_tails
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.quadrature import legendre
+from numbastats.scalar.special import digamma
 
 __all__ = ["StudentT", "constants", "logpdf", "support"]
 
@@ -174,6 +177,21 @@ def ppf(p, c):
     return _upper_quantile(1.0 - p, c) if p > 0.5 else 0.0 - _upper_quantile(p, c)
 
 
+@device_function
+def score(z, c):
+    df, square = 2.0 * c[0], z * z
+    i = 1.0 / (df * df)
+    norm = i * (0.5 - i * (0.25 - 0.5 * i)) if df > 200.0 else digamma(c[0] + 0.5) - digamma(c[0]) - 1.0 / df
+    r = -square / (df + square)
+    return -(df + 1.0) * z / (df + square), 0.5 * (norm + (log1p(r) - r) - r / df)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    """Few or many degrees of freedom."""
+    return (3.0, middle, 0.7 * (high - low)) if attempt == 0 and high > low else (20.0, middle, sd)
+
+
 class StudentT(Distribution):
     """Student's t distribution.
 
@@ -204,12 +222,22 @@ class StudentT(Distribution):
     """
 
     names, family = ("df", "loc", "scale"), "student_t"
+    aliases = ("t",)
     _positive, _scipy_shapes = ("df", "scale"), ("df",)
     _building_time = 1.5e7
     _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
 
     _kernels = Points(
         "student_t", __name__, shapes=1, cost=dict(pdf=5.0, logpdf=4.0, cdf=250.0, sf=250.0, ppf=1000.0, isf=1000.0)
+    )
+    _likelihood = Likelihood(
+        *("student_t", _kernels, names),
+        own=fits.OwnEquations(names, fits.FIT, 100.0, fits.STUDENT_T),
+        shapes=1,
+        below=(0.05,),
+        above=(1e6,),
+        limit=fits.NORMAL_LIMIT,
+        starts=2,
     )
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.families.normal import LOG_SQRT_2PI
+from numbastats.distributions.families.normal import LOG_SQRT_2PI, Normal
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
@@ -170,6 +170,7 @@ class TruncatedNormal(Distribution):
     """
 
     names, family = ("lower", "upper", "loc", "scale"), "truncated_normal"
+    aliases = ("truncnorm",)
     _scipy_shapes = ("a", "b")
 
     _kernels = Points(
@@ -178,6 +179,27 @@ class TruncatedNormal(Distribution):
         shapes=2,
         cost=dict(pdf=8.0, logpdf=4.0, cdf=80.0, sf=80.0, logcdf=80.0, logsf=80.0, ppf=400.0, isf=400.0),
     )
+
+    _known = ("lower", "upper")
+    _likelihood, _layout = Normal._likelihood.alone, ("loc", "scale")
+
+    @classmethod
+    def _truncation(cls, given, cut):
+        low, high = given.get("lower", math.nan), given.get("upper", math.nan)
+        if cut is not None or not low < high:
+            raise ValueError(
+                "a truncated normal distribution is fitted between known ends: pass them as fixed={'lower': ..., 'upper': ...}, "
+                "the first below the second, and leave out truncated="
+            )
+        return ("lower", "upper"), (low, high)
+
+    @staticmethod
+    def _of_climb(params, info, fixed):
+        ends = np.broadcast_to(fixed[-2:], (len(params), 2))
+        ends = np.where(np.isnan(params[:, :1]), math.nan, ends)
+        full = np.zeros((len(params), 4, 4))
+        full[:, 2:, 2:] = info
+        return np.concatenate([ends, params], axis=1), full
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(lower=lower, upper=upper, loc=loc, scale=scale)

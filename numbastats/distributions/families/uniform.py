@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, unit_interval
 from numbastats.distributions.protocol import Distribution
 
@@ -45,6 +46,22 @@ def isf(p, c):
     return 1.0 - p
 
 
+@device_function
+def score(z, c):
+    return (0.0,)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return 0.0, 1.0
+
+
+@device_function
+def settled(loc, least, median, most):
+    loc = loc if loc == loc else least
+    return loc, most - loc
+
+
 class Uniform(Distribution):
     """Uniform distribution between loc and loc + scale.
 
@@ -72,6 +89,7 @@ class Uniform(Distribution):
     names, family = ("loc", "scale"), "uniform"
 
     _kernels = Points("uniform", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 2.0))
+    _likelihood = Likelihood("uniform", _kernels, ("loc", "scale"), closed=True, cost=20.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
@@ -60,6 +62,17 @@ def isf(p, c):
     return pow(-log(p), c[2])
 
 
+@device_function
+def score(z, c):
+    power, log_z = pow(z, c[0]), log(z)
+    return (c[0] - 1.0 - c[0] * power) / z, c[2] + log_z * (1.0 - power)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    return pow(mean / sd, 1.086), 0.0, 1.1 * mean
+
+
 class Weibull(Distribution):
     """Weibull distribution: P(X > x) = exp(-z^shape), z = (x - loc)/scale.
 
@@ -87,9 +100,16 @@ class Weibull(Distribution):
     """
 
     names, family = ("shape", "loc", "scale"), "weibull"
+    aliases = ("weibull_min",)
     _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
+    _likelihood = Likelihood(
+        *("weibull", _kernels, ("shape", "scale")),
+        own=fits.OwnEquations(("shape", "scale"), fits.FIT, 20.0, fits.WEIBULL),
+        shapes=1,
+        starts=2,
+    )
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)

@@ -8,6 +8,7 @@ log-likelihood, information and the sum of the weights by their mean.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -39,6 +40,7 @@ __all__ = [
     "NORMAL_LIMIT",
     "OK",
     "OUTSIDE",
+    "OwnEquations",
     "PASSES",
     "STUDENT_T",
     "TOTAL",
@@ -46,10 +48,13 @@ __all__ = [
     "ZEROS",
     "admitted",
     "begin",
+    "judged",
     "kernel",
     "mean_square",
+    "pack",
     "quartiles",
     "results",
+    "weighted_mean",
 ]
 
 NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
@@ -57,6 +62,18 @@ OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINIT
 LOGLIK, MASS, ZEROS, PASSES, TOTAL = 0, 1, 2, 3, 4  # columns of `numbers`; sums of the weights of mean 1, and as given
 NUMBERS = 5
 MOST = 300  # evaluations of a climb
+
+
+class OwnEquations(NamedTuple):
+    """A kernel for exact values of one family, whose location is 0 where it has none."""
+
+    names: tuple[str, ...]  # its parameters
+    kernel: Any
+    cost: float  # nanoseconds for each value
+    code: int = 0  # of the family in the kernel
+    held: dict[str, float] | None = None  # parameters of the kernel that the family does not have
+    layout: tuple[str, ...] = ()  # parameters of the kernel in its order, where they are others
+
 
 _LOG_2PI = 1.8378770664093453
 _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
@@ -71,7 +88,7 @@ _series = ROWS = SIZE = None  # bound by build: the fit of a series, and the sha
 
 
 @_function
-def _pack(x, w, weighted, share, numbers):
+def pack(x, w, weighted, share, numbers):
     """Number of values kept, at the front of x; least and largest; whether all are finite."""
     n, mass, zeros = 0, 0.0, 0.0
     least, most, finite = math.inf, -math.inf, True
@@ -110,7 +127,8 @@ def _of_mean_one(w):
 
 
 @_function
-def _mean(x, w):
+def weighted_mean(x, w):
+    """Mean, in two passes."""
     s, mass = 0.0, 0.0
     for j in range(x.size):
         s += w[j] * x[j]
@@ -144,7 +162,7 @@ def _to_logs(x, w):
 @_function
 def _normal(x, w, fixed_loc, fixed_scale, numbers):
     """(loc, scale) and the log-likelihood."""
-    loc = fixed_loc if fixed_loc == fixed_loc else _mean(x, w)
+    loc = fixed_loc if fixed_loc == fixed_loc else weighted_mean(x, w)
     v = mean_square(x, w, loc)
     scale = fixed_scale if fixed_scale == fixed_scale else math.sqrt(v)
     numbers[LOGLIK] = -numbers[MASS] * (0.5 * _LOG_2PI + math.log(scale) + 0.5 * (v / scale) / scale)
@@ -155,7 +173,7 @@ def _normal(x, w, fixed_loc, fixed_scale, numbers):
 def _inverse_gaussian(x, w, fixed, params, info, numbers):
     """f = sqrt(shape/(2 pi x^3)) exp(-shape (x - mean)^2/(2 mean^2 x)); both estimates are closed."""
     mass = numbers[MASS]
-    m = fixed[0] if fixed[0] == fixed[0] else _mean(x, w)
+    m = fixed[0] if fixed[0] == fixed[0] else weighted_mean(x, w)
     s, logs = 0.0, 0.0
     for j in range(x.size):
         r = (x[j] - m) / m
@@ -172,7 +190,7 @@ def _inverse_gaussian(x, w, fixed, params, info, numbers):
 def _gamma(x, w, fixed, params, info, numbers):
     """Shape a from log a - psi(a) = log(mean x) - mean log x, scale = mean/a."""
     mass = numbers[MASS]
-    m = _mean(x, w)
+    m = weighted_mean(x, w)
     d = 0.0
     for j in range(x.size):
         r = x[j] / m
@@ -483,16 +501,12 @@ def _student(x, w, weighted, fixed, params, info, numbers, work):
 
 
 @_function
-def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
-    """Packs a series and sets what is not known to NaN: number of values, least and largest, and a status, OK to be fitted.
-
-    ends: between which all values must be.
-    """
+def judged(n, least, most, finite, outside, w, weighted, least_count, params, info, numbers):
+    """The status of a series that has been packed, OK to be fitted; sets what is not known to NaN, and the weights' mean to 1."""
     for i in range(params.size):
         params[i] = math.nan
     for i in range(info.size):
         info[i] = math.nan
-    n, least, most, finite = _pack(x, w, weighted, share, numbers)
     numbers[LOGLIK], numbers[PASSES], numbers[TOTAL] = math.nan, 0.0, numbers[MASS]
     count = max(float(n), numbers[MASS])  # weights are repetitions
     if weighted and n > 0:
@@ -502,13 +516,24 @@ def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
         status = MISSING
     elif not finite:
         status = INFINITE
-    elif n > 0 and not (least > ends[0] and most < ends[1]):
+    elif outside:
         status = OUTSIDE
     elif count < least_count:
         status = FEW
     elif least == most:
         status = CONSTANT
-    return n, least, most, status
+    return status
+
+
+@_function
+def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
+    """Packs a series: number of values, least and largest, and a status, OK to be fitted.
+
+    ends: between which all values must be.
+    """
+    n, least, most, finite = pack(x, w, weighted, share, numbers)
+    outside = n > 0 and not (least > ends[0] and most < ends[1])
+    return n, least, most, judged(n, least, most, finite, outside, w, weighted, least_count, params, info, numbers)
 
 
 @_function
@@ -572,7 +597,7 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
     if status != OK:
         return status
     x, w = x[:n], w[:n]
-    mass, m = numbers[MASS], _mean(x, w)
+    mass, m = numbers[MASS], weighted_mean(x, w)
     v = mean_square(x, w, m)
     c0, c1 = 0.0, 0.0
     for j in range(n):
@@ -622,10 +647,13 @@ def _types_of(T):
     return [(i, row, row, flag, flag, i, row, i[::1], T[:, ::1], T[:, ::1], T[:, ::1], i[::1])]
 
 
-def kernel(name, series, size, more_rows=0):
-    """The kernel that fits series of a family of at most `size` parameters; more rows of the work space are the family's."""
-    bound = {"_series": series, "SIZE": size, "ROWS": rows(size) + more_rows}
-    return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, dtypes=("float64",), split=_parts, **bound)
+def kernel(name, series, size, more_rows=0, late=None):
+    """The kernel that fits series of a family of at most `size` parameters; more rows of the work space are the family's.
+
+    `late` gives the fit of a series when it is first used.
+    """
+    bound = {"SIZE": size, "ROWS": rows(size) + more_rows} | ({} if late else {"_series": series})
+    return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, dtypes=("float64",), split=_parts, late=late, **bound)
 
 
 FIT = kernel("fit", _fit_series, 3)
