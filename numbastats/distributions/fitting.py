@@ -58,8 +58,7 @@ CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _FITTED}
 OUTSIDE = k.OUTSIDE
 
 
-_ALIASES = {"norminvgauss": "nig", "genhyperbolic": "generalized_hyperbolic"}
-_ALIASES |= {alias: family for family, c in CLASSES.items() for alias in c.aliases}
+_ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
 
 
 class _Names(NamedTuple):

@@ -101,6 +101,8 @@ class Family:
 
     def _bound(self, params, named):
         """All parameters by position."""
+        if _are_numbers(params) and len(params) == len(self.names) and not named:
+            return params
         try:
             found = self._signature.bind(*params, **named)
         except TypeError as error:
@@ -118,6 +120,8 @@ class Family:
         return self.cls(*(given if np.all(inside) else (np.where(inside, v, np.nan) for v in whole)))
 
     def _evaluated(self, name, x, params, options):
+        if _are_numbers(params):
+            return getattr(_one(self, params), name)(x, **options)
         if any_lazy((x, *params)):
             work = functools.partial(_block, self, name, options["device"])
             return in_blocks(work, ("x", *self.names), (x, *params), options)
@@ -187,6 +191,17 @@ class Family:
         values = self._bound(params, {name: options.pop(name) for name in self.names if name in options})
         shape = size_to_shape(size, [np.shape(p) for p in values])
         return self._distribution(values).rvs(shape, **options)
+
+
+def _are_numbers(values):
+    """Whether parameters are plain numbers, which have no say in the result's type."""
+    return all(type(v) is float or type(v) is int for v in values)
+
+
+@functools.lru_cache(maxsize=256)
+def _one(family, values):
+    """The distribution of plain numbers."""
+    return family._distribution(values)
 
 
 def _block(family, name, device, *values, dtype, workers):

@@ -271,12 +271,12 @@ class Distribution:
         if name not in _QUANTILES:
             return self._by_kernels(name, x, self._parameters, **options)
         options = dict(options)
-        method = choice("method", options.pop("method", "auto"), ("auto", "table", "points"))
+        method = options.pop("method", "auto")
         if method == "auto":
-            many = np.size(x) * self._kernels.cost[name] > self._building_time
+            many = not isinstance(x, float) and np.size(x) * self._kernels.cost[name] > self._building_time
             if not many or self.batch_shape or options["device"] == "cuda" or self._on_gpu(x) or tables.kept(self) is None:
                 method = "points"
-        elif method == "table" and tables.kept(self) is None:
+        elif choice("method", method, ("auto", "table", "points")) == "table" and tables.kept(self) is None:
             raise ValueError(f"{self!r} has no table that is exact to 2e-14; leave out method='table'")
         if method == "points":
             return self._by_kernels(name, x, self._parameters, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import pathlib
 import pickle
 import re
 import traceback
@@ -44,6 +46,16 @@ NAMES = {name: getattr(ns.distributions, name) for name in ns.distributions.__al
 
 def inner(d):
     return np.linspace(*map(float, d.interval(0.98)), 7)
+
+
+def test_the_page_of_all_distributions_is_current():
+    path = pathlib.Path(ns.__file__).parents[1] / "docs" / "make_families.py"
+    if not path.exists():
+        pytest.skip("an installed package has no docs")
+    spec = importlib.util.spec_from_file_location("make_families", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert path.with_name("families.md").read_text(encoding="utf-8") == made.page()
 
 
 def test_every_class_is_in_the_table():

@@ -62,6 +62,7 @@ class GeneralizedHyperbolic(Distribution):
 
     names: ClassVar[tuple[str, ...]] = ("lam", "alpha", "beta", "delta", "mu")
     family = "generalized_hyperbolic"
+    aliases: ClassVar[tuple[str, ...]] = ("genhyperbolic",)
     _positive: ClassVar[tuple[str, ...]] = ("alpha", "delta")
     _scipy_shapes: ClassVar[tuple[str, ...]] = ("p", "a", "b")
 
@@ -286,7 +287,7 @@ class Hyperbolic(GeneralizedHyperbolic):
     3.992358
     """
 
-    names, family = ("alpha", "beta", "delta", "mu"), "hyperbolic"
+    names, family, aliases = ("alpha", "beta", "delta", "mu"), "hyperbolic", ()
     _scipy_shapes = ("a", "b")
     _order = 1.0
 
@@ -322,7 +323,7 @@ class NIG(Hyperbolic):
     (2.630917, -2.22311)
     """
 
-    family = "nig"
+    family, aliases = "nig", ("norminvgauss",)
     _order = -0.5
 
 
@@ -356,7 +357,7 @@ class VarianceGamma(GeneralizedHyperbolic):
     3.411954
     """
 
-    names, family = ("lam", "alpha", "beta", "mu"), "variance_gamma"
+    names, family, aliases = ("lam", "alpha", "beta", "mu"), "variance_gamma", ()
     _positive, _scipy_shapes = ("lam", "alpha"), ("lam", "b")
 
     def __init__(self, lam: ArrayLike, alpha: ArrayLike, beta: ArrayLike, mu: ArrayLike = 0.0):

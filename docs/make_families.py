@@ -1,0 +1,86 @@
+"""Write docs/families.md, the table of all distributions, from the classes.
+
+python docs/make_families.py
+"""
+
+import inspect
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+import numbastats as ns  # noqa: E402
+from numbastats.distributions.fitting import CLASSES  # noqa: E402
+
+D = ns.distributions
+WRITTEN = {  # supports that depend on parameters
+    "GEV": "from -1/shape, or to it; all numbers at 0",
+    "GPD": "0 to ∞, or to -1/shape",
+    "TruncatedNormal": "lower to upper",
+}
+HEAD = """# All distributions
+
+Every class has the protocol of [distributions](rooms/distributions.md). "Support" is that of the standard form, before location
+and scale; the words for functions that take a family, such as `fit`, are ours or SciPy's. A fit estimates the parameters that
+are named; the others stay at their defaults unless `fixed=` says otherwise. "By points" are tails and quantiles computed for
+each value, in threads and on the GPU; "tables" are masses and quantiles of the density that are kept for a set of parameters,
+and "series" those of [stable distributions](rooms/stable.md). This page is written by `python docs/make_families.py`.
+
+"""
+
+
+def ends(support):
+    """The support in words."""
+    low, high = (f"{float(e):g}".replace("inf", "∞") for e in support)
+    return {("-∞", "∞"): "all numbers"}.get((low, high), f"{low} to {high}")
+
+
+def support_of(cls):
+    """What the class says of its support, for shapes that differ where it depends on them."""
+    written = {
+        "GEV": "from -1/shape, or to it; all numbers at 0",
+        "GPD": "0 to ∞, or to -1/shape",
+        "TruncatedNormal": "lower to upper",
+    }
+    if cls.__name__ in written:
+        return written[cls.__name__]
+    values = {name: 1.5 if name == "alpha" else 0.5 for name in cls.names}
+    values |= {name: float(name == "scale") for name in ("loc", "scale", "mu") if name in cls.names}
+    values |= {"beta": 0.0} if "alpha" in cls.names else {}
+    return ends(cls(**values).support())
+
+
+def fitted(cls):
+    """The parameters that a fit estimates."""
+    if cls is D.Stable:
+        return "`stable.fit`: alpha, beta, loc, scale"
+    if cls.family not in CLASSES:
+        return "no"
+    if cls._known:
+        return ", ".join(n for n in cls.names if n not in cls._known) + f"; {', '.join(cls._known)} in `fixed=`"
+    if cls._likelihood is None:
+        return ", ".join(cls.names)
+    return ", ".join(cls._likelihood.free if cls._likelihood.own is None else cls._likelihood.own.names)
+
+
+def rows():
+    """A row for each class, in the order of their names."""
+    for name in sorted(D.__all__):
+        cls = getattr(D, name)
+        if inspect.isclass(cls) and issubclass(cls, D.Distribution) and cls is not D.Distribution:
+            words = ", ".join(f'"{w}"' for w in (cls.family, *getattr(cls, "aliases", ())))
+            how = "by points" if cls._kernels is not None else "series" if cls is D.Stable else "tables"
+            title = inspect.getdoc(cls).splitlines()[0].split(":")[0].rstrip(".")
+            yield f"`{name}`", title, ", ".join(cls.names), support_of(cls), words, fitted(cls), how
+
+
+def page():
+    """The text of the page."""
+    head = ("class", "distribution", "parameters", "support", "family", "a fit estimates", "tails and quantiles")
+    lines = [head, ("---",) * len(head), *rows()]
+    return HEAD + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    (HERE / "families.md").write_text(page(), encoding="utf-8")
