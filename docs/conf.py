@@ -66,11 +66,8 @@ def write_api():
         full = f"numbastats.{name}".rstrip(".")
         module = importlib.import_module(full)
         names = [n for n in module.__all__ if not inspect.ismodule(getattr(module, n))]
-        elsewhere = [n for n in names if name == "quantile" and n in importlib.import_module("numbastats.distributions").__all__]
         lines = [full, "=" * len(full), "", f".. automodule:: {full}", "   :no-members:", "", f".. currentmodule:: {full}", ""]
-        lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names if n not in elsewhere), ""]
-        if elsewhere:
-            lines.append(f"From `numbastats.distributions`: {', '.join(f'`~numbastats.distributions.{n}`' for n in elsewhere)}.")
+        lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names), ""]
         page = HERE / "api" / f"{full}.rst"
         text = "\n".join(lines)
         if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages are not built anew

@@ -55,7 +55,7 @@ def density_at_two(x, **options):
 # function: name of what it is called on, and the call
 CALLS = {
     "quantile.ndtri": (X, ns.quantile.ndtri),
-    "quantile.Recycler.ppf": (X, TABLE.ppf),
+    "quantile.QuantileTable.ppf": (X, TABLE.ppf),
     "quantile.recycle": (X, lambda x, **o: ns.quantile.recycle(x, "normal", TABLE, **o)),
     "distributions: pdf": (X, T.pdf),
     "distributions: cdf": (X, T.cdf),

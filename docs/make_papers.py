@@ -368,7 +368,7 @@ def quantiles():
             tail_of = mpmath.erfc(mpmath.mpf(float(value)) / mpmath.sqrt(2)) / 2
             root = mpmath.sqrt(4 * tail_of * (1 - tail_of))
             t4.append(float(2 * mpmath.sqrt(mpmath.cos(mpmath.acos(root) / 3) / root - 1)))
-    got = ns.quantile.recycle(z, "normal", ns.quantile.student_t(4.0))
+    got = ns.quantile.recycle(z, "normal", ns.distributions.student_t(4.0))
     row("normal to t(4), z to 6: by a table; the paper's series and tail (40)", "1.4e-5", abs(got / t4 - 1).max(), 1e-12)
     first = ns.quantile.StudentSeries(4.0).coefficients[0]
     solved = ns.quantile.recycle_ode("normal", lambda x: 5 * x / (4 + x * x), 0.0, first, (0.0, 6.0))

@@ -23,12 +23,12 @@ from matplotlib import pyplot as plt
 
 import numbastats as ns
 
-quantile = ns.quantile
+quantile, distributions = ns.quantile, ns.distributions
 
 
 def growth():
     """Seconds of recycling n normals into t(4), in slabs of a million."""
-    dist = quantile.student_t(4.0, base="normal")
+    dist = distributions.student_t(4.0, base="normal")
     slab = np.empty(10_000 if SMOKE else 1_000_000)
     slab[:] = 0.5
     dist.transform(slab, out=slab, workers=1)
@@ -59,10 +59,10 @@ def copulas():
     n, rho = (20_000, 0.5) if SMOKE else (1_000_000, 0.5)
     z = ns.random.normal(size=(n, 2), rng=3)
     z[:, 1] = rho * z[:, 0] + np.sqrt(1 - rho**2) * z[:, 1]
-    marginals = [quantile.variance_gamma(0.8, 1.5, 0.3), quantile.variance_gamma(1.5, 2.0, -0.5)]
+    marginals = [distributions.variance_gamma(0.8, 1.5, 0.3), distributions.variance_gamma(1.5, 2.0, -0.5)]
     gaussian = quantile.recycle(z, "normal", marginals)
     chi2 = 2 * ns.random.gamma(2.0, 1.0, (n, 1), rng=4)  # four degrees of freedom
-    t = quantile.recycle(z / np.sqrt(chi2 / 4), quantile.student_t(4.0), marginals)
+    t = quantile.recycle(z / np.sqrt(chi2 / 4), distributions.student_t(4.0), marginals)
     worst = [m.ppf(0.01) for m in marginals]
     joint = [100 * np.mean(((x[:, 0] < worst[0]) & (x[:, 1] < worst[1])) * 1.0) for x in (gaussian, t)]
     return gaussian, t, joint
@@ -70,7 +70,7 @@ def copulas():
 
 def option_price():
     """Call option on S = exp(X), X normal inverse Gaussian over ten days: errors of Sobol points and of pseudo-random numbers."""
-    dists = [quantile.nig(50.0, -5.0, 0.01)] * 10
+    dists = [distributions.nig(50.0, -5.0, 0.01)] * 10
     strike = 1.0
 
     def price(u):
@@ -112,7 +112,7 @@ def main():
     z = np.linspace(0.5, 8, 100)
     errors = {}
     for n in (4, 10, 100):
-        exact = quantile.student_t(n, base="normal").transform(z)
+        exact = distributions.student_t(n, base="normal").transform(z)
         errors[n] = np.abs(cornish_fisher(n, z) / exact - 1)
         print(f"  n = {n:3d}: " + ", ".join(f"{np.interp(p, z, errors[n]):.1e} at z = {p}" for p in (2, 4, 6)))
 
@@ -126,7 +126,7 @@ def main():
 
     figure, axes = plt.subplots(2, 2, figsize=(10, 8), constrained_layout=True)
     axis = axes[0, 0]  # figure 14
-    dist = quantile.hyperbolic(1.0, 0.0, 1.0)
+    dist = distributions.hyperbolic(1.0, 0.0, 1.0)
     v = np.linspace(0, 15, 400)
     axis.plot(v, dist.isf(0.5 * np.exp(-v)), label="hyperbolic, alpha = delta = 1, beta = 0")
     axis.plot(v, v, "k:", lw=0.8, label="v")

@@ -43,9 +43,9 @@ def recycler(name, fit):
     if name == "normal":
         return lambda z: p["loc"] + p["scale"] * z
     if name == "t":
-        t = ns.quantile.student_t(p["df"], base="normal")
+        t = ns.distributions.student_t(p["df"], base="normal")
         return lambda z: p["loc"] + p["scale"] * t.transform(z)
-    return {"NIG": ns.quantile.nig, "VG": ns.quantile.variance_gamma}[name](**p, base="normal").transform
+    return {"NIG": ns.distributions.nig, "VG": ns.distributions.variance_gamma}[name](**p, base="normal").transform
 
 
 def run(rows, folder):

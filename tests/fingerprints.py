@@ -78,8 +78,8 @@ def quantile():
         yield f"recycle to {name}", lambda: q.recycle(NORMALS, "normal", law)
         many = [np.linspace(0.9, 1.1, 3)[:, None] * p for p in law.params]
         yield f"ppf {name} of parameters", lambda: getattr(q, name).ppf(U, *many)
-    table = q.Recycler(logpdf=lambda v: -(abs(v) ** 1.5))
-    yield "Recycler", lambda: [table.ppf(U), table.isf(U), table.rvs(100, rng=2), table.certificate]
+    table = q.QuantileTable(logpdf=lambda v: -(abs(v) ** 1.5))
+    yield "QuantileTable", lambda: [table.ppf(U), table.isf(U), table.rvs(100, rng=2), table.certificate]
     ends, slope = (-3.0, 3.0), 1.0
     yield "recycle_ode", lambda: q.recycle_ode(lambda x: -x, lambda x: -x, 0.0, slope, ends)(np.linspace(-2, 2, 9))
 

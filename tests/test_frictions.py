@@ -52,7 +52,7 @@ def test_a_number_as_bandwidth():
 
 def test_a_negative_density():
     with pytest.raises(ValueError, match="the density is negative at x = "):
-        ns.quantile.Recycler(lambda v: v)
+        ns.quantile.QuantileTable(lambda v: v)
 
 
 NAMES = {
@@ -129,7 +129,7 @@ def test_results_are_compared_and_shown():
     for result in (found, ns.stable.fit(X, "quantile"), ns.distributions.fit(np.exp(X), "gamma")):
         assert "object at 0x" not in repr(result) and "array(" not in repr(result) and "<table>" in result._repr_html_()
     assert repr(ns.bayes.HorseshoeProbit(slab=3.0)) == "HorseshoeProbit(slab=3.0)"
-    assert "relative error" in repr(ns.quantile.Recycler(lambda v: np.exp(-0.5 * v * v)))
+    assert "relative error" in repr(ns.quantile.QuantileTable(lambda v: np.exp(-0.5 * v * v)))
 
 
 def test_labels_are_not_weights():

@@ -410,7 +410,7 @@ CALLS = {
     "stable.rvs": (lambda **o: ns.stable.rvs(1.5, 0.0, **o), "random_state", "rng"),
     "Stable.rvs": (lambda **o: ns.stable.Stable(1.5, 0.0).rvs(**o), "seed", "rng"),
     "standard_normal": (lambda **o: ns.quantile.standard_normal(**o), "seed", "rng"),
-    "student_t.rvs": (lambda **o: ns.quantile.student_t(4.0).rvs(**o), "random_state", "rng"),
+    "student_t.rvs": (lambda **o: ns.distributions.student_t(4.0).rvs(**o), "random_state", "rng"),
     "HorseshoeProbit": (lambda **o: ns.bayes.HorseshoeProbit(**o), "n_draws", "draws"),
     "BayesProbit": (lambda **o: ns.bayes.BayesProbit(**o), "num_chains", "chains"),
     "HorseshoeClassifier": (lambda **o: ns.bayes.HorseshoeClassifier(**o), "n_draws", "draws"),
@@ -529,7 +529,7 @@ for T in (np.float64, np.float32):
 kernels = [k for k in REGISTRY.values() if k.name.startswith("random.")]
 print(len(kernels), [k.name for k in kernels if set(k.serial.signatures) != {s for _, s in k.numba_signatures()}])
 for beta in (0.3, [0.3, 0.5]):
-    ns.quantile.hyperbolic(1.5, beta, 1.0).pdf(np.ones(2), device="cpu")
+    ns.distributions.hyperbolic(1.5, beta, 1.0).pdf(np.ones(2), device="cpu")
 norm = REGISTRY["distributions.gh_log_norm"]
 print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
 """

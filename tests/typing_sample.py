@@ -104,7 +104,7 @@ def mixtures(x: NDArray[np.float64]) -> float:
 def quantiles(u: NDArray[np.float64]) -> None:
     """The normal quantile, tables of densities and families of distributions."""
     quantile.ndtri(u, out=np.empty_like(u), dtype="float64", device="auto", workers=1)
-    table = quantile.Recycler(lambda x: np.exp(-np.abs(x)) / 2, accuracy="double")
+    table = quantile.QuantileTable(lambda x: np.exp(-np.abs(x)) / 2, accuracy="double")
     t = distributions.student_t
     print(t.pdf(u, 4.0), t(4.0).ppf(u), distributions.nig(1.5, 0.3, 1.0).cdf(0.2), table.ppf(u), table.certificate.ok)
     quantile.antithetic(u)

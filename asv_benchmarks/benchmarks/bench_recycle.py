@@ -37,7 +37,7 @@ def table(law, parameters, base="uniform", degree=7):
 @functools.cache
 def two_modes():
     """A table whose rows are cut into parts: two normal distributions six standard deviations apart."""
-    return ns.quantile.Recycler(lambda x: np.exp(-0.5 * x * x) + np.exp(-0.5 * (x - 6.0) ** 2), normalised=False)
+    return ns.quantile.QuantileTable(lambda x: np.exp(-0.5 * x * x) + np.exp(-0.5 * (x - 6.0) ** 2), normalised=False)
 
 
 def call(frozen, kind, values, out):
@@ -134,11 +134,11 @@ class Moments:
         self.alpha = np.linspace(0.5, 3.0, 1000)
 
     def time_1000_variances(self):
-        ns.quantile.nig.var(self.alpha, 0.3, 1.0)
+        ns.distributions.nig.var(self.alpha, 0.3, 1.0)
 
     def track_variance_relative_error(self):
         want = self.alpha**2 / (self.alpha**2 - 0.09) ** 1.5
-        return float(np.abs(ns.quantile.nig.var(self.alpha, 0.3, 1.0) / want - 1).max())
+        return float(np.abs(ns.distributions.nig.var(self.alpha, 0.3, 1.0) / want - 1).max())
 
     track_variance_relative_error.unit = "relative"
 
@@ -199,7 +199,7 @@ class Parts:
         self.u = np.random.default_rng(1).random(16384)
         self.table = two_modes()
         self.table.ppf(self.u, workers=1)
-        self.heavy, self.light = ns.quantile.student_t(2.5), ns.quantile.student_t(100.0)
+        self.heavy, self.light = ns.distributions.student_t(2.5), ns.distributions.student_t(100.0)
         ns.quantile.recycle(self.u, self.light, self.heavy)
 
     def time_ppf(self):
@@ -336,7 +336,7 @@ def _from_normal():
 
 def _setup(degree):
     return lambda: {
-        "ours": lambda: ns.quantile.hyperbolic(*HYPERBOLIC, degree=degree),
+        "ours": lambda: ns.distributions.hyperbolic(*HYPERBOLIC, degree=degree),
         "scipy PINV": lambda: _pinv("hyperbolic", HYPERBOLIC),
     }
 
@@ -344,7 +344,7 @@ def _setup(degree):
 def _batch():
     alpha = np.linspace(1.0, 3.0, SETS)
     return {
-        "ours": lambda: ns.quantile.hyperbolic(alpha, 0.3, 1.0, workers=1),
+        "ours": lambda: ns.distributions.hyperbolic(alpha, 0.3, 1.0, workers=1),
         "scipy PINV": lambda: [_pinv("hyperbolic", (a, 0.3, 1.0)) for a in alpha],
     }
 

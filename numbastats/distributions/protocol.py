@@ -814,15 +814,15 @@ class Distribution:
 
         Parameters
         ----------
-        base : str, tuple or Recycler
+        base : str, tuple or QuantileTable
             Distribution of the values that the table's `transform` maps: "uniform", "normal", "exponential" or another table.
         **options
-            accuracy, degree, tail, device, workers of `numbastats.quantile.Recycler`.
+            accuracy, degree, tail, device, workers of `numbastats.quantile.QuantileTable`.
 
         Returns
         -------
         FrozenDistribution
-            A `numbastats.quantile.Recycler` that has the densities and distribution functions of this distribution, too. Its
+            A `numbastats.quantile.QuantileTable` that has the densities and distribution functions of this distribution, too. Its
             `certificate` says how exact it is.
 
         Raises

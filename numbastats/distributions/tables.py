@@ -19,7 +19,7 @@ from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
 from numbastats.distributions import kernels
-from numbastats.quantile import Recycler, arguments, panels
+from numbastats.quantile import QuantileTable, arguments, panels
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = ["FrozenDistribution", "kept", "named_error", "parameter_sets", "probabilities", "quantiles", "times_exp"]
@@ -64,10 +64,10 @@ def _described(cls, *values):
     return cls._described(*map(float, values))
 
 
-class FrozenDistribution(Recycler):
+class FrozenDistribution(QuantileTable):
     """A quantile table of a distribution, which keeps the densities and distribution functions of that.
 
-    Made by ``distribution.table()``; the parameters are those of `Recycler`.
+    Made by ``distribution.table()``; the parameters are those of `QuantileTable`.
 
     Attributes
     ----------

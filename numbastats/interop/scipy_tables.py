@@ -83,7 +83,7 @@ def to_scipy(table):
 
     Parameters
     ----------
-    table : numbastats.quantile.Recycler
+    table : numbastats.quantile.QuantileTable
         Also a distribution with its parameters fixed, such as ``student_t(4.0)``.
 
     Returns
@@ -101,11 +101,11 @@ def to_scipy(table):
     --------
     >>> import numbastats as ns
     >>> from numbastats.interop import to_scipy
-    >>> distribution = to_scipy(ns.quantile.hyperbolic(1.5, 0.0, 1.0))
+    >>> distribution = to_scipy(ns.distributions.hyperbolic(1.5, 0.0, 1.0))
     >>> low, high = distribution.interval(0.9)
     >>> bool(abs(low + high) < 1e-14), distribution.rvs(size=3, random_state=1).shape
     (True, (3,))
     """
     if not (hasattr(table, "ppf") and hasattr(table, "isf") and hasattr(table, "rvs")):
-        raise TypeError(f"to_scipy takes a quantile table (numbastats.quantile.Recycler), got a {type(table).__name__}")
+        raise TypeError(f"to_scipy takes a quantile table (numbastats.quantile.QuantileTable), got a {type(table).__name__}")
     return _Frozen(table)

@@ -12,7 +12,7 @@ import numpy as np
 from numbastats._core.archive import read_archive, write_archive
 from numbastats.quantile.arguments import check_base
 from numbastats.quantile.construction import Loaded, One, base_shape, follows_base
-from numbastats.quantile.quantile_table import MOST_BITS, QuantileTable, Rows
+from numbastats.quantile.quantile_table import MOST_BITS, Rows, TableSet
 from numbastats.scalar.tables import NEAR_BITS, SPLIT_COLUMNS
 
 __all__ = ["Archive", "load", "save"]
@@ -24,14 +24,14 @@ _CERTIFICATE = ("ok", "max_rel_err", "tail_mass", "calls", "lower", "upper", "di
 class Archive(NamedTuple):
     """Contents of a file."""
 
-    table: QuantileTable
+    table: TableSet
     certificate: dict
     norm_const: np.ndarray
     setup_seconds: float
 
 
 def save(path, table, certificate, norm_const, setup_seconds):
-    """Write a `QuantileTable` and its certificate to a file of NumPy's .npz format."""
+    """Write a `TableSet` and its certificate to a file of NumPy's .npz format."""
     if not isinstance(table.base, (str, tuple)):
         raise ValueError("a table whose base is another table is not saved; save the two and build the map anew")
     kinds = {kind: rows for kind, rows in (("uniform", table.uniform), ("signed", table.signed)) if rows is not None}
@@ -62,7 +62,7 @@ def save(path, table, certificate, norm_const, setup_seconds):
 
 def load(path):
     """Read a file that `save` wrote."""
-    damaged = f"{path} is no table, or damaged; pass a file that Recycler.save wrote"
+    damaged = f"{path} is no table, or damaged; pass a file that QuantileTable.save wrote"
     f = read_archive(path, "meta", damaged)
     try:
         meta = json.loads(str(f["meta"]))
@@ -75,7 +75,7 @@ def load(path):
         return _made(f, meta)
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, IndexError) as error:
         known = str(error) if type(error) is _Inconsistent else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path} is no table that Recycler.save wrote: {known}") from error
+        raise ValueError(f"{path} is no table that QuantileTable.save wrote: {known}") from error
 
 
 class _Inconsistent(ValueError):
@@ -121,7 +121,7 @@ def _made(f, meta):
     good = np.isnan(p).all(1) | ((p >= 0) & (p <= 1)).all(1) & (np.abs(p.sum(1) - 1) < 1e-9)
     _held(good.all(), "p, the masses beside the anchor, do not add up to 1")
     _held(not np.isnan(anchors).any(), "anchors are NaN")
-    table = QuantileTable(
+    table = TableSet(
         base,
         degree,
         octaves,

@@ -14,7 +14,7 @@ from numbastats._core.checks import check_dtype, choice, refuse_mask
 from numbastats._core.kinds import device_kind, is_torch, numpy_dtype
 from numbastats.quantile.construction import FromLog
 from numbastats.quantile.panels import Slope
-from numbastats.quantile.quantile_table import QuantileTable
+from numbastats.quantile.quantile_table import TableSet
 
 __all__ = [
     "Density",
@@ -41,12 +41,12 @@ _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
 
 def check_base(base):
     """A base distribution in its canonical form; ValueError for an unknown one."""
-    if isinstance(getattr(base, "_table", None), QuantileTable):
+    if isinstance(getattr(base, "_table", None), TableSet):
         if base.shape != ():
             raise ValueError(f"base has parameters of shape {base.shape}; use a distribution with one set of parameters")
         return base
     if callable(getattr(base, "logpdf", None)):
-        raise ValueError(f"base is a {type(base).__name__}; use Recycler(logpdf=base.logpdf), which makes a table of it")
+        raise ValueError(f"base is a {type(base).__name__}; use QuantileTable(logpdf=base.logpdf), which makes a table of it")
     name, rates = base if isinstance(base, tuple) and len(base) == 2 else (base, None)
     name = "normal" if isinstance(name, str) and name == "gaussian" else name
     choice("base", name, _BASES)
@@ -191,7 +191,7 @@ def check_frozen(frozen, options):
     if np.shape(frozen.ppf(0.5)):
         raise ValueError(
             f"the distribution has parameters of shape {np.shape(frozen.ppf(0.5))}; make one table per set, or a batch with "
-            "Recycler(pdf, params=...)"
+            "QuantileTable(pdf, params=...)"
         )
     if not all(math.isfinite(q) for q in frozen.ppf([0.25, 0.75])):
         raise ValueError(f"the quartiles of {frozen!r} are {frozen.ppf([0.25, 0.75])}; its parameters are out of their domain")

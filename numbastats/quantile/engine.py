@@ -16,7 +16,7 @@ from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import construction, kernels
 from numbastats.quantile.arguments import Density, Order, Parameters, float_type
 from numbastats.quantile.construction import ROUGH, TARGET, FromLog, One
-from numbastats.quantile.quantile_table import MOST_BITS, QuantileTable, Rows
+from numbastats.quantile.quantile_table import MOST_BITS, Rows, TableSet
 
 __all__ = ["Columns", "build", "density_at", "evaluate", "map_base", "quality", "rebased", "through_probabilities"]
 
@@ -25,7 +25,7 @@ __all__ = ["Columns", "build", "density_at", "evaluate", "map_base", "quality", 
 
 
 @np.errstate(under="ignore")  # tails underflow, also where the caller lets NumPy raise errors
-def build(density: Density, parameters: Parameters, order: Order, workers, shift) -> QuantileTable:
+def build(density: Density, parameters: Parameters, order: Order, workers, shift) -> TableSet:
     """The table of a density, with as many rows per octave as its quantile needs."""
     count = len(parameters.sets)
     alone = parameters.shape == ()
@@ -43,7 +43,7 @@ def build(density: Density, parameters: Parameters, order: Order, workers, shift
         if _coarsest(parted) <= 0.1 * coarse:
             made, bits, split = parted, fewest, True
     made = [(one, *rows) if _accepted(one, alone) else (One(), None, None) for one, *rows in made]
-    table = QuantileTable(
+    table = TableSet(
         order.base,
         order.degree,
         order.octaves,
@@ -112,7 +112,7 @@ def _mapped_from_base(table, signed):
 
 
 @np.errstate(under="ignore")
-def rebased(table: QuantileTable, base) -> QuantileTable:
+def rebased(table: TableSet, base) -> TableSet:
     """The same distribution as a map from another base; rows are built once."""
     if not construction.follows_base(base):
         return dataclasses.replace(table, base=base, indirect=False)
@@ -130,7 +130,7 @@ def rebased(table: QuantileTable, base) -> QuantileTable:
 
 
 @np.errstate(under="ignore")
-def quality(table: QuantileTable):
+def quality(table: TableSet):
     """Fields of a certificate, and the largest error of the sets with a table."""
 
     def extrapolated(one):
@@ -151,7 +151,7 @@ def quality(table: QuantileTable):
 # -- evaluation -----------------------------------------------------------------------------------------------------
 
 
-def evaluate(table: QuantileTable, kind, names, values, header, options, cost):
+def evaluate(table: TableSet, kind, names, values, header, options, cost):
     """Look values up. A header of numbers goes to the kernel as it is, one of arrays is broadcast against the values.
 
     The header is a function of the dtype.
@@ -182,7 +182,7 @@ def _kernel(kind, degree, dtype):
     return kernels.TABLE[kind, degree(dtype) if callable(degree) else degree]
 
 
-def map_base(table: QuantileTable, b, options):
+def map_base(table: TableSet, b, options):
     """Map values of the base, by rows of their own or by their probabilities."""
     base = table.base
     if base in ("uniform", "exponential"):
@@ -196,7 +196,7 @@ def map_base(table: QuantileTable, b, options):
     return evaluate(table, "signed", ("b",), (b,), table.signed_header, options, 2.0)
 
 
-def through_probabilities(table: QuantileTable, b, options):
+def through_probabilities(table: TableSet, b, options):
     """Map values of the base through their smaller tail probability, in double precision."""
     dtype, out = options["dtype"], options["out"]
     where = options | {"dtype": np.dtype(np.float64), "out": None, "stream": None}
@@ -255,7 +255,7 @@ class Columns:
         return deliver(in_kind_of(np.stack(columns, axis=-1), b), out, dtype)
 
 
-def density_at(table: QuantileTable, x):
+def density_at(table: TableSet, x):
     """Normalised density of the distribution at x, on the host."""
     dtype, given = float_type((x,), None, table.param_dtype), x
     x, index = np.broadcast_arrays(real64(to_host(x, "x")), table.index)

@@ -21,9 +21,9 @@ from numbastats._core.parallel import is_executor
 from numbastats.quantile import archive, arguments, engine
 from numbastats.quantile.arguments import Device, float_type, given_dtype
 from numbastats.quantile.construction import TARGET, Loaded
-from numbastats.quantile.quantile_table import QuantileTable
+from numbastats.quantile.quantile_table import TableSet
 
-__all__ = ["Certificate", "Recycler"]
+__all__ = ["Certificate", "QuantileTable"]
 
 _KEPT = 16  # maps to other bases, and stacks of columns, that a table keeps
 
@@ -34,8 +34,8 @@ class Certificate:
 
     The errors are interpolation errors: the table is compared with the integral of the density that the build found. They do not
     show what that integral misses. For this the integral is compared with 1, and with an independent cdf where one is given; see
-    `normalised` and `cdf` of `Recycler`. Nor do they show by how much a density is off: by rounding in a tail, as 1 + cos(x) next
-    to pi, or by a function it calls. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate shows.
+    `normalised` and `cdf` of `QuantileTable`. Nor do they show by how much a density is off: by rounding in a tail, as 1 + cos(x)
+    next to pi, or by a function it calls. Beyond |x| = 1e100, errors of some 1e-12 were found that no certificate shows.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Certificate:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Recycler:
+class QuantileTable:
     """Quantile table of a distribution, from its density; and maps to it from another distribution.
 
     The density may have several modes, kinks and jumps (mixtures, histograms, kernel estimates). It must be positive next to the
@@ -98,7 +98,7 @@ class Recycler:
         Where the density is positive.
     scale : float
         A length on which the density varies, within some orders of magnitude.
-    base : {"uniform", "normal", "gaussian", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
+    base : {"uniform", "normal", "gaussian", "exponential"}, ("two-sided exponential", (right, left)) or QuantileTable
         Distribution of the values that `transform` maps: probabilities, standard normal or standard exponential variates, two
         exponentials back to back with their rates, or those of another table. Two exponentials have the target's mass on
         either side of 0, which goes to the anchor (the paper's (85)). Give a Laplace distribution with masses of its own
@@ -179,7 +179,7 @@ class Recycler:
     Examples
     --------
     >>> import numpy as np, numbastats as ns
-    >>> sech = ns.quantile.Recycler(lambda x: 1 / np.cosh(x))
+    >>> sech = ns.quantile.QuantileTable(lambda x: 1 / np.cosh(x))
     >>> float(sech.ppf(0.9).round(12)), bool(sech.certificate.max_rel_err < 2e-14)
     (1.842730034701, True)
     """
@@ -214,7 +214,7 @@ class Recycler:
 
     def __repr__(self) -> str:
         error = np.max(self.certificate.max_rel_err) if np.size(self.certificate.max_rel_err) else math.nan
-        return f"Recycler(base={self.base!r}): tables of shape {self.shape}, largest relative error {error:.1e}"
+        return f"QuantileTable(base={self.base!r}): tables of shape {self.shape}, largest relative error {error:.1e}"
 
     def _build(self, density, parameters, order, device, workers, shift=0.0, quiet=False):
         start = time.perf_counter()
@@ -226,7 +226,7 @@ class Recycler:
         self.norm_const = self._table.column(lambda one: one.norm)
         self.setup_seconds = time.perf_counter() - start
 
-    def _hold(self, table: QuantileTable):
+    def _hold(self, table: TableSet):
         self._table, self.base, self.degree, self.shape = table, table.base, table.degree, table.shape
         self._maps: dict = {}  # made from this table, by what they are made for
 
@@ -240,9 +240,9 @@ class Recycler:
                 ConvergenceWarning,
             )
 
-    def _with(self, table: QuantileTable):
+    def _with(self, table: TableSet):
         """Another table as an object that evaluates where this one does."""
-        other = Recycler.__new__(Recycler)
+        other = QuantileTable.__new__(QuantileTable)
         other.device, other.workers, other.params = self.device, self.workers, ()
         other._hold(table)
         return other
@@ -283,7 +283,7 @@ class Recycler:
         """The same distribution as a map from another base, which is kept."""
         if base == self.base:
             return self
-        key = id(base) if isinstance(base, Recycler) else base
+        key = id(base) if isinstance(base, QuantileTable) else base
         other = self._kept(key)
         if other is None:
             other = self._with(engine.rebased(self._table, base))
@@ -306,13 +306,13 @@ class Recycler:
 
     def _columns(self, targets, base):
         """Distributions, of which this is the first, as one table of maps from a base along the last axis."""
-        key = (id(base) if isinstance(base, Recycler) else base, *map(id, targets[1:]))
+        key = (id(base) if isinstance(base, QuantileTable) else base, *map(id, targets[1:]))
         made = self._kept(key)
         if made is None:
             maps = [t._rebased(base) for t in targets]
             if any(m._table.split or m._table.indirect for m in maps):
                 return engine.Columns(maps)
-            made = self._with(QuantileTable.stacked([m._table for m in maps]))
+            made = self._with(TableSet.stacked([m._table for m in maps]))
             self._keep(key, made, (base, *targets[1:]))
         return made
 
@@ -554,7 +554,7 @@ class Recycler:
         archive.save(path, self._table, dataclasses.asdict(self.certificate), self.norm_const, self.setup_seconds)
 
     @classmethod
-    def load(cls, path) -> Recycler:
+    def load(cls, path) -> QuantileTable:
         """Read a table written by `save`; it evaluates, and has no density.
 
         Parameters
@@ -563,7 +563,7 @@ class Recycler:
 
         Returns
         -------
-        Recycler
+        QuantileTable
 
         Raises
         ------
@@ -573,7 +573,7 @@ class Recycler:
             For a file that cannot be read.
         """
         loaded = archive.load(path)
-        self = Recycler.__new__(Recycler)
+        self = QuantileTable.__new__(QuantileTable)
         self.device, self.workers, self.params = None, None, ()
         self._hold(loaded.table)
         self.certificate = Certificate(**loaded.certificate)
@@ -582,7 +582,7 @@ class Recycler:
         return self
 
     @classmethod
-    def from_scipy(cls, frozen, **options) -> Recycler:
+    def from_scipy(cls, frozen, **options) -> QuantileTable:
         """Table of a frozen continuous distribution of `scipy.stats`.
 
         Parameters
@@ -590,17 +590,17 @@ class Recycler:
         frozen : scipy.stats frozen distribution
             With `pdf`, `cdf`, `support` and `ppf`; the cdf checks the masses.
         **options
-            As for `Recycler`; `anchor` and `scale` are chosen when left out: a finite end of the support, the lower one
+            As for `QuantileTable`; `anchor` and `scale` are chosen when left out: a finite end of the support, the lower one
             first, else the median. A distribution far from 0 is tabulated in distances from its anchor.
 
         Returns
         -------
-        Recycler
+        QuantileTable
 
         Examples
         --------
         >>> import scipy.stats, numbastats as ns
-        >>> g = ns.quantile.Recycler.from_scipy(scipy.stats.gamma(2.5))
+        >>> g = ns.quantile.QuantileTable.from_scipy(scipy.stats.gamma(2.5))
         >>> float(g.ppf(1e-10).round(12))
         0.000161677857
         """

@@ -19,7 +19,7 @@ from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
 from numbastats.quantile import kernels, paper
 from numbastats.quantile.arguments import Device, check_base
 from numbastats.quantile.construction import normal_density
-from numbastats.quantile.estimator import Recycler
+from numbastats.quantile.estimator import QuantileTable
 
 __all__ = ["antithetic", "ndtri", "norm_from_exponential", "recycle", "standard_normal"]
 
@@ -307,7 +307,7 @@ def standard_normal(
 
 @functools.cache
 def _normal(degree):
-    return Recycler(normal_density, degree=degree)
+    return QuantileTable(normal_density, degree=degree)
 
 
 def _signed(samples):
@@ -341,10 +341,10 @@ def recycle(
     ----------
     samples : array_like
         Values of the base distribution: draws, antithetic pairs, quasi-random points, columns of a copula.
-    base : {"uniform", "normal", "gaussian", "exponential"}, ("two-sided exponential", (right, left)) or Recycler
-        Their distribution, as for `Recycler`; a Recycler is any distribution with a table, such as ``student_t(5.0)``.
-    target : {"normal", "gaussian"}, Recycler, or sequence of Recycler
-        The distribution to map to; a sequence has one for each column, that is along the last axis. A Recycler with parameters
+    base : {"uniform", "normal", "gaussian", "exponential"}, ("two-sided exponential", (right, left)) or QuantileTable
+        Their distribution, as for `QuantileTable`; a QuantileTable is any distribution with a table, such as ``student_t(5.0)``.
+    target : {"normal", "gaussian"}, QuantileTable, or sequence of QuantileTable
+        The distribution to map to; a sequence has one for each column, that is along the last axis. A table with parameters
         of some shape broadcasts against the samples.
     out, dtype, device, workers, stream
         As in `ndtri`. ``out=samples`` works in place.
@@ -378,7 +378,7 @@ def recycle(
     --------
     >>> import numpy as np, numbastats as ns
     >>> z = ns.random.normal(size=(5, 2), rng=1)
-    >>> targets = [ns.quantile.student_t(4.0), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    >>> targets = [ns.distributions.student_t(4.0), ns.distributions.hyperbolic(1.5, 0.3, 1.0)]
     >>> x = ns.quantile.recycle(z, "normal", targets)
     >>> bool((np.argsort(x, axis=0) == np.argsort(z, axis=0)).all())
     True
@@ -391,13 +391,13 @@ def recycle(
             return ndtri(samples, **options)
         if base == "exponential":
             return ndtri(-_signed(samples), log=True, tail="upper", **options)
-        target = _normal(base.degree if isinstance(base, Recycler) else 7)
-    elif not isinstance(target, Recycler):
+        target = _normal(base.degree if isinstance(base, QuantileTable) else 7)
+    elif not isinstance(target, QuantileTable):
         targets = list(target) if isinstance(target, Iterable) else []
-        if not targets or not all(isinstance(t, Recycler) for t in targets):
+        if not targets or not all(isinstance(t, QuantileTable) for t in targets):
             raise ValueError(
-                "target must be 'normal', a Recycler (such as student_t(4.0)), or a sequence of them; "
-                "Recycler(logpdf=d.logpdf) makes one of a distribution d, such as fit.distribution"
+                "target must be 'normal', a QuantileTable (such as student_t(4.0)), or a sequence of them; "
+                "QuantileTable(logpdf=d.logpdf) makes one of a distribution d, such as fit.distribution"
             )
         columns = np.shape(samples)[-1:]
         if columns != (len(targets),):

@@ -109,7 +109,7 @@ def recycle_ode(
     Notes
     -----
     Errors grow like 1/(tail mass), those of `slope` and of `target` as well: a map from the normal to t(4) is off by 7e-9
-    within six sigmas. A `Recycler` has no such loss.
+    within six sigmas. A `QuantileTable` has no such loss.
 
     References
     ----------

@@ -14,7 +14,7 @@ from numbastats.quantile.panels import scaling
 from numbastats.quantile.zones import Split, Zones, halved
 from numbastats.scalar.tables import NEAR_BITS, OCTAVE, OCTAVE32, SPLIT_COLUMNS
 
-__all__ = ["EXACT32", "MOST_BITS", "QuantileTable", "Rows"]
+__all__ = ["EXACT32", "MOST_BITS", "TableSet", "Rows"]
 
 EXACT32 = 1 << 24  # rows that a float32 header can number
 MOST_BITS = 9
@@ -34,7 +34,7 @@ class Rows:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class QuantileTable:
+class TableSet:
     """Quantile tables of one distribution, or of a batch; `index` has the number of the set for each element of the parameters.
 
     Changes make another table (`dataclasses.replace`), which shares the rows. Headers are cached with the table.

@@ -268,7 +268,7 @@ _uniform = HEADS[0]
 
 @array_function
 def table_eval1(u, table, header):
-    """Quantile at probability u, from `Recycler.table` and `Recycler.header` (its row `[i]` for one set of a batch)."""
+    """Quantile at probability u, from `QuantileTable.table` and `QuantileTable.header` (its row `[i]` for one set of a batch)."""
     h, length, bits = header, np.int64(header[6]), np.int64(header[7])
     row, x = _uniform(u, h[0], h[1], h[2], h[3], h[4], h[5], OCTAVE, length, bits)
     columns = table.shape[1]

@@ -60,7 +60,7 @@ def test_predictions_and_reports(tmp_path):
     loaded = ns.bayes.BayesProbit.load(path)
     assert loaded.intercept_scale == np.inf and loaded.tau_scale == 0.5 and loaded.dtype == "float64"
     whole = path.read_bytes()
-    ns.quantile.student_t(4.0).save(tmp_path / "table")
+    ns.distributions.student_t(4.0).save(tmp_path / "table")
     for other in (b"", b"some text", whole[: len(whole) // 2], (tmp_path / "table").read_bytes()):
         (tmp_path / "other").write_bytes(other)
         with pytest.raises(ValueError, match="is no model, or damaged"):

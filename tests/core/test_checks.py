@@ -37,7 +37,7 @@ REFUSE = {
     "bayes.rhat": ns.bayes.rhat,
     "bayes.ess_bulk": ns.bayes.ess_bulk,
     "bayes.BayesProbit y": lambda x: ns.bayes.BayesProbit().fit(X[:, None], np.ma.array(SIGNS, mask=np.ma.getmask(x))),
-    "Recycler.pdf": lambda x: ns.quantile.Recycler(lambda t: 1 / np.cosh(t)).pdf(x),
+    "QuantileTable.pdf": lambda x: ns.quantile.QuantileTable(lambda t: 1 / np.cosh(t)).pdf(x),
 }
 
 
@@ -61,7 +61,7 @@ COMPLEX = [
     "kde box",
     "bayes.rhat",
     "bayes.ess_bulk",
-    "Recycler.pdf",
+    "QuantileTable.pdf",
 ]
 
 
@@ -107,7 +107,7 @@ def test_numbers_of_workers_are_checked(workers, size):
         lambda x, **o: ns.quantile.ndtri(x, **o),
         lambda x, **o: ns.stable.pdf(x, 1.5, 0.3, **o),
         lambda x, **o: ns.random.gamma(x, **o),
-        lambda x, **o: ns.quantile.student_t(4.5).pdf(x, **o),
+        lambda x, **o: ns.distributions.student_t(4.5).pdf(x, **o),
     ):
         for device in ("cpu", "cuda"):
             with pytest.raises(ValueError, match="workers=.* is not understood"):

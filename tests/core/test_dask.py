@@ -127,8 +127,8 @@ def test_scores_of_several_arrays():
     np.testing.assert_array_equal(ns.stable.score(labelled, 1.5, 0.1).compute(), ns.stable.score(x, 1.5, 0.1))
 
 
-T4, SKEW = ns.quantile.student_t(4.0), ns.quantile.hyperbolic(1.5, 0.3, 1.0)
-KINKED = ns.quantile.Recycler(lambda x: np.exp(-np.abs(x)), support=(-np.inf, np.inf))
+T4, SKEW = ns.distributions.student_t(4.0), ns.distributions.hyperbolic(1.5, 0.3, 1.0)
+KINKED = ns.quantile.QuantileTable(lambda x: np.exp(-np.abs(x)), support=(-np.inf, np.inf))
 RECYCLED = {
     "normal to t": ("normal", T4),
     "uniform to normal": ("uniform", "normal"),
@@ -168,7 +168,7 @@ def test_a_distribution_for_each_column(targets):
 
 
 def test_a_table_of_many_distributions_is_not_broadcast_in_blocks():
-    several = ns.quantile.student_t(np.array([3.0, 4.0]))
+    several = ns.distributions.student_t(np.array([3.0, 4.0]))
     with pytest.raises(TypeError, match=r"parameters of shape \(2,\); pass x\.compute\(\)"):
         ns.quantile.recycle(dask.zeros((6, 2)), "normal", several)
 

@@ -26,7 +26,7 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
         [ns.quantile.recycle_ode("normal", lambda q: 5 * q / (4 + q * q), 0.0, 1.0638460810704873, (-6, 6))],
     ),
     "quantile.StudentSeries": (U, [ns.quantile.StudentSeries(4.0).centre, ns.quantile.StudentSeries(4.0).tail]),
-    "quantile.Recycler": (U, [getattr(TABLE, f) for f in ("ppf", "isf", "cdf", "sf", "pdf", "logpdf")]),
+    "quantile.QuantileTable": (U, [getattr(TABLE, f) for f in ("ppf", "isf", "cdf", "sf", "pdf", "logpdf")]),
     "distributions.fit": (SKEW, [lambda x: D.fit(x, "gamma").loglik, lambda x: D.fit(SKEW, "gamma", weights=x).loglik]),
     "distributions.fit_many": (SKEW, [lambda x: D.fit_many(x, "gamma").loglik]),
     "distributions.standardise": (SKEW, [D.standardise, lambda x: D.standardise(x, zeros="centre")]),

@@ -20,7 +20,7 @@ import numpy as np
 import numbastats as ns
 calls = {
     "truncnorm": lambda out, workers: ns.random.truncnorm(0.0, 1.0, -1.0, 2.0, out=out, rng=1, workers=workers),
-    "ppf": lambda out, workers: ns.quantile.student_t(4.5).pdf(out, out=out, workers=workers),
+    "ppf": lambda out, workers: ns.distributions.student_t(4.5).pdf(out, out=out, workers=workers),
 }
 out = np.full(120_000_000, 0.5)
 before = out[-1]
@@ -54,7 +54,7 @@ def test_parts_do_not_change_results(monkeypatch, dtype):
         draws = ns.random.gamma(0.5, x.astype(float), rng=1, dtype=dtype, device="cpu")
         words = ns.random.normal(size=x.size, rng=1, dtype=dtype, device="cpu")
         several = ns.stable.pdf_cdf(x[:100], 1.5, 0.3, device="cpu")
-        return ns.quantile.ndtri(x, device="cpu"), ns.quantile.student_t(4.5).pdf(x, device="cpu"), draws, words, *several
+        return ns.quantile.ndtri(x, device="cpu"), ns.distributions.student_t(4.5).pdf(x, device="cpu"), draws, words, *several
 
     want, calls, original = sample(), [], launch.launch
     monkeypatch.setattr(slabs, "SLAB_WORK", 1.0)
@@ -94,7 +94,7 @@ def test_auto_takes_the_gpu_where_host_arrays_gain(chosen, monkeypatch, caplog):
     x = np.full(5_000_000, 0.5)
     ns.quantile.ndtri(x)
     ns.random.truncnorm(0.0, 1.0, -1.0, 1.0, x.size)
-    ns.quantile.student_t(4.5).pdf(x)
+    ns.distributions.student_t(4.5).pdf(x)
     ns.quantile.ndtri(0.5)
     assert set(chosen) == {"cpu"} and len(chosen) == 4  # copies alone take longer
     chosen.clear()

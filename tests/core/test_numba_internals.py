@@ -255,7 +255,7 @@ with warnings.catch_warnings(record=True) as seen:
     x = ns.random.normal(size=(200, 2), rng=1)
     results = [
         ns.quantile.ndtri(u, workers=1), ns.quantile.ndtri(u, workers=2), ns.random.gamma(0.7, size=300, rng=1),
-        ns.stable.pdf(x[:, 0], 1.6, 0.2), ns.quantile.student_t(4.5).cdf(x[:, 0]), elementary.exp(0.5),
+        ns.stable.pdf(x[:, 0], 1.6, 0.2), ns.distributions.student_t(4.5).cdf(x[:, 0]), elementary.exp(0.5),
         ns.kde.grid(x, [(-3, 3, 12), (-3, 3, 12)], H=np.eye(2)),
         ns.mixture.pdf(u, [0.5, 0.5], [1.0, 2.0], [1.0, 3.0], family="gamma"),
     ]

@@ -133,7 +133,7 @@ def test_executors_whose_map_gives_futures(monkeypatch):
     data = [ns.stable.rvs(1.5, 0.0, size=200, rng=i) for i in range(2)]
 
     def sample(workers):
-        table = ns.quantile.Recycler(logpdf=lambda x, p: -(abs(x) ** p), params=(np.array([1.5, 1.8]),), workers=workers)
+        table = ns.quantile.QuantileTable(logpdf=lambda x, p: -(abs(x) ** p), params=(np.array([1.5, 1.8]),), workers=workers)
         fits = ns.stable.fit_many(data, method="quantile", workers=workers)
         draws = ns.random.gamma(0.5, size=10_001, rng=1, workers=workers)
         return ns.quantile.ndtri(u, workers=workers), draws, table.table, fits.params

@@ -124,9 +124,9 @@ ns.mixture.partial_stats(z, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family="inverse_
 u = r.random(5000)
 for f in (ns.quantile.ndtri, ns.quantile.standard_normal, ns.quantile.norm_from_exponential, ns.quantile.antithetic):
     f(u) if f is not ns.quantile.standard_normal else f(10)
-for law in (ns.quantile.student_t(4.5), ns.quantile.nig(2.0, 0.3, 1.0), ns.quantile.variance_gamma(2.0, 1.5, 0.3)):
+for law in (ns.distributions.student_t(4.5), ns.distributions.nig(2.0, 0.3, 1.0), ns.distributions.variance_gamma(2.0, 1.5, 0.3)):
     law.ppf(u), law.pdf(x), law.cdf(x), law.rvs(10)
-table = ns.quantile.Recycler(lambda t: np.exp(-t * t / 2))
+table = ns.quantile.QuantileTable(lambda t: np.exp(-t * t / 2))
 table.ppf(u), table.pdf(x), table.rvs(10)
 """,
     "stable": """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from numbastats.quantile import generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+from numbastats.distributions import generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
 
 LAWS = {
     "student_t": (student_t, [(0.8,), (2.5,), (40.0,)]),

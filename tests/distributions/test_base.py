@@ -14,8 +14,17 @@ import pytest
 import scipy.stats
 
 import numbastats as ns
-from numbastats.distributions import protocol, tables
-from numbastats.quantile import FrozenDistribution, Recycler, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
+from numbastats.distributions import (
+    FrozenDistribution,
+    generalized_hyperbolic,
+    hyperbolic,
+    nig,
+    protocol,
+    student_t,
+    tables,
+    variance_gamma,
+)
+from numbastats.quantile import QuantileTable
 from numbastats.scalar.hyperbolic import gh_log_norm, gh_logpdf, log_kve
 from tests.contract import same
 from tests.distributions.naive import CASES, LAWS, X, exact_pdf
@@ -156,7 +165,7 @@ def test_executors():
         copied = pickle.loads(pickle.dumps(law))
     assert copied.workers is None and same(copied.ppf(0.3), hyperbolic([1.0, 2.0], 0.3, 1.0).ppf(0.3))
     with ProcessPoolExecutor(1) as pool, pytest.raises(TypeError, match="ThreadPoolExecutor"):
-        Recycler(lambda x, s: np.exp(-s * x * x), params=(np.array([1.0, 2.0]),), workers=pool)
+        QuantileTable(lambda x, s: np.exp(-s * x * x), params=(np.array([1.0, 2.0]),), workers=pool)
     with pytest.raises(ValueError, match="not understood"):
         student_t.ppf(0.3, np.empty(0), workers="x")
 
@@ -296,7 +305,7 @@ def test_one_rule_for_the_dtype():
             want = np.result_type(x, nu)
             assert {getattr(student_t, m)(x, nu).dtype for m in methods} == {want}, (nu, x)
             assert {getattr(frozen, m)(x).dtype for m in (*methods, "transform")} == {np.result_type(x, 0.0)}, (nu, x)
-    table = Recycler(lambda x, s: np.exp(-x * s), params=(np.array([1.0, 2.0]),), support=(0.0, math.inf))
+    table = QuantileTable(lambda x, s: np.exp(-x * s), params=(np.array([1.0, 2.0]),), support=(0.0, math.inf))
     assert {f(np.float32(0.3)).dtype.name for f in (table.pdf, table.ppf, table.isf, table.transform)} == {"float64"}
     assert table.rvs((3, 2), rng=1, dtype=np.float32).dtype == np.float32
 
@@ -338,7 +347,7 @@ def test_bridge_to_scipy():
     np.testing.assert_allclose(law.isf(q), want.isf(q), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(law.interval(0.9), want.interval(0.9), rtol=1e-12)
     np.testing.assert_allclose(law.cdf(1.3), want.cdf(1.3), rtol=1e-13)
-    assert law.support() == want.support() and to_scipy(Recycler(np.ones_like, support=(0, 2))).support() == (0.0, 2.0)
+    assert law.support() == want.support() and to_scipy(QuantileTable(np.ones_like, support=(0, 2))).support() == (0.0, 2.0)
     x = law.rvs(size=(2, 50_000), random_state=1)
     assert x.shape == (2, 50_000) and scipy.stats.kstest(x.reshape(-1), want.cdf).pvalue > 1e-3
     np.testing.assert_allclose([law.logcdf(-3.0), law.logsf(3.0)], [want.logcdf(-3.0), want.logsf(3.0)], rtol=1e-13)
@@ -354,12 +363,12 @@ def test_bridge_to_scipy():
     np.testing.assert_allclose((*law.stats(), law.std()), (*want.stats(), want.std()), rtol=1e-14)
     assert law.expect(np.cos) == pytest.approx(want.expect(np.cos), rel=1e-7)
     assert law.expect(lb=1.0, ub=2.0, conditional=True) == pytest.approx(want.expect(lb=1.0, ub=2.0, conditional=True), rel=1e-9)
-    other = to_scipy(Recycler(lambda x: np.exp(-x * x / 2)))
+    other = to_scipy(QuantileTable(lambda x: np.exp(-x * x / 2)))
     assert other.expect(np.square) == pytest.approx(1.0, rel=1e-9)
     for missing in (lambda: law.fit, lambda: other.mean):
         with pytest.raises(AttributeError, match="ppf"):
             missing()
-    with pytest.raises(TypeError, match="Recycler"):
+    with pytest.raises(TypeError, match="QuantileTable"):
         to_scipy(3.0)
 
 

@@ -8,8 +8,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from numbastats.distributions import GeneralizedHyperbolic, VarianceGamma, moments
-from numbastats.quantile import generalized_hyperbolic, hyperbolic, nig, student_t
+from numbastats.distributions import (
+    GeneralizedHyperbolic,
+    VarianceGamma,
+    generalized_hyperbolic,
+    hyperbolic,
+    moments,
+    nig,
+    student_t,
+)
 from tests.contract import same
 from tests.distributions import exact
 from tests.distributions.naive import CASES, general

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from numbastats.quantile import student_t
+from numbastats.distributions import student_t
 from tests.contract import same
 from tests.distributions.naive import X, exact_pdf
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from numbastats.quantile import Recycler
+from numbastats.quantile import QuantileTable
 from tests.quantile.naive import logistic
 
 
 @pytest.fixture(scope="module")
 def table():
-    return Recycler(logistic)
+    return QuantileTable(logistic)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special
 import scipy.stats
 
-from numbastats.quantile import Recycler
+from numbastats.quantile import QuantileTable
 
 NAMES = {"hyperbolic": ("alpha", "beta", "delta"), "variance_gamma": ("lambda", "alpha", "beta"), "student_from_z": ("nu",)}
 
@@ -54,4 +54,4 @@ def histogram(counts, edges):
 
 
 def split_table():
-    return Recycler(normals((0.5, 0, 1), (0.5, 6, 1))[0])
+    return QuantileTable(normals((0.5, 0, 1), (0.5, 6, 1))[0])

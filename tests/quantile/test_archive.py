@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats.quantile import Recycler
+from numbastats.quantile import QuantileTable
 from tests.contract import same
 from tests.quantile.naive import split_table
 
 
 def test_save_and_load(tmp_path, table):
-    mapped = ns.quantile.student_t(4.0, base="normal")
+    mapped = ns.distributions.student_t(4.0, base="normal")
     u, z = np.array([0.0, 1e-9, 0.4, 0.999]), np.array([-3.0, 1e-9, 2.0])
     for original in (table, mapped):
         original.save(tmp_path / "table")
-        loaded = Recycler.load(tmp_path / "table")
+        loaded = QuantileTable.load(tmp_path / "table")
         assert same(loaded.ppf(u), original.ppf(u))
         assert same(loaded.ppf(u.astype(np.float32)), original.ppf(u.astype(np.float32)))
         assert loaded.certificate.max_rel_err == original.certificate.max_rel_err
@@ -30,16 +30,16 @@ def test_save_and_load(tmp_path, table):
         with open(tmp_path / "foreign", "wb") as file:
             write(file, np.ones(3))
         with pytest.raises(ValueError, match="no table"):
-            Recycler.load(tmp_path / "foreign")
+            QuantileTable.load(tmp_path / "foreign")
     whole = (tmp_path / "table").read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 255
     for damaged in (b"", b"some text", whole[: len(whole) // 2], whole[:-10], bytes(flipped), pickle.dumps(u)):
         (tmp_path / "damaged").write_bytes(damaged)
         with pytest.raises(ValueError, match="is no table, or damaged"):
-            Recycler.load(tmp_path / "damaged")
+            QuantileTable.load(tmp_path / "damaged")
     with pytest.raises(FileNotFoundError):
-        Recycler.load(tmp_path / "missing")
+        QuantileTable.load(tmp_path / "missing")
 
 
 META = {
@@ -116,7 +116,7 @@ def test_forged_files(honest, forgery, tmp_path):
     with open(tmp_path / "forged", "wb") as file:
         np.savez(file, **contents)
     with pytest.raises(ValueError, match="forged"):
-        Recycler.load(tmp_path / "forged")
+        QuantileTable.load(tmp_path / "forged")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_forged_parts_of_rows(column, value, tmp_path):
     rows[np.flatnonzero(rows[:, -1] > 0)[3], column] = value
     table.save(tmp_path / "forged")
     with pytest.raises(ValueError, match="forged is no table.* parts beyond"):
-        Recycler.load(tmp_path / "forged")
+        QuantileTable.load(tmp_path / "forged")
 
 
 def test_a_full_disk_leaves_the_old_file(table, tmp_path, monkeypatch):

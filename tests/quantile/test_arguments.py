@@ -10,7 +10,7 @@ import pytest
 import scipy.special
 import scipy.stats
 
-from numbastats.quantile import Recycler, recycle
+from numbastats.quantile import QuantileTable, recycle
 from tests.quantile.naive import logistic
 
 
@@ -30,7 +30,7 @@ from tests.quantile.naive import logistic
     ids=lambda v: v.dist.name if hasattr(v, "dist") else "",
 )
 def test_from_scipy(law, rtol):
-    table = Recycler.from_scipy(law)
+    table = QuantileTable.from_scipy(law)
     u = np.array([0.0, 1e-12, 1e-6, 0.1, 0.5, 0.95, 1 - 1e-9, 1.0])
     np.testing.assert_allclose(table.ppf(u), law.ppf(u), rtol=rtol)
     assert table.certificate.max_rel_err < 2e-14
@@ -46,7 +46,7 @@ def test_from_scipy_far_from_zero(loc):
         (scipy.stats.expon(loc, unit), -np.log1p(-u)),
         (scipy.stats.laplace(loc, scale=unit), np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))),
     ):
-        table = Recycler.from_scipy(law)
+        table = QuantileTable.from_scipy(law)
         np.testing.assert_array_max_ulp(table.ppf(u), loc + unit * exact, 1)
         assert table.certificate.max_rel_err < 2e-14 and abs(table.norm_const - 1) < 1e-13
         np.testing.assert_allclose(table.pdf(loc + unit), law.pdf(loc + unit), rtol=1e-13)
@@ -54,7 +54,7 @@ def test_from_scipy_far_from_zero(loc):
             x = loc + unit * exact[1:4]
             np.testing.assert_allclose(recycle(x, table, "normal"), scipy.special.ndtri(u[1:4]), atol=3e-7)  # x is rounded
     z = scipy.special.ndtri(u)
-    np.testing.assert_allclose(Recycler.from_scipy(scipy.stats.lognorm(1e-3)).ppf(u), np.exp(1e-3 * z), rtol=3e-16)
+    np.testing.assert_allclose(QuantileTable.from_scipy(scipy.stats.lognorm(1e-3)).ppf(u), np.exp(1e-3 * z), rtol=3e-16)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_from_scipy_far_from_zero(loc):
 )
 def test_from_scipy_where_the_density_is_rounded_at_an_end(law, cdf):
     """An end that is not 0, where the density vanishes or has a pole: refused before for what rounding does next to it."""
-    table = Recycler.from_scipy(law)
+    table = QuantileTable.from_scipy(law)
     assert table.certificate.max_rel_err < 1e-12
     u = np.array([1e-12, 1e-8, 1e-4, 0.01, 0.3, 0.49, 0.7, 0.99, 1 - 1e-9])
     x = table.ppf(u)
@@ -84,32 +84,32 @@ def _half_disc(x):
 
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="either"):
-        Recycler()
+        QuantileTable()
     with pytest.raises(ValueError, match="both cdf= and sf="):
-        Recycler(cdf=scipy.stats.norm.cdf)
+        QuantileTable(cdf=scipy.stats.norm.cdf)
     with pytest.raises(ValueError, match="both cdf= and sf="):
-        Recycler(logistic, sf=scipy.stats.norm.sf)
+        QuantileTable(logistic, sf=scipy.stats.norm.sf)
     with pytest.raises(TypeError, match="function"):
-        Recycler(3.0)
+        QuantileTable(3.0)
     with pytest.raises(TypeError, match="elementwise on arrays"):
-        Recycler(lambda x: math.exp(-x * x))
+        QuantileTable(lambda x: math.exp(-x * x))
     with pytest.raises(ValueError, match="elementwise on arrays"):
-        Recycler(lambda x: np.exp(-x) if x > 0 else 0.0)
+        QuantileTable(lambda x: np.exp(-x) if x > 0 else 0.0)
     with pytest.raises(ValueError, match="elementwise on arrays"):
-        Recycler(lambda x: np.ones(3))
+        QuantileTable(lambda x: np.ones(3))
     with pytest.raises(TypeError, match="tuple"):
-        Recycler(logistic, params=[1.0])
+        QuantileTable(logistic, params=[1.0])
     with pytest.raises(TypeError, match="no method"):
-        Recycler.from_scipy(3.0)
+        QuantileTable.from_scipy(3.0)
     with pytest.raises(ValueError, match="domain"):
-        Recycler.from_scipy(scipy.stats.gamma(-1.0))
+        QuantileTable.from_scipy(scipy.stats.gamma(-1.0))
     with pytest.raises(ValueError, match=r"parameters of shape \(2,\)"):
-        Recycler.from_scipy(scipy.stats.norm(np.array([1.0, 2.0])))
+        QuantileTable.from_scipy(scipy.stats.norm(np.array([1.0, 2.0])))
 
 
 def test_breaks_that_cannot_be():
     for breaks in (1.0, [math.nan], [[1.0]]):
         with pytest.raises(ValueError, match="sequence of finite places"):
-            Recycler(logistic, breaks=breaks)
-    table = Recycler.from_scipy(scipy.stats.laplace_asymmetric(2, loc=5), anchor=4.0, breaks=[5.0])
+            QuantileTable(logistic, breaks=breaks)
+    table = QuantileTable.from_scipy(scipy.stats.laplace_asymmetric(2, loc=5), anchor=4.0, breaks=[5.0])
     np.testing.assert_allclose(table.ppf([0.1, 0.9]), scipy.stats.laplace_asymmetric(2, loc=5).ppf([0.1, 0.9]), rtol=1e-14)

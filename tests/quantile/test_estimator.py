@@ -12,7 +12,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
-from numbastats.quantile import Recycler, recycle
+from numbastats.quantile import QuantileTable, recycle
 from numbastats.testing import DEVICES
 from tests.contract import ElementwiseContract, same
 from tests.quantile.naive import logistic, rows
@@ -36,7 +36,7 @@ SETS = {
 class TestPpf(ElementwiseContract):
     """The logistic law, whose quantile is log u - log(1 - u)."""
 
-    law = Recycler(logistic)
+    law = QuantileTable(logistic)
     limit = {np.float64: 40.0, np.float32: 1.5}  # observed 22.9 and 1.4
     edges = [
         (0.0, -math.inf),
@@ -86,7 +86,7 @@ def test_reference(reference, law, values, degree):
 
 @pytest.mark.parametrize("base", ["normal", "exponential", "other law"])
 def test_transform_on_every_device(base, device):
-    law = ns.quantile.student_t(2.0)
+    law = ns.distributions.student_t(2.0)
     if base == "normal":
         b = np.array([-6.0, -1.0, -1e-9, 0.0, 1e-18, 0.3, 2.5, 7.0, math.inf, -math.inf, math.nan])
         lower, upper = scipy.special.ndtr(b), scipy.special.ndtr(-b)
@@ -95,7 +95,7 @@ def test_transform_on_every_device(base, device):
         known = (b >= 0) & ((b < 45) | (b == math.inf))  # a finite b beyond the table is NaN
         lower, upper = np.where(known, -np.expm1(-b), math.nan), np.where(known, np.exp(-b), math.nan)
     else:
-        base = ns.quantile.student_t(5.0)
+        base = ns.distributions.student_t(5.0)
         b = np.array([-1e3, -1.0, 0.0, 0.3, 40.0, math.nan])
         lower, upper = scipy.stats.t.cdf(b, 5), scipy.stats.t.sf(b, 5)
     with np.errstate(all="ignore"):
@@ -111,9 +111,9 @@ def test_two_sided_exponential(device, tmp_path):
     """(85): rates alpha - beta on the right and alpha + beta on the left; variance gamma of shape 1 is mapped to itself."""
     rates = ("two-sided exponential", (1.2, 1.8))
     v = np.array([-20.0, -1.0, -1e-9, 0.0, 1e-18, 0.3, 2.5, 30.0])
-    same_law = ns.quantile.variance_gamma(1.0, 1.5, 0.3, base=rates)
+    same_law = ns.distributions.variance_gamma(1.0, 1.5, 0.3, base=rates)
     np.testing.assert_allclose(same_law.transform(v, **device), v, rtol=1e-14)  # observed 2.1e-15
-    law = ns.quantile.hyperbolic(1.5, 0.3, 1.0, base=rates)
+    law = ns.distributions.hyperbolic(1.5, 0.3, 1.0, base=rates)
     left, right = law.p_minus * np.exp(1.8 * v), (1 - law.p_minus) * np.exp(-1.2 * v)
     want = np.where(v < 0, law.ppf(left), law.isf(right))
     got = law.transform(v, **device)
@@ -124,13 +124,13 @@ def test_two_sided_exponential(device, tmp_path):
     assert got[3] == 0.0
     edges = law.transform([math.inf, -math.inf, math.nan, 45.0, 1e3], **device)
     np.testing.assert_equal(edges, [math.inf, -math.inf, math.nan, math.nan, math.nan])
-    assert same(recycle(v, rates, ns.quantile.hyperbolic(1.5, 0.3, 1.0), **device), got)
+    assert same(recycle(v, rates, ns.distributions.hyperbolic(1.5, 0.3, 1.0), **device), got)
     narrow = law.transform(v.astype(np.float32), **device)
     np.testing.assert_allclose(narrow, law.transform(v.astype(np.float32).astype(float)), rtol=1e-5)  # e^-54 in float32
     np.testing.assert_allclose(recycle(v[[1, 6]], rates, "normal"), scipy.special.ndtri([np.exp(-1.8) / 2, 1 - np.exp(-3.0) / 2]))
     if device["device"] == "cpu":
         law.save(tmp_path / "two.npz")
-        assert same(Recycler.load(tmp_path / "two.npz").transform(v), law.transform(v))
+        assert same(QuantileTable.load(tmp_path / "two.npz").transform(v), law.transform(v))
         with pytest.raises(ValueError, match="two positive rates"):
             recycle(v, ("two-sided exponential", (1.0, -1.0)), law)
         with pytest.raises(ValueError, match="'two-sided exponential'"):
@@ -149,12 +149,12 @@ def test_upper_tail_and_pairs(table, device):
 
 
 def test_full_accuracy():
-    full = Recycler(logpdf=lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))), accuracy="full")
+    full = QuantileTable(logpdf=lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))), accuracy="full")
     assert full.certificate.max_rel_err < 2e-14
     u = np.array([1e-299, 1e-100, 1e-20, 0.25])
     np.testing.assert_allclose(full.ppf(u), np.log(u) - np.log1p(-u), rtol=2e-14)
     with pytest.raises(ValueError, match="1/8"):
-        Recycler(logistic, tail=0.3)
+        QuantileTable(logistic, tail=0.3)
 
 
 def test_batch(device):
@@ -165,7 +165,7 @@ def test_batch(device):
             raise ValueError("k must be positive")
         return x ** (k - 1) * np.exp(-x)
 
-    batch = Recycler(gamma, params=(shape,), support=(0, math.inf))
+    batch = QuantileTable(gamma, params=(shape,), support=(0, math.inf))
     assert batch.shape == (4, 1)
     assert batch.certificate.ok.ravel().tolist() == [True, True, False, False]
     u = np.array([0.0, 1e-10, 0.3, 0.99, 1.0])
@@ -181,7 +181,7 @@ def test_workers_do_not_matter():
     scale = np.array([0.5, 1.0, 2.0])
 
     def build(workers):
-        return Recycler(lambda x, s: np.exp(-np.abs(x) / s), params=(scale,), workers=workers).table
+        return QuantileTable(lambda x, s: np.exp(-np.abs(x) / s), params=(scale,), workers=workers).table
 
     assert same(build(1), build(2))
 
@@ -237,8 +237,8 @@ def test_scalar_for_user_code(table):
         return total / u.size
 
     u = np.array([0.1, 0.5, 0.8])
-    batch = ns.quantile.student_t([4.0, 0.5], base="uniform")
-    for law in (table, Recycler(logistic, degree=5)):
+    batch = ns.distributions.student_t([4.0, 0.5], base="uniform")
+    for law in (table, QuantileTable(logistic, degree=5)):
         assert mean(u, law.table, law.header) == pytest.approx(law.ppf(u).mean(), rel=1e-15)
     for i in range(2):
         assert mean(u, batch.table, batch.header[i]) == pytest.approx(batch.ppf(u[:, None])[:, i].mean(), rel=1e-14)
@@ -246,7 +246,7 @@ def test_scalar_for_user_code(table):
 
 def test_simulator_agrees_on_all_kernels():
     u = np.concatenate([np.random.default_rng(2).random(40), [0.0, 1.0, 1e-12, 0.5]])
-    for law in (ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, degree=5)):
+    for law in (ns.distributions.nig(1.5, 0.3, 1.0), ns.distributions.nig(1.5, 0.3, 1.0, degree=5)):
         got, want = law.ppf(u, **DEVICES["cuda"]), law.ppf(u, **DEVICES["cpu-serial"])
         np.testing.assert_allclose(got, want, rtol=5e-16)
 
@@ -265,12 +265,16 @@ class Pickling:
 def test_tables_of_functions_that_pickle_do_so():
     """Only those of laws did; a local function was in the way, for process pools as well."""
     u = np.array([1e-10, 0.3, 0.8])
-    for made in (Recycler(logistic), Recycler.from_scipy(scipy.stats.norm(5.0, 2.0)), Recycler(logpdf=scipy.stats.norm.logpdf)):
+    for made in (
+        QuantileTable(logistic),
+        QuantileTable.from_scipy(scipy.stats.norm(5.0, 2.0)),
+        QuantileTable(logpdf=scipy.stats.norm.logpdf),
+    ):
         again = pickle.loads(pickle.dumps(made))
         assert same(again.ppf(u), made.ppf(u)) and again.pdf(1.0) == made.pdf(1.0)
         assert same(ns.quantile.recycle(u, "normal", again), ns.quantile.recycle(u, "normal", made))
     scales = np.array([0.5, 2.0])
-    batch = Recycler(scaled_logistic, params=(scales,), workers=Pickling())
+    batch = QuantileTable(scaled_logistic, params=(scales,), workers=Pickling())
     np.testing.assert_allclose(batch.ppf(u[:, None]), np.log(u / (1 - u))[:, None] * scales, rtol=2e-14)
 
 
@@ -279,11 +283,19 @@ def test_first_use_while_python_exits():
     import subprocess
     import sys
 
-    code = "import atexit, numbastats as ns; atexit.register(lambda: print(float(ns.quantile.Recycler.__name__ == 'Recycler')))"
+    code = "import atexit, numbastats as ns; atexit.register(lambda: print(float(ns.quantile.QuantileTable is not None)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.strip() == "1.0" and not done.stderr, done.stderr
 
 
+def test_names_that_moved():
+    for name, now in (("Recycler", QuantileTable), ("student_t", ns.distributions.student_t)):
+        with pytest.warns(DeprecationWarning, match=f"numbastats.quantile.{name} is numbastats"):
+            assert getattr(ns.quantile, name) is now
+    with pytest.raises(AttributeError, match="normal"):
+        _ = ns.quantile.normal
+
+
 def test_certificates_compare():
-    one, two = (Recycler(lambda x, s: np.exp(-x * x / s), params=(np.array([1.0, 2.0]),)).certificate for _ in range(2))
-    assert one == two and one != Recycler(logistic).certificate and one != 3
+    one, two = (QuantileTable(lambda x, s: np.exp(-x * x / s), params=(np.array([1.0, 2.0]),)).certificate for _ in range(2))
+    assert one == two and one != QuantileTable(logistic).certificate and one != 3

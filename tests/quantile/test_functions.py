@@ -18,8 +18,8 @@ import scipy.stats
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
-from numbastats.quantile import Recycler, kernels, recycle
-from numbastats.quantile.quantile_table import QuantileTable
+from numbastats.quantile import QuantileTable, kernels, recycle
+from numbastats.quantile.quantile_table import TableSet
 from numbastats.testing import DEVICES, assert_matches, ulp_error
 from tests.conftest import REFERENCE
 from tests.contract import ElementwiseContract, same
@@ -529,7 +529,7 @@ def test_read_only_arrays_need_no_code_of_their_own():
 def test_student_from_normal(reference, nu):
     """Observed: 1.3e-14 for |z| <= 8, 5.6e-14 beyond."""
     z, want = rows(reference, "student_from_z", (nu,))
-    got = ns.quantile.student_t(nu, base="normal").transform(z)
+    got = ns.distributions.student_t(nu, base="normal").transform(z)
     assert np.isfinite(got).all(), z[~np.isfinite(got)]
     known = np.isfinite(want)  # one row of the table (nu = 2.5, z = -36.36) has no value
     error = np.abs(got / want - 1)[known]
@@ -542,7 +542,7 @@ def test_student_from_normal(reference, nu):
 def test_normals_to_a_skewed_law(params):
     """The mass on one side of mu is 3e-6, 2e-20 and e^-85: what lies between two results has the mass between two normals."""
     a, b, d = params
-    law = ns.quantile.hyperbolic(*params, base="normal")
+    law = ns.distributions.hyperbolic(*params, base="normal")
     assert law.certificate.max_rel_err < 2e-14
     z = np.arange(-35.0, 36.0)
     x = recycle(z, "normal", law)
@@ -556,15 +556,15 @@ def test_normals_to_a_skewed_law(params):
 
 
 def test_recycling_from_a_law_with_a_location():
-    law, there = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.nig(1.5, 0.3, 1.0, 5.0)
+    law, there = ns.distributions.nig(1.5, 0.3, 1.0), ns.distributions.nig(1.5, 0.3, 1.0, 5.0)
     x = np.array([-2.0, 0.25, 3.0])
-    for target in ("normal", Recycler.from_scipy(scipy.stats.norm(3.0, 2.0))):
+    for target in ("normal", QuantileTable.from_scipy(scipy.stats.norm(3.0, 2.0))):
         np.testing.assert_allclose(recycle(x + 5.0, there, target), recycle(x, law, target), rtol=1e-14)
 
 
 def test_recycling(table):
     z = ns.random.normal(size=(200, 2), rng=5)
-    laws = [ns.quantile.student_t(4.0), ns.quantile.variance_gamma(0.8, 1.5, 0.3, 10.0)]
+    laws = [ns.distributions.student_t(4.0), ns.distributions.variance_gamma(0.8, 1.5, 0.3, 10.0)]
     x = recycle(z, "normal", laws)
     for j, law in enumerate(laws):
         np.testing.assert_allclose(law.cdf(x[:, j]), scipy.special.ndtr(z[:, j]), rtol=1e-12)
@@ -604,12 +604,12 @@ def test_recycling_takes_what_ndtri_takes():
 
 def test_recycling_says_how_a_distribution_becomes_a_table():
     t = ns.distributions.StudentT(4.0, 0.5, 0.1)
-    with pytest.raises(ValueError, match=r"target must be.*Recycler\(logpdf=d\.logpdf\) makes one of a distribution d"):
+    with pytest.raises(ValueError, match=r"target must be.*QuantileTable\(logpdf=d\.logpdf\) makes one of a distribution d"):
         recycle([0.1], "normal", t)
-    with pytest.raises(ValueError, match=r"base is a StudentT; use Recycler\(logpdf=base\.logpdf\)"):
+    with pytest.raises(ValueError, match=r"base is a StudentT; use QuantileTable\(logpdf=base\.logpdf\)"):
         recycle([0.1], t, "normal")
     z = np.array([-2.0, 0.0, 1.5])
-    got = recycle(z, "normal", Recycler(logpdf=t.logpdf))
+    got = recycle(z, "normal", QuantileTable(logpdf=t.logpdf))
     np.testing.assert_allclose(got, t.ppf(scipy.special.ndtr(z)), rtol=1e-12)
 
 
@@ -621,24 +621,24 @@ def test_recycling_tensors_of_integers():
 
 def test_maps_that_a_table_keeps(monkeypatch):
     """One map per base distribution, without end before; stacked columns are made once, with their float32 tables."""
-    law = ns.quantile.student_t(5.0, base="uniform")
+    law = ns.distributions.student_t(5.0, base="uniform")
     z = np.linspace(-2.0, 2.0, 6, dtype=np.float32).reshape(3, 2)
     monkeypatch.setattr("numbastats.quantile.estimator._KEPT", 2)
     for nu in (3.0, 4.0, 6.0, 7.0):
-        base = ns.quantile.student_t(nu, base="uniform")
+        base = ns.distributions.student_t(nu, base="uniform")
         x = recycle(z[:, 0], base, law)
         np.testing.assert_allclose(law.cdf(x), scipy.stats.t.cdf(z[:, 0].astype(float), nu), rtol=5e-7)
     assert len(law._maps) == 2
-    laws = [law, ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    laws = [law, ns.distributions.hyperbolic(1.5, 0.3, 1.0)]
     first = recycle(z, "normal", laws)
     assert same(recycle(z, "normal", laws[:1] * 2)[:, 0], first[:, 0])
-    monkeypatch.setattr(QuantileTable, "make_single", None)  # not made again
+    monkeypatch.setattr(TableSet, "make_single", None)  # not made again
     assert same(recycle(z, "normal", laws), first)
 
 
 def test_columns_with_tables_of_different_sizes():
     """Steep distributions have more rows per octave; distributions may come with different bases of their own."""
-    laws = [ns.quantile.student_t(4.0), ns.quantile.student_t(0.5), ns.quantile.hyperbolic(1.5, 0.3, 1.0)]
+    laws = [ns.distributions.student_t(4.0), ns.distributions.student_t(0.5), ns.distributions.hyperbolic(1.5, 0.3, 1.0)]
     assert len({law._table.bits for law in laws}) > 1
     u = np.random.default_rng(3).uniform(0.01, 0.99, (300, 3))
     for base, x in (("uniform", u), ("exponential", -np.log1p(-u)), ("uniform", u.astype(np.float32))):
@@ -649,13 +649,13 @@ def test_columns_with_tables_of_different_sizes():
 
 def test_columns_of_float32(tmp_path):
     """Tables from files have no masses to build rows of degree 3 from; tables with other tails keep them."""
-    short, long = Recycler(lambda x: np.exp(-0.5 * x * x), tail=1e-5), Recycler(logistic)
+    short, long = QuantileTable(lambda x: np.exp(-0.5 * x * x), tail=1e-5), QuantileTable(logistic)
     u = np.array([[1e-7, 0.3], [1e-4, 1e-7]], np.float32)
     for laws in ([short, long], [long, short]):
         loaded = []
         for i, law in enumerate(laws):
             law.save(tmp_path / str(i))
-            loaded.append(Recycler.load(tmp_path / str(i)))
+            loaded.append(QuantileTable.load(tmp_path / str(i)))
         for columns in (laws, loaded, [laws[0], loaded[1]], [loaded[0], laws[1]]):
             for base, x, method in (("uniform", u, "ppf"), ("exponential", -np.log(u), "isf")):
                 got = recycle(x, base, columns)
@@ -668,9 +668,9 @@ def test_columns_of_float32(tmp_path):
 def test_laws_with_an_end():
     """From normals to distributions on a half line, and back to one from another; no half-done map."""
     z = np.array([-20.0, -8.0, -3.0, -0.1, 0.0, 0.5, 4.0, 8.0])
-    law = Recycler.from_scipy(scipy.stats.lognorm(0.1))  # a wide one warns: it misses the target beyond z = -36
+    law = QuantileTable.from_scipy(scipy.stats.lognorm(0.1))  # a wide one warns: it misses the target beyond z = -36
     np.testing.assert_allclose(recycle(z, "normal", law), np.exp(0.1 * z), rtol=2e-14)  # observed 9e-16
-    gamma = [Recycler.from_scipy(scipy.stats.gamma(a)) for a in (2.5, 5.0)]
+    gamma = [QuantileTable.from_scipy(scipy.stats.gamma(a)) for a in (2.5, 5.0)]
     u = np.array([1e-9, 0.01, 0.3, 0.9, 1 - 1e-9])
     np.testing.assert_allclose(recycle(gamma[1].ppf(u), gamma[1], gamma[0]), gamma[0].ppf(u), rtol=1e-13)
     # used to be NaN for a percent of the samples, then refused
@@ -683,21 +683,21 @@ def test_recycling_from_a_pole(shape):
     base, target = scipy.stats.gamma(shape), scipy.stats.gamma(5.0)
     x = np.array([1e-26, 1e-22, 1e-18, 1e-5, 0.01, 1.0])
     for dtype, rtol in ((np.float64, 1e-14), (np.float32, 3e-7)):  # observed 1.8e-15, 9e-8
-        got = recycle(x.astype(dtype), Recycler.from_scipy(base), Recycler.from_scipy(target))
+        got = recycle(x.astype(dtype), QuantileTable.from_scipy(base), QuantileTable.from_scipy(target))
         np.testing.assert_allclose(got, target.ppf(base.cdf(x.astype(dtype).astype(float))), rtol=rtol)
 
 
 @pytest.mark.parametrize("nearest", [1.0, 300.0, 672.0, 690.0, 900.0])
 def test_scales_far_beyond_the_law(nearest):
     """The scan begins at `nearest`, where the density is e^-nearest; it took a later value for a second mode."""
-    table = Recycler(lambda x: np.exp(-x), support=(0.0, math.inf), scale=nearest * 2.0**16)
+    table = QuantileTable(lambda x: np.exp(-x), support=(0.0, math.inf), scale=nearest * 2.0**16)
     u = np.array([1e-12, 0.01, 0.5, 0.99])
     np.testing.assert_allclose(table.ppf(u), -np.log1p(-u), rtol=2e-14)  # observed 3.5e-15
     np.testing.assert_allclose(table.isf(u), -np.log(u), rtol=2e-14)
 
 
 def test_recycling_from_a_small_scale():
-    base, target = ns.quantile.nig(1e15, 0.3e15, 1e-15), ns.quantile.hyperbolic(1.5, 0.3, 1.0)
+    base, target = ns.distributions.nig(1e15, 0.3e15, 1e-15), ns.distributions.hyperbolic(1.5, 0.3, 1.0)
     x = base.ppf(base.p_minus + np.array([-1e-4, -1e-6, 1e-6, 1e-5, 0.3]))
     np.testing.assert_allclose(recycle(x, base, target), target.ppf(base.cdf(x)), rtol=2e-10)  # 1e-6 has 1e-10; 0 before
 
@@ -705,27 +705,27 @@ def test_recycling_from_a_small_scale():
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # 1.4e-11, beyond 1e-12
 def test_recycling_between_tails():
     """Light tails to heavier ones were refused ("too steep"), as the map stopped at a power of two."""
-    base, target = ns.quantile.variance_gamma(2.6794, 0.9087, 0.6637), ns.quantile.student_t(22.44, base="uniform")
+    base, target = ns.distributions.variance_gamma(2.6794, 0.9087, 0.6637), ns.distributions.student_t(22.44, base="uniform")
     x = base.isf([1e-11, 1e-7, 0.1, 0.9])
     np.testing.assert_allclose(recycle(x, base, target), target.isf(base.sf(x)), rtol=5e-15)  # observed 1.6e-15
-    gumbel = Recycler(logpdf=lambda x: -x - np.exp(-x))  # its lower tail to a power law: both densities are smooth
+    gumbel = QuantileTable(logpdf=lambda x: -x - np.exp(-x))  # its lower tail to a power law: both densities are smooth
     x = np.array([-3.0, -1.0, 0.0, 2.0, 30.0])
     lower, upper = np.exp(-np.exp(-x)), -np.expm1(-np.exp(-x))
     want = np.where(lower < upper, scipy.special.stdtrit(3.0, lower), -scipy.special.stdtrit(3.0, upper))
-    np.testing.assert_allclose(recycle(x, gumbel, ns.quantile.student_t(3.0)), want, rtol=1e-12)
+    np.testing.assert_allclose(recycle(x, gumbel, ns.distributions.student_t(3.0)), want, rtol=1e-12)
 
 
 def test_copulas():
     """A t copula's columns folded into their marginals in one step: F_i^-1(T_nu(s)) column by column."""
     z = ns.random.normal(size=(50, 2), rng=9)
     s = z / np.sqrt(ns.random.gamma(2.0, 0.5, (50, 1), rng=10))  # t with 4 degrees of freedom, tied by one chi-square
-    marginals = [ns.quantile.variance_gamma(0.8, 1.5, 0.3), ns.quantile.student_t(3.0, base="uniform")]
-    x = recycle(s, ns.quantile.student_t(4.0), marginals)
+    marginals = [ns.distributions.variance_gamma(0.8, 1.5, 0.3), ns.distributions.student_t(3.0, base="uniform")]
+    x = recycle(s, ns.distributions.student_t(4.0), marginals)
     for j, law in enumerate(marginals):
         lower, upper = scipy.special.stdtr(4.0, s[:, j]), scipy.special.stdtr(4.0, -s[:, j])
         want = np.where(lower < upper, law.ppf(lower), law.isf(upper))
         np.testing.assert_allclose(x[:, j], want, rtol=5e-13)  # the probabilities' own rounding at the zero crossing
-    assert np.isnan(recycle(1e15, ns.quantile.student_t(4.0), marginals[1]))  # beyond the target's table
+    assert np.isnan(recycle(1e15, ns.distributions.student_t(4.0), marginals[1]))  # beyond the target's table
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -735,16 +735,16 @@ def test_a_base_law_whose_anchor_is_far_from_the_place_of_the_target_s(side):
     def logpdf(x):
         return np.where(side * x > 0, 2 * np.log(np.maximum(side * x, 1e-300)) - side * x, -np.inf)
 
-    target = Recycler(logpdf=logpdf, support=(0, np.inf) if side > 0 else (-np.inf, 0), anchor=1.0 * side, scale=1.0)
+    target = QuantileTable(logpdf=logpdf, support=(0, np.inf) if side > 0 else (-np.inf, 0), anchor=1.0 * side, scale=1.0)
     t, law = scipy.stats.t(4), scipy.stats.gamma(3)
     z = np.concatenate([t.ppf([1e-6, 1e-3, 0.08, 0.081, 0.2]), [0.0], t.isf([0.3, 1e-3, 1e-9, 1e-16])])
-    got = side * recycle(side * z, ns.quantile.student_t(4.0), target)
+    got = side * recycle(side * z, ns.distributions.student_t(4.0), target)
     want = np.where(z < 0, law.ppf(t.cdf(z)), law.isf(t.sf(z)))
     np.testing.assert_allclose(got, want, rtol=5e-15)  # 9e-16
 
 
 def test_exponentials_to_a_law_that_ends_at_its_anchor(device):
-    table = Recycler(np.exp, anchor=0.0, support=(-math.inf, 0.0), base="exponential")
+    table = QuantileTable(np.exp, anchor=0.0, support=(-math.inf, 0.0), base="exponential")
     v = np.array([1e-9, 0.1, 1.0, 5.0, 20.0, 30.0, 37.0, 45.0])
     want = np.log(-np.expm1(-v))
     want[v > 1] = np.log1p(-np.exp(-v[v > 1]))
@@ -755,15 +755,15 @@ def test_exponentials_to_a_law_that_ends_at_its_anchor(device):
 
 
 LAWS = {
-    "t(.3)": (ns.quantile.student_t, (0.3,)),
-    "t(1)": (ns.quantile.student_t, (1.0,)),
-    "t(2.5)": (ns.quantile.student_t, (2.5,)),
-    "t(100)": (ns.quantile.student_t, (100.0,)),
-    "hyperbolic": (ns.quantile.hyperbolic, (1.5, 0.3, 1.0)),
-    "NIG": (ns.quantile.nig, (1.5, 0.3, 1.0)),
-    "VG(.3)": (ns.quantile.variance_gamma, (0.3, 1.5, 0.3)),
-    "VG(2)": (ns.quantile.variance_gamma, (2.0, 1.0, -0.9)),
-    "GH": (ns.quantile.generalized_hyperbolic, (1.5, 2.0, 0.5, 1.0)),
+    "t(.3)": (ns.distributions.student_t, (0.3,)),
+    "t(1)": (ns.distributions.student_t, (1.0,)),
+    "t(2.5)": (ns.distributions.student_t, (2.5,)),
+    "t(100)": (ns.distributions.student_t, (100.0,)),
+    "hyperbolic": (ns.distributions.hyperbolic, (1.5, 0.3, 1.0)),
+    "NIG": (ns.distributions.nig, (1.5, 0.3, 1.0)),
+    "VG(.3)": (ns.distributions.variance_gamma, (0.3, 1.5, 0.3)),
+    "VG(2)": (ns.distributions.variance_gamma, (2.0, 1.0, -0.9)),
+    "GH": (ns.distributions.generalized_hyperbolic, (1.5, 2.0, 0.5, 1.0)),
 }
 
 
@@ -802,8 +802,8 @@ def test_every_pair_of_laws():
 def test_maps_through_probabilities(dtype):
     """Kinked targets from normals, own densities as bases; ends, values that the base cannot take, out=."""
     pdf, cdf, sf = histogram([1, 3, 2], [-1, 0.3, 1, 3])
-    table = Recycler(pdf, support=(-1, 3), base="normal")
-    assert not table.certificate.direct and Recycler(pdf, support=(-1, 3)).certificate.direct
+    table = QuantileTable(pdf, support=(-1, 3), base="normal")
+    assert not table.certificate.direct and QuantileTable(pdf, support=(-1, 3)).certificate.direct
     z = np.array([-math.inf, -8.0, -1.0, 0.0, 0.5, 8.0, math.inf, math.nan], dtype)
     out = np.empty(z.size, dtype)
     x = table.transform(z, out=out)
@@ -811,7 +811,7 @@ def test_maps_through_probabilities(dtype):
     tight = 1e-13 if dtype == np.float64 else 1e-6
     want = scipy.special.ndtr(z[1:5].astype(float))
     np.testing.assert_allclose(cdf(x[1:5].astype(float)), want, rtol=tight, atol=1e-16 if dtype == np.float64 else 1e-7)
-    gamma = Recycler.from_scipy(scipy.stats.gamma(2.5, loc=1))
+    gamma = QuantileTable.from_scipy(scipy.stats.gamma(2.5, loc=1))
     y = gamma.ppf(np.array([0.01, 0.3, 0.9])).astype(dtype)
     got = recycle(np.append(y, [0.5, math.inf]).astype(dtype), gamma, table)
     want = scipy.stats.gamma.cdf(y.astype(float), 2.5, loc=1)
@@ -819,4 +819,6 @@ def test_maps_through_probabilities(dtype):
     assert math.isnan(got[3]) and got[4] == 3
     assert recycle(0.0, "normal", table) == table.ppf(0.5)
     assert recycle(z[1:4], "gaussian", table).tolist() == recycle(z[1:4], "normal", table).tolist()
-    assert Recycler(logistic, base="gaussian").base == "normal" and recycle(0.3, "uniform", "gaussian") == ns.quantile.ndtri(0.3)
+    assert QuantileTable(logistic, base="gaussian").base == "normal" and recycle(0.3, "uniform", "gaussian") == ns.quantile.ndtri(
+        0.3
+    )

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from numbastats.quantile import StudentSeries, hyperbolic, recycle_ode, student_t
+from numbastats.distributions import hyperbolic, student_t
+from numbastats.quantile import StudentSeries, recycle_ode
 
 
 @pytest.mark.parametrize("nu", [1.0, 2.5, 4.0, 10.0, 400.0])

@@ -11,7 +11,7 @@ import scipy.stats
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
-from numbastats.quantile import Recycler, recycle
+from numbastats.quantile import QuantileTable, recycle
 from tests.contract import same
 
 
@@ -22,7 +22,7 @@ def test_float32(table):
     assert got.dtype == np.float32
     error = np.abs(got - want) / np.spacing(np.abs(want).astype(np.float32))
     assert error.max() < 1.5  # observed 1.4
-    law = ns.quantile.hyperbolic(1.5, 0.3, 1.0)
+    law = ns.distributions.hyperbolic(1.5, 0.3, 1.0)
     want = law.ppf(u.astype(float))
     error = np.abs(law.ppf(u) - want) / np.spacing(np.abs(want).astype(np.float32))
     assert error.max() < 2.5  # asymmetric: u - p rounds; observed 2.2
@@ -34,7 +34,7 @@ def test_float32(table):
 def test_float32_at_the_middle_of_a_side():
     """A steep quantile at a share of just 1/2, which was taken for the number below: 36 ulp."""
     for c in (3.0, 29.0, 60.0):
-        law = Recycler.from_scipy(scipy.stats.fatiguelife(c))  # median 1
+        law = QuantileTable.from_scipy(scipy.stats.fatiguelife(c))  # median 1
         for got in (law.ppf, law.isf, lambda u, law=law: law.ppf2(1.0, u, u)):
             assert abs(got(np.float32(0.5)) - 1.0) <= 2.0**-23 and abs(got(0.5) - 1.0) <= 2e-14
 
@@ -42,7 +42,7 @@ def test_float32_at_the_middle_of_a_side():
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
 def test_float32_maps_from_light_to_heavy_tails(device):
     """Their rows of degree 3 are too wide: the float64 table is used."""
-    light, heavy = ns.quantile.nig(1.5, 0.3, 1.0), ns.quantile.student_t(1.0)
+    light, heavy = ns.distributions.nig(1.5, 0.3, 1.0), ns.distributions.student_t(1.0)
     x = light.rvs(300, rng=1, dtype=np.float32)
     want = recycle(x.astype(float), light, heavy).astype(np.float32)
     np.testing.assert_allclose(recycle(x, light, heavy, **device), want, rtol=1.2e-7)  # 1 ulp: the GPU's float64 may differ
@@ -57,11 +57,11 @@ def test_float32_maps_from_light_to_heavy_tails(device):
 
 def test_ends_of_float32():
     u = np.array([1e-15, 1e-18], np.float32)
-    assert (ns.quantile.student_t.ppf(u, 0.3) == -math.inf).all()
-    cauchy = Recycler(lambda x: 1 / (1 + x * x), accuracy="full")
+    assert (ns.distributions.student_t.ppf(u, 0.3) == -math.inf).all()
+    cauchy = QuantileTable(lambda x: 1 / (1 + x * x), accuracy="full")
     u = np.array([1e-37, 1e-38], np.float32)
     np.testing.assert_allclose(cauchy.ppf(u), -1 / (np.pi * u.astype(float)), rtol=5e-7)
-    steep = Recycler(lambda x: (1 + np.abs(x)) ** -1.5, accuracy="full")
+    steep = QuantileTable(lambda x: (1 + np.abs(x)) ** -1.5, accuracy="full")
     assert steep.ppf(np.float32(1e-30)) == -math.inf and steep.isf(np.float32(1e-30)) == math.inf
 
 

@@ -12,7 +12,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
-from numbastats.quantile import Recycler, recycle
+from numbastats.quantile import QuantileTable, recycle
 from tests.contract import same
 from tests.quantile.naive import histogram, logistic, normals, split_table
 
@@ -22,14 +22,14 @@ def test_far_below_the_density_at_its_peak():
     u = np.array([1.5e-20, 1e-18, 1e-15, 1e-10, 1e-3])
     z = np.array([float(mpmath.findroot(lambda t, p=p: mpmath.ncdf(t) / p - 1, scipy.special.ndtri(p))) for p in u])
     for s in (0.1, 1.0, 3.0):
-        table = Recycler.from_scipy(scipy.stats.lognorm(s))
+        table = QuantileTable.from_scipy(scipy.stats.lognorm(s))
         np.testing.assert_allclose(table.ppf(u), np.exp(s * z), rtol=5e-15)
 
 
 @pytest.mark.parametrize("tail", [0.125, 1e-3, 1e-6])
 def test_short_tails_leave_the_middle_whole(tail):
     """Shares below `tail` next to the anchor were the anchor itself: an eighth of all draws for the first."""
-    table = Recycler(logistic, tail=tail)
+    table = QuantileTable(logistic, tail=tail)
     near = np.concatenate([-(2.0 ** -np.arange(3, 50)), 2.0 ** -np.arange(3, 50)])
     for dtype, limit in ((np.float64, 1e-14), (np.float32, 4e-7)):
         u = (0.5 + near).astype(dtype)
@@ -37,7 +37,7 @@ def test_short_tails_leave_the_middle_whole(tail):
         np.testing.assert_allclose(x, 2 * np.arctanh(2 * (u.astype(np.float64) - 0.5)), rtol=limit)  # 2e-15 and 1e-7 observed
     assert np.isnan(table.ppf(0.1 * tail)) and np.isnan(table.isf(0.1 * tail))  # whole octaves are held
     assert table.ppf(tail * 0.51) == pytest.approx(scipy.special.logit(tail * 0.51), rel=1e-14)
-    one_sided = Recycler(lambda x: np.exp(-x), support=(0, np.inf), tail=tail)
+    one_sided = QuantileTable(lambda x: np.exp(-x), support=(0, np.inf), tail=tail)
     assert np.isnan(one_sided.ppf([0.2 * tail, 1 - 0.2 * tail])).all() and one_sided.ppf(0.0) == 0.0
 
 
@@ -86,7 +86,7 @@ def test_modes_kinks_and_jumps(law, options, limit):
     pdf, cdf, sf = law
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ns.ConvergenceWarning)  # of histograms without breaks, 3e-14 and 6e-14
-        table = Recycler(pdf, **options)
+        table = QuantileTable(pdf, **options)
     assert table.certificate.ok and table.certificate.max_rel_err < 1e-12
     u = np.sort(np.concatenate([np.random.default_rng(1).random(2000), 10.0 ** -np.arange(1, 13)]))
     for x, probability in ((table.ppf(u), cdf), (table.isf(u), sf)):
@@ -100,7 +100,7 @@ def test_modes_kinks_and_jumps(law, options, limit):
 @pytest.mark.parametrize("k", [3.0, 5.0, 8.0, 12.0])
 def test_many_bends(k):
     """exp(-x^2/2)(1 + .9 sin kx): refused for k = 5, 6e-12 and 4e-12 off for 8 and 12."""
-    table = Recycler(lambda x: np.exp(-x * x / 2) * (1 + 0.9 * np.sin(k * x)))
+    table = QuantileTable(lambda x: np.exp(-x * x / 2) * (1 + 0.9 * np.sin(k * x)))
     assert table.certificate.max_rel_err < 2e-14
     p = [1e-10, 1e-3, 0.1, 0.3, 0.49, 0.52, 0.7, 0.9]
     with mpmath.workdps(30):
@@ -132,13 +132,15 @@ def test_every_way_to_use_rows_with_parts(device, tmp_path):
     beyond = 1 - table.p_minus
     np.testing.assert_allclose(sf(table.ppf2(1.0, y, 1 - y, **device)), beyond * (1 - y), rtol=1e-13)
     z = np.array([[-3.0, -3.0], [0.1, 0.1], [6.0, 6.0]])
-    columns = recycle(z, "normal", [table, ns.quantile.hyperbolic(1.5, 0.3, 1.0)], **device)
+    columns = recycle(z, "normal", [table, ns.distributions.hyperbolic(1.5, 0.3, 1.0)], **device)
     np.testing.assert_allclose(sf(columns[:, 0]), scipy.special.ndtr(-z[:, 0]), rtol=1e-12)
-    np.testing.assert_allclose(columns[:, 1], recycle(z[:, 1], "normal", ns.quantile.hyperbolic(1.5, 0.3, 1.0)), rtol=1e-15)
-    batch = Recycler(lambda x, m: pdf(x * 1.0) if m == 6 else scipy.stats.norm.pdf(x - m), params=(np.array([1.0, 6.0, -1.0]),))
+    np.testing.assert_allclose(columns[:, 1], recycle(z[:, 1], "normal", ns.distributions.hyperbolic(1.5, 0.3, 1.0)), rtol=1e-15)
+    batch = QuantileTable(
+        lambda x, m: pdf(x * 1.0) if m == 6 else scipy.stats.norm.pdf(x - m), params=(np.array([1.0, 6.0, -1.0]),)
+    )
     np.testing.assert_allclose(batch.ppf(0.77), [1 + scipy.special.ndtri(0.77), table.ppf(0.77), scipy.special.ndtri(0.77) - 1])
     table.save(tmp_path / "split")
-    loaded = Recycler.load(tmp_path / "split")
+    loaded = QuantileTable.load(tmp_path / "split")
     assert same(loaded.ppf(u), table.ppf(u)) and loaded.certificate == table.certificate
     assert same(loaded.ppf(u.astype(np.float32)), table.ppf(u.astype(np.float32)))
     one = numba.njit(lambda u, rows, header: table_eval1(u, rows, header))
@@ -152,7 +154,7 @@ def test_jumps_next_to_the_ends_of_panels():
     pdf, cdf, _ = histogram(counts, edges)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ns.ConvergenceWarning)
-        table = Recycler(pdf, support=(edges[0], edges[-1]))
+        table = QuantileTable(pdf, support=(edges[0], edges[-1]))
     assert table.norm_const == pytest.approx(1, abs=1e-12)
     u = np.random.default_rng(2).random(1000)
     np.testing.assert_allclose(cdf(table.ppf(u)), u, rtol=1e-12)
@@ -160,18 +162,18 @@ def test_jumps_next_to_the_ends_of_panels():
 
 def test_range_of_the_certificate():
     """Decades came out as the anchor, or as NaN, without a word."""
-    table = Recycler(lambda x: np.exp(-0.5 * (x - 10) ** 2))  # 7.6e-24 on the left of the anchor
+    table = QuantileTable(lambda x: np.exp(-0.5 * (x - 10) ** 2))  # 7.6e-24 on the left of the anchor
     c = table.certificate
     assert 1e-24 < c.lower < 2e-20 and np.isnan(table.ppf([1e-22, 1e-21])).all()
     p = np.array([c.lower * 1.01, 1e-19, 1e-10])
     np.testing.assert_allclose(table.ppf(p), 10 + scipy.special.ndtri(p), rtol=1e-13)
-    lomax = Recycler(lambda x: 0.1 * (1 + x) ** -1.1, support=(0, np.inf))
+    lomax = QuantileTable(lambda x: 0.1 * (1 + x) ** -1.1, support=(0, np.inf))
     c = lomax.certificate
     assert np.isnan(lomax.isf(0.9 * c.upper)) and 1e-13 < c.upper < 1e-11
     p = np.array([1.01 * c.upper, 1e-11, 1e-3])
     np.testing.assert_allclose(lomax.isf(p), np.expm1(-10 * np.log(p)), rtol=1e-12)
-    short = Recycler(logistic, tail=1e-6).certificate
+    short = QuantileTable(logistic, tail=1e-6).certificate
     assert 0.2e-6 < short.lower <= 1e-6 and short.lower == short.upper
-    for table in (Recycler(logistic), Recycler(logistic, anchor=0.7)):
+    for table in (QuantileTable(logistic), QuantileTable(logistic, anchor=0.7)):
         for lower, method in ((table.certificate.lower, table.ppf), (table.certificate.upper, table.isf)):
             assert np.isfinite(method(1.001 * lower)) and np.isnan(method(0.999 * lower))

@@ -287,7 +287,8 @@ class Hyperbolic(GeneralizedHyperbolic):
     3.992358
     """
 
-    names, family, aliases = ("alpha", "beta", "delta", "mu"), "hyperbolic", ()
+    names, family = ("alpha", "beta", "delta", "mu"), "hyperbolic"
+    aliases: ClassVar[tuple[str, ...]] = ()
     _scipy_shapes = ("a", "b")
     _order = 1.0
 
