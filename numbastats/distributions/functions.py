@@ -121,7 +121,7 @@ class Family:
 
     def _evaluated(self, name, x, params, options):
         if _are_numbers(params):
-            return getattr(_one(self, params), name)(x, **options)
+            return getattr(_of_numbers(self, params), name)(x, **options)
         if any_lazy((x, *params)):
             work = functools.partial(_block, self, name, options["device"])
             return in_blocks(work, ("x", *self.names), (x, *params), options)
@@ -199,7 +199,7 @@ def _are_numbers(values):
 
 
 @functools.lru_cache(maxsize=256)
-def _one(family, values):
+def _of_numbers(family, values):
     """The distribution of plain numbers."""
     return family._distribution(values)
 
