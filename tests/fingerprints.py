@@ -63,11 +63,11 @@ def quantile():
     yield "standard_normal", lambda: q.standard_normal(1000, rng=1, **ONE)
     yield "StudentSeries", lambda: q.StudentSeries(4.0).centre(NORMALS)
     for name, law in {
-        "student_t": q.student_t(4.0),
-        "hyperbolic": q.hyperbolic(1.5, 0.3, 1.0),
-        "nig": q.nig(1.5, 0.3, 1.0),
-        "variance_gamma": q.variance_gamma(2.0, 1.0, -0.4),
-        "generalized_hyperbolic": q.generalized_hyperbolic(-0.7, 1.5, 0.3, 1.0),
+        "student_t": ns.distributions.student_t(4.0),
+        "hyperbolic": ns.distributions.hyperbolic(1.5, 0.3, 1.0),
+        "nig": ns.distributions.nig(1.5, 0.3, 1.0),
+        "variance_gamma": ns.distributions.variance_gamma(2.0, 1.0, -0.4),
+        "generalized_hyperbolic": ns.distributions.generalized_hyperbolic(-0.7, 1.5, 0.3, 1.0),
     }.items():
         for method in ("pdf", "logpdf", "cdf", "sf"):
             yield f"{name}.{method}", lambda: getattr(law, method)(NORMALS)

@@ -31,7 +31,7 @@ _NAMES = {"hyperbolic": ("alpha", "beta", "delta"), "variance_gamma": ("lambda",
 
 @functools.cache
 def table(law, parameters, base="uniform", degree=7):
-    return getattr(ns.quantile, law)(*parameters, base=base, degree=degree)
+    return getattr(ns.distributions, law)(*parameters, base=base, degree=degree)
 
 
 @functools.cache
@@ -179,7 +179,7 @@ class TableSetup:
     param_names = ["law", "degree"]
 
     def setup(self, law, degree):
-        self.law = getattr(ns.quantile, law)
+        self.law = getattr(ns.distributions, law)
         self.parameters = VG if law == "variance_gamma" else HYPERBOLIC
         self.law(*self.parameters, degree=degree)
 
@@ -226,7 +226,7 @@ class Batch:
 
     def setup(self, law):
         first = np.linspace(0.3, 3.0, SETS) if law == "variance_gamma" else np.linspace(1.0, 3.0, SETS)
-        self.law, self.parameters = getattr(ns.quantile, law), (first, *(VG if law == "variance_gamma" else HYPERBOLIC)[1:])
+        self.law, self.parameters = getattr(ns.distributions, law), (first, *(VG if law == "variance_gamma" else HYPERBOLIC)[1:])
         self.law(2.0, 0.3, 0.2)
 
     def track_milliseconds_per_set(self, law):
@@ -245,7 +245,7 @@ class Densities:
 
     def setup(self, law):
         self.x = np.random.default_rng(1).standard_normal(SMALL)
-        self.law = getattr(ns.quantile, law)
+        self.law = getattr(ns.distributions, law)
         general = {"student_t": (2.5,), "hyperbolic": HYPERBOLIC, "variance_gamma": VG}
         self.parameters = general.get(law, (1.2, *HYPERBOLIC))
         self.time_pdf(law)

@@ -332,7 +332,7 @@ def test_draws():
 
 @pytest.mark.parametrize("name", list(LAWS))
 def test_docstrings(name):
-    law = getattr(ns.quantile, name)
+    law = getattr(ns.distributions, name)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     runner.run(parser.get_doctest(law.__doc__, {}, name, None, 0))
     assert runner.summarize().failed == 0
