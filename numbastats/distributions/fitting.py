@@ -61,16 +61,11 @@ OUTSIDE = k.OUTSIDE
 _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
 
 
-class _Names(NamedTuple):
-    names: tuple[str, ...]  # of the parameters of a fit that fixes nothing
-
-
 def _own(family):
     """The equations that a family has of its own for exact values, or None."""
     return _BY_HYPERBOLIC[family] if family in _BY_HYPERBOLIC else CLASSES[family]._likelihood.own
 
 
-_MODELS = {name: _Names(c.names if _own(name) is None else _own(name).names) for name, c in CLASSES.items()}
 NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
@@ -371,13 +366,6 @@ class DistributionFits(Result):
             The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged" and "status" as
             variables, with the labels of the data where these came in an array of xarray; else the dimensions are "series", with
             the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
-
-        Examples
-        --------
-        >>> import numbastats as ns
-        >>> rain = ns.random.gamma(2.0, 3.0, size=(40, 5, 6), rng=1)
-        >>> ns.distributions.fit_many(rain, "gamma", axis=0).to_xarray()["shape"].sizes
-        Frozen({'series_0': 5, 'series_1': 6})
         """
         import xarray
 
@@ -620,12 +608,6 @@ def _plan(family, fixed=None, intervals=False, cut=None):
     return _Plan(family, own.names if plain else cls.names, layout, values, True, intervals)
 
 
-def _fixed(fixed, family):
-    """The plan of a fit to exact values, and the number of free parameters."""
-    plan = _plan(family, fixed)
-    return plan, plan.free
-
-
 def _slabs(s, limit):
     """The series in parts of about `limit` values, one series at least."""
     lo, n = 0, s.off.size - 1
@@ -637,7 +619,7 @@ def _slabs(s, limit):
         lo = hi
 
 
-def _estimates(s, family, plan, free, share, device, workers, shown=None):
+def _estimates(s, plan, share, device, workers, shown=None):
     """Parameters, information, numbers and status of all series."""
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
@@ -740,7 +722,7 @@ def _counted(s, share):
 
 def _fitted(s, plan, share, device, workers, shown=None):
     family = plan.family
-    params, info, numbers, status = _estimates(s, family, plan, plan.free, share, device, workers, shown)
+    params, info, numbers, status = _estimates(s, plan, share, device, workers, shown)
     cov = _covariance(info, plan.known)
     cov[(status >= k.DEGENERATE)] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
@@ -836,8 +818,8 @@ def _checked(family, zeros, device, workers):
     if isinstance(family, type) and CLASSES.get(getattr(family, "family", "")) is family:
         family = family.family
     if not isinstance(family, str):
-        raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(_MODELS)}")
-    family = choice("family", _ALIASES.get(family, family), tuple(_MODELS))
+        raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(CLASSES)}")
+    family = choice("family", _ALIASES.get(family, family), tuple(CLASSES))
     choice("zeros", zeros, (None, "share"))
     check_workers(workers)
     return family, choose_device("cpu" if is_executor(workers) else device)
