@@ -63,7 +63,7 @@ def mass(peer, p, lo, hi):
     return np.where(below, peer.cdf(hi, *p) - peer.cdf(lo, *p), peer.sf(lo, *p) - peer.sf(hi, *p))
 
 
-def best_of_starts(family, found, lo, hi, w=1.0, cut=(-inf, inf), starts=30):
+def best_of_starts(family, found, lo, hi, w=1.0, cut=(-inf, inf), *, starts):
     """The largest log-likelihood of simplex searches from points about the fit, with the same parameters free."""
     free = [n for n, se in found.se.items() if se != 0.0]
     positive = {n: n not in ("loc",) and not (n == "shape" and family in ("gev", "gpd")) for n in free}
@@ -188,15 +188,16 @@ def test_cracks_found_at_inspections():
 # --- against SciPy and many starts -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("starts", [3, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", NEW)
-def test_exact_values(family):
+def test_exact_values(family, starts):
     x = draws(family, 60, 1)
     found = fit(x, family)
     assert found.converged and list(found.params.values()) == whole(family, found.params)
     at = log_likelihood(family, found.params, x, x)
     assert found.loglik == pytest.approx(at, rel=1e-11)
     if family != "uniform":  # whose maximum is at a jump
-        assert found.loglik > best_of_starts(family, found, x, x) - 1e-8
+        assert found.loglik > best_of_starts(family, found, x, x, starts=starts) - 1e-8
     assert found.loglik == pytest.approx(found.distribution.logpdf(x).sum(), rel=1e-11)
     known = {} if family in LOCATED else {"floc": 0.0} | ({"fscale": 1.0} if family == "chi_squared" else {})
     peer = PEERS[family][0]
@@ -223,22 +224,27 @@ def intervals(family, n=80, seed=2):
     return x, lo, hi
 
 
-@pytest.mark.parametrize("family", CENSORED)
-def test_censored_values(family):
+BRIEFLY = ("gumbel", "gev", "weibull")  # of the shapes 0, real and positive; the others with more starts take minutes
+
+
+@pytest.mark.parametrize(
+    ("family", "starts"), [*((f, 1) for f in BRIEFLY), *(pytest.param(f, 5, marks=pytest.mark.slow) for f in CENSORED)]
+)
+def test_censored_values(family, starts):
     """Left, right, in intervals and exact, with weights; also with a truncation."""
     x, lo, hi = intervals(family)
     w = np.random.default_rng(5).uniform(0.5, 1.5, x.size)
     found = fit(x, family, censored=(lo, hi), weights=w)
     assert found.converged
     assert found.loglik == pytest.approx(log_likelihood(family, found.params, lo, hi, w), rel=1e-9)
-    assert found.loglik > best_of_starts(family, found, lo, hi, w, starts=5) - 1e-7
+    assert found.loglik > best_of_starts(family, found, lo, hi, w, starts=starts) - 1e-7
     cut = (0.02 if family not in LOCATED else -40.0, 0.98 if family == "beta" else 40.0)
     keep = (x > cut[0]) & (x < cut[1])
     cut_lo, cut_hi = np.maximum(lo, cut[0])[keep], np.minimum(hi, cut[1])[keep]
     found = fit(x[keep], family, censored=(cut_lo, cut_hi), truncated=cut)
     at = log_likelihood(family, found.params, cut_lo, cut_hi, cut=cut)
     assert found.loglik == pytest.approx(at, rel=1e-9)
-    assert found.loglik > best_of_starts(family, found, cut_lo, cut_hi, cut=cut, starts=5) - 1e-7
+    assert found.loglik > best_of_starts(family, found, cut_lo, cut_hi, cut=cut, starts=starts) - 1e-7
 
 
 @pytest.mark.parametrize("family", ("normal", "weibull", "lognormal", "gumbel", "gev"))

@@ -17,6 +17,7 @@ one-sided ones for the steps, central ones for the information.
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import sys
 from typing import NamedTuple
@@ -522,7 +523,7 @@ def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, n
 
 
 _BODIES = (_exact, _masses, _by_ends, _gradient, _unit, _derivatives, _information, _inside, _is_outside, _pack_intervals)
-_LATER = (_prepared, _bounds, _ended, _best_climb, _fit_series)
+_LATER = (_bounds, _ended, _best_climb, _fit_series)
 
 
 class _Search(NamedTuple):
@@ -615,11 +616,14 @@ class Likelihood:
         names["_log_mass"] = bind(log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
         for body in _BODIES:
             names[body.__name__] = bind(body, **names)
-        names["_climb"] = climber(names["_derivatives"], self._numbers["_LOGS"], _limit_of(count))
+        names["_climb"] = climber(names["_derivatives"], self._numbers["_LOGS"], _of_shapes(_limit, count))
+        names["_prepared"] = _of_shapes(_prepared, count)
         for body in _LATER:
             names[body.__name__] = bind(body, **names)
         return {"_series": names["_fit_series"]}
 
 
-def _limit_of(count):
-    return bind(_limit, _SHAPES=count)
+@functools.cache
+def _of_shapes(body, count):
+    """A function that depends on a family by the number of its shapes alone, compiled once for all that have as many."""
+    return bind(body, _SHAPES=count)
