@@ -35,6 +35,19 @@ PEERS = {  # SciPy's distribution, its parameters from ours, parameters to draw 
 NEW = ("gev", "gpd", "gumbel", "logistic", "cauchy", "laplace", "exponential", "uniform", "chi_squared")
 CENSORED = tuple(f for f in PEERS if f not in ("laplace", "uniform"))
 LOCATED = ("gev", "gumbel", "logistic", "cauchy", "laplace", "uniform", "normal", "student_t")  # whose loc is free
+BY_THEMSELVES = (
+    "normal",
+    "lognormal",
+    "beta",
+    "inverse_gaussian",
+)  # with equations for exact values
+
+
+def briefly(families):
+    """Families for a test of the likelihood, some in slow tests only."""
+    return [pytest.param(f, marks=pytest.mark.slow) if f in BY_THEMSELVES else f for f in families]
+
+
 KNOWN = {"beta": {"loc": 0.0, "scale": 1.0}, "chi_squared": {"loc": 0.0, "scale": 1.0}}
 
 
@@ -247,7 +260,7 @@ def test_censored_values(family, starts):
     assert found.loglik > best_of_starts(family, found, cut_lo, cut_hi, cut=cut, starts=starts) - 1e-7
 
 
-@pytest.mark.parametrize("family", ("normal", "weibull", "lognormal", "gumbel", "gev"))
+@pytest.mark.parametrize("family", briefly(("normal", "weibull", "lognormal", "gumbel", "gev")))
 def test_censored_data_of_scipy(family):
     _, lo, hi = intervals(family, 60, 4)
     exact, left, right = lo == hi, np.isinf(lo) | ((lo == 0.0) & (family not in LOCATED)), np.isinf(hi)
@@ -262,7 +275,7 @@ def test_censored_data_of_scipy(family):
     assert found.loglik == pytest.approx(fit(None, family, censored=(lo, hi)).loglik, abs=1e-9)
 
 
-@pytest.mark.parametrize("family", ("normal", "gamma", "gev", "weibull", "inverse_gaussian"))
+@pytest.mark.parametrize("family", briefly(("normal", "gamma", "gev", "weibull", "inverse_gaussian")))
 def test_standard_errors_of_censored_fits(family):
     """The inverse of minus the second differences of SciPy's log-likelihood."""
     x, lo, hi = intervals(family, 200, 6)
@@ -296,7 +309,7 @@ def test_truncated_values():
 # --- properties --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", PEERS)
+@pytest.mark.parametrize("family", briefly(PEERS))
 def test_weights_are_repetitions(family):
     x = draws(family, 40, 7)
     w = np.random.default_rng(1).integers(1, 4, 40)
@@ -312,7 +325,7 @@ def fit_quietly(*args, **options):
         return fit(*args, **options)
 
 
-@pytest.mark.parametrize("family", PEERS)
+@pytest.mark.parametrize("family", briefly(PEERS))
 @pytest.mark.parametrize("unit", [1e-3, 1e160])
 def test_units(family, unit):
     """c x has the log-likelihood of x less n log c; also with intervals."""
@@ -339,7 +352,7 @@ def test_shifts_and_signs(family):
         assert fit(-x, family).loglik == pytest.approx(found.loglik, abs=1e-8)
 
 
-@pytest.mark.parametrize("family", PEERS)
+@pytest.mark.parametrize("family", briefly(PEERS))
 def test_refits(family):
     """A parameter that is fixed at its estimate changes nothing."""
     x = draws(family, 50, 10)
