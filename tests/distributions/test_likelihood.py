@@ -35,12 +35,7 @@ PEERS = {  # SciPy's distribution, its parameters from ours, parameters to draw 
 NEW = ("gev", "gpd", "gumbel", "logistic", "cauchy", "laplace", "exponential", "uniform", "chi_squared")
 CENSORED = tuple(f for f in PEERS if f not in ("laplace", "uniform"))
 LOCATED = ("gev", "gumbel", "logistic", "cauchy", "laplace", "uniform", "normal", "student_t")  # whose loc is free
-BY_THEMSELVES = (
-    "normal",
-    "lognormal",
-    "beta",
-    "inverse_gaussian",
-)  # with equations for exact values
+BY_THEMSELVES = ("normal", "lognormal", "beta", "inverse_gaussian")  # with equations for exact values
 
 
 def briefly(families):
