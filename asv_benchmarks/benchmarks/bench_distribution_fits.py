@@ -7,7 +7,9 @@ import scipy.special
 import scipy.stats
 
 from numbastats import distributions
+from numbastats.distributions.fitting import CLASSES, _plan
 from numbastats.distributions.kernels import fits
+from numbastats.distributions.kernels.likelihood import EXACT
 
 from .common import SMOKE, few
 
@@ -150,8 +152,24 @@ def _maker(family, held):
     return make
 
 
+def _likelihood_maker(family):
+    """Arguments of the likelihood's kernel for exact values between 0 and 1, which are in every support."""
+
+    def make(rng, dtype, n, edges):
+        own = CLASSES[family]._likelihood.own is not None
+        fixed = _plan(family, None, own).values
+        series, width = 3 if n < 1000 else 64, fixed.size - 2
+        x, off = rng.uniform(0.05, 0.95, 40 * series), np.arange(series + 1) * 40
+        inputs = [np.array([EXACT]), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
+        outputs = [np.zeros((series, w)) for w in (width, width * (width + 1) // 2, fits.NUMBERS)]
+        return inputs, [*outputs, np.zeros(series, np.int64)]
+
+    return make
+
+
 _FREE = np.nan
-GPU_MAKERS = {
+_BY_LIKELIHOOD = [f for f, c in CLASSES.items() if c._likelihood is not None and not c._known]
+GPU_MAKERS = {f"distributions.{f}_fit": _likelihood_maker(f) for f in _BY_LIKELIHOOD} | {
     "distributions.fit": _maker("gamma", [_FREE] * 3),
     "distributions.fit_beta": _maker("beta", [_FREE] * 3),
     "distributions.fit_nig": _maker("nig", [-0.5, *[_FREE] * 4]),
