@@ -59,9 +59,7 @@ def fitted(cls):
         return "no"
     if cls._known:
         return ", ".join(n for n in cls.names if n not in cls._known) + f"; {', '.join(cls._known)} in `fixed=`"
-    if cls._likelihood is None:
-        return ", ".join(cls.names)
-    return ", ".join(cls._likelihood.free if cls._likelihood.own is None else cls._likelihood.own.names)
+    return ", ".join(cls._likelihood.free if cls._equations is None else cls._equations.names)
 
 
 def rows():

@@ -62,6 +62,7 @@ CORE_FILES = {
     "costs.py",
     "cuda_backend.py",
     "device.py",
+    "edf.py",
     "elementwise.py",
     "errors.py",
     "estimator.py",

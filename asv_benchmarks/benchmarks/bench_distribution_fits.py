@@ -156,7 +156,7 @@ def _likelihood_maker(family):
     """Arguments of the likelihood's kernel for exact values between 0 and 1, which are in every support."""
 
     def make(rng, dtype, n, edges):
-        own = CLASSES[family]._likelihood.own is not None
+        own = CLASSES[family]._equations is not None
         fixed = _plan(family, None, own).values
         series, width = 3 if n < 1000 else 64, fixed.size - 2
         x, off = rng.uniform(0.05, 0.95, 40 * series), np.arange(series + 1) * 40

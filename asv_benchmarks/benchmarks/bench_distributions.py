@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 
+from numbastats.distributions.kernels.points import FUNCTIONS
+
 from .common import few
 
 # ours, SciPy's name and its arguments
@@ -108,13 +110,24 @@ def _arguments(name, function, of_arrays):
     return make
 
 
+def _score_arguments(name):
+    """Inputs of the score's kernel: points, location, scale and two shapes, and room for four derivatives."""
+
+    def make(rng, T, n, edges):
+        d = made(name)
+        values = (*d._parameters, 0.0, 0.0)[:4]
+        return [d.rvs(n, rng=11), *(np.full(n, p) for p in values)], [np.zeros((n, 4))]
+
+    return make
+
+
+KERNELS = {name: f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}" for name in PARAMETERS if name not in MOST}
 GPU_MAKERS = {
-    f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}_{function}{end}": _arguments(name, function, bool(end))
-    for name in PARAMETERS
-    if name not in MOST
-    for function in ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+    f"{kernel}_{function}{end}": _arguments(name, function, bool(end))
+    for name, kernel in KERNELS.items()
+    for function in FUNCTIONS
     for end in ("", "_of_arrays")
-}
+} | {f"{kernel}_score": _score_arguments(name) for name, kernel in KERNELS.items()}
 GPU_BOUNDS = {
     name: dict(ulp=4096.0, floor=1e-3, why="series, fractions and iterations whose ends rounding moves") for name in GPU_MAKERS
 }

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+import numbastats.distributions.families.hyperbolic  # noqa: F401  all classes are to be there
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
@@ -20,10 +21,10 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
-from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
 from numbastats.distributions.kernels import fits as k
-from numbastats.distributions.kernels.hyperbolic import CUSPS, FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
+from numbastats.distributions.kernels.hyperbolic import CUSPS
 from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
+from numbastats.distributions.moments import l_moments
 from numbastats.distributions.protocol import Distribution
 
 __all__ = [
@@ -37,33 +38,26 @@ __all__ = [
     "fit_many",
     "floats",
     "is_ragged",
+    "named_family",
+    "padded",
     "refuse_frame",
     "series_of",
 ]
 
 
-_GENERAL = ("lam", "alpha", "beta", "delta", "mu")
-_HYPERBOLIC, _VARIANCE_GAMMA = ("alpha", "beta", "delta", "mu"), ("lam", "alpha", "beta", "mu")
-_BY_HYPERBOLIC = {  # whose kernels share one layout
-    "nig": k.OwnEquations(_HYPERBOLIC, FIT_NIG, 500.0, held={"lam": -0.5}, layout=_GENERAL),
-    "hyperbolic": k.OwnEquations(_HYPERBOLIC, FIT_HYPERBOLIC, 200.0, held={"lam": 1.0}, layout=_GENERAL),
-    "variance_gamma": k.OwnEquations(_VARIANCE_GAMMA, FIT_GENERAL, 2e4, held={"delta": 0.0}, layout=_GENERAL),
-    "generalized_hyperbolic": k.OwnEquations(_GENERAL, FIT_GENERAL, 5e4, held={}, layout=_GENERAL),
-}
-_FITTED: tuple[type[Distribution], ...] = (
-    *(c for c in Distribution.__subclasses__() if c._likelihood is not None),
-    *(NIG, Hyperbolic, VarianceGamma, GeneralizedHyperbolic),
-)
-CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _FITTED}
+def _classes(base):
+    """All classes of distributions that have fits."""
+    for cls in base.__subclasses__():
+        if cls._likelihood is not None or cls._equations is not None:
+            yield cls
+        yield from _classes(cls)
+
+
+CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _classes(Distribution)}
 OUTSIDE = k.OUTSIDE
 
 
 _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
-
-
-def _own(family):
-    """The equations that a family has of its own for exact values, or None."""
-    return _BY_HYPERBOLIC[family] if family in _BY_HYPERBOLIC else CLASSES[family]._likelihood.own
 
 
 NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
@@ -543,7 +537,7 @@ class _Plan(NamedTuple):
     @property
     def model(self):
         """What has the kernel and its cost."""
-        return CLASSES[self.family]._likelihood if self.by_likelihood else _own(self.family)
+        return CLASSES[self.family]._likelihood if self.by_likelihood else CLASSES[self.family]._equations
 
     @property
     def known(self):
@@ -570,7 +564,7 @@ def _numbers(fixed, family):
 
 def _plan(family, fixed=None, intervals=False, cut=None):
     """How a family is fitted: exact values by its own equations, where it has them, all else by the likelihood."""
-    cls, own, given = CLASSES[family], _own(family), _numbers(fixed, family)
+    cls, own, given = CLASSES[family], CLASSES[family]._equations, _numbers(fixed, family)
     plain = own is not None and set(given) <= set(own.names)
     if plain and not intervals and cut is None:
         layout = own.layout or own.names
@@ -581,7 +575,7 @@ def _plan(family, fixed=None, intervals=False, cut=None):
         if "beta" in known and abs(known["beta"]) >= known["alpha"]:
             raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
         return _Plan(family, own.names, layout, values, False)
-    if family in _BY_HYPERBOLIC:
+    if cls._likelihood is None:
         raise ValueError(f"{family} is fitted to exact values without truncation; leave out censored= and truncated=")
     likelihood, layout = cls._likelihood, cls._layout or cls.names
     ends, cut = cls._truncation(given, cut)
@@ -603,8 +597,9 @@ def _plan(family, fixed=None, intervals=False, cut=None):
             if settled == ("loc",)
             else f"{family} is fitted to exact values without truncation"
         )
-    if likelihood.shifts and family == "beta" and np.isnan(values[2:4]).any():
-        raise ValueError("loc and scale of beta are the ends of its support: give them numbers, as fixed={'loc': 0, 'scale': 1}")
+    if likelihood.bounded and np.isnan(values[-4:-2]).any():
+        ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
+        raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
     return _Plan(family, own.names if plain else cls.names, layout, values, True, intervals)
 
 
@@ -760,66 +755,76 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
     return _of_moments(method, series, plan.family)
 
 
-def _lmoments(x):
-    """The first two sample L-moments, and the ratio of the third to the second."""
-    x, j = np.sort(x), np.arange(x.size)
-    b0, b1, b2 = x.mean(), (j * x).mean() / (x.size - 1), (j * (j - 1) * x).mean() / ((x.size - 1) * (x.size - 2))
-    return b0, 2.0 * b1 - b0, (6.0 * b2 - 6.0 * b1 + b0) / (2.0 * b1 - b0)
+def padded(s):
+    """Series as rows of one length, shorter ones with missing values at their ends."""
+    lengths = np.diff(s.off)
+    rows = np.full((lengths.size, int(lengths.max(initial=0))), np.nan)
+    rows[np.arange(rows.shape[1]) < lengths[:, None]] = s.x
+    return rows
 
 
 def _moments_rule(method, family):
     """The parameters of a class from sample moments; of a family without shapes those that match mean and standard deviation."""
     cls = CLASSES[family]
     rule = cls._by_lmoments if method == "lmoments" else cls._by_moments
-    if rule is None and method == "moments" and cls.names == ("loc", "scale") and family != "cauchy":
+    if rule is None and method == "moments" and cls.names == ("loc", "scale"):
         mean0, var0 = cls()._mean_var()
 
-        def rule(mean, sd):
+        def by_both(mean, sd):
             scale = sd / math.sqrt(var0)
             return mean - scale * mean0, scale
 
+        return by_both if math.isfinite(var0) else None
     return rule
 
 
 def _of_moments(method, s, family):
-    """Fits by moments, one series after another."""
-    rule, cls, n = _moments_rule(method, family), CLASSES[family], s.off.size - 1
+    """Fits by moments."""
+    rule, cls = _moments_rule(method, family), CLASSES[family]
     if rule is None:
         names = ", ".join(name for name in CLASSES if _moments_rule(method, name) is not None)
         raise ValueError(f"{family} has no estimates by method={method!r}; these have: {names}")
-    p = len(cls.names)
-    params, loglik, counts, status = np.full((n, p), math.nan), np.full(n, math.nan), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    for i in range(n):
-        x = s.x[s.off[i] : s.off[i + 1]]
-        x = x[~np.isnan(x)]
-        counts[i] = x.size
-        if x.size <= p:
-            status[i] = k.FEW if x.size else k.MISSING
-        elif np.isinf(x).any():
-            status[i] = k.INFINITE
-        elif x.min() == x.max():
-            status[i] = k.CONSTANT
+    rows, p = padded(s), len(cls.names)
+    known = ~np.isnan(rows)
+    counts = known.sum(axis=1)
+    least, most = (f(np.where(known, rows, v), axis=1, initial=v) for f, v in ((np.min, math.inf), (np.max, -math.inf)))
+    with np.errstate(all="ignore"):
+        if method == "lmoments":
+            first, second, third = l_moments(rows, 3)[0]
+            found = rule(first, second, third / second)
         else:
-            found = rule(*_lmoments(x)) if method == "lmoments" else rule(x.mean(), x.std())
-            if cls.in_domain({name: np.asarray(v) for name, v in zip(cls.names, found, strict=True)}):
-                params[i], loglik[i] = found, cls(*found).logpdf(x).sum()
-            else:
-                status[i] = k.OUTSIDE
+            mean = np.where(known, rows, 0.0).sum(axis=1) / counts
+            away = np.where(known, rows - mean[:, None], 0.0)
+            found = rule(mean, np.sqrt(np.square(away).sum(axis=1) / counts))
+        params = np.stack(np.broadcast_arrays(*found, counts), axis=1)[:, :p].astype(np.float64)
+        outside = ~cls.in_domain(dict(zip(cls.names, params.T, strict=True)))
+        reasons = ((counts == 0, k.MISSING), (counts <= p, k.FEW), (np.isinf(least) | np.isinf(most), k.INFINITE))
+        conditions, codes = zip(*reasons, (least == most, k.CONSTANT), (outside, k.OUTSIDE), strict=True)
+        status = np.select(conditions, codes, k.OK)
+        params[status != k.OK] = math.nan
+        fitted = distribution_of(family, dict(zip(cls.names, params.T[:, :, None], strict=True)))
+        loglik = np.where(status == k.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
     _tell(family, status, _TEXTS)
-    blank, shape = np.full((n, p), math.nan), s.shape
-    square, mass, zeros = np.full((*shape, p, p), math.nan), counts.astype(float).reshape(shape), np.zeros(shape)
-    table = params.reshape(*shape, p), blank.reshape(*shape, p), square, loglik.reshape(shape), mass, counts.reshape(shape), zeros
+    shape = s.shape
+    blank, square = np.full((*shape, p), math.nan), np.full((*shape, p, p), math.nan)
+    sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
+    table = params.reshape(*shape, p), blank, square, *sums
     return DistributionFits(family, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
 
 
-def _checked(family, zeros, device, workers):
-    """The family's name, and the device."""
+def named_family(family):
+    """The name of a family, from that, another library's or its class."""
     if isinstance(family, type) and CLASSES.get(getattr(family, "family", "")) is family:
         family = family.family
     if not isinstance(family, str):
         raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(CLASSES)}")
-    family = choice("family", _ALIASES.get(family, family), tuple(CLASSES))
+    return choice("family", _ALIASES.get(family, family), tuple(CLASSES))
+
+
+def _checked(family, zeros, device, workers):
+    """The family's name, and the device."""
+    family = named_family(family)
     choice("zeros", zeros, (None, "share"))
     check_workers(workers)
     return family, choose_device("cpu" if is_executor(workers) else device)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice, is_integer
+from numbastats._core.edf import distance
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
@@ -280,20 +281,8 @@ DistributionFit._estimated = staticmethod(estimated)
 
 
 def _distance(statistic, distribution, x):
-    """Distance of the empirical distribution functions of ascending rows of values from distributions, one for each row.
-
-    Stephens (1974), equations in section 2; of the logarithms of both tails, so that values far out are no 0 or 1.
-    """
-    n = x.shape[-1]
-    i = np.arange(1, n + 1)
-    with np.errstate(all="ignore"):
-        if statistic == "ad":
-            below, above = distribution.logcdf(x), distribution.logsf(x)
-            return -n - ((2 * i - 1) * (below + above[..., ::-1])).sum(axis=-1) / n
-        u = distribution.cdf(x)
-        if statistic == "cvm":
-            return 1.0 / (12 * n) + ((u - (i - 0.5) / n) ** 2).sum(axis=-1)
-        return np.maximum(i / n - u, u - (i - 1) / n).max(axis=-1)
+    """Distance of ascending rows of values from distributions, one for each row."""
+    return distance(statistic, x, distribution.cdf, distribution.logcdf, distribution.logsf)
 
 
 def _distance_of_fit(statistic, found, x):

@@ -12,7 +12,8 @@ from numbastats._core.checks import is_integer
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.results import Result, Table
-from numbastats.distributions.fitting import series_of
+from numbastats.distributions.fitting import padded, series_of
+from numbastats.distributions.moments import l_moments
 
 __all__ = ["LMoments", "lmoments"]
 
@@ -148,28 +149,5 @@ def lmoments(x: Any, *, axis: int | None = None, dim: str | None = None, count: 
     if not is_integer(count) or count < 2:
         raise ValueError(f"count={count!r} must be an integer, at least 2")
     series = series_of(x, axis, None, 1, dim=dim, name="x")
-    lengths = np.diff(series.off)
-    rows = np.full((lengths.size, int(lengths.max(initial=0))), np.nan)
-    rows[np.arange(rows.shape[1]) < lengths[:, None]] = series.x  # shorter series end in missing values
-    rows.sort(axis=1)  # NaN last
-    n_values = np.count_nonzero(~np.isnan(rows), axis=1)
-    moments = np.full((count, len(rows)), np.nan)
-    for n in np.unique(n_values[n_values > 0]):
-        use = n_values == n
-        ordered = rows[use, :n]
-        middle = ordered[:, n // 2]
-        with np.errstate(invalid="ignore"):  # infinite values
-            found = ((ordered - middle[:, None]) @ _weights(n, count).T / n).T
-        found[0] += middle
-        moments[: len(found), use] = found
-    moments[:, np.isinf(rows).any(axis=1)] = np.nan
+    moments, n_values = l_moments(padded(series), count)
     return LMoments(moments.reshape(count, *series.shape), n_values.reshape(series.shape), series.keys, series.labels)
-
-
-def _weights(n, count):
-    """P_r at the ranks of n values, for r < min(count, n): (k + 1) (n - 1 - k) P_{k+1} = (2k + 1) t P_k - k (n + k) P_{k-1}."""
-    t = np.arange(1.0 - n, n, 2.0)
-    found = [np.ones(n), t / (n - 1)] if n > 1 else [np.ones(1)]
-    for k in range(1, min(count, n) - 1):
-        found.append(((2 * k + 1) * t * found[k] - k * (n + k) * found[k - 1]) / ((k + 1) * (n - 1 - k)))
-    return np.array(found[:count])

@@ -1,4 +1,4 @@
-"""Means, variances, skewness and excess kurtosis."""
+"""Means, variances, skewness and excess kurtosis of distributions, and L-moments of samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
-__all__ = ["mixing_cumulants", "mixing_moments", "of_normal_mixture", "shape_of_normal_mixture", "stirling", "stirling_fall"]
+__all__ = [
+    "l_moments",
+    "mixing_cumulants",
+    "mixing_moments",
+    "of_normal_mixture",
+    "shape_of_normal_mixture",
+    "stirling",
+    "stirling_fall",
+]
 
 _SPREAD = 100.0  # h = hypot(lam, gamma delta) from which the cumulants of the mixing distribution are series in 1/h
 _SERIES = 9  # terms of these
@@ -153,3 +161,29 @@ def stirling_fall(a):
     i = 1.0 / np.maximum(a, 10.0)
     j = i * i
     return j * (1 / 12 - j * (1 / 120 - j * (1 / 252 - j * (1 / 240 - j * (1 / 132 - j * (691 / 32760 - j / 12))))))
+
+
+def l_moments(rows, count):
+    """The first sample L-moments of rows of values, shape (count, len(rows)), and the numbers of values that are not missing."""
+    rows = np.sort(rows, axis=1)  # NaN last
+    n_values = np.count_nonzero(~np.isnan(rows), axis=1)
+    moments = np.full((count, len(rows)), np.nan)
+    for n in np.unique(n_values[n_values > 0]):
+        use = n_values == n
+        ordered = rows[use, :n]
+        middle = ordered[:, n // 2]
+        with np.errstate(invalid="ignore"):  # infinite values
+            found = ((ordered - middle[:, None]) @ _rank_weights(n, count).T / n).T
+        found[0] += middle
+        moments[: len(found), use] = found
+    moments[:, np.isinf(rows).any(axis=1)] = np.nan
+    return moments, n_values
+
+
+def _rank_weights(n, count):
+    """P_r at the ranks of n values, for r < min(count, n): (k + 1) (n - 1 - k) P_{k+1} = (2k + 1) t P_k - k (n + k) P_{k-1}."""
+    t = np.arange(1.0 - n, n, 2.0)
+    found = [np.ones(n), t / (n - 1)] if n > 1 else [np.ones(1)]
+    for k in range(1, min(count, n) - 1):
+        found.append(((2 * k + 1) * t * found[k] - k * (n + k) * found[k - 1]) / ((k + 1) * (n - 1 - k)))
+    return np.array(found[:count])

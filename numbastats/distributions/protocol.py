@@ -18,6 +18,7 @@ from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, refus
 from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
 from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import NUMPY, aligned, device_kind, first_array, has_labels, in_kind_of, kind_of, numpy_dtype, to_host
+from numbastats._core.launch import launch
 from numbastats._core.parallel import check_workers
 from numbastats.distributions import tables
 from numbastats.distributions.kernels.points import Points
@@ -64,6 +65,7 @@ class Distribution:
     _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
     _most: ClassVar[dict[str, float]] = {}  # larger values of a parameter are stored as this one
     _likelihood: ClassVar[Any] = None  # how it is fitted
+    _equations: ClassVar[Any] = None  # of its own for the likelihood of exact values
     _layout: ClassVar[tuple[str, ...]] = ()  # parameters of the likelihood's climb, where they are others than `names`
     _of_climb: ClassVar[Callable[..., Any] | None] = None  # from these and their information to those of `names`
     _by_lmoments: ClassVar[Callable[..., Any] | None] = None  # parameters from the first two L-moments and the third's ratio
@@ -77,7 +79,6 @@ class Distribution:
     _mean_var: Callable[..., Any]  # of the standard form
     _shape: Callable[..., Any]  # skewness and excess kurtosis
     _entropy: Callable[..., Any]  # of the standard form
-    _score: Callable[..., Any]  # derivatives of the log density by z and by the shape parameters, a tuple
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
 
     @classmethod
@@ -515,9 +516,13 @@ class Distribution:
 
     def _scores(self, x):
         """Derivatives by the shape parameters, loc and scale."""
-        z = (x - self.loc) / self.scale
-        by_z, *shapes = self._score(z)
-        return *shapes, -by_z / self.scale, -(1.0 + z * by_z) / self.scale
+        shapes = self._standard()
+        given, found = np.zeros((5, *x.shape)), np.empty((x.size, 4))
+        for i, value in enumerate((x, self.loc, self.scale, *shapes)):
+            given[i] = value
+        launch(self._kernels.score, (*given.reshape(5, -1), found), x.size, device="cpu", workers=1, cost=60.0)
+        by = found.T.reshape(4, *x.shape)
+        return *by[: len(shapes)], by[2], by[3]
 
     # -- draws, moments, integrals --------------------------------------------------------------------------------
 

@@ -15,7 +15,16 @@ from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
 from numbastats._core.parallel import is_executor
 from numbastats._core.slabs import cuts
-from numbastats.distributions.fitting import CLASSES, axis_of, distribution_of, fit_many, floats, is_ragged, refuse_frame
+from numbastats.distributions.fitting import (
+    CLASSES,
+    axis_of,
+    distribution_of,
+    fit_many,
+    floats,
+    is_ragged,
+    named_family,
+    refuse_frame,
+)
 
 __all__ = ["standardise"]
 
@@ -44,7 +53,7 @@ def standardise(
         Series along `axis`; NaN is missing and stays NaN. An array of dask, or of xarray with one, gives one that is computed
         later, by blocks of whole series.
     family : str
-        "gamma" as for the SPI, "normal", "lognormal", "weibull", "inverse_gaussian", "beta" or "student_t".
+        "gamma" as for the SPI, or another one of `fit` but the hyperbolic ones.
     axis : int, optional
         Along which the values of a series run; the last one by default.
     dim : str, optional
@@ -107,7 +116,8 @@ def standardise(
     np.True_
     """
     choice("zeros", zeros, ("auto", "share", "centre", None))
-    kernels = CLASSES["normal" if family == "gaussian" else choice("family", family, tuple(CLASSES))]._kernels
+    family = named_family(family)
+    kernels = CLASSES[family]._kernels
     if kernels is None:
         raise ValueError(f"family={family!r} has no kernel of its cdf: use fit_many, and the cdf of its distribution")
     if zeros == "auto":

@@ -57,11 +57,11 @@ _LARGE = 3e4  # parameters of beta from which on tails are integrals
 @device_function
 def _excess(a, x):
     """x - a - a log(x/a) for a, x > 0 without cancellation: a times the deviance of x/a from 1."""
-    return _excess_by(a, x, x - a)
+    return excess_by(a, x, x - a)
 
 
 @device_function
-def _excess_by(a, x, d):
+def excess_by(a, x, d):
     """`_excess` where x - a is known as d."""
     T = type(a)
     v = d / (x + a)
@@ -149,7 +149,7 @@ def gamma_density(x, c):
     part = level - product
     rest = (product - (level - part)) - (d + part) + fma(a, ratio, -product) - less
     far = v * v >= T(0.09)
-    level, rest = (level, rest) if far else (-_excess_by(a, x, d), T(0.0))
+    level, rest = (level, rest) if far else (-excess_by(a, x, d), T(0.0))
     more = peak + log(a / x)
     logarithm = level + more
     part = logarithm - level
@@ -544,7 +544,7 @@ def _below_peak(x, y, c):
     left = x < y
     d = fma(n, x if left else y, -a if left else -b)  # n x - a, of which n y - b is the negative
     d = d if left else -d
-    return peak - _excess_by(a, n * x, d) - _excess_by(b, n * y, -d)
+    return peak - excess_by(a, n * x, d) - excess_by(b, n * y, -d)
 
 
 @device_function
@@ -603,7 +603,7 @@ def _beta_share(s, data):
     a, b, x, y, d, level = data
     n = a + b
     less, more, moved = x - s, y + s, d - n * s
-    fall = _excess_by(a, n * less, moved) + _excess_by(b, n * more, -moved) - level
+    fall = excess_by(a, n * less, moved) + excess_by(b, n * more, -moved) - level
     return exp(-fall) / (less * more)
 
 
@@ -621,7 +621,7 @@ def _beta_integral(a, b, x, y):
     bend = a / (x * x) + b / (y * y)
     width = T(80.0) / (slope + T(math.sqrt(slope * slope + T(80.0) * bend)))  # where the density has fallen by exp(-40)
     width = x if width > x else width
-    level = _excess_by(a, n * x, d) + _excess_by(b, n * y, -d)
+    level = excess_by(a, n * x, d) + excess_by(b, n * y, -d)
     return _beta_panel(width, (a, b, x, y, d, level))
 
 

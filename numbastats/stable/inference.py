@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
+from numbastats._core.edf import distance
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.progress import bar
 from numbastats.stable.arguments import check_draws, check_level, check_likeliest, observations, profile_options, range_of
@@ -23,6 +24,7 @@ __all__ = ["GoodnessOfFit", "ProfileInterval", "goodness", "profile"]
 
 Name = Literal["alpha", "beta", "loc", "scale"]
 Statistic = Literal["anderson-darling", "cramer-von-mises", "kolmogorov-smirnov"]
+_STATISTICS = {"anderson-darling": "ad", "cramer-von-mises": "cvm", "kolmogorov-smirnov": "ks"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -266,7 +268,7 @@ def goodness(
     >>> ns.stable.goodness(x, method="quantile", draws=99, rng=2).pvalue > 0.05
     True
     """
-    choice("statistic", statistic, ("anderson-darling", "cramer-von-mises", "kolmogorov-smirnov"))
+    choice("statistic", statistic, tuple(_STATISTICS))
     check_draws(draws)
     if "weights" in options:
         raise TypeError("goodness takes no weights: the data are compared with samples of equal weights; repeat observations")
@@ -286,13 +288,6 @@ def _edf(statistic, x, params, param):
     """Distance of the empirical distribution function of ascending values from a stable one."""
     if np.isnan(params).any():
         return math.nan
-    n = x.size
-    order = np.arange(1, n + 1)
-    below = logcdf(x, *params, param=param)
-    if statistic == "anderson-darling":
-        above = logsf(x, *params, param=param)
-        return float(-n - np.sum((2 * order - 1) * (below + above[::-1])) / n)
-    u = np.exp(below)
-    if statistic == "cramer-von-mises":
-        return float(1 / (12 * n) + np.sum((u - (order - 0.5) / n) ** 2))
-    return float(np.sqrt(n) * max((order / n - u).max(), (u - (order - 1) / n).max()))
+    below, above = (lambda v, tail=tail: tail(v, *params, param=param) for tail in (logcdf, logsf))
+    found = float(distance(_STATISTICS[statistic], x, lambda v: np.exp(below(v)), below, above))
+    return math.sqrt(x.size) * found if statistic == "kolmogorov-smirnov" else found

@@ -132,7 +132,8 @@ class Beta(Distribution):
         shapes=2,
         cost=dict(pdf=40.0, logpdf=40.0, cdf=200.0, sf=200.0, logcdf=250.0, logsf=250.0, ppf=1000.0, isf=1000.0),
     )
-    _likelihood = Likelihood("beta", _kernels, ("a", "b"), own=fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0), shapes=2)
+    _equations = fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0)
+    _likelihood = Likelihood("beta", _kernels, ("a", "b"), shapes=2)
 
     def __init__(self, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(a=a, b=b, loc=loc, scale=scale)
@@ -168,13 +169,6 @@ class Beta(Distribution):
         large = large + stirling(a) + stirling(b) - stirling(n)
         large = large + (a - 1.0) * stirling_fall(a) + (b - 1.0) * fall_b - (n - 2.0) * fall_n
         return np.where(b < 10.0, small, np.where(a < 10.0, mixed, large))
-
-    def _score(self, z):
-        from scipy.special import psi
-
-        a, b = self.a, self.b
-        both = psi(np.add(a, b))
-        return (a - 1.0) / z - (b - 1.0) / (1.0 - z), np.log(z) - psi(a) + both, np.log1p(-z) - psi(b) + both
 
     def _draws(self, shape, options):
         return self._located(random.beta(self.a, self.b, shape, **options))

@@ -102,6 +102,3 @@ class Cauchy(Distribution):
 
     def _entropy(self):
         return math.log(4.0 * math.pi)
-
-    def _score(self, z):
-        return (-2.0 * z / (1.0 + z * z),)

@@ -150,11 +150,5 @@ class ChiSquared(Distribution):
     def _entropy(self):
         return gamma.Gamma(np.multiply(0.5, self.df))._entropy() + _LOG_2
 
-    def _score(self, z):
-        from scipy.special import psi
-
-        half = np.multiply(0.5, self.df)
-        return (half - 1.0) / z - 0.5, 0.5 * (np.log(0.5 * z) - psi(half))
-
     def _draws(self, shape, options):
         return self._located(random.chisquare(self.df, shape, **options))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
@@ -118,9 +117,6 @@ class Exponential(Distribution):
 
     def _entropy(self):
         return 1.0
-
-    def _score(self, z):
-        return (-np.ones(np.shape(z)),)
 
     def _draws(self, shape, options):
         return self._located(random.exponential(1.0, shape, **options))

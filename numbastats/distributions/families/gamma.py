@@ -144,12 +144,8 @@ class Gamma(Distribution):
         shapes=1,
         cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, logcdf=150.0, logsf=150.0, ppf=600.0, isf=600.0),
     )
-    _likelihood = Likelihood(
-        *("gamma", _kernels, ("shape", "scale")),
-        own=fits.OwnEquations(("shape", "scale"), fits.FIT, 15.0, fits.GAMMA),
-        shapes=1,
-        starts=2,
-    )
+    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT, 15.0, fits.GAMMA)
+    _likelihood = Likelihood(*("gamma", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
@@ -170,11 +166,6 @@ class Gamma(Distribution):
         a = np.asarray(self.shape)
         large = NORMAL_ENTROPY + 0.5 * (np.log(a) - 1.0 / a) + stirling(a) + (a - 1.0) * stirling_fall(a)
         return np.where(a < 10.0, a + gammaln(a) + (1.0 - a) * psi(a), large)
-
-    def _score(self, z):
-        from scipy.special import psi
-
-        return (self.shape - 1.0) / z - 1.0, np.log(z) - psi(self.shape)
 
     def _draws(self, shape, options):
         z = random.gamma(self.shape, self.scale, shape, **options)

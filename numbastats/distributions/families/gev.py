@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gumbel as gumbel
 from numbastats._core.kernel import device_function
-from numbastats.distributions.families.gpd import expanded, reduced, reduced_by_shape, reduced_with_slope
+from numbastats.distributions.families.gpd import expanded, reduced, reduced_by_shape
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
@@ -133,17 +133,19 @@ class GEV(Distribution):
     @staticmethod
     def _by_lmoments(first, second, ratio):
         """J. R. M. Hosking, J. R. Wallis, E. F. Wood, Technometrics 27 (1985), 251: its start, and Newton steps from there."""
+        from scipy.special import gamma
+
         z = 2.0 / (3.0 + ratio) - math.log(2.0) / math.log(3.0)
         k = 7.859 * z + 2.9554 * z * z
-        k = k if abs(k) > 1e-7 else 1e-7
         for _ in range(20):
-            three, two = -math.expm1(-k * math.log(3.0)), -math.expm1(-k * math.log(2.0))
+            k = np.where(np.abs(k) > 1e-7, k, 1e-7)
+            three, two = -np.expm1(-k * math.log(3.0)), -np.expm1(-k * math.log(2.0))
             slope = 2.0 * ((1.0 - three) * math.log(3.0) - (1.0 - two) * math.log(2.0) * three / two) / two
-            k -= (2.0 * three / two - 3.0 - ratio) / slope
-            k = k if abs(k) > 1e-7 else 1e-7
-        gamma = math.gamma(1.0 + k)
-        scale = second * k / (-math.expm1(-k * math.log(2.0)) * gamma)
-        return -k, first - scale * (1.0 - gamma) / k, scale
+            k = k - (2.0 * three / two - 3.0 - ratio) / slope
+        k = np.where(np.abs(k) > 1e-7, k, 1e-7)
+        factor = gamma(1.0 + k)
+        scale = second * k / (-np.expm1(-k * math.log(2.0)) * factor)
+        return -k, first - scale * (1.0 - factor) / k, scale
 
     def _mean_var(self):
         a = np.asarray(self.shape)
@@ -163,12 +165,6 @@ class GEV(Distribution):
 
     def _entropy(self):
         return 1.0 + np.euler_gamma * (1.0 + np.asarray(self.shape))
-
-    def _score(self, z):
-        a = self._like(z, "shape")
-        y, slope = reduced_with_slope(z, a)
-        fall = np.exp(-y) - (1.0 + a)
-        return fall / (1.0 + a * z), -y + fall * slope
 
 
 def _log_gamma(a, half=None):

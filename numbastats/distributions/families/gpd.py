@@ -13,7 +13,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_by_shape", "reduced_with_slope", "support"]
+__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_by_shape", "support"]
 
 
 @device_function
@@ -176,19 +176,3 @@ class GPD(Distribution):
 
     def _entropy(self):
         return 1.0 + np.asarray(self.shape)
-
-    def _score(self, z):
-        a = self._like(z, "shape")
-        y, slope = reduced_with_slope(z, a)
-        return -(1.0 + a) / (1.0 + a * z), -y - (1.0 + a) * slope
-
-
-def reduced_with_slope(z, shape):
-    """`reduced` of arrays, and its derivative by the shape."""
-    w = shape * z
-    tiny = np.abs(shape) < 1e-200
-    y = np.where(tiny, z, np.log1p(w) / np.where(tiny, 1.0, shape))
-    near = sum((-w) ** n * (n + 1.0) / (n + 2.0) for n in range(14))  # of (log(1 + w) - w/(1 + w))/w^2
-    safe = np.where(np.abs(w) < 0.05, 1.0, w)
-    far = (np.log1p(safe) - safe / (1.0 + safe)) / np.square(safe)
-    return y, -np.square(z) * np.where(np.abs(w) < 0.05, near, far)

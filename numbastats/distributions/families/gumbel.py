@@ -62,7 +62,7 @@ def isf(p, c):
 
 @device_function
 def score(z, c):
-    return (exp(-z) - 1.0,)
+    return (expm1(-z),)
 
 
 @device_function
@@ -119,9 +119,6 @@ class Gumbel(Distribution):
 
     def _entropy(self):
         return np.euler_gamma + 1.0
-
-    def _score(self, z):
-        return (np.expm1(-z),)
 
     def _draws(self, shape, options):
         return self._located(random.gumbel(0.0, 1.0, shape, **options))

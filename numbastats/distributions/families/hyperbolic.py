@@ -15,12 +15,15 @@ from numpy.typing import ArrayLike
 from numbastats._core.elementwise import elementwise
 from numbastats._core.kinds import device_kind
 from numbastats.distributions import kernels, moments
+from numbastats.distributions.kernels.fits import OwnEquations
+from numbastats.distributions.kernels.hyperbolic import FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.protocol import Distribution, in_double
 from numbastats.distributions.tables import named_error, parameter_sets, probabilities, quantiles, times_exp
 from numbastats.scalar.hyperbolic import gh_log_norm
 
 __all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "VarianceGamma"]
 
+_GENERAL = ("lam", "alpha", "beta", "delta", "mu")  # what the kernels of fits take
 _UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 _DIFFERENCES = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))  # of eighth order, of a first derivative
 
@@ -60,11 +63,12 @@ class GeneralizedHyperbolic(Distribution):
     (3.768718, -1496.0688)
     """
 
-    names: ClassVar[tuple[str, ...]] = ("lam", "alpha", "beta", "delta", "mu")
+    names: ClassVar[tuple[str, ...]] = _GENERAL
     family = "generalized_hyperbolic"
     aliases: ClassVar[tuple[str, ...]] = ("genhyperbolic",)
     _positive: ClassVar[tuple[str, ...]] = ("alpha", "delta")
     _scipy_shapes: ClassVar[tuple[str, ...]] = ("p", "a", "b")
+    _equations = OwnEquations(_GENERAL, FIT_GENERAL, 5e4, held={}, layout=_GENERAL)
 
     def __init__(self, lam: ArrayLike, alpha: ArrayLike, beta: ArrayLike, delta: ArrayLike, mu: ArrayLike = 0.0):
         self._set(lam=lam, alpha=alpha, beta=beta, delta=delta, mu=mu)
@@ -291,6 +295,7 @@ class Hyperbolic(GeneralizedHyperbolic):
     aliases: ClassVar[tuple[str, ...]] = ()
     _scipy_shapes = ("a", "b")
     _order = 1.0
+    _equations = OwnEquations(names, FIT_HYPERBOLIC, 200.0, held={"lam": 1.0}, layout=_GENERAL)
 
     def __init__(self, alpha: ArrayLike, beta: ArrayLike, delta: ArrayLike, mu: ArrayLike = 0.0):
         self._set(alpha=alpha, beta=beta, delta=delta, mu=mu)
@@ -326,6 +331,7 @@ class NIG(Hyperbolic):
 
     family, aliases = "nig", ("norminvgauss",)
     _order = -0.5
+    _equations = OwnEquations(Hyperbolic.names, FIT_NIG, 500.0, held={"lam": -0.5}, layout=_GENERAL)
 
 
 class VarianceGamma(GeneralizedHyperbolic):
@@ -360,6 +366,7 @@ class VarianceGamma(GeneralizedHyperbolic):
 
     names, family, aliases = ("lam", "alpha", "beta", "mu"), "variance_gamma", ()
     _positive, _scipy_shapes = ("lam", "alpha"), ("lam", "b")
+    _equations = OwnEquations(names, FIT_GENERAL, 2e4, held={"delta": 0.0}, layout=_GENERAL)
 
     def __init__(self, lam: ArrayLike, alpha: ArrayLike, beta: ArrayLike, mu: ArrayLike = 0.0):
         self._set(lam=lam, alpha=alpha, beta=beta, mu=mu)

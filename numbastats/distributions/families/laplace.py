@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
@@ -97,9 +96,6 @@ class Laplace(Distribution):
 
     def _entropy(self):
         return 1.0 + _LOG_2
-
-    def _score(self, z):
-        return (-np.sign(z),)
 
     def _kink(self):
         return self.loc

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
@@ -96,9 +95,6 @@ class Logistic(Distribution):
 
     def _entropy(self):
         return 2.0
-
-    def _score(self, z):
-        return (-np.tanh(0.5 * z),)
 
     def _draws(self, shape, options):
         return self._located(random.logistic(0.0, 1.0, shape, **options))

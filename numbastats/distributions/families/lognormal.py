@@ -108,20 +108,16 @@ class Lognormal(Distribution):
     _positive, _scipy_shapes = ("sigma", "scale"), ("sigma",)
 
     _kernels = Points("lognormal", __name__, shapes=1, cost=dict(pdf=10.0, logpdf=8.0, ppf=10.0, isf=10.0))
-    _likelihood = Likelihood(
-        *("lognormal", _kernels, ("sigma", "scale")),
-        own=fits.OwnEquations(("sigma", "scale"), fits.FIT, 6.0, fits.LOGNORMAL),
-        shapes=1,
-        starts=2,
-    )
+    _equations = fits.OwnEquations(("sigma", "scale"), fits.FIT, 6.0, fits.LOGNORMAL)
+    _likelihood = Likelihood(*("lognormal", _kernels, ("sigma", "scale")), shapes=1, starts=2)
 
     def __init__(self, sigma: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(sigma=sigma, loc=loc, scale=scale)
 
     @staticmethod
     def _by_moments(mean, sd):
-        square = math.log1p((sd / mean) ** 2)
-        return math.sqrt(square), 0.0, mean * math.exp(-0.5 * square)
+        square = np.log1p((sd / mean) ** 2)
+        return np.sqrt(square), 0.0, mean * np.exp(-0.5 * square)
 
     def _mean_var(self):
         q = np.square(self.sigma)
@@ -133,10 +129,6 @@ class Lognormal(Distribution):
 
     def _entropy(self):
         return NORMAL_ENTROPY + np.log(self.sigma)
-
-    def _score(self, z):
-        y = np.log(z) / self.sigma
-        return -(1.0 + y / self.sigma) / z, (y * y - 1.0) / self.sigma
 
     def _draws(self, shape, options):
         z = random.normal(0.0, 1.0, shape, **options)

@@ -92,7 +92,8 @@ class Normal(Distribution):
     _kernels = Points(
         "normal", __name__, shapes=0, cost=dict(pdf=4.0, logpdf=2.0, cdf=18.0, sf=18.0, logcdf=20.0, logsf=20.0, ppf=6.0, isf=6.0)
     )
-    _likelihood = Likelihood("normal", _kernels, names, own=fits.OwnEquations(names, fits.FIT, 4.0, fits.NORMAL), cost=100.0)
+    _equations = fits.OwnEquations(names, fits.FIT, 4.0, fits.NORMAL)
+    _likelihood = Likelihood("normal", _kernels, names, cost=100.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)
@@ -109,9 +110,6 @@ class Normal(Distribution):
 
     def _entropy(self):
         return NORMAL_ENTROPY
-
-    def _score(self, z):
-        return (-z,)
 
     def _shortfall(self, p, upper):
         z = self._of_z("ppf", p)

@@ -19,7 +19,7 @@ from numbastats.distributions.tables import times_exp
 from numbastats.scalar.bits import muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.hyperbolic import student_logpdf, student_pdf
-from numbastats.scalar.incomplete import beta_constants, beta_log_tails, beta_quantile, beta_tails
+from numbastats.scalar.incomplete import beta_constants, beta_log_tails, beta_quantile, beta_tails, excess_by
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.quadrature import legendre
 from numbastats.scalar.special import digamma
@@ -182,8 +182,8 @@ def score(z, c):
     df, square = 2.0 * c[0], z * z
     i = 1.0 / (df * df)
     norm = i * (0.5 - i * (0.25 - 0.5 * i)) if df > 200.0 else digamma(c[0] + 0.5) - digamma(c[0]) - 1.0 / df
-    r = -square / (df + square)
-    return -(df + 1.0) * z / (df + square), 0.5 * (norm + (log1p(r) - r) - r / df)
+    r = -square / (df + square)  # excess_by(1, 1 + r, r) is r - log(1 + r)
+    return -(df + 1.0) * z / (df + square), 0.5 * (norm - excess_by(1.0, 1.0 + r, r) - r / df)
 
 
 @device_function
@@ -230,14 +230,9 @@ class StudentT(Distribution):
     _kernels = Points(
         "student_t", __name__, shapes=1, cost=dict(pdf=5.0, logpdf=4.0, cdf=250.0, sf=250.0, ppf=1000.0, isf=1000.0)
     )
+    _equations = fits.OwnEquations(names, fits.FIT, 100.0, fits.STUDENT_T)
     _likelihood = Likelihood(
-        *("student_t", _kernels, names),
-        own=fits.OwnEquations(names, fits.FIT, 100.0, fits.STUDENT_T),
-        shapes=1,
-        below=(0.05,),
-        above=(1e6,),
-        limit=fits.NORMAL_LIMIT,
-        starts=2,
+        *("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), limit=fits.NORMAL_LIMIT, starts=2
     )
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
@@ -273,19 +268,6 @@ class StudentT(Distribution):
         large = 0.5 * (math.log(2.0 * math.pi) + 1.0) + 0.5 * np.log1p(0.5 / h) + 0.25 / h + stirling(h) - stirling(h + 0.5)
         large = large + (h + 0.5) * (stirling_fall(h) - stirling_fall(h + 0.5))
         return np.where(h < 10.0, small, large)
-
-    def _score(self, z):
-        from scipy.special import psi
-
-        df = self._like(z, "df")
-        square = z * z
-        r = -square / (df + square)
-        i = 1.0 / (df * df)
-        far = i * (0.5 - i * (0.25 - 0.5 * i))
-        norm = np.where(df > 200.0, far, psi(0.5 * (df + 1.0)) - psi(0.5 * df) - 1.0 / df)
-        series = -sum((-r) ** n / n for n in range(2, 16))  # log(1 + r) - r, with r = -q/(1 + q) and q = z^2/df
-        fall = np.where(np.abs(r) < 0.05, series, np.log1p(r) - r)
-        return -(df + 1.0) * z / (df + square), 0.5 * (norm + fall - r / df)
 
     def _shortfall(self, p, upper):
         df = self._like(p, "df")

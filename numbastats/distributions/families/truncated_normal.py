@@ -177,11 +177,12 @@ class TruncatedNormal(Distribution):
         "truncated_normal",
         __name__,
         shapes=2,
+        scored=False,
         cost=dict(pdf=8.0, logpdf=4.0, cdf=80.0, sf=80.0, logcdf=80.0, logsf=80.0, ppf=400.0, isf=400.0),
     )
 
     _known = ("lower", "upper")
-    _likelihood, _layout = Normal._likelihood.alone, ("loc", "scale")
+    _likelihood, _layout = Normal._likelihood, ("loc", "scale")
 
     @classmethod
     def _truncation(cls, given, cut):

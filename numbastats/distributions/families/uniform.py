@@ -103,8 +103,5 @@ class Uniform(Distribution):
     def _entropy(self):
         return 0.0
 
-    def _score(self, z):
-        return (np.zeros(np.shape(z)),)
-
     def _draws(self, shape, options):
         return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)[()]

@@ -104,12 +104,8 @@ class Weibull(Distribution):
     _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
-    _likelihood = Likelihood(
-        *("weibull", _kernels, ("shape", "scale")),
-        own=fits.OwnEquations(("shape", "scale"), fits.FIT, 20.0, fits.WEIBULL),
-        shapes=1,
-        starts=2,
-    )
+    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT, 20.0, fits.WEIBULL)
+    _likelihood = Likelihood(*("weibull", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(shape=shape, loc=loc, scale=scale)
@@ -128,11 +124,6 @@ class Weibull(Distribution):
     def _entropy(self):
         i = np.divide(1.0, self.shape)
         return np.euler_gamma * (1.0 - i) + np.log(i) + 1.0
-
-    def _score(self, z):
-        k, power = self.shape, z**self.shape
-        log_z = np.log(z)
-        return ((k - 1.0) - k * power) / z, 1.0 / k + log_z * (1.0 - power)
 
     def _draws(self, shape, options):
         return self._located(random.weibull(self.shape, shape, **options))

@@ -57,6 +57,7 @@ def _density(name, function, of_sum):
         density_cpu,
         density_cuda,
         lambda T: [(T[::1], *[T] * 6, T[::1]), (T[::1], *[T[::1]] * 6, T[::1])],
+        dtypes=("float64",),
         cuda_only={"_f": function},
         cpu_only={
             "_nodes": hyperbolic.gh_nodes,

@@ -16,7 +16,6 @@ one-sided ones for the steps, central ones for the information.
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 import sys
@@ -100,36 +99,6 @@ def log_mass(lo, hi, c):
 @device_function
 def nothing_settled(loc, least, median, most):
     return math.nan, math.nan
-
-
-@device_function
-def _no_shape(s):
-    return 0.0
-
-
-@device_function
-def _first_shape(s):
-    return s[1]
-
-
-@device_function
-def _second_shape(s):
-    return s[2]
-
-
-@_function
-def _constants0(p):
-    return _constants()
-
-
-@_function
-def _constants1(p):
-    return _constants(p[0])
-
-
-@_function
-def _constants2(p):
-    return _constants(p[0], p[1])
 
 
 # --- sums over a series ------------------------------------------------------------------------------------------
@@ -550,8 +519,6 @@ class Likelihood:
         Parameters that are estimated where `fixed` says nothing; the others are loc = 0 and scale = 1.
     shapes : int
         Number of shape parameters.
-    own : OwnEquations, optional
-        A kernel for exact values and loc = 0.
     closed : bool
         Whether the density at the ends of the support is finite for all shapes.
     kink : float
@@ -562,8 +529,8 @@ class Likelihood:
         Fields of `_Search`.
     """
 
-    def __init__(self, name, points, free, *, shapes=0, own=None, closed=False, kink=math.nan, cost=300.0, **search):
-        self.free, self.own, self.cost, self._points = free, own, cost, points
+    def __init__(self, name, points, free, *, shapes=0, closed=False, kink=math.nan, cost=300.0, **search):
+        self.free, self.cost, self._points = free, cost, points
         found = _Search(**search)
         real = found.real or (False,) * shapes
         self._numbers = {
@@ -581,13 +548,6 @@ class Likelihood:
         return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
 
     @property
-    def alone(self):
-        """The same without equations of its own."""
-        made = copy.copy(self)
-        made.own = None
-        return made
-
-    @property
     def settles(self):
         """Whether a parameter may be at a value of the sample at which the likelihood jumps."""
         return hasattr(sys.modules[self._points.module], "settled") and math.isnan(self._numbers["_KINK"])
@@ -596,6 +556,11 @@ class Likelihood:
     def shifts(self):
         """Whether the support begins at loc."""
         return self._support()[0] == 0.0
+
+    @property
+    def bounded(self):
+        """Whether loc and loc + scale are the ends of the support."""
+        return self._support() == (0.0, 1.0)
 
     def _support(self):
         """The support of the standard form, as far as it depends on no shape."""
@@ -610,9 +575,7 @@ class Likelihood:
         begins, ends = self._support()
         names = self._numbers | {f"_{f}": self._points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")}
         names |= dict(_support=family.support, _BEGINS=begins, _ENDS=ends, _SHIFTS=begins == 0.0)
-        names |= dict(_score=family.score, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
-        names["_constants"] = bind((_constants0, _constants1, _constants2)[count], _constants=family.constants)
-        names |= dict(_first=_first_shape if count > 0 else _no_shape, _second=_second_shape if count > 1 else _no_shape)
+        names |= dict(_guess=family.guess, _settled=getattr(family, "settled", nothing_settled)) | self._points.with_shapes()
         names["_log_mass"] = bind(log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
         for body in _BODIES:
             names[body.__name__] = bind(body, **names)

@@ -22,7 +22,7 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, bind, device_function
+from numbastats._core.kernel import Kernel, array_function, bind, device_function
 from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.loops import CHUNK
@@ -34,7 +34,10 @@ FUNCTIONS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 _f = _cdf = _sf = _support = _constants = _value = _standard = None  # bound to the formulas of a family
 _logpdf = _logcdf = _logsf = _start = _quantile = None
 _is_plain = _plain_value = None
+_score = _first = _second = None
 _never = _surely = 0.0
+
+_function = array_function(fastmath=("contract", "reassoc"), host=False)
 
 
 # --- what many families have: `constants` and `support` ---------------------------------------------------------
@@ -194,6 +197,39 @@ def isf_by_newton(p, c):
     return _quantile(1.0 - p, p, p <= 0.5, c)
 
 
+# --- shapes as items of a tuple or an array ---------------------------------------------------------------------
+
+
+@device_function
+def _no_shape(s):
+    return 0.0
+
+
+@device_function
+def _first_shape(s):
+    return s[1]
+
+
+@device_function
+def _second_shape(s):
+    return s[2]
+
+
+@_function
+def _constants0(p):
+    return _constants()
+
+
+@_function
+def _constants1(p):
+    return _constants(p[0])
+
+
+@_function
+def _constants2(p):
+    return _constants(p[0], p[1])
+
+
 # --- units -------------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +256,14 @@ def of_tail(x, p, c):
 def of_quantile(p, parameters, c):
     """A quantile in units of x."""
     return parameters[0] + parameters[1] * _standard(p, c)
+
+
+@device_function
+def of_score(x, loc, scale, a, b):
+    """Derivatives of the log density by two shapes, location and scale."""
+    z = (x - loc) / scale
+    s = _score(z, _constants((a, b)))
+    return _first(s), _second(s), -s[0] / scale, -(1.0 + z * s[0]) / scale
 
 
 _FORMS = {  # of a function: what makes it one of all numbers, its values outside the support, its units
@@ -310,12 +354,24 @@ def many4_cuda(x, loc, scale, a, b, out):
         out[i] = _value(x[i], (at(loc, i), at(scale, i), at(a, i), at(b, i)), _constants(at(a, i), at(b, i)))
 
 
+def score_cpu(x, loc, scale, a, b, out):
+    for k in prange((out.shape[0] + CHUNK - 1) // CHUNK):
+        first = np.int64(k) * CHUNK
+        for i in range(first, min(first + CHUNK, out.shape[0])):
+            out[i, 0], out[i, 1], out[i, 2], out[i, 3] = _value(x[i], loc[i], scale[i], a[i], b[i])
+
+
+def score_cuda(x, loc, scale, a, b, out):
+    for i in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = _value(x[i], loc[i], scale[i], a[i], b[i])
+
+
 MANY = {2: (many2_cpu, many2_cuda), 3: (many3_cpu, many3_cuda), 4: (many4_cpu, many4_cuda)}
 _F = types.float64
 
 
 class Points:
-    """The kernels of a family: `one` and `many` by the function's name.
+    """The kernels of a family: `one` and `many` by the function's name, and `score` by all parameters.
 
     Parameters
     ----------
@@ -327,14 +383,26 @@ class Points:
         Number of shape parameters of the standard form.
     cost : dict of str to float, optional
         Nanoseconds for a value on one core, by function; 30 where nothing is given.
+    scored : bool
+        Whether the parameters of the class are the location, the scale and the shapes of the standard form, so that its score is
+        made of the formula's.
     """
 
-    def __init__(self, name, module, shapes, cost=None):
+    def __init__(self, name, module, shapes, cost=None, scored=True):
         self.module, self.cost = module, {**dict.fromkeys(FUNCTIONS, 30.0), **(cost or {})}
         count = 2 + shapes
         self.one = self._kernels(name, "", lambda T: [(_F[::1], types.UniTuple(_F, count), _F[::1])])
         self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
         self.one["isf"].gated = True
+        self._shapes = shapes
+        if scored:
+            signature = (*[_F[::1]] * 5, _F[:, ::1])
+            self.score = Kernel(
+                *(f"distributions.{name}_score", score_cpu, score_cuda, lambda T: [signature]),
+                dtypes=("float64",),
+                late=lambda: {"_value": bind(of_score, **self.with_shapes())},
+            )
+            self.score.gated, self.score._module = False, module
 
     def _kernels(self, name, end, signatures, cpu=None, cuda=one_cuda):
         """A kernel for each function."""
@@ -351,6 +419,13 @@ class Points:
     def begins_at_0(self):
         """Whether the standard form is of positive values, whatever its shapes."""
         return sys.modules[self.module].support in (half_line, unit_interval)
+
+    def with_shapes(self):
+        """The score of the standard form, its derivatives by the shapes, and the constants from all shapes together."""
+        family, count = sys.modules[self.module], self._shapes
+        constants = bind((_constants0, _constants1, _constants2)[count], _constants=family.constants)
+        found = dict(_score=family.score, _constants=constants)
+        return found | dict(_first=_first_shape if count > 0 else _no_shape, _second=_second_shape if count > 1 else _no_shape)
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""

@@ -32,5 +32,6 @@ DISTRIBUTION = Kernel(
     panels_cpu,
     panels_cuda,
     lambda T: [(T[::1], *[kind] * 6, types.int64, T[:, ::1], T[::1]) for kind in (T, T[::1])],
+    dtypes=("float64",),
     _body=tables.tail_probability,
 )
