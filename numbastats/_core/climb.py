@@ -4,9 +4,9 @@
 
 * `_derivatives(data, par, g, H)`: the function at `par` and the size of its rounding errors; writes gradient and Hessian by the
   parameters. Outside of the domain the function is -inf, and nothing need be written.
-* `_in_coordinates(data, par, g, H, slope, A)`: writes gradient, and Hessian with its sign changed, in the coordinates of steps,
-  in which the information is about `mass`. Of the matrix only the lower triangle is read. See `in_units`.
-* `_moved(data, par, step, out)`: writes the parameters after a step in these coordinates; False if the step is too long.
+* `_in_coordinates(data, n, par, g, H, slope, A)`: writes gradient, and Hessian with its sign changed, in the coordinates of
+  steps, in which the information is about `mass`. Of the matrix only the lower triangle is read. See `in_units`.
+* `_moved(data, n, par, step, out)`: writes the parameters after a step in these coordinates; False if the step is too long.
 * `_limit(data, par)`: 0, or the status with which a climb ends that has come so far.
 
 `climber` needs the derivatives alone: its coordinates are logarithms of positive parameters, and others in units of the last.
@@ -42,7 +42,7 @@ PAR, HELD, LOW, HIGH, _TRIAL, _STEP, _SLOPE, _G, _NEW_G, HESSIAN = range(10)  # 
 _MOST_TRIES = 40  # evaluations between two points that are better than all before
 
 _function = array_function(fastmath=(), host=False)
-_derivatives = _in_coordinates = _moved = _limit = _logs = None  # bound by `bind`
+_derivatives = _in_coordinates = _moved = _limit = _logs = _flags = None  # bound by `bind`
 
 
 def rows(n):
@@ -106,24 +106,29 @@ def in_units(g, H, units, slope, A):
 
 
 @_function
-def _in_logarithms(data, par, g, H, slope, A):
+def _given(data):
+    return _flags
+
+
+@_function
+def _in_logarithms(data, n, par, g, H, slope, A):
     """`_in_coordinates` of `climber`."""
-    scale = par[len(_logs) - 1]
-    for i in range(len(_logs)):
-        unit = par[i] if _logs[i] else scale
+    logs, scale = _logs(data), par[n - 1]
+    for i in range(n):
+        unit = par[i] if logs[i] else scale
         slope[i] = unit * g[i]
         for j in range(i + 1):
-            A[i, j] = -unit * (par[j] if _logs[j] else scale) * H[i, j]
-        if _logs[i]:
+            A[i, j] = -unit * (par[j] if logs[j] else scale) * H[i, j]
+        if logs[i]:
             A[i, i] -= slope[i]
 
 
 @_function
-def _moved_by_logarithms(data, par, step, out):
+def _moved_by_logarithms(data, n, par, step, out):
     """`_moved` of `climber`: a logarithm changes by at most 2."""
-    scale, longest = par[len(_logs) - 1], 0.0
-    for i in range(len(_logs)):
-        if _logs[i]:
+    logs, scale, longest = _logs(data), par[n - 1], 0.0
+    for i in range(n):
+        if logs[i]:
             longest = max(longest, abs(step[i]))
             out[i] = par[i] * math.exp(step[i])
         else:
@@ -137,8 +142,12 @@ def _no_limit(data, par):
 
 
 def climber(derivatives, logs, limit=_no_limit):
-    """`climb` bound to `_derivatives`; `logs`: for each parameter, whether it is positive. Others are in units of the last."""
-    coordinates, moved = bind(_in_logarithms, _logs=logs), bind(_moved_by_logarithms, _logs=logs)
+    """`climb` bound to `_derivatives`; `logs`: for each parameter, whether it is positive. Others are in units of the last.
+
+    Where that is known at run time alone, `logs` is a function of the data that returns it.
+    """
+    flags = bind(_given, _flags=logs) if isinstance(logs, tuple) else logs
+    coordinates, moved = bind(_in_logarithms, _logs=flags), bind(_moved_by_logarithms, _logs=flags)
     return bind(climb, _derivatives=derivatives, _in_coordinates=coordinates, _moved=moved, _limit=limit)
 
 
@@ -184,7 +193,7 @@ def climb(data, n, mass, damping, most, work):
             if beyond != 0:
                 status = beyond
                 break
-            _in_coordinates(data, par, g, H, slope, A)
+            _in_coordinates(data, n, par, g, H, slope, A)
             for i in range(n):
                 at_end = (par[i] <= low[i] and slope[i] < 0.0) or (par[i] >= high[i] and slope[i] > 0.0)
                 if at_end or held[i] == held[i]:
@@ -199,7 +208,7 @@ def climb(data, n, mass, damping, most, work):
             break
         found = False
         while not found and damping < 1e12:
-            found = cholesky_step(A, slope, n, damping * mass, 0.0, step, L) and _moved(data, par, step, trial)
+            found = cholesky_step(A, slope, n, damping * mass, 0.0, step, L) and _moved(data, n, par, step, trial)
             if not found:
                 damping = max(4.0 * damping, 1e-3)
         if not found:

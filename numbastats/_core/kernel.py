@@ -43,6 +43,7 @@ __all__ = [
     "HostLoop",
     "InThreads",
     "Kernel",
+    "WithFunctions",
     "array_function",
     "bind",
     "build",
@@ -396,6 +397,7 @@ class Kernel(_Loop):
         Scalars bound on both sides.
     """
 
+    shared = None  # gives the serial twin where many kernels have one: `WithFunctions`
     gated = True  # whether the PTX gate compiles it each time: others have its loop, and formulas that include its own, where not
 
     def __init__(
@@ -418,6 +420,11 @@ class Kernel(_Loop):
         self.dtypes, self.f64_ok, self.on_host, self._late = dtypes, f64_ok, on_host, late
         self._cuda, self._on_cuda = cuda, {**scalars, **(cuda_only or {})}
         super().__init__(REGISTRY, name, cpu, signatures, fastmath, split, {**scalars, **(cpu_only or {})})
+
+    @functools.cached_property
+    def serial(self):
+        """The loop on one thread."""
+        return self.shared() if self.shared and "addresses" in numba_internals.ACTIVE else self._built("serial")
 
     @functools.cached_property
     def _late_scalars(self):
@@ -445,6 +452,45 @@ class Kernel(_Loop):
     def numba_signatures(self):
         """Argument types per dtype this kernel is offered in: pairs (dtype name, tuple of Numba types)."""
         return [(d, s) for d in self.dtypes for s in self.signatures(getattr(numba.types, d))]
+
+
+class WithFunctions:
+    """A serial twin that many kernels share, and which calls the functions of one of them by their addresses.
+
+    The functions are compiled each by itself, and what calls them once. Its first argument is a tuple: what a call gives there,
+    facts of the kernel, and the addresses.
+
+    Parameters
+    ----------
+    shared : dispatcher
+    signature : tuple
+        Of the shared twin.
+    facts : object
+    functions : dict
+        Types of the arguments by the dispatcher.
+    """
+
+    def __init__(self, shared, signature, facts, functions):
+        self._shared, self._facts, self._functions = shared, facts, functions
+        self.signatures, self._parts = [], [(shared, signature), *functions.items()]
+
+    def parts(self, signature):
+        """The dispatchers, with the signature of each of them; there is one for a call."""
+        return self._parts
+
+    def compile(self, signature):
+        """Compile all that a call needs."""
+        for dispatcher, arguments in self._parts:
+            dispatcher.compile(arguments)
+        self.signatures = [signature]
+
+    @functools.cached_property
+    def _added(self):
+        self.compile(self._parts[0][1])
+        return self._facts, *(numba_internals.address(*one) for one in self._functions.items())
+
+    def __call__(self, code, *args):
+        self._shared((code, *self._added), *args)
 
 
 class InThreads:

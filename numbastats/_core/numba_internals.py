@@ -35,6 +35,7 @@ import warnings
 import numba
 from llvmlite import ir
 from numba import njit
+from numba.extending import intrinsic
 
 __all__ = [
     "ACTIVE",
@@ -42,7 +43,9 @@ __all__ = [
     "TESTED",
     "VECTORS",
     "CudaOptions",
+    "address",
     "cached",
+    "caller",
     "in_step_here",
     "kept",
     "kernel_options",
@@ -64,6 +67,7 @@ LOST = {
     "takes up to twice as long",
     "loops": "loops of long formulas take 1.1 to 1.6 times as long",
     "width": "loops on Intel processors take up to 1.65 times as long",
+    "addresses": "the first fit of each family of distributions compiles for some 8 s instead of 1",
     "registries": "the first call that compiles takes 0.2 s longer",
     "cache": "compiled code is kept by Numba's own disk cache, which does not notice damaged files; kernel packs are not used",
     "objects": "files of the disk cache are three times as large; kernel packs are not used",
@@ -100,6 +104,13 @@ _NEEDS = {
         ("numba.core.codegen", "JITCPUCodegen._library_class"),
         ("numba.core.codegen", "CPUCodeLibrary.add_ir_module"),
         ("numba.core.registry", "cpu_target.target_context._internal_codegen"),
+    ),
+    "addresses": (
+        ("numba.core.callconv", "CPUCallConv.call_function"),
+        ("numba.core.callconv", "CPUCallConv.get_function_type"),
+        ("numba.core.cgutils", "unpack_tuple"),
+        ("numba.core.codegen", "JITCodeLibrary.get_pointer_to_function"),
+        ("numba.core.compiler", "CompileResult.fndesc"),
     ),
     "registries": (
         ("numba.core.registry", "cpu_target.typing_context.refresh"),
@@ -198,6 +209,32 @@ def processor():
     import llvmlite.binding
 
     return numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
+
+
+# --- addresses: compiled code that calls functions it does not know -------------------------------------------
+
+
+def caller(signature):
+    """An intrinsic ``call(address, arguments)``, of a tuple, for compiled functions of this signature, which must not raise."""
+    from numba.core import cgutils
+
+    @intrinsic
+    def call(typing, address, arguments):
+        def lower(context, builder, _, values):
+            kind = context.call_conv.get_function_type(signature.return_type, signature.args)
+            f = builder.inttoptr(values[0], kind.as_pointer())
+            given = cgutils.unpack_tuple(builder, values[1])
+            return context.call_conv.call_function(builder, f, signature.return_type, signature.args, given)[1]
+
+        return signature.return_type(numba.types.intp, numba.types.Tuple(signature.args)), lower
+
+    return call
+
+
+def address(dispatcher, arguments):
+    """Where the compiled code of a function is, for arguments of these types."""
+    made = dispatcher.overloads[tuple(arguments)]
+    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
 
 
 # --- loops: several vectors at once ---------------------------------------------------------------------------
@@ -652,8 +689,9 @@ def _cache_class(base, linkable):
 
 
 def kept(dispatcher, signature):
-    """Whether the cache of a dispatcher has the code of a signature."""
-    return dispatcher._cache.load_overload(signature, dispatcher.targetctx) is not None
+    """Whether the cache of a dispatcher, or those of all its parts, have the code of a signature."""
+    parts = dispatcher.parts(signature) if hasattr(dispatcher, "parts") else [(dispatcher, signature)]
+    return all(d._cache.load_overload(types_of, d.targetctx) is not None for d, types_of in parts)
 
 
 def cached(dispatcher, entries, linkable):

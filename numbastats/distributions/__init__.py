@@ -62,7 +62,7 @@ from numbastats.distributions.families.uniform import Uniform
 from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many
 from numbastats.distributions.functions import Family, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.distributions.inference import Comparison, Estimate, GoodnessOfFit, compare, goodness
+from numbastats.distributions.inference import Comparison, Comparisons, Estimate, GoodnessOfFit, compare, compare_many, goodness
 from numbastats.distributions.lmoments import LMoments, lmoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.standardise import standardise
@@ -80,6 +80,7 @@ __all__ = [
     "Beta",
     "ChiSquared",
     "Comparison",
+    "Comparisons",
     "Distribution",
     "DistributionFit",
     "DistributionFits",
@@ -101,6 +102,7 @@ __all__ = [
     "VarianceGamma",
     "Weibull",
     "compare",
+    "compare_many",
     "fit",
     "fit_many",
     "generalized_hyperbolic",

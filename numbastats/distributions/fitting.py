@@ -17,7 +17,7 @@ from numbastats._core.checks import choice, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.kinds import has_labels, in_kind_of, rows_alike, to_host
-from numbastats._core.launch import choose_device, launch
+from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
@@ -682,28 +682,10 @@ def _in_kernel(plan, share, device, workers, s):
     return params[:, columns], full[:, columns][:, :, columns], numbers, status
 
 
-def _covariance(info, fixed):
+def _covariance(info, fixed, workers):
     """Inverses of the information of the free parameters; 0 for fixed ones, NaN where there is no maximum."""
-    n, p = info.shape[:2]
-    known = np.isfinite(fixed)
-    free = np.flatnonzero(~known)
-    cov = np.zeros((n, p, p))
-    block = info[:, free[:, None], free].copy()
-    gone = ~np.isfinite(np.diagonal(block, axis1=1, axis2=2)) & np.isfinite(block).any(axis=(1, 2))[:, None]
-    for row, i in zip(*np.nonzero(gone), strict=True):  # of Student's t without heavy tails the others have their errors
-        block[row, i], block[row, :, i], block[row, i, i] = 0.0, 0.0, 1.0
-    scale = np.sqrt(np.abs(np.diagonal(block, axis1=1, axis2=2)))
-    with np.errstate(all="ignore"):
-        block /= scale[:, :, None] * scale[:, None, :]
-        good = np.isfinite(block).all(axis=(1, 2))
-        block[~good] = np.eye(free.size)
-        good &= np.linalg.eigvalsh(block)[:, 0] > 1e-12 if free.size else True
-        block[~good] = np.eye(free.size)
-        inverse = np.linalg.inv(block) / (scale[:, :, None] * scale[:, None, :])
-    inverse[~good] = math.nan
-    for row, i in zip(*np.nonzero(gone), strict=True):
-        inverse[row, i] = inverse[row, :, i] = math.nan
-    cov[:, free[:, None], free] = inverse
+    cov = np.empty(info.shape)
+    run_loop(k.INVERSES, len(cov), workers, np.ascontiguousarray(info), np.isnan(fixed), cov)
     return cov
 
 
@@ -718,7 +700,7 @@ def _counted(s, share):
 def _fitted(s, plan, share, device, workers, shown=None):
     family = plan.family
     params, info, numbers, status = _estimates(s, plan, share, device, workers, shown)
-    cov = _covariance(info, plan.known)
+    cov = _covariance(info, plan.known, 1 if is_executor(workers) else workers)
     cov[(status >= k.DEGENERATE)] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))

@@ -17,9 +17,18 @@ from numbastats._core.edf import distance
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
-from numbastats.distributions.fitting import CLASSES, OUTSIDE, DistributionFit, distribution_of, fit, fit_many, series_of
+from numbastats.distributions.fitting import (
+    CLASSES,
+    OUTSIDE,
+    DistributionFit,
+    DistributionFits,
+    distribution_of,
+    fit,
+    fit_many,
+    series_of,
+)
 
-__all__ = ["Comparison", "Estimate", "GoodnessOfFit", "compare", "goodness"]
+__all__ = ["Comparison", "Comparisons", "Estimate", "GoodnessOfFit", "compare", "compare_many", "goodness"]
 
 Statistic = Literal["ad", "ks", "cvm"]
 _VALUES = 1 << 22  # simulated at a time
@@ -344,6 +353,113 @@ class Comparison(Result):
         return Table(columns | {"status": np.array([f.status for f in found])})
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Comparisons(Result):
+    """Fits of several families to each of many series; it prints as a table.
+
+    Attributes
+    ----------
+    fits : dict of DistributionFits
+        By family.
+    criterion : str
+    left_out : tuple of str
+        Families of ``families="all"`` whose support holds none of the series.
+    """
+
+    fits: dict[str, DistributionFits]
+    criterion: str
+    left_out: tuple[str, ...]
+
+    @property
+    def best(self) -> Any:
+        """The family of the least criterion of each series, "" where no fit ended in a maximum.
+
+        An array of str of the shape of the batch, with the labels of the data where these came from xarray.
+        """
+        criteria = np.stack([getattr(f, self.criterion) for f in self.fits.values()])
+        first = next(iter(self.fits.values()))
+        names = np.where(np.isfinite(criteria).any(axis=0), np.array([*self.fits])[np.argmin(criteria, axis=0)], "")
+        return names if first.labels is None else first.labels.copy(data=names).rename("best")
+
+    def _headline(self) -> str:
+        out = [f"left out, as their support holds none of the series: {', '.join(self.left_out)}"] if self.left_out else []
+        first, none = next(iter(self.fits.values())), int((np.asarray(self.best) == "").sum())
+        failed = [f"{none} series: no fit ended in a maximum"] if none else []
+        title = f"{len(self.fits)} families by {self.criterion}, {first.loglik.size} series of shape {first.loglik.shape}"
+        return "\n  ".join([title, *out, *failed])
+
+    def summary(self) -> Table:
+        """A row for each family.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "family", "best" (the number of series that it fits best), "converged" and, over the series in
+            which all families that are best somewhere converged, "mean_difference" of the criterion to the least.
+        """
+        best, criteria = np.asarray(self.best), np.stack([getattr(f, self.criterion) for f in self.fits.values()])
+        wins = np.array([int((best == name).sum()) for name in self.fits])
+        whole = np.isfinite(criteria[wins > 0]).all(axis=0)
+        above = criteria[:, whole] - criteria[:, whole].min(axis=0)
+        means = above.mean(axis=1) if whole.any() else np.full(wins.shape, math.nan)
+        columns: dict[str, Any] = {"family": np.array([*self.fits]), "best": wins}
+        columns["converged"] = np.array([int(f.converged.sum()) for f in self.fits.values()])
+        rows = np.argsort(-wins, kind="stable")
+        return Table({name: column[rows] for name, column in (columns | {"mean_difference": means}).items()})
+
+
+def _families(families):
+    """Names of families to compare."""
+    if isinstance(families, str):
+        if families != "all":
+            raise TypeError(f'families={families!r} is one name; pass "all" or a list, [{families!r}]')
+        return tuple(n for n, c in CLASSES.items() if not c._known)
+    if not families:
+        raise ValueError('families is empty; pass "all" or a list of names')
+    return tuple(families)
+
+
+@names_ours
+def compare_many(
+    data: Any, families: Literal["all"] | Sequence[str] = "all", *, criterion: Literal["bic", "aic"] = "bic", **options: Any
+) -> Comparisons:
+    """Fit several families to each of many series, and find the best for each.
+
+    Parameters
+    ----------
+    data : array_like, list, dict, groups
+        As in `fit_many`.
+    families, criterion
+        As in `compare`; "all" leaves out the families whose support holds none of the series.
+    **options
+        As `fit_many` takes them: axis, by, dim, weights, device, workers.
+
+    Returns
+    -------
+    Comparisons
+        ``best``, the array of names, and ``fits``, a `DistributionFits` for each family.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `compare` and `fit_many`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numbastats import distributions as D
+    >>> x = np.stack([D.Gamma(3.0).rvs(500, rng=1), D.Lognormal(1.0).rvs(500, rng=2), D.Normal(0.0).rvs(500, rng=3)])
+    >>> D.compare_many(x, ["normal", "gamma", "lognormal"]).best.tolist()
+    ['gamma', 'lognormal', 'normal']
+    """
+    choice("criterion", criterion, ("bic", "aic"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
+        found = {name: fit_many(data, name, **options) for name in _families(families)}
+    left_out = tuple(n for n, f in found.items() if f.status.size and (f.status == OUTSIDE).all()) if families == "all" else ()
+    return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out)
+
+
 @names_ours
 def compare(
     x: ArrayLike, families: Literal["all"] | Sequence[str] = "all", *, criterion: Literal["bic", "aic"] = "bic"
@@ -384,13 +500,9 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    if isinstance(families, str) and families != "all":
-        raise TypeError(f'families={families!r} is one name; pass "all" or a list, [{families!r}]')
-    names = tuple(n for n, c in CLASSES.items() if not c._known) if isinstance(families, str) else tuple(families)
+    names = _families(families)
     if np.ndim(x) != 1:
-        raise ValueError(f"x has shape {np.shape(x)}; compare takes one series. Call it for each, or fit_many for each family")
-    if not names:
-        raise ValueError('families is empty; pass "all" or a list of names')
+        raise ValueError(f"x has shape {np.shape(x)}; compare takes one series, compare_many many")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = [fit(x, name) for name in names]

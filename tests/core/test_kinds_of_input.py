@@ -32,6 +32,7 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
     "distributions.standardise": (SKEW, [D.standardise, lambda x: D.standardise(x, zeros="centre")]),
     "distributions.lmoments": (SKEW, [lambda x: D.lmoments(x).moments]),
     "distributions.compare": (SKEW, [lambda x: D.compare(x, ["gamma", "normal"]).best.loglik]),
+    "distributions.compare_many": (SKEW, [lambda x: D.compare_many(x, ["gamma", "normal"]).fits["gamma"].bic]),
     "distributions.goodness": (SKEW, [lambda x: D.goodness(x, "gamma", count=19, rng=1).statistic]),
     "stable.fit": (SKEW, [lambda x: ns.stable.fit(x, "quantile").params]),
     "stable.fit_many": (SKEW, [lambda x: ns.stable.fit_many([x], "quantile").params]),

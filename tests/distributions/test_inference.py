@@ -11,7 +11,7 @@ import scipy.optimize
 import scipy.stats as st
 
 import numbastats as ns
-from numbastats.distributions import Gamma, Normal, StudentT, Weibull, compare, fit, goodness
+from numbastats.distributions import Gamma, Normal, StudentT, Weibull, compare, compare_many, fit, goodness
 from tests.reference.make_coverage import coverage
 
 Z = 1.959963984540054
@@ -361,6 +361,40 @@ def test_failed_fits_come_last_with_their_reason():
     nothing = compare([1.0, 1.0, 1.0], ["normal", "gamma"])
     with pytest.raises(ValueError, match="no fit ended in a maximum"):
         nothing.best  # noqa: B018
+
+
+def test_comparison_of_many_series():
+    """Each series as by itself; a family that fails for one does not win there, nor a series without any fit."""
+    rng = np.random.default_rng(5)
+    x = np.stack([rng.normal(50.0, 12.0, 300), rng.lognormal(1.0, 0.8, 300), rng.normal(0.0, 1.0, 300), np.ones(300)])
+    names = ["normal", "gamma", "lognormal", "beta"]
+    found = compare_many(x, names)
+    assert found.best.tolist() == ["normal", "lognormal", "normal", ""] and found.left_out == ()
+    assert found.fits["gamma"].status[2] == 6 and "1 series: no fit ended in a maximum" in repr(found)
+    for i in range(3):
+        one = compare(x[i], names)
+        assert found.best[i] == one.best.family
+        for name, fits in found.fits.items():
+            assert fits.bic[i] == pytest.approx(one.fits[name].bic, rel=1e-13)
+    table = found.summary()
+    assert list(table["family"]) == ["normal", "lognormal", "gamma", "beta"] and list(table["best"]) == [2, 1, 0, 0]
+    both = [found.fits[n].bic[:2] for n in ("normal", "lognormal")]  # both are fitted to the first two series alone
+    least = np.minimum(*both)
+    assert table["mean_difference"][0] == pytest.approx(np.mean(both[0] - least), rel=1e-12)
+    assert math.isinf(table["mean_difference"][3])
+    by_key = compare_many({"a": x[0], "b": x[1]}, ["normal", "lognormal"], criterion="aic")
+    assert by_key.fits["normal"].keys == ("a", "b") and by_key.best.tolist() == ["normal", "lognormal"]
+
+
+@pytest.mark.slow
+def test_comparison_of_many_series_of_all_families():
+    x = np.random.default_rng(6).gamma(3.0, 2.0, (5, 80))
+    found = compare_many(x)
+    assert found.left_out == ("beta",)
+    least = np.min([f.bic for f in found.fits.values()], axis=0)
+    assert all(found.fits[name].bic[i] == least[i] for i, name in enumerate(found.best))
+    with pytest.raises(TypeError, match="is one name"):
+        compare_many(x, "gamma")
 
 
 def test_comparison_refuses():

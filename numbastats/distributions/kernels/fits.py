@@ -11,11 +11,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
+from numba import prange, types
 
 from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function, host_loop
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special
@@ -28,6 +28,7 @@ __all__ = [
     "FIT_BETA",
     "GAMMA",
     "INFINITE",
+    "INVERSES",
     "INVERSE_GAUSSIAN",
     "LOGLIK",
     "LOGNORMAL",
@@ -654,6 +655,61 @@ def kernel(name, series, size, more_rows=0, late=None):
     """
     bound = {"SIZE": size, "ROWS": rows(size) + more_rows} | ({} if late else {"_series": series})
     return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, dtypes=("float64",), split=_parts, late=late, **bound)
+
+
+@_function
+def _inverse(info, free, cov, L, g, column):
+    """Inverse of a symmetric matrix's rows and columns that are `free`, NaN unless it is positive definite; 0 in the others.
+
+    A parameter without a finite diagonal, where others have one, is taken as known: its own covariances are NaN.
+    """
+    p, some, kept, good = free.size, False, 0, True
+    for i in range(p):
+        for j in range(p):
+            cov[i, j] = math.nan if free[i] and free[j] else 0.0
+            some = some or (free[i] and free[j] and abs(info[i, j]) < math.inf)
+    at = column  # the parameters that are inverted
+    for i in range(p):
+        if free[i] and (abs(info[i, i]) < math.inf or not some):
+            at[kept] = i
+            kept += 1
+    for i in range(kept):
+        unit = math.sqrt(abs(info[at[i], at[i]]))
+        for j in range(i + 1):
+            s = info[at[i], at[j]] / unit / math.sqrt(abs(info[at[j], at[j]]))
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            if i == j:
+                good = good and s > 1e-12  # not for NaN
+                L[i, i] = math.sqrt(s) if good else 1.0
+            else:
+                L[i, j] = s / L[j, j]
+    for j in range(kept if good else 0):
+        for i in range(kept):
+            s = 1.0 if i == j else 0.0
+            for k in range(i):
+                s -= L[i, k] * g[k]
+            g[i] = s / L[i, i]
+        for i in range(kept - 1, j - 1, -1):
+            s = g[i]
+            for k in range(i + 1, kept):
+                s -= L[k, i] * g[k]
+            g[i] = s / L[i, i]
+            unit = math.sqrt(abs(info[at[i], at[i]])) * math.sqrt(abs(info[at[j], at[j]]))
+            cov[at[i], at[j]] = cov[at[j], at[i]] = g[i] / unit
+
+
+_F3 = types.float64[:, :, ::1]
+
+
+@host_loop("distributions.inverses", (_F3, types.boolean[::1], _F3))
+def INVERSES(info, free, cov):
+    """`_inverse` of many matrices."""
+    p = free.size
+    for part in prange((cov.shape[0] + 255) // 256):
+        first, L, g, column = np.int64(part) * 256, np.empty((p, p)), np.empty(p), np.empty(p, np.int64)
+        for i in range(first, min(first + 256, cov.shape[0])):
+            _inverse(info[i], free, cov[i], L, g, column)
 
 
 FIT = kernel("fit", _fit_series, 3)

@@ -195,7 +195,7 @@ def _free(held, i):
 
 
 @_function
-def _in_coordinates(data, p, g, H, slope, A):
+def _in_coordinates(data, n, p, g, H, slope, A):
     """Of lam or log(lam - least), log(alpha - beta), log(alpha + beta), log delta, mu; alpha and beta as they are if tied."""
     _x, _w, _mass, tied, _free_delta, least = data
     in_units(g, H, (p[LAM] - least if least > 0.0 else 1.0, 1.0, 1.0, p[DELTA], 1.0), slope, A)
@@ -218,7 +218,7 @@ def _in_coordinates(data, p, g, H, slope, A):
 
 
 @_function
-def _moved(data, p, step, out):
+def _moved(data, n, p, step, out):
     """The point after a step; False if a coordinate but mu changes by more than 3."""
     _x, _w, _mass, tied, _free_delta, least = data
     out[MU] = p[MU] + step[MU]

@@ -12,6 +12,9 @@ of values about the location, if that is fixed. A family whose location or scale
 A series is measured in its own unit about its own centre, so that a fit depends on neither. Gradients are sums of scores; those
 of logarithms of masses by shapes are central differences of fourth order. Second derivatives are differences of the gradient,
 one-sided ones for the steps, central ones for the information.
+
+On the CPU three functions are compiled for each family: the gradient, the start of a climb and `settled`. The fit itself, most of
+the code, is compiled once and calls them by their addresses. A GPU cannot do that: there the fit is bound to its family.
 """
 
 from __future__ import annotations
@@ -19,10 +22,13 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from numba import types
+
+from numbastats._core import numba_internals
 from numbastats._core.climb import HIGH, LOW, PAR, climber, rows
-from numbastats._core.kernel import array_function, bind, device_function
+from numbastats._core.kernel import WithFunctions, array_function, bind, build, device_function
 from numbastats.distributions.kernels.fits import (
     CONSTANT,
     DEGENERATE,
@@ -36,6 +42,7 @@ from numbastats.distributions.kernels.fits import (
     PASSES,
     ZEROS,
     begin,
+    fit_cpu,
     judged,
     kernel,
     mean_square,
@@ -56,18 +63,37 @@ _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is it
 _NORMAL = 1e12  # degrees of freedom that stand for infinity
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
 _MORE_ROWS = 3
+_MOST_SHAPES = 2
+_FLAGS = ("contract", "reassoc")
 
-_function = array_function(fastmath=("contract", "reassoc"), host=False)
+_function = array_function(fastmath=_FLAGS, host=False)
 
 # bound to the formulas of a family
 _logpdf = _score = _support = _logcdf = _logsf = _guess = _settled = _first = _second = _constants = _log_mass = None
-_climb = None
-_SHAPES, _STARTS, _EVERY, _SHIFTS, _EXTRA = 0, 1, False, False, 0
-_BELOW = _ABOVE = (0.0,)
 _LOGS: tuple[bool, ...] = ()
-_KINK = math.nan
-_LIMIT = DEGENERATE
-_BEGINS, _ENDS, _CLOSED = -math.inf, math.inf, False
+_SHAPES = 0
+_gradient = _start = None
+_call_gradient = _call_start = _call_settled = None
+_rules: Any = None
+# bound to how these are called, and to the size of the work space
+_climb = _gradient_of = _start_of = _settled_of = None
+_EXTRA = 0
+
+
+class Rules(NamedTuple):
+    """What the fit knows of a family beside its functions."""
+
+    shapes: int
+    below: tuple[float, ...]  # between which shapes are
+    above: tuple[float, ...]
+    logs: tuple[bool, ...]  # of shapes, location and scale, whether they are positive
+    begins: float  # the support of the standard form, as far as it depends on no shape
+    ends: float
+    closed: bool  # whether the density at the ends of the support is finite for all shapes
+    kink: float = math.nan  # information of one value on a settled location, in units of the scale; NaN if it is an end
+    starts: int = 1  # of which the first that leads to a maximum is taken
+    every: bool = False  # or all, where the scale is fixed
+    limit: int = DEGENERATE  # the status where the first shape has grown to its bound
 
 
 # --- scalar parts ------------------------------------------------------------------------------------------------
@@ -101,9 +127,9 @@ def nothing_settled(loc, least, median, most):
     return math.nan, math.nan
 
 
-# --- sums over a series ------------------------------------------------------------------------------------------
-# `data` of a climb: exact values and their weights; ends of intervals and their weights; the truncation; sum of all weights,
-# least and largest exact value; fixed parameters, in the series' unit; rows of the work space
+# --- of a family: sums over a sample -----------------------------------------------------------------------------
+# a sample: exact values and their weights; ends of intervals and their weights; the truncation; sum of all weights, least and
+# largest exact value
 
 
 @_function
@@ -144,9 +170,9 @@ def _by_ends(lo, hi, c):
 
 
 @_function
-def _gradient(data, p, g):
+def gradient(sample, p, g):
     """The log-likelihood at the parameters (shapes, location, scale), the size of its rounding errors, and its gradient."""
-    x, w, lo, hi, v, cut, mass, least, most, _held, _first_row, _second_row = data
+    x, w, lo, hi, v, cut, mass, least, most = sample
     c, loc, scale = _constants(p), p[_SHAPES], p[_SHAPES + 1]
     low, high = _support(c)
     if x.size > 0 and not (low <= (least - loc) / scale and (most - loc) / scale <= high):
@@ -187,30 +213,86 @@ def _gradient(data, p, g):
 
 
 @_function
-def _unit(p, i):
-    return p[i] if _LOGS[i] else p[_SHAPES + 1]
+def start(attempt, mean, sd, low, middle, high, p):
+    """Writes where a climb begins."""
+    found = _guess(attempt, mean, sd, low, middle, high)
+    for i in range(_SHAPES + 2):
+        p[i] = found[i]
+    return 0.0
+
+
+@_function
+def settled(loc, least, median, most):
+    """The family's own: location and scale at values of the sample."""
+    return _settled(loc, least, median, most)
+
+
+# --- calls of these: by addresses, which `family` has, or bound by name ------------------------------------------
+# `family`: what the sample is, the rules, and where a fit serves all families the addresses of the three functions
+# `data` of a climb: the sample; fixed parameters, in the series' unit; two rows of the work space; the family
+
+
+@_function
+def _gradient_there(family, sample, p, g):
+    return _call_gradient(family[2], (sample, p, g))
+
+
+@_function
+def _start_there(family, attempt, mean, sd, low, middle, high, p):
+    return _call_start(family[3], (attempt, mean, sd, low, middle, high, p))
+
+
+@_function
+def _settled_there(family, loc, least, median, most):
+    return _call_settled(family[4], (loc, least, median, most))
+
+
+@_function
+def _gradient_here(family, sample, p, g):
+    return _gradient(sample, p, g)
+
+
+@_function
+def _start_here(family, attempt, mean, sd, low, middle, high, p):
+    return _start(attempt, mean, sd, low, middle, high, p)
+
+
+@_function
+def _settled_here(family, loc, least, median, most):
+    return _settled(loc, least, median, most)
+
+
+@_function
+def _logs(data):
+    return data[4][1].logs
+
+
+@_function
+def _unit(rules, p, i):
+    return p[i] if rules.logs[i] else p[rules.shapes + 1]
 
 
 @_function
 def _derivatives(data, p, g, H):
     """Log-likelihood, its rounding, gradient and Hessian: one-sided differences, towards the inside of the domain."""
-    held, moved = data[9], data[10]
-    value, noise = _gradient(data, p, g)
+    sample, held, moved, _row, family = data
+    rules = family[1]
+    value, noise = _gradient_of(family, sample, p, g)
     if value == -math.inf:
         return value, noise
-    for j in range(_SHAPES + 2):
-        for i in range(_SHAPES + 2):
+    for j in range(rules.shapes + 2):
+        for i in range(rules.shapes + 2):
             H[i, j] = 0.0
-    for j in range(_SHAPES + 2):
+    for j in range(rules.shapes + 2):
         if held[j] != held[j]:
-            here, h = p[j], _STEP * _unit(p, j)
+            here, h = p[j], _STEP * _unit(rules, p, j)
             p[j] = here + h
-            if _gradient(data, p, moved)[0] == -math.inf:
+            if _gradient_of(family, sample, p, moved)[0] == -math.inf:
                 h = -h
                 p[j] = here + h
-                _gradient(data, p, moved)
+                _gradient_of(family, sample, p, moved)
             p[j] = here
-            for i in range(_SHAPES + 2):
+            for i in range(rules.shapes + 2):
                 other = 0.5 if held[i] != held[i] and i != j else 1.0
                 change = other * (moved[i] - g[i]) / h
                 if i >= j:
@@ -223,24 +305,25 @@ def _derivatives(data, p, g, H):
 @_function
 def _limit(data, p):
     """The status where the scale has left the size of the data; else 0."""
-    return DEGENERATE if not (_LEAST < p[_SHAPES + 1] < _GREATEST) else 0
+    return DEGENERATE if not (_LEAST < p[data[4][1].shapes + 1] < _GREATEST) else 0
 
 
 @_function
 def _information(data, p, info):
     """Minus the second derivatives by central differences of the gradient; 0 by fixed parameters."""
-    held, up, down = data[9], data[10], data[11]
+    sample, held, up, down, family = data
+    rules = family[1]
     for i in range(info.size):
         info[i] = 0.0
-    for j in range(_SHAPES + 2):
+    for j in range(rules.shapes + 2):
         if held[j] != held[j]:
-            here, h = p[j], _CENTRAL * _unit(p, j)
+            here, h = p[j], _CENTRAL * _unit(rules, p, j)
             p[j] = here + h
-            above = _gradient(data, p, up)[0]
+            above = _gradient_of(family, sample, p, up)[0]
             p[j] = here - h
-            below = _gradient(data, p, down)[0]
+            below = _gradient_of(family, sample, p, down)[0]
             p[j] = here
-            for i in range(_SHAPES + 2):
+            for i in range(rules.shapes + 2):
                 if held[i] != held[i]:
                     change = math.nan if min(above, below) == -math.inf else (down[i] - up[i]) / (2.0 * h)
                     big, small = max(i, j), min(i, j)
@@ -251,25 +334,26 @@ def _information(data, p, info):
 
 
 @_function
-def _inside(fixed):
+def _inside(rules, fixed):
     """Between which a series must lie: in the truncation, and in the support, where that does not depend on free parameters."""
-    begins, ends, loc, scale = fixed[_SHAPES + 2], fixed[_SHAPES + 3], fixed[_SHAPES], fixed[_SHAPES + 1]
+    a = rules.shapes
+    begins, ends, loc, scale = fixed[a + 2], fixed[a + 3], fixed[a], fixed[a + 1]
     if loc == loc:
-        begins = max(begins, loc if _BEGINS == 0.0 else -math.inf)
-        ends = min(ends, loc + scale if _ENDS == 1.0 and scale == scale else math.inf)
+        begins = max(begins, loc if rules.begins == 0.0 else -math.inf)
+        ends = min(ends, loc + scale if rules.ends == 1.0 and scale == scale else math.inf)
     return begins, ends
 
 
 @_function
-def _is_outside(least, most, begins, ends):
+def _is_outside(rules, least, most, begins, ends):
     """Whether values are not inside; the ends of a support belong to it where the density there is finite whatever the shapes."""
-    if _CLOSED:
+    if rules.closed:
         return least < begins or most > ends
     return least <= begins or most >= ends
 
 
 @_function
-def _pack_intervals(x, w, weighted, share, within, numbers):
+def _pack_intervals(rules, x, w, weighted, share, within, numbers):
     """As `pack`, and whether a value cannot lie inside; intervals that hold all that is inside are missing values."""
     length, (begins, ends) = x.size // 3, within
     lo, hi = x[:length], x[length : 2 * length]
@@ -281,7 +365,7 @@ def _pack_intervals(x, w, weighted, share, within, numbers):
                 zeros += m
             else:
                 finite = finite and (a < b or abs(a) < math.inf)
-                outside = outside or (_is_outside(a, b, begins, ends) if a == b else a >= ends or b <= begins)
+                outside = outside or (_is_outside(rules, a, b, begins, ends) if a == b else a >= ends or b <= begins)
                 lo[n], hi[n] = max(a, begins), min(b, ends)
                 least, most = min(least, lo[n]), max(most, hi[n])
                 mass += m
@@ -337,7 +421,7 @@ def _exact_first(lo, hi, v):
 
 
 @_function
-def _prepared(code, x, w, fixed, n, numbers, least, most):
+def _prepared(code, x, w, loc, scale, n, numbers, least, most):
     """Puts a series into its unit: centre, unit, mean, standard deviation and quartiles in it, number of exact values, log mass.
 
     The centre is the location, if that is fixed, and the unit the scale.
@@ -353,7 +437,6 @@ def _prepared(code, x, w, fixed, n, numbers, least, most):
         for j in range(n):
             least, most = min(least, y[j]), max(most, y[j])
     low, middle, high = quartiles(y, w, weighted, even)
-    loc, scale = fixed[_SHAPES], fixed[_SHAPES + 1]
     free = loc != loc
     centre = middle if free else loc
     unit = 0.5 * high - 0.5 * low if free else 0.0
@@ -376,22 +459,28 @@ def _prepared(code, x, w, fixed, n, numbers, least, most):
 
 
 @_function
-def _bounds(least, held, work):
-    """Between which parameters stay: shapes as the family says, a free end of the support below the least value."""
-    low, high = work[LOW], work[HIGH]
-    for k in range(_SHAPES):
-        low[k], high[k] = _BELOW[k], _ABOVE[k]
-    if _SHIFTS and held[_SHAPES] != held[_SHAPES]:
-        high[_SHAPES] = least - _INNER
+def _shifts(rules, held):
+    """Whether the support begins at a location that is climbed."""
+    return rules.begins == 0.0 and held[rules.shapes] != held[rules.shapes]
 
 
 @_function
-def _ended(work, held, done):
+def _bounds(rules, least, held, work):
+    """Between which parameters stay: shapes as the family says, a free end of the support below the least value."""
+    low, high = work[LOW], work[HIGH]
+    for k in range(rules.shapes):
+        low[k], high[k] = rules.below[k], rules.above[k]
+    if _shifts(rules, held):
+        high[rules.shapes] = least - _INNER
+
+
+@_function
+def _ended(rules, work, held, done):
     """The status of a climb that may have ended at a bound."""
     p, low, high = work[PAR], work[LOW], work[HIGH]
-    for k in range(_SHAPES + 1):
+    for k in range(rules.shapes + 1):
         if held[k] != held[k] and (p[k] <= low[k] or p[k] >= high[k]):
-            return _LIMIT if k == 0 and p[k] >= high[k] else DEGENERATE
+            return rules.limit if k == 0 and p[k] >= high[k] else DEGENERATE
     return done
 
 
@@ -399,61 +488,62 @@ def _ended(work, held, done):
 def _best_climb(data, about, params, numbers, work):
     """The best of the climbs from the family's starts: status and log-likelihood; an end at a bound is the last choice."""
     first, sd, low, middle, high = about
-    mass, least, held, p = data[6], data[7], data[9], work[PAR]
-    best, status, attempt = -math.inf, MAX_ITER, 0
-    while attempt < _STARTS:
+    sample, held, _first_row, _second_row, family = data
+    rules, mass, least, p = family[1], sample[6], sample[7], work[PAR]
+    a, best, status, attempt = rules.shapes, -math.inf, MAX_ITER, 0
+    while attempt < rules.starts:
         shift = 0.0
-        if _SHIFTS and held[_SHAPES] != held[_SHAPES]:  # the end of the support, from near the least value on down
+        if _shifts(rules, held):  # the end of the support, from near the least value on down
             shift = least - (0.02 if attempt % 2 == 0 else 1.0) * (first - least)
-        start = _guess(attempt, first - shift, sd, low - shift, middle - shift, high - shift)
-        for i in range(_SHAPES + 2):
-            p[i] = start[i]
-        for k in range(_SHAPES):
-            p[k] = min(max(p[k], _BELOW[k]), _ABOVE[k])
-        p[_SHAPES] += shift
+        _start_of(family, attempt, first - shift, sd, low - shift, middle - shift, high - shift, p)
+        for k in range(a):
+            p[k] = min(max(p[k], rules.below[k]), rules.above[k])
+        p[a] += shift
         begin(held, work)
-        _bounds(least, held, work)
-        done, reached, passes = _climb(data, _SHAPES + 2, mass, 1e-6, MOST, work)
+        _bounds(rules, least, held, work)
+        done, reached, passes = _climb(data, a + 2, mass, 1e-6, MOST, work)
         numbers[PASSES] += passes
-        done = _ended(work, held, done)
+        done = _ended(rules, work, held, done)
         if best == -math.inf or (done == OK and status != OK) or ((done == OK) == (status == OK) and reached > best):
             best, status = reached, done
-            for i in range(_SHAPES + 2):
+            for i in range(a + 2):
                 params[i] = p[i]
-        attempt = attempt + 1 if status != OK or (_EVERY and held[_SHAPES + 1] == held[_SHAPES + 1]) else _STARTS
+        attempt = attempt + 1 if status != OK or (rules.every and held[a + 1] == held[a + 1]) else rules.starts
     return status, best
 
 
 @_function
-def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
+def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
     """Fits one series, which it overwrites; `fixed` has the ends of the truncation after the parameters. Returns the status."""
-    begins, ends = _inside(fixed)
+    code, rules = family[0], family[1]
+    a, (begins, ends) = rules.shapes, _inside(rules, fixed)
     if code == INTERVALS:
-        n, least, most, finite, outside = _pack_intervals(x, w, weighted, share, (begins, ends), numbers)
+        n, least, most, finite, outside = _pack_intervals(rules, x, w, weighted, share, (begins, ends), numbers)
     else:
         n, least, most, finite = pack(x, w, weighted, share, numbers)
-        outside = n > 0 and _is_outside(least, most, begins, ends)
+        outside = n > 0 and _is_outside(rules, least, most, begins, ends)
     status = judged(n, least, most, finite, outside, w, weighted, least_count, params, info, numbers)
     if status != OK:
         return status
     mass = numbers[MASS]
-    (centre, unit), about, exact, added = _prepared(code, x, w, fixed, n, numbers, least, most)
+    (centre, unit), about, exact, added = _prepared(code, x, w, fixed[a], fixed[a + 1], n, numbers, least, most)
     if not (unit > 0.0 and unit < math.inf):
         return CONSTANT
-    length, in_place = x.size // 3, _settled(fixed[_SHAPES], least, centre, most)
-    cut = ((fixed[_SHAPES + 2] - centre) / unit, (fixed[_SHAPES + 3] - centre) / unit)
+    length, in_place = x.size // 3, _settled_of(family, fixed[a], least, centre, most)
+    cut = ((fixed[a + 2] - centre) / unit, (fixed[a + 3] - centre) / unit)
     held = work[_EXTRA]
-    for i in range(_SHAPES):
+    for i in range(a):
         held[i] = fixed[i]
     least, most = math.inf, -math.inf
     for j in range(exact):
         least, most = min(least, x[j]), max(most, x[j])
-    loc = 0.0 if fixed[_SHAPES] == fixed[_SHAPES] else math.nan
-    at_loc, at_scale = _settled(loc, least, about[3], most)
-    held[_SHAPES] = loc if loc == loc else at_loc
-    held[_SHAPES + 1] = 1.0 if fixed[_SHAPES + 1] == fixed[_SHAPES + 1] else at_scale
+    loc = 0.0 if fixed[a] == fixed[a] else math.nan
+    at_loc, at_scale = _settled_of(family, loc, least, about[3], most)
+    held[a] = loc if loc == loc else at_loc
+    held[a + 1] = 1.0 if fixed[a + 1] == fixed[a + 1] else at_scale
     lo, hi, v = x[exact:n], x[length + exact : length + n], w[exact:n]
-    data = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most, held, work[_EXTRA + 1], work[_EXTRA + 2]
+    sample = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most
+    data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family
     status, best = _best_climb(data, about, params, numbers, work)
     if status == MAX_ITER and best == -math.inf:
         return OUTSIDE
@@ -461,18 +551,17 @@ def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, n
         status = DEGENERATE
     if status == NORMAL_LIMIT:
         params[0] = held[0] = _NORMAL
-        best, _noise = _gradient(data, params, work[PAR])
+        best, _noise = _gradient_of(family, sample, params, work[PAR])
     _information(data, params, info)
     exact_mass = 0.0
     for j in range(exact):
         exact_mass += w[j]
     numbers[LOGLIK] = best + added - exact_mass * math.log(unit)
     # back to the units of the data
-    a = _SHAPES
     first = a * (a + 1) // 2
     second = (a + 1) * (a + 2) // 2
     if fixed[a] != fixed[a] and at_loc == at_loc:
-        info[first + a] = _KINK * mass / params[a + 1] / params[a + 1]
+        info[first + a] = rules.kink * mass / params[a + 1] / params[a + 1]
     if fixed[a + 1] != fixed[a + 1] and at_scale == at_scale:
         info[second + a + 1] = math.nan
     for i in range(a + 1):
@@ -491,19 +580,51 @@ def _fit_series(code, x, w, weighted, share, least_count, fixed, params, info, n
     return status
 
 
-_BODIES = (_exact, _masses, _by_ends, _gradient, _unit, _derivatives, _information, _inside, _is_outside, _pack_intervals)
-_LATER = (_bounds, _ended, _best_climb, _fit_series)
+# --- twins -------------------------------------------------------------------------------------------------------
 
 
-class _Search(NamedTuple):
-    """Where and how maxima are searched for."""
+@_function
+def _with_rules(code, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
+    """The fit of a series by the kernel of one family."""
+    return _fit_series((code, _rules), x, w, weighted, share, least_count, fixed, params, info, numbers, work)
 
-    real: tuple[bool, ...] = ()  # for each shape whether it may be negative; else none
-    below: tuple[float, ...] = ()  # between which shapes are
-    above: tuple[float, ...] = ()
-    starts: int = 1  # of which the first that leads to a maximum is taken
-    every: bool = False  # or all, where the scale is fixed
-    limit: int = DEGENERATE  # the status where the first shape has grown to its bound
+
+@_function
+def _with_facts(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
+    """The fit of a series by the kernel of all families: the rules come as a tuple of numbers, which Numba takes faster."""
+    code, f, at_gradient, at_start, at_settled = family
+    logs = (f[5] > 0.0, f[6] > 0.0, f[7] > 0.0, f[8] > 0.0)
+    more = (f[11] > 0.0, f[12], int(f[13]), f[14] > 0.0, int(f[15]))
+    rules = Rules(int(f[0]), (f[1], f[2]), (f[3], f[4]), logs, f[9], f[10], more[0], more[1], more[2], more[3], more[4])
+    family = code, rules, at_gradient, at_start, at_settled
+    return _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work)
+
+
+def _fit_by(size, **calls):
+    """The fit of a series of at most so many parameters, with ways to call a family's functions."""
+    calls["_climb"] = climber(bind(_derivatives, **calls), _logs, _limit)
+    calls["_information"] = bind(_information, **calls)
+    calls["_best_climb"] = bind(_best_climb, **calls)
+    return bind(_fit_series, _EXTRA=rows(size), **calls)
+
+
+@functools.cache
+def _shared():
+    """The fit of all families on the CPU."""
+    size, (gradients, starts, settles) = _MOST_SHAPES + 2, map(numba_internals.caller, _SIGNATURES.values())
+    calls = dict(
+        _gradient_of=bind(_gradient_there, _call_gradient=gradients),
+        _start_of=bind(_start_there, _call_start=starts),
+        _settled_of=bind(_settled_there, _call_settled=settles),
+    )
+    series = bind(_with_facts, _fit_series=_fit_by(size, **calls))
+    return build(fit_cpu, "serial", _series=series, SIZE=size, ROWS=rows(size) + _MORE_ROWS)
+
+
+_F, _ROW, _PAIR = types.float64, types.float64[::1], types.UniTuple(types.float64, 2)
+_SAMPLE = types.Tuple((*[_ROW] * 5, _PAIR, *[_F] * 3))
+_SIGNATURES = {gradient: _PAIR(_SAMPLE, _ROW, _ROW), start: _F(types.int64, *[_F] * 5, _ROW), settled: _PAIR(*[_F] * 4)}
+_FACTS = 5 + 4 + 7  # numbers in the rules
 
 
 class Likelihood:
@@ -519,27 +640,28 @@ class Likelihood:
         Parameters that are estimated where `fixed` says nothing; the others are loc = 0 and scale = 1.
     shapes : int
         Number of shape parameters.
+    real : tuple of bool
+        For each shape whether it may be negative; none is by default.
+    below, above : tuple of float
+        Between which each shape is searched.
     closed : bool
         Whether the density at the ends of the support is finite for all shapes.
-    kink : float
-        Information of one value on a settled location, in units of the scale: NaN if the location is an end of the support.
     cost : float
         Nanoseconds for a value.
-    **search
-        Fields of `_Search`.
+    **rules
+        The last fields of `Rules`.
     """
 
-    def __init__(self, name, points, free, *, shapes=0, closed=False, kink=math.nan, cost=300.0, **search):
+    def __init__(self, name, points, free, *, shapes=0, real=(), below=(), above=(), closed=False, cost=300.0, **rules):
         self.free, self.cost, self._points = free, cost, points
-        found = _Search(**search)
-        real = found.real or (False,) * shapes
-        self._numbers = {
-            **dict(_SHAPES=shapes, _EXTRA=rows(shapes + 2), _LOGS=(*(not r for r in real), False, True)),
-            **dict(_BELOW=found.below or (1e-8,) * max(shapes, 1), _ABOVE=found.above or (1e8,) * max(shapes, 1)),
-            **dict(_STARTS=found.starts, _EVERY=found.every, _LIMIT=found.limit, _CLOSED=closed, _KINK=kink),
-        }
-        self.kernel = kernel(f"{name}_fit", None, shapes + 2, _MORE_ROWS, late=self._bound)
-        self.kernel.gated, self.kernel._module = False, points.module
+        logs, unused = (*(not r for r in real or (False,) * shapes), False, True), _MOST_SHAPES - shapes
+        whole = {half_line: (0.0, math.inf), unit_interval: (0.0, 1.0)}
+        ends = (0.0, math.inf) if closed else whole.get(sys.modules[points.module].support, (-math.inf, math.inf))
+        below, above = below or (1e-8,) * shapes, above or (1e8,) * shapes
+        padded = below + (0.0,) * unused, above + (0.0,) * unused, logs + (False,) * unused
+        self._rules = Rules(shapes, *padded, *ends, closed, **rules)
+        self.kernel = kernel(f"{name}_fit", None, shapes + 2, _MORE_ROWS, late=self._on_gpu)
+        self.kernel.gated, self.kernel.shared, self.kernel._module = False, self._on_cpu, points.module
 
     def settled(self, located):
         """Which of loc and scale, NaN where they are free, are at values of the sample."""
@@ -550,43 +672,45 @@ class Likelihood:
     @property
     def settles(self):
         """Whether a parameter may be at a value of the sample at which the likelihood jumps."""
-        return hasattr(sys.modules[self._points.module], "settled") and math.isnan(self._numbers["_KINK"])
+        return hasattr(sys.modules[self._points.module], "settled") and math.isnan(self._rules.kink)
 
     @property
     def shifts(self):
         """Whether the support begins at loc."""
-        return self._support()[0] == 0.0
+        return self._rules.begins == 0.0
 
     @property
     def bounded(self):
         """Whether loc and loc + scale are the ends of the support."""
-        return self._support() == (0.0, 1.0)
+        return (self._rules.begins, self._rules.ends) == (0.0, 1.0)
 
-    def _support(self):
-        """The support of the standard form, as far as it depends on no shape."""
-        family = sys.modules[self._points.module]
-        if self._numbers["_CLOSED"]:
-            return 0.0, math.inf
-        return {half_line: (0.0, math.inf), unit_interval: (0.0, 1.0)}.get(family.support, (-math.inf, math.inf))
-
-    def _bound(self):
-        """The fit of a series, bound to the family's formulas."""
-        family, count = sys.modules[self._points.module], self._numbers["_SHAPES"]
-        begins, ends = self._support()
-        names = self._numbers | {f"_{f}": self._points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")}
-        names |= dict(_support=family.support, _BEGINS=begins, _ENDS=ends, _SHIFTS=begins == 0.0)
-        names |= dict(_guess=family.guess, _settled=getattr(family, "settled", nothing_settled)) | self._points.with_shapes()
+    @functools.cached_property
+    def _functions(self):
+        """Of the family, by the template: names for it. Later ones know the earlier."""
+        family, points = sys.modules[self._points.module], self._points
+        names = {f"_{f}": points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")} | points.with_shapes()
+        names |= dict(_support=family.support, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
         names["_log_mass"] = bind(log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
-        for body in _BODIES:
+        names |= dict(_SHAPES=self._rules.shapes, _LOGS=self._rules.logs)
+        for body in (_exact, _masses, _by_ends):
             names[body.__name__] = bind(body, **names)
-        names["_climb"] = climber(names["_derivatives"], self._numbers["_LOGS"], _of_shapes(_limit, count))
-        names["_prepared"] = _of_shapes(_prepared, count)
-        for body in _LATER:
-            names[body.__name__] = bind(body, **names)
-        return {"_series": names["_fit_series"]}
+        return names
 
+    def _on_cpu(self):
+        """The fit of all families, with this one's functions."""
+        module, (shapes, below, above, logs, *rest) = self._points.module, self._rules
+        facts = tuple(map(float, (shapes, *below, *above, *logs, *rest)))
+        made = [build(f.py_func, "serial", fastmath=_FLAGS, _registered_in=[module], **self._functions) for f in _SIGNATURES]
+        first = types.Tuple((types.int64, types.UniTuple(_F, _FACTS), *[types.int64] * len(made)))
+        signature = first, *self.kernel.numba_signatures()[0][1][1:]
+        return WithFunctions(_shared(), signature, facts, {f: s.args for f, s in zip(made, _SIGNATURES.values(), strict=True)})
 
-@functools.cache
-def _of_shapes(body, count):
-    """A function that depends on a family by the number of its shapes alone, compiled once for all that have as many."""
-    return bind(body, _SHAPES=count)
+    def _on_gpu(self):
+        """The fit bound to this family."""
+        own = [bind(f, **self._functions) for f in _SIGNATURES]
+        calls = dict(
+            _gradient_of=bind(_gradient_here, _gradient=own[0]),
+            _start_of=bind(_start_here, _start=own[1]),
+            _settled_of=bind(_settled_here, _settled=own[2]),
+        )
+        return {"_series": bind(_with_rules, _rules=self._rules, _fit_series=_fit_by(self._rules.shapes + 2, **calls))}
