@@ -49,6 +49,7 @@ __all__ = [
     "ZEROS",
     "admitted",
     "begin",
+    "fit_cpu",
     "judged",
     "kernel",
     "mean_square",
