@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 import numbastats.distributions.families.hyperbolic  # noqa: F401  all classes are to be there
 import numbastats.stable as stable
-from numbastats._core.checks import choice, is_masked, warn_of_shares
+from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
-from numbastats._core.kinds import has_labels, in_kind_of, rows_alike, to_host
+from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
@@ -506,6 +506,23 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None, labels)
 
 
+def _series_of_dask(data, axis, dim, least, workers, others):
+    """An array of dask as series, which stay where they are; `others` go with arrays in memory alone."""
+    if is_executor(workers):
+        raise TypeError("a dask array takes no executor, as its blocks go to dask's own: pass workers=None, or data.compute()")
+    if any(v is not None for v in others):
+        raise TypeError("an array of dask is fitted without weights, censored and by: pass data.compute()")
+    x, axis = LAZY.blocks(data, "data"), axis_of(data, axis, dim)
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
+    if x.shape[axis] < least:
+        raise ValueError(f"along axis={axis} the series of data, of shape {x.shape}, have fewer values than parameters to fit")
+    labels = data.isel({data.dims[axis]: 0}, drop=True) if _is_labelled(data) else None
+    order = [*(i for i in range(x.ndim) if i != axis % x.ndim), axis % x.ndim]
+    x = x.transpose(order).rechunk({-1: -1})
+    return _Series(x, None, np.empty(0, np.int64), x.shape[:-1], None, labels)
+
+
 def _weights(weights, shape, axis):
     w = floats(weights, "weights")
     try:
@@ -614,8 +631,31 @@ def _slabs(s, limit):
         lo = hi
 
 
+def _of_block(plan, share, device, workers, x):
+    """`_in_kernel` of a block of an array of dask, with the shape of its series."""
+    length, count = x.shape[-1], math.prod(x.shape[:-1])
+    s = _Series(floats(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
+    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in _in_kernel(plan, share, device, workers, s)]
+
+
+def _of_blocks(s, work):
+    """`_estimates` of an array of dask: its scheduler computes the blocks, whose series are not kept."""
+    from dask import compute, delayed
+
+    parts = compute(*map(delayed(work), s.x.to_delayed().ravel()))
+    whole = [np.empty((*s.shape, *a.shape[len(s.shape) :]), a.dtype) for a in parts[0]]
+    edges = [np.concatenate([[0], np.cumsum(sizes)]) for sizes in s.x.chunks[:-1]]
+    for place, part in zip(np.ndindex(s.x.numblocks[:-1]), parts, strict=True):
+        where = tuple(slice(e[i], e[i + 1]) for e, i in zip(edges, place, strict=True))
+        for a, out in zip(part, whole, strict=True):
+            out[where] = a
+    return [a.reshape(-1, *a.shape[len(s.shape) :]) for a in whole]
+
+
 def _estimates(s, plan, share, device, workers, shown=None):
     """Parameters, information, numbers and status of all series."""
+    if is_lazy(s.x):
+        return _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
         work = functools.partial(_in_kernel, plan, share, device, 1)
@@ -728,6 +768,8 @@ def _fitted(s, plan, share, device, workers, shown=None):
 def _by_method(method, series, plan, given, device, workers, shown=None):
     """Fits by maximum likelihood, or by moments; `given` are the arguments that these do not take, with `zeros` the last."""
     choice("method", method, ("ml", "lmoments", "moments"))
+    if method != "ml" and is_lazy(series.x):
+        raise TypeError(f"method={method!r} takes arrays in memory: pass data.compute()")
     if method == "ml":
         return _fitted(series, plan, given[-1] == "share", device, workers, shown)
     if any(value is not None for value in given) or series.hi is not None:
@@ -996,7 +1038,8 @@ def fit_many(  # noqa: PLR0913
     Parameters
     ----------
     data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
-        Series along `axis`, or one in each entry; NaN is missing. Keys of a dict, of a pandas groupby of one column
+        Series along `axis`, or one in each entry; NaN is missing. An array of dask, or of xarray with one, is fitted by blocks
+        by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one column
         (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     family, fixed, zeros, truncated, method
         As in `fit`.
@@ -1055,13 +1098,16 @@ def fit_many(  # noqa: PLR0913
         )
     ends = None if censored is None else _ends_of(data, censored, "data")
     plan = _plan(family, fixed, ends is not None, _cut(truncated))
-    data = ends[0] if ends is not None and not has_labels(data) else data
-    series = series_of(data, axis, weights, max(2, plan.free + 1), by, dim)
+    data, least = ends[0] if ends is not None and not has_labels(data) else data, max(2, plan.free + 1)
+    if is_lazy(data):
+        series = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
+    else:
+        series = series_of(data, axis, weights, least, by, dim)
     if ends is not None:
         along = axis_of(data, axis, dim)
         lo, hi = (np.moveaxis(end, along, -1).reshape(-1) for end in ends)
         series = series._replace(x=lo, hi=hi)
-    with bar(progress, series.off.size - 1, "distributions.fit_many") as shown:
+    with bar(progress, math.prod(series.shape), "distributions.fit_many") as shown:
         return _by_method(method, series, plan, (weights, fixed, truncated, zeros), where, workers, shown)
 
 

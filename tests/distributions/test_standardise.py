@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import warnings
 
 import numpy as np
@@ -98,6 +99,32 @@ def test_spi_by_calendar_months():
     np.testing.assert_allclose(spi.to_numpy()[2::12, 1], peer(march, slice(10, 30), False), atol=2e-6)
 
 
+def test_fits_by_blocks_of_dask():
+    """The fits of the array in memory, with its labels, whatever the blocks."""
+    da, xarray = pytest.importorskip("dask.array"), pytest.importorskip("xarray")
+    x = np.random.default_rng(8).gamma(2.0, 3.0, (40, 5, 7))
+    x[3, 2, 1] = np.nan
+    whole = fit_many(x, "gamma", axis=0)
+    for chunks in ((40, 5, 7), (11, 2, 3), (40, 1, 7)):
+        found = fit_many(da.from_array(x, chunks=chunks), "gamma", axis=0)
+        for name in ("params", "covariance", "loglik", "n_values", "status"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    labelled = xarray.DataArray(x, dims=("year", "lat", "lon"), coords={"lat": np.arange(5) * 10.0}).chunk({"lat": 2})
+    found = fit_many(labelled, "gamma", dim="year")
+    np.testing.assert_array_equal(found["scale"].to_numpy(), whole["scale"])
+    assert found["scale"].dims == ("lat", "lon") and float(found["scale"].lat[3]) == 30.0
+    lazy = da.from_array(x, chunks=(40, 2, 7))
+    for options, message in (
+        ({"weights": np.ones(40)}, "without weights"),
+        ({"workers": concurrent.futures.ThreadPoolExecutor(1)}, "takes no executor"),
+        ({"method": "lmoments"}, "takes arrays in memory"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            fit_many(lazy, "gamma", axis=0, **options)
+    with pytest.raises(ValueError, match="fewer values than parameters"):
+        fit_many(lazy[:1], "gamma", axis=0)
+
+
 def test_blocks_of_dask():
     da, xarray = pytest.importorskip("dask.array"), pytest.importorskip("xarray")
     x = rain(7, (60, 4, 5), dry=0.1)
@@ -112,8 +139,6 @@ def test_blocks_of_dask():
     assert found.chunks is not None and found.attrs == {"source": "gauge"} and found.dims == field.dims
     np.testing.assert_array_equal(found.compute(scheduler="synchronous"), want)
     assert field.attrs == attrs
-    import concurrent.futures
-
     with concurrent.futures.ThreadPoolExecutor(1) as pool, pytest.raises(TypeError, match="a dask array takes no executor"):
         standardise(lazy, axis=0, workers=pool)
 

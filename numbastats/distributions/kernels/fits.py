@@ -617,6 +617,7 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
 
 
 def fit_cpu(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
+    """Fits series after series."""
     work = np.empty((ROWS, SIZE))
     for i in range(status.size):
         a, b = off[i], off[i + 1]
