@@ -22,9 +22,24 @@ PEERS = {
     "student_t": scipy.stats.t,
     "beta": scipy.stats.beta,
     "nig": scipy.stats.norminvgauss,
+    "gumbel": scipy.stats.gumbel_r,
+    "gev": scipy.stats.genextreme,
+    "gpd": scipy.stats.genpareto,
+    "logistic": scipy.stats.logistic,
+    "cauchy": scipy.stats.cauchy,
+    "laplace": scipy.stats.laplace,
 }
 HYPERBOLIC = ("nig", "hyperbolic", "variance_gamma", "generalized_hyperbolic")
-FREE = ("normal", "student_t", "nig")  # of location; SciPy fixes it at 0 for the others
+FREE = (
+    "normal",
+    "student_t",
+    "nig",
+    "gumbel",
+    "gev",
+    "logistic",
+    "cauchy",
+    "laplace",
+)  # of location; SciPy fixes it at 0 for the others
 
 
 def data(family, series, values):
@@ -35,8 +50,17 @@ def data(family, series, values):
         return rng.beta(0.8, 2.5, shape)
     if family in HYPERBOLIC:
         return scipy.stats.norminvgauss.rvs(1.2, 0.3, size=shape, random_state=rng)
-    positive = rng.gamma(2.0, 3.0, shape)
-    return {"normal": rng.normal(size=shape), "student_t": rng.standard_t(4.0, shape)}.get(family, positive)
+    draws = {
+        "normal": rng.normal,
+        "student_t": lambda size: rng.standard_t(4.0, size),
+        "gumbel": rng.gumbel,
+        "gev": rng.gumbel,
+        "gpd": lambda size: rng.pareto(4.0, size),
+        "logistic": rng.logistic,
+        "cauchy": rng.standard_cauchy,
+        "laplace": rng.laplace,
+    }
+    return draws.get(family, lambda size: rng.gamma(2.0, 3.0, size))(size=shape)
 
 
 def thom(x):
