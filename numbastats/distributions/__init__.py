@@ -45,16 +45,22 @@ from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.cauchy import Cauchy
 from numbastats.distributions.families.chi_squared import ChiSquared
 from numbastats.distributions.families.exponential import Exponential
+from numbastats.distributions.families.frechet import Frechet
 from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.gev import GEV
 from numbastats.distributions.families.gpd import GPD
 from numbastats.distributions.families.gumbel import Gumbel
+from numbastats.distributions.families.gumbel_min import GumbelMin
 from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
+from numbastats.distributions.families.inverse_gamma import InverseGamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
 from numbastats.distributions.families.laplace import Laplace
+from numbastats.distributions.families.log_logistic import LogLogistic
 from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.families.lognormal import Lognormal
+from numbastats.distributions.families.lomax import Lomax
 from numbastats.distributions.families.normal import Normal
+from numbastats.distributions.families.pareto import Pareto
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
@@ -69,35 +75,41 @@ from numbastats.distributions.standardise import standardise
 from numbastats.distributions.tables import FrozenDistribution
 
 __all__ = [
-    "Uniform",
-    "Logistic",
-    "Laplace",
-    "Gumbel",
-    "GPD",
-    "GEV",
-    "Exponential",
-    "Cauchy",
     "Beta",
+    "Cauchy",
     "ChiSquared",
     "Comparison",
     "Distribution",
     "DistributionFit",
     "DistributionFits",
     "Estimate",
+    "Exponential",
     "Family",
+    "Frechet",
     "FrozenDistribution",
+    "GEV",
+    "GPD",
     "Gamma",
     "GeneralizedHyperbolic",
     "GoodnessOfFit",
+    "Gumbel",
+    "GumbelMin",
     "Hyperbolic",
+    "InverseGamma",
     "InverseGaussian",
     "LMoments",
+    "Laplace",
+    "LogLogistic",
+    "Logistic",
     "Lognormal",
+    "Lomax",
     "NIG",
     "Normal",
+    "Pareto",
     "Stable",
     "StudentT",
     "TruncatedNormal",
+    "Uniform",
     "VarianceGamma",
     "Weibull",
     "compare",

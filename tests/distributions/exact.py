@@ -53,6 +53,8 @@ def log_density(d, x, **changed):
         power = mp.log(1 + p["shape"] * z)
         fall = -mp.exp(-power / p["shape"]) if kind == "GEV" else 0
         return -(1 + 1 / p["shape"]) * power + fall - mp.log(scale)
+    if kind in _DENSITIES:
+        return _DENSITIES[kind](z, *(v for name, v in p.items() if name not in ("loc", "scale"))) - mp.log(scale)
     if kind == "StudentT":
         n = p["df"]
         norm = mp.loggamma((n + 1) / 2) - mp.loggamma(n / 2) - mp.log(n * mp.pi) / 2 - mp.log(scale)
@@ -66,6 +68,41 @@ def log_density(d, x, **changed):
     if delta == 0:
         return 2 * lam * mp.log(gamma) + body - v * mp.log(2 * a) - mp.log(mp.pi) / 2 - mp.loggamma(lam)
     return lam * mp.log(gamma / delta) + body - mp.log(2 * mp.pi) / 2 - mp.log(mp.besselk(lam, delta * gamma)) - v * mp.log(a)
+
+
+_DENSITIES = {  # their logarithms in standard form, by the shapes
+    "Pareto": lambda z, a: mp.log(a) - (a + 1) * mp.log(z),
+    "Lomax": lambda z, a: mp.log(a) - (a + 1) * mp.log(1 + z),
+    "LogLogistic": lambda z, a: mp.log(a) + (a - 1) * mp.log(z) - 2 * mp.log(1 + z**a),
+    "InverseGamma": lambda z, a: -(a + 1) * mp.log(z) - 1 / z - mp.loggamma(a),
+    "Frechet": lambda z, a: mp.log(a) - (a + 1) * mp.log(z) - z**-a,
+    "GumbelMin": lambda z: z - mp.exp(z),
+}
+_TAILS = {  # lower and upper; call with enough digits for what cancels
+    "Pareto": lambda z, a: (-mp.expm1(-a * mp.log(z)), z**-a),
+    "Lomax": lambda z, a: (-mp.expm1(-a * mp.log1p(z)), (1 + z) ** -a),
+    "LogLogistic": lambda z, a: (z**a / (1 + z**a), 1 / (1 + z**a)),
+    "InverseGamma": lambda z, a: _gamma_tails(a, 1 / z)[::-1],
+    "Frechet": lambda z, a: (mp.exp(-(z**-a)), -mp.expm1(-(z**-a))),
+    "GumbelMin": lambda z: (-mp.expm1(-mp.exp(z)), mp.exp(-mp.exp(z))),
+}
+
+_MOMENTS = {  # E z^k
+    "Pareto": lambda k, a: a / (a - k),
+    "LogLogistic": lambda k, a: k * mp.pi / a / mp.sin(k * mp.pi / a),
+    "InverseGamma": lambda k, a: 1 / mp.fprod(a - i for i in range(1, k + 1)),
+    "Frechet": lambda k, a: mp.gamma(1 - k / a),
+}
+_ENTROPIES = {
+    "Pareto": lambda a: 1 + 1 / a - mp.log(a),
+    "LogLogistic": lambda a: 2 - mp.log(a),
+    "InverseGamma": lambda a: a + mp.loggamma(a) - (1 + a) * mp.psi(0, a),
+    "Frechet": lambda a: 1 + mp.euler / a + mp.euler - mp.log(a),
+}
+
+
+def _gamma_tails(a, y):
+    return mp.gammainc(a, 0, y, regularized=True), mp.gammainc(a, y, mp.inf, regularized=True)
 
 
 def _normal_mass(low, high):
@@ -102,8 +139,7 @@ def _tails(d, x):
     if kind == "Weibull":
         return -mp.expm1(-(z ** p["shape"])), mp.exp(-(z ** p["shape"]))
     if kind in ("Gamma", "ChiSquared"):
-        a, y = (p["shape"], z) if kind == "Gamma" else (p["df"] / 2, z / 2)
-        return mp.gammainc(a, 0, y, regularized=True), mp.gammainc(a, y, mp.inf, regularized=True)
+        return _gamma_tails(*((p["shape"], z) if kind == "Gamma" else (p["df"] / 2, z / 2)))
     if kind == "Beta":
         return mp.betainc(p["a"], p["b"], 0, z, regularized=True), mp.betainc(p["b"], p["a"], 0, 1 - z, regularized=True)
     if kind == "InverseGaussian":
@@ -137,7 +173,7 @@ def _tails(d, x):
         n = p["df"]
         tail = mp.betainc(n / 2, mpmath.mpf(0.5), 0, n / (n + z * z), regularized=True) / 2
         return (tail, 1 - tail) if z < 0 else (1 - tail, tail)
-    raise NotImplementedError(kind)
+    return _TAILS[kind](z, *(v for name, v in p.items() if name not in ("loc", "scale")))
 
 
 def bessels(v, z, count):
@@ -170,6 +206,9 @@ def raw_moments(d):
     if kind == "InverseGaussian":
         k = bessels(mpmath.mpf(0.5), p["shape"] / p["mean"], 4)
         return [p["mean"] ** (i + 1) * k[i] / k[0] for i in range(4)]
+    if kind in _MOMENTS:
+        shapes = [v for name, v in p.items() if name not in ("loc", "scale")]
+        return [_MOMENTS[kind](k, *shapes) for k in n]
     if kind == "TruncatedNormal":
         low, high = ((p[end] - p["loc"]) / p["scale"] for end in ("lower", "upper"))
         whole = _normal_mass(low, high)
@@ -218,6 +257,8 @@ def entropy(d):
     if kind == "InverseGaussian":
         m, t = p["mean"], 2 * p["shape"] / p["mean"]
         return normal - mp.log(p["shape"]) / 2 + mpmath.mpf(1.5) * (mp.log(m) - mp.exp(t) * mp.e1(t))
+    if kind in _ENTROPIES:
+        return _ENTROPIES[kind](*(v for name, v in p.items() if name not in ("loc", "scale"))) + mp.log(scale)
     if kind == "StudentT":
         n = p["df"]
         norm = mp.log(n) / 2 + mp.loggamma(n / 2) + mp.loggamma(mpmath.mpf(0.5)) - mp.loggamma((n + 1) / 2)

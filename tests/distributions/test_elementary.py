@@ -15,13 +15,19 @@ from numbastats.distributions import (
     Cauchy,
     ChiSquared,
     Exponential,
+    Frechet,
     Gamma,
     Gumbel,
+    GumbelMin,
+    InverseGamma,
     InverseGaussian,
     Laplace,
     Logistic,
+    LogLogistic,
     Lognormal,
+    Lomax,
     Normal,
+    Pareto,
     StudentT,
     TruncatedNormal,
     Uniform,
@@ -69,6 +75,16 @@ CASES = [
     (StudentT(4.0), 1e-14, 3e-14, 4e-14),  # 0, 8.2e-15, 1.2e-14
     (StudentT(150.0), 1e-14, 3e-13, 1e-14),  # 1.2e-16, 8.0e-14, 0
     (StudentT(1e6), 1e-14, 1e-13, 1e-14),  # 3.1e-15, 3.2e-14, 3.3e-15
+    (Pareto(2.5), 1e-13, 1e-13, 1e-13),  # observed 2.7e-14, 2.2e-14, 2.4e-14
+    (Lomax(0.3), 5e-14, 3e-14, 5e-14),  # 1.3e-15, 8.4e-15, 1.9e-15
+    (Lomax(1e6), 1e-14, 1e-13, 1e-14),  # 0, 1.9e-14, 0
+    (LogLogistic(0.1), 1e-14, 2e-13, 2e-14),  # 7e-16, 4.6e-14, 2.9e-15
+    (LogLogistic(3.0), 1e-13, 1e-14, 3e-13),  # 2.8e-14, 2.5e-15, 8.1e-14
+    (InverseGamma(0.2), 1e-14, 3e-13, 1e-14),  # 8e-17, 1.0e-13, 2e-16
+    (InverseGamma(500.0), 5e-14, 1e-12, 1e-12),  # 1.3e-14, 2.8e-13, 2.0e-13
+    (Frechet(0.2), 5e-13, 1e-12, 2e-13),  # 1.8e-13, 2.8e-13, 4.1e-14
+    (Frechet(4.0), 1e-14, 5e-13, 2e-13),  # 0, 1.3e-13, 5.2e-14
+    (GumbelMin(0.0, 2.0), 1e-14, 4e-14, 1e-14),  # 0, 1.3e-14, 0
 ]
 PROBABILITIES = np.array([1e-280, 1e-100, 1e-16, 1e-5, 0.3])
 
@@ -119,6 +135,13 @@ def test_tails_and_quantiles(d, of_tail, of_density, of_quantile):
         GEV(-1e-6, 0.1, 2.0),
         GPD(0.2, 0.1, 2.0),
         GPD(1e-6, 0.1, 2.0),
+        Pareto(2.5, -1.1, 0.3),
+        Lomax(2.5, 0.1, 2.0),
+        LogLogistic(3.0, 0.1, 2.0),
+        InverseGamma(0.5, 0.1, 2.0),
+        InverseGamma(40.0, 0.1, 50.0),
+        Frechet(3.0, 0.1, 2.0),
+        GumbelMin(0.1, 2.0),
     ],
     ids=repr,
 )
@@ -148,6 +171,12 @@ PEERS = [
     (Gumbel(1.0, 2.0), scipy.stats.gumbel_r(1.0, 2.0)),
     (GEV(0.2, 1.0, 2.0), scipy.stats.genextreme(-0.2, 1.0, 2.0)),
     (GPD(-0.2, 1.0, 2.0), scipy.stats.genpareto(-0.2, 1.0, 2.0)),
+    (Pareto(4.5, 1.0, 2.0), scipy.stats.pareto(4.5, 1.0, 2.0)),
+    (Lomax(4.5, 1.0, 2.0), scipy.stats.lomax(4.5, 1.0, 2.0)),
+    (LogLogistic(3.5, 1.0, 2.0), scipy.stats.fisk(3.5, 1.0, 2.0)),
+    (InverseGamma(3.5, 1.0, 2.0), scipy.stats.invgamma(3.5, 1.0, 2.0)),
+    (Frechet(3.5, 1.0, 2.0), scipy.stats.invweibull(3.5, 1.0, 2.0)),
+    (GumbelMin(1.0, 2.0), scipy.stats.gumbel_l(1.0, 2.0)),
 ]
 
 
@@ -211,6 +240,10 @@ SHAPES = [
     *map(Lognormal, (1e-8, 0.02, 0.5, 1.5, 4.0)),
     *(InverseGaussian(m, 2.0) for m in (1e-3, 0.08, 1.0, 3.9, 4.1, 50.0, 1e5)),
     *(TruncatedNormal(*ends) for ends in ENDS),
+    *map(LogLogistic, (4.1, 12.0, 18.0, 100.0)),
+    *map(Frechet, (4.1, 8.0, 13.0, 100.0)),
+    *map(InverseGamma, (4.1, 40.0, 1e4)),
+    *map(Pareto, (4.1, 1e4)),
 ]
 
 
