@@ -192,11 +192,15 @@ def _rank_weights(n, count):
     return np.array(found[:count])
 
 
-def by_quadrature(d, mean, fourth=True):
-    """Variance, skewness and excess kurtosis of one distribution of standard form, without a `fourth` moment inf."""
+def by_quadrature(d, near, fourth=True):
+    """Mean, variance, skewness and excess kurtosis of one distribution of standard form; without a `fourth` moment inf.
+
+    `near` is a number next to the mean, from which that is integrated: moments about it lose no digits.
+    """
+    mean = near + float(d.expect(lambda z: z - near))
     var, third = (float(d.expect(lambda z, k=k: (z - mean) ** k)) for k in (2, 3))
     kurtosis = float(d.expect(lambda z: (z - mean) ** 4)) / (var * var) - 3.0 if fourth else math.inf
-    return var, third / var**1.5, kurtosis
+    return mean, var, third / var**1.5, kurtosis
 
 
 @functools.lru_cache(maxsize=64)
@@ -204,7 +208,7 @@ def from_raw_moments(d):
     """Mean, variance, skewness and excess kurtosis of a distribution of positive values by ``d._raw(n) = E z^n``.
 
     `_raw` gives inf where there is no moment. Where the standard deviation is below a third of the mean, and powers of the mean
-    cancel, the others are by quadrature.
+    cancel, all are by quadrature.
     """
     one, two, three, four = (np.asarray(d._raw(n), np.float64) for n in (1, 2, 3, 4))
     with np.errstate(all="ignore"):
@@ -218,5 +222,5 @@ def from_raw_moments(d):
     shapes = np.broadcast_arrays(*d._standard(), one)[:-1]
     for i in np.ndindex(one.shape):
         if found[(1, *i)] < 0.1 * found[(0, *i)] ** 2:
-            found[(slice(1, None), *i)] = by_quadrature(type(d)(*(float(s[i]) for s in shapes)), found[(0, *i)])
+            found[(slice(None), *i)] = by_quadrature(type(d)(*(float(s[i]) for s in shapes)), found[(0, *i)])
     return found

@@ -13,7 +13,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["Exponential", "constants", "logcdf_by_log", "logpdf", "support"]
+__all__ = ["Exponential", "constants", "logcdf", "logcdf_by_log", "logpdf", "support"]
 
 constants, support = no_constants, half_line
 

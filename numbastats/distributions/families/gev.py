@@ -185,4 +185,4 @@ def _standard_shape(shape):
     d = GEV(shape)
     if not shape < 1.0 / 3.0:
         return math.nan, math.inf if shape < 0.5 else math.nan
-    return by_quadrature(d, d.mean(), fourth=shape < 0.25)[1:]
+    return by_quadrature(d, d.mean(), fourth=shape < 0.25)[2:]

@@ -9,17 +9,12 @@ import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, whole_line
-from numbastats.distributions.kernels.transformed import transformed
+from numbastats.distributions.kernels.transformed import no_base, transformed
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["GumbelMin", "constants", "logpdf", "support"]
 
-support = whole_line
-
-
-@device_function
-def constants():
-    return (0.0,)
+constants, support = no_base, whole_line
 
 
 @device_function

@@ -6,12 +6,13 @@ A family says by ``image(z, c)`` what of its values has the distribution `base`,
 
 from __future__ import annotations
 
+import math
 import sys
 
 from numbastats._core.kernel import bind, device_function
 from numbastats.scalar.elementary import exp, log
 
-__all__ = ["log_constants", "log_image", "log_preimage", "transformed"]
+__all__ = ["half_square", "log_constants", "log_image", "log_preimage", "no_base", "root_of_double", "transformed"]
 
 _f = _image = _preimage = None  # bound to formulas
 _OTHER = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "ppf": "isf", "isf": "ppf"}
@@ -25,6 +26,27 @@ def of_image(z, c):
 @device_function
 def to_preimage(p, c):
     return _preimage(_f(p, c[0]), c)
+
+
+@device_function
+def no_base():
+    """Of a family without shapes whose base has no constants."""
+    return (0.0,)
+
+
+# --- z^2/2 has the standard form of the base: Rayleigh, Maxwell ---------------------------------------------------
+
+
+@device_function
+def half_square(z, c):
+    """What has the standard form of the base."""
+    return 0.5 * z * z
+
+
+@device_function
+def root_of_double(y, c):
+    """The inverse of `half_square`."""
+    return math.sqrt(2.0 * y)
 
 
 # --- shape log z has the standard form of a base without constants: log-logistic, Frechet, Pareto -----------------
