@@ -54,7 +54,7 @@ def logpdf(z, c):
 
 @device_function
 def score(z, c):
-    y, root = image(z, c), math.hypot(1.0, z)
+    y, root = image(z, c), math.sqrt(1.0 + z * z)
     return -y * c[2] / root - z / root / root, -y, (1.0 - y * (y - c[1])) / c[2]
 
 

@@ -52,13 +52,12 @@ _panel = legendre(_beyond, 32)
 @device_function
 def _log_wedge(h, a):
     """Logarithm of the integral, for h, a >= 0: of its own, or where the tail is not small from that over x < a or x < 1/a."""
-    square = h * h
-    if h * max(a, 1.0) > 2.0:
-        reach = 80.0 / square / (a + math.sqrt(a * a + 80.0 / square))
-        return -0.5 * square * (1.0 + a * a) + log(_panel(reach, (square, a)) / math.pi)
+    square, far = h * h, a * h
+    if max(far, h) > 2.0:
+        reach = 80.0 / (h * (far + math.sqrt(far * far + 80.0)))
+        return -0.5 * (square + far * far) + log(_panel(reach, (square, a)) / math.pi)
     if a < 1.0:
         return log(ndtr(-h) - exp(-0.5 * square) * _panel(a, (square, 0.0)) / math.pi)
-    far = a * h
     part = exp(-0.5 * far * far) * _panel(1.0 / a, (far * far, 0.0)) / math.pi
     return log(part - ndtr(-far) * erf(_SQRT_HALF * h))
 
@@ -74,7 +73,11 @@ def _log_tail(h, a):
 
 @device_function
 def log_lower(z, a):
-    return _log_tail(-z, a) if z < 0.0 else log1p(-exp(_log_tail(z, -a)))
+    if z < 0.0:
+        return _log_tail(-z, a)
+    if a > 0.0 and z < 1.0:  # from 0 to z a mass of its own, for large shapes all that there is
+        return log(erf(_SQRT_HALF * z) + exp(_log_wedge(z, a)))
+    return log1p(-exp(_log_tail(z, -a)))
 
 
 @device_function
@@ -89,7 +92,7 @@ def logsf(z, c):
 
 @device_function
 def start(c):
-    return 0.8 * c[0] / math.hypot(1.0, c[0])
+    return 0.8 * c[0] / (1.0 + abs(c[0]))
 
 
 @device_function
