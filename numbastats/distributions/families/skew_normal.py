@@ -128,7 +128,8 @@ class SkewNormal(Distribution):
     Notes
     -----
     Tails are integrals by Gauss's rule, each in the form in which nothing cancels; quantiles come by Newton's method. At
-    shape = 0 the likelihood has a stationary point whatever the data, with singular information.
+    shape = 0 the likelihood has a stationary point whatever the data, with singular information: a fit that ends next to it, with
+    a large standard error of the shape, says nothing about skewness.
 
     References
     ----------
