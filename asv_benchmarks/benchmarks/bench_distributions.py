@@ -29,11 +29,30 @@ PARAMETERS = {
     "Gumbel": ((0.3, 2.0), "gumbel_r", (0.3, 2.0)),
     "GEV": ((0.2, 0.3, 2.0), "genextreme", (-0.2, 0.3, 2.0)),
     "GPD": ((0.2, 0.3, 2.0), "genpareto", (0.2, 0.3, 2.0)),
+    "Pareto": ((2.5, 0.3, 2.0), "pareto", (2.5, 0.3, 2.0)),
+    "Lomax": ((2.5, 0.3, 2.0), "lomax", (2.5, 0.3, 2.0)),
+    "LogLogistic": ((3.0, 0.3, 2.0), "fisk", (3.0, 0.3, 2.0)),
+    "InverseGamma": ((3.0, 0.3, 2.0), "invgamma", (3.0, 0.3, 2.0)),
+    "Frechet": ((3.0, 0.3, 2.0), "invweibull", (3.0, 0.3, 2.0)),
+    "GumbelMin": ((0.3, 2.0), "gumbel_l", (0.3, 2.0)),
+    "Rayleigh": ((0.3, 2.0), "rayleigh", (0.3, 2.0)),
+    "Maxwell": ((0.3, 2.0), "maxwell", (0.3, 2.0)),
+    "HalfNormal": ((0.3, 2.0), "halfnorm", (0.3, 2.0)),
+    "BirnbaumSaunders": ((0.7, 0.3, 2.0), "fatiguelife", (0.7, 0.3, 2.0)),
+    "GeneralizedNormal": ((1.5, 0.3, 2.0), "gennorm", (1.5, 0.3, 2.0)),
+    "AsymmetricLaplace": ((0.6, 0.3, 2.0), "laplace_asymmetric", (0.6, 0.3, 2.0)),
+    "GeneralizedGamma": ((2.5, 0.8, 0.3, 2.0), "gengamma", (2.5, 0.8, 0.3, 2.0)),
+    "BurrXII": ((3.0, 2.5, 0.3, 2.0), "burr12", (3.0, 2.5, 0.3, 2.0)),
+    "PearsonIII": ((0.7, 0.3, 2.0), "pearson3", (0.7, 0.3, 2.0)),
+    "SkewNormal": ((2.5, 0.3, 2.0), "skewnorm", (2.5, 0.3, 2.0)),
+    "ExGaussian": ((1.5, 0.3, 2.0), "exponnorm", (1.5, 0.3, 2.0)),
+    "JohnsonSU": ((-0.5, 1.8, 0.3, 2.0), "johnsonsu", (-0.5, 1.8, 0.3, 2.0)),
     "NIG": ((2.0, 0.5, 1.0), "norminvgauss", (2.0, 0.5)),
     "Hyperbolic": ((2.0, 0.5, 1.0), "genhyperbolic", (1.0, 2.0, 0.5)),
     "GeneralizedHyperbolic": ((1.5, 2.0, 0.5, 1.0), "genhyperbolic", (1.5, 2.0, 0.5)),
     "Stable": ((1.7, 0.2), "levy_stable", (1.7, 0.2)),
 }
+ALONE = {"Kumaraswamy": ((2.0, 3.0),)}  # which SciPy has not
 MOST = {
     "NIG": 100,
     "Hyperbolic": 100,
@@ -46,7 +65,7 @@ HERE = [name for name in PARAMETERS if name not in MOST or name == "NIG"]
 def made(name):
     import numbastats as ns
 
-    return getattr(ns.distributions, name)(*PARAMETERS[name][0])
+    return getattr(ns.distributions, name)(*(PARAMETERS | ALONE)[name][0])
 
 
 def peer_of(name):
@@ -121,7 +140,9 @@ def _score_arguments(name):
     return make
 
 
-KERNELS = {name: f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}" for name in PARAMETERS if name not in MOST}
+KERNELS = {
+    name: f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}" for name in PARAMETERS | ALONE if name not in MOST
+}
 GPU_MAKERS = {
     f"{kernel}_{function}{end}": _arguments(name, function, bool(end))
     for name, kernel in KERNELS.items()

@@ -8,11 +8,18 @@ class                                                parameters
 `GeneralizedHyperbolic`                              lam, alpha, beta, delta, mu
 `Hyperbolic`, `NIG`                                  alpha, beta, delta, mu
 `VarianceGamma`                                      lam, alpha, beta, mu
-`Stable`                                             alpha, beta, loc, scale; param
+`Stable`                                             alpha, beta, loc, scale; param. `Landau` (loc, scale) is one
 `TruncatedNormal`                                    lower, upper (in units of x), loc, scale
-`Gamma`, `Weibull`, `GEV`, `GPD`                     shape, loc, scale
-`Exponential`, `Laplace`, `Logistic`, `Gumbel`       loc, scale
-`Cauchy`, `Uniform`                                  loc, scale
+`Gamma`, `Weibull`, `GEV`, `GPD`, `Pareto`, `Lomax`  shape, loc, scale
+`LogLogistic`, `InverseGamma`, `Frechet`             shape, loc, scale
+`BirnbaumSaunders`, `SkewNormal`                     shape, loc, scale
+`Exponential`, `Laplace`, `Logistic`, `Cauchy`       loc, scale
+`Gumbel`, `GumbelMin`, `Uniform`                     loc, scale
+`Rayleigh`, `Maxwell`, `HalfNormal`                  loc, scale
+`GeneralizedNormal`, `AsymmetricLaplace`             beta or kappa, loc, scale
+`PearsonIII`, `ExGaussian`                           skew or K, loc, scale
+`GeneralizedGamma`, `BurrXII`                        a, c or c, d, loc, scale
+`JohnsonSU`, `Kumaraswamy`                           a, b, loc, scale
 `ChiSquared`                                         df, loc, scale
 `InverseGaussian`                                    mean, shape, loc
 `Lognormal`                                          sigma, loc, scale
@@ -41,21 +48,40 @@ Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)
 and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
 """
 
+from numbastats.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from numbastats.distributions.families.beta import Beta
+from numbastats.distributions.families.birnbaum_saunders import BirnbaumSaunders
+from numbastats.distributions.families.burr_xii import BurrXII
 from numbastats.distributions.families.cauchy import Cauchy
 from numbastats.distributions.families.chi_squared import ChiSquared
+from numbastats.distributions.families.ex_gaussian import ExGaussian
 from numbastats.distributions.families.exponential import Exponential
+from numbastats.distributions.families.frechet import Frechet
 from numbastats.distributions.families.gamma import Gamma
+from numbastats.distributions.families.generalized_gamma import GeneralizedGamma
+from numbastats.distributions.families.generalized_normal import GeneralizedNormal
 from numbastats.distributions.families.gev import GEV
 from numbastats.distributions.families.gpd import GPD
 from numbastats.distributions.families.gumbel import Gumbel
+from numbastats.distributions.families.gumbel_min import GumbelMin
+from numbastats.distributions.families.half_normal import HalfNormal
 from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
+from numbastats.distributions.families.inverse_gamma import InverseGamma
 from numbastats.distributions.families.inverse_gaussian import InverseGaussian
+from numbastats.distributions.families.johnson_su import JohnsonSU
+from numbastats.distributions.families.kumaraswamy import Kumaraswamy
 from numbastats.distributions.families.laplace import Laplace
+from numbastats.distributions.families.log_logistic import LogLogistic
 from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.families.lognormal import Lognormal
+from numbastats.distributions.families.lomax import Lomax
+from numbastats.distributions.families.maxwell import Maxwell
 from numbastats.distributions.families.normal import Normal
-from numbastats.distributions.families.stable import Stable
+from numbastats.distributions.families.pareto import Pareto
+from numbastats.distributions.families.pearson_iii import PearsonIII
+from numbastats.distributions.families.rayleigh import Rayleigh
+from numbastats.distributions.families.skew_normal import SkewNormal
+from numbastats.distributions.families.stable import Landau, Stable
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
 from numbastats.distributions.families.uniform import Uniform
@@ -69,15 +95,11 @@ from numbastats.distributions.standardise import standardise
 from numbastats.distributions.tables import FrozenDistribution
 
 __all__ = [
-    "Uniform",
-    "Logistic",
-    "Laplace",
-    "Gumbel",
-    "GPD",
-    "GEV",
-    "Exponential",
-    "Cauchy",
+    "AsymmetricLaplace",
     "Beta",
+    "BirnbaumSaunders",
+    "BurrXII",
+    "Cauchy",
     "ChiSquared",
     "Comparison",
     "Comparisons",
@@ -85,20 +107,44 @@ __all__ = [
     "DistributionFit",
     "DistributionFits",
     "Estimate",
+    "ExGaussian",
+    "Exponential",
     "Family",
+    "Frechet",
     "FrozenDistribution",
+    "GEV",
+    "GPD",
     "Gamma",
+    "GeneralizedGamma",
     "GeneralizedHyperbolic",
+    "GeneralizedNormal",
     "GoodnessOfFit",
+    "Gumbel",
+    "GumbelMin",
+    "HalfNormal",
     "Hyperbolic",
+    "InverseGamma",
     "InverseGaussian",
+    "JohnsonSU",
+    "Kumaraswamy",
     "LMoments",
+    "Laplace",
+    "LogLogistic",
+    "Logistic",
     "Lognormal",
+    "Landau",
+    "Lomax",
+    "Maxwell",
     "NIG",
     "Normal",
+    "Pareto",
+    "PearsonIII",
+    "Rayleigh",
+    "SkewNormal",
     "Stable",
     "StudentT",
     "TruncatedNormal",
+    "Uniform",
     "VarianceGamma",
     "Weibull",
     "compare",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
 __all__ = [
+    "by_quadrature",
+    "from_raw_moments",
     "l_moments",
     "mixing_cumulants",
     "mixing_moments",
@@ -187,3 +190,37 @@ def _rank_weights(n, count):
     for k in range(1, min(count, n) - 1):
         found.append(((2 * k + 1) * t * found[k] - k * (n + k) * found[k - 1]) / ((k + 1) * (n - 1 - k)))
     return np.array(found[:count])
+
+
+def by_quadrature(d, near, fourth=True):
+    """Mean, variance, skewness and excess kurtosis of one distribution of standard form; without a `fourth` moment inf.
+
+    `near` is a number next to the mean, from which that is integrated: moments about it lose no digits.
+    """
+    mean = near + float(d.expect(lambda z: z - near))
+    var, third = (float(d.expect(lambda z, k=k: (z - mean) ** k)) for k in (2, 3))
+    kurtosis = float(d.expect(lambda z: (z - mean) ** 4)) / (var * var) - 3.0 if fourth else math.inf
+    return mean, var, third / var**1.5, kurtosis
+
+
+@functools.lru_cache(maxsize=64)
+def from_raw_moments(d):
+    """Mean, variance, skewness and excess kurtosis of a distribution of positive values by ``d._raw(n) = E z^n``.
+
+    `_raw` gives inf where there is no moment. Where the standard deviation is below a third of the mean, and powers of the mean
+    cancel, all are by quadrature.
+    """
+    one, two, three, four = (np.asarray(d._raw(n), np.float64) for n in (1, 2, 3, 4))
+    with np.errstate(all="ignore"):
+        var = np.where(two < math.inf, two - one * one, np.where(one < math.inf, math.inf, math.nan))
+        third = three - one * (3.0 * two - 2.0 * one * one)
+        fourth = four - one * (4.0 * three - one * (6.0 * two - 3.0 * one * one))
+        skewness = np.where(three < math.inf, third / var**1.5, math.nan)
+        infinite = np.where(var < math.inf, math.inf, math.nan)
+        kurtosis = np.where(four < math.inf, fourth / (var * var) - 3.0, infinite)
+    found = np.array(np.broadcast_arrays(one, var, skewness, kurtosis))
+    shapes = np.broadcast_arrays(*d._standard(), one)[:-1]
+    for i in np.ndindex(one.shape):
+        if found[(1, *i)] < 0.1 * found[(0, *i)] ** 2:
+            found[(slice(None), *i)] = by_quadrature(type(d)(*(float(s[i]) for s in shapes)), found[(0, *i)])
+    return found

@@ -283,11 +283,11 @@ _C8 = horner(-0.0006526239185953094, 0.0008394987206720873, -0.00043829709854172
 
 
 @device_function
-def _uniform(a, x):
-    """P or Q, the smaller one, times exp(height), and the height a eta^2/2, for a >= 50 and |x - a| <= 0.4 a."""
+def _uniform(a, x, d):
+    """P or Q, the smaller one, times exp(height), and the height a eta^2/2, for a >= 50 and |d| <= 0.4 a, d = x - a."""
     T = type(a)
-    right = x >= a
-    height = _excess(a, x)
+    right = d >= T(0.0)
+    height = excess_by(a, x, d)
     eta = T(math.sqrt(T(2.0) * height / a))
     eta = eta if right else -eta
     r = T(1.0) / a
@@ -365,7 +365,7 @@ def gamma_tails(x, c):
     if lower != T(-1.0):
         return lower, upper, T(0.0)
     if a >= T(50.0) and abs(x - a) <= T(0.4) * a:
-        small, height = _uniform(a, x)
+        small, height = _uniform(a, x, x - a)
         fall = exp(-height)
         small = fall * small
         return (T(1.0) - small, small, fall * factor) if x >= a else (small, T(1.0) - small, fall * factor)
@@ -380,9 +380,15 @@ def gamma_tails(x, c):
     return T(1.0) - upper, upper, mass
 
 
-@device_function(inline=False)
+@device_function
 def gamma_log_tails(x, c):
     """Logarithms of P(a, x) and Q(a, x), also where they underflow."""
+    return gamma_log_tails_by(x - c[0], x, c)
+
+
+@device_function(inline=False)
+def gamma_log_tails_by(d, x, c):
+    """`gamma_log_tails` where x - a is known as d."""
     a, factor, log_factor, peak = c
     T = type(a)
     lower, upper = _gamma_special(a, x)
@@ -391,9 +397,9 @@ def gamma_log_tails(x, c):
     if a <= T(1.0) and x <= T(1.5):
         lower, upper = _next_to_0(x, c)
         return (log(lower), log1p(-lower)) if lower < upper else (log1p(-upper), log(upper))
-    if a >= T(50.0) and abs(x - a) <= T(0.4) * a:
-        small, height = _uniform(a, x)
-        small, right = log(small) - height, x >= a
+    if a >= T(50.0) and abs(d) <= T(0.4) * a:
+        small, height = _uniform(a, x, d)
+        small, right = log(small) - height, d >= T(0.0)
     else:
         right = x > a + T(1.0)
         small = gamma_log_mass(x, c) + log(_fraction(a, x) if right else _series(a, x))

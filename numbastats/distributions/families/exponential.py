@@ -13,7 +13,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["Exponential", "constants", "logpdf", "support"]
+__all__ = ["Exponential", "constants", "logcdf", "logcdf_by_log", "logpdf", "support"]
 
 constants, support = no_constants, half_line
 
@@ -36,6 +36,13 @@ def sf(z, c):
 @device_function
 def logcdf(z, c):
     return log(-expm1(-z)) if z < 0.7 else log1p(-exp(-z))
+
+
+@device_function
+def logcdf_by_log(z, log_z):
+    """`logcdf` also where z = exp(log_z) is so small that it has lost digits or underflowed."""
+    near = log_z - 0.5 * z * (1.0 - z / 12.0)  # log((1 - e^-z)/z) = -z/2 + z^2/24 - ...
+    return near if z < 1e-5 else logcdf(z, 0.0)
 
 
 @device_function

@@ -27,7 +27,22 @@ from numbastats.scalar.incomplete import (
 from numbastats.scalar.special import digamma
 
 __all__ = [
-    *("Gamma", "cdf", "constants", "is_plain", "isf", "logcdf", "logpdf", "logsf", "pdf", "plain_logpdf", "ppf", "sf", "support")
+    *(
+        "Gamma",
+        "cdf",
+        "constants",
+        "is_plain",
+        "isf",
+        "logcdf",
+        "logpdf",
+        "logsf",
+        "pdf",
+        "plain_logpdf",
+        "ppf",
+        "score",
+        "sf",
+        "support",
+    )
 ]
 
 constants, support = gamma_constants, half_line

@@ -12,6 +12,7 @@ from numbastats._core.kernel import device_function
 from numbastats.distributions.families.gpd import expanded, reduced, reduced_by_shape
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
+from numbastats.distributions.moments import by_quadrature
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
 
@@ -184,6 +185,4 @@ def _standard_shape(shape):
     d = GEV(shape)
     if not shape < 1.0 / 3.0:
         return math.nan, math.inf if shape < 0.5 else math.nan
-    mean, std = d.mean(), d.std()
-    skewness = float(d.expect(lambda z: ((z - mean) / std) ** 3))
-    return skewness, float(d.expect(lambda z: ((z - mean) / std) ** 4)) - 3.0 if shape < 0.25 else math.inf
+    return by_quadrature(d, d.mean(), fourth=shape < 0.25)[2:]

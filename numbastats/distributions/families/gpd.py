@@ -13,7 +13,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["GPD", "constants", "expanded", "logpdf", "reduced", "reduced_by_shape", "support"]
+__all__ = ["GPD", "constants", "expanded", "guess", "logpdf", "reduced", "reduced_by_shape", "support"]
 
 
 @device_function

@@ -14,7 +14,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_consta
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
-__all__ = ["Gumbel", "cdf", "constants", "logcdf", "logpdf", "logsf", "sf", "support"]
+__all__ = ["Gumbel", "cdf", "constants", "guess", "logcdf", "logpdf", "logsf", "score", "sf", "support"]
 
 _SKEWNESS = 1.1395470994046487  # 12 sqrt(6) zeta(3)/pi^3
 

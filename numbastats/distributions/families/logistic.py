@@ -13,7 +13,7 @@ from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_consta
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p, tanh
 
-__all__ = ["Logistic", "constants", "logpdf", "support"]
+__all__ = ["Logistic", "cdf", "constants", "logcdf", "logpdf", "support"]
 
 constants, support = no_constants, whole_line
 

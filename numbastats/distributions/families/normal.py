@@ -17,7 +17,7 @@ from numbastats.scalar.elementary import exp
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.special import log_ndtr, ndtr
 
-__all__ = ["LOG_SQRT_2PI", "NORMAL_ENTROPY", "Normal", "constants", "logpdf", "pdf", "support"]
+__all__ = ["LOG_SQRT_2PI", "NORMAL_ENTROPY", "Normal", "cdf", "constants", "logcdf", "logpdf", "pdf", "ppf", "support"]
 
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 NORMAL_ENTROPY = LOG_SQRT_2PI + 0.5

@@ -15,7 +15,7 @@ from numbastats._core.elementwise import any_lazy
 from numbastats._core.kinds import device_kind
 from numbastats.distributions.protocol import Distribution
 
-__all__ = ["Stable"]
+__all__ = ["Landau", "Stable"]
 
 
 class Stable(Distribution):
@@ -133,3 +133,36 @@ class Stable(Distribution):
 
     def _draws(self, shape, options):
         return stable.rvs(*self.params, shape, param=self.param, **options)
+
+
+def Landau(loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> Stable:
+    """Landau distribution, of energy lost in thin layers: a name for ``Stable(1, 1, loc, scale)`` in the parameterisation S0.
+
+    Parameters
+    ----------
+    loc, scale : array_like, optional
+        Location and scale (> 0), those of `scipy.stats.landau`. The form of physics tables, with the density
+        ``int exp(-t log t - x t) sin(pi t) dt/pi`` over t > 0, is ``Landau(log(pi/2), pi/2)``.
+
+    Returns
+    -------
+    Stable
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    References
+    ----------
+    L. Landau, Journal of Physics (USSR) 8 (1944), 201.
+
+    Examples
+    --------
+    >>> import math
+    >>> from numbastats.distributions import Landau
+    >>> d = Landau(math.log(math.pi / 2), math.pi / 2)  # its density has its peak at -0.22278298
+    >>> float(d.pdf(-0.22278298).round(7)), d
+    (0.1806556, Stable(alpha=1.0, beta=1.0, loc=0.4515827052894548, scale=1.5707963267948966))
+    """
+    return Stable(1.0, 1.0, loc, scale)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.families.exponential import logcdf_by_log
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
@@ -41,10 +42,7 @@ def sf(z, c):
 
 @device_function
 def logcdf(z, c):
-    power = pow(z, c[0])
-    near = c[0] * log(z) - 0.5 * power * (1.0 - power / 12.0)  # log((1 - e^-t)/t) = -t/2 + t^2/24 - ...
-    far = log(-expm1(-power)) if power < 0.7 else log1p(-exp(-power))
-    return near if power < 1e-5 else far
+    return logcdf_by_log(pow(z, c[0]), c[0] * log(z))
 
 
 @device_function

@@ -1,0 +1,175 @@
+"""The generalised gamma distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import numbastats.distributions.families.gamma as gamma
+from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.points import Points, half_line
+from numbastats.distributions.moments import from_raw_moments
+from numbastats.distributions.protocol import Distribution
+from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
+from numbastats.scalar.special import digamma
+
+__all__ = [
+    "GeneralizedGamma",
+    "cdf",
+    "constants",
+    "isf",
+    "log_lower_gamma",
+    "log_power",
+    "logpdf",
+    "logsf",
+    "ppf",
+    "sf",
+    "support",
+]
+
+_LEAST = -650.0  # logarithm of y below which the gamma distribution function of y is its leading term, a power
+
+support = half_line
+
+
+@device_function
+def constants(a, c):
+    return gamma.constants(a), c, log(c)
+
+
+@device_function
+def log_power(log_y, c):
+    """Logarithm of the leading term y^a/Gamma(a + 1) of the gamma distribution function, by the constants of that."""
+    a = c[0]
+    return a * log_y + (c[2] if a < 8.0 else c[3] + a - a * log(a))
+
+
+@device_function
+def log_lower_gamma(y, log_y, c):
+    """Log P(a, y), by the constants of the gamma distribution, also where y underflows."""
+    return log_power(log_y, c) if log_y < _LEAST else gamma.logcdf(y, c)
+
+
+@device_function
+def logpdf(z, c):
+    a, log_z = c[0][0], log(z)
+    log_y, y = c[1] * log_z, pow(z, c[1])
+    power = 0.0 if a * c[1] == 1.0 else a * log_y - log_z
+    near = c[2] + power - y + log_power(0.0, c[0]) + log(a)
+    far = gamma.logpdf(y, c[0]) + c[2] + log_y - log_z
+    return near if gamma.is_plain(c[0]) or log_y < _LEAST else far
+
+
+@device_function
+def cdf(z, c):
+    log_y = c[1] * log(z)
+    return exp(log_power(log_y, c[0])) if log_y < _LEAST else gamma.cdf(pow(z, c[1]), c[0])
+
+
+@device_function
+def sf(z, c):
+    log_y = c[1] * log(z)
+    return -expm1(log_power(log_y, c[0])) if log_y < _LEAST else gamma.sf(pow(z, c[1]), c[0])
+
+
+@device_function
+def logcdf(z, c):
+    return log_lower_gamma(pow(z, c[1]), c[1] * log(z), c[0])
+
+
+@device_function
+def logsf(z, c):
+    log_y = c[1] * log(z)
+    return log1p(-exp(log_power(log_y, c[0]))) if log_y < _LEAST else gamma.logsf(pow(z, c[1]), c[0])
+
+
+@device_function
+def from_gamma(y, log_p, c):
+    """The quantile from that of the gamma distribution, or if that underflows from the logarithm of the lower tail."""
+    log_y = log(y) if y > 1e-280 else (log_p - log_power(0.0, c[0])) / c[0][0]
+    return exp(log_y / c[1])
+
+
+@device_function
+def ppf(p, c):
+    return from_gamma(gamma.ppf(p, c[0]), log(p), c)
+
+
+@device_function
+def isf(p, c):
+    return from_gamma(gamma.isf(p, c[0]), log1p(-p), c)
+
+
+@device_function
+def score(z, c):
+    a, log_z, y = c[0][0], log(z), pow(z, c[1])
+    return (a * c[1] - 1.0 - c[1] * y) / z, c[1] * log_z - digamma(a), 1.0 / c[1] + log_z * (a - y)
+
+
+@device_function
+def guess(attempt, mean, sd, low, middle, high):
+    """As a Weibull, a gamma or nearly a lognormal distribution."""
+    weibull, shape = pow(mean / sd, 1.086), mean * mean / (sd * sd)
+    if attempt == 0:
+        return shape, 1.0, 0.0, sd * sd / mean
+    return (1.0, weibull, 0.0, 1.1 * mean) if attempt == 1 else (4.0, 0.5 * weibull, 0.0, middle * exp(-2.6 / weibull))
+
+
+class GeneralizedGamma(Distribution):
+    """Generalised gamma distribution: density like z^(a c - 1) e^(-z^c), z = (x - loc)/scale; z^c is gamma distributed.
+
+    Parameters
+    ----------
+    a, c : array_like
+        Shapes, > 0: that of the gamma distribution of z^c, and the power. ``c = 1`` is `Gamma`, ``a = 1`` `Weibull`, ``c = 2``
+        `HalfNormal`, `Rayleigh` and `Maxwell` for ``a = 1/2, 1, 3/2``; large a approach `Lognormal`.
+    loc, scale : array_like, optional
+        The end of the support, and the scale (> 0).
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its domain.
+
+    Notes
+    -----
+    `Gamma` at z^c, of the same accuracy, and a power where z^c underflows. Moments are closed forms, or where these cancel by
+    quadrature, with errors of 1e-15 times mean over standard deviation.
+
+    References
+    ----------
+    E. W. Stacy, Annals of Mathematical Statistics 33 (1962), 1187.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import GeneralizedGamma, Weibull
+    >>> float(GeneralizedGamma(1.0, 1.7).sf(2.0).round(8)), float(Weibull(1.7).sf(2.0).round(8))
+    (0.03881263, 0.03881263)
+    """
+
+    names, family = ("a", "c", "loc", "scale"), "generalized_gamma"
+    aliases = ("gengamma",)
+    _positive, _scipy_shapes = ("a", "c", "scale"), ("a", "c")
+
+    _kernels = Points("generalized_gamma", __name__, shapes=2, cost={k: v + 20.0 for k, v in gamma.Gamma._kernels.cost.items()})
+    _likelihood = Likelihood("generalized_gamma", _kernels, ("a", "c", "scale"), shapes=2, starts=3)
+
+    def __init__(self, a: ArrayLike, c: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(a=a, c=c, loc=loc, scale=scale)
+
+    def _raw(self, n):
+        from scipy.special import poch
+
+        return poch(self.a, n / np.asarray(self.c))
+
+    def _mean_var(self):
+        return from_raw_moments(self)[:2]
+
+    def _shape(self):
+        return from_raw_moments(self)[2:]
+
+    def _entropy(self):
+        from scipy.special import psi
+
+        return gamma.Gamma(self.a)._entropy() - np.log(self.c) + (1.0 / np.asarray(self.c) - 1.0) * psi(self.a)

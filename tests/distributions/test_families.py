@@ -1,0 +1,156 @@
+"""Families that are functions of others: what they are, their limits, and fits beside SciPy's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from numbastats.distributions import (
+    GEV,
+    GPD,
+    AsymmetricLaplace,
+    BurrXII,
+    ExGaussian,
+    Frechet,
+    Gamma,
+    GeneralizedGamma,
+    GeneralizedNormal,
+    HalfNormal,
+    Landau,
+    Laplace,
+    LogLogistic,
+    Lomax,
+    Maxwell,
+    Normal,
+    Pareto,
+    PearsonIII,
+    Rayleigh,
+    SkewNormal,
+    Stable,
+    Weibull,
+    fit,
+)
+from numbastats.distributions.fitting import CLASSES
+
+FITS = {  # parameters to draw from, and what SciPy's fit is told
+    "pareto": ((2.5, 0.0, 3.0), {"floc": 0.0}),
+    "lomax": ((2.5, 0.0, 3.0), {"floc": 0.0}),
+    "log_logistic": ((3.0, 0.0, 2.0), {"floc": 0.0}),
+    "inverse_gamma": ((3.0, 0.0, 2.0), {"floc": 0.0}),
+    "frechet": ((2.5, 0.0, 2.0), {"floc": 0.0}),
+    "gumbel_min": ((1.0, 2.0), {}),
+    "rayleigh": ((0.0, 2.0), {"floc": 0.0}),
+    "maxwell": ((0.0, 2.0), {"floc": 0.0}),
+    "half_normal": ((0.0, 2.0), {"floc": 0.0}),
+    "birnbaum_saunders": ((0.7, 0.0, 2.0), {"floc": 0.0}),
+    "generalized_normal": ((1.5, 1.0, 2.0), {}),
+    "asymmetric_laplace": ((1.5, 0.0, 2.0), {"floc": 0.0}),
+    "generalized_gamma": ((2.0, 1.3, 0.0, 2.0), {"floc": 0.0}),
+    "burr_xii": ((2.0, 1.5, 0.0, 2.0), {"floc": 0.0}),
+    "pearson_iii": ((0.8, 1.0, 2.0), {}),
+    "skew_normal": ((3.0, 1.0, 2.0), {}),
+    "ex_gaussian": ((1.5, 1.0, 2.0), {}),
+    "johnson_su": ((-0.5, 1.5, 1.0, 2.0), {}),
+    "kumaraswamy": ((1.5, 2.5, 0.0, 1.0), None),  # which SciPy has not
+}
+BRIEFLY = ("pareto",)  # each compiles for 10 s
+
+
+def peer_of(family):
+    aliases = CLASSES[family].aliases
+    return getattr(scipy.stats, aliases[0] if aliases else family)
+
+
+@pytest.mark.parametrize("family", [f if f in BRIEFLY else pytest.param(f, marks=pytest.mark.slow) for f in FITS])
+def test_fits_beside_scipy(family):
+    """Of simulated series of 500 values: at least as likely, and within four standard errors of the truth."""
+    truth, known = FITS[family]
+    peer = peer_of(family) if known is not None else None
+    for seed in range(3):
+        x = CLASSES[family](*truth).rvs(500, rng=seed)
+        found = fit(x, family)
+        assert found.converged and found.loglik == pytest.approx(found.distribution.logpdf(x).sum(), rel=1e-12)
+        if peer is not None:
+            assert found.loglik > peer.logpdf(x, *peer.fit(x, **known)).sum() - 1e-7
+        for value, se, true in zip(found.params.values(), found.se.values(), truth, strict=True):
+            assert se == 0.0 or math.isnan(se) or abs(value - true) < 4.0 * se
+
+
+def test_what_settles_at_the_least_value():
+    """The likeliest Pareto distribution in closed form."""
+    x = np.array([2.0, 3.0, 7.0, 2.5, 40.0, 9.0])
+    found = fit(x, "pareto")
+    shape = 6.0 / np.log(x / 2.0).sum()
+    assert found.params == {"shape": pytest.approx(shape, rel=1e-9), "loc": 0.0, "scale": 2.0} and "least" in found.message
+    assert found.se["shape"] == pytest.approx(shape / math.sqrt(6.0), rel=1e-6)
+    assert found.bic == pytest.approx(2.0 * math.log(6.0) - 2.0 * scipy.stats.pareto.logpdf(x, shape, 0.0, 2.0).sum())
+    with pytest.warns(UserWarning, match="outside the support"):
+        assert fit(np.r_[x, -1.0], "pareto").status == 6
+
+
+def test_families_by_two_names():
+    x = np.array([0.01, 0.7, 3.0, 1e5])
+    for d, same in (
+        (Lomax(2.5, 0.0, 3.0), GPD(0.4, 0.0, 1.2)),
+        (Pareto(2.5, -3.0, 3.0), GPD(0.4, 0.0, 1.2)),
+        (Frechet(4.0, 0.0, 8.0), GEV(0.25, 8.0, 2.0)),
+        (GeneralizedGamma(1.5, 2.0, 0.0, math.sqrt(2.0)), Maxwell()),
+        (GeneralizedGamma(1.0, 2.0, 0.0, math.sqrt(2.0)), Rayleigh()),
+        (GeneralizedGamma(0.5, 2.0, 0.0, math.sqrt(2.0)), HalfNormal()),
+        (GeneralizedGamma(2.5, 1.0), Gamma(2.5)),
+        (GeneralizedNormal(2.0, 0.0, math.sqrt(2.0)), Normal()),
+        (GeneralizedNormal(1.0), Laplace()),
+        (AsymmetricLaplace(1.0), Laplace()),
+        (BurrXII(3.0, 1.0), LogLogistic(3.0)),
+        (BurrXII(1.0, 3.0), Lomax(3.0)),
+        (PearsonIII(1.0, 4.0, 2.0), Gamma(4.0)),
+        (PearsonIII(0.0), Normal()),
+        (PearsonIII(1e-18), Normal()),
+        (SkewNormal(0.0), Normal()),
+        (SkewNormal(1e18), HalfNormal()),
+        (ExGaussian(1e-13), Normal()),
+    ):
+        for name in ("logpdf", "logcdf", "logsf"):
+            np.testing.assert_allclose(getattr(d, name)(x), getattr(same, name)(x), rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(d.entropy(), same.entropy(), rtol=1e-13)
+        np.testing.assert_allclose((d.mean(), d.var()), (same.mean(), same.var()), rtol=1e-13, atol=1e-12)
+
+
+def test_values_at_the_ends():
+    np.testing.assert_allclose(LogLogistic([0.5, 1.0, 2.0]).pdf(0.0), [math.inf, 1.0, 0.0])
+    np.testing.assert_array_equal(Lomax([0.5, 2.0]).pdf(0.0), [0.5, 2.0])
+    np.testing.assert_array_equal(Frechet([0.01, 2.0]).pdf(0.0), 0.0)
+
+
+def test_powers_that_underflow():
+    """Logarithms of lower tails are those of their leading powers; next to a uniform distribution there is mass."""
+    x = 1e-200
+    assert Rayleigh().logcdf(x) == pytest.approx(2.0 * math.log(x) - math.log(2.0), rel=1e-15)
+    assert Maxwell().logcdf(x) == pytest.approx(3.0 * math.log(x) + 0.5 * math.log(2.0 / math.pi) - math.log(3.0), rel=1e-15)
+    assert Weibull(2.0).logcdf(x) == pytest.approx(2.0 * math.log(x), rel=1e-15)
+    near = GeneralizedGamma(1e-4, 1e4)  # P(X <= x) = x (1 + 6e-5) for x < 1
+    np.testing.assert_allclose(near.cdf([1e-9, 0.5]), [1e-9 / math.gamma(1.0001), 0.5 / math.gamma(1.0001)], rtol=1e-13)
+    np.testing.assert_allclose(near.cdf(near.ppf([1e-9, 0.5])), [1e-9, 0.5], rtol=1e-13)
+
+
+def test_pearson_both_signs():
+    x = np.array([-3.0, -0.2, 1.0, 5.0])
+    for skew in (0.3, 2.5):
+        up, down = PearsonIII(skew), PearsonIII(-skew)
+        np.testing.assert_array_equal(up.logcdf(x), down.logsf(-x))
+        np.testing.assert_array_equal(up.ppf([1e-9, 0.2, 0.9]), -down.isf([1e-9, 0.2, 0.9]))
+        assert up.support() == (-2.0 / skew, math.inf) and down.support() == (-math.inf, 2.0 / skew)
+
+
+def test_landau():
+    d, peer = Landau(2.0, 3.0), scipy.stats.landau(2.0, 3.0)
+    assert Landau(1.0, 2.0) == Stable(1.0, 1.0, 1.0, 2.0)
+    x = np.array([-5.0, 1.0, 10.0, 1000.0])
+    np.testing.assert_allclose(d.pdf(x), peer.pdf(x), rtol=1e-10)
+    np.testing.assert_allclose(d.sf(x), peer.sf(x), rtol=1e-10)
+    np.testing.assert_allclose(Landau([0.0, 1.0]).pdf(x[:, None])[1], Stable(1.0, 1.0, [0.0, 1.0]).pdf(1.0))
+    with pytest.raises(ValueError, match="scale=0.0 must be > 0"):
+        Landau(0.0, 0.0)
