@@ -10,7 +10,7 @@ import numpy as np
 
 from numbastats.stable.likelihood import climb, inward
 from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
-from numbastats.stable.simple_estimators import by_moments_about_each, weighted_mean
+from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
 from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
 
 STUCK = 0.7  # up to here places for the mode are compared
@@ -126,7 +126,7 @@ def _compared(likelihood, dists, near, scale, limits):
             break
         done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
-        dists = dists + [inward(p, limits) for p in by_moments_about_each(places, likelihood.x, likelihood.w, *limits, scale)]
+        dists = np.vstack([dists, by_moments_about(places, likelihood.x, likelihood.w, limits, scale)])
         totals += likelihood.totals(dists[len(totals) :])
         likeliest = dists[int(np.argmax(totals))]
         if likeliest[0] > CUSP_TELLS:

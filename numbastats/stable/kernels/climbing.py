@@ -357,26 +357,6 @@ def totals(x, choices, dists, edges_a, edges_b, pool, state, found):
     state[3] = k
 
 
-@host_loop("stable.log_moments", (_F1, _F1, _F1, _F2))
-def log_moments(x, w, modes, found):
-    """Write the mean and the variance of log|x - mode|, and the share of x > mode, of x other than the mode, for every mode."""
-    logs, weights = np.empty(x.size), np.empty(x.size)
-    for k in range(modes.size):
-        mode, mass, above, total, square = modes[k], 0.0, 0.0, 0.0, 0.0
-        for i in range(x.size):
-            weights[i] = w[i] if x[i] != mode else 0.0
-        for i in range(x.size):
-            in_step()
-            logs[i] = log(abs(x[i] - mode) if x[i] != mode else 1.0)
-        for i in range(x.size):
-            mass += weights[i]
-            above += weights[i] if x[i] > mode else 0.0
-            total += weights[i] * logs[i]
-        for i in range(x.size):
-            square += weights[i] * (logs[i] - total / mass) ** 2
-        found[k, 0], found[k, 1], found[k, 2] = total / mass, square / mass, above / mass
-
-
 @host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F3, _F1, _F2))
 def climb(x, steps, choices, ends, p, edges_a, edges_b, pool, state, outer):
     """`likelihood.climb` by shared tables, from p and to p.
