@@ -9,13 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from numbastats.stable.likelihood import climb, inward
-from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted, cusp_scale
 from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
-from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
+from numbastats.stable.starts import (
+    NEIGHBOURS,
+    apart,
+    near_the_bulk,
+    near_the_mode,
+    places_of_the_mode,
+    starting_points,
+    within_reach,
+)
 
 STUCK = 0.7  # up to here places for the mode are compared
 MOST_VALUES = 4000  # up to here a maximum by shared tables is that of the likelihood within 1e-6
 _CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the scores differ little
+_MANY = 15  # values within the width of a peak
 _DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit
 
 
@@ -112,6 +121,11 @@ def best_of_spikes(likelihood, starts, free, limits, callback):
     return other if likelihood.between else found
 
 
+def _crowded(x, p):
+    """Whether the peak of a distribution holds so many values that the likelihood is smooth in its place."""
+    return np.count_nonzero(abs(x - p[2]) < p[3] * cusp_scale(p[0], p[1])) >= _MANY
+
+
 def _compared(likelihood, dists, near, scale, limits):
     """Distributions, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
 
@@ -119,32 +133,36 @@ def _compared(likelihood, dists, near, scale, limits):
     """
     totals = likelihood.totals(dists)
     values, counts, k = near
-    done = np.array([], np.int64)
+    done, likeliest = np.array([], np.int64), dists
     for _ in range(4):
         k = np.setdiff1d(k, done)
         if not k.size:
             break
         done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
+        places = apart(places, 0.5 * min(s * cusp_scale(a, 0.0) for a, _, _, s in likeliest))
         dists = np.vstack([dists, by_moments_about(places, likelihood.x, likelihood.w, limits, scale)])
         totals += likelihood.totals(dists[len(totals) :])
-        likeliest = dists[int(np.argmax(totals))]
-        if likeliest[0] > CUSP_TELLS:
+        best = dists[int(np.argmax(totals))]
+        if best[0] > CUSP_TELLS or _crowded(likelihood.x, best):
             break
-        k = np.clip(np.searchsorted(values, likeliest[2]) + NEIGHBOURS, 0, values.size - 1)
+        k, likeliest = np.clip(np.searchsorted(values, best[2]) + NEIGHBOURS, 0, values.size - 1), [best]
     return dists, totals, np.sort(done)
 
 
 def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
     """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
 
-    The three likeliest compared climb with loc held, which is smooth, the best of them with all parameters. Where
-    the moments are not free, the places are compared again under the distribution found.
+    The three likeliest compared climb with loc held, which is smooth, the best of them with all parameters; with all at once
+    where the likelihood is smooth in loc, too. Where the moments are not free, the places are compared again under the
+    distribution found.
     """
     likelihood.form = form
     dists, totals, k = _compared(likelihood, [converted(inward(p, limits), form) for p in starts], near, scale, limits)
-    best, iterations, held = None, 0, [i for i in free if i != 2]
-    for count in (3, 1, 1, 1, 1):
+    first, iterations, held = int(np.argmax(totals)), 0, [i for i in free if i != 2]
+    smooth = form == "peak" and len(free) == 4 and _crowded(likelihood.x, dists[first])
+    best = (dists[first], totals[first], dists[first], math.inf) if smooth else None
+    for count in () if smooth else (3, 1, 1, 1, 1):
         before = best
         for j in np.argsort([-total for total in totals], kind="stable")[:count]:
             p, total, steps, gain = climb(likelihood, dists[j], held, limits, callback)

@@ -11,6 +11,7 @@ from numbastats.stable.functions import ppf
 from numbastats.stable.likelihood import inward
 from numbastats.stable.simple_estimators import half_sample_mode, simple_estimate
 
+_OUTSIDE = 10.0  # half interquartile ranges from the median; the mode of a density with one mode is within 4
 NEIGHBOURS = np.arange(-24, 25)  # places of the mode to compare around a likely one
 
 
@@ -81,3 +82,12 @@ def places_of_the_mode(values, counts, k, between):
     single = (counts[k] == 1) & (not between)
     gaps = np.unique(np.clip([k[~single] - 1, k[~single]], 0, values.size - 2))
     return np.concatenate([values[k[single]], 0.5 * values[gaps] + 0.5 * values[gaps + 1]])
+
+
+def apart(places, width):
+    """Some of these places, no two of them closer, and none so far out that no distribution has its mode there."""
+    kept = []
+    for place in np.sort(places).tolist():
+        if abs(place) < _OUTSIDE and (not kept or place - kept[-1] >= width):
+            kept.append(place)
+    return kept
