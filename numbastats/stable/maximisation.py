@@ -69,9 +69,25 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             p, total, steps, gain = climb(likelihood, found[0], free, limits, callback)
             found = p, total, found[2] + steps, gain, found[4]
         if best is None or found[1] > best[1] + 1e-9:
-            return found
-        likelihood.between = False
+            best = found
+        else:
+            likelihood.between = False
+    near = 1.0 - abs(best[0][1]) < 2.0 / math.sqrt(y.size)  # by what beta errs
+    if near and best[0][0] < CUSP and 1 in free and start is None and not likelihood.between:
+        return _beside_the_edge(likelihood, best, free, limits, callback)
     return best
+
+
+def _beside_the_edge(likelihood, best, free, limits, callback):
+    """The better of what was found and the end of a climb from the other side: maxima may be at an end of beta and next to it."""
+    p, total, iterations, gain, begin = best
+    likelihood.form, q = "peak", converted(p, "peak")
+    q[1] = math.copysign(0.95 if abs(q[1]) > 0.999 else 0.999, q[1])
+    other, higher, steps, left = climb(likelihood, inward(q, limits), free, limits, callback)
+    likelihood.form = "S0"
+    if higher > total + 1e-9:
+        p, total, gain = converted(other, "S0", "peak"), higher, left
+    return p, total, iterations + steps, gain, begin
 
 
 def by_the_likelihood(likelihood, found, problem):

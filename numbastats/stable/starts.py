@@ -20,12 +20,8 @@ def starting_points(x, w, known, given, form):
     if given is not None:
         yield np.array(given, np.float64)
         return
-    alpha = 2.0
-    for name in ("ecf", "quantile", "small"):
-        if name == "quantile" and alpha < 0.5:
-            continue  # McCulloch's end there
+    for name in ("ecf", "small"):
         p = simple_estimate(name, x, w, known, form)
-        alpha = min(alpha, p[0])
         if name == "small" and "alpha" not in known and p[0] > 0.8:
             continue
         p[:2] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)  # on the boundary a score may vanish
