@@ -73,7 +73,7 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
         else:
             likelihood.between = False
     near = 1.0 - abs(best[0][1]) < 2.0 / math.sqrt(y.size)  # by what beta errs
-    if near and best[0][0] < CUSP and 1 in free and start is None and not likelihood.between:
+    if near and CUSP_TELLS < best[0][0] < CUSP and 1 in free and start is None and not likelihood.between:
         return _beside_the_edge(likelihood, best, free, limits, callback)
     return best
 
@@ -142,6 +142,11 @@ def _crowded(x, p):
     return np.count_nonzero(abs(x - p[2]) < p[3] * cusp_scale(p[0], p[1])) >= _MANY
 
 
+def _crowds(x, width):
+    """Whether so many values lie together somewhere, within this distance of one place."""
+    return x.size >= _MANY and (x[_MANY - 1 :] - x[: x.size - _MANY + 1]).min() < 2.0 * width
+
+
 def _compared(likelihood, dists, near, scale, limits):
     """Distributions, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
 
@@ -149,21 +154,22 @@ def _compared(likelihood, dists, near, scale, limits):
     """
     totals = likelihood.totals(dists)
     values, counts, k = near
-    done, likeliest = np.array([], np.int64), dists
+    done, every, likeliest = [], k, dists
     for _ in range(4):
-        k = np.setdiff1d(k, done)
-        if not k.size:
-            break
-        done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
-        places = apart(places, 0.5 * min(s * cusp_scale(a, 0.0) for a, _, _, s in likeliest))
+        width = min(s * cusp_scale(a, 0.0) for a, _, _, s in likeliest)
+        places = apart(places, 0.5 * width if _crowds(likelihood.x, width) else 0.0, done)
+        if not places:
+            break
+        done += places
         dists = np.vstack([dists, by_moments_about(places, likelihood.x, likelihood.w, limits, scale)])
         totals += likelihood.totals(dists[len(totals) :])
         best = dists[int(np.argmax(totals))]
         if best[0] > CUSP_TELLS or _crowded(likelihood.x, best):
             break
         k, likeliest = np.clip(np.searchsorted(values, best[2]) + NEIGHBOURS, 0, values.size - 1), [best]
-    return dists, totals, np.sort(done)
+        every = np.union1d(every, k)
+    return dists, totals, every
 
 
 def _best_place(likelihood, starts, near, form, scale, free, limits, callback):

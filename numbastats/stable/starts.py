@@ -80,10 +80,10 @@ def places_of_the_mode(values, counts, k, between):
     return np.concatenate([values[k[single]], 0.5 * values[gaps] + 0.5 * values[gaps + 1]])
 
 
-def apart(places, width):
-    """Some of these places, no two of them closer, and none so far out that no distribution has its mode there."""
-    kept = []
-    for place in np.sort(places).tolist():
-        if abs(place) < _OUTSIDE and (not kept or place - kept[-1] >= width):
+def apart(places, width, done):
+    """Those of some places, in order, that are no closer to each other or to those done, nor out where no mode can be."""
+    kept, done, width = [], np.array([*done, math.inf]), max(width, 1e-300)  # none twice
+    for place in np.unique(places).tolist():
+        if abs(place) < _OUTSIDE and (not kept or place - kept[-1] >= width) and abs(done - place).min() >= width:
             kept.append(place)
     return kept
