@@ -116,8 +116,7 @@ def fit(  # noqa: PLR0913
     around the half-sample mode and at both ends are compared, half a width of the peak apart, by distributions that have the
     moments of log|x - mode|. The likeliest climbs, or, where the peak holds fewer than 15 values, the likeliest three. Next to
     an end of beta a climb from its other side follows. The result is the best one found, not proved to be the largest: in 2
-    of 1734 fits for samples with abs(beta) up to 1 it was less likely than an earlier, wider search found, by 0.03 and 0.1.
-    As alpha
+    of 1398 fits, both with abs(beta) above 0.98, it was less likely than what a wider search found, by 0.03 and 0.1. As alpha
     tends to 0 the likelihood has no bound: alpha ends at 0.1, and where few points would end there the mode is held midway
     between two observations, which the message says. The likelihood of such a result can be passed by distributions with the
     mode nearer to an observation, such as a `start` may lead to: they lie on the way to alpha = 0.1. Standard errors come
