@@ -9,13 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from numbastats.stable.likelihood import climb, inward
-from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted
-from numbastats.stable.simple_estimators import by_moments_about_each, weighted_mean
-from numbastats.stable.starts import NEIGHBOURS, near_the_bulk, near_the_mode, places_of_the_mode, starting_points, within_reach
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted, cusp_scale
+from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
+from numbastats.stable.starts import (
+    NEIGHBOURS,
+    apart,
+    near_the_bulk,
+    near_the_mode,
+    places_of_the_mode,
+    starting_points,
+    within_reach,
+)
 
 STUCK = 0.7  # up to here places for the mode are compared
 MOST_VALUES = 4000  # up to here a maximum by shared tables is that of the likelihood within 1e-6
 _CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the scores differ little
+_MANY = 15  # values within the width of a peak
 _DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit
 
 
@@ -60,9 +69,25 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             p, total, steps, gain = climb(likelihood, found[0], free, limits, callback)
             found = p, total, found[2] + steps, gain, found[4]
         if best is None or found[1] > best[1] + 1e-9:
-            return found
-        likelihood.between = False
+            best = found
+        else:
+            likelihood.between = False
+    near = 1.0 - abs(best[0][1]) < 2.0 / math.sqrt(y.size)  # by what beta errs
+    if near and CUSP_TELLS < best[0][0] < CUSP and 1 in free and start is None and not likelihood.between:
+        return _beside_the_edge(likelihood, best, free, limits, callback)
     return best
+
+
+def _beside_the_edge(likelihood, best, free, limits, callback):
+    """The better of what was found and the end of a climb from the other side: maxima may be at an end of beta and next to it."""
+    p, total, iterations, gain, begin = best
+    likelihood.form, q = "peak", converted(p, "peak")
+    q[1] = math.copysign(0.95 if abs(q[1]) > 0.999 else 0.999, q[1])
+    other, higher, steps, left = climb(likelihood, inward(q, limits), free, limits, callback)
+    likelihood.form = "S0"
+    if higher > total + 1e-9:
+        p, total, gain = converted(other, "S0", "peak"), higher, left
+    return p, total, iterations + steps, gain, begin
 
 
 def by_the_likelihood(likelihood, found, problem):
@@ -112,6 +137,16 @@ def best_of_spikes(likelihood, starts, free, limits, callback):
     return other if likelihood.between else found
 
 
+def _crowded(x, p):
+    """Whether the peak of a distribution holds so many values that the likelihood is smooth in its place."""
+    return np.count_nonzero(abs(x - p[2]) < p[3] * cusp_scale(p[0], p[1])) >= _MANY
+
+
+def _crowds(x, width):
+    """Whether so many values lie together somewhere, within this distance of one place."""
+    return x.size >= _MANY and (x[_MANY - 1 :] - x[: x.size - _MANY + 1]).min() < 2.0 * width
+
+
 def _compared(likelihood, dists, near, scale, limits):
     """Distributions, with those that have the moments about some places, their log-likelihoods, and the indices of the places.
 
@@ -119,32 +154,37 @@ def _compared(likelihood, dists, near, scale, limits):
     """
     totals = likelihood.totals(dists)
     values, counts, k = near
-    done = np.array([], np.int64)
+    done, every, likeliest = [], k, dists
     for _ in range(4):
-        k = np.setdiff1d(k, done)
-        if not k.size:
-            break
-        done = np.append(done, k)
         places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
-        dists = dists + [inward(p, limits) for p in by_moments_about_each(places, likelihood.x, likelihood.w, *limits, scale)]
-        totals += likelihood.totals(dists[len(totals) :])
-        likeliest = dists[int(np.argmax(totals))]
-        if likeliest[0] > CUSP_TELLS:
+        width = min(s * cusp_scale(a, 0.0) for a, _, _, s in likeliest)
+        places = apart(places, 0.5 * width if _crowds(likelihood.x, width) else 0.0, done)
+        if not places:
             break
-        k = np.clip(np.searchsorted(values, likeliest[2]) + NEIGHBOURS, 0, values.size - 1)
-    return dists, totals, np.sort(done)
+        done += places
+        dists = np.vstack([dists, by_moments_about(places, likelihood.x, likelihood.w, limits, scale)])
+        totals += likelihood.totals(dists[len(totals) :])
+        best = dists[int(np.argmax(totals))]
+        if best[0] > CUSP_TELLS or _crowded(likelihood.x, best):
+            break
+        k, likeliest = np.clip(np.searchsorted(values, best[2]) + NEIGHBOURS, 0, values.size - 1), [best]
+        every = np.union1d(every, k)
+    return dists, totals, every
 
 
 def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
     """The best climb with loc, in a parameterisation that keeps it next to the mode, at one of some places.
 
-    The three likeliest compared climb with loc held, which is smooth, the best of them with all parameters. Where
-    the moments are not free, the places are compared again under the distribution found.
+    The three likeliest compared climb with loc held, which is smooth, the best of them with all parameters; with all at once
+    where the likelihood is smooth in loc, too. Where the moments are not free, the places are compared again under the
+    distribution found.
     """
     likelihood.form = form
     dists, totals, k = _compared(likelihood, [converted(inward(p, limits), form) for p in starts], near, scale, limits)
-    best, iterations, held = None, 0, [i for i in free if i != 2]
-    for count in (3, 1, 1, 1, 1):
+    first, iterations, held = int(np.argmax(totals)), 0, [i for i in free if i != 2]
+    smooth = form == "peak" and len(free) == 4 and _crowded(likelihood.x, dists[first])
+    best = (dists[first], totals[first], dists[first], math.inf) if smooth else None
+    for count in () if smooth else (3, 1, 1, 1, 1):
         before = best
         for j in np.argsort([-total for total in totals], kind="stable")[:count]:
             p, total, steps, gain = climb(likelihood, dists[j], held, limits, callback)

@@ -30,11 +30,16 @@ def in_domain(alpha, beta, scale):
 
 def relocated(a, b, m, s, to):
     """The location in the parameterisation `to` of distributions given in the other one, for arrays of one shape."""
-    sign = -1.0 if to == "S1" else 1.0
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        t = np.array([0.0 if v == 1.0 or not 0.0 < v <= 2.0 else tan_half_pi(v)[0] for v in a.reshape(-1)]).reshape(a.shape)
-        shift = np.where(a == 1.0, b * (2.0 / math.pi) * s * np.log(s), b * t * s)
-    return np.where(in_domain(a, b, s), m + sign * shift, np.nan)
+    shift = np.array([_shift(*p) for p in zip(*(v.ravel().tolist() for v in (a, b, s)), strict=True)]).reshape(a.shape)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return m - shift if to == "S1" else m + shift
+
+
+def _shift(a, b, s):
+    """The location in S0 less that in S1; NaN outside the domain."""
+    if not (0.0 < a <= 2.0 and abs(b) <= 1.0 and s > 0.0):
+        return math.nan
+    return b * (2.0 / math.pi) * s * math.log(s) if a == 1.0 else b * tan_half_pi(a)[0] * s
 
 
 def peak_place(a, b):
@@ -48,12 +53,10 @@ def peak_place(a, b):
 
 def converted(p, to, form=None):
     """Parameters from S1 (or from "peak" if `form` says so) to S0, or from S0 to S1 or "peak", whose loc is at `peak_place`."""
-    a, b, loc, scale = p
+    a, b, loc, scale = map(float, p)
     if form == "peak":
         loc = loc - scale * peak_place(a, b)
-    a, b, loc, scale = (np.array(v, np.float64) for v in (a, b, loc, scale))
-    loc = float(relocated(a, b, loc, scale, "S0" if to == "S0" else "S1"))
-    a, b, scale = float(a), float(b), float(scale)
+    loc += _shift(a, b, scale) if to == "S0" else -_shift(a, b, scale)
     if to == "peak":
         loc = loc + scale * peak_place(a, b)
     return np.array([a, b, loc, scale])

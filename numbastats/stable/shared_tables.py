@@ -118,12 +118,8 @@ class SharedLikelihood(Likelihood):
             self.tables.make(int(state[4]), int(state[5]))
 
     def __call__(self, p):
-        """The log-likelihood."""
-        if not self.exact:
-            _, state, _ = self._climbed(p, self.x)
-            if state[0] == DONE:
-                return float(state[1])
-        return self.exactly(p)
+        """The log-likelihood, -inf where it is no number."""
+        return self.totals([p])[0]
 
     def totals(self, dists):
         """The log-likelihoods of distributions, -inf where they are no numbers."""

@@ -11,6 +11,7 @@ from numbastats.stable.functions import ppf
 from numbastats.stable.likelihood import inward
 from numbastats.stable.simple_estimators import half_sample_mode, simple_estimate
 
+_OUTSIDE = 10.0  # half interquartile ranges from the median; the mode of a density with one mode is within 4
 NEIGHBOURS = np.arange(-24, 25)  # places of the mode to compare around a likely one
 
 
@@ -19,12 +20,8 @@ def starting_points(x, w, known, given, form):
     if given is not None:
         yield np.array(given, np.float64)
         return
-    alpha = 2.0
-    for name in ("ecf", "quantile", "small"):
-        if name == "quantile" and alpha < 0.5:
-            continue  # McCulloch's end there
+    for name in ("ecf", "small"):
         p = simple_estimate(name, x, w, known, form)
-        alpha = min(alpha, p[0])
         if name == "small" and "alpha" not in known and p[0] > 0.8:
             continue
         p[:2] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)  # on the boundary a score may vanish
@@ -81,3 +78,12 @@ def places_of_the_mode(values, counts, k, between):
     single = (counts[k] == 1) & (not between)
     gaps = np.unique(np.clip([k[~single] - 1, k[~single]], 0, values.size - 2))
     return np.concatenate([values[k[single]], 0.5 * values[gaps] + 0.5 * values[gaps + 1]])
+
+
+def apart(places, width, done):
+    """Those of some places, in order, that are no closer to each other or to those done, nor out where no mode can be."""
+    kept, done, width = [], np.array([*done, math.inf]), max(width, 1e-300)  # none twice
+    for place in np.unique(places).tolist():
+        if abs(place) < _OUTSIDE and (not kept or place - kept[-1] >= width) and abs(done - place).min() >= width:
+            kept.append(place)
+    return kept

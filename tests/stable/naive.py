@@ -100,6 +100,36 @@ def at_zeta(a, b):
         return float(density), float(mpmath.mpf(0.5) - angle / mpmath.pi)
 
 
+def half_sample_mode(x, w):
+    """The shortest interval with half of the weight, then of its values, until three or fewer are left."""
+    while x.size > 3 and x[0] < x[-1]:
+        half = 0.5 * w.sum()
+        spans = [(x[j] - x[i], i, j) for i in range(x.size) for j in range(i, x.size) if w[i : j + 1].sum() >= half]
+        _, i, j = min(spans)
+        x, w = x[i : j + 1], w[i : j + 1]
+    if x.size == 3:
+        x = x[:2] if x[1] - x[0] < x[2] - x[1] else x[1:]
+    return x.mean()
+
+
+def by_characteristic_function(x, w, alpha, beta):
+    """Regressions on log(-2 log|phi|) and on the angle of phi, of 10 frequencies, by least squares; alpha, beta None or known."""
+    t, (a, b, m, s) = 0.1 * np.arange(1, 11), (1.5, 0.0, 0.0, 1.0)
+    for _ in range(3):
+        phi = np.exp(1j * t[:, None] * (x - m) / s) @ w / w.sum()
+        response = np.log(-2.0 * np.log(abs(phi)))
+        a = float(np.clip(np.polyfit(np.log(t), response, 1)[0], 0.2, 2.0)) if alpha is None else alpha
+        unit = math.exp((np.mean(response - a * np.log(t)) - math.log(2.0)) / a)
+        bent = (
+            -2.0 / math.pi * unit * t * np.log(unit * t) if a == 1.0 else math.tan(math.pi * a / 2) * ((unit * t) ** a - unit * t)
+        )
+        angle = np.unwrap(np.angle(phi))
+        both = np.linalg.lstsq(np.column_stack([t, bent]), angle, rcond=None)[0]
+        b = float(np.clip(both[1], -1.0, 1.0)) if beta is None else beta
+        m, s = m + s * float(t @ (angle - b * bent) / (t @ t)), s * unit
+    return a, b, m, s
+
+
 def draw(alpha, beta, n=1000, seed=1, loc=7.0, scale=3.0):
     return ns.stable.rvs(alpha, beta, loc, scale, n, rng=seed)
 

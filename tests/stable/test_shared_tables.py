@@ -143,9 +143,10 @@ def test_the_maximum_from_small_alpha_to_nearly_2(alpha):
 
 
 def test_a_maximum_needs_few_evaluations():
-    for alpha, beta in itertools.product((0.8, 1.0, 1.3, 1.7, 1.9), (0.0, 0.5)):
+    for alpha, beta in itertools.product((0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 1.9, 1.99), (0.0, 0.5)):
         found = ns.stable.fit(ns.stable.rvs(alpha, beta, size=1000, rng=7))
-        assert found.converged and found.n_eval <= 40, (alpha, beta, found.n_eval)  # observed 8 to 28
+        most = 40 if found.params[0] < 2.0 else 50  # next to a Gaussian three starts climb, on both sides of beta
+        assert found.converged and found.n_eval <= most, (alpha, beta, found.n_eval)  # observed 8 to 22, and 45
 
 
 def test_cells_meet():

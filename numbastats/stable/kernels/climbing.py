@@ -110,8 +110,16 @@ def place(edges, v):
 
 
 @_shared
-def collapse(a, b, edges_a, edges_b, pool, rows, state):
-    """Write the polynomials of (alpha, |beta|) to rows, of log f or also of its derivatives; returns DONE, MISSING or OUTSIDE."""
+def panels_of(x, p, shift, delta):
+    """How many panels hold the values on either side, the first or the last of which is the farthest out."""
+    far = max(abs((x[0] - p[2]) / p[3] + shift), abs((x[x.size - 1] - p[2]) / p[3] + shift))
+    u = log(1.0 + far / delta)
+    return min(panel(u)[0] + 2, PANELS) if u < END else PANELS
+
+
+@_shared
+def collapse(a, b, panels, edges_a, edges_b, pool, rows, state):
+    """Write so many polynomials of (alpha, |beta|) to rows, of log f or also of its derivatives; DONE, MISSING or OUTSIDE."""
     i, j = place(edges_a, a), place(edges_b, abs(b))
     if i < 0 or j < 0 or a == 2.0:  # there beta has no score
         return OUTSIDE
@@ -119,15 +127,24 @@ def collapse(a, b, edges_a, edges_b, pool, rows, state):
     cell = pool[i * (edges_b.size - 1) + j]
     if math.isnan(cell[0, 0]):
         return MISSING
-    ha, hb = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
-    ta, tb = (a - edges_a[i]) / ha - 1.0, (abs(b) - edges_b[j]) / hb - 1.0
-    value, by_a, by_b = rows[0], rows[len(rows) // 2], rows[len(rows) - 1]
-    rows[:] = 0.0
+    half = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
+    at = (a - edges_a[i]) / half[0] - 1.0, (abs(b) - edges_b[j]) / half[1] - 1.0
+    for first in range(0, PANELS * TERMS + 1, PANELS * TERMS):
+        collapse_side(a, cell, first, first + panels * TERMS, at, half, rows)
+    return DONE
+
+
+@_shared
+def collapse_side(a, cell, first, end, at, half, rows):
+    """The columns first to end of rows, by a cell at a place in [-1, 1] x [-1, 1] and its half widths."""
+    value, by_a, by_b = rows[0, first:end], rows[len(rows) // 2, first:end], rows[len(rows) - 1, first:end]
+    for q in range(value.size):
+        value[q], by_a[q], by_b[q] = 0.0, 0.0, 0.0
     power_a, slope_a = 1.0, 0.0
     for k in range(ORDER):
         power_b, slope_b = 1.0, 0.0
         for n in range(ORDER):
-            c = cell[1 + k * ORDER + n]
+            c = cell[1 + k * ORDER + n, first:end]
             w, wa, wb = power_a * power_b, slope_a * power_b, power_a * slope_b
             for q in range(value.size):
                 value[q] += w * c[q]
@@ -135,24 +152,23 @@ def collapse(a, b, edges_a, edges_b, pool, rows, state):
                 for q in range(value.size):
                     by_a[q] += wa * c[q]
                     by_b[q] += wb * c[q]
-            power_b, slope_b = power_b * tb, (n + 1) * power_b / hb
-        power_a, slope_a = power_a * ta, (k + 1) * power_a / ha
-    middle, unit = cell[0], unit_of(a)
+            power_b, slope_b = power_b * at[1], (n + 1) * power_b / half[1]
+        power_a, slope_a = power_a * at[0], (k + 1) * power_a / half[0]
+    middle, u, unit = cell[0, first:end], PLACES[first:end], unit_of(a)
     level = math.log(unit[0])
     change = level + (1.0 + a) * unit[1]
     for q in range(value.size):
         value[q] = value[q] if value[q] > NONE else np.nan
     if len(rows) > 1:
         for q in range(value.size):
-            by_a[q] = by_a[q] / value[q] - PLACES[q] - change
+            by_a[q] = by_a[q] / value[q] - u[q] - change
             by_b[q] /= value[q]
     for q in range(value.size):
         in_step()
-        value[q] = log(value[q]) + middle[q] - a * PLACES[q] - (1.0 + a) * level
+        value[q] = log(value[q]) + middle[q] - a * u[q] - (1.0 + a) * level
     for row in rows:
-        for first in range(0, row.size, TERMS):
-            to_powers(row[first : first + TERMS])
-    return DONE
+        for q in range(first, end, TERMS):
+            to_powers(row[q : q + TERMS])
 
 
 @_shared
@@ -233,10 +249,10 @@ def locate(some, p, shift, delta, work):
 @_shared
 def sum_up(x, steps, form, p, edges_a, edges_b, pool, rows, work, sums, state):
     """The log-likelihood at p, the sums of scores and of their products; returns DONE, MISSING, OUTSIDE."""
-    code = collapse(p[0], p[1], edges_a, edges_b, pool, rows, state)
+    moves, unit = origin(form, p[0], p[1]), unit_of(p[0])
+    code = collapse(p[0], p[1], panels_of(x, p, moves[0], unit[0]), edges_a, edges_b, pool, rows, state)
     if code != DONE:
         return code
-    moves, unit = origin(form, p[0], p[1]), unit_of(p[0])
     state[2] += 1.0
     for k in range(sums.size):
         sums[k] = 0.0
@@ -349,32 +365,12 @@ def totals(x, choices, dists, edges_a, edges_b, pool, state, found):
     while k < len(dists):
         p = dists[k]
         if k == 0 or p[0] != dists[k - 1, 0] or p[1] != dists[k - 1, 1] or k == int(state[3]):
-            state[0] = collapse(p[0], p[1], edges_a, edges_b, pool, row, state)
+            state[0] = collapse(p[0], p[1], PANELS, edges_a, edges_b, pool, row, state)
         if state[0] == MISSING:
             break
         found[k] = total_at(x, choices[0], p, row[0], work) if state[0] == DONE else np.nan
         k += 1
     state[3] = k
-
-
-@host_loop("stable.log_moments", (_F1, _F1, _F1, _F2))
-def log_moments(x, w, modes, found):
-    """Write the mean and the variance of log|x - mode|, and the share of x > mode, of x other than the mode, for every mode."""
-    logs, weights = np.empty(x.size), np.empty(x.size)
-    for k in range(modes.size):
-        mode, mass, above, total, square = modes[k], 0.0, 0.0, 0.0, 0.0
-        for i in range(x.size):
-            weights[i] = w[i] if x[i] != mode else 0.0
-        for i in range(x.size):
-            in_step()
-            logs[i] = log(abs(x[i] - mode) if x[i] != mode else 1.0)
-        for i in range(x.size):
-            mass += weights[i]
-            above += weights[i] if x[i] > mode else 0.0
-            total += weights[i] * logs[i]
-        for i in range(x.size):
-            square += weights[i] * (logs[i] - total / mass) ** 2
-        found[k, 0], found[k, 1], found[k, 2] = total / mass, square / mass, above / mass
 
 
 @host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F3, _F1, _F2))
