@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from numbastats.distributions import (
     GEV,
     GPD,
@@ -46,7 +48,7 @@ from numbastats.distributions import (
     Weibull,
 )
 
-__all__ = ["OBJECTS"]
+__all__ = ["OBJECTS", "is_transformed"]
 
 OBJECTS = [
     Normal(1.0, 2.0),
@@ -95,3 +97,8 @@ OBJECTS = [
     JohnsonSU(-0.5, 1.8, 0.5, 2.0),
     Kumaraswamy(2.5, 3.5, 0.5, 2.0),
 ]
+
+
+def is_transformed(d):
+    """Whether its functions are those of another family, whose kernels are tested in all their versions."""
+    return d._kernels is not None and hasattr(sys.modules[d._kernels.module], "transformed")
