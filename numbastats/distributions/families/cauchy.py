@@ -7,7 +7,7 @@ import math
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.likelihood import WHERE_FIXED, Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import atan, log, log1p, sincospi
@@ -89,7 +89,7 @@ class Cauchy(Distribution):
     names, family = ("loc", "scale"), "cauchy"
 
     _kernels = Points("cauchy", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
-    _likelihood = Likelihood("cauchy", _kernels, ("loc", "scale"), starts=4, every=True, cost=150.0)
+    _likelihood = Likelihood("cauchy", _kernels, ("loc", "scale"), starts=4, every=WHERE_FIXED, cost=150.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(loc=loc, scale=scale)

@@ -53,7 +53,7 @@ from numbastats.distributions.kernels.fits import (
 from numbastats.distributions.kernels.points import half_line, unit_interval
 from numbastats.scalar.elementary import exp, log, log1p
 
-__all__ = ["EXACT", "INTERVALS", "Likelihood"]
+__all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood"]
 
 EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends and as much room, one after another
 _STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the coordinates
@@ -63,6 +63,7 @@ _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is it
 _NORMAL = 1e12  # degrees of freedom that stand for infinity
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
 _MORE_ROWS = 3
+FIRST, WHERE_FIXED, ALWAYS = 0, 1, 2  # whether the best of all starts is taken: never, where the scale is fixed, or always
 _MOST_SHAPES = 2
 _FLAGS = ("contract", "reassoc")
 
@@ -92,7 +93,7 @@ class Rules(NamedTuple):
     closed: bool  # whether the density at the ends of the support is finite for all shapes
     kink: float = math.nan  # information of one value on a settled location, in units of the scale; NaN if it is an end
     starts: int = 1  # of which the first that leads to a maximum is taken
-    every: bool = False  # or all, where the scale is fixed
+    every: int = FIRST  # or all
     limit: int = DEGENERATE  # the status where the first shape has grown to its bound
 
 
@@ -486,11 +487,15 @@ def _ended(rules, work, held, done):
 
 @_function
 def _best_climb(data, about, params, numbers, work):
-    """The best of the climbs from the family's starts: status and log-likelihood; an end at a bound is the last choice."""
+    """The best of the climbs from the family's starts: status and log-likelihood.
+
+    An end at a bound is the last choice, unless the family has stationary points that are no maxima and so takes ALWAYS the best.
+    """
     first, sd, low, middle, high = about
     sample, held, _first_row, _second_row, family = data
     rules, mass, least, p = family[1], sample[6], sample[7], work[PAR]
     a, best, status, attempt = rules.shapes, -math.inf, MAX_ITER, 0
+    more = rules.every == ALWAYS or (rules.every == WHERE_FIXED and held[a + 1] == held[a + 1])
     while attempt < rules.starts:
         shift = 0.0
         if _shifts(rules, held):  # the end of the support, from near the least value on down
@@ -504,11 +509,12 @@ def _best_climb(data, about, params, numbers, work):
         done, reached, passes = _climb(data, a + 2, mass, 1e-6, MOST, work)
         numbers[PASSES] += passes
         done = _ended(rules, work, held, done)
-        if best == -math.inf or (done == OK and status != OK) or ((done == OK) == (status == OK) and reached > best):
+        ended = (done == OK) - (status == OK) if rules.every != ALWAYS else 0  # a maximum goes before what is no maximum
+        if best == -math.inf or ended > 0 or (ended == 0 and reached > best):
             best, status = reached, done
             for i in range(a + 2):
                 params[i] = p[i]
-        attempt = attempt + 1 if status != OK or (rules.every and held[a + 1] == held[a + 1]) else rules.starts
+        attempt = attempt + 1 if status != OK or more else rules.starts
     return status, best
 
 
@@ -594,7 +600,7 @@ def _with_facts(family, x, w, weighted, share, least_count, fixed, params, info,
     """The fit of a series by the kernel of all families: the rules come as a tuple of numbers, which Numba takes faster."""
     code, f, at_gradient, at_start, at_settled = family
     logs = (f[5] > 0.0, f[6] > 0.0, f[7] > 0.0, f[8] > 0.0)
-    more = (f[11] > 0.0, f[12], int(f[13]), f[14] > 0.0, int(f[15]))
+    more = (f[11] > 0.0, f[12], int(f[13]), int(f[14]), int(f[15]))
     rules = Rules(int(f[0]), (f[1], f[2]), (f[3], f[4]), logs, f[9], f[10], more[0], more[1], more[2], more[3], more[4])
     family = code, rules, at_gradient, at_start, at_settled
     return _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work)
