@@ -12,8 +12,9 @@ from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.maps import EXP
 from numbastats.distributions.kernels.points import Points, half_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, in_double
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.special import log_ndtr, ndtr
@@ -131,6 +132,6 @@ class Lognormal(Distribution):
         return NORMAL_ENTROPY + np.log(self.sigma)
 
     def _draws(self, shape, options):
-        z = random.normal(0.0, 1.0, shape, **options)
-        with np.errstate(over="ignore"):
-            return self._located(np.asarray(np.exp(self.sigma * z), np.asarray(z).dtype))
+        logs = random.normal(0.0, self.sigma, shape, **options)
+        where = {name: options[name] for name in ("device", "workers", "stream")}
+        return self._located(in_double(logs, None, None, options["stream"], lambda x, **o: EXP(x, **o, **where)), options)
