@@ -41,6 +41,7 @@ Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)
 and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
 """
 
+from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate
 from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.cauchy import Cauchy
 from numbastats.distributions.families.chi_squared import ChiSquared
@@ -93,6 +94,7 @@ __all__ = [
     "InverseGaussian",
     "LMoments",
     "Lognormal",
+    "Mixture",
     "NIG",
     "Normal",
     "Stable",
@@ -100,16 +102,21 @@ __all__ = [
     "TruncatedNormal",
     "VarianceGamma",
     "Weibull",
+    "abs",
     "compare",
+    "exp",
     "fit",
     "fit_many",
     "generalized_hyperbolic",
     "goodness",
     "hyperbolic",
     "lmoments",
+    "log",
     "nig",
+    "order_statistic",
     "standardise",
     "student_t",
+    "truncate",
     "variance_gamma",
 ]
 

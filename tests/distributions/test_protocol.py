@@ -59,7 +59,8 @@ def test_the_page_of_all_distributions_is_current():
 
 
 def test_every_class_is_in_the_table():
-    exported = {c for c in NAMES.values() if isinstance(c, type) and issubclass(c, Distribution) and c is not Distribution}
+    composed = {ns.distributions.Mixture, Distribution}
+    exported = {c for c in NAMES.values() if isinstance(c, type) and issubclass(c, Distribution) and c not in composed}
     assert exported == {type(d) for d in OBJECTS}
 
 
