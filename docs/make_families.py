@@ -66,7 +66,7 @@ def rows():
     """A row for each class, in the order of their names."""
     for name in sorted(D.__all__):
         cls = getattr(D, name)
-        if inspect.isclass(cls) and issubclass(cls, D.Distribution) and cls is not D.Distribution:
+        if inspect.isclass(cls) and issubclass(cls, D.Distribution) and cls not in (D.Distribution, D.Mixture):
             words = ", ".join(f'"{w}"' for w in (cls.family, *getattr(cls, "aliases", ())))
             how = "by points" if cls._kernels is not None else "series" if cls is D.Stable else "tables"
             title = inspect.getdoc(cls).splitlines()[0].split(":")[0].rstrip(".")

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from numbastats.distributions.kernels import maps
 from numbastats.distributions.kernels.points import FUNCTIONS
 
 from .common import few
@@ -130,12 +131,30 @@ def _arguments(name, function, of_arrays):
 
 
 def _score_arguments(name):
-    """Inputs of the score's kernel: points, location, scale and two shapes, and room for four derivatives."""
+    """Inputs of the score's kernel: points, location, scale and two shapes."""
 
     def make(rng, T, n, edges):
         d = made(name)
         values = (*d._parameters, 0.0, 0.0)[:4]
-        return [d.rvs(n, rng=11), *(np.full(n, p) for p in values)], [np.zeros((n, 4))]
+        return [d.rvs(n, rng=11), *(np.full(n, p) for p in values)], None
+
+    return make
+
+
+def _map_arguments(one):
+    """Inputs of a map between functions of distributions: probabilities, or their logarithms."""
+
+    def make(rng, T, n, edges):
+        u = rng.uniform(1e-3, 1.0, n)
+        if one is maps.NEWTON:
+            side = np.where(u > 0.5, 1.0, 0.0)
+            return [u, 0.5 * u, 2.0 * u, np.log(u) - 0.1, side, side, -u, np.log(u), np.log1p(-u)], None
+        if "order_log" in one.kernel.name:
+            return [np.log(u), np.log1p(-u), np.full(n, 3.0), np.full(n, 4.0)], None
+        if "order" in one.kernel.name:
+            return [u, 1.0 - u, np.full(n, 3.0), np.full(n, 4.0)], None
+        values = [rng.uniform(1e-3, 1.0, n) for _ in one.names]
+        return [np.log(v) for v in values] if "log" in one.kernel.name else values, None
 
     return make
 
@@ -149,6 +168,7 @@ GPU_MAKERS = {
     for function in FUNCTIONS
     for end in ("", "_of_arrays")
 } | {f"{kernel}_score": _score_arguments(name) for name, kernel in KERNELS.items()}
+GPU_MAKERS |= {one.kernel.name: _map_arguments(one) for one in vars(maps).values() if isinstance(one, maps.Map)}
 GPU_BOUNDS = {
     name: dict(ulp=4096.0, floor=1e-3, why="series, fractions and iterations whose ends rounding moves") for name in GPU_MAKERS
 }

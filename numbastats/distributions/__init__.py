@@ -48,6 +48,7 @@ Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)
 and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
 """
 
+from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate
 from numbastats.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.birnbaum_saunders import BirnbaumSaunders
@@ -135,6 +136,7 @@ __all__ = [
     "Landau",
     "Lomax",
     "Maxwell",
+    "Mixture",
     "NIG",
     "Normal",
     "Pareto",
@@ -147,17 +149,22 @@ __all__ = [
     "Uniform",
     "VarianceGamma",
     "Weibull",
+    "abs",
     "compare",
     "compare_many",
+    "exp",
     "fit",
     "fit_many",
     "generalized_hyperbolic",
     "goodness",
     "hyperbolic",
     "lmoments",
+    "log",
     "nig",
+    "order_statistic",
     "standardise",
     "student_t",
+    "truncate",
     "variance_gamma",
 ]
 

@@ -15,12 +15,25 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, refuse_mask
+from numbastats._core.device import Device as Streams
 from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
 from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
-from numbastats._core.kinds import NUMPY, aligned, device_kind, first_array, has_labels, in_kind_of, kind_of, numpy_dtype, to_host
-from numbastats._core.launch import launch
+from numbastats._core.kinds import (
+    LABELLED,
+    NUMPY,
+    aligned,
+    device_kind,
+    first_array,
+    has_labels,
+    in_kind_of,
+    kind_of,
+    numpy_dtype,
+    to_host,
+)
+from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
 from numbastats.distributions import tables
+from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
 __all__ = ["Distribution", "in_double", "scipy_family"]
@@ -80,6 +93,7 @@ class Distribution:
     _shape: Callable[..., Any]  # skewness and excess kurtosis
     _entropy: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
+    _linear: ClassVar[Callable[..., Any]]  # the distribution of shift + factor X; set by `composition`
 
     @classmethod
     def _refusals(cls, values):
@@ -172,7 +186,10 @@ class Distribution:
                     f"{shape}; pass all arrays among them with labels, or all by .to_numpy()"
                 )
             object.__setattr__(self, "_labels", labels)
-        object.__setattr__(self, "params", _params_type(type(self).__name__, tuple(stored))(**stored))
+        self._store(stored, shape)
+
+    def _store(self, stored, shape):
+        object.__setattr__(self, "params", _params_type(type(self).__name__.lstrip("_"), tuple(stored))(**stored))
         object.__setattr__(self, "batch_shape", shape)
 
     def __getattr__(self, name: str) -> Any:
@@ -213,9 +230,12 @@ class Distribution:
             options.get("out"),
             order,
         )
-        if order is None or not hasattr(x, "dims") or not hasattr(found, "dims"):
+        if order is None or not hasattr(x, "dims"):
             return found
-        return found.transpose(*x.dims, ...)
+        turned = [
+            f.transpose(*x.dims, ...) if hasattr(f, "dims") else f for f in (found if isinstance(found, tuple) else [found])
+        ]
+        return tuple(turned) if isinstance(found, tuple) else turned[0]
 
     def _labelled(self, value):
         """A value of each distribution with the labels of the parameters."""
@@ -257,31 +277,39 @@ class Distribution:
             return self._by_labels(name, x, **options)
         if self._takes_blocks or not lazy:
             return self._evaluate(name, x, options)
+        self._refuse_batch_of_blocks()
+        given = {key: value for key, value in options.items() if key not in ("out", "dtype", "workers", "stream")}
+        return in_blocks(functools.partial(_block, self, name, given), ("x",), (x,), options)
+
+    def _refuse_batch_of_blocks(self):
         if self.batch_shape:
             raise TypeError(
                 f"x is a dask array, and {type(self).__name__} has parameters of shape {self.batch_shape}; pass x.compute() or a "
                 "distribution of one set of parameters"
             )
-        given = {key: value for key, value in options.items() if key not in ("out", "dtype", "workers", "stream")}
-        return in_blocks(functools.partial(_block, self, name, given), ("x",), (x,), options)
 
     def _evaluate(self, name, x, options):
         """One function at x: by the kernels of the family, or on the host."""
         if self._kernels is None:
             return self._on_host(name, x, **options)
-        if name not in _QUANTILES:
-            return self._by_kernels(name, x, self._parameters, **options)
-        options = dict(options)
-        method = options.pop("method", "auto")
-        if method == "auto":
-            many = not isinstance(x, float) and np.size(x) * self._kernels.cost[name] > self._building_time
-            if not many or self.batch_shape or options["device"] == "cuda" or self._on_gpu(x) or tables.kept(self) is None:
-                method = "points"
-        elif choice("method", method, ("auto", "table", "points")) == "table" and tables.kept(self) is None:
+        if name in _QUANTILES:
+            options = dict(options)
+            if self._takes_table(x, options.pop("method", "auto"), options["device"], self._kernels.cost[name]):
+                return self._on_host(name, x, **options)
+        return self._by_points(name, x, **options)
+
+    def _takes_table(self, x, method, device, cost):
+        """Whether a table serves the quantiles of a call, which take `cost` nanoseconds each without."""
+        if choice("method", method, ("auto", "table", "points")) == "auto":
+            many = not isinstance(x, float) and np.size(x) * cost > self._building_time
+            return many and not (self.batch_shape or device == "cuda" or self._on_gpu(x)) and tables.kept(self) is not None
+        if method == "table" and tables.kept(self) is None:
             raise ValueError(f"{self!r} has no table that is exact to 2e-14; leave out method='table'")
-        if method == "points":
-            return self._by_kernels(name, x, self._parameters, **options)
-        return self._on_host(name, x, **options)
+        return method == "table"
+
+    def _by_points(self, name, x, **options):
+        """One function at x, each point by itself."""
+        return self._by_kernels(name, x, self._parameters, **options)
 
     def _on_host(self, name, x, out=None, dtype=None, device=None, workers=None, stream=None):
         """One function at x on the host: types, broadcasting and `out`."""
@@ -329,10 +357,10 @@ class Distribution:
     def _at(self, name, x):
         """One function at float64 points of the result's shape: quantiles by a table, and by kernels beyond it."""
         if name not in _QUANTILES:
-            return self._by_kernels(name, x, self._parameters)
+            return self._by_points(name, x)
         value = np.array(getattr(tables.kept(self), name)(x, device="cpu"))
         rest = ~((x > 2.0**-60) & (x < 1.0)) | np.isnan(value)
-        value[rest] = self._by_kernels(name, x[rest], self._parameters)
+        value[rest] = self._by_points(name, x[rest])
         return value
 
     def _of_z(self, name, z):
@@ -488,41 +516,95 @@ class Distribution:
         tail = 0.5 * (1.0 - share)
         return self.ppf(tail), self.isf(tail)
 
-    def score(self, x: ArrayLike) -> tuple[Any, ...]:
+    def score(
+        self,
+        x: ArrayLike,
+        *,
+        out: tuple[Any, ...] | None = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
+    ) -> tuple[Any, ...]:
         """Derivatives of the log density with respect to the parameters, in the order of `params`.
 
         Parameters
         ----------
         x : array_like
             Points; broadcast against the parameters.
+        out : tuple of arrays, optional
+            One array for each parameter.
+        dtype, device, workers, stream : optional
+            As in `pdf`.
 
         Returns
         -------
-        tuple of float64 arrays or scalars
-            NaN outside the support. Analytic, but for differences of eighth order by `lam` (errors of 1e-12) and those of
-            `numbastats.stable.score`.
-        """
-        if self._labels is not None:
-            raise TypeError(f"{type(self).__name__}.score needs parameters without labels: pass them and x by .to_numpy()")
-        refuse_mask(x)
-        if device_kind(x):
-            raise TypeError(f"{type(self).__name__}.score runs on the host: pass a numpy array")
-        x = real64(to_host(x, "x"))
-        with np.errstate(all="ignore"):
-            x = np.broadcast_to(x, np.broadcast_shapes(x.shape, self.batch_shape))
-            inside = self._at("pdf", x) > 0.0
-            inside = inside | (self._at("logpdf", x) > -math.inf)
-            return tuple(np.where(inside, s, math.nan)[()] for s in self._scores(x))
+        tuple of arrays or scalars
+            Of the kind and float type of x; NaN where the density is 0. Analytic, but for differences of eighth order by `lam`
+            (errors of 1e-12) and those of `numbastats.stable.score`.
 
-    def _scores(self, x):
-        """Derivatives by the shape parameters, loc and scale."""
+        Raises
+        ------
+        TypeError, ValueError
+            As `pdf`, and for an `out` that is not a tuple of as many arrays as there are parameters.
+
+        Notes
+        -----
+        The generalised hyperbolic, stable, inverse Gaussian and truncated normal ones are computed on the host, where arrays on a
+        GPU are copied to and from.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Normal
+        >>> by_loc, by_scale = Normal(1.0, 2.0).score([1.0, 5.0])
+        >>> by_loc, by_scale
+        (array([0., 1.]), array([-0.5,  1.5]))
+        """
+        refuse_mask(x)
+        if any_lazy((x,)):
+            return self._score_of_blocks(x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        if out is not None and not (isinstance(out, tuple) and len(out) == len(self.names)):
+            raise TypeError(f"out must be a tuple of {len(self.names)} arrays, for the derivatives by {', '.join(self.names)}")
+        if self._labels is not None or has_labels(x):
+            return self._by_labels("score", x, out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        given = as_host(x) if kind_of(x) is NUMPY else x
+        single = (numpy_dtype(given) if dtype is None else check_dtype(dtype)) == FLOAT32
+        by_kernel = hasattr(self._kernels, "score")
+        with np.errstate(all="ignore"):
+            found = (self._scores_by_kernel if by_kernel else self._scores_on_host)(given, device, workers, stream)
+        if stream is not None and out is not None:
+            Streams((), stream).wait()  # what follows is not in that stream
+        into = (None,) * len(found) if out is None else out
+        return tuple(in_float32(f, o, stream) if single else deliver(f, o, FLOAT64) for f, o in zip(found, into, strict=True))
+
+    def _score_of_blocks(self, x, options):
+        """The score at an array of dask: arrays that share the work when they are computed together."""
+        self._refuse_batch_of_blocks()
+        given = {key: value for key, value in options.items() if key not in ("out", "dtype", "workers", "stream")}
+        found = in_blocks(functools.partial(_score_block, self, given), ("x",), (x,), options, last=len(self.names))
+        return tuple(LABELLED.relabelled(found[..., i], x) for i in range(len(self.names)))
+
+    def _scores_by_kernel(self, x, device, workers, stream):
+        """Derivatives by the shape parameters, loc and scale, in double precision."""
         shapes = self._standard()
-        given, found = np.zeros((5, *x.shape)), np.empty((x.size, 4))
-        for i, value in enumerate((x, self.loc, self.scale, *shapes)):
-            given[i] = value
-        launch(self._kernels.score, (*given.reshape(5, -1), found), x.size, device="cpu", workers=1, cost=60.0)
-        by = found.T.reshape(4, *x.shape)
-        return *by[: len(shapes)], by[2], by[3]
+        values = (as_double(x, stream), self.loc, self.scale, *shapes, 0.0, 0.0)[:5]
+        where = dict(device=device, workers=workers, stream=stream)
+        names = ("x", "loc", "scale", "the first shape", "the second shape")
+        kernel = self._kernels.score
+        found = elementwise(lambda d: kernel, names, values, outputs=4, cost=60.0, dtype=FLOAT64, **where)
+        return *found[: len(shapes)], found[2], found[3]
+
+    def _scores_on_host(self, x, device, workers, stream):
+        """The same from `_scores`, with one copy of x from a GPU, and one of each result to it."""
+        if choose_device(device, on_device=bool(device_kind(x))) == "cuda" and not device_kind(x) and device == "cuda":
+            raise TypeError(f"{type(self).__name__}.score runs on the host; leave device='cpu'")
+        check_workers(workers)
+        points = real64(to_host(x, "x"))
+        points = np.broadcast_to(points, np.broadcast_shapes(points.shape, self.batch_shape))
+        known = (self._at("pdf", points) > 0.0) | (self._at("logpdf", points) > -math.inf)
+        found = (np.where(known, s, math.nan)[()] for s in self._scores(points))
+        like = first_array((x,))
+        return tuple(f if like is None else in_kind_of(f, like) for f in found)
 
     # -- draws, moments, integrals --------------------------------------------------------------------------------
 
@@ -535,6 +617,8 @@ class Distribution:
         dtype: DTypeLike | None = None,
         device: Device = None,
         workers: Any = None,
+        stream: Any = None,
+        like: Any = None,
     ) -> Any:
         """Random variates.
 
@@ -542,8 +626,11 @@ class Distribution:
         ----------
         size : int or tuple of int, optional
             Shape of the result, which the parameters broadcast to; by default theirs.
-        rng, dtype, device, workers
+        rng, dtype, device, workers, stream
             As in `numbastats.random.uniform`.
+        like : array, optional
+            An array, of whose kind the draws are and on whose device, as in `numbastats.random`; with one on a GPU they never are
+            on the host, and one of dask lends its chunks.
 
         Returns
         -------
@@ -556,20 +643,24 @@ class Distribution:
             For a bad `size`, `rng`, `dtype` or `device`.
         """
         shape = size_to_shape(size, [self.batch_shape])
-        draws = (self if self._labels is None else self._bare())._draws(
-            shape, dict(rng=rng, dtype=dtype, device=device, workers=workers)
-        )
-        return self._labelled(draws) if shape == self.batch_shape else draws
+        options = dict(rng=rng, dtype=dtype, device=device, workers=workers, stream=stream, like=like)
+        draws = (self if self._labels is None else self._bare())._draws(shape, options)
+        draws = draws[()] if isinstance(draws, np.ndarray) else draws
+        return self._labelled(draws) if shape == self.batch_shape and like is None else draws
 
     def _draws(self, shape, options):
         """Draws by inversion."""
         u = random.uniform(0.0, 1.0, shape, **options)
-        return self.ppf(u)
+        return self.ppf(u, **_only(options, "workers", "stream"))
 
-    def _located(self, z):
-        """Draws of standard form with the location and scale, of the same float type."""
-        with np.errstate(over="ignore"):
-            return np.asarray(self.loc + self.scale * z, np.asarray(z).dtype)[()]
+    def _mapped(self, function, z, options, *others):
+        """An elementwise function of draws, of the same kind and float type."""
+        where = _only(options, "device", "workers", "stream")
+        return in_double(z, None, None, options["stream"], lambda z, **o: function(z, *others, **o, **where))
+
+    def _located(self, z, options):
+        """Draws of standard form with the location and scale."""
+        return self._mapped(LOCATED, z, options, self.loc, self.scale)
 
     def mean(self) -> Any:
         """Mean; NaN where there is none."""
@@ -854,6 +945,43 @@ class Distribution:
         """
         return tables.FrozenDistribution(self, base, **options)
 
+    # -- location and scale ---------------------------------------------------------------------------------------
+
+    __array_ufunc__ = None  # numbers and arrays of NumPy on the left leave the operators to this class
+
+    def __add__(self, other: Any) -> Distribution:
+        return NotImplemented if isinstance(other, Distribution) else self._linear(self, other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Distribution:
+        return NotImplemented if isinstance(other, Distribution) else self._linear(self, -_number(other), 1.0)
+
+    def __rsub__(self, other: Any) -> Distribution:
+        return self._linear(self, other, -1.0)
+
+    def __mul__(self, other: Any) -> Distribution:
+        return NotImplemented if isinstance(other, Distribution) else self._linear(self, 0.0, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Distribution:
+        if isinstance(other, Distribution):
+            return NotImplemented
+        with np.errstate(divide="ignore"):
+            return self._linear(self, 0.0, 1.0 / _number(other))
+
+    def __neg__(self) -> Distribution:
+        return self._linear(self, 0.0, -1.0)
+
+    def _relocated(self, shift, factor):
+        """The distribution of shift + factor X as one of this class, or None."""
+        if type(self).names != (*self._scipy_shapes, "loc", "scale"):
+            return None
+        if np.any(np.less(factor, 0.0)) and not self._kernels.is_even:
+            return None
+        return type(self)(*self._standard(), shift + factor * self.loc, np.abs(factor) * self.scale)
+
     # -- SciPy ----------------------------------------------------------------------------------------------------
 
     def to_scipy(self) -> Any:
@@ -923,6 +1051,11 @@ def _tanh_sinh(f, shape):
     if not (good | (error <= 1e-6 * absolute * step)).all():
         warn("an integral has an estimated relative error above 1e-6; end it (lb, ub) at kinks and jumps", ConvergenceWarning)
     return np.where(diverges, np.copysign(math.inf, edge), total * step)
+
+
+def _number(value):
+    """What can be subtracted or divided by: an array, with its labels."""
+    return value if has_labels(value) else real64(value)
 
 
 def _fixed(value):
@@ -1014,6 +1147,16 @@ def in_double(x, out, dtype, stream, evaluate):
     if given != FLOAT32:
         return evaluate(x, out=out, dtype=FLOAT64)
     return in_float32(evaluate(as_double(x, stream), out=None, dtype=FLOAT64), out, stream)
+
+
+def _score_block(distribution, options, x, *, dtype, workers):
+    """The score of one block, on a last axis."""
+    return np.stack(distribution.score(x, dtype=dtype, workers=workers, **options), axis=-1)
+
+
+def _only(options, *names):
+    """Those of the options."""
+    return {name: options[name] for name in names}
 
 
 def _block(distribution, name, options, x, *, dtype, workers):

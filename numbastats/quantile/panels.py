@@ -33,11 +33,13 @@ def chebyshev_points(n):
     return -np.cos(np.pi * (np.arange(n) + 0.5) / n)
 
 
+@functools.cache
 def chebyshev_matrix(n):
     """Matrix that turns values at `chebyshev_points` into Chebyshev coefficients."""
     k = np.arange(n)
     m = np.cos(np.outer(k, np.arccos(np.clip(chebyshev_points(n), -1, 1)))) * 2 / n
     m[0] /= 2
+    m.flags.writeable = False
     return m
 
 

@@ -51,6 +51,20 @@ def map2_cuda(x, a, out):
         out[i] = _f(at(x, i), at(a, i))
 
 
+def map3_cpu(x, a, b, out):
+    for k in prange((out.size + CHUNK - 1) // CHUNK):
+        lo = np.int64(k) * CHUNK
+        o = out[lo : lo + CHUNK]
+        for i in range(o.size):
+            in_step()
+            o[i] = _f(at(x, lo + i), at(a, lo + i), at(b, lo + i))
+
+
+def map3_cuda(x, a, b, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = _f(at(x, i), at(a, i), at(b, i))
+
+
 def map4_cpu(x, a, b, c, out):
     for k in prange((out.size + CHUNK - 1) // CHUNK):
         lo = np.int64(k) * CHUNK

@@ -106,6 +106,15 @@ for f in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"):
         CALLS[f"mixture.{f}"] = (U, [lambda x, f=f: getattr(ns.mixture, f)(x, *PARAMS, family="gamma")])
 for made in OBJECTS:
     CALLS[f"distributions.{type(made).__name__}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
+for name, made in {
+    "truncate": D.truncate(D.Normal(), lb=0.0),
+    "exp": D.exp(D.Normal()),
+    "log": D.log(D.Gamma(2.0)),
+    "abs": D.abs(D.Normal()),
+    "order_statistic": D.order_statistic(D.Normal(), r=2, n=3),
+    "Mixture": D.Mixture([D.Normal(), D.Gamma(2.0)]),
+}.items():
+    CALLS[f"distributions.{name}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
 for name in ("student_t", "nig", "hyperbolic", "generalized_hyperbolic", "variance_gamma"):
     law, n = getattr(D, name), {"student_t": 1, "nig": 4, "hyperbolic": 4, "generalized_hyperbolic": 5, "variance_gamma": 4}[name]
     values = (

@@ -68,7 +68,8 @@ def test_the_page_of_all_distributions_is_current():
 
 
 def test_every_class_is_in_the_table():
-    exported = {c for c in NAMES.values() if isinstance(c, type) and issubclass(c, Distribution) and c is not Distribution}
+    composed = {ns.distributions.Mixture, Distribution}
+    exported = {c for c in NAMES.values() if isinstance(c, type) and issubclass(c, Distribution) and c not in composed}
     assert exported == {type(d) for d in OBJECTS}
 
 
@@ -387,6 +388,66 @@ def test_arrays_on_the_gpu():
                 out = cuda.to_device(np.zeros_like(want))
                 assert getattr(d, name)(there, out=out) is out
                 assert same(out.copy_to_host(), got.copy_to_host())
+
+
+@pytest.mark.parametrize("d", [Gamma(2.5, 0.1, 2.0), Normal(1.0, 2.0), Beta([2.0, 3.0], 3.0), NIG(1.5, 0.3, 1.0)], ids=repr)
+def test_scores_on_devices(d, device):
+    x = np.array([0.3, 0.9])
+    want = [[float(s if not d.batch_shape else s[i]) for s in d.score(float(v))] for i, v in enumerate(x)]
+    if d._kernels is None and device["device"] == "cuda":
+        with pytest.raises(TypeError, match="runs on the host"):
+            d.score(x, **device)
+    else:
+        np.testing.assert_allclose(np.transpose(d.score(x, **device)), want, rtol=2e-14, atol=1e-15)
+    there = cuda.to_device(x)
+    got = d.score(there)
+    assert all(hasattr(s, "copy_to_host") for s in got)
+    np.testing.assert_allclose(np.transpose([s.copy_to_host() for s in got]), want, rtol=2e-14, atol=1e-15)
+    out = tuple(cuda.to_device(np.zeros(2)) for _ in d.names)
+    assert all(s is o for s, o in zip(d.score(there, out=out), out, strict=True))
+    np.testing.assert_array_equal([o.copy_to_host() for o in out], [s.copy_to_host() for s in got])
+
+
+def test_scores_of_every_kind():
+    pandas, xarray, dask = map(pytest.importorskip, ("pandas", "xarray", "dask.array"))
+    x = np.array([0.3, 0.9, 4.0, -1.0])
+    for d in (Gamma(2.5, 0.1, 2.0), InverseGaussian(2.0, 3.0), Stable(1.5, 0.3)):
+        want = d.score(x)
+        series = pandas.Series(x, index=list("abcd"))
+        for got, right in zip(d.score(series), want, strict=True):
+            pandas.testing.assert_series_equal(got, pandas.Series(right, index=list("abcd")))
+        for given in (dask.from_array(x, chunks=3), xarray.DataArray(dask.from_array(x, chunks=3), dims="t")):
+            lazy = d.score(given)
+            assert all(type(s) is type(given) and "dask" in type(getattr(s, "data", s)).__module__ for s in lazy)
+            np.testing.assert_array_equal([s.compute() for s in lazy], want)
+        single = d.score(x.astype(np.float32))
+        assert all(s.dtype == np.float32 for s in single)
+        np.testing.assert_allclose(single, d.score(x.astype(np.float32).astype(np.float64)), rtol=1e-7)  # an ulp
+        out = tuple(np.empty(4) for _ in want)
+        assert all(s is o for s, o in zip(d.score(x, out=out), out, strict=True)) and same(np.array(out), np.array(want))
+    batch = Gamma(xarray.DataArray([2.0, 3.0], dims="place")).score(xarray.DataArray(x, dims="t"))
+    assert all(s.dims == ("t", "place") for s in batch)
+    np.testing.assert_array_equal(batch[0], Gamma([2.0, 3.0]).score(x[:, None])[0])
+    with pytest.raises(TypeError, match="tuple of 3 arrays"):
+        Gamma(2.0).score(x, out=np.empty(4))
+    with pytest.raises(TypeError, match="dask array"):
+        Gamma([2.0, 3.0]).score(dask.from_array(x, chunks=3))
+    with pytest.raises(TypeError, match="masked"):
+        Gamma(2.0).score(np.ma.masked_array(x, x > 0))
+
+
+@pytest.mark.parametrize("d", [Normal(1.0, 2.0), Gamma(2.5, 0.1, 2.0), Lognormal(0.5), Beta(2.0, 3.0), Weibull(1.5)], ids=repr)
+def test_draws_of_the_kind_of_an_array(d):
+    """On the device of `like` and never on the host, with the bits of draws without it."""
+    dask = pytest.importorskip("dask.array")
+    want = d.rvs(40, rng=3)
+    there = d.rvs(40, rng=3, like=cuda.to_device(np.empty(0)), stream=cuda.stream())
+    assert hasattr(there, "copy_to_host")
+    np.testing.assert_allclose(there.copy_to_host(), want, rtol=1e-13)
+    lazy = d.rvs(40, rng=3, like=dask.zeros(40, chunks=16))
+    assert lazy.chunks == ((16, 16, 8),)
+    np.testing.assert_array_equal(lazy.compute(), want)
+    assert type(d.rvs(rng=3)) is np.float64 and d.rvs((2, 3), rng=3, dtype="float32").dtype == np.float32
 
 
 @objects

@@ -171,4 +171,4 @@ class Beta(Distribution):
         return np.where(b < 10.0, small, np.where(a < 10.0, mixed, large))
 
     def _draws(self, shape, options):
-        return self._located(random.beta(self.a, self.b, shape, **options))
+        return self._located(random.beta(self.a, self.b, shape, **options), options)

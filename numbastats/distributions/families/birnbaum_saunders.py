@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY, Normal
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -113,8 +112,3 @@ class BirnbaumSaunders(Distribution):
     def _entropy(self):
         half = Normal(0.0, 0.5 * np.asarray(self.shape))
         return NORMAL_ENTROPY + np.log(self.shape) - 0.5 * half.expect(lambda w: np.log1p(w * w))
-
-    def _draws(self, shape, options):
-        z = random.normal(0.0, 1.0, shape, **options)
-        root = np.arcsinh(0.5 * self.shape * np.asarray(z))
-        return self._located(np.asarray(np.exp(2.0 * root), np.asarray(z).dtype))

@@ -151,4 +151,4 @@ class ChiSquared(Distribution):
         return gamma.Gamma(np.multiply(0.5, self.df))._entropy() + _LOG_2
 
     def _draws(self, shape, options):
-        return self._located(random.chisquare(self.df, shape, **options))
+        return self._located(random.chisquare(self.df, shape, **options), options)

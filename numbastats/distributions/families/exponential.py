@@ -126,4 +126,4 @@ class Exponential(Distribution):
         return 1.0
 
     def _draws(self, shape, options):
-        return self._located(random.exponential(1.0, shape, **options))
+        return self._located(random.exponential(1.0, shape, **options), options)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.gumbel import Gumbel
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -95,7 +94,3 @@ class Frechet(Distribution):
 
     def _entropy(self):
         return 1.0 + np.euler_gamma * (1.0 + 1.0 / np.asarray(self.shape)) - np.log(self.shape)
-
-    def _draws(self, shape, options):
-        z = random.gumbel(0.0, 1.0, shape, **options)
-        return self._located(np.asarray(np.exp(z / self.shape), np.asarray(z).dtype))

@@ -183,5 +183,4 @@ class Gamma(Distribution):
         return np.where(a < 10.0, a + gammaln(a) + (1.0 - a) * psi(a), large)
 
     def _draws(self, shape, options):
-        z = random.gamma(self.shape, self.scale, shape, **options)
-        return np.asarray(z + self.loc, np.asarray(z).dtype)[()]
+        return self._located(random.gamma(self.shape, 1.0, shape, **options), options)

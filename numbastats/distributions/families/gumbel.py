@@ -121,4 +121,4 @@ class Gumbel(Distribution):
         return np.euler_gamma + 1.0
 
     def _draws(self, shape, options):
-        return self._located(random.gumbel(0.0, 1.0, shape, **options))
+        return self._located(random.gumbel(0.0, 1.0, shape, **options), options)

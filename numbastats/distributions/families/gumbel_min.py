@@ -5,7 +5,6 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gumbel as gumbel
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, whole_line
@@ -89,6 +88,3 @@ class GumbelMin(Distribution):
 
     def _entropy(self):
         return gumbel.Gumbel()._entropy()
-
-    def _draws(self, shape, options):
-        return self._located(-random.gumbel(0.0, 1.0, shape, **options))

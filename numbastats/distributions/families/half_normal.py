@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.normal as normal
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line, no_constants
@@ -118,6 +116,3 @@ class HalfNormal(Distribution):
 
     def _entropy(self):
         return normal.NORMAL_ENTROPY - _LOG_2
-
-    def _draws(self, shape, options):
-        return self._located(np.abs(random.normal(0.0, 1.0, shape, **options)))

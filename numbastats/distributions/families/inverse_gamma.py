@@ -11,6 +11,7 @@ import numbastats.distributions.families.gamma as gamma
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.maps import POWER
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.kernels.transformed import transformed
 from numbastats.distributions.protocol import Distribution
@@ -111,4 +112,4 @@ class InverseGamma(Distribution):
 
     def _draws(self, shape, options):
         y = random.gamma(self.shape, 1.0, shape, **options)
-        return self._located(np.asarray(1.0 / y, np.asarray(y).dtype))
+        return self._located(self._mapped(POWER, y, options, -1.0), options)

@@ -220,7 +220,7 @@ class InverseGaussian(Distribution):
         )
 
     def _draws(self, shape, options):
-        return self._located(random.wald(self._mu, 1.0, shape, **options))
+        return self._located(random.wald(self._mu, 1.0, shape, **options), options)
 
 
 def _mean_log(mu):

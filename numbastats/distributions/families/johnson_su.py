@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY, Normal
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -129,8 +128,3 @@ class JohnsonSU(Distribution):
         b = np.asarray(self.b)
         v = Normal(-self.a / b, 1.0 / b)
         return NORMAL_ENTROPY - np.log(b) + v.expect(lambda v: np.logaddexp(v, -v)) - _LOG_2
-
-    def _draws(self, shape, options):
-        z = np.asarray(random.normal(0.0, 1.0, shape, **options))
-        with np.errstate(over="ignore"):
-            return self._located(np.asarray(np.sinh((z - self.a) / self.b), z.dtype))

@@ -101,4 +101,4 @@ class Laplace(Distribution):
         return self.loc
 
     def _draws(self, shape, options):
-        return self._located(random.laplace(0.0, 1.0, shape, **options))
+        return self._located(random.laplace(0.0, 1.0, shape, **options), options)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -94,7 +93,3 @@ class LogLogistic(Distribution):
 
     def _entropy(self):
         return 2.0 - np.log(self.shape)
-
-    def _draws(self, shape, options):
-        z = random.logistic(0.0, 1.0, shape, **options)
-        return self._located(np.asarray(np.exp(z / self.shape), np.asarray(z).dtype))

@@ -97,4 +97,4 @@ class Logistic(Distribution):
         return 2.0
 
     def _draws(self, shape, options):
-        return self._located(random.logistic(0.0, 1.0, shape, **options))
+        return self._located(random.logistic(0.0, 1.0, shape, **options), options)

@@ -12,6 +12,7 @@ from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.maps import EXP
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
@@ -131,6 +132,5 @@ class Lognormal(Distribution):
         return NORMAL_ENTROPY + np.log(self.sigma)
 
     def _draws(self, shape, options):
-        z = random.normal(0.0, 1.0, shape, **options)
-        with np.errstate(over="ignore"):
-            return self._located(np.asarray(np.exp(self.sigma * z), np.asarray(z).dtype))
+        logs = random.normal(0.0, self.sigma, shape, **options)
+        return self._located(self._mapped(EXP, logs, options), options)

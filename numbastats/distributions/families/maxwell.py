@@ -13,6 +13,7 @@ from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.gamma import constants as gamma_constants
 from numbastats.distributions.families.generalized_gamma import log_lower_gamma
 from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.maps import POWER
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.kernels.transformed import half_square, root_of_double, transformed
 from numbastats.distributions.protocol import Distribution
@@ -97,4 +98,4 @@ class Maxwell(Distribution):
 
     def _draws(self, shape, options):
         y = random.gamma(1.5, 2.0, shape, **options)
-        return self._located(np.sqrt(y))
+        return self._located(self._mapped(POWER, y, options, 0.5), options)

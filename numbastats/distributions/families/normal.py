@@ -117,4 +117,4 @@ class Normal(Distribution):
         return self.loc + self.scale * (mean if upper else -mean)
 
     def _draws(self, shape, options):
-        return random.normal(self.loc, self.scale, shape, **options)[()]
+        return random.normal(self.loc, self.scale, shape, **options)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.exponential import Exponential, logcdf_by_log
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -86,6 +85,3 @@ class Rayleigh(Distribution):
 
     def _entropy(self):
         return 1.0 - 0.5 * _LOG_2 + 0.5 * np.euler_gamma
-
-    def _draws(self, shape, options):
-        return self._located(math.sqrt(2.0) * random.weibull(2.0, shape, **options))

@@ -92,6 +92,12 @@ class Stable(Distribution):
         """Locations in the parameterisation S0 or S1."""
         return np.asarray(self.loc if self.param == to else stable.convert(*self.params, to=to)[2])
 
+    def _relocated(self, shift, factor):
+        """S0 is a family of location and scale, and its mirror images have the opposite skewness."""
+        if self.param != "S0":
+            return None
+        return Stable(self.alpha, np.sign(factor) * self.beta, shift + factor * self.loc, np.abs(factor) * self.scale)
+
     def to_scipy(self) -> Any:
         """As for all distributions; the family behind it is of the S0 form."""
         return Distribution.to_scipy(self if self.param == "S0" else Stable(self.alpha, self.beta, self._in("S0"), self.scale))

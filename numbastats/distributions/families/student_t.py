@@ -278,7 +278,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (size if upper else -size)
 
     def _draws(self, shape, options):
-        return self._located(random.standard_t(self.df, shape, **options))
+        return self._located(random.standard_t(self.df, shape, **options), options)
 
 
 class _Density:

@@ -264,7 +264,7 @@ class TruncatedNormal(Distribution):
         return self.loc + self.scale * np.where(np.isnan(mean), z, mean)
 
     def _draws(self, shape, options):
-        return random.truncnorm(self.loc, self.scale, self.lower, self.upper, shape, **options)[()]
+        return random.truncnorm(self.loc, self.scale, self.lower, self.upper, shape, **options)
 
 
 def _log_masses(low, high):

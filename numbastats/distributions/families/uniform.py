@@ -104,4 +104,4 @@ class Uniform(Distribution):
         return 0.0
 
     def _draws(self, shape, options):
-        return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)[()]
+        return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)

@@ -124,7 +124,7 @@ class Weibull(Distribution):
         return np.euler_gamma * (1.0 - i) + np.log(i) + 1.0
 
     def _draws(self, shape, options):
-        return self._located(random.weibull(self.shape, shape, **options))
+        return self._located(random.weibull(self.shape, shape, **options), options)
 
 
 def _gamma_ratio(i):

@@ -27,7 +27,7 @@ from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.loops import CHUNK
 
-__all__ = ["FUNCTIONS", "Points", "half_line", "no_constants", "unit_interval", "whole_line"]
+__all__ = ["FUNCTIONS", "Points", "half_line", "newton_step", "no_constants", "unit_interval", "whole_line"]
 
 FUNCTIONS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 
@@ -152,35 +152,43 @@ def log_of_tail(z, c):
     return log(tail) if tail <= 0.5 else log1p(-_sf(z, c))
 
 
+@device_function
+def newton_step(z, low, high, target, upper, positive, logpdf, logs):
+    """A step of Newton's method for the z in [low, high] at which the logarithm of a tail, `logs` at z, is the target.
+
+    Returns z, the bracket, and whether z still moves: not after a step of Newton's below 1e-9 of it, of which the next would be
+    below rounding.
+    """
+    excess = target - logs if upper else logs - target  # increases with z
+    low, high = (z, high) if excess < 0.0 else (low, z)
+    step = -excess * exp(logs - logpdf)
+    if positive:
+        ratio = step / z
+        new = z * exp(-4.0 if ratio < -4.0 else (4.0 if ratio > 4.0 else ratio))
+        middle = math.sqrt(max(low, 1e-320)) * math.sqrt(min(high, 1e308))
+    else:
+        reach = max(abs(z), 1.0)
+        new = z + max(min(step, 4.0 * reach), -4.0 * reach)
+        middle = 0.5 * (max(low, -8.0 * reach) + min(high, 8.0 * reach))
+    by_newton = new > low and new < high
+    if not by_newton:
+        new = z if excess == 0.0 or new == z else middle
+    return new, low, high, abs(new - z) > (1e-9 if by_newton else 4e-16) * abs(new)
+
+
 @device_function(inline=False)
 def _by_newton(p, q, upper, c):
     """The quantile at the lower tail p, or the upper tail q: Newton's method on the logarithm of that tail, within a bracket.
 
-    Where the support begins at 0 on the logarithm of z. It ends with a step below 1e-9 of z: the next would be below rounding.
+    Where the support begins at 0 on the logarithm of z.
     """
     low, high = _support(c)
     positive = low == 0.0
     target, z = log(q if upper else p), _start(c)
     for _ in range(80):
         logs = _logsf(z, c) if upper else _logcdf(z, c)
-        excess = target - logs if upper else logs - target  # increases with z
-        if excess < 0.0:
-            low = z
-        else:
-            high = z
-        step = -excess * exp(logs - _logpdf(z, c))
-        if positive:
-            ratio = step / z
-            new = z * exp(-4.0 if ratio < -4.0 else (4.0 if ratio > 4.0 else ratio))
-            middle = math.sqrt(max(low, 1e-320)) * math.sqrt(min(high, 1e308))
-        else:
-            reach = max(abs(z), 1.0)
-            new = z + max(min(step, 4.0 * reach), -4.0 * reach)
-            middle = 0.5 * (max(low, -8.0 * reach) + min(high, 8.0 * reach))
-        if not (new > low and new < high):
-            new = z if excess == 0.0 or new == z else middle
-        change, z = abs(new - z), new
-        if not change > 1e-9 * abs(z):
+        z, low, high, moving = newton_step(z, low, high, target, upper, positive, _logpdf(z, c), logs)
+        if not moving:
             break
     return z
 
@@ -260,10 +268,11 @@ def of_quantile(p, parameters, c):
 
 @device_function
 def of_score(x, loc, scale, a, b):
-    """Derivatives of the log density by two shapes, location and scale."""
+    """Derivatives of the log density by two shapes, location and scale; NaN where the density is 0."""
     z = (x - loc) / scale
-    s = _score(z, _constants((a, b)))
-    return _first(s), _second(s), -s[0] / scale, -(1.0 + z * s[0]) / scale
+    c = _constants((a, b))
+    s, known = _score(z, c), 1.0 if _standard(z, c) > -math.inf else math.nan
+    return known * _first(s), known * _second(s), -known * s[0] / scale, -known * (1.0 + z * s[0]) / scale
 
 
 _FORMS = {  # of a function: what makes it one of all numbers, its values outside the support, its units
@@ -354,16 +363,16 @@ def many4_cuda(x, loc, scale, a, b, out):
         out[i] = _value(x[i], (at(loc, i), at(scale, i), at(a, i), at(b, i)), _constants(at(a, i), at(b, i)))
 
 
-def score_cpu(x, loc, scale, a, b, out):
-    for k in prange((out.shape[0] + CHUNK - 1) // CHUNK):
+def score_cpu(x, loc, scale, a, b, by_a, by_b, by_loc, by_scale):
+    for k in prange((x.size + CHUNK - 1) // CHUNK):
         first = np.int64(k) * CHUNK
-        for i in range(first, min(first + CHUNK, out.shape[0])):
-            out[i, 0], out[i, 1], out[i, 2], out[i, 3] = _value(x[i], loc[i], scale[i], a[i], b[i])
+        for i in range(first, min(first + CHUNK, x.size)):
+            by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], at(loc, i), at(scale, i), at(a, i), at(b, i))
 
 
-def score_cuda(x, loc, scale, a, b, out):
-    for i in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = _value(x[i], loc[i], scale[i], a[i], b[i])
+def score_cuda(x, loc, scale, a, b, by_a, by_b, by_loc, by_scale):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], at(loc, i), at(scale, i), at(a, i), at(b, i))
 
 
 MANY = {2: (many2_cpu, many2_cuda), 3: (many3_cpu, many3_cuda), 4: (many4_cpu, many4_cuda)}
@@ -396,11 +405,11 @@ class Points:
         self.one["isf"].gated = True
         self._shapes = shapes
         if scored:
-            signature = (*[_F[::1]] * 5, _F[:, ::1])
             self.score = Kernel(
-                *(f"distributions.{name}_score", score_cpu, score_cuda, lambda T: [signature]),
+                *(f"distributions.{name}_score", score_cpu, score_cuda),
+                lambda T: [(_F[::1], *[kind] * 4, *[_F[::1]] * 4) for kind in (_F, _F[::1])],
                 dtypes=("float64",),
-                late=lambda: {"_value": bind(of_score, **self.with_shapes())},
+                late=lambda: {"_value": bind(of_score, _standard=self._logpdf(), **self.with_shapes())},
             )
             self.score.gated, self.score._module = False, module
 
@@ -420,12 +429,23 @@ class Points:
         """Whether the standard form is of positive values, whatever its shapes."""
         return sys.modules[self.module].support in (half_line, unit_interval)
 
+    @property
+    def is_even(self):
+        """Whether the standard form has an even density."""
+        family = sys.modules[self.module]
+        return family.support is whole_line and not hasattr(family, "sf") and not hasattr(family, "logsf")
+
     def with_shapes(self):
         """The score of the standard form, its derivatives by the shapes, and the constants from all shapes together."""
         family, count = sys.modules[self.module], self._shapes
         constants = bind((_constants0, _constants1, _constants2)[count], _constants=family.constants)
         found = dict(_score=family.score, _constants=constants)
         return found | dict(_first=_first_shape if count > 0 else _no_shape, _second=_second_shape if count > 1 else _no_shape)
+
+    def _logpdf(self):
+        """The log density of the standard form for all numbers."""
+        family, (form, values, _) = sys.modules[self.module], _FORMS["logpdf"]
+        return bind(form, _f=self._formula(family, "logpdf"), _support=family.support, **values)
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""

@@ -1,0 +1,959 @@
+"""Distributions made of others: truncated, transformed, order statistics and mixtures of any families.
+
+Each function of a composed distribution is one of its parts' functions with elementwise maps before and after it
+(`kernels/maps.py`), so that it runs wherever the parts run. Names are those of `scipy.stats`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import numbastats.random as random
+from numbastats._core.broadcast import real64
+from numbastats._core.checks import FLOAT64, refuse_mask
+from numbastats._core.device import Device as Streams
+from numbastats._core.elementwise import deliver, total_of
+from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
+from numbastats._core.random import normalise_rng
+from numbastats.distributions.kernels import maps
+from numbastats.distributions.protocol import Distribution, in_double
+
+__all__ = ["Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
+
+_OTHER_TAIL = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "ppf": "isf", "isf": "ppf"}
+_QUANTILES = ("ppf", "isf")
+_UNDERFLOW = -600.0  # logarithm of a mass below which its difference of tails is computed from logarithms alone
+_STEPS = 200  # of Newton's method and of halved brackets
+
+
+class _Composed(Distribution):
+    """What composed distributions have in common; a subclass says by `_value` what its functions are."""
+
+    _solves = False  # whether its quantiles are searched for
+
+    def _compose(self, parts, named, **values):
+        """Store distributions, which are what `named` calls the parameter that holds them, and numbers."""
+        for part in parts:
+            if not isinstance(part, Distribution):
+                raise TypeError(f"got {part!r}, which is no distribution; pass one, such as numbastats.distributions.Gamma(2)")
+        given = [(part._labels, "the distribution") for part in parts if part._labels is not None]
+        given += [(value, name) for name, value in values.items()]
+        found, labels = aligned(*([*column] for column in zip(*given, strict=True))) if given else ([], None)
+        labelled, numbers = given[: len(given) - len(values)], found[len(given) - len(values) :]
+        for (before, _), after in zip(labelled, found, strict=False):
+            if np.shape(after) != np.shape(before):
+                raise ValueError(
+                    f"the parts have labels of shapes {np.shape(before)} and {np.shape(after)}; give all of them the same "
+                    "dimensions, or pass arrays without labels by .to_numpy()"
+                )
+        parts = tuple(part if part._labels is None else part._bare() for part in parts)
+        numbers = {name: _stored(to_host(value, name)) for name, value in zip(values, numbers, strict=True)}
+        shape = np.broadcast_shapes(*(part.batch_shape for part in parts), *map(np.shape, numbers.values()))
+        self._store({named: parts[0] if named == "distribution" else parts} | numbers, shape)
+        if labels is not None and has_labels(labels) and shape:
+            if labels.shape != shape:
+                raise ValueError(f"the parts have labels of shape {labels.shape} and together the shape {shape}")
+            object.__setattr__(self, "_labels", labels)
+
+    def _evaluate(self, name, x, options):
+        if has_labels(x):
+            return self._by_labels(name, x, **options)
+        refuse_mask(x)
+        where = {key: options[key] for key in ("device", "workers", "stream")}
+        out, dtype, method = options["out"], options["dtype"], options.get("method", "auto")
+        if name in _QUANTILES and self._solves:
+            if self._takes_table(x, method, where["device"], self._cost()):
+                return self._on_host(name, x, out, dtype, **where)
+        elif name in _QUANTILES:
+            where["method"] = method
+        return self._by_points(name, x, out, dtype, **where)
+
+    def _by_points(self, name, x, out=None, dtype=None, **where):
+        def evaluate(x, out, dtype):
+            found = self._value(name, x, _Where(where))
+            if out is not None and where.get("stream") is not None:
+                Streams((), where["stream"]).wait()
+            return deliver(found, out, FLOAT64)
+
+        return in_double(x, out, dtype, where.get("stream"), evaluate)
+
+    def _value(self, name, x, at):
+        """One function in double precision; `at` evaluates parts and maps where the caller wants it."""
+        raise NotImplementedError
+
+    def _log_of(self, name, x, at):
+        """The logarithm of the density, or of a tail where it is the smaller one."""
+        return self._value(name, x, at)
+
+    def _cost(self):
+        """Nanoseconds of a quantile that is searched for."""
+        return 3000.0
+
+    def _by_tails(self, name, x, tails, mass, at):
+        """A probability from F and S at both ends of an interval; where they nearly cancel, the exponential of its logarithm."""
+        value = at(maps.SHARE, *tails, mass)
+        short = value * mass < maps.NEAR * np.minimum(tails[0], tails[3])
+        if not np.any(short):
+            return value
+        short = np.asarray(short)
+        part = self._selected(short)._value(f"log{name}", np.broadcast_to(x, short.shape)[short], at)
+        return _put(value, short, np.exp(part))[()]
+
+    def _solved(self, u, name, low, high, start, positive, at):
+        """Quantiles within a bracket, by Newton's method on the logarithm of the smaller tail."""
+        target, upper = at(maps.LOG_SMALLER, u), at(maps.IS_ABOVE, u, float(name == "isf"))
+        found = [start, low, high, target, upper]
+        if any(device_kind(value) for value in found):
+            return self._climbed(*found, positive, at, lambda moving: total_of(moving) == 0.0)[0]
+        z, *rest = np.broadcast_arrays(*found)
+        z, active = np.array(z), np.full(z.shape, True)
+        for _ in range(_STEPS):  # a step for those that still move
+            found = (z[active], *(value[active] for value in rest))
+            z[active], low, high, moving = self._selected(active)._climbed(*found, positive, at, lambda moving: True)
+            rest = [*(_put(value, active, new) for value, new in zip(rest, (low, high), strict=False)), *rest[2:]]
+            active[active] = moving > 0.0
+            if not active.any():
+                break
+        return z[()]
+
+    def _climbed(self, z, low, high, target, upper, positive, at, ended):
+        """Points, their brackets, and which of them still move, after steps until a function of these says that it is enough."""
+        for _ in range(_STEPS):
+            logs = (self._log_of(f, z, at) for f in ("logpdf", "logcdf", "logsf"))
+            z, low, high, moving = at(maps.NEWTON, z, low, high, target, upper, float(positive), *logs)
+            if ended(moving):
+                break
+        return z, low, high, moving
+
+    # -- what follows -------------------------------------------------------------------------------------------
+
+    def _rebuilt(self, of_array, of_distribution):
+        """The same composition with every array and every part exchanged."""
+
+        def each(value):
+            if isinstance(value, tuple):
+                return tuple(map(each, value))
+            if isinstance(value, Distribution):
+                return of_distribution(value)
+            return of_array(value) if isinstance(value, np.ndarray) else value
+
+        return type(self)(*map(each, self._arguments()))
+
+    def _with_axis(self):
+        if not self.batch_shape:
+            return self
+        return self._rebuilt(lambda a: a[..., None], lambda d: d._with_axis())
+
+    def _selected(self, use):
+        if not self.batch_shape:
+            return self
+        return self._rebuilt(lambda a: np.broadcast_to(a, use.shape)[use], lambda d: d._selected(use))
+
+    def expect(
+        self,
+        func: Callable[[NDArray[np.float64]], Any] | None = None,
+        *,
+        lb: ArrayLike | None = None,
+        ub: ArrayLike | None = None,
+        conditional: bool = False,
+    ) -> Any:
+        """Expectation of a function, by integrals over the parts where these are the simpler ones; see `Distribution.expect`."""
+        if self._labels is not None:
+            return self._labelled(self._bare().expect(func, lb=lb, ub=ub, conditional=conditional))
+        if type(self)._integral is _Composed._integral:
+            return super().expect(func, lb=lb, ub=ub, conditional=conditional)
+        low, high = -math.inf if lb is None else real64(lb), math.inf if ub is None else real64(ub)
+        whole = (low, high) if conditional else (-math.inf, math.inf)
+        with np.errstate(all="ignore"):
+            value = self._integral(func or (lambda x: x), low, high) / self._integral(np.ones_like, *whole)
+        return np.asarray(value)[()]
+
+    def _integral(self, func, lb, ub):
+        """Integral of a function and a multiple of the density."""
+        raise NotImplementedError
+
+    def _central(self, power):
+        """A central moment, by integration."""
+        plain = self if self._labels is None else self._bare()
+        mean = np.asarray(plain.mean())[..., None]
+        return plain.expect(lambda x: (x - mean) ** power)
+
+    def mean(self) -> Any:
+        """Mean, by integration where the parts do not give it."""
+        return self.expect()
+
+    def var(self) -> Any:
+        """Variance, by integration where the parts do not give it."""
+        return self._batch(self._central(2))
+
+    def _shape(self):
+        var = self._central(2)
+        return self._central(3) / var**1.5, self._central(4) / var**2 - 3.0
+
+    def entropy(self) -> Any:
+        """Differential entropy, by integration."""
+        plain = self if self._labels is None else self._bare()
+        inner = plain._with_axis()
+
+        def surprise(x):
+            found = inner.logpdf(x)
+            return np.where(found > -math.inf, -found, 0.0)  # quantiles may round to an end
+
+        return self._batch(plain.expect(surprise))
+
+    def score(self, x: ArrayLike, **options: Any) -> tuple[Any, ...]:
+        """Composed distributions have none: TypeError."""
+        raise TypeError(f"{self!r} has no score; ask the distributions that it is made of")
+
+    @classmethod
+    def fit(cls, x: Any, **options: Any) -> Any:
+        """Composed distributions are not fitted: TypeError."""
+        raise TypeError("composed distributions are not fitted; fit(..., truncated=, censored=) and numbastats.mixture.fit are")
+
+    def to_scipy(self) -> Any:
+        """Composed distributions have no family in SciPy: TypeError."""
+        raise TypeError(f"{self!r} has no family in SciPy; compose there, of the parts' to_scipy()")
+
+
+class _Where(dict):
+    """Options of a call; called with a map and values it evaluates that."""
+
+    def __call__(self, function, *values):
+        return function(*values, **{key: value for key, value in self.items() if key != "method"})
+
+    def of(self, distribution, name, x):
+        """A function of a part."""
+        options = self if name in _QUANTILES else {key: value for key, value in self.items() if key != "method"}
+        return getattr(distribution, name)(x, dtype=FLOAT64, **options)
+
+
+def _put(values, use, new):
+    """The values, other ones at a mask."""
+    values = np.array(values)
+    values[use] = new
+    return values
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+def _log_mass(base, low, high, low_logs, high_logs, at):
+    """Logarithm of F(high) - F(low), from the logarithms of F and S at both: by the smaller tails, or by the density."""
+    (cdf_low, sf_low), (cdf_high, sf_high) = low_logs, high_logs
+    found = at(maps.LOG_SHARE, cdf_high, sf_high, cdf_low, sf_low, 0.0)
+    if device_kind(found):
+        return _integrated(base, low, high, found, cdf_high, sf_low, at)
+    short = (found < np.minimum(cdf_high, sf_low) + math.log(maps.NEAR)) & np.less(low, high)
+    if not np.any(short):
+        return found
+    values = (np.broadcast_to(value, short.shape)[short] for value in (low, high, found, cdf_high, sf_low))
+    return _put(found, short, _integrated(base._selected(np.asarray(short)), *values, at))[()]
+
+
+def _integrated(base, low, high, difference, log_cdf, low_log_sf, at):
+    """The mass of short intervals, by Gauss and Legendre, where the difference does not contradict."""
+    total = -math.inf
+    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        value = at.of(base, "logpdf", at(maps.BETWEEN, low, high, 0.5 + 0.5 * float(node)))
+        total = at(maps.LOG_SUM, value, math.log(0.5 * float(weight)), total)
+    width = at(maps.LOG, at(maps.LOCATED, low, high, -1.0))
+    return at(maps.CERTAIN, difference, at(maps.LOCATED, width, total, 1.0), log_cdf, low_log_sf)
+
+
+def _stored(value):
+    """A number, or a read-only array."""
+    value = np.array(real64(value))
+    value.flags.writeable = False
+    return value if value.ndim else float(value)
+
+
+def _drawn(options, evaluate, *values):
+    """A map of draws: of their kind and float type."""
+    where = {name: options[name] for name in ("device", "workers", "stream")}
+    first, *rest = values
+    return in_double(first, None, None, options["stream"], lambda z, **o: evaluate(z, *rest, **o, **where))
+
+
+# -- transforms ---------------------------------------------------------------------------------------------------
+
+
+class _Transformed(_Composed):
+    """The distribution of a monotone function of X: `_back` is its inverse, `_forward` itself."""
+
+    names: ClassVar[tuple[str, ...]] = ("distribution",)
+    _falls = False
+
+    def __init__(self, distribution: Distribution):
+        self._compose([distribution], "distribution")
+
+    def __repr__(self) -> str:
+        return f"{type(self).family}({self.params.distribution!r})"
+
+    def _value(self, name, x, at):
+        base, other = self.params.distribution, _OTHER_TAIL.get(name, name) if self._falls else name
+        if name in _QUANTILES:
+            return self._forward(at.of(base, other, x), at)
+        z = self._back(x, at)
+        value = at.of(base, other, z)
+        if name == "pdf":
+            return at(maps.DIVIDED, value, self._unit(x, at))
+        return at(maps.REDUCED, value, self._log_unit(x, z, at)) if name == "logpdf" else value
+
+    def _kink(self):
+        kink = self.params.distribution._kink()
+        return None if kink is None else self._forward(kink, _Where())
+
+    def _draws(self, shape, options):
+        return _drawn(
+            options, lambda z, **where: self._forward(z, _Where(where)), self.params.distribution._draws(shape, options)
+        )
+
+
+class _Exp(_Transformed):
+    """The distribution of e^X."""
+
+    family = "exp"
+
+    def _forward(self, z, at):
+        return at(maps.EXP, z)
+
+    def _back(self, x, at):
+        return at(maps.LOG, x)
+
+    def _unit(self, x, at):
+        return x
+
+    def _log_unit(self, x, z, at):
+        return z
+
+
+class _Log(_Transformed):
+    """The distribution of log X."""
+
+    family = "log"
+
+    def __init__(self, distribution: Distribution):
+        super().__init__(distribution)
+        low = np.asarray(self.params.distribution.support()[0])
+        if (low < 0.0).any():
+            raise ValueError(
+                f"{distribution!r} has values below 0 (its support begins at {float(low[low < 0.0].flat[0])!r}), which have no "
+                "logarithm; truncate it at lb=0 before"
+            )
+
+    def _forward(self, z, at):
+        return at(maps.LOG, z)
+
+    def _back(self, x, at):
+        return at(maps.EXP, x)
+
+    def _unit(self, x, at):
+        return at(maps.EXP, at(maps.STANDARDISED, x, 0.0, -1.0))
+
+    def _log_unit(self, x, z, at):
+        return at(maps.STANDARDISED, x, 0.0, -1.0)
+
+
+class _Linear(_Transformed):
+    """The distribution of shift + factor X."""
+
+    names = ("distribution", "shift", "factor")
+
+    def __init__(self, distribution: Distribution, shift: ArrayLike, factor: ArrayLike):
+        self._compose([distribution], "distribution", shift=shift, factor=factor)
+
+    def __repr__(self) -> str:
+        base, shift, factor = self._arguments()
+        shown = f"{factor!r} * {base!r}"
+        return shown if np.ndim(shift) == 0 and shift == 0.0 else f"{shown} + {shift!r}"
+
+    @property
+    def _falls(self):
+        return bool(np.any(np.less(self.params.factor, 0.0)))
+
+    def _forward(self, z, at):
+        return at(maps.LOCATED, z, self.params.shift, self.params.factor)
+
+    def _back(self, x, at):
+        return at(maps.STANDARDISED, x, self.params.shift, self.params.factor)
+
+    def _unit(self, x, at):
+        return np.abs(self.params.factor)
+
+    def _log_unit(self, x, z, at):
+        return np.log(np.abs(self.params.factor))
+
+    def mean(self) -> Any:
+        """Mean."""
+        return self._batch(self.params.shift + self.params.factor * self.params.distribution.mean())
+
+    def var(self) -> Any:
+        """Variance."""
+        return self._batch(np.square(self.params.factor) * self.params.distribution.var())
+
+    def _shape(self):
+        base = self.params.distribution
+        return np.sign(self.params.factor) * base.skewness(), base.kurtosis()
+
+    def entropy(self) -> Any:
+        """Differential entropy."""
+        return self._batch(self.params.distribution.entropy() + np.log(np.abs(self.params.factor)))
+
+
+def _linear(distribution, shift, factor):
+    """The distribution of shift + factor X: of the same class where that has a location and a scale."""
+    made = _Linear(distribution, shift, factor)
+    base, shift, factor = made._arguments()
+    if not np.isfinite(shift).all() or not (np.isfinite(factor) & (factor != 0.0)).all():
+        raise ValueError(f"shift={shift!r} must be finite, and factor={factor!r} finite and not 0")
+    if made._falls and np.any(np.greater(factor, 0.0)):
+        raise ValueError(f"factor={factor!r} has both signs; pass those above 0 and those below it apart")
+    if isinstance(base, _Linear):
+        inner, first, slope = base._arguments()
+        same = _linear(inner, shift + factor * np.asarray(first), factor * np.asarray(slope))
+    else:
+        same = base._relocated(shift, factor)
+    if same is not None and made._labels is not None:
+        object.__setattr__(same, "_labels", made._labels)
+    return made if same is None else same
+
+
+Distribution._linear = staticmethod(_linear)
+
+
+class _Abs(_Composed):
+    """The distribution of abs(X)."""
+
+    names, family, _solves = ("distribution",), "abs", True
+
+    def __init__(self, distribution: Distribution):
+        self._compose([distribution], "distribution")
+
+    def __repr__(self) -> str:
+        return f"abs({self.params.distribution!r})"
+
+    def _value(self, name, x, at):
+        base = self.params.distribution
+        if name in _QUANTILES:
+            return self._quantile(name, x, at)
+        if name in ("pdf", "logpdf"):
+            value, mirrored = at.of(base, name, x), at.of(base, name, at(maps.STANDARDISED, x, 0.0, -1.0))
+            if name == "pdf":
+                return at(maps.FOLDED, x, value, mirrored)
+            return at(maps.LOG_DENSITY_WITHIN, at(maps.LOG_SUM, value, 0.0, mirrored), x, 0.0, math.inf, 0.0)
+        if name in ("cdf", "sf") and device_kind(x):
+            return at(maps.EXP, self._value(f"log{name}", x, at))
+        x = at(maps.CLIPPED, x, 0.0, math.inf)
+        back = at(maps.STANDARDISED, x, 0.0, -1.0)
+        if name == "sf":
+            return at(maps.LOCATED, at.of(base, "sf", x), at.of(base, "cdf", back), 1.0)
+        if name == "cdf":
+            return self._by_tails(name, x, [at.of(base, f, end) for end in (x, back) for f in ("cdf", "sf")], 1.0, at)
+        ends = [[at.of(base, f, end) for f in ("logcdf", "logsf")] for end in (back, x)]
+        outside = at(maps.LOG_SUM, ends[0][0], 0.0, ends[1][1])
+        inside = _log_mass(base, back, x, *ends, at)
+        return at(maps.LOG_TAIL, *((inside, outside) if name == "logcdf" else (outside, inside)))
+
+    def _integral(self, func, lb, ub):
+        base, low = self.params.distribution, np.maximum(lb, 0.0)
+        right = base.expect(func, lb=low, ub=ub)
+        return right + base.expect(lambda x: func(-x), lb=-np.maximum(ub, 0.0), ub=-low)
+
+    def _quantile(self, name, u, at):
+        """Of P(|X| > x) = q: S(x) or F(-x) is q at the lower end of the bracket, both are q/2 at most at the upper one."""
+        base = self.params.distribution
+        q = at(maps.LEVEL, u, 1.0, -1.0) if name == "ppf" else at(maps.LEVEL, u, 0.0, 1.0)
+
+        def end(q):
+            return at(maps.LARGER, at.of(base, "isf", q), at(maps.STANDARDISED, at.of(base, "ppf", q), 0.0, -1.0), 0.0)
+
+        low, high = end(at(maps.CLIPPED, at(maps.LOCATED, q, 0.0, 1.001), 0.0, 1.0)), end(at(maps.LOCATED, q, 0.0, 0.499))
+        start = high
+        if name == "ppf":  # next to 0 by the density there
+            slope = 2.0 * np.asarray(base.pdf(0.0))
+            start = at(maps.SMALLER, at(maps.DIVIDED, u, np.where(slope < math.inf, slope, 0.0)[()]), high)
+        return at(maps.AT_ENDS, u, self._solved(u, name, low, high, start, True, at), *self._known(name, at))
+
+    def _known(self, name, at):
+        """The quantiles at 0 and 1."""
+        low, high = self.params.distribution.support()
+        ends = (
+            np.where((low <= 0.0) & (high >= 0.0), 0.0, np.minimum(np.abs(low), np.abs(high))),
+            np.maximum(np.abs(low), np.abs(high)),
+        )
+        return ends if name == "ppf" else ends[::-1]
+
+    def _draws(self, shape, options):
+        def absolute(z, **where):
+            return maps.LARGER(z, maps.STANDARDISED(z, 0.0, -1.0, **where), 0.0, **where)
+
+        return _drawn(options, absolute, self.params.distribution._draws(shape, options))
+
+
+# -- truncation ---------------------------------------------------------------------------------------------------
+
+
+class _Truncated(_Composed):
+    """The distribution of X under lb <= X <= ub."""
+
+    names, family = ("distribution", "lb", "ub"), "truncate"
+
+    def __init__(self, distribution: Distribution, lb: ArrayLike = -math.inf, ub: ArrayLike = math.inf):
+        self._compose([distribution], "distribution", lb=lb, ub=ub)
+        empty = ~(np.asarray(self._log_mass) > -math.inf) & ~np.isnan(self._log_mass)
+        if empty.any():
+            low, high = (float(np.broadcast_to(end, empty.shape)[empty][0]) for end in (self.params.lb, self.params.ub))
+            raise ValueError(f"{distribution!r} has no mass between lb={low!r} and ub={high!r}; pass lb < ub within its support")
+
+    def __repr__(self) -> str:
+        base, lb, ub = self._arguments()
+        return f"truncate({base!r}, lb={_shown(lb)}, ub={_shown(ub)})"
+
+    @functools.cached_property
+    def _ends(self):
+        """Logarithms of F and S, at lb and at ub."""
+        base, *ends = self._arguments()
+        return [[getattr(base, name)(end) for name in ("logcdf", "logsf")] for end in ends]
+
+    @functools.cached_property
+    def _tails(self):
+        """F and S, at lb and at ub."""
+        base, *ends = self._arguments()
+        return [[getattr(base, name)(end) for name in ("cdf", "sf")] for end in ends]
+
+    @functools.cached_property
+    def _mass(self):
+        """The mass, where it does not underflow; a short interval has it from the logarithm."""
+        (cdf_low, sf_low), (cdf_high, sf_high) = self._tails
+        found = maps.SHARE(cdf_high, sf_high, cdf_low, sf_low, 1.0)
+        return np.where(found < maps.NEAR * np.minimum(cdf_high, sf_low), np.exp(self._log_mass), found)[()]
+
+    @functools.cached_property
+    def _log_mass(self):
+        base, lb, ub = self._arguments()
+        return np.where(np.less(lb, ub), _log_mass(base, lb, ub, *self._ends, _Where()), -math.inf)[()]
+
+    def support(self) -> tuple[Any, Any]:
+        """Ends of the support."""
+        low, high = self.params.distribution.support()
+        return self._batch(np.maximum(low, self.params.lb)), self._batch(np.minimum(high, self.params.ub))
+
+    def _value(self, name, x, at):
+        base, lb, ub = self._arguments()
+        log_mass, deep = self._log_mass, np.any(np.less(self._log_mass, _UNDERFLOW))
+        if name in _QUANTILES:
+            return self._quantile(name, x, deep, at)
+        if name in ("pdf", "cdf", "sf") and (deep or device_kind(x)):
+            return at(maps.EXP, self._value(f"log{name}", x, at))
+        if name == "pdf":
+            return at(maps.DENSITY_WITHIN, at.of(base, name, x), x, lb, ub, self._mass)
+        if name == "logpdf":
+            return at(maps.LOG_DENSITY_WITHIN, at.of(base, name, x), x, lb, ub, log_mass)
+        x = at(maps.CLIPPED, x, lb, ub)
+        if name in ("cdf", "sf"):
+            here = at.of(base, "cdf", x), at.of(base, "sf", x)
+            tails = (*here, *self._tails[0]) if name == "cdf" else (*self._tails[1], *here)
+            return self._by_tails(name, x, tails, self._mass, at)
+        logs = at.of(base, "logcdf", x), at.of(base, "logsf", x)
+        lower = at(maps.REDUCED, _log_mass(base, lb, x, self._ends[0], logs, at), log_mass)
+        upper = at(maps.REDUCED, _log_mass(base, x, ub, logs, self._ends[1], at), log_mass)
+        return at(maps.LOG_TAIL, *((lower, upper) if name == "logcdf" else (upper, lower)))
+
+    def _quantile(self, name, u, deep, at):
+        base, (low, high) = self.params.distribution, (self if self._labels is None else self._bare()).support()
+        first, last = (low, high) if name == "ppf" else (high, low)
+        if deep:
+            start = np.where(np.isfinite(low), low, high)
+            u = at(maps.LEVEL, u, 0.0, 1.0)
+            z = at(maps.LOCATED, u, start, 0.0)
+            return at(maps.AT_ENDS, u, self._solved(u, name, low, high, z, False, at), first, last)
+        mass, below, above = self._mass, self._tails[0][0], self._tails[1][1]
+        rest = at(maps.LOCATED, u, 1.0, -1.0)
+        shares = (u, rest) if name == "ppf" else (rest, u)
+        lower, upper = at(maps.LEVEL, shares[0], below, mass), at(maps.LEVEL, shares[1], above, mass)
+        value = at(maps.CHOSEN, lower, upper, at.of(base, "ppf", lower), at.of(base, "isf", upper))
+        value = at(maps.AT_ENDS, u, value, first, last)
+        for share, end, sign, cut in ((shares[0], low, 1.0, below), (shares[1], high, -1.0, above)):
+            if not device_kind(value):
+                value = self._next_to(
+                    end, sign, (share > 0.0) & (share < maps.NEAR) & np.greater(cut, 0.0), u, name, share, value, at
+                )
+        return value
+
+    def _next_to(self, end, sign, use, u, name, share, value, at):
+        """Quantiles, those next to a cut with all digits of their distance to it, which `value` is too coarse for."""
+        if not np.any(use):
+            return value
+        use, end = np.broadcast_to(use, value.shape), np.broadcast_to(end, value.shape)
+        with np.errstate(all="ignore"):
+            start = np.clip(end + sign * share * np.exp(-self.logpdf(end)), *self.support())
+        value = _put(value, use & (start == end), end[use & (start == end)])  # closer to it than the next double
+        use = use & (start != end)
+        if not use.any():
+            return value[()]
+        one = self._selected(use)
+        low, high = one.support()
+        return _put(value, use, one._solved(np.broadcast_to(u, use.shape)[use], name, low, high, start[use], False, at))[()]
+
+    def expect(self, func=None, *, lb=None, ub=None, conditional=False) -> Any:
+        """As `Distribution.expect`; by quantiles of its own where the mass underflows."""
+        if np.any(np.less(self._log_mass, _UNDERFLOW)):
+            return Distribution.expect(self, func, lb=lb, ub=ub, conditional=conditional)
+        return super().expect(func, lb=lb, ub=ub, conditional=conditional)
+
+    def _integral(self, func, lb, ub):
+        base, low, high = self._arguments()
+        return base.expect(func, lb=np.maximum(lb, low), ub=np.minimum(ub, high))
+
+    def _kink(self):
+        kink = self.params.distribution._kink()
+        inside = kink is not None and np.all(np.less(self.params.lb, kink) & np.less(kink, self.params.ub))
+        return kink if inside else None
+
+
+# -- order statistics -----------------------------------------------------------------------------------------------
+
+
+class _OrderStatistic(_Composed):
+    """The distribution of the r-th smallest of n independent values."""
+
+    names, family = ("distribution", "r", "n"), "order_statistic"
+
+    def __init__(self, distribution: Distribution, r: ArrayLike, n: ArrayLike):
+        self._compose([distribution], "distribution", r=r, n=n)
+        ranks, size = np.broadcast_arrays(self.params.r, self.params.n)
+        wrong = ~((ranks >= 1.0) & (ranks <= size) & (ranks == np.floor(ranks)) & (size == np.floor(size)) & np.isfinite(size))
+        if wrong.any():
+            raise ValueError(
+                f"r={float(ranks[wrong][0])!r} and n={float(size[wrong][0])!r} must be whole numbers with 1 <= r <= n, "
+                "the rank from below and the size of the sample"
+            )
+
+    def __repr__(self) -> str:
+        base, r, n = self._arguments()
+        return f"order_statistic({base!r}, r={_shown(r)}, n={_shown(n)})"
+
+    def _value(self, name, x, at):
+        base, r, n = self._arguments()
+        shapes = r, n - r + 1.0
+        if name in _QUANTILES:
+            u, rest = at(maps.LEVEL, x, 0.0, 1.0), at(maps.LEVEL, x, 1.0, -1.0)
+            tails = (u, rest) if name == "ppf" else (rest, u)
+            lower, upper = at(maps.ORDER_LEVELS, *tails, *shapes)
+            return at(maps.CHOSEN, lower, upper, at.of(base, "ppf", lower), at.of(base, "isf", upper))
+        if name in ("cdf", "sf"):
+            return at(maps.ORDER_TAILS, at.of(base, "cdf", x), at.of(base, "sf", x), *shapes)[name == "sf"]
+        logs = at.of(base, "logcdf", x), at.of(base, "logsf", x)
+        if name in ("logcdf", "logsf"):
+            return at(maps.ORDER_LOG_TAILS, *logs, *shapes)[name == "logsf"]
+        value = at(maps.LOCATED, at(maps.ORDER_LOG_DENSITY, *logs, *shapes), at.of(base, "logpdf", x), 1.0)
+        return at(maps.EXP, value) if name == "pdf" else value
+
+    def _draws(self, shape, options):
+        base, r, n = self._arguments()
+        u = random.beta(r, n - r + 1.0, shape, **options)
+        return base.ppf(u, workers=options["workers"], stream=options["stream"])
+
+
+# -- mixtures -------------------------------------------------------------------------------------------------------
+
+
+class Mixture(_Composed):
+    """Mixture of distributions of any families: with probability w_k a value is one of component k.
+
+    Parameters
+    ----------
+    components : sequence of Distribution
+        They may be batches, whose shapes broadcast.
+    weights : (K,) array_like, optional
+        Probabilities of the components, >= 0 with sum 1; equal by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For components that are no distributions, and for weights that are negative or whose sum is not 1.
+
+    Notes
+    -----
+    Densities and tails are sums of positive terms and as exact as those of the components. Quantiles lie between those of the
+    components and are found by Newton's method on the logarithm of the smaller tail, to 1e-13 or so relative to the accuracy of
+    the components; many of one mixture come from a table. `numbastats.mixture` fits mixtures.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Gamma, Mixture, Normal
+    >>> d = Mixture([Normal(), Gamma(2.0, scale=3.0)], weights=[0.25, 0.75])
+    >>> float(d.cdf(1.0).round(6)), float(d.ppf(0.5).round(6)), float(d.mean())
+    (0.243805, 3.567001, 4.5)
+    """
+
+    names, family, _solves = ("components", "weights"), "mixture", True
+
+    def __init__(self, components: Sequence[Distribution], weights: ArrayLike | None = None):
+        components = tuple(components)
+        if not components:
+            raise ValueError("components is empty; pass at least one distribution")
+        share = np.full(len(components), 1.0 / len(components)) if weights is None else real64(weights)
+        if share.shape != (len(components),):
+            raise ValueError(f"weights has shape {share.shape}; pass one number for each of the {len(components)} components")
+        if not (share >= 0.0).all() or not np.abs(share.sum() - 1.0) <= 1e-9:
+            raise ValueError(
+                f"weights={share.tolist()} must be >= 0 and have the sum 1, not {float(share.sum())!r}; divide them by their sum"
+            )
+        self._compose(components, "components")
+        self._store({"components": self.params.components, "weights": tuple((share / share.sum()).tolist())}, self.batch_shape)
+
+    def __repr__(self) -> str:
+        return f"Mixture([{', '.join(map(repr, self.params.components))}], weights={list(self.params.weights)})"
+
+    def _parts(self):
+        """Components of positive weight, and their weights."""
+        return [(part, weight) for part, weight in zip(*self._arguments(), strict=True) if weight > 0.0]
+
+    def _cost(self):
+        return 1000.0 * (1 + len(self.params.components))
+
+    def _value(self, name, x, at):
+        parts = self._parts()
+        if name in _QUANTILES:
+            return self._quantile(name, x, at)
+        if name in ("pdf", "cdf", "sf"):
+            total = 0.0
+            for part, weight in parts:
+                total = at(maps.LOCATED, at.of(part, name, x), total, weight)
+            return total
+        if name == "logpdf":
+            return self._log_of(name, x, at)
+        return at(maps.LOG_TAIL, self._log_of(name, x, at), self._log_of(_OTHER_TAIL[name], x, at))
+
+    def _log_of(self, name, x, at):
+        total = -math.inf
+        for part, weight in self._parts():
+            total = at(maps.LOG_SUM, at.of(part, name, x), math.log(weight), total)
+        return total
+
+    def _quantile(self, name, u, at):
+        found = [at.of(part, name, u) for part, _ in self._parts()]
+        low = high = found[0]
+        start = 0.0
+        for value, (_, weight) in zip(found, self._parts(), strict=True):
+            low, high = at(maps.SMALLER, value, low), at(maps.LARGER, value, high, -math.inf)
+            start = at(maps.LOCATED, value, start, weight)
+        start = at(maps.CLIPPED, start, low, high)
+        ends = (low, high) if name == "ppf" else (high, low)
+        return at(maps.AT_ENDS, u, self._solved(u, name, low, high, start, False, at), *ends)
+
+    def mean(self) -> Any:
+        """Mean."""
+        return self._batch(sum(weight * part.mean() for part, weight in self._parts()))
+
+    def _central(self, power):
+        """A central moment, from those of the components."""
+        mean = sum(weight * part.mean() for part, weight in self._parts())
+        total = 0.0
+        for part, weight in self._parts():
+            d, var = part.mean() - mean, part.var()
+            moments = [1.0, 0.0, var]
+            if power > 2:
+                moments += [part.skewness() * var**1.5, (part.kurtosis() + 3.0) * var**2]
+            total = total + weight * sum(math.comb(power, k) * moments[k] * d ** (power - k) for k in range(power + 1))
+        return total
+
+    def _integral(self, func, lb, ub):
+        return sum(weight * part.expect(func, lb=lb, ub=ub) for part, weight in self._parts())
+
+    def _draws(self, shape, options):
+        key = int(normalise_rng(options["rng"]))
+        u = random.uniform(0.0, 1.0, shape, **options | {"rng": key})
+        value, first = None, 0.0
+        for k, (part, weight) in enumerate(self._parts()):
+            drawn = part._draws(shape, options | {"rng": np.random.SeedSequence([key, k])})
+            value = drawn if value is None else _drawn(options, maps.PICKED, u, first, drawn, value)
+            first += weight
+        return value
+
+
+def _shown(value):
+    """Python code of a number or an array of numbers."""
+    return (
+        np.array2string(value, separator=", ")
+        if np.ndim(value)
+        else f"float({str(value)!r})"
+        if not np.isfinite(value)
+        else repr(value)
+    )
+
+
+# -- functions ------------------------------------------------------------------------------------------------------
+
+
+def truncate(distribution: Distribution, lb: ArrayLike = -math.inf, ub: ArrayLike = math.inf) -> Distribution:
+    """Distribution of X given that it lies between two ends, of any distribution.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Of X; also a batch.
+    lb, ub : array_like, optional
+        Ends in units of x, lb < ub; broadcast against the parameters.
+
+    Returns
+    -------
+    Distribution
+        With the names `lb` and `ub` beside that of the distribution in `params`.
+
+    Raises
+    ------
+    TypeError
+        For what is no distribution.
+    ValueError
+        Where there is no mass between the ends.
+
+    Notes
+    -----
+    Masses of intervals are differences of whichever tail is the smaller, and below a hundredth of that the integral of the
+    density by Gauss and Legendre, if it agrees with the difference within rounding errors. So both tails and quantiles keep
+    their relative accuracy next to infinite and finite ends, and far out, where the mass underflows: errors of 1e-13, and of the
+    distribution's own logarithms. On a GPU quantiles next to a finite end are exact relative to the scale.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import StudentT, truncate
+    >>> d = truncate(StudentT(4.0), lb=0.0)
+    >>> float(d.mean().round(6)), float(d.cdf(1e-12).round(18)), d.support()[0].item()
+    (1.0, 7.5e-13, 0.0)
+    """
+    return _Truncated(distribution, lb, ub)
+
+
+def exp(distribution: Distribution) -> Distribution:
+    """Distribution of e^X, for a distribution of X on any support.
+
+    Parameters
+    ----------
+    distribution : Distribution
+
+    Returns
+    -------
+    Distribution
+        With tails and quantiles as exact as those of X; mean, variance and entropy by integration.
+
+    Raises
+    ------
+    TypeError
+        For what is no distribution.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Lognormal, Normal, exp
+    >>> d = exp(Normal(0.0, 0.5))
+    >>> float((d.sf(3.0) / Lognormal(0.5).sf(3.0)).round(12))
+    1.0
+    """
+    return _Exp(distribution)
+
+
+def log(distribution: Distribution) -> Distribution:
+    """Distribution of the natural logarithm of X.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Of X, with no support below 0.
+
+    Returns
+    -------
+    Distribution
+        With tails and quantiles as exact as those of X; mean, variance and entropy by integration.
+
+    Raises
+    ------
+    TypeError
+        For what is no distribution.
+    ValueError
+        For X with values below 0.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Exponential, log
+    >>> float(log(Exponential()).mean().round(10))  # minus Euler's constant
+    -0.5772156649
+    """
+    return _Log(distribution)
+
+
+def abs(distribution: Distribution) -> Distribution:
+    """Distribution of the absolute value of X.
+
+    Parameters
+    ----------
+    distribution : Distribution
+
+    Returns
+    -------
+    Distribution
+
+    Raises
+    ------
+    TypeError
+        For what is no distribution.
+
+    Notes
+    -----
+    The upper tail is a sum of two, the lower one the mass of an interval as in `truncate`, so that both keep their relative
+    accuracy. Quantiles by Newton's method, from a bracket of quantiles of X; many of one distribution come from a table.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> d = ns.distributions.abs(ns.distributions.Normal())
+    >>> float(d.ppf(0.95).round(6)), f"{d.sf(10.0):.6e}"
+    (1.959964, '1.523971e-23')
+    """
+    return _Abs(distribution)
+
+
+def order_statistic(distribution: Distribution, *, r: ArrayLike, n: ArrayLike) -> Distribution:
+    """Distribution of the r-th smallest of n independent values of X.
+
+    Parameters
+    ----------
+    distribution : Distribution
+    r, n : array_like
+        Rank from below and size of the sample, whole numbers with 1 <= r <= n; broadcast against the parameters.
+
+    Returns
+    -------
+    Distribution
+        With the names `r` and `n` beside that of the distribution in `params`.
+
+    Raises
+    ------
+    TypeError
+        For what is no distribution.
+    ValueError
+        For other r and n.
+
+    Notes
+    -----
+    The regularised incomplete beta function with parameters r and n - r + 1 of both tails of X, and of their logarithms: relative
+    errors of 1e-13 more than those of X, for n up to 1e6.
+
+    References
+    ----------
+    H. A. David, H. N. Nagaraja, "Order Statistics", 3rd ed., Wiley (2003), eq. 2.1.5.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Uniform, order_statistic
+    >>> d = order_statistic(Uniform(), r=2, n=5)
+    >>> float(d.mean().round(12)), float(d.cdf(0.5).round(6))
+    (0.333333333333, 0.8125)
+    """
+    return _OrderStatistic(distribution, r, n)
