@@ -614,6 +614,8 @@ def _plan(family, fixed=None, intervals=False, cut=None):
             if settled == ("loc",)
             else f"{family} is fitted to exact values without truncation"
         )
+    if likelihood.tied and math.isnan(values[-4]):
+        raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
     if likelihood.bounded and np.isnan(values[-4:-2]).any():
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")

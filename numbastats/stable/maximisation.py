@@ -108,7 +108,10 @@ def _beside_1(likelihood, starts, free, limits, callback):
             continue
         within = (side if 0 in free else limits[0]), skew
         for begin in starts:
-            begin = within_reach(likelihood, near_the_bulk(inward(begin, within), free, within), free, within)
+            begin = inward(begin, within)
+            both = begin, near_the_bulk(begin, free, within)  # next to 1 the former's density may be 0, where a climb stands
+            begin = max(both, key=lambda q: np.nan_to_num(likelihood(q), nan=-math.inf))
+            begin = within_reach(likelihood, begin, free, within)
             p, total, steps, gain = climb(likelihood, begin, free, within, callback)
             iterations += steps
             if best is None or not total <= best[1]:

@@ -89,6 +89,8 @@ def test_what_settles_at_the_least_value():
     assert found.bic == pytest.approx(2.0 * math.log(6.0) - 2.0 * scipy.stats.pareto.logpdf(x, shape, 0.0, 2.0).sum())
     with pytest.warns(UserWarning, match="outside the support"):
         assert fit(np.r_[x, -1.0], "pareto").status == 6
+    with pytest.raises(ValueError, match="no maximum by loc and scale together: give loc a number"):
+        fit(x, "pareto", fixed={"loc": None})
 
 
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of the boundary, where small samples end

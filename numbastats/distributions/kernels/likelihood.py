@@ -676,6 +676,12 @@ class Likelihood:
         return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
 
     @property
+    def tied(self):
+        """Whether the scale is at a value of the sample by the distance from a given location."""
+        rule = getattr(sys.modules[self._points.module], "settled", nothing_settled)
+        return math.isnan(rule(math.nan, 0.0, 0.5, 1.0)[1]) and not math.isnan(rule(0.0, 0.0, 0.5, 1.0)[1])
+
+    @property
     def settles(self):
         """Whether a parameter may be at a value of the sample at which the likelihood jumps."""
         return hasattr(sys.modules[self._points.module], "settled") and math.isnan(self._rules.kink)
