@@ -132,7 +132,8 @@ def test_what_is_asked_about(fit_many, frame):
         ns.mixture.fit_many(frame[["gene", "x"]], 1, family="gamma", by="gene", weights=VALUES)
 
 
-def test_frames_and_arrays_of_dask_are_refused(fit_many):
+@pytest.mark.parametrize("fit_many", [FITS[room] for room in ("stable", "mixture")], ids=["stable", "mixture"])
+def test_arrays_of_dask_are_refused(fit_many):
     pytest.importorskip("dask.array")
     xarray = pytest.importorskip("xarray")
     data = xarray.DataArray(VALUES.reshape(20, 6), dims=("time", "cell")).chunk({"cell": 2})

@@ -113,6 +113,7 @@ for name, made in {
     "abs": D.abs(D.Normal()),
     "order_statistic": D.order_statistic(D.Normal(), r=2, n=3),
     "Mixture": D.Mixture([D.Normal(), D.Gamma(2.0)]),
+    "Landau": D.Landau(0.5, 2.0),
 }.items():
     CALLS[f"distributions.{name}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
 for name in ("student_t", "nig", "hyperbolic", "generalized_hyperbolic", "variance_gamma"):
@@ -152,6 +153,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
     },
     "distributions": {
         "Comparison",
+        "Comparisons",
         "Distribution",
         "DistributionFit",
         "DistributionFits",

@@ -116,8 +116,10 @@ def test_a_number_at_many_parameters_has_their_labels():
     for fitted in (D.Gamma(fits["shape"], scale=fits["scale"]), D.Gamma.fit(rain, dim="time")):
         xarray.testing.assert_allclose(fitted.cdf(one.T).T, fitted.cdf(one), rtol=1e-15)
         assert fitted.cdf(one.T).dims == ("lon", "lat") and fitted.cdf(rain).dims == rain.dims
-    with pytest.raises(TypeError, match="without labels"):
-        fitted.score(one)
+        by_shape, _by_loc, by_scale = fitted.score(one)
+        assert by_shape.dims == one.dims and by_scale.lat.equals(one.lat)
+        bare = D.Gamma(fits["shape"].to_numpy(), scale=fits["scale"].to_numpy())
+        np.testing.assert_array_equal(by_scale, bare.score(one.to_numpy())[2])
 
 
 def test_pandas_beside_xarray_is_refused():

@@ -222,7 +222,7 @@ print(sorted(numba_internals.ACTIVE))
 print(len(seen), seen[0].message)
 """
     active, warned = run_python(code).splitlines()
-    assert active == "['cache', 'loops', 'objects', 'registries', 'width']"
+    assert active == "['addresses', 'cache', 'loops', 'objects', 'registries', 'width']"
     assert warned.startswith("1 numbastats: Numba") and "get_compile_result" in warned and "pip install" in warned
     assert numba_internals.LOST["compiler"] in warned
 
