@@ -660,6 +660,9 @@ class Distribution:
 
     def _located(self, z, options):
         """Draws of standard form with the location and scale."""
+        if isinstance(z, float | np.ndarray | np.floating):  # a map takes longer than the draws, where these are few
+            with np.errstate(all="ignore"):
+                return np.asarray(self.loc + self.scale * np.asarray(z, np.float64), np.asarray(z).dtype)
         return self._mapped(LOCATED, z, options, self.loc, self.scale)
 
     def mean(self) -> Any:
