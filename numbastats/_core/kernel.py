@@ -472,21 +472,18 @@ class WithFunctions:
 
     def __init__(self, shared, signature, facts, functions):
         self._shared, self._facts, self._functions = shared, facts, functions
-        self.signatures, self._parts = [], [(shared, signature), *functions.items()]
-
-    def parts(self, signature):
-        """The dispatchers, with the signature of each of them; there is one for a call."""
-        return self._parts
+        self.parts = [(shared, signature), *functions.items()]  # the dispatchers, with the one signature of each
+        self.signatures = []
 
     def compile(self, signature):
         """Compile all that a call needs."""
-        for dispatcher, arguments in self._parts:
+        for dispatcher, arguments in self.parts:
             dispatcher.compile(arguments)
         self.signatures = [signature]
 
     @functools.cached_property
     def _added(self):
-        self.compile(self._parts[0][1])
+        self.compile(self.parts[0][1])
         return self._facts, *(numba_internals.address(*one) for one in self._functions.items())
 
     def __call__(self, code, *args):

@@ -690,7 +690,7 @@ def _cache_class(base, linkable):
 
 def kept(dispatcher, signature):
     """Whether the cache of a dispatcher, or those of all its parts, have the code of a signature."""
-    parts = dispatcher.parts(signature) if hasattr(dispatcher, "parts") else [(dispatcher, signature)]
+    parts = getattr(dispatcher, "parts", [(dispatcher, signature)])
     return all(d._cache.load_overload(types_of, d.targetctx) is not None for d, types_of in parts)
 
 

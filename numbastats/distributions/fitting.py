@@ -40,6 +40,7 @@ __all__ = [
     "is_ragged",
     "named_family",
     "padded",
+    "refuse_executor",
     "refuse_frame",
     "series_of",
 ]
@@ -506,10 +507,15 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None, labels)
 
 
+def refuse_executor(workers, name):
+    """Raise for an executor beside an array of dask."""
+    if is_executor(workers):
+        raise TypeError(f"a dask array takes no executor, as its blocks go to dask's own: pass workers=None, or {name}.compute()")
+
+
 def _series_of_dask(data, axis, dim, least, workers, others):
     """An array of dask as series, which stay where they are; `others` go with arrays in memory alone."""
-    if is_executor(workers):
-        raise TypeError("a dask array takes no executor, as its blocks go to dask's own: pass workers=None, or data.compute()")
+    refuse_executor(workers, "data")
     if any(v is not None for v in others):
         raise TypeError("an array of dask is fitted without weights, censored and by: pass data.compute()")
     x, axis = LAZY.blocks(data, "data"), axis_of(data, axis, dim)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_lazy
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
-from numbastats._core.parallel import is_executor
 from numbastats._core.slabs import cuts
 from numbastats.distributions.fitting import (
     CLASSES,
@@ -23,6 +22,7 @@ from numbastats.distributions.fitting import (
     floats,
     is_ragged,
     named_family,
+    refuse_executor,
     refuse_frame,
 )
 
@@ -136,8 +136,7 @@ def standardise(
     part = None if calibration is None else _positions(x, axis, calibration)
     scored = functools.partial(_scored, family=family, axis=axis, part=part, zeros=zeros, device=device)
     if is_lazy(x):
-        if is_executor(workers):
-            raise TypeError("a dask array takes no executor, as its blocks go to dask's own: pass workers=None, or x.compute()")
+        refuse_executor(workers, "x")
         whole = LAZY.blocks(x, "x").rechunk({axis: -1})
         z = whole.map_blocks(functools.partial(scored, workers=workers or 1), dtype=np.float64, meta=np.empty((0,) * np.ndim(x)))
         scores: Any = LABELLED.relabelled(z, x)

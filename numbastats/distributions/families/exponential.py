@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line, no_constants
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
@@ -70,9 +68,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return 0.0, mean
 
 
-@device_function
-def settled(loc, least, median, most):
-    return (loc if loc == loc else least), math.nan
+settled = settled_at_least
 
 
 class Exponential(Distribution):

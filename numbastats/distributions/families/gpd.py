@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
@@ -100,9 +100,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return shape, 0.0, mean * (1.0 - shape) if attempt < 2 else 1.1 * middle
 
 
-@device_function
-def settled(loc, least, median, most):
-    return (loc if loc == loc else least), math.nan
+settled = settled_at_least
 
 
 class GPD(Distribution):

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.normal as normal
 from numbastats._core.kernel import device_function
-from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import Points, half_line, no_constants
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import log, log1p
@@ -69,9 +69,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return 0.0, math.sqrt(mean * mean + sd * sd)
 
 
-@device_function
-def settled(loc, least, median, most):
-    return (loc if loc == loc else least), math.nan
+settled = settled_at_least
 
 
 class HalfNormal(Distribution):

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gpd as gpd
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.exponential import Exponential
-from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
-from numbastats.distributions.kernels.transformed import transformed
+from numbastats.distributions.kernels.transformed import log_constants, transformed
 from numbastats.distributions.protocol import Distribution
-from numbastats.scalar.elementary import expm1, log, log1p
+from numbastats.scalar.elementary import expm1, log1p
 
 __all__ = ["Lomax", "constants", "logpdf", "support"]
 
-support = half_line
-
-
-@device_function
-def constants(shape):
-    return 0.0, shape, log(shape)
+constants, support = log_constants, half_line
 
 
 @device_function
@@ -55,9 +48,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return 1.0 / max(shape, 0.05), loc, scale / max(shape, 0.05)
 
 
-@device_function
-def settled(loc, least, median, most):
-    return (loc if loc == loc else least), math.nan
+settled = settled_at_least
 
 
 class Lomax(Distribution):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import prange, types
 
-from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
+from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, cholesky_step, climber, rows
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, host_loop
 from numbastats.scalar import elementary as el
@@ -660,45 +660,32 @@ def kernel(name, series, size, more_rows=0, late=None):
 
 
 @_function
-def _inverse(info, free, cov, L, g, column):
+def _inverse(info, free, cov, A, L, g, step, kept):
     """Inverse of a symmetric matrix's rows and columns that are `free`, NaN unless it is positive definite; 0 in the others.
 
     A parameter without a finite diagonal, where others have one, is taken as known: its own covariances are NaN.
     """
-    p, some, kept, good = free.size, False, 0, True
+    p, some, count = free.size, False, 0
     for i in range(p):
         for j in range(p):
             cov[i, j] = math.nan if free[i] and free[j] else 0.0
             some = some or (free[i] and free[j] and abs(info[i, j]) < math.inf)
-    at = column  # the parameters that are inverted
     for i in range(p):
         if free[i] and (abs(info[i, i]) < math.inf or not some):
-            at[kept] = i
-            kept += 1
-    for i in range(kept):
-        unit = math.sqrt(abs(info[at[i], at[i]]))
+            kept[count] = i
+            count += 1
+    for i in range(count):  # in units in which the diagonal is 1
         for j in range(i + 1):
-            s = info[at[i], at[j]] / unit / math.sqrt(abs(info[at[j], at[j]]))
-            for k in range(j):
-                s -= L[i, k] * L[j, k]
-            if i == j:
-                good = good and s > 1e-12  # not for NaN
-                L[i, i] = math.sqrt(s) if good else 1.0
-            else:
-                L[i, j] = s / L[j, j]
-    for j in range(kept if good else 0):
-        for i in range(kept):
-            s = 1.0 if i == j else 0.0
-            for k in range(i):
-                s -= L[i, k] * g[k]
-            g[i] = s / L[i, i]
-        for i in range(kept - 1, j - 1, -1):
-            s = g[i]
-            for k in range(i + 1, kept):
-                s -= L[k, i] * g[k]
-            g[i] = s / L[i, i]
-            unit = math.sqrt(abs(info[at[i], at[i]])) * math.sqrt(abs(info[at[j], at[j]]))
-            cov[at[i], at[j]] = cov[at[j], at[i]] = g[i] / unit
+            a, b = kept[i], kept[j]
+            A[i, j] = info[a, b] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
+    for j in range(count):
+        for i in range(count):
+            g[i] = 1.0 if i == j else 0.0
+        if not cholesky_step(A, g, count, 0.0, 1e-12, step, L):
+            break
+        for i in range(j, count):
+            a, b = kept[i], kept[j]
+            cov[a, b] = cov[b, a] = step[i] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
 
 
 _F3 = types.float64[:, :, ::1]
@@ -709,9 +696,10 @@ def INVERSES(info, free, cov):
     """`_inverse` of many matrices."""
     p = free.size
     for part in prange((cov.shape[0] + 255) // 256):
-        first, L, g, column = np.int64(part) * 256, np.empty((p, p)), np.empty(p), np.empty(p, np.int64)
+        first, A, L, kept = np.int64(part) * 256, np.empty((p, p)), np.empty((p, p)), np.empty(p, np.int64)
+        g, step = np.empty(p), np.empty(p)
         for i in range(first, min(first + 256, cov.shape[0])):
-            _inverse(info[i], free, cov[i], L, g, column)
+            _inverse(info[i], free, cov[i], A, L, g, step, kept)
 
 
 FIT = kernel("fit", _fit_series, 3)

@@ -53,7 +53,7 @@ from numbastats.distributions.kernels.fits import (
 from numbastats.distributions.kernels.points import half_line, unit_interval
 from numbastats.scalar.elementary import exp, log, log1p
 
-__all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood"]
+__all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
 EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends and as much room, one after another
 _STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the coordinates
@@ -126,6 +126,12 @@ def log_mass(lo, hi, c):
 @device_function
 def nothing_settled(loc, least, median, most):
     return math.nan, math.nan
+
+
+@device_function
+def settled_at_least(loc, least, median, most):
+    """`settled` of families whose support begins at loc, with a finite density there."""
+    return (loc if loc == loc else least), math.nan
 
 
 # --- of a family: sums over a sample -----------------------------------------------------------------------------
@@ -600,8 +606,8 @@ def _with_facts(family, x, w, weighted, share, least_count, fixed, params, info,
     """The fit of a series by the kernel of all families: the rules come as a tuple of numbers, which Numba takes faster."""
     code, f, at_gradient, at_start, at_settled = family
     logs = (f[5] > 0.0, f[6] > 0.0, f[7] > 0.0, f[8] > 0.0)
-    more = (f[11] > 0.0, f[12], int(f[13]), int(f[14]), int(f[15]))
-    rules = Rules(int(f[0]), (f[1], f[2]), (f[3], f[4]), logs, f[9], f[10], more[0], more[1], more[2], more[3], more[4])
+    starts, every, limit = int(f[13]), int(f[14]), int(f[15])
+    rules = Rules(int(f[0]), (f[1], f[2]), (f[3], f[4]), logs, f[9], f[10], f[11] > 0.0, f[12], starts, every, limit)
     family = code, rules, at_gradient, at_start, at_settled
     return _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work)
 
@@ -698,7 +704,7 @@ class Likelihood:
 
     @functools.cached_property
     def _functions(self):
-        """Of the family, by the template: names for it. Later ones know the earlier."""
+        """The family's formulas, and sums of them, by the names by which the three functions know them."""
         family, points = sys.modules[self._points.module], self._points
         names = {f"_{f}": points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")} | points.with_shapes()
         names |= dict(_support=family.support, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))

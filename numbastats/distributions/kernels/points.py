@@ -409,7 +409,7 @@ class Points:
                 *(f"distributions.{name}_score", score_cpu, score_cuda),
                 lambda T: [(_F[::1], *[kind] * 4, *[_F[::1]] * 4) for kind in (_F, _F[::1])],
                 dtypes=("float64",),
-                late=lambda: {"_value": bind(of_score, _standard=self._logpdf(), **self.with_shapes())},
+                late=self._of_score,
             )
             self.score.gated, self.score._module = False, module
 
@@ -442,10 +442,11 @@ class Points:
         found = dict(_score=family.score, _constants=constants)
         return found | dict(_first=_first_shape if count > 0 else _no_shape, _second=_second_shape if count > 1 else _no_shape)
 
-    def _logpdf(self):
-        """The log density of the standard form for all numbers."""
-        family, (form, values, _) = sys.modules[self.module], _FORMS["logpdf"]
-        return bind(form, _f=self._formula(family, "logpdf"), _support=family.support, **values)
+    def _of_score(self):
+        """Scalars of the loop of the score."""
+        family = sys.modules[self.module]
+        logpdf = self._everywhere(family, "logpdf", self._formula(family, "logpdf"))
+        return {"_value": bind(of_score, _standard=logpdf, **self.with_shapes())}
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""
@@ -458,8 +459,13 @@ class Points:
 
     def _function(self, family, name, formula):
         """A function of all numbers, in units of x, from a formula of the standard form."""
-        form, values, units = _FORMS[name]
-        return bind(units, _standard=bind(form, _f=formula, _support=family.support, **values))
+        return bind(_FORMS[name][2], _standard=self._everywhere(family, name, formula))
+
+    @staticmethod
+    def _everywhere(family, name, formula):
+        """A formula of the standard form with its values outside the support."""
+        form, values, _units = _FORMS[name]
+        return bind(form, _f=formula, _support=family.support, **values)
 
     def _formula(self, family, name):
         """The family's formula, or one that is made of its others."""
