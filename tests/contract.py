@@ -20,6 +20,11 @@ FLOATS = (np.float64, np.float32)
 WIDTHS = (64, 32)
 
 
+def slowly(*values):
+    """Values of a parameter whose tests are slow ones."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 def same(a, b):
     """Bit for bit, NaN equal to NaN, zeros by sign."""
     a, b = np.asarray(a), np.asarray(b)

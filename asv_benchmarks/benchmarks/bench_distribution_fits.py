@@ -181,7 +181,7 @@ def _likelihood_maker(family):
 
     def make(rng, dtype, n, edges):
         own = CLASSES[family]._equations is not None
-        fixed = _plan(family, None, own).values
+        fixed = _plan(CLASSES[family], None, own).values
         series, width = 3 if n < 1000 else 64, fixed.size - 2
         x, off = rng.uniform(0.05, 0.95, 40 * series), np.arange(series + 1) * 40
         inputs = [np.array([EXACT]), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]

@@ -353,13 +353,13 @@ class _Entries:
                     path.unlink(missing_ok=True)
 
 
-def attach(dispatcher, variant, *, linkable=False):
-    """Give a dispatcher the kernel pack and the disk cache, if its source is known; returns it.
+def attach(dispatcher, variant, *, linkable=False, on_disk=True):
+    """Give a dispatcher the kernel pack and the disk cache, if its source is known and it may be kept `on_disk`; returns it.
 
     `linkable`: users' functions may take it as a value of a function type, for which Numba links its bitcode.
     """
     f = dispatcher.py_func
-    if os.path.exists(f.__code__.co_filename) and (folders() or pack()):
+    if on_disk and os.path.exists(f.__code__.co_filename) and (folders() or pack()):
         name = re.sub(r"[^\w.]", "_", f.__qualname__)  # without characters that file names cannot have
         return numba_internals.cached(dispatcher, functools.partial(_Entries, name, variant), linkable)
     numba_internals.load_registries()

@@ -51,6 +51,7 @@ __all__ = [
     "host_loop",
     "real_gpu",
     "set_plain",
+    "users_function",
 ]
 
 if numba.config.DISABLE_JIT:
@@ -100,6 +101,25 @@ def device_function(f=None, *, inline=True):
     if f is None:
         return functools.partial(device_function, inline=inline)
     return numba_internals.scalar_dispatcher(f, _SCALAR | {"forceinline": inline}, _for_the_host)
+
+
+def users_function(name, function, arguments, result):
+    """A scalar formula of a user's function, plain or compiled; TypeError where Numba does not compile it, with the reason."""
+    function = getattr(function, "py_func", function)
+    if not callable(function):
+        raise TypeError(f"{name} is a {type(function).__name__}; it must be a function of {len(arguments)} numbers")
+    compiled = njit(function)
+    try:
+        compiled.compile(arguments)
+    except (numba_internals.NumbaError, TypeError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip() and "nopython mode" not in line]
+        where = next((line for line in lines if line.startswith("File ")), "")
+        words = f"{name}: Numba does not compile it for {len(arguments)} numbers: {lines[0]}\n{where}"
+        raise TypeError(words.strip()) from None
+    found = compiled.nopython_signatures[0].return_type
+    if found != result:
+        raise TypeError(f"{name} returns {found} for {len(arguments)} numbers; it must return {result}")
+    return device_function(function)
 
 
 def array_function(f=None, *, fastmath=_SCALAR_FLAGS, host=True, allocates=False):
@@ -225,7 +245,7 @@ def _renamed(f, glb, qualname):
     return g
 
 
-def build(template, target: str, *, fastmath=(), _registered_in=(), **scalars):
+def build(template, target: str, *, fastmath=(), _registered_in=(), _on_disk=True, **scalars):
     """Bind scalar functions to a loop skeleton and jit it for one target.
 
     Parameters
@@ -260,9 +280,9 @@ def build(template, target: str, *, fastmath=(), _registered_in=(), **scalars):
     f = _renamed(template, glb, f"{template.__name__}__{bound[:80]}__{target}__{variant.name}")
     if target == "cuda":
         numba_internals.probe_cuda()
-        return cache.attach(cuda.jit(f, **_PTX), variant)
+        return cache.attach(cuda.jit(f, **_PTX), variant, on_disk=_on_disk)
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(flags), **numba_internals.kernel_options()}
-    compiled = cache.attach(njit(f, parallel=target == "parallel", **options), variant)
+    compiled = cache.attach(njit(f, parallel=target == "parallel", **options), variant, on_disk=_on_disk)
     compiled.compile = _undisturbed(compiled.compile, f.__module__, f.__name__)
     return compiled
 
@@ -327,14 +347,17 @@ def _announced(module):
 class _Loop:
     """A loop of the CPU, known by its name; each target is built on first use."""
 
+    _registered = True
+
     def __init__(self, registry, name, cpu, signatures, fastmath, split, scalars, parallel=True):
-        if name in REGISTRY or name in HOST_LOOPS:
+        if self._registered and (name in REGISTRY or name in HOST_LOOPS):
             raise ValueError(f"loop {name!r} is already registered")
         self.name, self.signatures, self._cpu, self._fastmath = name, signatures, cpu, fastmath
         self._split, self._on_cpu = split, scalars
         self.threaded = parallel and split is None  # whether the parallel twin is code of its own
         self._module = sys._getframe(2).f_globals["__name__"]  # where unpickling finds the registration again
-        registry[name] = self
+        if self._registered:
+            registry[name] = self
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name}>"
@@ -343,8 +366,12 @@ class _Loop:
     def _cpu_scalars(self):
         return self._on_cpu
 
+    def with_cache(self, template, target, **options):
+        """A twin, or a function of its own, that is kept in the disk cache; of a kernel of users' functions it is not."""
+        return build(template, target, _registered_in=[self._module], _on_disk=self._registered, **options)
+
     def _built(self, target):
-        return build(self._cpu, target, fastmath=self._fastmath, _registered_in=[self._module], **self._cpu_scalars)
+        return self.with_cache(self._cpu, target, fastmath=self._fastmath, **self._cpu_scalars)
 
     @functools.cached_property
     def serial(self):
@@ -393,6 +420,8 @@ class Kernel(_Loop):
         Whether the CPU twin serves users; else it stands for the CUDA twin in tests alone, and is not compiled ahead.
     late : callable, optional
         Gives further scalars of both sides, when the first twin is built.
+    registered : bool
+        Whether it is one of the package's own, which `warmup` compiles and the disk cache keeps; another has users' functions.
     **scalars
         Scalars bound on both sides.
     """
@@ -400,7 +429,7 @@ class Kernel(_Loop):
     shared = None  # gives the serial twin where many kernels have one: `WithFunctions`
     gated = True  # whether the PTX gate compiles it each time: others have its loop, and formulas that include its own, where not
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         name,
         cpu,
@@ -415,8 +444,10 @@ class Kernel(_Loop):
         split=None,
         on_host=True,
         late=None,
+        registered=True,
         **scalars,
     ):
+        self._registered = registered
         self.dtypes, self.f64_ok, self.on_host, self._late = dtypes, f64_ok, on_host, late
         self._cuda, self._on_cuda = cuda, {**scalars, **(cuda_only or {})}
         super().__init__(REGISTRY, name, cpu, signatures, fastmath, split, {**scalars, **(cpu_only or {})})
@@ -444,7 +475,7 @@ class Kernel(_Loop):
     @functools.cached_property
     def cuda(self):
         """The CUDA twin, or the simulator's."""
-        return build(self._cuda, "cuda", _registered_in=[self._module], **self._cuda_scalars)
+        return self.with_cache(self._cuda, "cuda", **self._cuda_scalars)
 
     def _functions(self):
         return *super()._functions(), self._cuda, *self._cuda_scalars.values()

@@ -35,14 +35,16 @@ import warnings
 import numba
 from llvmlite import ir
 from numba import njit
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 __all__ = [
     "ACTIVE",
+    "CudaOptions",
     "LOST",
+    "NumbaError",
     "TESTED",
     "VECTORS",
-    "CudaOptions",
     "address",
     "cached",
     "caller",

@@ -49,6 +49,7 @@ and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()`
 """
 
 from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate
+from numbastats.distributions.defining import define
 from numbastats.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from numbastats.distributions.families.beta import Beta
 from numbastats.distributions.families.birnbaum_saunders import BirnbaumSaunders
@@ -152,6 +153,7 @@ __all__ = [
     "abs",
     "compare",
     "compare_many",
+    "define",
     "exp",
     "fit",
     "fit_many",

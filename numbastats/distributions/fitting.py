@@ -33,12 +33,12 @@ __all__ = [
     "DistributionFit",
     "DistributionFits",
     "axis_of",
+    "class_of",
     "distribution_of",
     "fit",
     "fit_many",
     "floats",
     "is_ragged",
-    "named_family",
     "padded",
     "refuse_executor",
     "refuse_frame",
@@ -100,7 +100,8 @@ class DistributionFit(Result):
 
     Attributes
     ----------
-    family : str
+    cls : type
+        Class of the distribution.
     params, se : dict
         Estimates, and standard errors from the observed information: 0 for fixed parameters, NaN where there are none; `message`
         says why.
@@ -121,7 +122,7 @@ class DistributionFit(Result):
         How the fit ended, and why a fit that converged has no standard errors.
     """
 
-    family: str
+    cls: type[Distribution]
     params: dict[str, float]
     se: dict[str, float]
     covariance: NDArray[np.float64]
@@ -138,9 +139,14 @@ class DistributionFit(Result):
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
     @property
+    def family(self) -> str:
+        """The word for the class."""
+        return self.cls.family
+
+    @property
     def distribution(self) -> Distribution:
-        """The distribution with these parameters, an object of the class that belongs to the family."""
-        return distribution_of(self.family, self.params)
+        """The distribution with these parameters."""
+        return distribution_of(self.cls, self.params)
 
     def _headline(self) -> str:
         weight = "" if self.n_values == self.n_obs else f" of total weight {self.n_obs:g}"
@@ -242,7 +248,8 @@ class DistributionFits(Result):
 
     Attributes
     ----------
-    family : str
+    cls : type
+        Class of the distributions.
     names : tuple of str
         Of the parameters.
     params, se : array of shape (..., p)
@@ -259,7 +266,7 @@ class DistributionFits(Result):
         "ml", "lmoments" or "moments".
     """
 
-    family: str
+    cls: type[Distribution]
     names: tuple[str, ...]
     params: NDArray[np.float64]
     se: NDArray[np.float64]
@@ -281,9 +288,14 @@ class DistributionFits(Result):
         return values if self.labels is None else self.labels.copy(data=values).rename(name)
 
     @property
+    def family(self) -> str:
+        """The word for the class."""
+        return self.cls.family
+
+    @property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each fit ended in a maximum, or in the normal limit of Student's t."""
-        return _is_maximum(self.family, self.status)
+        return _is_maximum(self.cls, self.status)
 
     @property
     def messages(self) -> NDArray[np.str_]:
@@ -301,7 +313,7 @@ class DistributionFits(Result):
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
             cusp = (params[..., lam] <= CUSPS) & np.isnan(se[..., mu])
-        likelihood = CLASSES[self.family]._likelihood
+        likelihood = self.cls._likelihood
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             status = np.where((status == k.OK) & (se[..., self.names.index("loc")] > 0.0), _FREED, status)
         if self.method != "ml":
@@ -327,7 +339,7 @@ class DistributionFits(Result):
     @property
     def distribution(self) -> Distribution:
         """The distributions of all series: one object, with parameters of the shape and the labels of the batch."""
-        return distribution_of(self.family, {name: self[name] for name in self.names})
+        return distribution_of(self.cls, {name: self[name] for name in self.names})
 
     def _headline(self) -> str:
         endings, shape = self._endings(), self.loglik.shape
@@ -387,22 +399,20 @@ class DistributionFits(Result):
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
         return DistributionFit(
-            *(self.family, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
+            *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
             message=self.message(i),
         )
 
 
-def distribution_of(family, params):
-    """The object of a family with parameters by name; NaN for fits that ended outside of the parameters.
+def distribution_of(cls, params):
+    """The object of a class with parameters by name; NaN for fits that ended outside of the parameters.
 
     The normal limit of Student's t has many degrees of freedom.
     """
     finite = {name: np.where(np.isposinf(value), NORMAL_DF, value) if name == "df" else value for name, value in params.items()}
-    inside = CLASSES[family].in_domain({name: np.asarray(value) for name, value in finite.items()})
-    return CLASSES[family](
-        **{name: in_kind_of(np.where(inside, value, math.nan), params[name]) for name, value in finite.items()}
-    )
+    inside = cls.in_domain({name: np.asarray(value) for name, value in finite.items()})
+    return cls(**{name: in_kind_of(np.where(inside, value, math.nan), params[name]) for name, value in finite.items()})
 
 
 class _Series(NamedTuple):
@@ -543,7 +553,7 @@ def _weights(weights, shape, axis):
 class _Plan(NamedTuple):
     """What a fit does: by which kernel, with which parameters fixed."""
 
-    family: str
+    cls: type[Distribution]
     names: tuple[str, ...]  # of the parameters that are returned
     layout: tuple[str, ...]  # parameters of the kernel, in its order
     values: NDArray[
@@ -560,23 +570,23 @@ class _Plan(NamedTuple):
     @property
     def model(self):
         """What has the kernel and its cost."""
-        return CLASSES[self.family]._likelihood if self.by_likelihood else CLASSES[self.family]._equations
+        return self.cls._likelihood if self.by_likelihood else self.cls._equations
 
     @property
     def known(self):
         """Values of the returned parameters that are fixed."""
-        if self.by_likelihood and CLASSES[self.family]._of_climb is not None:
+        if self.by_likelihood and self.cls._of_climb is not None:
             free = {name for name, v in zip(self.layout, self.values, strict=False) if math.isnan(v)}
             return np.array([math.nan if name in free | {"mean"} else 0.0 for name in self.names])
         return self.values[[self.layout.index(name) for name in self.names]]
 
 
-def _numbers(fixed, family):
+def _numbers(fixed, cls):
     """Fixed parameters as numbers, NaN for None; every message about them."""
-    cls, values = CLASSES[family], {}
+    values = {}
     for name, value in (fixed or {}).items():
         if name not in cls.names:
-            raise ValueError(f"fixed names {name!r}; the parameters of {family} are {', '.join(cls.names)}")
+            raise ValueError(f"fixed names {name!r}; the parameters of {cls.family} are {', '.join(cls.names)}")
         v = math.nan if value is None else float(value)
         positive = name in cls._positive
         if value is not None and (not math.isfinite(v) or (positive and v <= 0.0)) and name not in ("lower", "upper"):
@@ -585,9 +595,9 @@ def _numbers(fixed, family):
     return values
 
 
-def _plan(family, fixed=None, intervals=False, cut=None):
+def _plan(cls, fixed=None, intervals=False, cut=None):
     """How a family is fitted: exact values by its own equations, where it has them, all else by the likelihood."""
-    cls, own, given = CLASSES[family], CLASSES[family]._equations, _numbers(fixed, family)
+    family, own, given = cls.family, cls._equations, _numbers(fixed, cls)
     plain = own is not None and set(given) <= set(own.names)
     if plain and not intervals and cut is None:
         layout = own.layout or own.names
@@ -597,9 +607,11 @@ def _plan(family, fixed=None, intervals=False, cut=None):
         known = dict(zip(layout, values.tolist(), strict=False))
         if "beta" in known and abs(known["beta"]) >= known["alpha"]:
             raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
-        return _Plan(family, own.names, layout, values, False)
+        return _Plan(cls, own.names, layout, values, False)
     if cls._likelihood is None:
         raise ValueError(f"{family} is fitted to exact values without truncation; leave out censored= and truncated=")
+    if (intervals or cut is not None) and not cls._likelihood.with_tails:
+        raise ValueError(f"{family} is fitted to exact values without truncation: its definition has no cdf= and sf=")
     likelihood, layout = cls._likelihood, cls._layout or cls.names
     ends, cut = cls._truncation(given, cut)
     given = {name: value for name, value in given.items() if name not in ends}
@@ -625,7 +637,7 @@ def _plan(family, fixed=None, intervals=False, cut=None):
     if likelihood.bounded and np.isnan(values[-4:-2]).any():
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
-    return _Plan(family, own.names if plain else cls.names, layout, values, True, intervals)
+    return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
 
 
 def _slabs(s, limit):
@@ -721,10 +733,10 @@ def _in_kernel(plan, share, device, workers, s):
     for i in range(width):
         for j in range(i + 1):
             full[:, i, j] = full[:, j, i] = info[:, i * (i + 1) // 2 + j]
-    of_climb = CLASSES[plan.family]._of_climb if plan.by_likelihood else None
+    of_climb = plan.cls._of_climb if plan.by_likelihood else None
     if of_climb is not None:
         params, full = of_climb(params, full, plan.values)
-        columns = [CLASSES[plan.family].names.index(name) for name in plan.names]
+        columns = [plan.cls.names.index(name) for name in plan.names]
     else:
         columns = [plan.layout.index(name) for name in plan.names]
     return params[:, columns], full[:, columns][:, :, columns], numbers, status
@@ -746,7 +758,6 @@ def _counted(s, share):
 
 
 def _fitted(s, plan, share, device, workers, shown=None):
-    family = plan.family
     params, info, numbers, status = _estimates(s, plan, share, device, workers, shown)
     cov = _covariance(info, plan.known, 1 if is_executor(workers) else workers)
     cov[(status >= k.DEGENERATE)] = math.nan
@@ -754,12 +765,12 @@ def _fitted(s, plan, share, device, workers, shown=None):
     se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(family, status, _TEXTS)
+    _tell(plan.cls, status, _TEXTS)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
     return DistributionFits(
-        family,
+        plan.cls,
         plan.names,
         params.reshape(*s.shape, p),
         se.reshape(*s.shape, p),
@@ -784,7 +795,7 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
         raise ValueError(
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
         )
-    return _of_moments(method, series, plan.family)
+    return _of_moments(method, series, plan.cls)
 
 
 def padded(s):
@@ -795,9 +806,8 @@ def padded(s):
     return rows
 
 
-def _moments_rule(method, family):
+def _moments_rule(method, cls):
     """The parameters of a class from sample moments; of a family without shapes those that match mean and standard deviation."""
-    cls = CLASSES[family]
     rule = cls._by_lmoments if method == "lmoments" else cls._by_moments
     if rule is None and method == "moments" and cls.names == ("loc", "scale"):
         mean0, var0 = cls()._mean_var()
@@ -810,12 +820,12 @@ def _moments_rule(method, family):
     return rule
 
 
-def _of_moments(method, s, family):
+def _of_moments(method, s, cls):
     """Fits by moments."""
-    rule, cls = _moments_rule(method, family), CLASSES[family]
+    rule = _moments_rule(method, cls)
     if rule is None:
-        names = ", ".join(name for name in CLASSES if _moments_rule(method, name) is not None)
-        raise ValueError(f"{family} has no estimates by method={method!r}; these have: {names}")
+        names = ", ".join(name for name, c in CLASSES.items() if _moments_rule(method, c) is not None)
+        raise ValueError(f"{cls.family} has no estimates by method={method!r}; these have: {names}")
     rows, p = padded(s), len(cls.names)
     known = ~np.isnan(rows)
     counts = known.sum(axis=1)
@@ -834,32 +844,32 @@ def _of_moments(method, s, family):
         conditions, codes = zip(*reasons, (least == most, k.CONSTANT), (outside, k.OUTSIDE), strict=True)
         status = np.select(conditions, codes, k.OK)
         params[status != k.OK] = math.nan
-        fitted = distribution_of(family, dict(zip(cls.names, params.T[:, :, None], strict=True)))
+        fitted = distribution_of(cls, dict(zip(cls.names, params.T[:, :, None], strict=True)))
         loglik = np.where(status == k.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
-    _tell(family, status, _TEXTS)
+    _tell(cls, status, _TEXTS)
     shape = s.shape
     blank, square = np.full((*shape, p), math.nan), np.full((*shape, p, p), math.nan)
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
-    return DistributionFits(family, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    return DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
 
 
-def named_family(family):
-    """The name of a family, from that, another library's or its class."""
-    if isinstance(family, type) and CLASSES.get(getattr(family, "family", "")) is family:
-        family = family.family
+def class_of(family):
+    """The class of a family, from that, its name or another library's."""
+    if isinstance(family, type) and issubclass(family, Distribution) and (family._likelihood or family._equations):
+        return family
     if not isinstance(family, str):
         raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(CLASSES)}")
-    return choice("family", _ALIASES.get(family, family), tuple(CLASSES))
+    return CLASSES[choice("family", _ALIASES.get(family, family), tuple(CLASSES))]
 
 
 def _checked(family, zeros, device, workers):
-    """The family's name, and the device."""
-    family = named_family(family)
+    """The family's class, and the device."""
+    cls = class_of(family)
     choice("zeros", zeros, (None, "share"))
     check_workers(workers)
-    return family, choose_device("cpu" if is_executor(workers) else device)
+    return cls, choose_device("cpu" if is_executor(workers) else device)
 
 
 def _is_censored_data(x):
@@ -1015,8 +1025,8 @@ def fit(
     a = floats(x, "x") if ends is None else ends[0]
     if a.ndim != 1:
         raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
-    family, device = _checked(family, zeros, "cpu", 1)
-    plan = _plan(family, fixed, ends is not None, cut)
+    cls, device = _checked(family, zeros, "cpu", 1)
+    plan = _plan(cls, fixed, ends is not None, cut)
     rows_alike(x, weights, ("x", "weights"))
     w = None if weights is None else _weights(weights, a.shape, 0)
     series = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
@@ -1099,13 +1109,13 @@ def fit_many(  # noqa: PLR0913
     >>> fits["shape"].shape, bool(fits.converged.all())
     ((5, 6), True)
     """
-    family, where = _checked(family, zeros, device, workers)
+    cls, where = _checked(family, zeros, device, workers)
     if censored is not None and (by is not None or isinstance(data, Mapping) or is_ragged(data)):
         raise ValueError(
             "censored= goes with an array of series of one length; call fit for each series of a list, dict or frame"
         )
     ends = None if censored is None else _ends_of(data, censored, "data")
-    plan = _plan(family, fixed, ends is not None, _cut(truncated))
+    plan = _plan(cls, fixed, ends is not None, _cut(truncated))
     data, least = ends[0] if ends is not None and not has_labels(data) else data, max(2, plan.free + 1)
     if is_lazy(data):
         series = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
@@ -1123,20 +1133,20 @@ def fitted(cls, x, axis, options):
     """The distribution of a class with the parameters of a fit, or of many."""
     if cls.family == "stable":
         return _stable(cls, x, axis, options)
-    return fit_many(x, cls.family, axis=axis, **options).distribution
+    return fit_many(x, cls, axis=axis, **options).distribution
 
 
 Distribution._fitted = staticmethod(fitted)
 
 
-def _is_maximum(family, status):
+def _is_maximum(cls, status):
     """Whether a fit ended in a maximum, or in the normal limit of Student's t."""
-    return (status == k.OK) | ((status == k.NORMAL_LIMIT) & (family == "student_t"))
+    return (status == k.OK) | ((status == k.NORMAL_LIMIT) & (cls.family == "student_t"))
 
 
-def _tell(family, status, texts):
+def _tell(cls, status, texts):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
-    failed = ~np.asarray(_is_maximum(family, status))
+    failed = ~np.asarray(_is_maximum(cls, status))
     if not (failed & (status == k.MISSING)).all():
         failed &= status != k.MISSING
     _warn_of(failed, np.asarray(texts)[np.asarray(status)])

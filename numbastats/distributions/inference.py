@@ -22,11 +22,13 @@ from numbastats.distributions.fitting import (
     OUTSIDE,
     DistributionFit,
     DistributionFits,
+    class_of,
     distribution_of,
     fit,
     fit_many,
     series_of,
 )
+from numbastats.distributions.protocol import Distribution
 
 __all__ = ["Comparison", "Comparisons", "Estimate", "GoodnessOfFit", "compare", "compare_many", "goodness"]
 
@@ -80,7 +82,7 @@ class Estimate(Result):
 class _Chart(NamedTuple):
     """Coordinates around a fit: its parameters, positive ones by their logarithms, in which the covariance is the unit matrix."""
 
-    family: str
+    cls: type[Distribution]
     params: dict[str, float]
     free: list[int]  # places of the parameters that were estimated
     logs: NDArray[np.bool_]  # which of these are positive
@@ -105,11 +107,11 @@ def _chart(found, method):
     values = np.array([found.params[names[j]] for j in free])
     if not (np.isfinite(covariance).all() and np.isfinite(values).all()):
         raise ValueError(f"method={method!r} needs standard errors, which the fit has not: {found.message}; use 'bootstrap'")
-    logs = np.array([names[j] in CLASSES[found.family]._positive for j in free], bool)
+    logs = np.array([names[j] in found.cls._positive for j in free], bool)
     slope = np.where(logs, values, 1.0)
     root = np.linalg.cholesky(covariance / np.outer(slope, slope))
     centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
-    return _Chart(found.family, found.params, free, logs, centre, root)
+    return _Chart(found.cls, found.params, free, logs, centre, root)
 
 
 def _gradient(function, u):
@@ -130,13 +132,13 @@ def _number(function, distribution):
     return float(value)
 
 
-def _values(function, family, params):
+def _values(function, cls, params):
     """The function of each of B distributions: in one call where it takes a batch, else in B calls."""
     count = len(next(iter(params.values())))
-    one = lambda i: _number(function, distribution_of(family, {name: float(v[i]) for name, v in params.items()}))  # noqa: E731
+    one = lambda i: _number(function, distribution_of(cls, {name: float(v[i]) for name, v in params.items()}))  # noqa: E731
     first = one(0)
     try:
-        values = np.asarray(function(distribution_of(family, params)))
+        values = np.asarray(function(distribution_of(cls, params)))
     except (TypeError, ValueError):  # of a function for single distributions, such as float(d.mean())
         values = np.empty(0)
     if values.shape == (count,) and np.isclose(values[0], first, rtol=1e-9, atol=0.0, equal_nan=True):
@@ -156,7 +158,7 @@ def _resamples(found, count, rng, workers):
         y = found.distribution.rvs((min(step, count - lo), n), rng=generator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the results count them
-            again = fit_many(y, found.family, fixed=fixed, workers=workers)
+            again = fit_many(y, found.cls, fixed=fixed, workers=workers)
         if again.free != len(found.params) - len(fixed):
             raise ValueError(
                 f"the fit has {len(found.params) - len(fixed)} free parameters and fits to its samples {again.free}: a parameter "
@@ -173,7 +175,7 @@ def _check_count(count):
 def _delta(found, function, level):
     chart = _chart(found, "delta")
     value = _number(function, found.distribution)
-    slope = _gradient(lambda u: _values(function, chart.family, chart.at(u)), np.zeros(len(chart.free)))
+    slope = _gradient(lambda u: _values(function, chart.cls, chart.at(u)), np.zeros(len(chart.free)))
     se = float(np.linalg.norm(slope))
     if not math.isfinite(se):
         raise ValueError(
@@ -188,7 +190,7 @@ def _bootstrap(found, function, level, count, rng, workers):
     value, parts = _number(function, found.distribution), []
     for _, again in _resamples(found, count, rng, workers):
         params = {name: again.params[:, j] for j, name in enumerate(again.names)}
-        parts.append(np.where(again.converged, _values(function, found.family, params), math.nan))
+        parts.append(np.where(again.converged, _values(function, found.cls, params), math.nan))
     samples = np.concatenate(parts)
     used = samples[~np.isnan(samples)]
     message = "ok"
@@ -213,7 +215,7 @@ def _profile(found, function, level, x):
 
     def loglik(u):
         columns = {name: v[:, None] for name, v in chart.at(u).items()}
-        return distribution_of(chart.family, columns).logpdf(data).sum(axis=1)
+        return distribution_of(chart.cls, columns).logpdf(data).sum(axis=1)
 
     origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
@@ -224,7 +226,7 @@ def _profile(found, function, level, x):
                 "with weights have no profile here"
             )
         value, limit = _number(function, found.distribution), statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
-        of = lambda u: _values(function, chart.family, chart.at(u))  # noqa: E731
+        of = lambda u: _values(function, chart.cls, chart.at(u))  # noqa: E731
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
         if not 0.0 < size < math.inf:
@@ -416,6 +418,9 @@ def _families(families):
         return tuple(n for n, c in CLASSES.items() if not c._known)
     if not families:
         raise ValueError('families is empty; pass "all" or a list of names')
+    words = [class_of(family).family for family in families]
+    if len(set(words)) < len(words):
+        raise ValueError(f"families has {max(words, key=words.count)!r} more than once")
     return tuple(families)
 
 
@@ -627,7 +632,7 @@ def goodness(
     parts, failed = [], 0
     for y, again in _resamples(found, count, rng, workers):
         params = {name: again.params[:, j, None] for j, name in enumerate(again.names)}
-        parts.append(_distance(statistic, distribution_of(found.family, params), np.sort(y, axis=1)))
+        parts.append(_distance(statistic, distribution_of(found.cls, params), np.sort(y, axis=1)))
         failed += int((~again.converged).sum())
     simulated = np.concatenate(parts)
     at_least = int(np.sum(~(simulated < observed)))

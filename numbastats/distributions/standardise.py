@@ -15,13 +15,12 @@ from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
 from numbastats._core.slabs import cuts
 from numbastats.distributions.fitting import (
-    CLASSES,
     axis_of,
+    class_of,
     distribution_of,
     fit_many,
     floats,
     is_ragged,
-    named_family,
     refuse_executor,
     refuse_frame,
 )
@@ -116,15 +115,15 @@ def standardise(
     np.True_
     """
     choice("zeros", zeros, ("auto", "share", "centre", None))
-    family = named_family(family)
-    kernels = CLASSES[family]._kernels
+    cls = class_of(family)
+    kernels = cls._kernels
     if kernels is None:
-        raise ValueError(f"family={family!r} has no kernel of its cdf: use fit_many, and the cdf of its distribution")
+        raise ValueError(f"family={cls.family!r} has no kernel of its cdf: use fit_many, and the cdf of its distribution")
     if zeros == "auto":
         zeros = "share" if kernels.begins_at_0 else None
     elif zeros is not None and not kernels.begins_at_0:
         raise ValueError(
-            f"zeros={zeros!r} is for families of positive values; of {family} zeros are values like others: zeros=None"
+            f"zeros={zeros!r} is for families of positive values; of {cls.family} zeros are values like others: zeros=None"
         )
     refuse_frame(x, axis, "x")
     axis = axis_of(x, axis, dim, "x")
@@ -134,7 +133,7 @@ def standardise(
         raise ValueError(f"axis={axis} is not an axis of x of shape {np.shape(x)}")
     axis %= np.ndim(x)
     part = None if calibration is None else _positions(x, axis, calibration)
-    scored = functools.partial(_scored, family=family, axis=axis, part=part, zeros=zeros, device=device)
+    scored = functools.partial(_scored, cls=cls, axis=axis, part=part, zeros=zeros, device=device)
     if is_lazy(x):
         refuse_executor(workers, "x")
         whole = LAZY.blocks(x, "x").rechunk({axis: -1})
@@ -171,10 +170,10 @@ def _positions(x, axis, calibration):
     return chosen
 
 
-def _scored(x, *, family, axis, part, zeros, device, workers):
+def _scored(x, *, cls, axis, part, zeros, device, workers):
     """Scores of an array of NumPy."""
     sample = x if part is None else np.take(x, part, axis=axis)
-    fits = fit_many(sample, family, axis=axis, zeros=zeros and "share", device=device, workers=workers)
+    fits = fit_many(sample, cls, axis=axis, zeros=zeros and "share", device=device, workers=workers)
     rows = np.moveaxis(x, axis, -1)
     shape, length = rows.shape, rows.shape[-1]
     n0, n = (np.count_nonzero(which, axis=axis).reshape(-1, 1) for which in (np.equal(sample, 0.0), ~np.isnan(sample)))
@@ -186,7 +185,7 @@ def _scored(x, *, family, axis, part, zeros, device, workers):
         }[zeros]
     params, rows, z = fits.params.reshape(len(n), len(fits.names), 1), rows.reshape(-1, length), np.empty((len(n), length))
     for lo, hi in cuts(len(n), max(1, _SLAB // max(1, length))):
-        found = distribution_of(fits.family, {name: params[lo:hi, i] for i, name in enumerate(fits.names)})
+        found = distribution_of(cls, {name: params[lo:hi, i] for i, name in enumerate(fits.names)})
         with np.errstate(all="ignore"):
             z[lo:hi] = _scores(found, rows[lo:hi], share[lo:hi], None if at_zero is None else at_zero[lo:hi])
     return np.ascontiguousarray(np.moveaxis(z.reshape(shape), -1, axis))

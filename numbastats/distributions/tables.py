@@ -224,7 +224,7 @@ def panels_of(cls, values):
         return np.full((1, SIDE_COLUMNS), math.nan), (math.nan, 0.0, 1, 1, 0, 0)
     try:
         density, options = cls._described(*values)
-        masses = panels.Masses(density, depth="tail", **options)
+        masses = panels.Masses(density, depth=cls._depth, **options)
     except ValueError as error:
         raise named_error(cls, values, error) from None
     pairs = list(zip(masses.sides, masses.p[::-1], strict=True))[1 if masses.symmetric else 0 :]

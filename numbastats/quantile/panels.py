@@ -451,16 +451,19 @@ def scaling(p):
 
 
 def side_rows(side, norm, other):
-    """Panels of a side that ends at infinity as rows of `scalar.tables.tail_probability`; `other` is the other side's mass."""
-    edges = np.abs(side.A) * np.exp(-side.k)
-    end = abs(side.A[-1]) * math.exp(side.k[-1])
+    """Panels of a side as rows of `scalar.tables.tail_probability`; `other` is the other side's mass."""
+    edges = np.abs(side.X0 - side.anchor + side.A * np.exp(-side.k))
+    away = abs(side.A[-1]) * math.exp(side.k[-1])  # of the last edge
     rows = np.zeros((side.k.size + 2, SIDE_COLUMNS))
     rows[0, 1:6] = edges[0], 0.0, side.total / norm, -side.inner / norm, side.power
     rows[1:-1, :3] = np.stack([edges, np.abs(side.A), 1.0 / side.k], axis=1)
-    rows[1:-1, 3:-1] = -side.C / norm
+    rows[1:-1, 3:-2] = -side.C / norm
     rows[1:-1, 3] += (side.high[1:] + side.mass) / norm
-    # beyond the panels a power law is followed on, everything else has underflowed
-    rows[-1, :6] = end, end, 0.0, 0.0, side.outer / norm if end > 1e300 else 0.0, -side.fall
+    # beyond the panels a power law is followed on, to infinity or a finite end; everything else has underflowed
+    to_end, last = side.X0[-1] == side.end, abs(side.X0[-1] - side.anchor + side.A[-1] * math.exp(side.k[-1]))
+    followed = side.outer / norm if to_end or away > 1e300 else 0.0
+    rows[-1, :7] = last, away, 0.0, 0.0, followed, side.fall if to_end else -side.fall, abs(side.end - side.anchor)
+    rows[:, -2] = side.anchor, *side.X0, side.X0[-1]
     rows[:, -1] = other, *(other + (side.low[:-1] + side.C[:, 0]) / norm), 1.0
     return rows
 

@@ -277,15 +277,16 @@ def table_eval1(u, table, header):
 
 # beginning, centre and reciprocal half width of a panel in the logarithm, 17 Chebyshev coefficients of the mass beyond x, and
 # what replaces the first of them for the mass on this side of x: neither is 1 minus the other
-SIDE_COLUMNS = 21
+SIDE_COLUMNS = 22
 
 
 @array_function
 def tail_probability(x, mu, anchor, left, right, first_left, first_right, upper, table):
-    """Lower (`upper` = 0) or upper tail probability at x from panels of its logarithmic distance s to the anchor.
+    """Lower (`upper` = 0) or upper tail probability at x from panels of its logarithmic distance to an origin.
 
-    The `left` or `right` rows of a side ascend in s. The first holds a power law next to the anchor, the last one beyond the
-    panels: what lies beyond x is c0 + c1 (s/centre)^c2.
+    The `left` or `right` rows of a side ascend in the distance s to the anchor, which is their origin, or that of the inner half
+    where the support has an end. The first holds a power law next to the anchor, the last one beyond the panels, to the end: what
+    lies beyond x is c0 + c1 (distance/centre)^c2.
     """
     T = type(mu)
     d = (x - mu) - anchor
@@ -301,13 +302,14 @@ def tail_probability(x, mu, anchor, left, right, first_left, first_right, upper,
             lo = middle
         else:
             hi = middle - 1
-    r = log(s / table[lo, 1])
+    r = log(abs((x - mu) - table[lo, SIDE_COLUMNS - 2]) / table[lo, 1])
     if lo == begin or lo == last:
-        mass = table[lo, 4] * exp(table[lo, 5] * r) if table[lo, 4] != T(0.0) else T(0.0)
+        none = table[lo, 4] == T(0.0) or (lo == last and s >= table[lo, 6])
+        mass = T(0.0) if none else table[lo, 4] * exp(table[lo, 5] * r)
     else:
         t = r * table[lo, 2]
         twice, b1, b2 = t + t, T(0.0), T(0.0)
-        for k in range(SIDE_COLUMNS - 2, 3, -1):
+        for k in range(SIDE_COLUMNS - 3, 3, -1):
             b1, b2 = table[lo, k] + (twice * b1 - b2), b1
         mass = t * b1 - b2
     mass = mass if s >= T(0.0) else T(np.nan)

@@ -17,6 +17,7 @@ import pytest
 
 import numbastats
 from numbastats._core import cache
+from tests.contract import slowly
 
 PACKAGE = Path(numbastats.__file__).parent
 
@@ -265,7 +266,7 @@ def test_warm_cache_that_can_only_be_read_is_used(project, tmp_path, placed):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners of files")
-@pytest.mark.parametrize("theirs", ["folder anyone writes", "entries anyone writes", "folder", "entries", "link"])
+@pytest.mark.parametrize("theirs", ["folder anyone writes", "entries", *slowly("entries anyone writes", "folder", "link")])
 def test_what_others_may_have_written_is_not_run(project, tmp_path, theirs):
     """Entries are pickles; a forged one in a folder of another user was executed without a word."""
     if os.geteuid() != 0 and "anyone" not in theirs:
@@ -285,7 +286,7 @@ def test_what_others_may_have_written_is_not_run(project, tmp_path, theirs):
     assert len(warned) == ("entries" not in theirs) and all(f"folder {folder} is not used" in w for w in warned)
 
 
-@pytest.mark.parametrize("trouble", ["removed", "half edited", "edited behind a link"])
+@pytest.mark.parametrize("trouble", ["half edited", *slowly("removed", "edited behind a link")])
 def test_files_that_change_while_a_process_runs(project, trouble):
     """The code that is loaded goes on; nothing of it is kept. The first two raised FileNotFoundError and SyntaxError."""
     assert misses(project()[0]) == [1, 1]

@@ -162,6 +162,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         "FrozenDistribution",
         "GoodnessOfFit",
         "LMoments",
+        "define",
     },
     "kde": {"ConditionalDensity", "bandwidth", "combine", "conditional", "finalize"},
     "mixture": {"MixtureBatch", "MixtureFit", "combine", "rvs"},

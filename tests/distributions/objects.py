@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from numbastats.distributions import (
     GEV,
     GPD,
@@ -101,4 +99,4 @@ OBJECTS = [
 
 def is_transformed(d):
     """Whether its functions are those of another family, whose kernels are tested in all their versions."""
-    return d._kernels is not None and hasattr(sys.modules[d._kernels.module], "transformed")
+    return d._kernels is not None and hasattr(d._kernels.formulas, "transformed")

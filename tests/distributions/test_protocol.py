@@ -49,10 +49,14 @@ def functions_of(d):
     return FUNCTIONS if isinstance(d, (Normal, Gamma, Beta)) or d._kernels is None else ("logsf", "ppf")
 
 
+# those with code of their own beside formulas, and one of each number of shapes
+OFTEN = "Normal StudentT NIG VarianceGamma Stable TruncatedNormal Gamma InverseGaussian Beta GEV PearsonIII".split()
+
+
 def briefly(found):
-    """For what compiles much: families that are others in a transformed variable are slow tests."""
-    slow = [pytest.param(d, marks=pytest.mark.slow) if is_transformed(d) else d for d in found]
-    return pytest.mark.parametrize("d", slow, ids=repr)
+    """For what compiles much: slow tests of the families that stand for no others."""
+    marked = [d if type(d).__name__ in OFTEN else pytest.param(d, marks=pytest.mark.slow) for d in found]
+    return pytest.mark.parametrize("d", marked, ids=repr)
 
 
 NAMES = {name: getattr(ns.distributions, name) for name in ns.distributions.__all__}
@@ -456,7 +460,7 @@ def test_draws_of_the_kind_of_an_array(d):
     assert type(d.rvs(rng=3)) is np.float64 and d.rvs((2, 3), rng=3, dtype="float32").dtype == np.float32
 
 
-@objects
+@briefly(OBJECTS)
 def test_to_scipy(d):
     frozen = d.to_scipy()
     assert isinstance(frozen.dist, scipy.stats.rv_continuous)

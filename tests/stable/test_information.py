@@ -75,6 +75,7 @@ def test_standard_errors_match_the_spread_of_estimates():
     np.testing.assert_allclose(observed.se, fits.se[0], rtol=0.35)
 
 
+@pytest.mark.slow
 def test_standard_errors_for_small_alpha():
     """30 data sets: both kinds agree with the spread of alpha, beta and log scale, each known to 13 % from so many."""
     x = ns.stable.rvs(0.15, 0.3, size=(30, 300), rng=5)

@@ -13,22 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.elementwise import elementwise
-from numbastats._core.kinds import device_kind
 from numbastats.distributions import kernels, moments
+from numbastats.distributions.by_density import ByDensity
 from numbastats.distributions.kernels.fits import OwnEquations
 from numbastats.distributions.kernels.hyperbolic import FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
-from numbastats.distributions.protocol import Distribution, in_double
-from numbastats.distributions.tables import named_error, parameter_sets, probabilities, quantiles, times_exp
+from numbastats.distributions.tables import named_error, parameter_sets, times_exp
 from numbastats.scalar.hyperbolic import gh_log_norm
 
 __all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "VarianceGamma"]
 
 _GENERAL = ("lam", "alpha", "beta", "delta", "mu")  # what the kernels of fits take
-_UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 _DIFFERENCES = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))  # of eighth order, of a first derivative
 
 
-class GeneralizedHyperbolic(Distribution):
+class GeneralizedHyperbolic(ByDensity):
     """Generalised hyperbolic distribution.
 
     Parameters
@@ -114,22 +112,6 @@ class GeneralizedHyperbolic(Distribution):
         names, options = ("lam", "alpha", "beta", "delta"), dict(dtype=np.float64, device="cpu", workers=1)
         return *general, elementwise(lambda d: kernels.GH_NORM, names, shape, **options).reshape(shape[0].shape)
 
-    def _evaluate(self, name, x, options):
-        """The density by its kernels; tails and quantiles by tables, on the host beyond their range, too."""
-        if name in kernels.GH:
-            return self._of_x(lambda x, **o: self._density(name, x, **o), x, **options)
-        if name in ("cdf", "sf"):
-            return self._of_x(lambda x, **o: probabilities(self, x, name == "sf", **o), x, **options)
-        options = {key: value for key, value in options.items() if key != "method"}
-        if name in ("ppf", "isf") and (device_kind(x) or options["device"] == "cuda"):
-            return quantiles(self, name, x, **options)
-        return self._on_host(name, x, **options)
-
-    @staticmethod
-    def _of_x(evaluate, x, out=None, dtype=None, device=None, workers=None, stream=None):
-        options = dict(device=device, workers=workers, stream=stream)
-        return in_double(x, out, dtype, stream, lambda x, **o: evaluate(x, **o, **options))
-
     def _density(self, name, x, **options):
         kernel = kernels.GH[name]
         if not self.batch_shape:
@@ -137,83 +119,6 @@ class GeneralizedHyperbolic(Distribution):
             return elementwise(lambda d: kernel, ("x",), (x,), cost=600.0, **options)
         names = ("x", "lam", "alpha", "beta", "delta", "mu", "norm")
         return elementwise(lambda d: kernel, names, (x, *self._density_parameters), cost=600.0, **options)
-
-    def _at(self, name, x):
-        """Logarithms of tails, and quantiles, at points of the result's shape."""
-        if name in ("logcdf", "logsf"):
-            surely = (x > 0.0) == (name == "logcdf")  # at infinity
-            return np.where(np.isinf(x), np.where(surely, 0.0, -math.inf), self._log_tail(x, name == "logsf"))
-        return self._quantile(x, name == "isf") if name in ("ppf", "isf") else self._values(name, x)
-
-    def _values(self, name, x):
-        x = np.asarray(x, order="C")
-        return quantiles(self, name, x, device="cpu") if name in ("ppf", "isf") else getattr(self, name)(x, device="cpu")
-
-    def _quantile(self, p, upper):
-        """Quantiles by tables, and by Newton's method on the logarithm of the tail below their range."""
-        name = "isf" if upper else "ppf"
-        value = np.array(self._values(name, np.where((p > 0.0) & (p < 1.0), p, 0.5)))
-        ends = (math.inf, -math.inf) if upper else (-math.inf, math.inf)
-        known = np.where(p == 0.0, ends[0], np.where(p == 1.0, ends[1], math.nan))
-        value = np.where((p > 0.0) & (p < 1.0) | np.isnan(value), value, known)
-        deep = (p > 0.0) & (p < 0.1) & np.isnan(value)
-        for parameter in self.params:
-            deep &= ~np.isnan(parameter)
-        if deep.any():
-            part, some = self._selected(deep), p[deep]
-            start = part._values(name, np.full(some.shape, 1e-15))
-            start = np.where(np.isfinite(start), start, np.broadcast_to(part.mean(), some.shape))
-            value[deep] = part._inverse(np.log(some), start, upper)
-        return value
-
-    def _inverse(self, target, x, upper):
-        """Points at which the logarithm of a tail is `target`: Newton's method within a bracket, from x.
-
-        It ends with a step below 1e-9 of x, or after 80.
-        """
-        low, high = np.full(x.shape, -math.inf), np.full(x.shape, math.inf)
-        for _ in range(80):
-            logs = self._log_tail(x, upper)
-            excess = (target - logs) if upper else (logs - target)  # increases with x
-            low, high = np.where(excess < 0.0, x, low), np.where(excess < 0.0, high, x)
-            step = -excess * np.exp(logs - self._values("logpdf", x))
-            reach = np.maximum(np.abs(x), 1.0)
-            new = x + np.clip(step, -4.0 * reach, 4.0 * reach)
-            middle = 0.5 * (np.maximum(low, -8.0 * reach) + np.minimum(high, 8.0 * reach))
-            new = np.where((new > low) & (new < high), new, np.where((excess == 0.0) | (new == x), x, middle))
-            done = ~(np.abs(new - x) > 1e-9 * np.abs(x))  # the step after it would be below rounding
-            x = np.where(np.isnan(excess), math.nan, new)
-            if done.all():
-                break
-        return x
-
-    def _log_tail(self, x, upper):
-        """Logarithm of a tail probability from both tails, by integration where it underflows."""
-        tail, rest = self._values("sf" if upper else "cdf", x), self._values("cdf" if upper else "sf", x)
-        value = np.where(tail <= 0.5, np.log(tail), np.log1p(-rest))
-        deep = (tail < _UNDERFLOW) & np.isfinite(x) & (self._values("logpdf", x) > -math.inf)
-        if deep.any():
-            value[deep] = self._selected(deep)._far_log_tail(x[deep])
-        return value
-
-    def _far_log_tail(self, x):
-        """Logarithm of a tail far out: its integral over the logarithm of the distance s to the median, by Gauss and Laguerre.
-
-        With L(log s) = log density + log s, which falls at the rate h, the tail is e^L/h times the integral of
-        e^-u (e^(L(log s + u/h) - L(log s)) e^u), the second factor near 1.
-        """
-        centre = self._values("ppf", np.full(x.shape, 0.5))
-        s, way = np.abs(x - centre), np.where(x > centre, 1.0, -1.0)
-
-        def level(log_ratio):
-            return self._values("logpdf", centre + way * s * np.exp(log_ratio)) + log_ratio
-
-        step = 1e-5
-        fall = np.maximum(np.abs(level(step) - level(-step)) / (2 * step), 1e-300)
-        here = level(np.zeros_like(s))
-        nodes, weights = np.polynomial.laguerre.laggauss(40)
-        total = sum(w * np.exp(level(u / fall) - here + u) for u, w in zip(nodes, weights, strict=True))
-        return here + np.log(s) - np.log(fall) + np.log(total)
 
     def _kink(self):
         return self.mu

@@ -650,13 +650,14 @@ def _types_of(T):
     return [(i, row, row, flag, flag, i, row, i[::1], T[:, ::1], T[:, ::1], T[:, ::1], i[::1])]
 
 
-def kernel(name, series, size, more_rows=0, late=None):
+def kernel(name, series, size, more_rows=0, late=None, **options):
     """The kernel that fits series of a family of at most `size` parameters; more rows of the work space are the family's.
 
-    `late` gives the fit of a series when it is first used.
+    `late` gives the fit of a series when it is first used; further options are those of `Kernel`.
     """
     bound = {"SIZE": size, "ROWS": rows(size) + more_rows} | ({} if late else {"_series": series})
-    return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, dtypes=("float64",), split=_parts, late=late, **bound)
+    options |= dict(dtypes=("float64",), split=_parts, late=late)
+    return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, **options, **bound)
 
 
 @_function

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 from typing import Any, NamedTuple
 
 from numba import types
@@ -668,29 +667,35 @@ class Likelihood:
         self.free, self.cost, self._points = free, cost, points
         logs, unused = (*(not r for r in real or (False,) * shapes), False, True), _MOST_SHAPES - shapes
         whole = {half_line: (0.0, math.inf), unit_interval: (0.0, 1.0)}
-        ends = (0.0, math.inf) if closed else whole.get(sys.modules[points.module].support, (-math.inf, math.inf))
+        ends = (0.0, math.inf) if closed else whole.get(points.formulas.support, (-math.inf, math.inf))
         below, above = below or (1e-8,) * shapes, above or (1e8,) * shapes
         padded = below + (0.0,) * unused, above + (0.0,) * unused, logs + (False,) * unused
         self._rules = Rules(shapes, *padded, *ends, closed, **rules)
-        self.kernel = kernel(f"{name}_fit", None, shapes + 2, _MORE_ROWS, late=self._on_gpu)
-        self.kernel.gated, self.kernel.shared, self.kernel._module = False, self._on_cpu, points.module
+        self.kernel = kernel(f"{name}_fit", None, shapes + 2, _MORE_ROWS, late=self._on_gpu, registered=points.registered)
+        self.kernel.shared = self._on_cpu
+        points.own(self.kernel)
 
     def settled(self, located):
         """Which of loc and scale, NaN where they are free, are at values of the sample."""
-        rule = getattr(sys.modules[self._points.module], "settled", nothing_settled)
+        rule = getattr(self._points.formulas, "settled", nothing_settled)
         found = rule(located[0], 0.0, 0.5, 1.0)
         return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
 
     @property
+    def with_tails(self):
+        """Whether masses of intervals are known."""
+        return self._points.with_tails
+
+    @property
     def tied(self):
         """Whether the scale is at a value of the sample by the distance from a given location."""
-        rule = getattr(sys.modules[self._points.module], "settled", nothing_settled)
+        rule = getattr(self._points.formulas, "settled", nothing_settled)
         return math.isnan(rule(math.nan, 0.0, 0.5, 1.0)[1]) and not math.isnan(rule(0.0, 0.0, 0.5, 1.0)[1])
 
     @property
     def settles(self):
         """Whether a parameter may be at a value of the sample at which the likelihood jumps."""
-        return hasattr(sys.modules[self._points.module], "settled") and math.isnan(self._rules.kink)
+        return hasattr(self._points.formulas, "settled") and math.isnan(self._rules.kink)
 
     @property
     def shifts(self):
@@ -705,7 +710,7 @@ class Likelihood:
     @functools.cached_property
     def _functions(self):
         """The family's formulas, and sums of them, by the names by which the three functions know them."""
-        family, points = sys.modules[self._points.module], self._points
+        points, family = self._points, self._points.formulas
         names = {f"_{f}": points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")} | points.with_shapes()
         names |= dict(_support=family.support, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
         names["_log_mass"] = bind(log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
@@ -716,9 +721,9 @@ class Likelihood:
 
     def _on_cpu(self):
         """The fit of all families, with this one's functions."""
-        module, (shapes, below, above, logs, *rest) = self._points.module, self._rules
+        shapes, below, above, logs, *rest = self._rules
         facts = tuple(map(float, (shapes, *below, *above, *logs, *rest)))
-        made = [build(f.py_func, "serial", fastmath=_FLAGS, _registered_in=[module], **self._functions) for f in _SIGNATURES]
+        made = [self.kernel.with_cache(f.py_func, "serial", fastmath=_FLAGS, **self._functions) for f in _SIGNATURES]
         first = types.Tuple((types.int64, types.UniTuple(_F, _FACTS), *[types.int64] * len(made)))
         signature = first, *self.kernel.numba_signatures()[0][1][1:]
         return WithFunctions(_shared(), signature, facts, {f: s.args for f, s in zip(made, _SIGNATURES.values(), strict=True)})

@@ -128,6 +128,12 @@ def _exchanged(support):
 
 
 @device_function
+def unknown(z, c):
+    """What a family that has a density alone lacks."""
+    return math.nan
+
+
+@device_function
 def exponential(z, c):
     """The exponential of a logarithm."""
     return exp(_f(z, c))
@@ -386,8 +392,8 @@ class Points:
     ----------
     name : str
         The family's word, for the kernels' names.
-    module : str
-        The module with its formulas.
+    formulas : str or object
+        The module with its formulas, by its name; or what has those of a user's own family as attributes.
     shapes : int
         Number of shape parameters of the standard form.
     cost : dict of str to float, optional
@@ -397,8 +403,10 @@ class Points:
         made of the formula's.
     """
 
-    def __init__(self, name, module, shapes, cost=None, scored=True):
-        self.module, self.cost = module, {**dict.fromkeys(FUNCTIONS, 30.0), **(cost or {})}
+    def __init__(self, name, formulas, shapes, cost=None, scored=True):
+        self.registered = isinstance(formulas, str)
+        self.formulas = sys.modules[formulas] if self.registered else formulas
+        self.cost = {**dict.fromkeys(FUNCTIONS, 30.0), **(cost or {})}
         count = 2 + shapes
         self.one = self._kernels(name, "", lambda T: [(_F[::1], types.UniTuple(_F, count), _F[::1])])
         self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
@@ -410,47 +418,59 @@ class Points:
                 lambda T: [(_F[::1], *[kind] * 4, *[_F[::1]] * 4) for kind in (_F, _F[::1])],
                 dtypes=("float64",),
                 late=self._of_score,
+                registered=self.registered,
             )
-            self.score.gated, self.score._module = False, module
+            self.own(self.score)
+
+    def own(self, kernel):
+        """Make a kernel one of the family's."""
+        kernel.gated, kernel._module = False, self.formulas.__name__
 
     def _kernels(self, name, end, signatures, cpu=None, cuda=one_cuda):
         """A kernel for each function."""
         made = {}
         for f in FUNCTIONS:
-            plain = hasattr(sys.modules[self.module], f"plain_{f}") and cpu is None
+            plain = hasattr(self.formulas, f"plain_{f}") and cpu is None
             loop = cpu or (one_plain_cpu if plain else one_cpu)
             late = functools.partial(self._bound, f, plain)
-            made[f] = Kernel(f"distributions.{name}_{f}{end}", loop, cuda, signatures, dtypes=("float64",), late=late)
-            made[f].gated, made[f]._module = False, self.module
+            named = f"distributions.{name}_{f}{end}"
+            made[f] = Kernel(named, loop, cuda, signatures, dtypes=("float64",), late=late, registered=self.registered)
+            self.own(made[f])
         return made
 
     @property
     def begins_at_0(self):
         """Whether the standard form is of positive values, whatever its shapes."""
-        return sys.modules[self.module].support in (half_line, unit_interval)
+        return self.formulas.support in (half_line, unit_interval)
+
+    @property
+    def with_tails(self):
+        """Whether the formulas are more than a density."""
+        return hasattr(self.formulas, "cdf") or hasattr(self.formulas, "logcdf")
 
     @property
     def is_even(self):
         """Whether the standard form has an even density."""
-        family = sys.modules[self.module]
-        return family.support is whole_line and not hasattr(family, "sf") and not hasattr(family, "logsf")
+        family = self.formulas
+        known = hasattr(family, "sf") or hasattr(family, "logsf")
+        return family.support is whole_line and self.with_tails and not known
 
     def with_shapes(self):
         """The score of the standard form, its derivatives by the shapes, and the constants from all shapes together."""
-        family, count = sys.modules[self.module], self._shapes
+        family, count = self.formulas, self._shapes
         constants = bind((_constants0, _constants1, _constants2)[count], _constants=family.constants)
         found = dict(_score=family.score, _constants=constants)
         return found | dict(_first=_first_shape if count > 0 else _no_shape, _second=_second_shape if count > 1 else _no_shape)
 
     def _of_score(self):
         """Scalars of the loop of the score."""
-        family = sys.modules[self.module]
+        family = self.formulas
         logpdf = self._everywhere(family, "logpdf", self._formula(family, "logpdf"))
         return {"_value": bind(of_score, _standard=logpdf, **self.with_shapes())}
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""
-        family = sys.modules[self.module]
+        family = self.formulas
         found = dict(_value=self._function(family, name, self._formula(family, name)), _constants=family.constants)
         if plain:
             value = self._function(family, name, getattr(family, f"plain_{name}"))
@@ -471,6 +491,8 @@ class Points:
         """The family's formula, or one that is made of its others."""
         if hasattr(family, name):
             return getattr(family, name)
+        if not self.with_tails and name != "pdf":
+            return unknown
         lower = {"sf": "cdf", "logsf": "logcdf", "isf": "ppf"}.get(name)
         if lower and not hasattr(family, "sf") and not hasattr(family, "logsf"):  # an even density
             return bind(negative if name == "isf" else mirrored, _f=getattr(family, lower))
