@@ -20,6 +20,7 @@ class                                                parameters
 `PearsonIII`, `ExGaussian`                           skew or K, loc, scale
 `GeneralizedGamma`, `BurrXII`                        a, c or c, d, loc, scale
 `JohnsonSU`, `Kumaraswamy`                           a, b, loc, scale
+`SkewT`                                              shape, df, loc, scale
 `ChiSquared`                                         df, loc, scale
 `InverseGaussian`                                    mean, shape, loc
 `Lognormal`                                          sigma, loc, scale
@@ -83,6 +84,7 @@ from numbastats.distributions.families.pareto import Pareto
 from numbastats.distributions.families.pearson_iii import PearsonIII
 from numbastats.distributions.families.rayleigh import Rayleigh
 from numbastats.distributions.families.skew_normal import SkewNormal
+from numbastats.distributions.families.skew_t import SkewT
 from numbastats.distributions.families.stable import Landau, Stable
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.families.truncated_normal import TruncatedNormal
@@ -144,6 +146,7 @@ __all__ = [
     "PearsonIII",
     "Rayleigh",
     "SkewNormal",
+    "SkewT",
     "Stable",
     "StudentT",
     "TruncatedNormal",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from numbastats._core.elementwise import elementwise
 from numbastats._core.kinds import device_kind
 from numbastats.distributions.protocol import Distribution, in_double
 from numbastats.distributions.tables import probabilities, quantiles
+from numbastats.quantile import construction
 
-__all__ = ["ByDensity"]
+__all__ = ["ByDensity", "ByFormulas"]
 
 _UNDERFLOW = 1e-290  # smaller tail probabilities have no digits; their logarithms are integrated
 
@@ -132,3 +134,58 @@ class ByDensity(Distribution):
         nodes, weights = np.polynomial.laguerre.laggauss(40)
         total = sum(w * np.exp(level(u / fall) - here + u) for u, w in zip(nodes, weights, strict=True))
         return here + np.log(s) - np.log(fall) + np.log(total)
+
+
+class ByFormulas(ByDensity):
+    """A family whose formulas are `logpdf` and, perhaps, some of the others: tables stand for those that are missing.
+
+    Moments are integrals; logarithms of tails go on where these underflow.
+    """
+
+    _depth = "full"
+    _support: ClassVar[tuple[float, float]] = (-math.inf, math.inf)  # of the standard form
+
+    @classmethod
+    def _described(cls, *params):
+        values = dict(loc=0.0, scale=1.0) | dict(zip(cls.names, params, strict=True))
+        unit, (low, high) = values["scale"], cls._support
+        given = (0.0, unit, *(values[name] for name in cls._scipy_shapes))
+        kernel = cls._kernels.one["logpdf"]
+
+        def logpdf(x):
+            return elementwise(lambda d: kernel, ("x",), (x,), extras=lambda d: (given,), device="cpu", workers=1)
+
+        ends = unit * low, unit * high
+        anchor = next((end for end in ends if math.isfinite(end)), 0.0)
+        return construction.FromLog(logpdf, anchor, ends, unit), dict(anchor=anchor, support=ends, scale=unit)
+
+    def _evaluate(self, name, x, options):
+        if name == "pdf" or hasattr(self._kernels.formulas, name):
+            return self._by_points(name, x, **{key: value for key, value in options.items() if key != "method"})
+        return super()._evaluate(name, x, options)
+
+    def _ends(self):
+        low, high = self._support
+        return self.loc + self.scale * low, self.loc + self.scale * high
+
+    def mean(self) -> Any:
+        """Mean, by `expect`."""
+        return self.expect()
+
+    def var(self) -> Any:
+        """Variance, by `expect`."""
+        return self._batch(self._central(2))
+
+    def _central(self, power):
+        plain = self._bare()
+        centre = np.asarray(plain.expect())[..., None]
+        return plain.expect(lambda x: (x - centre) ** power)
+
+    def _shape(self):
+        second = self._central(2)
+        return self._central(3) / second**1.5, self._central(4) / second**2 - 3.0
+
+    def _entropy(self):
+        standard, (low, high) = type(self)(*self._of_standard(*self._standard())), self._support
+        wide, ends = standard._with_axis(), (np.nextafter(low, high), np.nextafter(high, low))  # there may be poles at the ends
+        return -standard.expect(lambda z: wide.logpdf(np.clip(z, *ends)))

@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from numbastats._core.elementwise import elementwise
-from numbastats.distributions.by_density import ByDensity
+from numbastats.distributions.by_density import ByFormulas
 from numbastats.distributions.kernels.defined import formulas, guess
 from numbastats.distributions.kernels.likelihood import ALWAYS, Likelihood
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.tables import FrozenDistribution, named_error
-from numbastats.quantile import construction, panels
+from numbastats.quantile import panels
 
 __all__ = ["define"]
 
@@ -29,12 +28,10 @@ _LARGEST, _INSIDE = 1e8, 1e-8  # a fit looks at no larger shapes, and at none ne
 _ORDERS = ((0, 1, 2), (0, 2, 1))  # of three values of each shape, with which fits begin
 
 
-class _Own(ByDensity):
-    """What a class has whose formulas are a user's: moments are integrals, logarithms of tails go on where these underflow."""
+class _Own(ByFormulas):
+    """What a class has whose formulas are a user's."""
 
-    _depth = "full"
     _domains: ClassVar[tuple[tuple[float, float], ...]]
-    _support: ClassVar[tuple[float, float]]
     __signature__: ClassVar[inspect.Signature]
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -53,53 +50,8 @@ class _Own(ByDensity):
     def _of_standard(cls, *shapes):
         return (*shapes, 0.0, 1.0)[: len(cls.names)]
 
-    @classmethod
-    def _described(cls, *params):
-        values = dict(loc=0.0, scale=1.0) | dict(zip(cls.names, params, strict=True))
-        unit, (low, high) = values["scale"], cls._support
-        given = (0.0, unit, *(values[name] for name in cls._scipy_shapes))
-        kernel = cls._kernels.one["logpdf"]
-
-        def logpdf(x):
-            return elementwise(lambda d: kernel, ("x",), (x,), extras=lambda d: (given,), device="cpu", workers=1)
-
-        ends = unit * low, unit * high
-        anchor = next((end for end in ends if math.isfinite(end)), 0.0)
-        return construction.FromLog(logpdf, anchor, ends, unit), dict(anchor=anchor, support=ends, scale=unit)
-
-    def _evaluate(self, name, x, options):
-        if name == "pdf" or hasattr(self._kernels.formulas, name):
-            return self._by_points(name, x, **{key: value for key, value in options.items() if key != "method"})
-        return super()._evaluate(name, x, options)
-
-    def _ends(self):
-        low, high = self._support
-        return self.loc + self.scale * low, self.loc + self.scale * high
-
     def _scores_by_kernel(self, x, device, workers, stream):
         return super()._scores_by_kernel(x, device, workers, stream)[: len(self.names)]
-
-    def mean(self) -> Any:
-        """Mean, by `expect`."""
-        return self.expect()
-
-    def var(self) -> Any:
-        """Variance, by `expect`."""
-        return self._batch(self._central(2))
-
-    def _central(self, power):
-        plain = self._bare()
-        centre = np.asarray(plain.expect())[..., None]
-        return plain.expect(lambda x: (x - centre) ** power)
-
-    def _shape(self):
-        second = self._central(2)
-        return self._central(3) / second**1.5, self._central(4) / second**2 - 3.0
-
-    def _entropy(self):
-        standard, (low, high) = type(self)(*self._of_standard(*self._standard())), self._support
-        wide, ends = standard._with_axis(), (np.nextafter(low, high), np.nextafter(high, low))  # there may be poles at the ends
-        return -standard.expect(lambda z: wide.logpdf(np.clip(z, *ends)))
 
 
 def define(

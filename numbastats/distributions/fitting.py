@@ -611,7 +611,7 @@ def _plan(cls, fixed=None, intervals=False, cut=None):
     if cls._likelihood is None:
         raise ValueError(f"{family} is fitted to exact values without truncation; leave out censored= and truncated=")
     if (intervals or cut is not None) and not cls._likelihood.with_tails:
-        raise ValueError(f"{family} is fitted to exact values without truncation: its definition has no cdf= and sf=")
+        raise ValueError(f"{family} is fitted to exact values without truncation, as its tails have no formulas: cdf= and sf=")
     likelihood, layout = cls._likelihood, cls._layout or cls.names
     ends, cut = cls._truncation(given, cut)
     given = {name: value for name, value in given.items() if name not in ends}

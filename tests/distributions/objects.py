@@ -38,6 +38,7 @@ from numbastats.distributions import (
     PearsonIII,
     Rayleigh,
     SkewNormal,
+    SkewT,
     Stable,
     StudentT,
     TruncatedNormal,
@@ -46,7 +47,7 @@ from numbastats.distributions import (
     Weibull,
 )
 
-__all__ = ["OBJECTS", "is_transformed"]
+__all__ = ["OBJECTS", "has_kernels", "is_transformed"]
 
 OBJECTS = [
     Normal(1.0, 2.0),
@@ -91,10 +92,16 @@ OBJECTS = [
     PearsonIII(0.7, 0.5, 2.0),
     PearsonIII(-1.2, 0.5, 2.0),
     SkewNormal(2.5, 0.5, 2.0),
+    SkewT(2.0, 5.5, 0.5, 2.0),
     ExGaussian(1.5, 0.5, 2.0),
     JohnsonSU(-0.5, 1.8, 0.5, 2.0),
     Kumaraswamy(2.5, 3.5, 0.5, 2.0),
 ]
+
+
+def has_kernels(d):
+    """Whether all its functions of x are kernels."""
+    return d._kernels is not None and d._kernels.with_tails
 
 
 def is_transformed(d):

@@ -37,16 +37,16 @@ from numbastats.distributions import (
     Weibull,
 )
 from tests.contract import same
-from tests.distributions.objects import OBJECTS, is_transformed
+from tests.distributions.objects import OBJECTS, has_kernels, is_transformed
 
 FUNCTIONS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 objects = pytest.mark.parametrize("d", OBJECTS, ids=repr)
-BY_KERNELS = [d for d in OBJECTS if d._kernels is not None]
+BY_KERNELS = [d for d in OBJECTS if has_kernels(d)]
 
 
 def functions_of(d):
     """Those whose loops over parameters are tested; all for three families, since the others share the loops."""
-    return FUNCTIONS if isinstance(d, (Normal, Gamma, Beta)) or d._kernels is None else ("logsf", "ppf")
+    return FUNCTIONS if isinstance(d, (Normal, Gamma, Beta)) or not has_kernels(d) else ("logsf", "ppf")
 
 
 # those with code of their own beside formulas, and one of each number of shapes
@@ -404,7 +404,7 @@ def test_arrays_on_the_gpu():
 def test_scores_on_devices(d, device):
     x = np.array([0.3, 0.9])
     want = [[float(s if not d.batch_shape else s[i]) for s in d.score(float(v))] for i, v in enumerate(x)]
-    if d._kernels is None and device["device"] == "cuda":
+    if not has_kernels(d) and device["device"] == "cuda":
         with pytest.raises(TypeError, match="runs on the host"):
             d.score(x, **device)
     else:

@@ -24,7 +24,7 @@ from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.quadrature import legendre
 from numbastats.scalar.special import digamma
 
-__all__ = ["StudentT", "constants", "logpdf", "support"]
+__all__ = ["StudentT", "constants", "logcdf", "logpdf", "support"]
 
 _NORMAL_DF = 1e100
 _SCALE = 830  # densities for tables carry 2^830, as tails go down to 1e-320 of the peak

@@ -11,7 +11,7 @@ import numba
 from numbastats._core.kernel import bind, device_function, users_function
 from numbastats.distributions.kernels.points import half_line, no_constants, unit_interval, whole_line
 
-__all__ = ["formulas", "guess"]
+__all__ = ["differences", "formulas", "guess"]
 
 _SUPPORTS = {(-math.inf, math.inf): whole_line, (0.0, math.inf): half_line, (0.0, 1.0): unit_interval}
 
@@ -141,7 +141,7 @@ _CONSTANTS = (no_constants, _one_shape, _two_shapes)
 _GUESSES = (_guess_of_none, _guess_of_one, _guess_of_two)
 
 
-def _differences(logpdf, support, domains):
+def differences(logpdf, support, domains):
     """The score of a density by differences."""
     by_z = bind(_by_z, _f=logpdf, _LOW=support[0], _HIGH=support[1])
     if not domains:
@@ -165,7 +165,7 @@ def formulas(given, domains, support):
             known[name] = bind(_WITH[count], _f=users_function(name, f, (number,) * (count + 1), result))
     known["support"] = _SUPPORTS.get(support) or bind(_interval, _LOW=support[0], _HIGH=support[1])
     known["constants"] = _CONSTANTS[count]
-    known.setdefault("score", _differences(known["logpdf"], support, domains))
+    known.setdefault("score", differences(known["logpdf"], support, domains))
     return types.SimpleNamespace(__name__=given["logpdf"].__module__, **known)
 
 
