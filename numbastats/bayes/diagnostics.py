@@ -47,7 +47,7 @@ def _split(x):
 def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
     n = x.shape[0] * x.shape[1]
-    scores = (_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25)
+    scores = np.ascontiguousarray((_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25))  # the kernel writes to it in that order
     out = np.empty_like(scores)
     kernels.ELEMENTWISE["ndtri"].serial(scores.reshape(-1), out.reshape(-1))  # sorting takes 50 times as long
     return out.reshape(x.shape)
