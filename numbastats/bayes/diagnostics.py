@@ -47,8 +47,8 @@ def _split(x):
 def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
     n = x.shape[0] * x.shape[1]
-    scores = np.ascontiguousarray((_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25))  # the kernel writes to it in that order
-    out = np.empty_like(scores)
+    scores = (_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25)
+    out = np.empty(scores.shape)  # C-contiguous, whatever the scores are: the kernel writes to a flat view
     kernels.ELEMENTWISE["ndtri"].serial(scores.reshape(-1), out.reshape(-1))  # sorting takes 50 times as long
     return out.reshape(x.shape)
 

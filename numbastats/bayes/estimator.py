@@ -37,6 +37,7 @@ _FITTED = ("_options", "_run")
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
 Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"]
+RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Kind: TypeAlias = Literal["mean", "outcome"]
@@ -868,9 +869,16 @@ class HorseshoeRegression(_Regression):
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
-    sampler : {"auto", "gibbs", "split-hmc", "surrogate"}
-        As for `BayesProbit`: for "gaussian" a Gibbs sampler that draws sigma with the coefficients integrated out; for
-        "poisson" one of the last two.
+    sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
+        How the posterior is sampled. For "gaussian":
+
+        ===============  ==================================================================================================
+        auto             "collapsed-gibbs" for more columns than rows, with a slab from three times as many on; else "gibbs"
+        gibbs            sigma with the coefficients integrated out, then these, then tau and the local scales
+        collapsed-gibbs  the same, and tau once more with coefficients and sigma integrated out; n x n algebra
+        ===============  ==================================================================================================
+
+        For "poisson" one of the last two, as for `BayesProbit`.
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
     standardize : bool
@@ -896,7 +904,12 @@ class HorseshoeRegression(_Regression):
     Notes
     -----
     The prior density of sigma is proportional to 1/sigma. A row of weight w adds w times its log-likelihood. For "gaussian" an
-    iteration costs p^3/3 multiplications and none that depend on the number of rows.
+    iteration costs p^3/3 multiplications and none that depend on the number of rows; of "collapsed-gibbs" n^2 p/2, with a slab
+    some eight times as many. Its draws depend neither on the number of threads nor on the executor.
+
+    With more columns than rows the posterior of "gaussian" may have two modes: few large coefficients, and a small sigma with
+    many coefficients that nearly interpolate y. ``tau_scale=q / ((p - q) * sqrt(n))``, where about q coefficients are expected
+    to matter (Piironen and Vehtari, eq. 3.12), weakens the second one.
 
     References
     ----------
@@ -905,6 +918,9 @@ class HorseshoeRegression(_Regression):
     (2017).
     J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
     Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
+    A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
+    regression", Biometrika 103 (2016); J. Johndrow, P. Orenstein, A. Bhattacharya, "Scalable approximate MCMC algorithms for the
+    horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
 
     Examples
     --------
@@ -949,7 +965,7 @@ class HorseshoeRegression(_Regression):
         slab_df: float | None = None,
         fit_intercept: bool = True,
         intercept_scale: float = math.inf,
-        sampler: Literal["auto", "gibbs", "split-hmc", "surrogate"] = "auto",
+        sampler: RegressionSampler = "auto",
         chains: int = 4,
         warmup: int = 1000,
         draws: int | None = None,
@@ -1227,7 +1243,7 @@ class BayesProbit(_Classifier):
         "log_lambda" with keep="all".
     sample_stats_ : dict
         "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
-        "gibbs" and "px-gibbs".
+        "gibbs" and "px-gibbs". Of "collapsed-gibbs" it is in the unit of y.
     moments_ : dict
         "mean", "variance" and "positive", P(b_j > 0), shape (p,), with the intercept first if there is one; for keep="cov" also
         "covariance", shape (p, p). Available for every `keep`.
