@@ -31,7 +31,7 @@ from numbastats.bayes.responses import BINARY
 from numbastats.bayes.samplers import collapsed
 from numbastats.scalar.shrinkage import item_of
 
-__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "surrogate_sweeps"]
+__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "sampler_of_numbers", "surrogate_sweeps"]
 
 SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate", "collapsed-gibbs")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
@@ -78,6 +78,13 @@ def one_blas_thread(n, p):
             restore = _blas_held.pop()
             for put in [] if _blas_held else restore:
                 put()
+
+
+def sampler_of_numbers(sampler, n, p, slab):
+    """The sampler of response="gaussian". Without a slab A V A' is formed once a step, with one at every proposal of tau."""
+    if sampler != "auto":
+        return sampler
+    return "collapsed-gibbs" if p > (1 if slab is None or math.isinf(slab) else _SLAB_COLUMNS) * n else "gibbs"
 
 
 def surrogate_sweeps(n, p):
@@ -199,7 +206,7 @@ class Chains:
         self.normal = rows.response == "gaussian"
         self.weight = rows.facts[k.WEIGHT].sum() if self.normal else 0.0
         if self.normal:
-            self.kind, self.choosing = self._kind_of_normal(kind), False
+            self.kind, self.choosing = sampler_of_numbers(kind, self.n, self.p, slab), False
         self.collapsed = self.kind == "collapsed-gibbs"
         self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
         first, of = (0, chains) if number is None else number
@@ -511,13 +518,6 @@ class Chains:
             s["S"][c] = math.log(sigma)
 
     # --- the same with log tau, too, drawn with the coefficients integrated out: n x n algebra ----------------------------
-
-    def _kind_of_normal(self, kind):
-        """Without a slab A V A' is formed once an iteration, with one at every proposal of tau."""
-        if kind != "auto":
-            return kind
-        slab = self.slab_df is not None or self.slab.any()
-        return "collapsed-gibbs" if self.p > (_SLAB_COLUMNS if slab else 1) * self.n else "gibbs"
 
     def _start_collapsed(self):
         s = self.state

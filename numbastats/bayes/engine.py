@@ -17,7 +17,7 @@ import numpy as np
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import interrupts_held
-from numbastats.bayes.chains import one_blas_thread
+from numbastats.bayes.chains import one_blas_thread, sampler_of_numbers
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses import BINARY
@@ -49,7 +49,8 @@ def goals(options, n, p):
     """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
     draws = [options.draws or _FIRST]
     if options.draws is None:
-        if options.response == "gaussian" and p > n and options.sampler != "gibbs":
+        numbers = options.response == "gaussian"
+        if numbers and sampler_of_numbers(options.sampler, n, p, options.slab) == "collapsed-gibbs":
             work, most = options.thin * n * n * p, _MOST_PRODUCTS
         else:  # per draw: a pass over the data and a factorisation
             work, most = options.thin * (n * p + p * p * min(n, p)), _MOST_WORK

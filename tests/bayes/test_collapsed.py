@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.linalg
 import scipy.stats
 
 import numbastats as ns
+from numbastats.bayes.engine import goals
 from numbastats.bayes.samplers import collapsed
 from tests.bayes import naive
 from tests.contract import same
@@ -114,6 +116,17 @@ def test_which_sampler():
     assert kind(10) == kind(5, sampler="collapsed-gibbs") == "collapsed-gibbs"
     with pytest.raises(ValueError, match="collapsed-gibbs' is not one of response='poisson'"):
         model(response="poisson", sampler="collapsed-gibbs").fit(X, abs(y).round())
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "options", "most"),
+    [(100, 500, {}, 64_000), (200, 2000, {}, 8000), (200, 500, {"slab": 2.0}, 1000), (100, 500, {"sampler": "gibbs"}, 1000)],
+    ids=str,
+)
+def test_most_draws_by_default(n, p, options, most):
+    """A draw of the new sampler costs n^2 p multiplications; of the p x p one the old limit stands."""
+    settings = dict(response="gaussian", sampler="auto", slab=None, draws=None, thin=1, warmup=1000) | options
+    assert goals(types.SimpleNamespace(**settings), n, p)[-1] == 1000 + most
 
 
 def test_hard_rows():
