@@ -199,6 +199,35 @@ class Responses:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+class MoreColumnsThanRows:
+    """Numbers, 4 coefficients that matter: effective draws of log sigma and the 20 largest coefficients, the least of them."""
+
+    params = [(100, 500), (200, 2000), (72, 3571)]
+    param_names = ["size"]
+    number, timeout = 1, 1800
+
+    def setup(self, size):
+        n, p = size
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n, p))
+        y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + rng.standard_normal(n) + 5.0
+        self.model = ns.bayes.HorseshoeRegression(rng=1, workers=1, draws=300, warmup=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit(X, y)
+
+    def track_milliseconds_per_iteration_and_chain(self, size):
+        return self.model.stats_["ms_per_iteration"] / self.model.chains
+
+    def track_effective_draws_per_second(self, size):
+        largest = np.argsort(-abs(self.model.coef_))[:20]
+        draws = np.concatenate([self.model.draws_["log_sigma"][:, :, None], self.model.draws_["beta"][:, :, largest]], axis=2)
+        share = ns.bayes.ess_bulk(draws).min() / self.model.draws_["log_tau"].size
+        return 4e3 * share / self.model.stats_["ms_per_iteration"]
+
+    track_effective_draws_per_second.unit = "effective draws / s"
+
+
 def nuts(response, X, y, warmup, draws):
     """NumPyro's NUTS on the regularised horseshoe of `AgainstNUTS`; a function of a seed that samples coefficients (4, draws, p).
 

@@ -42,10 +42,10 @@ __all__ = [
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
 _SAMPLERS = {  # by response
-    "probit": SAMPLERS,
+    "probit": ("gibbs", "px-gibbs", "split-hmc", "surrogate"),
     "logit": ("split-hmc", "surrogate"),
     "poisson": ("split-hmc", "surrogate"),
-    "gaussian": ("gibbs",),
+    "gaussian": ("gibbs", "collapsed-gibbs"),
 }
 _STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
 

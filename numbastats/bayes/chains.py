@@ -1,7 +1,8 @@
 """Markov chains: the paper's Gibbs sampler, the same with parameter expansion, split Hamiltonian steps, a Gaussian surrogate.
 
 The samplers of a probit model are the first two, and the others, which know of the likelihood its sum and gradient only; a logit
-or Poisson model has the others. The normal distribution has a Gibbs sampler of its own.
+or Poisson model has the others. The normal distribution has a Gibbs sampler of its own, and for more columns than rows another
+(samplers/collapsed.py).
 
 All chains advance together: a pass over X serves them all. The state is a dictionary of arrays, so that it can be saved and
 resumed exactly: what an iteration draws depends on the key, the chain and the iteration alone.
@@ -21,20 +22,25 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from numbastats._core.launch import launch
+from numbastats._core.parallel import in_threads, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
 from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import BINARY
+from numbastats.bayes.samplers import collapsed
+from numbastats.scalar.shrinkage import item_of
 
-__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "surrogate_sweeps"]
+__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "sampler_of_numbers", "surrogate_sweeps"]
 
-SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate")
+SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate", "collapsed-gibbs")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
 _NEWTON_STEPS = 100  # at most; the first steps may be short where counts are large
 _TRIES = 50  # surrogate proposals by which "auto" decides
 _SLAB_STEPS = 3
-_MANY_COLUMNS = 2000  # number of columns above which threads of BLAS pay
+_MANY_COLUMNS = 2000  # order of a factorisation above which threads of BLAS pay
+_SLAB_COLUMNS = 3  # columns for each row from which n x n algebra pays where a slab has it made anew at every proposal of tau
+_LARGE_PRODUCT = 3e7  # n^2 p from which threads for the chains pay; below, they wait for the interpreter
 _LIGHT = 0.5  # "auto" takes no surrogate above this Pareto shape of its tries; they are few, so it is below a fit's limit
 
 
@@ -56,9 +62,9 @@ _blas_held: list[list] = []  # functions that restore the number of threads, a l
 
 
 @contextlib.contextmanager
-def one_blas_thread(p):
-    """Keep BLAS to one thread while chains of p columns run: waking threads takes longer than p x p algebra."""
-    if p >= _MANY_COLUMNS:
+def one_blas_thread(n, p):
+    """Keep BLAS to one thread while chains run on n x p rows, unless the algebra is large: waking threads takes longer."""
+    if min(n, p) >= _MANY_COLUMNS:
         yield
         return
     with _blas_lock:
@@ -72,6 +78,13 @@ def one_blas_thread(p):
             restore = _blas_held.pop()
             for put in [] if _blas_held else restore:
                 put()
+
+
+def sampler_of_numbers(sampler, n, p, slab):
+    """The sampler of response="gaussian". Without a slab A V A' is formed once a step, with one at every proposal of tau."""
+    if sampler != "auto":
+        return sampler
+    return "collapsed-gibbs" if p > (1 if slab is None or math.isinf(slab) else _SLAB_COLUMNS) * n else "gibbs"
 
 
 def surrogate_sweeps(n, p):
@@ -185,13 +198,16 @@ class Chains:
         self.scale, self.fixed = float(tau_scale), tau is not None
         self.slab = np.zeros(self.p)  # contribution of the slab to the prior precision
         self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2  # finite
+        self.slab_df, self.width = slab_df, 1.0 if slab is None else max(float(slab), 1e-150)
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
         more_columns = self.p > self.n and rows.response == "probit"
         self.kind = ("px-gibbs" if more_columns else "split-hmc") if kind == "auto" else kind
         self.choosing = kind == "auto" and not more_columns
         self.normal = rows.response == "gaussian"
+        self.weight = rows.facts[k.WEIGHT].sum() if self.normal else 0.0
         if self.normal:
-            self.kind, self.choosing = "gibbs", False
+            self.kind, self.choosing = sampler_of_numbers(kind, self.n, self.p, slab), False
+        self.collapsed = self.kind == "collapsed-gibbs"
         self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
         first, of = (0, chains) if number is None else number
         self.streams = _streams(first, chains)
@@ -216,13 +232,16 @@ class Chains:
         if slab_df is not None:
             s["C"] = np.full(chains, math.log(max(float(slab), 1e-150)))  # log of the slab's width
             self._drawn.append("C")
-        self.slab_df, self.width = slab_df, 1.0 if slab is None else max(float(slab), 1e-150)
         # the chains' own streams, then those of chain numbers beyond the fit's
-        self._more_streams = [_streams(i * of + first, chains) for i in range(8)]
+        self._more_streams = [_streams(i * of + first, chains) for i in range(9)]
         self._no_slab = np.zeros(shape)
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
-        self._Z, self._U = np.empty((chains, self.p + (self.n if self.wide else 0))), np.empty((chains, 2))
-        if self.normal:
+        rows_drawn = self.n if self.wide or self.collapsed else 0
+        self._Z, self._U = np.empty((chains, self.p + rows_drawn)), np.empty((chains, 2))
+        self._intercept_precision = intercept_precision
+        if self.collapsed:
+            self._start_collapsed()
+        elif self.normal:
             self._start_normal(improper=intercept_precision == 0.0)
         elif self.kind in ("gibbs", "px-gibbs"):
             s["T"][:] = 0.0 if tau is None else math.log(tau)
@@ -241,10 +260,14 @@ class Chains:
         self.rows = rows
         if self.wide:
             self._identity, self._X = Rows(np.eye(self.n), rows.device, rows.workers), rows.floats()
+        if self.collapsed:
+            weights, outcomes = rows.facts[k.WEIGHT], rows.facts[k.OUTCOME]
+            X = rows.floats().astype(np.float64, copy=False)
+            self._problem = collapsed.problem(X, outcomes, weights, skip=self.skip, precision=self._intercept_precision)
 
     def __getstate__(self):
         """The state that is pickled: without the data."""
-        return self.__dict__ | {"rows": None, "_identity": None, "_X": None}
+        return self.__dict__ | {"rows": None, "_identity": None, "_X": None, "_problem": None}
 
     # --- common steps ---
 
@@ -394,9 +417,15 @@ class Chains:
 
     def advance(self):
         """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""
-        step = {"gibbs": self._gibbs, "px-gibbs": self._gibbs, "split-hmc": self._rotate, "surrogate": self._propose}
+        step = {
+            "gibbs": self._normal if self.normal else self._gibbs,
+            "px-gibbs": self._gibbs,
+            "split-hmc": self._rotate,
+            "surrogate": self._propose,
+            "collapsed-gibbs": self._collapse,
+        }
         with np.errstate(over="ignore", invalid="ignore"):  # proposals of infinite energy are rejected and counted
-            chance = self._normal() if self.normal else step[self.kind]()
+            chance = step[self.kind]()
         s = self.state
         i = s["iteration"]
         if i == self.warmup:
@@ -462,7 +491,7 @@ class Chains:
         """Sums over the data, which is all that the chains need; with `improper` the prior of the intercept is flat."""
         s, rows = self.state, self.rows
         s["H"], *self._least = _summed(rows.least_squares)
-        self._shape = 0.5 * (rows.facts[k.WEIGHT].sum() - (self.skip if improper else 0))
+        self._shape = 0.5 * (self.weight - (self.skip if improper else 0))
         s["S"] = np.zeros(len(s["B"]))  # log sigma
         if not self.fixed:
             s["T"][:] = 0.0
@@ -487,6 +516,41 @@ class Chains:
             sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
             s["B"][c] = b + _solve(L, v + sigma * Z[c], True)
             s["S"][c] = math.log(sigma)
+
+    # --- the same with log tau, too, drawn with the coefficients integrated out: n x n algebra ----------------------------
+
+    def _start_collapsed(self):
+        s = self.state
+        self.attach(self.rows)
+        chains = len(s["B"])
+        s["S"], s["loglik"] = np.zeros(chains), np.empty(chains)
+        if not self.fixed:
+            s["D"][:, self.skip :] = np.exp(-2.0 * s["T"])[:, None]
+        self._draw_collapsed(lambda state, prior, numbers: collapsed.init(self._problem, prior, state.d, state.log_tau, numbers))
+
+    def _collapse(self):
+        s = self.state
+        self._scales(s["B"] * np.exp(-s["S"])[:, None], s)
+        self._draw_collapsed(lambda state, prior, numbers: collapsed.step(self._problem, prior, state, numbers))
+        return np.ones(len(s["B"]))
+
+    def _draw_collapsed(self, draw):
+        """A draw of every chain, in place; a chain is one thread's, so results depend neither on workers nor on executors."""
+        s, skip = self.state, self.skip
+        Z, _ = self._draws()
+        gammas, extra = np.empty(len(Z)), self._precisions(s) - s["D"]
+        k.GAMMA.serial(*self.key, self.streams, self._step(), self._problem.shape, gammas)
+        item = item_of(np.int64(0), self._step())
+
+        def chain(c):
+            state = collapsed.State(s["B"][c], s["D"][c, skip:], s["T"][c], s["S"][c], s["loglik"][c])
+            prior = collapsed.Prior(extra[c, skip:], "C" not in s, self.scale, self.fixed)
+            words = collapsed.Numbers(Z[c], gammas[c], self.key, item, self._more_streams[8][0, c])
+            state = draw(state, prior, words)
+            s["B"][c], s["D"][c, skip:], s["T"][c], s["S"][c], s["loglik"][c] = state
+
+        large = self.n * self.n * self.p > _LARGE_PRODUCT
+        in_threads(chain, [(c,) for c in range(len(Z))], worker_count(self.rows.workers) if large else 1)
 
     # --- split Hamiltonian Monte Carlo: an exact rotation under a Gaussian approximation, a kick by the remainder --------
 

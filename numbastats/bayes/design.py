@@ -228,7 +228,11 @@ def scaling(facts, storage, *, intercept, standardize):
     sd = facts.sd
     shift, scale = np.zeros(facts.p), np.ones(facts.p)
     if intercept and (sd == 0).any():
-        warn(f"column {int(np.argmin(sd))} of X is constant: it competes with the intercept")
+        j = int(np.argmin(sd))
+        warn(
+            f"column {j} of X is constant, {facts.low[j]:.6g} in every row: it competes with the intercept; drop it, or pass "
+            "fit_intercept=False"
+        )
     if standardize:
         scale = np.where(sd > 0, sd, 1.0)
         if intercept:

@@ -48,7 +48,7 @@ def _ranks(x):
     """Normal scores of the pooled ranks, column by column."""
     n = x.shape[0] * x.shape[1]
     scores = (_mean_ranks(x.reshape(n, -1)) - 0.375) / (n + 0.25)
-    out = np.empty_like(scores)
+    out = np.empty(scores.shape)  # C-contiguous, whatever the scores are: the kernel writes to a flat view
     kernels.ELEMENTWISE["ndtri"].serial(scores.reshape(-1), out.reshape(-1))  # sorting takes 50 times as long
     return out.reshape(x.shape)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import interrupts_held
-from numbastats.bayes.chains import one_blas_thread
+from numbastats.bayes.chains import one_blas_thread, sampler_of_numbers
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses import BINARY
@@ -25,6 +25,7 @@ from numbastats.bayes.responses import BINARY
 __all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "free_memory", "goals"]
 
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
+_MOST_PRODUCTS = 1e12  # the latter where almost all are in products of matrices, in which BLAS makes many at a time
 _RHAT, _ESS = 1.01, 400  # chains agree below this R-hat and from this effective sample size on (Vehtari et al. 2021)
 _APART = 1.1  # the chains' log-likelihoods are reported above this R-hat
 _MOST_TIMES = 10  # a warning advises at most so many times the draws
@@ -48,8 +49,12 @@ def goals(options, n, p):
     """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
     draws = [options.draws or _FIRST]
     if options.draws is None:
-        work = options.thin * (n * p + p * p * min(n, p))  # per draw: a pass over the data and a factorisation
-        while 2 * draws[-1] <= _MOST_DRAWS and 2 * draws[-1] * work <= _MOST_WORK:
+        numbers = options.response == "gaussian"
+        if numbers and sampler_of_numbers(options.sampler, n, p, options.slab) == "collapsed-gibbs":
+            work, most = options.thin * n * n * p, _MOST_PRODUCTS
+        else:  # per draw: a pass over the data and a factorisation
+            work, most = options.thin * (n * p + p * p * min(n, p)), _MOST_WORK
+        while 2 * draws[-1] <= _MOST_DRAWS and 2 * draws[-1] * work <= most:
             draws.append(2 * draws[-1])
     return [options.warmup + d * options.thin for d in draws]
 
@@ -279,8 +284,8 @@ class Run:
             return {}
         total = self._kept["accepted"]
         found = {"acceptance_rate": np.diff(total, axis=1, prepend=0.0) / self.options.thin}
-        if "loglik" in self._kept:
-            found["log_likelihood"] = self._kept["loglik"]
+        if "loglik" in self._kept:  # of numbers in the unit of y
+            found["log_likelihood"] = self._kept["loglik"] - self.chains.weight * math.log(self.scaling.size)
         return found
 
     def _side_by_side(self, draws):
@@ -371,7 +376,7 @@ class Spread(Run):
         self.executor, self.rows = executor, rows
         own = dataclasses.replace(options, chains=1, workers=1)
         self._parts = [functools.partial(_alone, make, (i, options.chains), own, scaling, names) for i in range(options.chains)]
-        super().__init__(types.SimpleNamespace(p=rows.shape[1], state={"iteration": 0}), options, scaling, names)
+        super().__init__(types.SimpleNamespace(n=rows.shape[0], p=rows.shape[1], state={"iteration": 0}), options, scaling, names)
 
     def __getstate__(self):
         """The state that is pickled: without the executor and the bar."""
@@ -414,7 +419,7 @@ def _alone(make, number, options, scaling, names, rows):
 def _sampled(job):
     """The run of one chain, advanced to an iteration; a function of the module, so that it can be pickled."""
     run, rows, until = job
-    with one_blas_thread(rows.shape[1]):
+    with one_blas_thread(*rows.shape):
         if isinstance(run, Run):
             run.chains.attach(rows)
         else:

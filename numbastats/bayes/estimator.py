@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.archive import read_archive, write_archive
+from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
-from numbastats._core.random import key_words, normalise_rng
+from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
 from numbastats.bayes.chains import Chains, one_blas_thread
@@ -36,8 +37,10 @@ _FITTED = ("_options", "_run")
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
 Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"]
+RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
+Kind: TypeAlias = Literal["mean", "outcome"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
 
 
@@ -132,7 +135,7 @@ class _Regression(Estimator):
         if is_executor(self.workers):
             run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, scales, labels)
         else:
-            with one_blas_thread(rows.shape[1]):
+            with one_blas_thread(*rows.shape):
                 run = Run(make(rows, None, chains=self.chains), options, scales, labels)
         self._forget()
         self._options, self._run = options, run
@@ -166,7 +169,7 @@ class _Regression(Estimator):
             rounded=self.quantize,
             outcomes=found.outcomes,
         )
-        tall = facts.p + self.fit_intercept <= facts.n or self.response != "probit"
+        tall = facts.p + self.fit_intercept <= facts.n or self.response not in ("probit", "gaussian")
         again = reader.streamed and storage in ("float64", "float32") and tall
         X = source if again else source.load()
         if is_executor(self.workers) or self.response == "gaussian":  # executors take host arrays, a normal model sums once
@@ -231,7 +234,7 @@ class _Regression(Estimator):
 
     def _sample(self, goals):
         """Sample up to a goal, and set the attributes of the fit."""
-        with one_blas_thread(self._run.chains.p):
+        with one_blas_thread(self._run.chains.n, self._run.chains.p):
             found = self._run.until(goals, self.callback, self.callback_every)
         self.draws_, self.moments_, self.stats_ = found.draws, found.moments, found.stats
         self.sample_stats_ = found.sample_stats
@@ -283,6 +286,40 @@ class _Regression(Estimator):
         for part, m in predictions.predictors(self.draws_, X):
             out[:, part] = m.T
         return out
+
+    def sample_outcomes(self, X: ArrayLike, *, offset: ArrayLike | None = None, rng: RNG = None) -> NDArray[Any]:
+        """Draws of new outcomes: the posterior predictive distribution of every row.
+
+        They vary by the uncertainty of the parameters and by that of an outcome given them: of numbers by sigma, of counts as
+        Poisson variables. Functions of several outcomes (sums, the largest, exceedances) have the distribution of the rows
+        here, since those are drawn under the same parameters.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        offset : array_like, shape (n,), optional
+            Added to the linear predictors; 0 by default, whatever `fit` got.
+        rng : None, int, SeedSequence or Generator
+            Seed of the outcomes; that of the estimator has no part in them.
+
+        Returns
+        -------
+        numpy.ndarray, shape (chains * draws, n)
+            Numbers in the unit of y, counts as floats, or classes.
+
+        Raises
+        ------
+        ValueError
+            Without draws, for a wrong number of columns or offsets, and for counts of a mean above 1e15.
+        """
+        self._need_draws("sample_outcomes")
+        X = self._matrix(X)
+        offset, key = arguments.numbers("offset", offset, len(X)), Key(normalise_rng(rng))
+        return self._as_outcomes(predictions.outcomes(self.draws_, X, self._options.response, key, offset))
+
+    def _as_outcomes(self, y):
+        """Outcomes as `fit` took them."""
+        return y
 
     # --- reports ---
 
@@ -451,23 +488,28 @@ class _Regression(Estimator):
         model._point_estimates()
         return model
 
-    def to_inference_data(self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None) -> Any:
+    def to_inference_data(
+        self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None, *, rng: RNG = None
+    ) -> Any:
         """The draws as an ArviZ object; needs the package arviz.
 
         Parameters
         ----------
         X : array_like, shape (n, p), optional
-            The rows of the fit, for the groups "log_likelihood" and "observed_data".
+            The rows of the fit, for the groups "log_likelihood", "posterior_predictive" and "observed_data".
         y : array_like, shape (n,), optional
             Their outcomes.
         offset : array_like, shape (n,), optional
             What `fit` got, if it got one.
+        rng : None, int, SeedSequence or Generator
+            Seed of the outcomes in "posterior_predictive", as for `sample_outcomes`.
 
         Returns
         -------
         arviz.InferenceData
             With the groups "posterior", whose dimension "feature" has the names of the columns, and "sample_stats"; with X and y
-            also log-likelihoods and outcomes named "y". "log_likelihood" of `sample_stats_` is "total_log_likelihood" there.
+            also log-likelihoods, drawn and given outcomes named "y". "log_likelihood" of `sample_stats_` is
+            "total_log_likelihood" there.
 
         Raises
         ------
@@ -492,7 +534,12 @@ class _Regression(Estimator):
         if X is not None:
             shape = self.draws_["log_tau"].shape
             parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset)]
-            groups |= {"log_likelihood": {"y": np.concatenate(parts, axis=2)}, "observed_data": {"y": arguments.column(y)}}
+            drawn = self.sample_outcomes(X, offset=offset, rng=rng).reshape(*shape, -1)
+            groups |= {
+                "log_likelihood": {"y": np.concatenate(parts, axis=2)},
+                "posterior_predictive": {"y": drawn},
+                "observed_data": {"y": arguments.column(y)},
+            }
             dims["y"], coords["row"] = ["row"], np.arange(len(groups["observed_data"]["y"])).tolist()
         if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1.0
             return arviz.from_dict(**groups, coords=coords, dims=dims)
@@ -521,6 +568,9 @@ class _Classifier(_Regression):
         if y.shape != (n,) or not np.isin(y, self.classes_).all():
             raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {n} rows of X")
         return np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _as_outcomes(self, y):
+        return self.classes_[(y > 0.0).astype(int)]
 
     def _point_estimates(self):
         skip = int(self._options.fit_intercept)
@@ -819,9 +869,16 @@ class HorseshoeRegression(_Regression):
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
-    sampler : {"auto", "gibbs", "split-hmc", "surrogate"}
-        As for `BayesProbit`: for "gaussian" a Gibbs sampler that draws sigma with the coefficients integrated out; for
-        "poisson" one of the last two.
+    sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
+        How the posterior is sampled. For "gaussian":
+
+        ===============  ==================================================================================================
+        auto             "collapsed-gibbs" for more columns than rows, with a slab from three times as many on; else "gibbs"
+        gibbs            sigma with the coefficients integrated out, then these, then tau and the local scales
+        collapsed-gibbs  the same, and tau once more with coefficients and sigma integrated out; n x n algebra
+        ===============  ==================================================================================================
+
+        For "poisson" one of the last two, as for `BayesProbit`.
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
     standardize : bool
@@ -847,7 +904,12 @@ class HorseshoeRegression(_Regression):
     Notes
     -----
     The prior density of sigma is proportional to 1/sigma. A row of weight w adds w times its log-likelihood. For "gaussian" an
-    iteration costs p^3/3 multiplications and none that depend on the number of rows.
+    iteration costs p^3/3 multiplications and none that depend on the number of rows; of "collapsed-gibbs" n^2 p/2, with a slab
+    some eight times as many. Its draws depend neither on the number of threads nor on the executor.
+
+    With more columns than rows the posterior of "gaussian" may have two modes: few large coefficients, and a small sigma with
+    many coefficients that nearly interpolate y. ``tau_scale=q / ((p - q) * sqrt(n))``, where about q coefficients are expected
+    to matter (Piironen and Vehtari, eq. 3.12), weakens the second one.
 
     References
     ----------
@@ -856,6 +918,9 @@ class HorseshoeRegression(_Regression):
     (2017).
     J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
     Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
+    A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
+    regression", Biometrika 103 (2016); J. Johndrow, P. Orenstein, A. Bhattacharya, "Scalable approximate MCMC algorithms for the
+    horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
 
     Examples
     --------
@@ -867,6 +932,13 @@ class HorseshoeRegression(_Regression):
     ([3, 0, 0, 0, 0, 0], 10)
     >>> round(float(np.exp(model.draws_["log_sigma"]).mean()), 1)
     1.1
+
+    Where the mean outcome of a row is, and where a new outcome:
+
+    >>> [round(float(v[0]), 1) for v in model.predict([[1.0, 0, 0, 0, 0, 0]], interval=0.9)]
+    [13.0, 12.9, 13.2]
+    >>> [round(float(v[0]), 1) for v in model.predict([[1.0, 0, 0, 0, 0, 0]], interval=0.9, kind="outcome")]
+    [13.0, 11.3, 14.8]
 
     Counts, of exposures that differ:
 
@@ -893,7 +965,7 @@ class HorseshoeRegression(_Regression):
         slab_df: float | None = None,
         fit_intercept: bool = True,
         intercept_scale: float = math.inf,
-        sampler: Literal["auto", "gibbs", "split-hmc", "surrogate"] = "auto",
+        sampler: RegressionSampler = "auto",
         chains: int = 4,
         warmup: int = 1000,
         draws: int | None = None,
@@ -969,23 +1041,28 @@ class HorseshoeRegression(_Regression):
     # --- prediction ---
 
     @overload
-    def predict(self, X: ArrayLike, interval: None = None, *, offset: ArrayLike | None = None) -> NDArray[np.float64]: ...
+    def predict(
+        self, X: ArrayLike, interval: None = None, *, kind: Kind = "mean", offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]: ...
 
     @overload
     def predict(
-        self, X: ArrayLike, interval: float, *, offset: ArrayLike | None = None
+        self, X: ArrayLike, interval: float, *, kind: Kind = "mean", offset: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
     def predict(
-        self, X: ArrayLike, interval: float | None = None, *, offset: ArrayLike | None = None
+        self, X: ArrayLike, interval: float | None = None, *, kind: Kind = "mean", offset: ArrayLike | None = None
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean of the mean outcome of every row.
+        """Posterior mean of the outcome of every row, with intervals of the mean outcome or of a single one.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
         interval : float, optional
-            Also return the central interval of the mean outcome with this probability; needs stored draws.
+            Also return the central interval with this probability; needs stored draws.
+        kind : {"mean", "outcome"}
+            What the interval is of: the mean of many outcomes at such a row, which narrows with more rows in the fit, or one new
+            outcome, which varies around the mean as well. The prediction itself is the same.
         offset : array_like, shape (n,), optional
             Added to the linear predictors; 0 by default, whatever `fit` got.
 
@@ -998,8 +1075,15 @@ class HorseshoeRegression(_Regression):
         ------
         ValueError
             For a wrong number of columns or offsets, and without draws where they are needed, as for response="poisson".
+
+        Notes
+        -----
+        The ends for kind="outcome" are quantiles of one outcome for each draw, by inversion of equidistant probabilities in a
+        fixed order; of S draws they leave shares in both tails with a standard error below ``sqrt(q (1 - q) / S)``, q the
+        share, apart from that of the draws themselves. They do not change from call to call.
         """
         self._fitted()
+        choice("kind", kind, ("mean", "outcome"))
         if interval is not None:
             arguments.check_probability("interval", interval)
         response = self._options.response
@@ -1010,8 +1094,12 @@ class HorseshoeRegression(_Regression):
         if interval is None and response == "gaussian":
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
             return m if offset is None else m + offset
-        mean, ends = predictions.means(self.draws_, X, response, interval, offset)
-        return mean if interval is None else (mean, *ends)
+        mean, ends = predictions.means(self.draws_, X, response, None if kind == "outcome" else interval, offset)
+        if interval is None:
+            return mean
+        if kind == "outcome":
+            ends = predictions.outcome_intervals(self.draws_, X, response, interval, offset)
+        return mean, *ends
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
@@ -1155,7 +1243,7 @@ class BayesProbit(_Classifier):
         "log_lambda" with keep="all".
     sample_stats_ : dict
         "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
-        "gibbs" and "px-gibbs".
+        "gibbs" and "px-gibbs". Of "collapsed-gibbs" it is in the unit of y.
     moments_ : dict
         "mean", "variance" and "positive", P(b_j > 0), shape (p,), with the intercept first if there is one; for keep="cov" also
         "covariance", shape (p, p). Available for every `keep`.

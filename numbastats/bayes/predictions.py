@@ -11,7 +11,8 @@ from numbastats._core.results import Table
 from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows
-from numbastats.bayes.responses import expit, log_expit, mean_of
+from numbastats.bayes.responses import expit, log_expit, mean_of, outcome_of
+from numbastats.random import uniform
 
 __all__ = [
     "log_likelihoods",
@@ -21,6 +22,8 @@ __all__ = [
     "normal_log_probabilities",
     "normal_probabilities",
     "normal_scores",
+    "outcome_intervals",
+    "outcomes",
     "predictors",
     "probabilities",
     "side_by_side",
@@ -103,6 +106,33 @@ def means(draws, X, response, interval=None, offset=None):
         if interval is not None:
             ends[:, part] = mean_of(response, np.quantile(m, _ends(interval), axis=1))
     return mean, ends
+
+
+def outcome_intervals(draws, X, response, interval, offset=None):
+    """Ends, shape (2, n), of the central interval of a new outcome of every row.
+
+    They are quantiles of one outcome for each draw of the parameters, by inversion of equidistant probabilities. Those come in
+    one random order for all calls and rows, so that a row's interval depends on nothing else.
+    """
+    ends, sigma = np.empty((2, len(X))), _sigma(draws)
+    for part, m in predictors(draws, X, offset=offset):
+        u = (np.random.default_rng(0).permutation(m.shape[1]) + 0.5) / m.shape[1]
+        ends[:, part] = np.quantile(outcome_of(response, m, u, sigma), _ends(interval), axis=1)
+    return ends
+
+
+def outcomes(draws, X, response, key, offset=None):
+    """One outcome of every row for every draw, shape (draws, n); of two classes -1 and 1."""
+    out, sigma = np.empty((draws["log_tau"].size, len(X))), _sigma(draws)
+    for part, m in predictors(draws, X, offset=offset):
+        u = uniform(size=m.shape, rng=key, offset=part.start * m.shape[1], device="cpu")
+        out[:, part] = outcome_of(response, m, u, sigma).T
+    return out
+
+
+def _sigma(draws):
+    """sigma of every draw; None where there is none."""
+    return np.exp(draws["log_sigma"].reshape(-1)) if "log_sigma" in draws else None
 
 
 def log_probabilities(draws, X, workers=None, *, response="probit", offset=None):

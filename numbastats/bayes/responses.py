@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri, pdtr, pdtrik
 
 from numbastats.bayes import kernels as k
 
-__all__ = ["BINARY", "RESPONSES", "Response", "expit", "facts_of_rows", "log_expit", "mean_of"]
+__all__ = ["BINARY", "RESPONSES", "Response", "expit", "facts_of_rows", "log_expit", "mean_of", "outcome_of"]
 
 BINARY = ("logit", "probit")
 
@@ -69,3 +70,30 @@ def facts_of_rows(weights, offsets, outcomes):
 def mean_of(response, m):
     """Mean of the response given linear predictors."""
     return np.exp(m) if response == "poisson" else m
+
+
+def outcome_of(response, m, u, sigma):
+    """Outcomes by inversion: the quantiles of u of their distributions given linear predictors m; of two classes -1 and 1.
+
+    `sigma` is that of response="gaussian", and ignored for the others.
+    """
+    if response == "gaussian":
+        return m + sigma * ndtri(u)
+    if response == "poisson":
+        with np.errstate(over="ignore"):  # refused below
+            mean = mean_of(response, m)
+        return _poisson_quantile(u, mean)
+    probability = {"logit": expit, "probit": ndtr}[response]
+    return np.where(u < probability(-m), -1.0, 1.0)
+
+
+def _poisson_quantile(u, mean):
+    """The least count k with P(y <= k) >= u; raises for means above 10^15, whose counts floats do not tell apart."""
+    if not (mean <= 1e15).all():
+        raise ValueError(
+            f"the mean count is {np.max(mean):.3g} for some row and draw, beyond 1e15; predict for rows and offsets like those "
+            "of the fit, and look at converged_ and summary()"
+        )
+    count = np.ceil(pdtrik(u, mean))
+    below = np.maximum(count - 1.0, 0.0)
+    return np.where(pdtr(below, mean) >= u, below, count)  # the inverse may be above a count by its rounding

@@ -163,3 +163,10 @@ def test_importance_weights_of_all_sizes():
     tiny = np.concatenate([np.full(900, -744.0), np.linspace(-743.0, -709.0, 99), [0.0]])
     smoothed, shape = psis(tiny[None])
     assert shape[0] == np.inf and smoothed[0, -1] == 0.0
+
+
+def test_order_in_memory_does_not_matter():
+    x = np.random.default_rng(2).standard_normal((4, 50, 5)).cumsum(axis=1)
+    for other in (np.asfortranarray(x), x[:, :, [0, 1, 2, 3, 4]], x[::-1][::-1]):
+        for f in (ns.bayes.rhat, ns.bayes.ess_bulk, ns.bayes.ess_tail, ns.bayes.mcse):
+            np.testing.assert_allclose(f(other), [f(x[:, :, j]) for j in range(5)], rtol=1e-10)

@@ -260,12 +260,12 @@ def test_blas_has_one_thread_while_chains_run(monkeypatch):
     calls, now = [], [4]
     put = lambda n: (calls.append(n), now.__setitem__(0, n))  # noqa: E731
     monkeypatch.setattr(chains, "_openblas", lambda: [(lambda: now[0], put)])
-    with chains.one_blas_thread(100):
-        with chains.one_blas_thread(100):
+    with chains.one_blas_thread(100, 5000):
+        with chains.one_blas_thread(100, 5000):
             assert now == [1]
         assert now == [1]
     assert now == [4] and calls == [1, 1, 4]
-    with chains.one_blas_thread(5000):
+    with chains.one_blas_thread(5000, 5000):
         assert now == [4]
     seen = []
     quick(callback=lambda state: seen.append(now[0]), callback_every=10).fit(*data())
@@ -278,6 +278,6 @@ def test_threads_of_blas_are_found():
     if not found:
         pytest.skip("another BLAS")
     before = [get() for get, _ in found]
-    with chains.one_blas_thread(100):
+    with chains.one_blas_thread(100, 5000):
         assert [get() for get, _ in found] == [1] * len(found)
     assert [get() for get, _ in found] == before

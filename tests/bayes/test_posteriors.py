@@ -18,7 +18,7 @@ LEVELS = (0.05, 0.5, 0.95)
 SAMPLERS = {
     "probit": ("gibbs", "px-gibbs", "split-hmc", "surrogate"),
     "logit": ("split-hmc", "surrogate"),
-    "gaussian": ("gibbs",),
+    "gaussian": ("gibbs", "collapsed-gibbs"),
     "poisson": ("split-hmc", "surrogate"),
 }
 

@@ -10,6 +10,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
+from numbastats.bayes.responses import outcome_of
 from tests.bayes.naive import data, quick
 from tests.contract import same
 
@@ -94,3 +95,88 @@ def test_logarithms_of_probabilities(keep):
     p = model.predict_proba(far)
     np.testing.assert_allclose(p, np.exp(want), rtol=3e-13)
     np.testing.assert_array_equal(np.where(p[:, 1] > 0.5, 1, 0), model.predict(far))
+
+
+# --- new outcomes ---------------------------------------------------------------------------------------------------------
+
+
+def test_outcomes_by_inversion():
+    rng = np.random.default_rng(3)
+    u, m = rng.uniform(size=5000), rng.uniform(-12.0, 12.0, 5000)
+    np.testing.assert_array_equal(outcome_of("poisson", m, u, None), scipy.stats.poisson.ppf(u, np.exp(m)))
+    np.testing.assert_allclose(outcome_of("gaussian", m, u, 0.3), scipy.stats.norm.ppf(u, m, 0.3), rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(outcome_of("probit", m, u, None) > 0.0, u >= scipy.stats.norm.cdf(-m))
+    np.testing.assert_array_equal(outcome_of("logit", m, u, None) > 0.0, u >= scipy.special.expit(-m))
+    count = scipy.stats.poisson.cdf(np.arange(20), 3.0)  # probabilities at which a count ends
+    np.testing.assert_array_equal(outcome_of("poisson", np.full(20, math.log(3.0)), count * (1.0 - 1e-12), None), np.arange(20))
+    with pytest.raises(ValueError, match="mean count is inf"):
+        outcome_of("poisson", np.array([0.0, 800.0]), np.array([0.5, 0.5]), None)
+
+
+@pytest.mark.parametrize("response", ["gaussian", "poisson"])
+def test_intervals_and_draws_of_outcomes(response, tmp_path):
+    """Against the mixture of the distributions of an outcome given every draw."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3))
+    y = 2.0 * X[:, 0] + 3.0 * rng.standard_normal(60) if response == "gaussian" else rng.poisson(np.exp(1.0 + 0.5 * X[:, 0]))
+    model = ns.bayes.HorseshoeRegression(response=response, chains=2, warmup=200, draws=2000, rng=1).fit(X, y)
+    new, offset = X[:6], np.linspace(-0.2, 1.0, 6)
+    m = model.decision_draws(new) + offset
+    s = np.exp(model.draws_["log_sigma"].reshape(-1, 1)) if response == "gaussian" else None
+
+    def below(v):
+        return scipy.special.ndtr((v - m) / s) if response == "gaussian" else scipy.stats.poisson.cdf(v, np.exp(m))
+
+    mean, low, high = model.predict(new, interval=0.8, kind="outcome", offset=offset)
+    np.testing.assert_allclose(mean, model.predict(new, offset=offset), rtol=1e-12)
+    if response == "gaussian":
+        np.testing.assert_allclose([below(low).mean(axis=0), below(high).mean(axis=0)], [[0.1] * 6, [0.9] * 6], atol=0.02)
+    else:
+        assert (below(low).mean(axis=0) > 0.09).all() and (below(low - 1.0).mean(axis=0) < 0.11).all()
+        assert (below(high).mean(axis=0) > 0.89).all() and (below(high - 1.0).mean(axis=0) < 0.91).all()
+    _, *alone = model.predict(new[2:3], interval=0.8, kind="outcome", offset=offset[2:3])
+    np.testing.assert_allclose(np.ravel(alone), [low[2], high[2]], rtol=1e-12)  # a row's interval depends on no other row
+    drawn = model.sample_outcomes(new, offset=offset, rng=7)
+    assert drawn.shape == (4000, 6) and same(drawn, model.sample_outcomes(new, offset=offset, rng=7))
+    centre = np.exp(m) if response == "poisson" else m
+    z = (drawn - centre).mean(axis=0) / ((centre if s is None else s**2 * np.ones_like(m)).mean(axis=0) / 4000) ** 0.5
+    assert abs(z).max() < 4.0
+    for v in (low, high):
+        np.testing.assert_allclose((drawn <= v).mean(axis=0), below(v).mean(axis=0), atol=4.0 * 0.008)
+    model.save(tmp_path / "model")
+    loaded = ns.bayes.HorseshoeRegression.load(tmp_path / "model")
+    assert same(loaded.sample_outcomes(new, rng=7), model.sample_outcomes(new, rng=7))
+    assert same(model.sample_outcomes(new[:0]), np.empty((4000, 0)))
+    with pytest.raises(ValueError, match="kind='median'"):
+        model.predict(new, interval=0.8, kind="median")
+    with pytest.raises(ValueError, match="needs the draws"):
+        ns.bayes.HorseshoeRegression(response=response, draws=5, keep="moments").fit(X, y).sample_outcomes(X)
+
+
+def test_drawn_classes():
+    X, y = data()
+    for model in (quick(), ns.bayes.HorseshoeClassifier(chains=2, warmup=60, draws=2000, rng=1)):
+        drawn = model.fit(X, np.where(y, "yes", "no")).sample_outcomes(X[:8], rng=1)
+        assert set(np.unique(drawn)) == {"no", "yes"} and drawn.shape == (model.draws_["log_tau"].size, 8)
+        p = model.predict_proba(X[:8])[:, 1]
+        assert (abs((drawn == "yes").mean(axis=0) - p) < 4.0 * np.sqrt(p * (1.0 - p) / len(drawn))).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("response", ["gaussian", "poisson"])
+def test_intervals_of_outcomes_hold_new_outcomes(response):
+    """90 % of new outcomes, over 40 data sets; of counts at least as many, for their steps."""
+    held = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, new = rng.standard_normal((60, 6)), rng.standard_normal((1000, 6))
+        m, fresh = 2.0 + X[:, 0], 2.0 + new[:, 0]
+        y, outcomes = (
+            (rng.normal(m, 2.0), rng.normal(fresh, 2.0))
+            if response == "gaussian"
+            else (rng.poisson(np.exp(m)), rng.poisson(np.exp(fresh)))
+        )
+        model = ns.bayes.HorseshoeRegression(response=response, chains=2, warmup=300, draws=500, rng=seed).fit(X, y)
+        _, low, high = model.predict(new, interval=0.9, kind="outcome")
+        held.append(((outcomes >= low) & (outcomes <= high)).mean())
+    assert 0.88 < np.mean(held) < (0.92 if response == "gaussian" else 0.97), np.mean(held)

@@ -465,8 +465,8 @@ def test_diabetes_by_default():
     assert model.converged_ and 0.49 < model.score(X, y) < 0.52  # least squares: 0.518
 
 
-def _before_1(*, posterior=None, sample_stats=None, log_likelihood=None, observed_data=None, coords=None, dims=None):
-    groups = dict(posterior=posterior, sample_stats=sample_stats, log_likelihood=log_likelihood, observed_data=observed_data)
+def _before_1(*, posterior=None, coords=None, dims=None, **others):
+    groups = dict(posterior=posterior, **others)
     return {name: group for name, group in groups.items() if group is not None}, coords, dims
 
 
@@ -482,7 +482,7 @@ def test_inference_data(from_dict, monkeypatch, tmp_path):
     model = regression("poisson", sampler="split-hmc", draws=50, thin=2).fit(X, y, offset=offset)
     model.save(tmp_path / "model")
     for m in (model, ns.bayes.HorseshoeRegression.load(tmp_path / "model")):
-        groups, coords, dims = m.to_inference_data(X, y, offset)
+        groups, coords, dims = m.to_inference_data(X, y, offset, rng=3)
         assert same(groups["posterior"]["beta"], model.draws_["beta"]) and coords["feature"] == ["x0", "x1", "x2"]
         assert dims["beta"] == ["feature"] and dims["y"] == ["row"] and len(coords["row"]) == 30
         eta = model.draws_["beta"][2, 7] @ X.T + model.draws_["intercept"][2, 7] + offset
@@ -493,6 +493,11 @@ def test_inference_data(from_dict, monkeypatch, tmp_path):
         assert stats["acceptance_rate"].mean() == pytest.approx(model.stats_["acceptance"], rel=1e-12)
         assert (stats["acceptance_rate"] >= 0.0).all() and (stats["acceptance_rate"] <= 1.0 + 1e-9).all()
         assert same(groups["observed_data"]["y"], y)
+        drawn = groups["posterior_predictive"]["y"]
+        assert (
+            same(drawn.reshape(-1, 30), m.sample_outcomes(X, offset=offset, rng=3))
+            and drawn.shape[:2] == m.draws_["log_tau"].shape
+        )
     groups, _, _ = regression(draws=20).fit(X, y).to_inference_data()
     assert set(groups) == {"posterior", "sample_stats"} and set(groups["sample_stats"]) == {"acceptance_rate"}
     with pytest.raises(ValueError, match="come together"):

@@ -1,0 +1,1 @@
+"""Samplers, a file each: a state, how it starts, and one step."""

@@ -1,0 +1,211 @@
+"""A normal model with more columns than rows: global scale and noise with the coefficients integrated out, then these.
+
+Given the scales, rows y = A b + e with e ~ N(0, sigma^2) and b_j ~ N(0, sigma^2 v_j) have the covariance sigma^2 M, where
+M = I + A V A' is n x n. A step draws log tau from its density with b and sigma integrated out (J. Johndrow, P. Orenstein,
+A. Bhattacharya, JMLR 21(73), 2020, the exact algorithm; by a slice in place of their Metropolis step), sigma with b integrated
+out, and b exactly in O(n^2 p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Biometrika 103, 2016). The local scales are drawn
+outside, given b: together with log tau once more, which the likelihood does not enter there. Both steps of log tau
+are needed: one moves where the data say much of the coefficients' common scale, the other where the local scales do.
+
+The intercept goes by a reflection: it maps the column of the intercept to the first axis, so that the other rows are free of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import blas
+
+from numbastats.scalar.shrinkage import DONE, START, log_prior_tau, slice_step
+
+__all__ = ["Numbers", "Prior", "Problem", "State", "init", "problem", "step"]
+
+_PRECISIONS = 1e-12, 1e300  # as of `shrinkage.bounded`
+_STRETCH = 3.0  # the slice is of log tau divided by this: its first width is 1.5, near the usual spread given the local scales
+
+
+class Problem(NamedTuple):
+    """Rows of A and y with unit variance in units of sigma; the row of the intercept apart.
+
+    Parameters
+    ----------
+    A : numpy.ndarray, shape (m, p)
+    y : numpy.ndarray, shape (m,)
+    shape : float
+        1/sigma^2 is gamma with this shape; half of the sum of the weights, less the intercept if its prior is flat.
+    weight : float
+        Sum of the weights of the rows.
+    row, first, size, precision : numpy.ndarray, float
+        The row y_1 = size a + row b + e of the intercept a, whose prior precision, in units of 1/sigma^2, is `precision`; size 0
+        without an intercept.
+    others : int
+        Number of rows, the last ones, that are free of the intercept.
+    """
+
+    A: np.ndarray
+    y: np.ndarray
+    shape: float
+    weight: float
+    row: np.ndarray
+    first: float
+    size: float
+    precision: float
+    others: int
+
+
+class Prior(NamedTuple):
+    """What a step knows of the prior.
+
+    Parameters
+    ----------
+    extra : numpy.ndarray, shape (p,)
+        Precision that a slab adds to `State.d`.
+    factor : bool
+        The slab is a factor of the prior, whose integral over b depends on tau.
+    tau_scale : float
+    fixed : bool
+        Leave tau as it is.
+    """
+
+    extra: np.ndarray
+    factor: bool
+    tau_scale: float
+    fixed: bool
+
+
+class State(NamedTuple):
+    """Coefficients with the intercept, prior precisions of the shrunk ones without a slab, and the rest of a chain."""
+
+    b: np.ndarray
+    d: np.ndarray
+    log_tau: float
+    log_sigma: float
+    loglik: float
+
+
+class Numbers(NamedTuple):
+    """Random numbers of a step: normals (p + m with the intercept), a gamma draw of `Problem.shape`, words for the slice."""
+
+    normals: np.ndarray
+    gamma: float
+    key: tuple
+    item: np.int64
+    stream: np.uint32
+
+
+class _Marginal(NamedTuple):
+    """Log density of log tau with b and sigma integrated out, variances v, the factor L of M (None if it fails), and L^-1 y."""
+
+    value: float
+    v: np.ndarray
+    L: np.ndarray
+    u: np.ndarray
+
+
+def problem(X, y, weights, *, skip, precision):
+    """The rows of a fit in the sampler's form.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, skip + p)
+        The column of the intercept, if there is one, is first.
+    y, weights : numpy.ndarray, shape (n,)
+    skip : {0, 1}
+        Whether there is an intercept.
+    precision : float
+        Prior precision of the intercept in units of 1/sigma^2; 0 for a flat prior.
+    """
+    root = np.sqrt(weights)
+    A, y, weight = X * root[:, None], y * root, float(weights.sum())
+    if not skip:
+        return Problem(np.ascontiguousarray(A), y, 0.5 * weight, weight, np.zeros(A.shape[1]), 0.0, 0.0, 0.0, len(y))
+    size, rows = float(np.linalg.norm(A[:, 0])), np.column_stack([A[:, 1:], y])
+    w = A[:, 0].copy()
+    w[0] += math.copysign(size, w[0])  # the column of the intercept becomes -copysign(size) on the first axis
+    sign = -math.copysign(1.0, w[0])
+    rows -= np.outer(w, (w @ rows) * (2.0 / (w @ w)))
+    row, first = sign * rows[0, :-1], float(sign * rows[0, -1])
+    if precision == 0.0:
+        kept, shape = rows[1:], 0.5 * (weight - 1.0)
+    else:  # the intercept adds variance to its row
+        rows[0] = sign * rows[0] / math.sqrt(1.0 + size**2 / precision)
+        kept, shape = rows, 0.5 * weight
+    return Problem(np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), shape, weight, row, first, size, precision, len(y) - 1)
+
+
+def init(data, prior, d, log_tau, numbers):
+    """The state of a chain with given scales: a draw of sigma and the coefficients."""
+    return _draw(data, d, log_tau, _marginal(data, prior, d, log_tau, 0.0, _products(data, prior, d)), numbers)
+
+
+def step(data, prior, state, numbers):
+    """The state after a step, for local scales that were drawn given the coefficients."""
+    t, d = state.log_tau, state.d
+    known = _products(data, prior, d)
+    phase, count, level, lo, hi, x = (DONE if prior.fixed else START), 0, 0.0, 0.0, 0.0, 0.0
+    by, found = math.nan, None
+    while phase != DONE:
+        by = _STRETCH * x
+        found = _marginal(data, prior, d, t + by, by, known)
+        phase, count, level, lo, hi, x = slice_step(
+            phase, count, found.value, level, 0.0, lo, hi, x, *numbers.key, numbers.item, numbers.stream
+        )
+    if _STRETCH * x != by:
+        by = _STRETCH * x
+        found = _marginal(data, prior, d, t + by, by, known)
+    return _draw(data, np.clip(d * math.exp(-2.0 * by), *_PRECISIONS), t + by, found, numbers)
+
+
+def _products(data, prior, d):
+    """A V A' without a slab, where tau is a factor of it; None with one."""
+    return None if prior.extra.any() else _product(data.A, 1.0 / d)
+
+
+def _product(A, v):
+    root = A * np.sqrt(v)
+    return root @ root.T  # of a matrix and its own transpose BLAS makes one half
+
+
+def _marginal(data, prior, d, log_tau, by, known):
+    """The density at log tau, which is that of the precisions d and `by`."""
+    d = d * math.exp(-2.0 * by)
+    v = 1.0 / (d + prior.extra)
+    M = _product(data.A, v) if known is None else math.exp(2.0 * by) * known
+    M.reshape(-1)[:: len(M) + 1] += 1.0
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return _Marginal(-math.inf, v, None, None)
+    u = _solve(L, data.y)
+    value = log_prior_tau(log_tau, 0.0, prior.tau_scale) - np.log(L.diagonal()).sum() - data.shape * math.log(u @ u)
+    if prior.factor:
+        value -= 0.5 * np.log1p(prior.extra / d).sum()
+    return _Marginal(value, v, L, u)
+
+
+def _solve(L, v, transposed=False):
+    return blas.dtrsv(L.T, v, lower=0, trans=int(not transposed))
+
+
+def _draw(data, d, log_tau, found, numbers):
+    """Sigma given the scales, the coefficients given both, and the intercept given all of them."""
+    if found.L is None:
+        raise RuntimeError("the Cholesky factorisation of I + X V X' failed; are there huge numbers in X? Pass standardize=True")
+    A, y, m = data.A, data.y, len(data.y)
+    z, first, e = numbers.normals[-(m + A.shape[1]) : -m], numbers.normals[0], numbers.normals[-m:]
+    sigma = math.sqrt(max(found.u @ found.u, 1e-300) / (2.0 * numbers.gamma))
+    w = np.sqrt(found.v) * z
+    rest = _solve(found.L, _solve(found.L, y / sigma - A @ w - e), True)
+    b = sigma * (w + found.v * (A.T @ rest))
+    residuals = y - A @ b
+    if not data.size:
+        squares, coefficients = residuals @ residuals, b
+    else:
+        gap, total = data.first - data.row @ b, data.size**2 + data.precision
+        a = (data.size * gap) / total + sigma / math.sqrt(total) * first
+        own = len(y) - data.others  # the intercept's row is among those of A where its prior is proper
+        squares, coefficients = residuals[own:] @ residuals[own:] + (gap - data.size * a) ** 2, np.concatenate([[a], b])
+    loglik = -data.weight * (math.log(sigma) + 0.5 * math.log(2.0 * math.pi)) - 0.5 * squares / sigma**2
+    return State(coefficients, d, log_tau, math.log(sigma), loglik)
