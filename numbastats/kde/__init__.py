@@ -5,6 +5,7 @@ from numbastats.kde.conditional import ConditionalDensity, conditional
 from numbastats.kde.distributed import combine, finalize, grid_slabs, partial, plan
 from numbastats.kde.estimator import KDE
 from numbastats.kde.functions import at_samples, grid, hdr_levels, perkins, points, regular_axes
+from numbastats.kde.kernels.defined import define
 
 __all__ = [
     "KDE",
@@ -13,6 +14,7 @@ __all__ = [
     "bandwidth",
     "combine",
     "conditional",
+    "define",
     "finalize",
     "grid",
     "grid_slabs",

@@ -18,7 +18,6 @@ from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, to_host
 from numbastats._core.random import normalise_rng
-from numbastats.kde import bandwidth as rules
 from numbastats.kde.arguments import (
     Adaptive,
     Axes,
@@ -32,11 +31,12 @@ from numbastats.kde.arguments import (
     make_model,
     parse_axes,
 )
-from numbastats.kde.bandwidth import Form, KernelName
+from numbastats.kde.bandwidth import Form
 from numbastats.kde.boundaries import fold, wrap
 from numbastats.kde.engine import Estimate
 from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of
 from numbastats.kde.masses import box_mass, trapezoid_error
+from numbastats.kde.records import ROWS, KernelName, names_of
 from numbastats.kde.univariate import Line
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class KDE(Estimator):
         logs = to_host(self.score_samples(X), "the log densities")
         outside = int(np.isneginf(logs).sum())
         if outside:
-            if self._estimate.model.kernel != "gaussian":
+            if self._estimate.model.kernel.name != "gaussian":
                 why = f"kernel={self.kernel!r} ends at its support; pass kernel='gaussian' with tail=0, or a wider bandwidth"
             elif self.tail > 0:
                 why = f"the Gaussian is cut (tail={self.tail!r}); pass tail=0, or a wider bandwidth"
@@ -348,7 +348,7 @@ class KDE(Estimator):
         result, small = np.empty(flat.shape), ~(flat > 0.5)
 
         def density(x):
-            return e.points(x[:, None], method="ep" if e.model.kernel == "gaussian" and e.model.tail == 0 else "cells")
+            return e.points(x[:, None], method="ep" if e.model.whole else "cells")
 
         result[small] = line.quantiles(flat[small], sign, density)
         result[~small] = line.quantiles(1 - flat[~small], -sign, density)
@@ -438,7 +438,7 @@ class KDE(Estimator):
         m = e.model
         if m.d > 4:
             raise ValueError(f"kernel={m.kernel!r} in {m.d} dimensions has no formula for masses, and grids at most 4 dimensions")
-        if m.kernel == "gaussian" and m.tail == 0:
+        if m.whole:
             raise ValueError("masses of the Gaussian with tail=0 have no formula; fit with a tail such as 1e-10")
         shape = {1: 1025, 2: 129, 3: 65, 4: 25}[m.d] if shape is None else shape
         if not hasattr(shape, "__index__") or shape < 2:
@@ -535,7 +535,7 @@ class KDE(Estimator):
         if not keep or len(set(keep)) < len(keep) or not all(0 <= a < m.d for a in keep):
             raise ValueError(f"axes={axes!r}: name different axes from 0 to {m.d - 1}")
         if m.power is None and m.d > 1 and not m.product and len(keep) < m.d:
-            raise ValueError(f"the marginal of kernel={m.kernel!r} has no closed form; use one of {', '.join(rules.POWERS)}")
+            raise ValueError(f"the marginal of kernel={m.kernel!r} has no closed form; use one of {names_of(ROWS)}")
         if self._fitted().boundary and len(keep) < m.d:
             raise ValueError("marginals have no boundary correction; fit without boundary=")
         return functools.partial(self._marginal, keep) if points is None else self._marginal(keep, points)
@@ -608,19 +608,8 @@ class KDE(Estimator):
             index = np.searchsorted(cumulative, u[:, 0] * cumulative[-1], side="right")
             index = np.minimum(index, np.flatnonzero(m.weights)[-1])
         d, count = (1, n * m.d) if m.product else (m.d, n)  # a product form: every coordinate on its own
-        width = d + 2 * m.power + 2 if m.power is not None else d
-        z = random.normal(size=(count, width), rng=key, device="cpu", workers=self.workers)
-        step = z[:, :d] / np.linalg.norm(z, axis=1)[:, None]  # (1 - q)^p: the first coordinates of a point on a sphere
-        v = u[:, 1:].reshape(count, 1)
-        if m.kernel == "triangular":
-            g = random.gamma(np.array([d, 2.0]), size=(count, 2), rng=key, device="cpu", workers=self.workers)
-            step *= g[:, :1] / g.sum(1, keepdims=True)
-        elif m.kernel == "cosine":
-            step = 2 / math.pi * np.arcsin(2 * v - 1)
-        elif m.kernel == "gaussian":
-            from scipy.special import gammaincinv
-
-            step *= np.sqrt(2 * gammaincinv(d / 2, v * (1 - m.tail)))
+        options = dict(rng=key, device="cpu", workers=self.workers)
+        step = m.kernel.steps(count, d, u[:, 1:].reshape(count, 1), m.tail, options)
         step = step.reshape(n, m.d)
         if m.scale is not None:
             step = step * m.scale[index, None]

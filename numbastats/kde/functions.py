@@ -34,10 +34,11 @@ from numbastats.kde.arguments import (
     parse_axes,
     transposed,
 )
-from numbastats.kde.bandwidth import Form, KernelName
+from numbastats.kde.bandwidth import Form
 from numbastats.kde.cell_list import PointList
 from numbastats.kde.distributed import grid_by, grid_of_blocks
 from numbastats.kde.engine import allocate, estimate
+from numbastats.kde.records import KernelName
 
 __all__ = [
     "at_samples",
@@ -103,8 +104,9 @@ def grid(  # noqa: PLR0913
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
         Finite and >= 0, on any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
-    kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian"}
-        A function of the distance in H; "cosine" is for d = 1. "normal" is another name for "gaussian".
+    kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "tricube", "logistic"}
+        A function of the distance in H; "cosine" and "logistic" are for d = 1 or a product form. "normal" is another name for
+        "gaussian", ``("polynomial", p)`` is (1 - u^2)^p, and `define` makes your own.
     h : float, optional
         Scalar bandwidth; by default from the rule `bandwidth`.
     H : (d, d) array_like, optional
@@ -346,7 +348,7 @@ def points(  # noqa: PLR0913
 def points_of(e, points, method, log, out, device, like):
     """The body of `points` for an estimate that exists."""
     choice("method", method, POINT_METHODS)
-    d, tail = e.model.d, e.model.tail
+    d = e.model.d
     if not hasattr(points, "shape"):
         points = np.asarray(points, np.float64)
     number = d == 1 and len(points.shape) == 0
@@ -361,7 +363,7 @@ def points_of(e, points, method, log, out, device, like):
             f"points have {where.shape[1]} columns, the samples {d} (X has {where.shape[1]} features, but KDE is expecting {d} "
             f"features as input); pass shape (p, {d}){transposed(len(e.model.x), d)}"
         )
-    if e.model.kernel == "gaussian" and tail == 0:
+    if e.model.whole:
         if method == "cells":
             raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
         method = "ep"
@@ -373,7 +375,7 @@ def points_of(e, points, method, log, out, device, like):
         density = result
         with np.errstate(divide="ignore", invalid="ignore"):
             result = np.log(density)
-        if e.model.kernel == "gaussian" and tail == 0 and not e.boundary:
+        if e.model.whole and not e.boundary:
             weights, scale = (1.0 if v is None else v for v in (e.model.weights, e.model.scale))
             # peak of one sample's kernel: the sum may underflow
             top = e.model.constant * float(np.max(weights * scale ** -float(d)))
@@ -459,7 +461,7 @@ def left_out(e, device="cpu"):
     w = 1.0 if m.weights is None else m.weights
     others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # a smaller difference is rounding
     rest = m.total - w * np.ones(len(f))
-    if m.kernel == "gaussian" and m.tail == 0:
+    if m.whole:
         alone = np.flatnonzero(others < 1e-4 * f)
         others[alone] = np.exp(e.far_logs(m.x[alone], alone))
     elif rest.min() < 1e-4 * m.total and len(f) > 1:  # one sample has nearly all the weight

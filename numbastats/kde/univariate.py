@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from numbastats.kde.bandwidth import roughness
 from numbastats.kde.masses import cut_moments, marginal_cdf
 
 __all__ = ["Line"]
@@ -109,7 +108,7 @@ class Line:
     def moments(self):
         """Mean and variance."""
         sums, centre = np.zeros(3), float(self.model.centre[0])
-        second = self._second()
+        second = self.model.kernel.second(math.sqrt(self.model.tau2), self.model.tail)
         for at, b, w, _, _ in self.parts:
             cut = (at - b < self.lo) | (at + b > self.hi)
             z, whole = at[~cut] - centre, w[~cut]
@@ -121,14 +120,6 @@ class Line:
             return centre + mean, sums[2] / sums[0] - mean * mean
         at, b, w, _, _ = self.parts[0]
         return centre + mean, (w @ ((at - centre - mean) ** 2 + second * b * b)) / w.sum()
-
-    def _second(self):
-        """Variance of the kernel in squared half boxes."""
-        m = self.model
-        if m.kernel != "gaussian":
-            return roughness(m.kernel, 1)[1]
-        tau = math.sqrt(m.tau2)
-        return (1 - 2 * tau * math.exp(-0.5 * m.tau2) / math.sqrt(2 * math.pi) / (1 - m.tail)) / m.tau2
 
     def _cut(self, at, b, w, centre):
         """Sums of the mass, the first and the second moment about a centre of kernels cut at the walls."""

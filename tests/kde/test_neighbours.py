@@ -105,7 +105,7 @@ def _overlap(kernel, d, r):
     return 2 * constant(kernel, d) ** 2 * (da * slices * values).sum((-1, -2))
 
 
-@pytest.mark.parametrize("kernel", bandwidth.CROSS_VALIDATED)
+@pytest.mark.parametrize("kernel", ["epanechnikov", "biweight", "triweight", "gaussian", "triangular"])
 def test_cross_validation_of_data_that_differ_by_rounding(kernel):
     """Was 1e-5 to 6e-4 apart; largest difference seen: 4e-9."""
     for d, n in ((1, 30), (1, 400), (2, 100)):
@@ -131,11 +131,8 @@ def test_cross_validation_of_the_matrix_in_use():
         assert score(best) <= min(score(best * f) for f in (0.7, 0.95, 0.999, 1.001, 1.05, 1.5))
 
 
-def test_cross_validation_of_kernels_whose_score_is_not_known():
+def test_cross_validation_of_products_is_not_known():
     x = np.random.default_rng(5).standard_normal((50, 2))
-    for kernel in ("uniform", "triangular"):
-        with pytest.raises(ValueError, match=f"not of '{kernel}'.*same asymptotic error"):
-            bandwidth.lscv(x, kernel)
     with pytest.raises(ValueError, match="product of kernels 'biweight'.*form='radial'"):
         kde.KDE("biweight", bandwidth="lscv", form="product", sigma="diag").fit(x)
 

@@ -20,7 +20,14 @@ TAIL = {
     "triweight": lambda t: t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3),
     "triangular": lambda t: 2 * t**2 if t < 0.5 else 1 - 2 * (1 - t) ** 2,
     "cosine": lambda t: mpmath.sin(mpmath.pi * t / 2) ** 2,
+    "tricube": lambda t: tricube(2 * t - 1),
 }
+
+
+def tricube(u):
+    """Integral of 70/81 (1 - |u|^3)^3."""
+    half = mpmath.mpf(70) / 81 * (abs(u) - 3 * abs(u) ** 4 / 4 + 3 * abs(u) ** 7 / 7 - abs(u) ** 10 / 10)
+    return mpmath.mpf(1) / 2 + mpmath.sign(u) * half
 
 
 def below(x, at, b, w, kernel):
