@@ -107,14 +107,11 @@ class Smoothing:
 
     def steps(self, count, d, v, tail, options):
         """Draws (count, d) from the kernel, given uniform numbers v (count, 1); `options` are those of `numbastats.random`."""
-        return self._direction(count, d, d, options) * self._radius(d, v, tail)
+        raise self._unknown("draws")
 
     def _direction(self, count, d, width, options):
         z = random.normal(size=(count, width), **options)
         return z[:, :d] / np.linalg.norm(z, axis=1)[:, None]
-
-    def _radius(self, d, v, tail):
-        raise self._unknown("draws")
 
     def _unknown(self, what):
         return ValueError(f"kernel={self.name!r} has no {what}; use one of {', '.join(record.name for record in RECORDS)}")
@@ -245,7 +242,11 @@ class _Gaussian(Smoothing):
     def steps(self, count, d, v, tail, options):
         from scipy.special import gammaincinv
 
-        return self._direction(count, d, d, options) * np.sqrt(2 * gammaincinv(d / 2, v * (1 - tail)))
+        z = random.normal(size=(count, d), **options)
+        square = np.einsum("ij,ij->i", z, z)
+        out = np.flatnonzero(square > self.squared_reach(d, tail))  # these few are drawn anew, at once within the reach
+        z[out] *= np.sqrt(2 * gammaincinv(d / 2, v[out] * (1 - tail)) / square[out, None])
+        return z
 
 
 class _Tricube(Smoothing):
@@ -279,10 +280,9 @@ class _Tricube(Smoothing):
         """Integral of u^(k - 1) (1 - u^3)^m."""
         return math.gamma(k / 3) * math.gamma(m + 1) / (3 * math.gamma(k / 3 + m + 1))
 
-    def _radius(self, d, v, tail):
-        from scipy.special import betaincinv
-
-        return betaincinv(d / 3, 4.0, v) ** (1 / 3)
+    def steps(self, count, d, v, tail, options):
+        g = random.gamma(np.array([d / 3, 4.0]), size=(count, 2), **options)
+        return self._direction(count, d, d, options) * np.cbrt(g[:, :1] / g.sum(1, keepdims=True))
 
 
 class _Logistic(Smoothing):
