@@ -1,6 +1,7 @@
 """Kernel density estimation with bounded kernels: exact on grids at the speed of approximate codes, and at points."""
 
 from numbastats.kde import bandwidth
+from numbastats.kde.classes import KDEClassifier
 from numbastats.kde.conditional import ConditionalDensity, conditional
 from numbastats.kde.distributed import combine, finalize, grid_slabs, partial, plan
 from numbastats.kde.estimator import KDE
@@ -10,6 +11,7 @@ from numbastats.kde.kernels.defined import define
 __all__ = [
     "KDE",
     "ConditionalDensity",
+    "KDEClassifier",
     "at_samples",
     "bandwidth",
     "combine",

@@ -195,6 +195,11 @@ class Model:
             raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
         return c / (self.total * root)
 
+    @property
+    def peak(self):
+        """The kernel at 0, not normalised."""
+        return float(self.kernel.profile(0.0, self.decay)) ** (self.d if self.product else 1)
+
     def subset(self, x, weights, scale):
         """The same estimate with other samples (mirror images, shifted copies); the total weight stays."""
         return dataclasses.replace(self, x=np.ascontiguousarray(x), weights=weights, scale=scale)

@@ -16,7 +16,7 @@ from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_dtype
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
-from numbastats._core.kinds import in_kind_of, is_torch, to_host
+from numbastats._core.kinds import in_kind_of, is_torch, rows_alike, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.kde.arguments import (
     Adaptive,
@@ -28,6 +28,7 @@ from numbastats.kde.arguments import (
     Missing,
     PointMethod,
     Rule,
+    check_weights,
     make_model,
     parse_axes,
 )
@@ -35,6 +36,7 @@ from numbastats.kde.bandwidth import Form
 from numbastats.kde.boundaries import fold, wrap
 from numbastats.kde.engine import Estimate
 from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of
+from numbastats.kde.groups import OF_MATRIX, fitted, split
 from numbastats.kde.masses import box_mass, trapezoid_error
 from numbastats.kde.records import ROWS, KernelName, names_of
 from numbastats.kde.univariate import Line
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
     from numbastats.kde.distribution import KernelDensity
 
-__all__ = ["KDE"]
+__all__ = ["KDE", "fit_groups"]
 
 
 class KDE(Estimator):
@@ -139,6 +141,49 @@ class KDE(Estimator):
         self.quadrature_error_: float | None = None
         self._sorted: Line | None = None
         return self
+
+    def fit_by(self, X: ArrayLike, by: Any, sample_weight: ArrayLike | None = None, *, shared: bool = False) -> dict[Any, KDE]:
+        """A density for each group of samples, with the options of this one.
+
+        Parameters
+        ----------
+        X : (n, d) or (n,) array_like
+            Samples.
+        by : str, list of str, or (n,) array_like
+            Columns of a data frame, the others being the coordinates, or a label for each sample.
+        sample_weight : (n,) array_like, optional
+        shared : bool
+            One kernel matrix for all groups, the mean of theirs, weighted by the sums of their weights.
+
+        Returns
+        -------
+        dict of KDE
+            Fitted estimates by the labels, which are sorted, or in the order of a series' categories.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, with the label of the group; for labels that are missing or too few.
+        TypeError
+            For the name of a column where the samples are no data frame.
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> x, label = ns.random.normal(size=400, rng=1), np.repeat(["a", "b"], 200)
+        >>> found = ns.kde.KDE().fit_by(x + (label == "b"), label, shared=True)
+        >>> [round(float(one.median())) for one in found.values()]
+        [0, 1]
+        """
+        rows_alike(X, sample_weight, ("samples", "weights"))
+        weights = None if sample_weight is None else check_weights(sample_weight, np.shape(X)[0])
+
+        return fit_groups(self, split(X, by, weights), shared)
+
+    @property
+    def model(self) -> Any:
+        """What was fitted; for functions of this package."""
+        return self._fitted().model
 
     def _fitted(self, points=None):
         """The estimate; raises unless points in a frame have the columns of the samples."""
@@ -672,3 +717,13 @@ class KDE(Estimator):
         shape = () if size is None else tuple(int(v) for v in np.atleast_1d(np.asarray(size, np.int64)))
         draws = self.sample(math.prod(shape), rng=rng)
         return draws.reshape(shape if draws.shape[1] == 1 else (*shape, draws.shape[1]))[()]
+
+
+def fit_groups(kde, groups, shared, name="group"):
+    """A copy of an estimator fitted to each group."""
+
+    def fit(group, matrix):
+        own = kde.get_params() if matrix is None else kde.get_params() | OF_MATRIX | {"H": matrix}
+        return KDE(**own).fit(group.samples, sample_weight=group.weights)
+
+    return fitted(groups, fit, shared, name)

@@ -163,7 +163,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         "GoodnessOfFit",
         "LMoments",
     },
-    "kde": {"ConditionalDensity", "bandwidth", "combine", "conditional", "define", "finalize"},
+    "kde": {"ConditionalDensity", "KDEClassifier", "bandwidth", "combine", "conditional", "define", "finalize"},
     "mixture": {"MixtureBatch", "MixtureFit", "combine", "rvs"},
     "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
     "random": {"key"},
