@@ -21,7 +21,7 @@ from numbastats.kde.records import RECORDS, ROWS, KernelName, Smoothing, kernel_
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
-Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv"]
+Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
 Missing = Literal["raise", "omit"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -340,7 +340,7 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
     )
     if options.h is not None:
         h = _given_bandwidth(options, d)
-    elif options.bandwidth == "lscv":
+    elif options.bandwidth in ("lscv", "likelihood-cv"):
         h = _cross_validated(options, matrix, n_eff, x, w, workers)
     else:
         h = _rule_bandwidth(options, m, n, n_eff, x, w, workers)
@@ -432,15 +432,19 @@ def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
 
 
 def _cross_validated(options, matrix, n_eff, x, w, workers):
-    """The bandwidth h of least-squares cross-validation, in units of Sigma."""
-    if options.form == "product" and options.kernel.name != "gaussian":
+    """The bandwidth h of cross-validation, in units of Sigma."""
+    least_squares = options.bandwidth == "lscv"
+    if least_squares and options.form == "product" and options.kernel.name != "gaussian":
         raise ValueError(
             f"bandwidth='lscv' does not know the criterion of a product of kernels {options.kernel!r}; use kernel='gaussian', "
             "form='radial', or another rule"
         )
     kept = slice(None) if w is None else w > 0
     y = np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w))[kept].T).T
-    return rules.lscv_whitened(y, options.kernel, None if w is None else w[kept], n_eff, workers)
+    w = None if w is None else w[kept]
+    if least_squares:
+        return rules.lscv_whitened(y, options.kernel, w, n_eff, workers)
+    return rules.likelihood_whitened(y, options.kernel, w, n_eff, workers, options.form)
 
 
 def _given_bandwidth(options, d):

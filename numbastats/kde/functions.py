@@ -117,7 +117,7 @@ def grid(  # noqa: PLR0913
         The whole kernel matrix; excludes `h` and `sigma`.
     sigma : {"cov", "diag", "identity"}, (d, d) matrix or (d,) standard deviations
         What h^2 multiplies.
-    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv"}
+    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"}
         Rule when h is None, see `numbastats.kde.bandwidth`.
     bw_convention : {"support", "std", "scipy", "sklearn"}
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (with sigma="identity" in

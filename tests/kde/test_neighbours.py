@@ -175,3 +175,46 @@ def test_plugin_in_more_dimensions(d):
     x = rng.standard_normal((3000, d))
     assert bandwidth.plugin(x) == pytest.approx(bandwidth.eq9(x), rel=0.1)
     assert kde.KDE(bandwidth="plugin", **CPU).fit(x).h_ == pytest.approx(bandwidth.plugin(x), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:After 0.17:FutureWarning")  # of what the peer draws, which this is not
+def test_likelihood_of_the_others_against_statsmodels():
+    """The Gaussian on the line: `KDEMultivariate(bw="cv_ml")`."""
+    peer = pytest.importorskip("statsmodels.nonparametric.api").KDEMultivariate
+    x = np.random.default_rng(3).standard_t(4, 150)
+    want = peer(x, "c", "cv_ml").bw[0]
+    assert bandwidth.likelihood_cv(x, "gaussian") * x.std(ddof=1) == pytest.approx(want, rel=1e-3)  # the peer stops at 1e-4
+
+
+@pytest.mark.parametrize(
+    ("kernel", "d"), [("gaussian", 2), ("epanechnikov", 1), ("epanechnikov", 2), ("tricube", 3), ("biweight", 6)]
+)
+@pytest.mark.parametrize("form", ["radial", "product"])
+def test_likelihood_of_the_others(kernel, d, form):
+    """No bandwidth near has a larger leave-one-out likelihood, by brute force over deletions."""
+    rng = np.random.default_rng(d)
+    x, w = rng.standard_normal((60, d)), rng.uniform(0.5, 1.0, 60)
+    options = dict(kernel=kernel, sigma="diag", form=form, tail=0.0 if kernel == "gaussian" else 1e-10, **CPU)
+    best = kde.KDE(bandwidth="likelihood-cv", **options).fit(x, sample_weight=w).h_
+    sd = np.sqrt(np.diag(kde.KDE(h=1.0, **options).fit(x, sample_weight=w).H_))
+
+    def score(h):
+        found = [
+            kde.points(
+                np.delete(x, i, 0),
+                x[i : i + 1],
+                weights=np.delete(w, i),
+                log=True,
+                **options | {"H": np.diag((h * sd) ** 2), "sigma": "cov"},
+            )[0]
+            for i in range(60)
+        ]
+        return np.average(found, weights=w)
+
+    top = score(best)
+    assert np.isfinite(top) and top >= max(score(best * f) for f in (0.8, 0.99, 1.01, 1.25)) - 1e-9
+
+
+def test_likelihood_that_ties_drive_to_0():
+    with pytest.warns(ConvergenceWarning, match="ties"):
+        bandwidth.likelihood_cv(np.repeat(np.random.default_rng(1).standard_normal(30), 2), "gaussian")
