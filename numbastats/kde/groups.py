@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import rows_alike, to_host
 
 __all__ = ["OF_MATRIX", "Group", "fitted", "split"]
 
@@ -48,6 +48,7 @@ def split(samples, by, weights=None, name="by"):
     elif isinstance(by, str):
         raise TypeError(f"{name}={by!r} is a column of a data frame, but the samples are a {type(samples).__name__}; pass labels")
     else:
+        rows_alike(samples, by, ("samples", name))
         given = [by]
     labels = [np.asarray(to_host(v, name)) for v in given]
     n = len(samples)

@@ -59,6 +59,8 @@ def test_groups_of_frames():
     assert list(model.feature_names_in_) == ["u", "v"]
     with pytest.raises(ValueError, match="columns"):
         model.predict(frame[["v", "u"]])
+    with pytest.raises(ValueError, match="index"):
+        kde.KDE().fit_by(frame["u"], pd.Series(Y, index=np.arange(130) + 1))
     pl = pytest.importorskip("polars")
     same = kde.grid(pl.DataFrame({"u": X[:, 0], "kind": Y.tolist(), "v": X[:, 1]}), AXES, by="kind", **CPU)
     assert list(same) == ["a", "b", "c"]
